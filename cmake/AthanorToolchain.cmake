@@ -1,0 +1,30 @@
+# Language, warnings, ccache and linker: the same for every target.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+                    -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+
+find_program(ATHANOR_CCACHE ccache)
+if(ATHANOR_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${ATHANOR_CCACHE})
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<BOOL:${ATHANOR_PCH}>:-fpch-preprocess>)
+  find_program(ATHANOR_MOLD mold)
+  if(ATHANOR_MOLD)
+    add_link_options(-fuse-ld=mold)
+  endif()
+else()
+  add_compile_options($<$<BOOL:${ATHANOR_PCH}>:-Xclang$<SEMICOLON>-fno-pch-timestamp>)
+  find_program(ATHANOR_LLD ld.lld-16)
+  if(ATHANOR_LLD)
+    add_link_options(-fuse-ld=lld-16)
+  endif()
+endif()

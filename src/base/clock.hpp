@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where time and randomness come from: injected, so that one seed replays a run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/time.hpp"
+
+namespace athanor {
+
+// Source of the current instant. Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual Instant now() const = 0;
+};
+
+// Source of random bits. Thread-safe.
+class Entropy {
+ public:
+  virtual ~Entropy() = default;
+  virtual std::uint64_t next() = 0;
+
+  // A lower-case uuid v4.
+  std::string uuid();
+  // Five characters of the alphabet that generateName uses (bcdfghjklmnpqrstvwxz2456789).
+  std::string name_suffix();
+};
+
+std::unique_ptr<Clock> wall_clock();
+std::unique_ptr<Entropy> system_entropy();
+// A deterministic sequence for tests and simulation.
+std::unique_ptr<Entropy> seeded_entropy(std::uint64_t seed);
+
+}  // namespace athanor

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hashes that names are made of (not for security) and base64.
+// Own code: base and the pure controllers must not link OpenSSL (docs/decisions).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace athanor {
+
+std::string md5_hex(std::string_view data);
+std::string sha1_hex(std::string_view data);
+std::string sha256_hex(std::string_view data);
+// The 32 raw bytes.
+std::string sha256(std::string_view data);
+
+std::string base64_encode(std::string_view data);
+// Standard alphabet with padding; line breaks are skipped; nullopt for anything else.
+std::optional<std::string> base64_decode(std::string_view text);
+// URL alphabet without padding (JWT, continue tokens).
+std::string base64url_encode(std::string_view data);
+std::optional<std::string> base64url_decode(std::string_view text);
+
+}  // namespace athanor

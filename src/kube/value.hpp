@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Value: the one in-memory form of every Kubernetes object and of every JSON and YAML document.
+//
+// A Value is 16 bytes with value semantics: copying shares (atomic reference count), changing a shared
+// node first clones that node alone, so an edited object shares every untouched subtree with the
+// original. Reading one Value from several threads is safe; changing one handle is for one thread.
+// Strings up to 14 bytes live inline. Objects keep insertion order and compare without regard to it.
+// Integers keep int64/uint64 exactly; Int, Uint and integral Double compare by number.
+#pragma once
+
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace athanor {
+
+struct Member;
+
+class Value {
+ public:
+  enum class Type : std::uint8_t { Null, Bool, Int, Uint, Double, String, List, Object };
+  using Path = std::initializer_list<std::string_view>;
+
+  Value() noexcept;
+  Value(const Value& other) noexcept;
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other) noexcept;
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
+
+  // Literals read as values: Value v = "text"; v = 3; v = true.
+  Value(std::nullptr_t) noexcept : Value() {}    // NOLINT(google-explicit-constructor): see above
+  Value(bool flag) noexcept;                     // NOLINT(google-explicit-constructor): see above
+  Value(double number) noexcept;                 // NOLINT(google-explicit-constructor): see above
+  Value(const char* text) : Value(std::string_view(text)) {}  // NOLINT(google-explicit-constructor): see above
+  Value(const std::string& text) : Value(std::string_view(text)) {}  // NOLINT(google-explicit-constructor): see above
+  Value(std::string_view text);                  // NOLINT(google-explicit-constructor): see above
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)
+  Value(I number) noexcept : Value(make_integer(number)) {}  // NOLINT(google-explicit-constructor): see above
+
+  // Value::object({{"kind", "Pod"}, {"spec", Value::object({})}}); a repeated key: the last one wins.
+  static Value object(std::initializer_list<Member> members = {});
+  static Value object(std::vector<Member> members);
+  static Value list(std::initializer_list<Value> items = {});
+  static Value list(std::vector<Value> items);
+
+  [[nodiscard]] Type type() const noexcept;
+  [[nodiscard]] bool is_null() const noexcept { return type() == Type::Null; }
+  [[nodiscard]] bool is_bool() const noexcept { return type() == Type::Bool; }
+  [[nodiscard]] bool is_integer() const noexcept { return type() == Type::Int || type() == Type::Uint; }
+  [[nodiscard]] bool is_number() const noexcept { return is_integer() || type() == Type::Double; }
+  [[nodiscard]] bool is_string() const noexcept { return type() == Type::String; }
+  [[nodiscard]] bool is_list() const noexcept { return type() == Type::List; }
+  [[nodiscard]] bool is_object() const noexcept { return type() == Type::Object; }
+
+  // The scalar, or the fallback when the type differs (a Double with an integral value counts as integer).
+  [[nodiscard]] bool as_bool(bool fallback = false) const noexcept;
+  [[nodiscard]] std::int64_t as_int(std::int64_t fallback = 0) const noexcept;
+  [[nodiscard]] double as_double(double fallback = 0) const noexcept;
+  // Valid until this handle is changed or destroyed; empty when not a string.
+  [[nodiscard]] std::string_view as_string() const noexcept;
+  [[nodiscard]] std::string str() const { return std::string(as_string()); }
+
+  // Number of members or items; 0 for everything else.
+  [[nodiscard]] std::size_t size() const noexcept;
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  // Empty unless an object, respectively a list.
+  [[nodiscard]] std::span<const Member> members() const noexcept;
+  [[nodiscard]] std::span<const Value> items() const noexcept;
+
+  // The member or item, nullptr when absent. O(members).
+  [[nodiscard]] const Value* find(std::string_view key) const noexcept;
+  [[nodiscard]] bool contains(std::string_view key) const noexcept { return find(key) != nullptr; }
+  // The member, item or nested member, or a Null value when any step is absent. Never fails.
+  const Value& operator[](std::string_view key) const noexcept;
+  const Value& operator[](std::size_t index) const noexcept;
+  const Value& operator[](int index) const noexcept { return (*this)[static_cast<std::size_t>(index)]; }
+  const Value& operator[](const char* key) const noexcept { return (*this)[std::string_view(key)]; }
+  [[nodiscard]] const Value& at(Path path) const noexcept;
+  [[nodiscard]] const Value& at(std::span<const std::string> path) const noexcept;
+
+  // Changes this handle alone. Null becomes an object (list) on first use; any other type: a broken invariant.
+  Value& set(std::string_view key, Value value);        // returns *this
+  Value& set_path(Path path, Value value);              // makes the objects on the way; returns *this
+  bool erase(std::string_view key);
+  bool erase_path(Path path);
+  Value& push_back(Value item);                         // returns *this
+  void insert_item(std::size_t index, Value item);
+  void erase_item(std::size_t index);
+  // The member (made Null when absent) or item, to be changed in place; valid until the next change of this handle.
+  Value& member(std::string_view key);
+  Value& item(std::size_t index);
+
+  // True when both share one node: a cheap "certainly equal".
+  [[nodiscard]] bool identical(const Value& other) const noexcept;
+  friend bool operator==(const Value& a, const Value& b) noexcept;
+
+  // Heap bytes reachable from here, shared nodes counted once per reference (an upper bound).
+  [[nodiscard]] std::size_t heap_bytes() const noexcept;
+
+ private:
+  friend struct ValueAccess;  // value.cpp and the parsers
+  template <std::integral I>
+  static Value make_integer(I number) noexcept {
+    if constexpr (std::unsigned_integral<I>) {
+      return from_uint(static_cast<std::uint64_t>(number));
+    } else {
+      return from_int(static_cast<std::int64_t>(number));
+    }
+  }
+  static Value from_int(std::int64_t number) noexcept;
+  static Value from_uint(std::uint64_t number) noexcept;  // Int when it fits
+
+  alignas(8) unsigned char storage_[16];  // byte 15: type; see value.cpp
+};
+
+// One name and value of an object.
+struct Member {
+  Value name{};   // always a String
+  Value value{};
+  Member() = default;
+  Member(std::string_view key, Value member_value) : name(key), value(std::move(member_value)) {}
+  Member(Value key, Value member_value) : name(std::move(key)), value(std::move(member_value)) {}
+  [[nodiscard]] std::string_view key() const noexcept { return name.as_string(); }
+};
+
+}  // namespace athanor
