@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store: every object of the embedded control plane, one revision counter, one event log.
+//
+// Objects are immutable and shared. Reads see the newest commit at once. A commit becomes durable a
+// little later (the journal groups commits); whoever acknowledges to the outside waits for
+// durable_revision(). Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "kube/kind.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::store {
+
+using Revision = std::uint64_t;
+
+// One stored object. `resource` is "pods" or "deployments.apps" (plural, group); `body` is complete,
+// metadata.resourceVersion included.
+struct Stored {
+  std::string resource{};
+  Key key{};
+  Revision revision = 0;         // of the last write
+  Value body{};
+};
+using StoredPtr = std::shared_ptr<const Stored>;
+
+struct Event {
+  enum class Type : std::uint8_t { Added, Modified, Deleted };
+  Type type = Type::Added;
+  Revision revision = 0;
+  StoredPtr object{};            // Deleted: the last state, with the deletion's revision in its metadata
+  StoredPtr previous{};          // Modified and Deleted: the state before
+};
+using EventPtr = std::shared_ptr<const Event>;
+
+// One write of a transaction. The store sets metadata.resourceVersion of `body` to the new revision.
+struct Write {
+  std::string resource{};
+  Key key{};
+  std::optional<Value> body{};   // nullopt: delete
+  // What must hold: 0 = must not exist; N = the stored revision is N; nullopt = whatever is there.
+  std::optional<Revision> expected{};
+};
+
+struct Page {
+  std::vector<StoredPtr> items{};
+  Revision revision = 0;         // of the state the items come from
+  bool more = false;
+  std::size_t remaining = 0;     // items after the page, when known
+};
+
+struct ListOptions {
+  std::string ns{};                          // empty: all namespaces
+  std::optional<Revision> exactly{};         // the state at that revision; Expired (410) when its history is gone
+  std::size_t limit = 0;                     // 0: no limit
+  std::optional<Key> after{};                // start behind this key
+};
+
+// Where current objects outlive the process. Implementations: SQLite (journal_sqlite.hpp), none (memory).
+class Journal {
+ public:
+  virtual ~Journal() = default;
+  struct Recovered {
+    std::vector<StoredPtr> objects{};
+    Revision revision = 0;       // continue above this
+  };
+  virtual Result<Recovered> recover() = 0;
+  // Queues one commit. `done` runs on the journal's thread once the commit (and all before it) is on disk, or failed.
+  virtual void append(Revision revision, std::span<const EventPtr> events, std::function<void(Result<void>)> done) = 0;
+  // Ok while writes can be expected to succeed; a full disk reports here before a write is accepted.
+  virtual Result<void> writable() = 0;
+  virtual void close() = 0;
+};
+std::unique_ptr<Journal> memory_journal();
+
+struct Options {
+  std::size_t event_window = 100'000;                         // events kept for watches
+  Duration history = std::chrono::minutes(5);                 // and at least this long
+};
+
+class Store {
+ public:
+  // Loads what the journal kept.
+  static Result<std::unique_ptr<Store>> open(std::unique_ptr<Journal> journal, const Options& options);
+  virtual ~Store() = default;
+
+  [[nodiscard]] virtual Revision revision() const = 0;
+  // Every commit up to here survives a crash. Equals revision() with the memory journal.
+  [[nodiscard]] virtual Revision durable_revision() const = 0;
+  // Runs `done` once durable_revision() >= revision (at once when it already is), with the journal's error if that
+  // commit could not be written. `done` may run on the journal's thread and must not block.
+  virtual void when_durable(Revision revision, std::function<void(Result<void>)> done) = 0;
+
+  [[nodiscard]] virtual StoredPtr get(std::string_view resource, const Key& key) const = 0;
+  [[nodiscard]] virtual Result<Page> list(std::string_view resource, const ListOptions& options) const = 0;
+  // Indexes kept for all resources: objects owned by a uid; pods by node (index "node").
+  [[nodiscard]] virtual std::vector<StoredPtr> owned_by(std::string_view uid) const = 0;
+  [[nodiscard]] virtual std::size_t count(std::string_view resource, std::string_view ns) const = 0;
+  [[nodiscard]] virtual std::vector<std::string> resources() const = 0;
+
+  // All or nothing. Conflict (409) names the write whose expectation failed; AlreadyExists, NotFound likewise.
+  // Returns the stored objects (a deletion returns the last state). A write that changes nothing but would bump the
+  // revision is the caller's business. Fails with 500 when the journal is not writable (full disk): nothing is applied.
+  virtual Result<std::vector<StoredPtr>> commit(std::span<const Write> writes, Instant now) = 0;
+
+  // Events of one resource with revision > after, in order; Expired when the log does not reach back that far.
+  [[nodiscard]] virtual Result<std::vector<EventPtr>> events_after(std::string_view resource, Revision after, std::size_t limit) const = 0;
+  // The oldest revision a watch may resume from.
+  [[nodiscard]] virtual Revision oldest_revision() const = 0;
+  // Called after every commit with its events, in revision order, under no lock of the caller's making; must be quick and must
+  // not call back into commit(). Returns a token; destroying it ends the calls.
+  using Listener = std::function<void(std::span<const EventPtr>)>;
+  [[nodiscard]] virtual std::shared_ptr<void> listen(Listener listener) = 0;
+  // Called whenever durable_revision() grew.
+  [[nodiscard]] virtual std::shared_ptr<void> listen_durable(std::function<void(Revision)> listener) = 0;
+
+  // Drops history older than Options::history; called by the owner about once a second.
+  virtual void trim(Instant now) = 0;
+  virtual void close() = 0;
+};
+
+// "deployments.apps" of a plural and a group; "pods" for the core group.
+std::string resource_name(std::string_view plural, std::string_view group);
+
+}  // namespace athanor::store
