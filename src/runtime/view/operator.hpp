@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operator: one controller as the engine knows it: a name, what it watches and writes, and a pure function.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/kind.hpp"
+#include "runtime/view/plan.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor {
+
+// An index an operator asks the caches to keep: the values under which an object is found.
+struct Index {
+  const Kind* kind = nullptr;
+  std::string_view name{};
+  std::vector<std::string> (*values)(const Object& object) = nullptr;
+};
+
+// Retry pace of a key whose plan said retry or whose write failed.
+struct Backoff {
+  Duration first = std::chrono::milliseconds(5);
+  Duration most = std::chrono::seconds(1000);
+};
+
+struct Operator {
+  std::string_view name{};                     // "fournosjob"; field manager and log name
+  const Kind* primary = nullptr;               // keys are this kind's; every change of one queues its key
+  std::span<const Kind* const> reads{};        // generates watches and RBAC; an undeclared read is a broken invariant
+  std::span<const Kind* const> writes{};
+  std::span<const Index> indexes{};
+  // The pure function. `key` is of `primary`, or for a singleton operator {"" , "singleton"}.
+  Plan (*reconcile)(const View& view, const Key& key, Instant now) = nullptr;
+  // True: one key, run whenever anything it read changed (a scheduler that looks at everything).
+  bool singleton = false;
+  // Writes act as this user in the embedded server; empty: system:serviceaccount:kube-system:<name>.
+  std::string_view user{};
+  Backoff backoff{};
+  // Kinds whose coarse lists (no namespace, no label, no index) are allowed because they are few.
+  std::span<const Kind* const> small{};
+};
+
+}  // namespace athanor
