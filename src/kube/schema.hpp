@@ -21,10 +21,14 @@ struct Schema;
 // run, a custom resource's with its CRD version); recursion is possible, hence plain pointers.
 using SchemaPtr = const Schema*;
 
+// g++ 12 takes the scoped enumerator Duration for a name that shadows athanor::Duration.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 enum class SchemaType : std::uint8_t {
   Any, Object, List, String, Boolean, Integer, Number,
   IntOrString, Quantity, Time, MicroTime, Bytes, RawExtension, Fields, Duration,
 };
+#pragma GCC diagnostic pop
 enum class ListType : std::uint8_t { Atomic, Set, Map };
 enum class MapType : std::uint8_t { Granular, Atomic };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API server's requests and responses, free of any socket: what a transport, the in-process client
-// and the simulator all speak.
+// The API server's requests and responses, free of any socket: what a transport, the in-process
+// client and the simulator all speak.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +27,18 @@ struct Credentials {
     std::string sha256_hex{};
   };
   std::optional<Certificate> certificate{};
-  bool certificate_rejected = false;        // one was presented and did not verify
-  // In-process callers skip authentication and act as this user ("system:serviceaccount:kube-system:job-controller").
+  bool certificate_rejected = false;  // one was presented and did not verify
+  // In-process callers skip authentication and act as this user
+  // ("system:serviceaccount:kube-system:job-controller").
   std::optional<std::string> internal_user{};
 };
 
 struct Request {
-  std::string method{};                     // GET, POST, ...
-  std::string path{};                       // decoded only as far as segments need it: "/api/v1/namespaces/a/pods/b"
-  std::vector<std::pair<std::string, std::string>> query{};      // decoded, in order
-  std::map<std::string, std::string, std::less<>> headers{};     // names in lower case; repeated ones joined by ","
+  std::string method{};  // GET, POST, ...
+  std::string path{};    // decoded only as far as segments need it: "/api/v1/namespaces/a/pods/b"
+  std::vector<std::pair<std::string, std::string>> query{};  // decoded, in order
+  std::map<std::string, std::string, std::less<>>
+      headers{};  // names in lower case; repeated ones joined by ","
   // In-process callers hand over the parsed body; the transport the bytes.
   std::variant<std::string, Value> body{};
   Credentials credentials{};
@@ -47,26 +49,29 @@ struct Request {
   [[nodiscard]] std::vector<std::string_view> parameters(std::string_view name) const;
 };
 
-// A response body that goes on: watches and followed logs. Pulled by the transport; thread-safe against wake().
+// A response body that goes on: watches and followed logs. Pulled by the transport; thread-safe
+// against wake().
 class Stream {
  public:
   virtual ~Stream() = default;
   enum class State : std::uint8_t { Open, Ended };
   // Appends what is ready to `out` (whole frames) and says whether more may follow. Never blocks.
   virtual State pull(std::string& out) = 0;
-  // `wake` is called (from any thread, must be quick) whenever pull() may have something new. Set once.
+  // `wake` is called (from any thread, must be quick) whenever pull() may have something new. Set
+  // once.
   virtual void on_ready(std::function<void()> wake) = 0;
 };
 
 struct Response {
   int status = 200;
   std::string content_type = "application/json";
-  std::vector<std::pair<std::string, std::string>> headers{};     // more headers (Warning, Audit-Id, ...)
-  // In-process callers read `value`; for the outside `body` is the encoded text. A handler fills one of the two;
-  // encode() (encode.hpp) makes bytes of a value.
+  std::vector<std::pair<std::string, std::string>>
+      headers{};  // more headers (Warning, Audit-Id, ...)
+  // In-process callers read `value`; for the outside `body` is the encoded text. A handler fills
+  // one of the two; encode() (encode.hpp) makes bytes of a value.
   std::string body{};
   std::optional<Value> value{};
-  std::unique_ptr<Stream> stream{};         // set: the body is this, chunked
+  std::unique_ptr<Stream> stream{};  // set: the body is this, chunked
   // The answer may leave the process once the store is durable up to here (0: at once).
   std::uint64_t durable_after = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The embedded API server as a machine: requests in, responses out. It opens no socket, starts no thread,
-// reads no clock. Thread-safe: the transport's threads and the in-process controllers call handle() side by side.
+// The embedded API server as a machine: requests in, responses out. It opens no socket, starts no
+// thread, reads no clock. Thread-safe: the transport's threads and the in-process controllers call
+// handle() side by side.
 #pragma once
 
 #include <functional>
@@ -18,19 +19,24 @@
 
 namespace athanor::apiserver {
 
-// Signs and checks service account tokens; implemented beside the keys (transport), faked in simulation.
+struct AdmissionStep;  // admission.hpp
+
+// Signs and checks service account tokens; implemented beside the keys (transport), faked in
+// simulation.
 class TokenSigner {
  public:
   virtual ~TokenSigner() = default;
   // A JWT over the claims (a JSON object).
   virtual Result<std::string> sign(const Value& claims) = 0;
-  // The claims of a token whose signature holds; Unauthorized otherwise. Expiry is the caller's business.
+  // The claims of a token whose signature holds; Unauthorized otherwise. Expiry is the caller's
+  // business.
   virtual Result<Value> verify(std::string_view token) = 0;
   [[nodiscard]] virtual std::string issuer() const = 0;
   [[nodiscard]] virtual Value jwks() const = 0;
 };
 
-// Logs of pods, wherever they run (nodes/). ns, pod, container; see spec/apiserver.md 12.5 for the options.
+// Logs of pods, wherever they run (nodes/). ns, pod, container; see spec/apiserver.md 12.5 for the
+// options.
 struct LogOptions {
   std::string container{};
   bool follow = false;
@@ -43,8 +49,10 @@ struct LogOptions {
 class PodLogs {
  public:
   virtual ~PodLogs() = default;
-  // The text so far, or with `follow` a stream that ends when the container ends. NotFound: no such container's log yet.
-  virtual Result<std::unique_ptr<Stream>> open(const Key& pod, std::string_view pod_uid, const LogOptions& options) = 0;
+  // The text so far, or with `follow` a stream that ends when the container ends. NotFound: no such
+  // container's log yet.
+  virtual Result<std::unique_ptr<Stream>> open(const Key& pod, std::string_view pod_uid,
+                                               const LogOptions& options) = 0;
 };
 
 struct StaticToken {
@@ -55,9 +63,9 @@ struct StaticToken {
 struct Options {
   std::string advertise_host = "127.0.0.1";
   int advertise_port = 0;
-  std::string ca_certificate_pem{};          // for kube-root-ca.crt and extension-apiserver-authentication
+  std::string ca_certificate_pem{};  // for kube-root-ca.crt and extension-apiserver-authentication
   std::vector<StaticToken> tokens{};
-  bool always_allow = false;                 // --authorization-mode=AlwaysAllow
+  bool always_allow = false;  // --authorization-mode=AlwaysAllow
   std::string service_cluster_ip_range = "10.96.0.0/16";
 };
 
@@ -65,9 +73,12 @@ struct Dependencies {
   store::Store* store = nullptr;
   Clock* clock = nullptr;
   Entropy* entropy = nullptr;
-  TokenSigner* tokens = nullptr;             // may be null: no tokens
-  PodLogs* logs = nullptr;                   // may be null: logs answer 501
-  std::function<std::string()> metrics{};    // the text of /metrics; may be empty
+  TokenSigner* tokens = nullptr;           // may be null: no tokens
+  PodLogs* logs = nullptr;                 // may be null: logs answer 501
+  std::function<std::string()> metrics{};  // the text of /metrics; may be empty
+  // Further admission steps, behind the built-in mutating ones and before quota (admission.hpp);
+  // may be empty.
+  std::function<std::vector<AdmissionStep>()> admission{};
 };
 
 class Server {
@@ -76,13 +87,15 @@ class Server {
   virtual ~Server() = default;
 
   virtual Response handle(Request request, Instant now) = 0;
-  // What the server owes to time alone: event TTL, watch timeouts and bookmarks, history. About every 250 ms.
+  // What the server owes to time alone: event TTL, watch timeouts and bookmarks, history. About
+  // every 250 ms.
   virtual void tick(Instant now) = 0;
   // From now on /readyz answers 500 and watches end.
   virtual void begin_shutdown() = 0;
 };
 
-// Turns `response.value` into bytes as the request asked for (JSON, YAML, pretty); fills body and content_type.
+// Turns `response.value` into bytes as the request asked for (JSON, YAML, pretty); fills body and
+// content_type.
 void encode(const Request& request, Response& response);
 
 }  // namespace athanor::apiserver

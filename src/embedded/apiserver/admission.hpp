@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Admission: ordered steps that change, then judge, a write (spec/apiserver.md 15). The built-in
+// ones are in admission/; the systems' own webhooks join the chain through Dependencies::admission.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/time.hpp"
+#include "embedded/apiserver/resource_info.hpp"
+#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/status_error.hpp"
+#include "embedded/apiserver/user_info.hpp"
+#include "embedded/store/store.hpp"
+#include "kube/kind.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+class Authorizer;
+
+enum class Operation : std::uint8_t { Create, Update, Delete, Connect };
+std::string_view operation_name(Operation operation);  // "CREATE", ...
+
+struct AdmissionRequest {
+  Operation operation = Operation::Create;
+  const ResourceInfo* resource = nullptr;
+  std::string subresource{};
+  Key key{};
+  Value object{};      // Null on Delete. Mutating steps change it; validating ones must not.
+  Value old_object{};  // Null on Create
+  Value options{};     // CreateOptions, UpdateOptions, DeleteOptions as sent
+  const UserInfo* user = nullptr;
+  bool dry_run = false;
+  std::vector<std::string> warnings{};  // become Warning headers
+  // Committed together with the object, all or nothing (a quota's usage). `expected` set: when it
+  // no longer holds, the server runs admission again.
+  std::vector<store::Write> extra_writes{};
+};
+
+// What steps may look at. Lives for one request.
+struct AdmissionContext {
+  const store::Store& store;
+  const ResourceTable& table;
+  const Authorizer& authorizer;
+  const Options& options;
+  Entropy& entropy;
+  Instant now{};
+};
+
+// One step. `mutate` or `validate` may be empty. A refusal ends the request.
+struct AdmissionStep {
+  std::string name{};  // as --disable-admission-plugins knows it
+  std::function<StatusResult<void>(AdmissionRequest&, const AdmissionContext&)> mutate{};
+  std::function<StatusResult<void>(AdmissionRequest&, const AdmissionContext&)> validate{};
+};
+
+// In order. Defined in admission/.
+std::vector<AdmissionStep> built_in_admission();
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stage 1 of a request: who asks (spec/apiserver.md 16.1). Implemented in auth/.
+#pragma once
+
+#include <memory>
+
+#include "base/time.hpp"
+#include "embedded/apiserver/http.hpp"
+#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/status_error.hpp"
+#include "embedded/apiserver/user_info.hpp"
+
+namespace athanor::apiserver {
+
+// Thread-safe.
+class Authenticator {
+ public:
+  virtual ~Authenticator() = default;
+  // The user of the request, impersonation not yet applied; Unauthorized (401) when credentials
+  // were presented and none of them holds.
+  [[nodiscard]] virtual StatusResult<UserInfo> authenticate(const Request& request,
+                                                            Instant now) const = 0;
+};
+
+// Certificates, static tokens, service account tokens, in-process users, anonymous.
+std::unique_ptr<Authenticator> make_authenticator(const Options& options,
+                                                  const Dependencies& dependencies);
+
+// In-process callers name their user only; this adds a service account's groups and
+// system:authenticated.
+UserInfo internal_user(std::string_view name);
+
+}  // namespace athanor::apiserver

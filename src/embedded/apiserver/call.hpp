@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call: one request on its way through the stages, and Core: what all requests share.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "embedded/apiserver/admission.hpp"
+#include "embedded/apiserver/authenticate.hpp"
+#include "embedded/apiserver/authorize.hpp"
+#include "embedded/apiserver/http.hpp"
+#include "embedded/apiserver/kind_behaviour.hpp"
+#include "embedded/apiserver/negotiate.hpp"
+#include "embedded/apiserver/request_path.hpp"
+#include "embedded/apiserver/resource_info.hpp"
+#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/status_error.hpp"
+#include "embedded/apiserver/user_info.hpp"
+
+namespace athanor::apiserver {
+
+class WatchHub;       // watch_hub.hpp
+class DocumentCache;  // document_cache.hpp
+
+// Shared by all requests; every member is safe to use from several threads.
+struct Core {
+  Core(Options options_in, Dependencies dependencies_in);
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  Options options;
+  Dependencies dependencies;
+  store::Store& store;
+  Entropy& entropy;
+  ResourceRegistry registry;
+  std::unique_ptr<Authenticator> authenticator;
+  std::unique_ptr<Authorizer> authorizer;
+  std::vector<AdmissionStep> admission;
+  std::unique_ptr<WatchHub> watches;
+  std::unique_ptr<DocumentCache> documents;
+  // Held from read to commit by writes of kinds that allocate (KindBehaviour::allocate).
+  std::mutex allocation{};
+  std::atomic<bool> shutting_down{false};
+};
+
+// One request. `resource` is set once routing found it; handlers run with it set.
+struct Call {
+  Core& core;
+  const Request& request;
+  Instant now{};
+  ResourceTablePtr table{};
+  RequestPath path{};
+  UserInfo user{};
+  const ResourceInfo* resource = nullptr;
+  Accepted accepted{};
+  bool in_process = false;  // the caller reads Response::value
+  std::vector<std::string> warnings{};
+
+  [[nodiscard]] Key key() const { return {path.ns, path.name}; }
+  // "deployments.apps" and "Deployment.apps" as messages want them.
+  [[nodiscard]] Qualified qualified_resource() const { return {resource->plural, resource->group}; }
+  [[nodiscard]] Qualified qualified_kind() const { return {resource->kind, resource->group}; }
+  [[nodiscard]] KindContext kind_context(bool dry_run);
+};
+
+}  // namespace athanor::apiserver
