@@ -27,6 +27,9 @@ if(ATHANOR_PCH)
   if(ATHANOR_TESTS)
     add_library(athanor_pch_test STATIC ${CMAKE_BINARY_DIR}/pch.cpp)
     target_link_libraries(athanor_pch_test PUBLIC GTest::gmock)
+    # Built as the executables that use it are.
+    set_target_properties(athanor_pch_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(athanor_pch_test PRIVATE -fPIE)
     target_precompile_headers(athanor_pch_test PRIVATE
       <algorithm> <array> <chrono> <compare> <cstdint> <functional> <map> <memory> <mutex> <optional>
       <set> <span> <string> <string_view> <utility> <variant> <vector> <gtest/gtest.h> <gmock/gmock.h>)

@@ -5,7 +5,8 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+# -pthread everywhere: some libraries bring it, and a precompiled header must be built as it is used.
+add_compile_options(-pthread -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
                     -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
 
 find_program(ATHANOR_CCACHE ccache)

@@ -6,6 +6,7 @@
 // does not know stays in the Value it was read from.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -32,6 +33,7 @@ struct MemberOps {
   Shape shape = Shape::Any;
   const MemberOps* element = nullptr;                 // of a List or Map
   const TypeInfo& (*type)() = nullptr;                // of an Object
+  std::string_view format{};                          // schema format implied by the C++ type ("int32", "date-time")
   void (*decode)(const Value& value, void* member) = nullptr;    // a value of another type leaves the default
   Value (*encode)(const void* member) = nullptr;      // Null: absent
 };
@@ -47,9 +49,10 @@ struct Rules {
   std::string_view enum_values{};      // "Stop|Terminate"
   std::string_view pattern{};
   std::string_view item_pattern{};     // of a list's string items
-  std::string_view format{};           // "date-time", "int32"; Time and int members set theirs by themselves
+  std::string_view item_json{};        // further schema keys of a list's items or a map's values: {"maxLength": 63}
+  std::string_view format{};           // "int64"; Instant and int32 members set theirs by themselves
   std::optional<double> minimum{}, maximum{};
-  std::optional<std::int64_t> min_length{}, max_length{}, min_items{}, max_items{}, max_properties{};
+  std::optional<std::int64_t> min_length{}, max_length{}, min_items{}, max_items{}, min_properties{}, max_properties{};
   std::string_view list_type{};        // "atomic", "set", "map"
   std::string_view list_keys{};        // "name" or "group,name"
   std::string_view map_type{};         // "atomic"
@@ -61,7 +64,7 @@ struct FieldInfo {
   std::string_view name{};
   std::string_view doc{};
   const MemberOps* ops = nullptr;
-  void* (*member)(void* object) = nullptr;
+  void* (*member)(void* object) = nullptr;   // nullptr: known to the schema alone, not to the struct
   Rules rules{};
 };
 
@@ -73,7 +76,8 @@ struct TypeInfo {
   bool preserve_unknown = false;
 };
 
-// Specialised per described struct by ATHANOR_DESCRIBED; type() is defined beside the field table.
+// Specialised per described struct by ATHANOR_DESCRIBED, which stands outside any namespace and names the struct in
+// full: ATHANOR_DESCRIBED(athanor::api::FournosJob); type() is defined beside the field table.
 template <class T>
 struct Describe;
 #define ATHANOR_DESCRIBED(T)                   \
@@ -102,14 +106,8 @@ Value encode(const T& object) {
 }
 
 // The member types a described struct may use: bool, int64, int32, double, string, Instant, Quantity, Value,
-// described structs, and optional, vector and string-keyed map of these. Defined in describe_ops.hpp,
-// which only the .cpp files with field tables include.
-template <class M>
-const MemberOps& ops_of();
-
-// field<&Spec::owner>("owner", "Team or person.", {.max_length = 63})
-template <auto MemberPointer>
-FieldInfo field(std::string_view name, std::string_view doc, const Rules& rules = {});
+// described structs, and optional, vector and string-keyed map of these. ops_of<M>() and field<>() live in
+// describe_ops.hpp, which only the .cpp files with field tables include.
 
 // A printed column of a kind.
 struct PrinterColumn {
@@ -134,7 +132,7 @@ struct CustomKind {
   std::string_view singular{};
   std::span<const std::string_view> short_names{};
   std::span<const std::string_view> categories{};
-  std::span<const VersionInfo> versions{};
+  std::span<const VersionInfo> versions{};       // by default CRDs carry no conversion; see the kind's own header
   std::span<const std::pair<std::string_view, std::string_view>> annotations{};
 };
 
@@ -142,6 +140,8 @@ struct CustomKind {
 Value crd_manifest(const CustomKind& custom);
 // The openAPIV3Schema of a root type, with apiVersion, kind and metadata added.
 Value open_api_schema(const TypeInfo& root);
+// The schema of one described type, as it stands below a root.
+Value object_schema(const TypeInfo& type);
 
 // A custom object read whole: T has `Object object` and described members.
 template <Described T>

@@ -64,6 +64,7 @@ class Value {
   // The scalar, or the fallback when the type differs (a Double with an integral value counts as integer).
   [[nodiscard]] bool as_bool(bool fallback = false) const noexcept;
   [[nodiscard]] std::int64_t as_int(std::int64_t fallback = 0) const noexcept;
+  [[nodiscard]] std::uint64_t as_uint(std::uint64_t fallback = 0) const noexcept;  // fallback below zero, too
   [[nodiscard]] double as_double(double fallback = 0) const noexcept;
   // Valid until this handle is changed or destroyed; empty when not a string.
   [[nodiscard]] std::string_view as_string() const noexcept;
@@ -128,7 +129,10 @@ struct Member {
   Value value{};
   Member() = default;
   Member(std::string_view key, Value member_value) : name(key), value(std::move(member_value)) {}
-  Member(Value key, Value member_value) : name(std::move(key)), value(std::move(member_value)) {}
+  Member(const char* key, Value member_value) : name(key), value(std::move(member_value)) {}
+  // A key that already is a Value is shared, not copied; a template keeps texts out of it.
+  template <std::same_as<Value> Key>
+  Member(Key key, Value member_value) : name(std::move(key)), value(std::move(member_value)) {}
   [[nodiscard]] std::string_view key() const noexcept { return name.as_string(); }
 };
 
