@@ -5,7 +5,8 @@
 namespace athanor {
 
 Error Error::invalid(std::string_view field, std::string_view what) {
-  return {.code = 422, .reason = "Invalid", .message = std::string(field) + ": " + std::string(what)};
+  return {
+      .code = 422, .reason = "Invalid", .message = std::string(field) + ": " + std::string(what)};
 }
 Error Error::not_found(std::string message) {
   return {.code = 404, .reason = "NotFound", .message = std::move(message)};
