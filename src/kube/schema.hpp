@@ -16,6 +16,7 @@
 
 namespace athanor {
 
+class Regex;
 struct Schema;
 // Schemas are immutable once built and live as long as their owner (the built-in types for the whole
 // run, a custom resource's with its CRD version); recursion is possible, hence plain pointers.
@@ -41,6 +42,8 @@ struct SchemaField {
   bool required = false;
   // Built-in kinds: printed even when empty (the "+" of Appendix S).
   bool always_present = false;
+  // Built-in kinds: the zero value is a value (a pointer in the Go type); otherwise zero means absent.
+  bool presence = false;
   // Of this use of the type; a List's own properties are in its schema.
   std::optional<MapType> map_type{};   // overrides the type's
   // Strategic merge: "" = replace; "merge"; "merge,retainKeys"; merge_key empty for primitive lists.
@@ -72,10 +75,12 @@ struct Schema {
   std::vector<std::string> list_map_keys{};
 
   // Validation (custom resources).
+  std::vector<std::string> required{};       // names, declared in `fields` or not
   bool nullable = false;
   std::optional<Value> default_value{};
   std::vector<Value> enum_values{};
   std::string pattern{};
+  std::shared_ptr<const Regex> pattern_regex{};  // of `pattern`, shared by equal ones
   std::optional<double> minimum{}, maximum{}, multiple_of{};
   bool exclusive_minimum = false, exclusive_maximum = false;
   std::optional<std::int64_t> min_length{}, max_length{}, min_items{}, max_items{}, min_properties{}, max_properties{};
