@@ -12,7 +12,9 @@ using prune::BuiltinNormalizer;
 using prune::IssueCollector;
 
 // Fields of built-in types inside a custom resource (metadata) are not its schema's business.
-bool is_builtin(const Schema& schema) { return !schema.name.empty(); }
+bool is_builtin(const Schema& schema) {
+  return !schema.name.empty();
+}
 
 // Drops what the schema does not declare. Built-in metadata goes through the built-in walk.
 class Pruner {
@@ -156,8 +158,8 @@ bool default_object(const Value& in, const Schema& schema, Value& out) {
       continue;
     }
     Value defaulted;
-    copy.set(field.name,
-             apply_defaults(*fallback, *field.schema, defaulted) ? std::move(defaulted) : *fallback);
+    copy.set(field.name, apply_defaults(*fallback, *field.schema, defaulted) ? std::move(defaulted)
+                                                                             : *fallback);
     changed = true;
   }
   if (changed) {
@@ -205,8 +207,8 @@ Error cannot_be_handled(std::string_view kind, std::string_view version, std::st
 
 Error strict_decoding_error(std::string_view kind, std::string_view version,
                             const FieldIssues& issues) {
-  return cannot_be_handled(
-      kind, version, fmt::format("strict decoding error: {}", fmt::join(issues.texts, ", ")));
+  return cannot_be_handled(kind, version,
+                           fmt::format("strict decoding error: {}", fmt::join(issues.texts, ", ")));
 }
 
 Result<Value> normalize_builtin(const Value& object, const Schema& schema, DecodedKind named,

@@ -21,7 +21,8 @@ struct FieldIssues {
   std::vector<std::string> texts{};
 };
 
-// `KIND in version "VERSION" cannot be handled as a KIND: WHY` (400). `version` is without the group.
+// `KIND in version "VERSION" cannot be handled as a KIND: WHY` (400). `version` is without the
+// group.
 Error cannot_be_handled(std::string_view kind, std::string_view version, std::string_view why);
 // The refusal of fieldValidation=Strict.
 Error strict_decoding_error(std::string_view kind, std::string_view version,
@@ -34,8 +35,8 @@ struct DecodedKind {
 };
 
 // A built-in object as its Go type would print it: unknown fields dropped, wrong JSON types refused
-// (400), quantities and times canonical, zero-valued optional fields dropped, fields that are always
-// present (`+`) added. Unchanged subtrees stay shared; idempotent. `issues` may be null.
+// (400), quantities and times canonical, zero-valued optional fields dropped, fields that are
+// always present (`+`) added. Unchanged subtrees stay shared; idempotent. `issues` may be null.
 Result<Value> normalize_builtin(const Value& object, const Schema& schema, DecodedKind named,
                                 FieldIssues* issues = nullptr);
 

@@ -20,18 +20,26 @@ constexpr std::string_view kBadQuantity =
     "quantities must match the regular expression "
     "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-bool is_map(const Schema& schema) { return schema.additional != nullptr; }
+bool is_map(const Schema& schema) {
+  return schema.additional != nullptr;
+}
 
 std::string_view json_kind(const Value& value) {
   switch (value.type()) {
-    case Value::Type::Null: return "null";
-    case Value::Type::Bool: return "bool";
+    case Value::Type::Null:
+      return "null";
+    case Value::Type::Bool:
+      return "bool";
     case Value::Type::Int:
     case Value::Type::Uint:
-    case Value::Type::Double: return "number";
-    case Value::Type::String: return "string";
-    case Value::Type::List: return "array";
-    case Value::Type::Object: return "object";
+    case Value::Type::Double:
+      return "number";
+    case Value::Type::String:
+      return "string";
+    case Value::Type::List:
+      return "array";
+    case Value::Type::Object:
+      return "object";
   }
   return "null";
 }
@@ -48,12 +56,18 @@ std::string_view struct_name(std::string_view full, bool with_package) {
 
 std::string go_type(const Schema& schema) {
   switch (schema.type) {
-    case SchemaType::String: return "string";
-    case SchemaType::Boolean: return "bool";
-    case SchemaType::Integer: return schema.format;
-    case SchemaType::Number: return "float64";
-    case SchemaType::Bytes: return "[]uint8";
-    case SchemaType::List: return "[]" + go_type(*schema.items);
+    case SchemaType::String:
+      return "string";
+    case SchemaType::Boolean:
+      return "bool";
+    case SchemaType::Integer:
+      return schema.format;
+    case SchemaType::Number:
+      return "float64";
+    case SchemaType::Bytes:
+      return "[]uint8";
+    case SchemaType::List:
+      return "[]" + go_type(*schema.items);
     case SchemaType::Object:
       if (is_map(schema)) {
         return "map[string]" + go_type(*schema.additional);
@@ -193,13 +207,13 @@ void BuiltinNormalizer::fail(std::string text) {
 }
 
 void BuiltinNormalizer::fail_type(const Value& in, const Schema& schema) {
-  fail_type(json_kind(in), schema);
+  fail_mismatch(json_kind(in), schema);
 }
 
-void BuiltinNormalizer::fail_type(std::string_view actual, const Schema& schema) {
+void BuiltinNormalizer::fail_mismatch(std::string_view actual, const Schema& schema) {
   if (names_.empty()) {
-    fail(fmt::format("json: cannot unmarshal {} into Go value of type {}", actual,
-                     go_type(schema)));
+    fail(
+        fmt::format("json: cannot unmarshal {} into Go value of type {}", actual, go_type(schema)));
     return;
   }
   fail(fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", actual,
@@ -390,7 +404,7 @@ bool BuiltinNormalizer::normalize_integer(const Value& in, const Schema& schema,
                         ? !narrow || (number < limit && number >= -limit)
                         : std::trunc(number) == number && number < limit && number >= -limit;
   if (!fits) {
-    fail_type("number " + json::print(in), schema);
+    fail_mismatch("number " + json::print(in), schema);
     return false;
   }
   if (in.type() == Value::Type::Int) {

@@ -49,12 +49,13 @@ class BuiltinNormalizer {
   void check_bytes(const Value& in, const Schema& schema);
   void fail(std::string text);
   void fail_type(const Value& in, const Schema& schema);
-  void fail_type(std::string_view actual, const Schema& schema);
+  void fail_mismatch(std::string_view actual, const Schema& schema);
 
   IssueCollector& issues_;
   PathText& path_;
   std::optional<std::string> error_{};
-  // For Go's texts: the innermost struct and the JSON names from the root, without indices and keys.
+  // For Go's texts: the innermost struct and the JSON names from the root, without indices and
+  // keys.
   std::vector<const Schema*> structs_{};
   std::vector<std::string_view> names_{};
 };

@@ -28,6 +28,8 @@ bool Regex::search(std::string_view text) const {
   return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), engine_->re2);
 }
 
-const std::string& Regex::expression() const { return engine_->re2.pattern(); }
+const std::string& Regex::expression() const {
+  return engine_->re2.pattern();
+}
 
 }  // namespace athanor

@@ -19,9 +19,8 @@ const SchemaField* Schema::field(std::string_view field_name) const {
 void Schema::index_fields() {
   field_order.resize(fields.size());
   std::iota(field_order.begin(), field_order.end(), 0U);
-  std::sort(field_order.begin(), field_order.end(), [this](std::uint32_t a, std::uint32_t b) {
-    return fields[a].name < fields[b].name;
-  });
+  std::sort(field_order.begin(), field_order.end(),
+            [this](std::uint32_t a, std::uint32_t b) { return fields[a].name < fields[b].name; });
 }
 
 }  // namespace athanor

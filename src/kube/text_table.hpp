@@ -8,7 +8,8 @@
 
 namespace athanor::text_table {
 
-// The text up to `separator`, which is taken off `rest` together with it; all of `rest` when absent.
+// The text up to `separator`, which is taken off `rest` together with it; all of `rest` when
+// absent.
 inline std::string_view take(std::string_view& rest, char separator) {
   const std::size_t end = rest.find(separator);
   const std::string_view head = rest.substr(0, end);

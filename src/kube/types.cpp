@@ -440,7 +440,8 @@ class TypesParser {
     return field != nullptr;
   }
 
-  // The "schema or something else" types of a CustomResourceDefinition: an object in them is a schema.
+  // The "schema or something else" types of a CustomResourceDefinition: an object in them is a
+  // schema.
   void link_json_schemas() {
     const SchemaPtr props = types_.by_name(kJsonSchema);
     for (const char* suffix : {"OrArray", "OrBool", "OrStringArray"}) {
@@ -493,9 +494,14 @@ SchemaPtr BuiltinTypes::by_kind(std::string_view group, std::string_view version
       return found->second;
     }
   }
-  constexpr std::array<std::string_view, 8> kSentAlone = {
-      "DeleteOptions", "Status",     "WatchEvent",      "PartialObjectMetadata",
-      "PartialObjectMetadataList", "APIGroup", "APIGroupList", "APIResourceList"};
+  constexpr std::array<std::string_view, 8> kSentAlone = {"DeleteOptions",
+                                                          "Status",
+                                                          "WatchEvent",
+                                                          "PartialObjectMetadata",
+                                                          "PartialObjectMetadataList",
+                                                          "APIGroup",
+                                                          "APIGroupList",
+                                                          "APIResourceList"};
   if ((known || group == "meta.k8s.io") &&
       std::find(kSentAlone.begin(), kSentAlone.end(), kind) != kSentAlone.end()) {
     const auto found = by_name_.find(std::string("meta.").append(kind));

@@ -37,13 +37,15 @@ class BuiltinTypes {
   // By the name of Appendix S ("core.v1.Pod", "meta.ObjectMeta") or of OpenAPI
   // ("io.k8s.api.core.v1.Pod"); nullptr when unknown. Also "core.v1.PodList" and the other lists.
   [[nodiscard]] SchemaPtr by_name(std::string_view name) const;
-  // By group, version and kind; "" is the core group. The kinds of meta/v1 that are sent on their own
-  // (DeleteOptions, Status, WatchEvent, PartialObjectMetadata, ...) are found under every built-in
-  // group and under meta.k8s.io/v1. nullptr when unknown.
+  // By group, version and kind; "" is the core group. The kinds of meta/v1 that are sent on their
+  // own (DeleteOptions, Status, WatchEvent, PartialObjectMetadata, ...) are found under every
+  // built-in group and under meta.k8s.io/v1. nullptr when unknown.
   [[nodiscard]] SchemaPtr by_kind(std::string_view group, std::string_view version,
                                   std::string_view kind) const;
   // Every named type, sorted by OpenAPI name.
-  [[nodiscard]] const std::map<std::string, SchemaPtr, std::less<>>& all() const { return by_openapi_; }
+  [[nodiscard]] const std::map<std::string, SchemaPtr, std::less<>>& all() const {
+    return by_openapi_;
+  }
 
   // "core.v1.Pod" to "io.k8s.api.core.v1.Pod".
   static std::string openapi_name(std::string_view name);
