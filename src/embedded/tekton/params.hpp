@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Params: values against declarations, defaults, and what they replace (spec/tekton.md 6, 7.2 rows
+// 4 to 7 and 11).
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "embedded/tekton/substitute.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::tekton {
+
+// "string", "array" or "object": of a value.
+std::string_view value_type(const Value& value);
+// Of a declaration {name, type, default, properties}: the type given, else what default or
+// properties imply.
+std::string declared_type(const Value& spec);
+
+// Declared params that have neither a value nor a default, in the order of declaration.
+std::vector<std::string> missing_params(const Value& specs, const Value& params);
+// Given params whose value is of another type than declared.
+std::vector<std::string> mismatched_params(const Value& specs, const Value& params);
+// Object params and the keys of their properties that neither value nor default has.
+std::map<std::string, std::vector<std::string>> missing_object_keys(const Value& specs,
+                                                                    const Value& params);
+// "map[p:[k] q:[a b]]".
+std::string go_map(const std::map<std::string, std::vector<std::string>>& keys);
+
+// What every declared or given param stands for. Defaults may use other params, ten levels deep.
+// Error messages: `parameter resolution failed: …` (6).
+Result<std::map<std::string, Value>> param_values(const Value& specs, const Value& params);
+Replacements replacements_of(const std::map<std::string, Value>& values);
+
+// References such as $(params.a[3]) below `tree` that lie beyond the end of their array, in order
+// of text.
+std::vector<std::string> bad_array_indexes(const Value& tree,
+                                           const std::map<std::string, Value>& values);
+
+// The message of 7.2 row 11 after "invalid input params for task <t>: ", or empty when all is well.
+std::string task_param_problem(const Value& specs, const Value& params);
+
+}  // namespace athanor::tekton

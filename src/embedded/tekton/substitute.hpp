@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables $(...) (spec/tekton.md 6): one simultaneous pass; what is not recognised stays as it
+// is.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/value.hpp"
+
+namespace athanor::tekton {
+
+// What the variables of one stage stand for. A variable is known by its dotted name ("params.p"); a
+// value is a string, a list of strings or an object of strings. The other spellings (params["p"],
+// params['p'], [i], [*], .key) are found through it.
+class Replacements {
+ public:
+  void set(std::string variable, Value value);
+  // "params.<name>".
+  void set_param(std::string_view name, Value value);
+  void erase(std::string_view variable);
+
+  // The value of what stands between "$(" and ")": a string, or, for a whole list or object, that.
+  [[nodiscard]] std::optional<Value> find(std::string_view variable) const;
+  [[nodiscard]] bool empty() const { return values_.empty(); }
+
+ private:
+  [[nodiscard]] std::optional<Value> find_dotted(std::string_view variable) const;
+  std::map<std::string, Value, std::less<>> values_{};
+};
+
+// One $(...) in a text.
+struct Variable {
+  std::size_t begin = 0, end = 0;  // of the whole, "$(" and ")" included
+  std::string_view name{};         // between them
+};
+// The variables of a text, innermost ones of nested "$(", in order.
+std::vector<Variable> variables_in(std::string_view text);
+// The variable, when the text is exactly one.
+std::optional<std::string_view> only_variable(std::string_view text);
+// a["b"] and a['b'] written as a.b.
+std::string dotted(std::string_view variable);
+
+// String values only: a list or object in the middle of a text stays literal.
+std::string substitute(std::string_view text, const Replacements& replacements);
+// Every string below; a list item that is exactly one list variable becomes its items.
+Value substitute_all(const Value& value, const Replacements& replacements);
+// Only the named members of an object.
+void substitute_members(Value& object, std::span<const std::string_view> members,
+                        const Replacements& replacements);
+// The value of a param: a string that is exactly one list or object variable becomes that.
+Value substitute_param(const Value& value, const Replacements& replacements);
+
+// The fields of a step or sidecar, of a volume list, of podTemplate and of a task spec that take
+// variables.
+Value substitute_task_spec(Value spec, const Replacements& replacements);
+Value substitute_pod_template(Value pod_template, const Replacements& replacements);
+// A workspace binding's subPath and source names.
+Value substitute_binding(Value binding, const Replacements& replacements);
+
+}  // namespace athanor::tekton

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small text forms that Tekton's messages are made of: Go's %q and %v of lists, and name checks.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/value.hpp"
+
+namespace athanor::tekton {
+
+std::string join(std::span<const std::string> items, std::string_view separator);
+// "[a b]": a list as Go prints it.
+std::string go_list(std::span<const std::string> items);
+// "text" with Go's escapes (%q).
+std::string quoted(std::string_view text);
+// A DNS label: [a-z0-9]([-a-z0-9]*[a-z0-9])?, at most 63 characters.
+bool is_dns_label(std::string_view text);
+// The strings of a list value.
+std::vector<std::string> strings_of(const Value& list);
+Value list_of(std::span<const std::string> items);
+// The item of a list of named objects, or Null.
+const Value& named(const Value& list, std::string_view name);
+
+}  // namespace athanor::tekton
