@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which objects a Select chooses, and which reads a change of an object touches.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/kind.hpp"
+#include "kube/object.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor {
+
+// The values of an index for an object: the built-in "owner" (uids of its owners) and "node"
+// (spec.nodeName), or one of `declared`. nullopt: no such index for the kind.
+std::optional<std::vector<std::string>> index_values(const Kind& kind, const Object& object,
+                                                     std::string_view index,
+                                                     std::span<const Index> declared);
+// True when `object`, of `kind`, is in the list that `select` describes. An unknown index is a
+// broken invariant.
+bool selects(const Kind& kind, const Select& select, const Object& object,
+             std::span<const Index> declared);
+// A list that depends on every object of its kind.
+bool is_coarse(const Kind& kind, const Select& select);
+
+}  // namespace athanor

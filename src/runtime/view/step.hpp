@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every reader of plans needs to know of a step: its target, its name, its stable text.
+#pragma once
+
+#include <string_view>
+
+#include "kube/kind.hpp"
+#include "kube/value.hpp"
+#include "runtime/view/plan.hpp"
+
+namespace athanor {
+
+// The object a step writes, or for Emit the object it is about; nullptr for Act.
+const Ref* target_of(const Step& step);
+// "apply", "create", "patch", "status", "replace", "delete", "emit", "act".
+std::string_view name_of(const Step& step);
+// {"apply": {"target": {...}, "fields": {...}}}; default members are left out.
+Value to_value(const Step& step);
+// {"apiVersion", "kind", "namespace", "name"}.
+Value to_value(const Ref& ref);
+
+// The status that a Status step asks for, given the current one: each key given replaces that key,
+// Null removes it.
+Value wanted_status(const Value& current, const Value& given);
+
+// References ordered by names (group, kind, namespace, name, version), never by address: what
+// ordered containers use wherever order can reach output.
+struct RefOrder {
+  bool operator()(const Ref& a, const Ref& b) const;
+};
+struct KindOrder {
+  bool operator()(const Kind* a, const Kind* b) const;
+};
+
+}  // namespace athanor
