@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// metadata.managedFields of creates, updates and patches. Apply: server_side_apply.cpp.
+#include "kube/managed_fields.hpp"
+
+#include <utility>
+
+#include "kube/managed_entry.hpp"
+
+namespace athanor {
+
+namespace {
+
+using managed::Entries;
+using managed::Entry;
+
+// What the request starts from: the stored entries, or those it brought itself.
+struct Start {
+  Entries entries{};
+  bool as_stored = true;  // the same list as in the live object
+};
+
+bool is_reset(const Value& requested) {
+  return requested.is_list() &&
+         (requested.empty() ||
+          (requested.size() == 1 && requested[0].is_object() && requested[0].empty()));
+}
+
+Start start_of(const Value& stored, const Value& requested, const FieldManagement& by) {
+  if (is_reset(requested)) {
+    return {.entries = {}, .as_stored = stored.is_null()};
+  }
+  if (!requested.is_null() && requested != stored) {
+    if (std::optional<Entries> entries = managed::read_requested(requested, by);
+        entries && !entries->empty()) {
+      return {.entries = *std::move(entries), .as_stored = false};
+    }
+  }
+  Entries entries = managed::read_stored(stored, by);
+  const bool complete = entries.size() == stored.size();
+  return {.entries = std::move(entries), .as_stored = complete};
+}
+
+// What the write set goes to its manager, what it removed to nobody.
+void attribute(Entries& entries, const FieldChanges& changes, const FieldManagement& by) {
+  const FieldSet set = changes.added.united(changes.modified);
+  const FieldSet taken = set.united(changes.removed);
+  for (Entry& entry : entries) {
+    const bool own = managed::is_entry_of(entry, by, managed::kUpdate);
+    entry.set_fields(fields_v1::minus(entry.fields, own ? changes.removed : taken));
+  }
+  if (!set.empty()) {
+    Entry& own = managed::entry_of(entries, by, managed::kUpdate);
+    own.set_fields(fields_v1::plus(own.fields, set));
+    own.set_time(by.now);
+  }
+}
+
+}  // namespace
+
+Value update_managed_fields(const Value& live, Value object, const FieldManagement& by) {
+  const Value& stored = live["metadata"]["managedFields"];
+  Start start;
+  if (!live.is_null()) {
+    start = start_of(stored, object["metadata"]["managedFields"], by);
+    if (start.entries.empty()) {
+      return managed::with_list(std::move(object), Value());
+    }
+  }
+  FieldChanges changes = compare_fields(live, object, by.schema);
+  managed::leave_out(changes, by.reset_fields);
+  if (changes.empty() && start.as_stored) {
+    return managed::with_list(std::move(object), stored);
+  }
+  attribute(start.entries, changes, by);
+  return managed::with_list(std::move(object), managed::print(std::move(start.entries)));
+}
+
+std::string manager_of_user_agent(std::string_view user_agent) {
+  constexpr std::size_t kMaxBytes = 128;
+  const std::string_view name = user_agent.substr(0, user_agent.find('/')).substr(0, kMaxBytes);
+  return name.empty() ? "unknown" : std::string(name);
+}
+
+}  // namespace athanor
