@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of kube/data, embedded at build time (cmake/EmbedText.cmake). Lines end with '\n'.
+#pragma once
+
+#include <string_view>
+
+namespace athanor::data {
+
+// Appendix S: every built-in type.
+std::string_view types_text();
+// Appendix D: every built-in resource.
+std::string_view resources_text();
+// Appendix T: table columns of built-in resources.
+std::string_view table_columns_text();
+// Appendix R: the default RBAC objects.
+std::string_view rbac_text();
+// "TYPE field field": optional scalars whose zero value is a value (pointers in the Go types).
+std::string_view presence_text();
+// "TYPE text" and "TYPE.field text": what kubectl explain shows; "*.field" for fields of any type.
+std::string_view descriptions_text();
+
+}  // namespace athanor::data

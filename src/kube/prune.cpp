@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/prune.hpp"
+
+#include <fmt/format.h>
+
+#include "kube/prune_builtin.hpp"
+
+namespace athanor {
+namespace {
+
+using prune::BuiltinNormalizer;
+using prune::IssueCollector;
+
+// Fields of built-in types inside a custom resource (metadata) are not its schema's business.
+bool is_builtin(const Schema& schema) {
+  return !schema.name.empty();
+}
+
+// Drops what the schema does not declare. Built-in metadata goes through the built-in walk.
+class Pruner {
+ public:
+  Pruner(FieldIssues* issues, bool coerce_metadata)
+      : issues_(issues), coerce_metadata_(coerce_metadata) {}
+
+  Value run(const Value& in, const Schema& schema) {
+    Value out;
+    const bool changed = prune(in, schema, out);
+    issues_.finish();
+    return changed ? out : in;
+  }
+  [[nodiscard]] const std::optional<std::string>& error() const { return error_; }
+
+ private:
+  bool prune(const Value& in, const Schema& schema, Value& out) {
+    if (is_builtin(schema)) {
+      return coerce(in, schema, out);
+    }
+    if (in.is_list() && schema.items != nullptr) {
+      return prune_list(in, *schema.items, out);
+    }
+    return in.is_object() && prune_object(in, schema, out);
+  }
+
+  bool coerce(const Value& in, const Schema& schema, Value& out) {
+    if (!coerce_metadata_) {
+      return false;
+    }
+    BuiltinNormalizer normalizer(issues_, path_);
+    const bool changed = normalizer.normalize(in, schema, out);
+    if (normalizer.error() && !error_) {
+      error_ = normalizer.error();
+    }
+    return changed && !normalizer.error();
+  }
+
+  bool prune_list(const Value& in, const Schema& items, Value& out) {
+    Value copy = in;
+    bool changed = false;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const PathText::Step step(path_, i);
+      Value item;
+      if (prune(in[i], items, item)) {
+        copy.item(i) = std::move(item);
+        changed = true;
+      }
+    }
+    if (changed) {
+      out = std::move(copy);
+    }
+    return changed;
+  }
+
+  bool prune_object(const Value& in, const Schema& schema, Value& out) {
+    // Without a type nothing is declared, so nothing is unknown.
+    const bool keep = schema.preserve_unknown || schema.type == SchemaType::Any ||
+                      schema.type == SchemaType::IntOrString;
+    Value copy = in;
+    bool changed = false;
+    for (const Member& member : in.members()) {
+      const std::string_view key = member.key();
+      issues_.visit(path_, key);
+      const SchemaField* field = schema.field(key);
+      const SchemaPtr below = field != nullptr ? field->schema : schema.additional;
+      if (below == nullptr) {
+        if (!keep) {
+          issues_.unknown(path_, key);
+          copy.erase(key);
+          changed = true;
+        }
+        continue;
+      }
+      const PathText::Step step(path_, key);
+      Value value;
+      if (!member.value.is_null() && prune(member.value, *below, value)) {
+        copy.set(key, std::move(value));
+        changed = true;
+      }
+    }
+    if (changed) {
+      out = std::move(copy);
+    }
+    return changed;
+  }
+
+  IssueCollector issues_;
+  PathText path_{};
+  bool coerce_metadata_;
+  std::optional<std::string> error_{};
+};
+
+const Value* default_of(const Schema& schema) {
+  return schema.default_value ? &*schema.default_value : nullptr;
+}
+
+bool apply_defaults(const Value& in, const Schema& schema, Value& out);
+
+// A null where the type has none: its default (in `value`); true when it is to be dropped.
+bool resolve_null(const Schema& schema, Value& value) {
+  if (!value.is_null() || schema.nullable) {
+    return false;
+  }
+  const Value* fallback = default_of(schema);
+  if (fallback != nullptr) {
+    value = *fallback;
+  }
+  return fallback == nullptr;
+}
+
+bool default_object(const Value& in, const Schema& schema, Value& out) {
+  Value copy = in;
+  bool changed = false;
+  for (const Member& member : in.members()) {
+    const SchemaField* field = schema.field(member.key());
+    const SchemaPtr below = field != nullptr ? field->schema : schema.additional;
+    if (below == nullptr || is_builtin(*below)) {
+      continue;
+    }
+    Value value = member.value;
+    if (resolve_null(*below, value)) {
+      copy.erase(member.key());
+      changed = true;
+      continue;
+    }
+    bool replaced = member.value.is_null() && !value.is_null();
+    Value defaulted;
+    if (apply_defaults(value, *below, defaulted)) {
+      value = std::move(defaulted);
+      replaced = true;
+    }
+    if (replaced) {
+      copy.set(member.key(), std::move(value));
+      changed = true;
+    }
+  }
+  for (const SchemaField& field : schema.fields) {
+    const Value* fallback = is_builtin(*field.schema) ? nullptr : default_of(*field.schema);
+    if (fallback == nullptr || copy.contains(field.name)) {
+      continue;
+    }
+    Value defaulted;
+    copy.set(field.name, apply_defaults(*fallback, *field.schema, defaulted) ? std::move(defaulted)
+                                                                             : *fallback);
+    changed = true;
+  }
+  if (changed) {
+    out = std::move(copy);
+  }
+  return changed;
+}
+
+bool default_list(const Value& in, const Schema& items, Value& out) {
+  Value copy = in;
+  bool changed = false;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    Value value = in[i];
+    // An item cannot be dropped; validation refuses a null without default.
+    bool replaced = value.is_null() && !resolve_null(items, value) && !value.is_null();
+    Value defaulted;
+    if (apply_defaults(value, items, defaulted)) {
+      value = std::move(defaulted);
+      replaced = true;
+    }
+    if (replaced) {
+      copy.item(i) = std::move(value);
+      changed = true;
+    }
+  }
+  if (changed) {
+    out = std::move(copy);
+  }
+  return changed;
+}
+
+bool apply_defaults(const Value& in, const Schema& schema, Value& out) {
+  if (in.is_object()) {
+    return default_object(in, schema, out);
+  }
+  return in.is_list() && schema.items != nullptr && default_list(in, *schema.items, out);
+}
+
+}  // namespace
+
+Error cannot_be_handled(std::string_view kind, std::string_view version, std::string_view why) {
+  return Error::bad_request(
+      fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", kind, version, kind, why));
+}
+
+Error strict_decoding_error(std::string_view kind, std::string_view version,
+                            const FieldIssues& issues) {
+  return cannot_be_handled(kind, version,
+                           fmt::format("strict decoding error: {}", fmt::join(issues.texts, ", ")));
+}
+
+Result<Value> normalize_builtin(const Value& object, const Schema& schema, DecodedKind named,
+                                FieldIssues* issues) {
+  IssueCollector collector(issues);
+  PathText path;
+  BuiltinNormalizer normalizer(collector, path);
+  Value out;
+  const bool changed = normalizer.normalize(object, schema, out);
+  if (normalizer.error()) {
+    return cannot_be_handled(named.kind, named.version, *normalizer.error());
+  }
+  collector.finish();
+  return changed ? out : object;
+}
+
+Result<Value> normalize_custom(const Value& object, const Schema& root, DecodedKind named,
+                               FieldIssues* issues) {
+  Pruner pruner(issues, true);
+  const Value pruned = pruner.run(object, root);
+  if (pruner.error()) {
+    return cannot_be_handled(named.kind, named.version, *pruner.error());
+  }
+  return default_custom(pruned, root);
+}
+
+Value prune_custom(const Value& object, const Schema& schema, FieldIssues* issues) {
+  return Pruner(issues, false).run(object, schema);
+}
+
+Value default_custom(const Value& object, const Schema& schema) {
+  Value out;
+  return apply_defaults(object, schema, out) ? out : object;
+}
+
+}  // namespace athanor
