@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding the Pipeline or Task that a run refers to (spec/tekton.md 1, 7.2 rows 1 and 10).
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+#include "kube/kind.hpp"
+#include "kube/object.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::tekton {
+
+// The definition that `ref` {name, resolver, params} names in namespace `ns`. Errors: NotFound
+// `tasks.tekton.dev "<t>" not found`; BadRequest `resolver type "<x>" not enabled in the embedded engine`.
+Result<Object> find_definition(const View& view, const Kind& kind, const Value& ref,
+                               std::string_view ns);
+// The reference names a custom task.
+bool is_custom_task(const Value& ref);
+
+}  // namespace athanor::tekton

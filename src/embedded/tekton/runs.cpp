@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/tekton/runs.hpp"
+
+#include "kube/condition.hpp"
+
+namespace athanor::tekton {
+
+const Value& succeeded(const Object& run) {
+  return find_condition(run.status()["conditions"], "Succeeded");
+}
+
+bool is_done(const Object& run) {
+  const std::string_view status = succeeded(run)["status"].as_string();
+  return status == "True" || status == "False";
+}
+
+bool is_foreign(const Object& run) {
+  const std::string_view manager = run.spec()["managedBy"].as_string();
+  return !manager.empty() && manager != "tekton.dev/pipeline";
+}
+
+std::optional<Duration> duration_of(const Value& text) {
+  if (text.as_string().empty()) {
+    return std::nullopt;
+  }
+  const auto duration = parse_go_duration(text.as_string());
+  return duration ? std::optional(*duration) : std::nullopt;
+}
+
+std::optional<Instant> time_of(const Value& text) {
+  return text.is_string() ? parse_time(text.as_string()) : std::nullopt;
+}
+
+bool outcome_changes(const Object& run, const Outcome& outcome) {
+  const Value& current = succeeded(run);
+  return current.is_null() || current["status"].as_string() != outcome.status ||
+         current["reason"].as_string() != outcome.reason ||
+         current["message"].as_string() != outcome.message;
+}
+
+Value conditions_with(const Object& run, const Outcome& outcome, Instant now) {
+  if (!outcome_changes(run, outcome)) {
+    return Value::list({succeeded(run)});
+  }
+  Value condition = Value::object({{"type", "Succeeded"},
+                                   {"status", outcome.status},
+                                   {"reason", outcome.reason},
+                                   {"lastTransitionTime", format_time(now)}});
+  if (!outcome.message.empty()) {
+    condition.set("message", outcome.message);
+  }
+  return Value::list({std::move(condition)});
+}
+
+void emit_started(Plan& plan, const Ref& about, const Object& run) {
+  plan.then(Emit{.about = about, .about_uid = std::string(run.uid()), .reason = "Started"});
+}
+
+void emit_outcome(Plan& plan, const Ref& about, const Object& run, const Outcome& outcome) {
+  if (!outcome_changes(run, outcome)) {
+    return;
+  }
+  Emit event{.about = about,
+             .about_uid = std::string(run.uid()),
+             .reason = outcome.reason,
+             .note = outcome.message};
+  if (outcome.status == "True") {
+    event.reason = "Succeeded";
+  } else if (outcome.status == "False") {
+    event.type = "Warning";
+    event.reason = "Failed";
+  }
+  plan.then(std::move(event));
+}
+
+Value merged_maps(const Value& base, const Value& over) {
+  Value merged = base.is_object() ? base : Value::object();
+  for (const Member& member : over.members()) {
+    merged.set(member.key(), member.value);
+  }
+  return merged;
+}
+
+Value inherited_annotations(const Value& annotations) {
+  Value inherited = annotations.is_object() ? annotations : Value::object();
+  inherited.erase(kLastAppliedAnnotation);
+  return inherited;
+}
+
+Value merged_named(const Value& base, const Value& over, std::string_view key) {
+  Value merged = base.is_list() ? base : Value::list();
+  for (const Value& item : over.items()) {
+    bool replaced = false;
+    for (std::size_t i = 0; i < merged.size() && !replaced; ++i) {
+      if (merged[i][key] == item[key]) {
+        merged.item(i) = item;
+        replaced = true;
+      }
+    }
+    if (!replaced) {
+      merged.push_back(item);
+    }
+  }
+  return merged;
+}
+
+Value merged_pod_templates(const Value& base, const Value& over) {
+  if (!base.is_object() || base.empty()) {
+    return over;
+  }
+  Value merged = base;
+  for (const Member& member : over.members()) {
+    const std::string_view key = member.key();
+    if (key == "env" || key == "volumes" || key == "imagePullSecrets") {
+      merged.set(key, merged_named(base[key], member.value));
+    } else {
+      merged.set(key, member.value);
+    }
+  }
+  return merged;
+}
+
+}  // namespace athanor::tekton

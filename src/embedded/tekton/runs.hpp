@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What PipelineRuns and TaskRuns have in common: their one condition, times, events, metadata (spec/tekton.md 3, 10.5, 13).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.hpp"
+#include "kube/object.hpp"
+#include "kube/value.hpp"
+#include "runtime/view/plan.hpp"
+
+namespace athanor::tekton {
+
+inline constexpr std::string_view kPipelineLabel = "tekton.dev/pipeline";
+inline constexpr std::string_view kPipelineRunLabel = "tekton.dev/pipelineRun";
+inline constexpr std::string_view kPipelineRunUidLabel = "tekton.dev/pipelineRunUID";
+inline constexpr std::string_view kPipelineTaskLabel = "tekton.dev/pipelineTask";
+inline constexpr std::string_view kMemberOfLabel = "tekton.dev/memberOf";
+inline constexpr std::string_view kTaskLabel = "tekton.dev/task";
+inline constexpr std::string_view kTaskRunLabel = "tekton.dev/taskRun";
+inline constexpr std::string_view kTaskRunUidLabel = "tekton.dev/taskRunUID";
+inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
+inline constexpr std::string_view kReleaseAnnotation = "pipeline.tekton.dev/release";
+inline constexpr std::string_view kOnErrorAnnotation =
+    "pipeline.tekton.dev/pipeline-task-on-error";
+inline constexpr std::string_view kLastAppliedAnnotation =
+    "kubectl.kubernetes.io/last-applied-configuration";
+inline constexpr std::string_view kRelease = "v1.9.2";
+inline constexpr std::string_view kUserError = "[User error] ";
+
+// statusMessage of a TaskRun that its PipelineRun stops (8.1, 8.5).
+inline constexpr std::string_view kCancelledWithRun =
+    "TaskRun cancelled as the PipelineRun it belongs to has been cancelled.";
+inline constexpr std::string_view kTimedOutWithRun =
+    "TaskRun cancelled as the PipelineRun it belongs to has timed out.";
+
+// The condition Succeeded as a run shall have it.
+struct Outcome {
+  std::string status{};   // True, False, Unknown
+  std::string reason{};
+  std::string message{};
+  [[nodiscard]] bool terminal() const { return status != "Unknown"; }
+};
+
+// The condition Succeeded of a run, or Null.
+const Value& succeeded(const Object& run);
+// Succeeded is True or False.
+bool is_done(const Object& run);
+// Another controller looks after it (spec.managedBy).
+bool is_foreign(const Object& run);
+// Its spec.timeout-like field: nullopt when absent or malformed.
+std::optional<Duration> duration_of(const Value& text);
+std::optional<Instant> time_of(const Value& text);
+
+// status.conditions with this outcome; lastTransitionTime moves whenever anything of it does.
+Value conditions_with(const Object& run, const Outcome& outcome, Instant now);
+bool outcome_changes(const Object& run, const Outcome& outcome);
+// The event that goes with a changed outcome (13).
+void emit_outcome(Plan& plan, const Ref& about, const Object& run, const Outcome& outcome);
+// Normal `Started`.
+void emit_started(Plan& plan, const Ref& about, const Object& run);
+
+// Members of `over` added to `base`, replacing equal names.
+Value merged_maps(const Value& base, const Value& over);
+// Annotations that children inherit.
+Value inherited_annotations(const Value& annotations);
+// podTemplate `over` on top of `base`: field by field; env, volumes and imagePullSecrets by name.
+Value merged_pod_templates(const Value& base, const Value& over);
+// A list of named objects with those of `over` replacing and following those of `base`.
+Value merged_named(const Value& base, const Value& over, std::string_view key = "name");
+
+}  // namespace athanor::tekton

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/tekton/settings.hpp"
+
+#include <charconv>
+#include <optional>
+
+#include "api/builtin.hpp"
+#include "kube/yaml.hpp"
+
+namespace athanor::tekton {
+namespace {
+
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+void set_profile(Settings& settings, std::string_view profile) {
+  if (profile != "v1.9" && profile != "current") {
+    return;
+  }
+  const bool current = profile == "current";
+  settings.finally_after_tasks_timeout = current;
+  settings.task_timeout_follows_tasks = current;
+  settings.results_of_failed_tasks = current;
+  settings.precise_failure_reasons = current;
+}
+
+void set_defaults(Settings& settings, const Value& data) {
+  if (const auto minutes = number_of(data["default-timeout-minutes"].as_string())) {
+    settings.default_timeout = std::chrono::minutes(*minutes);
+  }
+  if (const auto& account = data["default-service-account"]; !account.as_string().empty()) {
+    settings.default_service_account = account.str();
+  }
+  if (const auto& manager = data["default-managed-by-label-value"]; !manager.as_string().empty()) {
+    settings.managed_by = manager.str();
+  }
+  if (const auto& text = data["default-pod-template"]; !text.as_string().empty()) {
+    if (auto pod_template = yaml::parse(text.as_string())) {
+      settings.default_pod_template = *std::move(pod_template);
+    }
+  }
+}
+
+}  // namespace
+
+Settings settings_of(const Value& section, const Value& config_defaults) {
+  Settings settings;
+  set_profile(settings, section["run"]["profile"].as_string());
+  settings.max_result_size = section["run"]["maxResultSize"].as_int(settings.max_result_size);
+  set_defaults(settings, section["defaults"]);
+  set_defaults(settings, config_defaults);
+  return settings;
+}
+
+Settings read_settings(const View& view) {
+  static const Key kDefaults{"tekton-pipelines", "config-defaults"};
+  const auto config = view.get(api::kConfigMap, kDefaults);
+  return settings_of(view.config("tekton"), config ? config->body()["data"] : Value());
+}
+
+Value feature_flags(const Settings& settings) {
+  return Value::object({
+      {"awaitSidecarReadiness", true},
+      {"coschedule", "disabled"},
+      {"enableAPIFields", "beta"},
+      {"enableProvenanceInStatus", true},
+      {"enforceNonfalsifiability", "none"},
+      {"maxResultSize", settings.max_result_size},
+      {"resultExtractionMethod", "termination-message"},
+      {"runningInEnvWithInjectedSidecars", true},
+      {"verificationNoMatchPolicy", "ignore"},
+  });
+}
+
+}  // namespace athanor::tekton

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of the run engine: section "tekton" of the configuration, and ConfigMap config-defaults of namespace
+// tekton-pipelines on top of it (spec/tekton.md head, 14).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/time.hpp"
+#include "kube/value.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::tekton {
+
+struct Settings {
+  // run.profile sets all four; without it they are as here.
+  bool finally_after_tasks_timeout = true;    // 8.5
+  bool task_timeout_follows_tasks = true;     // 8.6
+  bool results_of_failed_tasks = true;        // 7.3
+  bool precise_failure_reasons = false;       // 10.4: StepFailed, StepOOM, PodEvicted …
+
+  Duration default_timeout = std::chrono::minutes(60);
+  std::string default_service_account = "default";
+  std::string managed_by = "tekton-pipelines";
+  Value default_pod_template{};
+  std::int64_t max_result_size = 4096;        // bytes
+};
+
+Settings read_settings(const View& view);
+// From the section and the ConfigMap's data alone.
+Settings settings_of(const Value& section, const Value& config_defaults);
+
+// What status.provenance.featureFlags shows.
+Value feature_flags(const Settings& settings);
+
+}  // namespace athanor::tekton
