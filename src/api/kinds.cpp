@@ -6,13 +6,14 @@
 
 #include "api/fournos.hpp"
 #include "api/kueue.hpp"
+#include "api/tekton.hpp"
 
 namespace athanor::api {
 
 std::span<const CustomKind* const> custom_kinds() {
   static const std::vector<const CustomKind*> kKinds = [] {
     std::vector<const CustomKind*> kinds;
-    for (const auto group : {fournos_kinds(), kueue_kinds()}) {
+    for (const auto group : {fournos_kinds(), kueue_kinds(), tekton_kinds()}) {
       kinds.insert(kinds.end(), group.begin(), group.end());
     }
     return kinds;
