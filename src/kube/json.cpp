@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "base/utf8.hpp"
+#include "kube/text.hpp"
 #include "kube/tree_builder.hpp"
 #include "kube/value_access.hpp"
 
@@ -20,45 +21,20 @@ namespace {
 
 enum class Stop : bool { Go, Fail };
 
-// Go's quoteChar: one byte for an error text.
+// One byte for an error text, read as Latin-1 and quoted as Go does.
 std::string quote_char(char c) {
-  switch (c) {
-    case '\'':
-      return R"('\'')";
-    case '"':
-      return R"('"')";
-    case '\\':
-      return R"('\\')";
-    case '\a':
-      return R"('\a')";
-    case '\b':
-      return R"('\b')";
-    case '\f':
-      return R"('\f')";
-    case '\n':
-      return R"('\n')";
-    case '\r':
-      return R"('\r')";
-    case '\t':
-      return R"('\t')";
-    case '\v':
-      return R"('\v')";
-    default:
-      break;
+  if (c == '\'') {
+    return R"('\'')";
   }
-  const auto byte = static_cast<unsigned char>(c);
-  std::string text = "'";
-  if (byte >= 0x20 && byte < 0x7f) {
-    text += c;
-  } else if (byte > 0xa0 && byte != 0xad) {
-    utf8::append(text, byte);  // printable as Latin-1, which is how Go reads the byte
-  } else {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    text += byte < 0x80 ? "\\x" : "\\u00";
-    text += kHex[byte >> 4];
-    text += kHex[byte & 0xf];
+  if (c == '"') {
+    return R"('"')";
   }
-  return text + "'";
+  std::string text;
+  utf8::append(text, static_cast<unsigned char>(c));
+  text = go_quote(text);
+  text.front() = '\'';
+  text.back() = '\'';
+  return text;
 }
 
 // Keys longer than an inline string, shared between documents. Bounded: a fixed number of slots.

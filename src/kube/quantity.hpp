@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,14 +22,17 @@ class Quantity {
   static Quantity from_milli(std::int64_t milli, Format format = Format::DecimalSI);
   // nullopt when the text is not a quantity.
   static std::optional<Quantity> parse(std::string_view text);
-  // From a JSON string or number.
-  static std::optional<Quantity> parse(const Value& value);
+  // From a JSON string or number. A template, so that texts go to the overload above.
+  template <std::same_as<Value> V>
+  static std::optional<Quantity> parse(const V& value) {
+    return parse_value(value);
+  }
 
   // Canonical: largest suffix of the family that keeps an integer mantissa.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] Format format() const { return format_; }
   [[nodiscard]] Quantity with_format(Format format) const;
-  // Rounded up to whole units, respectively milli units; saturates at int64.
+  // Rounded away from zero to whole units, respectively milli units; saturates at int64.
   [[nodiscard]] std::int64_t value() const;
   [[nodiscard]] std::int64_t milli_value() const;
   [[nodiscard]] bool is_zero() const { return nano_ == 0; }
@@ -45,9 +49,12 @@ class Quantity {
   }
 
  private:
+  static std::optional<Quantity> parse_value(const Value& value);
+
   __extension__ using Wide = __int128;  // nano units: covers int64 * 1e9 with room
   Wide nano_ = 0;
   Format format_ = Format::DecimalSI;
+  bool capital_exponent_ = false;  // 1E3 stays 1E3
 };
 
 }  // namespace athanor

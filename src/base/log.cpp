@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Log records: rendering, the rate limit, and the one write to stderr.
+#include "base/log.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <mutex>
+
+#include "base/time.hpp"
+
+namespace athanor::log {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint64_t kRecordsPerSecond = 10;
+// Distinct messages remembered by the limiter; messages are literals, so a program has some
+// hundreds.
+constexpr std::size_t kMaxMessages = 4096;
+
+// Counts records of one message within the current second.
+struct Window {
+  std::chrono::sys_seconds start{};
+  std::uint64_t written = 0;
+  std::uint64_t dropped = 0;
+};
+
+// The state of the process's log; guarded where it is not atomic.
+struct Sink {
+  std::atomic<Level> level{Level::Info};
+  std::atomic<Format> format{Format::Auto};
+  std::mutex mutex{};
+  std::map<std::string, Window, std::less<>> windows{};  // guarded by mutex
+};
+
+Sink& sink() {
+  static Sink instance;
+  return instance;
+}
+
+std::string_view level_name(Level level) {
+  switch (level) {
+    case Level::Error:
+      return "error";
+    case Level::Warn:
+      return "warn";
+    case Level::Info:
+      return "info";
+    case Level::Debug:
+      return "debug";
+    case Level::Trace:
+      return "trace";
+  }
+  return "info";
+}
+
+std::string_view level_colour(Level level) {
+  switch (level) {
+    case Level::Error:
+      return "\x1b[31m";
+    case Level::Warn:
+      return "\x1b[33m";
+    case Level::Info:
+      return "\x1b[32m";
+    case Level::Debug:
+    case Level::Trace:
+      return "\x1b[2m";
+  }
+  return "";
+}
+
+// Control characters never reach the terminal or break a line.
+void append_escaped(std::string& out, std::string_view text) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\u{:04x}", byte);
+    } else {
+      out += c;
+    }
+  }
+}
+
+void append_quoted(std::string& out, std::string_view text) {
+  out += '"';
+  append_escaped(out, text);
+  out += '"';
+}
+
+std::string render_json(Level level, Instant now, std::string_view message, Fields fields) {
+  std::string line =
+      fmt::format(R"({{"ts":"{}","level":"{}","msg":)", format_micro_time(now), level_name(level));
+  append_quoted(line, message);
+  for (const Field& field : fields) {
+    line += ',';
+    append_quoted(line, field.name);
+    line += ':';
+    append_quoted(line, field.value);
+  }
+  return line + "}\n";
+}
+
+std::string render_text(Level level, Instant now, std::string_view message, Fields fields) {
+  std::string line = fmt::format("{} {}{:5}\x1b[0m ", format_micro_time(now).substr(11, 12),
+                                 level_colour(level), level_name(level));
+  append_escaped(line, message);
+  for (const Field& field : fields) {
+    line += fmt::format(" \x1b[2m{}=\x1b[0m", field.name);
+    if (field.value.empty() || field.value.find_first_of(" \"=") != std::string::npos) {
+      append_quoted(line, field.value);
+    } else {
+      append_escaped(line, field.value);
+    }
+  }
+  return line + "\n";
+}
+
+// How many records of this message were dropped before this one; nullopt when this one is dropped,
+// too.
+std::optional<std::uint64_t> admit(std::string_view message, Instant now) {
+  Sink& state = sink();
+  const auto second = std::chrono::floor<seconds>(now);
+  const std::lock_guard lock(state.mutex);
+  auto found = state.windows.find(message);
+  if (found == state.windows.end()) {
+    if (state.windows.size() >= kMaxMessages) {
+      state.windows.clear();
+    }
+    found = state.windows.emplace(std::string(message), Window{}).first;
+  }
+  Window& window = found->second;
+  std::uint64_t dropped = 0;
+  if (window.start != second) {
+    dropped = window.dropped;
+    window = {.start = second, .written = 0, .dropped = 0};
+  }
+  if (window.written >= kRecordsPerSecond) {
+    ++window.dropped;
+    return std::nullopt;
+  }
+  ++window.written;
+  return dropped;
+}
+
+void emit(Level level, Instant now, std::string_view message, Fields fields) {
+  Format format = sink().format.load();
+  if (format == Format::Auto) {
+    format = ::isatty(STDERR_FILENO) != 0 ? Format::Text : Format::Json;
+  }
+  const std::string line = format == Format::Text ? render_text(level, now, message, fields)
+                                                  : render_json(level, now, message, fields);
+  // One call, one line: stdio locks the stream. A lost log line has nowhere to be reported.
+  static_cast<void>(std::fwrite(line.data(), 1, line.size(), stderr));
+}
+
+}  // namespace
+
+Field::Field(std::string_view field_name, std::int64_t number)
+    : name(field_name), value(std::to_string(number)) {}
+
+Field::Field(std::string_view field_name, std::uint64_t number)
+    : name(field_name), value(std::to_string(number)) {}
+
+void configure(Level level, Format format) {
+  sink().level = level;
+  sink().format = format;
+}
+
+bool enabled(Level level) {
+  return level <= sink().level.load(std::memory_order_relaxed);
+}
+
+void write(Level level, std::string_view message, Fields fields) {
+  if (!enabled(level)) {
+    return;
+  }
+  const Instant now = std::chrono::floor<Duration>(std::chrono::system_clock::now());
+  const auto dropped = admit(message, now);
+  if (!dropped) {
+    return;
+  }
+  if (*dropped > 0) {
+    emit(level, now, "records dropped by the rate limit",
+         {{"dropped_message", message}, {"count", *dropped}});
+  }
+  emit(level, now, message, fields);
+}
+
+}  // namespace athanor::log

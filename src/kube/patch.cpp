@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON Patch and JSON Merge Patch.
+#include "kube/patch.hpp"
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.hpp"
+
+namespace athanor {
+namespace {
+
+// The reference's limit (spec/apiserver.md 6).
+constexpr std::size_t kMaxOperations = 10'000;
+
+// What clients get for a patch that is well formed but does not apply.
+Error rejected() {
+  return {.code = 422,
+          .reason = "Invalid",
+          .message = "the server rejected our request due to an error in our request"};
+}
+
+using Pointer = std::vector<std::string>;
+
+// RFC 6901: "/a~1b/0" is {"a/b", "0"}; "" is the whole document.
+std::optional<Pointer> parse_pointer(std::string_view text) {
+  Pointer pointer;
+  if (text.empty()) {
+    return pointer;
+  }
+  if (text.front() != '/') {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '/') {
+      pointer.emplace_back();
+    } else if (text[i] == '~' && i + 1 < text.size() &&
+               (text[i + 1] == '0' || text[i + 1] == '1')) {
+      pointer.back() += text[++i] == '0' ? '~' : '/';
+    } else {
+      pointer.back() += text[i];
+    }
+  }
+  return pointer;
+}
+
+// An index into `size` items; negative ones count from the end, as the reference's library does.
+std::optional<std::size_t> parse_index(std::string_view text, std::size_t size) {
+  std::int64_t index = 0;
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, index);
+  if (text.empty() || result.ec != std::errc() || result.ptr != end) {
+    return std::nullopt;
+  }
+  const std::int64_t from_start = index < 0 ? index + static_cast<std::int64_t>(size) : index;
+  if (from_start < 0 || from_start >= static_cast<std::int64_t>(size)) {
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(from_start);
+}
+
+const Value* child(const Value& parent, const std::string& token) {
+  if (parent.is_object()) {
+    return parent.find(token);
+  }
+  const auto index = parse_index(token, parent.items().size());
+  return index ? &parent.items()[*index] : nullptr;
+}
+
+const Value* look_up(const Value& document, const Pointer& pointer) {
+  const Value* value = &document;
+  for (const std::string& token : pointer) {
+    value = child(*value, token);
+    if (value == nullptr) {
+      return nullptr;
+    }
+  }
+  return value;
+}
+
+// The container of the last token, to be changed; nullptr when it is not there.
+Value* parent_of(Value& document, const Pointer& pointer) {
+  const Pointer path(pointer.begin(), pointer.end() - 1);
+  const Value* found = look_up(document, path);
+  if (found == nullptr || !(found->is_object() || found->is_list())) {
+    return nullptr;
+  }
+  Value* value = &document;
+  for (const std::string& token : path) {
+    if (value->is_object()) {
+      value = &value->member(token);
+    } else {
+      const auto index = parse_index(token, value->size());
+      ATHANOR_CHECK(index.has_value(), "look_up() went the same way");
+      value = &value->item(*index);
+    }
+  }
+  return value;
+}
+
+bool add(Value& document, const Pointer& pointer, Value value) {
+  if (pointer.empty()) {
+    document = std::move(value);
+    return true;
+  }
+  Value* parent = parent_of(document, pointer);
+  if (parent == nullptr) {
+    return false;
+  }
+  const std::string& token = pointer.back();
+  if (parent->is_object()) {
+    parent->set(token, std::move(value));
+    return true;
+  }
+  // One more place than there are items: the end.
+  const auto index =
+      token == "-" ? std::optional(parent->size()) : parse_index(token, parent->size() + 1);
+  if (index) {
+    parent->insert_item(*index, std::move(value));
+  }
+  return index.has_value();
+}
+
+bool remove(Value& document, const Pointer& pointer) {
+  if (look_up(document, pointer) == nullptr) {
+    return false;
+  }
+  if (pointer.empty()) {
+    document = Value();
+    return true;
+  }
+  Value* parent = parent_of(document, pointer);
+  ATHANOR_CHECK(parent != nullptr, "what exists has a parent");
+  if (parent->is_object()) {
+    return parent->erase(pointer.back());
+  }
+  const auto index = parse_index(pointer.back(), parent->size());
+  ATHANOR_CHECK(index.has_value(), "look_up() found the item");
+  parent->erase_item(*index);
+  return true;
+}
+
+bool replace(Value& document, const Pointer& pointer, Value value) {
+  if (look_up(document, pointer) == nullptr) {
+    return false;
+  }
+  if (pointer.empty()) {
+    document = std::move(value);
+    return true;
+  }
+  Value* parent = parent_of(document, pointer);
+  ATHANOR_CHECK(parent != nullptr, "what exists has a parent");
+  if (parent->is_object()) {
+    parent->set(pointer.back(), std::move(value));
+    return true;
+  }
+  const auto index = parse_index(pointer.back(), parent->size());
+  ATHANOR_CHECK(index.has_value(), "look_up() found the item");
+  parent->item(*index) = std::move(value);
+  return true;
+}
+
+// A missing value equals null, as in the reference.
+bool test(const Value& document, const Pointer& pointer, const Value& expected) {
+  const Value* value = look_up(document, pointer);
+  return value == nullptr ? expected.is_null() : *value == expected;
+}
+
+bool is_inside(const Pointer& inner, const Pointer& outer) {
+  return inner.size() > outer.size() && std::equal(outer.begin(), outer.end(), inner.begin());
+}
+
+bool move_or_copy(Value& document, const Pointer& from, const Pointer& to, bool moving) {
+  const Value* source = look_up(document, from);
+  if (source == nullptr || (moving && is_inside(to, from))) {
+    return false;
+  }
+  Value value = *source;
+  return (!moving || remove(document, from)) && add(document, to, std::move(value));
+}
+
+bool apply_operation(Value& document, const Value& operation) {
+  const std::string_view op = operation["op"].as_string();
+  const auto path = parse_pointer(operation["path"].as_string());
+  if (!path || !operation["path"].is_string()) {
+    return false;
+  }
+  const Value* value = operation.find("value");
+  if (op == "remove") {
+    return remove(document, *path);
+  }
+  if (op == "move" || op == "copy") {
+    const auto from = parse_pointer(operation["from"].as_string());
+    return from && operation["from"].is_string() &&
+           move_or_copy(document, *from, *path, op == "move");
+  }
+  if (op == "test") {
+    return test(document, *path, value == nullptr ? Value() : *value);
+  }
+  if (value == nullptr) {
+    return false;
+  }
+  if (op == "add") {
+    return add(document, *path, *value);
+  }
+  return op == "replace" && replace(document, *path, *value);
+}
+
+std::string_view go_type(const Value& value) {
+  switch (value.type()) {
+    case Value::Type::Bool:
+      return "bool";
+    case Value::Type::Int:
+    case Value::Type::Uint:
+    case Value::Type::Double:
+      return "number";
+    case Value::Type::String:
+      return "string";
+    case Value::Type::List:
+      return "array";
+    case Value::Type::Null:
+    case Value::Type::Object:
+      break;
+  }
+  return "object";
+}
+
+Error undecodable(const Value& value, std::string_view type) {
+  return Error::bad_request("error decoding patch: json: cannot unmarshal " +
+                            std::string(go_type(value)) + " into Go value of type " +
+                            std::string(type));
+}
+
+}  // namespace
+
+Result<Value> apply_json_patch(const Value& document, const Value& patch) {
+  if (!patch.is_list()) {
+    return undecodable(patch, "[]handlers.jsonPatchOp");
+  }
+  if (patch.size() > kMaxOperations) {
+    return Error{.code = 413,
+                 .reason = "RequestEntityTooLarge",
+                 .message =
+                     "Request entity too large: The allowed maximum operations in a JSON "
+                     "patch is 10000, got " +
+                     std::to_string(patch.size())};
+  }
+  for (const Value& operation : patch.items()) {
+    if (!operation.is_object()) {
+      return undecodable(operation, "handlers.jsonPatchOp");
+    }
+  }
+  Value result = document;
+  for (const Value& operation : patch.items()) {
+    if (!apply_operation(result, operation)) {
+      return rejected();
+    }
+  }
+  return result;
+}
+
+Value apply_merge_patch(const Value& document, const Value& patch) {
+  if (!patch.is_object()) {
+    return patch;
+  }
+  Value result = document.is_object() ? document : Value::object();
+  for (const Member& member : patch.members()) {
+    if (member.value.is_null()) {
+      result.erase(member.key());
+    } else {
+      result.set(member.key(), apply_merge_patch(result[member.key()], member.value));
+    }
+  }
+  return result;
+}
+
+Value make_merge_patch(const Value& from, const Value& to) {
+  if (from == to) {
+    return {};
+  }
+  if (!from.is_object() || !to.is_object()) {
+    return to;
+  }
+  Value patch = Value::object();
+  for (const Member& member : from.members()) {
+    if (!to.contains(member.key())) {
+      patch.set(member.key(), Value());
+    }
+  }
+  for (const Member& member : to.members()) {
+    const Value* old = from.find(member.key());
+    if (old == nullptr) {
+      patch.set(member.key(), member.value);
+    } else if (!(*old == member.value)) {
+      patch.set(member.key(), make_merge_patch(*old, member.value));
+    }
+  }
+  return patch;
+}
+
+}  // namespace athanor

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/patch.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kube/json.hpp"
+
+namespace athanor {
+namespace {
+
+Value read(std::string_view text) {
+  const auto value = json::parse(text);
+  EXPECT_TRUE(value.ok()) << text;
+  return value.value_or(Value());
+}
+
+struct Case {
+  std::string document{};
+  std::string patch{};
+  std::string result{};  // empty: refused with 422
+};
+
+TEST(JsonPatch, FollowsRfc6902) {
+  const std::vector<Case> table = {
+      {R"({"a":1})", R"([])", R"({"a":1})"},
+      {R"({"a":1})", R"([{"op":"add","path":"/b","value":[1]}])", R"({"a":1,"b":[1]})"},
+      {R"({"a":1})", R"([{"op":"add","path":"/a","value":null}])", R"({"a":null})"},
+      {R"({"a":[1,3]})", R"([{"op":"add","path":"/a/1","value":2}])", R"({"a":[1,2,3]})"},
+      {R"({"a":[1]})", R"([{"op":"add","path":"/a/-","value":2}])", R"({"a":[1,2]})"},
+      {R"({"a":[1]})", R"([{"op":"add","path":"/a/1","value":2}])", R"({"a":[1,2]})"},
+      {R"({"a":[1]})", R"([{"op":"add","path":"/a/2","value":2}])", ""},
+      {R"({"a":1})", R"([{"op":"add","path":"/x/y","value":2}])", ""},
+      {R"({"a":1})", R"([{"op":"add","path":"","value":{"b":2}}])", R"({"b":2})"},
+      {R"({"a":1})", R"([{"op":"add","path":"/b"}])", ""},
+      {R"({"a":1,"b":2})", R"([{"op":"remove","path":"/a"}])", R"({"b":2})"},
+      {R"({"a":[1,2,3]})", R"([{"op":"remove","path":"/a/-1"}])", R"({"a":[1,2]})"},
+      {R"({"a":1})", R"([{"op":"remove","path":"/zz"}])", ""},
+      {R"({"a":[1]})", R"([{"op":"remove","path":"/a/1"}])", ""},
+      {R"({"a":1})", R"([{"op":"replace","path":"/a","value":2}])", R"({"a":2})"},
+      {R"({"a":[1,2]})", R"([{"op":"replace","path":"/a/0","value":9}])", R"({"a":[9,2]})"},
+      {R"({"a":1})", R"([{"op":"replace","path":"/b","value":2}])", ""},
+      {R"({"a":{"b":1},"c":{}})", R"([{"op":"move","from":"/a/b","path":"/c/d"}])",
+       R"({"a":{},"c":{"d":1}})"},
+      {R"({"a":{"b":1}})", R"([{"op":"move","from":"/a","path":"/a/b"}])", ""},
+      {R"({"a":{"b":1}})", R"([{"op":"copy","from":"/a","path":"/c"}])",
+       R"({"a":{"b":1},"c":{"b":1}})"},
+      {R"({"a":1})", R"([{"op":"copy","from":"/zz","path":"/c"}])", ""},
+      {R"({"a":{"b":[1]}})", R"([{"op":"test","path":"/a","value":{"b":[1]}}])",
+       R"({"a":{"b":[1]}})"},
+      {R"({"a":1})", R"([{"op":"test","path":"/a","value":2}])", ""},
+      {R"({"a":1})", R"([{"op":"test","path":"/zz","value":null}])", R"({"a":1})"},
+      {R"({"a":1})", R"([{"op":"test","path":"/zz","value":1}])", ""},
+      {R"({"x/y":{"~":1}})", R"([{"op":"replace","path":"/x~1y/~0","value":2}])",
+       R"({"x/y":{"~":2}})"},
+      {R"({"a":1})", R"([{"op":"twist","path":"/a","value":2}])", ""},
+      {R"({"a":1})", R"([{"op":"add","path":"a","value":2}])", ""},
+      {R"({"a":1})", R"([{"op":"add","value":2}])", ""},
+      {R"({"a":1})", R"([{"op":"replace","path":"/a/b","value":2}])", ""},
+      {R"({"a":[1]})", R"([{"op":"replace","path":"/a/0x","value":2}])", ""}};
+  for (const Case& entry : table) {
+    const auto result = apply_json_patch(read(entry.document), read(entry.patch));
+    if (entry.result.empty()) {
+      ASSERT_FALSE(result.ok()) << entry.patch;
+      EXPECT_EQ(result.error(),
+                (Error{422, "Invalid",
+                       "the server rejected our request due to an error in our request"}));
+    } else {
+      ASSERT_TRUE(result.ok()) << entry.patch;
+      EXPECT_EQ(json::print(*result), entry.result) << entry.patch;
+    }
+  }
+}
+
+TEST(JsonPatch, RefusesWhatIsNoPatch) {
+  EXPECT_EQ(apply_json_patch(Value::object(), read("{}")).error(),
+            (Error{400, "BadRequest",
+                   "error decoding patch: json: cannot unmarshal object into Go value of type "
+                   "[]handlers.jsonPatchOp"}));
+  EXPECT_EQ(apply_json_patch(Value::object(), read("[1]")).error().code, 400);
+  const auto many =
+      apply_json_patch(Value::object(), Value::list(std::vector<Value>(10'001, Value::object())));
+  EXPECT_EQ(many.error(), (Error{413, "RequestEntityTooLarge",
+                                 "Request entity too large: The allowed maximum operations in a "
+                                 "JSON patch is 10000, got 10001"}));
+}
+
+TEST(JsonPatch, LeavesTheDocumentAlone) {
+  const Value document = read(R"({"a":{"b":[1,2]}})");
+  EXPECT_FALSE(
+      apply_json_patch(document,
+                       read(R"([{"op":"remove","path":"/a/b/0"},{"op":"remove","path":"/x"}])"))
+          .ok());
+  EXPECT_EQ(json::print(document), R"({"a":{"b":[1,2]}})");
+}
+
+TEST(MergePatch, FollowsRfc7386) {
+  const std::vector<Case> table = {
+      {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},
+      {R"({"a":"b"})", R"({"b":"c"})", R"({"a":"b","b":"c"})"},
+      {R"({"a":"b"})", R"({"a":null})", R"({})"},
+      {R"({"a":"b","b":"c"})", R"({"a":null})", R"({"b":"c"})"},
+      {R"({"a":["b"]})", R"({"a":"c"})", R"({"a":"c"})"},
+      {R"({"a":{"b":"c"}})", R"({"a":{"b":"d","c":null}})", R"({"a":{"b":"d"}})"},
+      {R"({"a":[{"b":"c"}]})", R"({"a":[1]})", R"({"a":[1]})"},
+      {R"(["a","b"])", R"(["c","d"])", R"(["c","d"])"},
+      {R"({"a":"b"})", R"(["c"])", R"(["c"])"},
+      {R"({"e":null})", R"({"a":1})", R"({"e":null,"a":1})"},
+      {R"([1,2])", R"({"a":"b","c":null})", R"({"a":"b"})"},
+      {R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"}};
+  for (const Case& entry : table) {
+    EXPECT_EQ(json::print(apply_merge_patch(read(entry.document), read(entry.patch))), entry.result)
+        << entry.patch;
+  }
+}
+
+TEST(MergePatch, IsMadeSmallAndTurnsOneIntoTheOther) {
+  const std::vector<Case> table = {
+      {R"({"a":1})", R"({"a":1})", "null"},
+      {R"({"a":1,"b":2})", R"({"b":2})", R"({"a":null})"},
+      {R"({"a":{"x":1,"y":2},"b":[1]})", R"({"a":{"x":1,"y":3},"b":[1,2],"c":"n"})",
+       R"({"a":{"y":3},"b":[1,2],"c":"n"})"},
+      {R"({"a":{"x":1}})", R"({"a":"text"})", R"({"a":"text"})"}};
+  for (const Case& entry : table) {
+    const Value from = read(entry.document);
+    const Value to = read(entry.patch);
+    const Value patch = make_merge_patch(from, to);
+    EXPECT_EQ(json::print(patch), entry.result);
+    if (!patch.is_null()) {
+      EXPECT_EQ(apply_merge_patch(from, patch), to);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace athanor
