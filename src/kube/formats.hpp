@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The string formats that custom resource validation knows (spec/apiserver.md 13.4).
+#pragma once
+
+#include <string_view>
+
+namespace athanor {
+
+// True when the text has the format, and for every format that is not checked.
+bool matches_format(std::string_view format, std::string_view text);
+
+}  // namespace athanor

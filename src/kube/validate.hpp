@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Validation of custom resources against their schema, with the texts of spec/apiserver.md 13.4.
+// CEL rules, metadata and built-in kinds have their own places.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "kube/field_error.hpp"
+#include "kube/schema.hpp"
+#include "kube/value.hpp"
+
+namespace athanor {
+
+struct ValidateOptions {
+  // The stored object of an update: errors in subtrees equal to it are not reported (ratcheting).
+  const Value* old_object = nullptr;
+  // Where `value` sits; "" for a whole object.
+  std::string_view path{};
+};
+
+// Every broken rule, in document order; empty when valid. The value has been pruned and defaulted.
+std::vector<FieldError> validate(const Value& value, const Schema& schema,
+                                 const ValidateOptions& options = {});
+
+}  // namespace athanor
