@@ -14,7 +14,8 @@ std::string_view resources_text();
 std::string_view table_columns_text();
 // Appendix R: the default RBAC objects.
 std::string_view rbac_text();
-// "TYPE field field": optional scalars whose zero value is a value (pointers in the Go types).
+// "TYPE field field": fields whose zero value is a value (pointers in the Go types); when such a
+// field is always present, it shows null instead of its zero value.
 std::string_view presence_text();
 // "TYPE text" and "TYPE.field text": what kubectl explain shows; "*.field" for fields of any type.
 std::string_view descriptions_text();

@@ -69,14 +69,13 @@ std::string_view expected_type(SchemaType type) {
 
 bool has_type(const Value& value, SchemaType type) {
   const std::string_view actual = json_type(value);
-  switch (type) {
-    case SchemaType::Number:
-      return actual == "number" || actual == "integer";
-    case SchemaType::IntOrString:
-      return actual == "integer" || actual == "string";
-    default:
-      return expected_type(type).empty() || expected_type(type) == actual;
+  if (type == SchemaType::Number) {
+    return actual == "number" || actual == "integer";
   }
+  if (type == SchemaType::IntOrString) {
+    return actual == "integer" || actual == "string";
+  }
+  return expected_type(type).empty() || expected_type(type) == actual;
 }
 
 std::int64_t rune_count(std::string_view text) {
@@ -95,17 +94,12 @@ std::string canonical(const Value& value) {
     for (const Member& member : value.members()) {
       members.emplace(member.key(), canonical(member.value));
     }
-    return fmt::format("{}", fmt::join(
-                                 [&members] {
-                                   std::vector<std::string> parts;
-                                   for (const auto& [name, text] : members) {
-                                     parts.push_back(json::quote(name) + ":" + text);
-                                   }
-                                   return parts;
-                                 }(),
-                                 ","))
-        .insert(0, "{")
-        .append("}");
+    std::string text = "{";
+    for (const auto& [name, member_text] : members) {
+      text.append(text.size() == 1 ? "" : ",").append(json::quote(name)).append(":");
+      text.append(member_text);
+    }
+    return text.append("}");
   }
   if (value.is_list()) {
     std::string text = "[";

@@ -13,8 +13,7 @@ TEST(FieldError, TextsOfEveryReason) {
       {FieldError::required("metadata.name", "name or generateName is required"),
        "FieldValueRequired", "metadata.name: Required value: name or generateName is required"},
       {FieldError::invalid("spec.replicas", -1, "must be greater than or equal to 0"),
-       "FieldValueInvalid",
-       "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
+       "FieldValueInvalid", "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
       {FieldError::invalid("a", "x\"y\n<", "t"), "FieldValueInvalid",
        "a: Invalid value: \"x\\\"y\\n<\": t"},
       {FieldError::invalid("roleRef", Value::object({{"Kind", "Role"}}), "cannot change"),
@@ -53,10 +52,10 @@ TEST(FieldError, JoinsSeveralIntoOneMessage) {
 }
 
 TEST(FieldError, CausesCarryReasonMessageAndField) {
-  EXPECT_EQ(to_causes(std::vector{FieldError::forbidden("spec", "no")}),
-            Value::list({Value::object({{"reason", "FieldValueForbidden"},
-                                        {"message", "Forbidden: no"},
-                                        {"field", "spec"}})}));
+  EXPECT_EQ(
+      to_causes(std::vector{FieldError::forbidden("spec", "no")}),
+      Value::list({Value::object(
+          {{"reason", "FieldValueForbidden"}, {"message", "Forbidden: no"}, {"field", "spec"}})}));
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ Value normal(std::string_view type, std::string_view text) {
 TEST(NormalizeBuiltin, ReportsUnknownAndDuplicateFieldsInDocumentOrder) {
   const std::vector<std::string> duplicates = {"data.a"};
   FieldIssues issues{.duplicates = &duplicates};
-  const Result<Value> value = normalize(
-      "core.v1.ConfigMap", R"({"metadata":{"name":"c","nope":1},"data":{"a":"2"},"xyz":{}})",
-      &issues);
+  const Result<Value> value =
+      normalize("core.v1.ConfigMap",
+                R"({"metadata":{"name":"c","nope":1},"data":{"a":"2"},"xyz":{}})", &issues);
   ASSERT_TRUE(value.ok());
   EXPECT_EQ(*value, parse(R"({"metadata":{"name":"c"},"data":{"a":"2"}})"));
   EXPECT_EQ(strict_decoding_error("ConfigMap", "v1", issues).message,
@@ -46,8 +46,7 @@ TEST(NormalizeBuiltin, NamesUnknownFieldsInsideLists) {
                          {"name":"b","immage":"x"}]}})",
                         &issues)
                   .ok());
-  EXPECT_THAT(issues.texts,
-              testing::ElementsAre("unknown field \"spec.containers[1].immage\""));
+  EXPECT_THAT(issues.texts, testing::ElementsAre("unknown field \"spec.containers[1].immage\""));
 }
 
 TEST(NormalizeBuiltin, RefusesWrongTypesWithGoTexts) {
@@ -55,7 +54,8 @@ TEST(NormalizeBuiltin, RefusesWrongTypesWithGoTexts) {
     std::string_view type, body, error;
   } cases[] = {
       {"core.v1.ConfigMap", R"({"data":{"a":1}})",
-       "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: cannot unmarshal number "
+       "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: cannot unmarshal "
+       "number "
        "into Go struct field ConfigMap.data of type string"},
       {"apps.v1.Deployment", R"({"spec":{"replicas":"2"}})",
        "Deployment in version \"v1\" cannot be handled as a Deployment: json: cannot unmarshal "
@@ -70,7 +70,8 @@ TEST(NormalizeBuiltin, RefusesWrongTypesWithGoTexts) {
        "Pod in version \"v1\" cannot be handled as a Pod: quantities must match the regular "
        "expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
       {"core.v1.Pod", R"([])",
-       "Pod in version \"v1\" cannot be handled as a Pod: json: cannot unmarshal array into Go value "
+       "Pod in version \"v1\" cannot be handled as a Pod: json: cannot unmarshal array into Go "
+       "value "
        "of type v1.Pod"},
       {"core.v1.Pod", R"({"metadata":{"creationTimestamp":"x"}})",
        "Pod in version \"v1\" cannot be handled as a Pod: parsing time \"x\" as "
@@ -115,9 +116,10 @@ TEST(NormalizeBuiltin, CanonicalizesQuantitiesAndTimes) {
                        "spec":{"hard":{"cpu":1,"memory":"1024Mi"}}})"),
             parse(R"({"metadata":{"creationTimestamp":"2026-11-20T10:20:35Z"},
                       "spec":{"hard":{"cpu":"1","memory":"1Gi"}},"status":{}})"));
-  EXPECT_EQ(normal("coordination.v1.Lease",
-                   R"({"spec":{"renewTime":"2026-11-20T10:20:35.5Z","holderIdentity":""}})")["spec"],
-            parse(R"({"renewTime":"2026-11-20T10:20:35.500000Z","holderIdentity":""})"));
+  EXPECT_EQ(
+      normal("coordination.v1.Lease",
+             R"({"spec":{"renewTime":"2026-11-20T10:20:35.5Z","holderIdentity":""}})")["spec"],
+      parse(R"({"renewTime":"2026-11-20T10:20:35.500000Z","holderIdentity":""})"));
 }
 
 TEST(NormalizeBuiltin, SharesWhatDoesNotChange) {
@@ -183,19 +185,17 @@ TEST_F(NormalizeCustom, PrunesDefaultsAndResolvesNulls) {
                               "spec":{},"gone":4}},"other":1})",
       &issues);
   ASSERT_TRUE(value.ok()) << value.error().message;
-  EXPECT_EQ(*value,
-            parse(R"({"apiVersion":"ex.com/v1","kind":"Widget","metadata":{"name":"w"},
+  EXPECT_EQ(*value, parse(R"({"apiVersion":"ex.com/v1","kind":"Widget","metadata":{"name":"w"},
           "spec":{"size":3,"maybe":null,"free":{"x":{"y":1},"known":{}},
                   "list":[{"port":1,"protocol":"TCP"}],"inner":{"mode":"Auto"},
                   "template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"t"},"spec":{}}}})"))
       << json::print(*value);
   EXPECT_THAT(issues.texts,
-              testing::ElementsAre("unknown field \"metadata.foo\"", "unknown field \"spec.gone\"",
-                                   "unknown field \"spec.free.known.gone\"",
-                                   "unknown field \"spec.list[0].gone\"",
-                                   "unknown field \"spec.template.metadata.bad\"",
-                                   "unknown field \"spec.template.gone\"",
-                                   "unknown field \"other\""));
+              testing::ElementsAre(
+                  "unknown field \"metadata.foo\"", "unknown field \"spec.gone\"",
+                  "unknown field \"spec.free.known.gone\"", "unknown field \"spec.list[0].gone\"",
+                  "unknown field \"spec.template.metadata.bad\"",
+                  "unknown field \"spec.template.gone\"", "unknown field \"other\""));
 }
 
 TEST_F(NormalizeCustom, DefaultsReachOnlyExistingObjects) {

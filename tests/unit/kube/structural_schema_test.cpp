@@ -62,8 +62,7 @@ TEST(StructuralSchema, RefusesWhatIsNotStructural) {
     std::string_view open_api, error;
   } cases[] = {
       {R"({})", "P.type: Required value: must not be empty at the root"},
-      {R"({"type":"string"})",
-       "P.type: Invalid value: \"string\": must be object at the root"},
+      {R"({"type":"string"})", "P.type: Invalid value: \"string\": must be object at the root"},
       {R"({"type":"object","properties":{"a":{}}})",
        "P.properties[a].type: Required value: must not be empty for specified object fields"},
       {R"({"type":"object","properties":{"a":{"type":"array","items":{}}}})",
@@ -125,10 +124,11 @@ TEST(StructuralSchema, RefusesBadProperties) {
 }
 
 TEST(StructuralSchema, AcceptsIntOrStringUnions) {
-  EXPECT_THAT(errors_of_property(
-                  R"({"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}],
+  EXPECT_THAT(
+      errors_of_property(
+          R"({"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}],
                       "pattern":"^[0-9]+%?$"})"),
-              testing::IsEmpty());
+      testing::IsEmpty());
   EXPECT_THAT(
       errors_of_property(
           R"({"x-kubernetes-int-or-string":true,"allOf":[{"anyOf":[{"type":"integer"},{"type":"string"}]}]})"),
@@ -142,9 +142,10 @@ TEST(CrdSchemas, PathsDependOnTheNumberOfDifferentSchemas) {
   };
   EXPECT_EQ(first_error(R"({"versions":[{"name":"v1","schema":{"openAPIV3Schema":{}}}]})"),
             "spec.validation.openAPIV3Schema.type");
-  EXPECT_EQ(first_error(R"({"versions":[{"name":"v1","schema":{"openAPIV3Schema":{"type":"object"}}},
+  EXPECT_EQ(
+      first_error(R"({"versions":[{"name":"v1","schema":{"openAPIV3Schema":{"type":"object"}}},
                             {"name":"v2","schema":{"openAPIV3Schema":{}}}]})"),
-            "spec.versions[1].schema.openAPIV3Schema.type");
+      "spec.versions[1].schema.openAPIV3Schema.type");
   EXPECT_EQ(first_error(R"({"versions":[{"name":"v1"}]})"),
             "spec.versions[0].schema.openAPIV3Schema");
   auto parsed = parse_crd_schemas(

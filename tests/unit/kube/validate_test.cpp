@@ -112,9 +112,9 @@ TEST(Validate, TextsOfEveryKeyword) {
 }
 
 TEST(Validate, AcceptsValidValues) {
-  EXPECT_THAT(errors_of(R"({"size":{"type":"integer","minimum":1,"maximum":10}})",
-                        R"({"size":10})"),
-              testing::IsEmpty());
+  EXPECT_THAT(
+      errors_of(R"({"size":{"type":"integer","minimum":1,"maximum":10}})", R"({"size":10})"),
+      testing::IsEmpty());
   EXPECT_THAT(errors_of(R"({"f":{"type":"number"}})", R"({"f":1})"), testing::IsEmpty());
   EXPECT_THAT(errors_of(R"({"i":{"type":"integer"}})", R"({"i":2.0})"), testing::IsEmpty());
   EXPECT_THAT(errors_of(R"({"s":{"type":"string","nullable":true}})", R"({"s":null})"),
