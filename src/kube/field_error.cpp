@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kube/json.hpp"
+#include "kube/text.hpp"
 
 namespace athanor {
 namespace {
@@ -108,48 +109,6 @@ Value to_causes(std::span<const FieldError> errors) {
         {{"reason", error.reason}, {"message", error.detail}, {"field", error.field}}));
   }
   return Value::list(std::move(causes));
-}
-
-std::string go_quote(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\a':
-        out += "\\a";
-        break;
-      case '\b':
-        out += "\\b";
-        break;
-      case '\f':
-        out += "\\f";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\v':
-        out += "\\v";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-          out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
-        } else {
-          out += c;
-        }
-    }
-  }
-  return out += '"';
 }
 
 std::string error_value(const Value& value) {

@@ -44,8 +44,6 @@ std::string invalid_message(std::string_view kind, std::string_view name,
 // The causes of a Status: [{reason, message, field}].
 Value to_causes(std::span<const FieldError> errors);
 
-// A string as Go's %q prints it.
-std::string go_quote(std::string_view text);
 // A value as "Invalid value: V" shows it: strings Go-quoted, everything else compact JSON.
 std::string error_value(const Value& value);
 

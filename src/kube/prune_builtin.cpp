@@ -9,9 +9,9 @@
 
 #include "base/digest.hpp"
 #include "base/time.hpp"
-#include "kube/field_error.hpp"
 #include "kube/json.hpp"
 #include "kube/quantity.hpp"
+#include "kube/text.hpp"
 
 namespace athanor::prune {
 namespace {
