@@ -9,6 +9,7 @@
 #include "kube/condition.hpp"
 #include "kube/json.hpp"
 #include "kube/patch.hpp"
+#include "runtime/view/failures.hpp"
 #include "runtime/view/step.hpp"
 #include "support/fake_world.hpp"
 
@@ -140,12 +141,16 @@ Value complete(Value body, const Ref& ref) {
 
 Result<void> FakeWorld::apply(const Plan& plan, std::string_view by) {
   for (const Step& step : plan.steps()) {
-    if (fault) {
-      if (auto error = fault(step)) {
-        return *std::move(error);
+    const std::optional<Error> error = fault ? fault(step) : std::nullopt;
+    const Result<void> done = error
+                                  ? Result<void>(*error)
+                                  : std::visit([&](const auto& one) { return run(one, by); }, step);
+    if (!done.ok()) {
+      if (is_refusal(done.error())) {
+        fail_observation(refusal_query(step), done.error());
       }
+      return done;
     }
-    ATHANOR_TRY_VOID(std::visit([&](const auto& one) { return run(one, by); }, step));
   }
   return {};
 }

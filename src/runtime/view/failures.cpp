@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queries under which the engine reports what failed for good.
+#include "runtime/view/failures.hpp"
+
+#include <algorithm>
+
+#include "base/digest.hpp"
+#include "kube/json.hpp"
+#include "runtime/view/step.hpp"
+
+namespace athanor {
+namespace {
+
+std::optional<Error> error_of(const View& view, const std::string& query) {
+  // The engine reports by itself: an old report is as good as a new one.
+  return view.observe(query, Duration::max()).error;
+}
+
+}  // namespace
+
+bool is_refusal(const Error& error) {
+  constexpr int kCodes[] = {400, 401, 403, 404, 405, 413, 422};
+  return std::find(std::begin(kCodes), std::end(kCodes), error.code) != std::end(kCodes);
+}
+
+std::string refusal_query(const Step& step) {
+  return "refused:" + sha256_hex(json::print(to_value(step)));
+}
+
+std::optional<Error> refused(const View& view, const Step& step) {
+  return error_of(view, refusal_query(step));
+}
+
+std::string unreadable_query(const Kind& kind) {
+  std::string query = "unreadable:" + std::string(kind.plural);
+  return kind.group.empty() ? query : query + "." + std::string(kind.group);
+}
+
+std::optional<Error> unreadable(const View& view, const Kind& kind) {
+  return error_of(view, unreadable_query(kind));
+}
+
+}  // namespace athanor
