@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeping objects and their secondary indexes.
+#include "runtime/cache.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/check.hpp"
+#include "runtime/view/select.hpp"
+
+namespace athanor::runtime {
+
+std::uint64_t version_number(std::string_view resource_version) {
+  std::uint64_t number = 0;
+  const char* end = resource_version.data() + resource_version.size();
+  const auto parsed = std::from_chars(resource_version.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end ? number : 0;
+}
+
+Cache::Cache(const Kind& kind, std::span<const Index> declared) : kind_(&kind) {
+  for (const Index& index : declared) {
+    if (index.kind == &kind) {
+      declared_.push_back(index);
+    }
+  }
+}
+
+Object Cache::slim(Object object) {
+  if (!object.metadata().contains("managedFields")) {
+    return object;
+  }
+  Value body = object.body();
+  body.erase_path({"metadata", "managedFields"});
+  return Object(std::move(body));
+}
+
+std::vector<std::string> Cache::values(const Secondary& index, const Object& object) const {
+  if (index.is_label) {
+    const Value* label = object.metadata()["labels"].find(index.name);
+    return label == nullptr ? std::vector<std::string>{} : std::vector<std::string>{label->str()};
+  }
+  auto found = index_values(*kind_, object, index.name, declared_);
+  ATHANOR_CHECK(found.has_value(), "an operator lists by built-in or declared indexes only");
+  return *std::move(found);
+}
+
+const Cache::Secondary& Cache::secondary(bool is_label, const std::string& name) const {
+  for (const Secondary& known : secondaries_) {
+    if (known.is_label == is_label && known.name == name) {
+      return known;
+    }
+  }
+  Secondary made{.is_label = is_label, .name = name};
+  for (const auto& [key, object] : objects_) {
+    for (std::string& value : values(made, object)) {
+      made.buckets[std::move(value)].insert(key);
+    }
+  }
+  return secondaries_.emplace_back(std::move(made));
+}
+
+void Cache::put(const Key& key, Object object) {
+  drop(key);
+  for (Secondary& index : secondaries_) {
+    for (std::string& value : values(index, object)) {
+      index.buckets[std::move(value)].insert(key);
+    }
+  }
+  objects_.insert_or_assign(key, std::move(object));
+}
+
+void Cache::drop(const Key& key) {
+  const auto at = objects_.find(key);
+  if (at == objects_.end()) {
+    return;
+  }
+  for (Secondary& index : secondaries_) {
+    for (const std::string& value : values(index, at->second)) {
+      const auto bucket = index.buckets.find(value);
+      if (bucket != index.buckets.end() && bucket->second.erase(key) > 0 &&
+          bucket->second.empty()) {
+        index.buckets.erase(bucket);
+      }
+    }
+  }
+  objects_.erase(at);
+}
+
+std::optional<Cache::Change> Cache::set(Object object) {
+  const std::uint64_t version = version_number(object.resource_version());
+  if (version <= version_) {
+    return std::nullopt;
+  }
+  version_ = version;
+  const Key key = object.key();
+  Change change{.after = slim(std::move(object))};
+  if (const Object* known = find(key)) {
+    change.before = *known;
+  }
+  put(key, *change.after);
+  return change;
+}
+
+std::optional<Cache::Change> Cache::remove(const Object& last) {
+  const std::uint64_t version = version_number(last.resource_version());
+  if (version <= version_) {
+    return std::nullopt;
+  }
+  version_ = version;
+  const Key key = last.key();
+  const Object* known = find(key);
+  if (known == nullptr) {
+    return std::nullopt;
+  }
+  Change change{.before = *known};
+  drop(key);
+  return change;
+}
+
+std::vector<Cache::Change> Cache::replace(std::vector<Object> objects, std::uint64_t version) {
+  std::vector<Change> changes;
+  if (synced_ && version < version_) {
+    return changes;
+  }
+  version_ = version;
+  synced_ = true;
+  std::map<Key, Object> fresh;
+  for (Object& object : objects) {
+    Key key = object.key();
+    fresh.insert_or_assign(std::move(key), slim(std::move(object)));
+  }
+  for (const auto& [key, object] : objects_) {
+    if (!fresh.contains(key)) {
+      changes.push_back({.before = object});
+    }
+  }
+  for (const Change& gone : changes) {
+    drop(gone.before->key());
+  }
+  for (auto& [key, object] : fresh) {
+    const Object* known = find(key);
+    if (known != nullptr && known->resource_version() == object.resource_version()) {
+      continue;
+    }
+    Change change{.after = object};
+    if (known != nullptr) {
+      change.before = *known;
+    }
+    put(key, std::move(object));
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+void Cache::pass(std::uint64_t version) {
+  version_ = std::max(version_, version);
+}
+
+const Object* Cache::find(const Key& key) const {
+  const auto at = objects_.find(key);
+  return at == objects_.end() ? nullptr : &at->second;
+}
+
+std::vector<Object> Cache::list(const Select& select) const {
+  std::vector<Object> found;
+  const auto from_bucket = [&](const Secondary& index, const std::string& value) {
+    const auto bucket = index.buckets.find(value);
+    if (bucket == index.buckets.end()) {
+      return;
+    }
+    for (const Key& key : bucket->second) {
+      const Object& object = objects_.at(key);
+      if (selects(*kind_, select, object, declared_)) {
+        found.push_back(object);
+      }
+    }
+  };
+  if (!select.index.empty()) {
+    from_bucket(secondary(false, select.index), select.index_value);
+    return found;
+  }
+  if (!select.labels.empty()) {
+    from_bucket(secondary(true, select.labels[0].first), select.labels[0].second);
+    return found;
+  }
+  for (auto at = objects_.lower_bound(Key{select.ns, ""}); at != objects_.end(); ++at) {
+    if (!select.ns.empty() && at->first.ns != select.ns) {
+      break;
+    }
+    found.push_back(at->second);
+  }
+  return found;
+}
+
+}  // namespace athanor::runtime

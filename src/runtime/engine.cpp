@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's inputs and the scheduling of keys. What happens to one plan: engine_plan.cpp.
+#include "runtime/engine.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "runtime/engine_impl.hpp"
+
+namespace athanor::runtime {
+
+namespace {
+
+const Value kNone{};
+
+std::vector<Index> all_indexes(std::span<const Operator* const> operators) {
+  std::vector<Index> indexes;
+  for (const Operator* op : operators) {
+    indexes.insert(indexes.end(), op->indexes.begin(), op->indexes.end());
+  }
+  return indexes;
+}
+
+}  // namespace
+
+Engine::Impl::Impl(std::span<const Operator* const> operators, EngineOptions engine_options)
+    : options(std::move(engine_options)),
+      indexes(all_indexes(operators)),
+      reads(indexes),
+      events(*options.entropy),
+      metrics(options.metrics) {
+  for (const Operator* op : operators) {
+    ATHANOR_CHECK(op->reconcile != nullptr && (op->singleton || op->primary != nullptr),
+                  "an operator has a function and keys");
+    auto controller = std::make_unique<Controller>();
+    controller->op = op;
+    controller->number = controllers.size();
+    controller->user = op->user.empty()
+                           ? "system:serviceaccount:kube-system:" + std::string(op->name)
+                           : std::string(op->user);
+    controller->unsynced.insert(op->reads.begin(), op->reads.end());
+    if (op->primary != nullptr) {
+      controller->unsynced.insert(op->primary);
+      if (!op->singleton) {
+        primaries[op->primary].push_back(controller.get());
+      }
+    }
+    for (const Kind* kind : controller->unsynced) {
+      caches.try_emplace(kind, *kind, indexes);
+    }
+    metrics.add_controller(op->name);
+    controllers.push_back(std::move(controller));
+  }
+  for (const auto& [kind, cache] : caches) {
+    kinds.push_back(kind);
+  }
+}
+
+// ---- Snapshot
+
+Cache& Engine::Impl::cache(const Kind& kind) {
+  const auto at = caches.find(&kind);
+  ATHANOR_CHECK(at != caches.end(), "events come for watched kinds only");
+  return at->second;
+}
+
+const Cache* Engine::Impl::find_cache(const Kind& kind) const {
+  const auto at = caches.find(&kind);
+  return at == caches.end() ? nullptr : &at->second;
+}
+
+std::optional<Object> Engine::Impl::get(const Kind& kind, const Key& key) const {
+  const Cache* held = find_cache(kind);
+  ATHANOR_CHECK(held != nullptr, "an operator reads kinds that it declared");
+  const Object* object = held->find(key);
+  if (object == nullptr) {
+    return std::nullopt;
+  }
+  return *object;
+}
+
+std::vector<Object> Engine::Impl::list(const Kind& kind, const Select& select) const {
+  const Cache* held = find_cache(kind);
+  ATHANOR_CHECK(held != nullptr, "an operator lists kinds that it declared");
+  return held->list(select);
+}
+
+Observed Engine::Impl::observe(std::string_view query, Duration) const {
+  const auto at = observations.find(query);
+  return at == observations.end() ? Observed{} : at->second;
+}
+
+const Value& Engine::Impl::config(std::string_view section) const {
+  const auto at = options.config.find(section);
+  return at == options.config.end() ? kNone : at->second;
+}
+
+// ---- inputs
+
+void Engine::Impl::take(const WatchEvent& event, Instant now) {
+  Cache& held = cache(*event.kind);
+  const std::uint64_t version = version_number(event.object.resource_version());
+  if (!held.synced()) {
+    return;  // the list to come contains it
+  }
+  std::optional<Cache::Change> change;
+  switch (event.type) {
+    case WatchEvent::Type::Changed:
+      change = held.set(event.object);
+      break;
+    case WatchEvent::Type::Deleted:
+      change = held.remove(event.object);
+      break;
+    case WatchEvent::Type::Bookmark:
+      held.pass(version);
+      break;
+  }
+  if (change) {
+    changed(held, *change, now);
+  }
+  opened(barrier.passed(*event.kind, held.version()), now);
+}
+
+void Engine::Impl::take(const Relisted& listed, Instant now) {
+  Cache& held = cache(*listed.kind);
+  const bool first = !held.synced();
+  for (const Cache::Change& change : held.replace(listed.objects, listed.version)) {
+    changed(held, change, now);
+  }
+  if (first) {
+    synced(*listed.kind, now);
+  }
+  opened(barrier.passed(*listed.kind, held.version()), now);
+  opened(barrier.relisted(*listed.kind), now);
+}
+
+void Engine::Impl::changed(const Cache& held, const Cache::Change& change, Instant now) {
+  const Kind& kind = held.kind();
+  const Key key = change.newest().key();
+  if (!change.after) {
+    const Ref ref{&kind, key};
+    for (auto at = last_applied.lower_bound({ref, ""});
+         at != last_applied.end() && at->first.first == ref;) {
+      at = last_applied.erase(at);
+    }
+  }
+  if (const auto at = primaries.find(&kind); at != primaries.end()) {
+    for (Controller* controller : at->second) {
+      if (controller->unsynced.empty()) {
+        queue(task_of(*controller, key), Priority::Interactive, now);
+      }
+    }
+  }
+  std::set<TaskId> readers;
+  reads.readers_of(kind, change, readers);
+  for (const TaskId id : readers) {
+    if (Task* task = find(id)) {
+      queue(*task, Priority::Interactive, now);
+    }
+  }
+  opened(barrier.changed({&kind, key}), now);
+}
+
+void Engine::Impl::synced(const Kind& kind, Instant now) {
+  for (const auto& controller : controllers) {
+    if (controller->unsynced.erase(&kind) > 0 && controller->unsynced.empty()) {
+      queue_all(*controller, Priority::Interactive, now);
+    }
+  }
+}
+
+void Engine::Impl::take(const WriteResult& result, Instant now) {
+  if (const auto event = event_writes.find(result.id); event != event_writes.end()) {
+    if (result.error) {
+      events.forget(event->second);
+    }
+    event_writes.erase(event);
+    return;
+  }
+  const auto at = writes.find(result.id);
+  if (at == writes.end()) {
+    return;
+  }
+  Task* task = find(at->second);
+  writes.erase(at);
+  ATHANOR_CHECK(task != nullptr && task->phase == Task::Phase::Writing,
+                "a key with a write in flight waits for it");
+  if (result.error || result.unknown) {
+    const Error error = result.error.value_or(Error::unavailable("no answer to a write"));
+    failed(*task, error, &result, now);
+    return;
+  }
+  written(*task, result, now);
+  ++task->step;
+  advance(*task, now);
+}
+
+void Engine::Impl::take(const Observation& observation, Instant now) {
+  Observed& known = observations[observation.query];
+  const bool news = known.in_flight || known.value != observation.value ||
+                    known.error.has_value() != observation.error.has_value() ||
+                    (known.error && !(*known.error == *observation.error));
+  known = {.value = observation.value, .error = observation.error, .at = now};
+  if (!news) {
+    return;
+  }
+  std::set<TaskId> readers;
+  reads.readers_of(observation.query, readers);
+  for (const TaskId id : readers) {
+    if (Task* task = find(id)) {
+      queue(*task, Priority::Interactive, now);
+    }
+  }
+}
+
+void Engine::Impl::take(const Tick&, Instant now) {
+  timer.reset();
+  expire(now);
+  sweep(now);
+}
+
+// Answers that nobody reads any more go after a while; a key that comes back asks again.
+void Engine::Impl::sweep(Instant now) {
+  if (now < next_sweep) {
+    return;
+  }
+  next_sweep = now + kUnreadObservation;
+  std::erase_if(observations, [&](const auto& entry) {
+    return !entry.second.in_flight && now - entry.second.at > kUnreadObservation &&
+           !reads.is_observed(entry.first);
+  });
+  std::erase_if(probed, [&](const auto& entry) { return !observations.contains(entry.first); });
+}
+
+// ---- scheduling
+
+Task& Engine::Impl::task_of(Controller& controller, const Key& key) {
+  const auto [known, fresh] = task_ids.try_emplace({controller.number, key}, last_task + 1);
+  if (fresh) {
+    ++last_task;
+    Task task{.id = last_task, .controller = &controller, .key = key};
+    return tasks.emplace(last_task, std::move(task)).first->second;
+  }
+  return tasks.at(known->second);
+}
+
+Task* Engine::Impl::find(TaskId id) {
+  const auto at = tasks.find(id);
+  return at == tasks.end() ? nullptr : &at->second;
+}
+
+void Engine::Impl::queue(Task& task, Priority priority, Instant now) {
+  if (task.phase == Task::Phase::Idle) {
+    ready.add(task.id, priority, now);
+    return;
+  }
+  task.dirty = true;
+  task.dirty_priority = std::min(task.dirty_priority, priority);
+}
+
+void Engine::Impl::queue_all(Controller& controller, Priority priority, Instant now) {
+  // A tenth of jitter, so that controllers do not resync together.
+  const auto spread = options.entropy->next() % 1000;
+  controller.next_resync =
+      now + options.resync + options.resync / 10'000 * static_cast<int>(spread);
+  if (controller.op->singleton) {
+    queue(task_of(controller, {"", "singleton"}), priority, now);
+    return;
+  }
+  for (const auto& [key, object] : cache(*controller.op->primary).objects()) {
+    queue(task_of(controller, key), priority, now);
+  }
+}
+
+void Engine::Impl::opened(const std::vector<TaskId>& ids, Instant now) {
+  for (const TaskId id : ids) {
+    Task* task = find(id);
+    if (task != nullptr && task->phase == Task::Phase::Waiting) {
+      settle(*task, now);
+    }
+  }
+}
+
+// Barriers that the caches never reached: look for ourselves, and let the key run.
+void Engine::Impl::expire(Instant now) {
+  while (!deadlines.empty() && deadlines.begin()->first <= now) {
+    const TaskId id = deadlines.begin()->second;
+    deadlines.erase(deadlines.begin());
+    Task* task = find(id);
+    if (task == nullptr || task->phase != Task::Phase::Waiting) {
+      continue;
+    }
+    for (const Kind* kind : barrier.kinds(id)) {
+      out.emplace_back(Relist{.kind = kind});
+    }
+    barrier.drop(id);
+    settle(*task, now);
+  }
+  for (const auto& controller : controllers) {
+    if (controller->unsynced.empty() && controller->next_resync <= now) {
+      queue_all(*controller, Priority::Resync, now);
+    }
+  }
+}
+
+void Engine::Impl::pump(Instant now) {
+  expire(now);
+  ready.wake(now);
+  for (std::size_t runs = 0; runs < options.keys_per_run; ++runs) {
+    const auto next = ready.take(options.shuffle ? options.entropy : nullptr);
+    if (!next) {
+      break;
+    }
+    if (Task* task = find(next->id)) {
+      reconcile(*task, next->since, now);
+    }
+  }
+  metrics.depth(ready.ready());
+  set_timer(now);
+}
+
+void Engine::Impl::set_timer(Instant now) {
+  std::optional<Instant> due;
+  const auto at = [&](Instant when) {
+    if (!due || when < *due) {
+      due = when;
+    }
+  };
+  if (ready.ready() > 0) {
+    at(now);
+  }
+  if (const auto wake = ready.next_wake()) {
+    at(*wake);
+  }
+  if (!deadlines.empty()) {
+    at(deadlines.begin()->first);
+  }
+  for (const auto& controller : controllers) {
+    if (controller->unsynced.empty()) {
+      at(controller->next_resync);
+    }
+  }
+  if (due && (!timer || *due != *timer)) {
+    timer = due;
+    out.emplace_back(SetTimer{.when = *due});
+  }
+}
+
+void Engine::Impl::forget(Task& task) {
+  const TaskId id = task.id;
+  reads.remove(id);
+  ready.cancel(id);
+  task_ids.erase({task.controller->number, task.key});
+  tasks.erase(id);
+}
+
+// ---- Engine
+
+Engine::Engine(std::span<const Operator* const> operators, EngineOptions options) {
+  ATHANOR_CHECK(options.entropy != nullptr, "jitter needs a source");
+  impl_ = std::make_unique<Impl>(operators, std::move(options));
+}
+Engine::~Engine() = default;
+
+std::span<const Kind* const> Engine::kinds() const {
+  return impl_->kinds;
+}
+
+void Engine::absorb(const Input& input, Instant now) {
+  std::visit([&](const auto& one) { impl_->take(one, now); }, input);
+}
+
+void Engine::run(Instant now, std::vector<Effect>& effects) {
+  impl_->pump(now);
+  effects.insert(effects.end(), std::make_move_iterator(impl_->out.begin()),
+                 std::make_move_iterator(impl_->out.end()));
+  impl_->out.clear();
+}
+
+void Engine::feed(const Input& input, Instant now, std::vector<Effect>& effects) {
+  absorb(input, now);
+  run(now, effects);
+}
+
+bool Engine::idle() const {
+  return impl_->ready.ready() == 0 && impl_->writes.empty() && impl_->event_writes.empty() &&
+         impl_->deadlines.empty() && impl_->out.empty();
+}
+
+std::optional<Instant> Engine::next_due() const {
+  std::optional<Instant> due = impl_->ready.next_wake();
+  if (!impl_->deadlines.empty() && (!due || impl_->deadlines.begin()->first < *due)) {
+    due = impl_->deadlines.begin()->first;
+  }
+  return due;
+}
+
+const Object* Engine::cached(const Kind& kind, const Key& key) const {
+  const Cache* held = impl_->find_cache(kind);
+  return held == nullptr ? nullptr : held->find(key);
+}
+
+}  // namespace athanor::runtime

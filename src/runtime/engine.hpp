@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engine: runs controllers. A machine from inputs to effects: no clock, no socket, no thread
+// (stack.md 9.2, 9.3).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "kube/kind.hpp"
+#include "kube/object.hpp"
+#include "kube/value.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/write_request.hpp"
+
+namespace athanor {
+class Metrics;
+}
+
+namespace athanor::runtime {
+
+// ---- inputs
+// One event of a kind's watch, in order of versions. Deleted: the last state, with the deletion's
+// version.
+struct WatchEvent {
+  enum class Type : std::uint8_t { Changed, Deleted, Bookmark };
+  Type type = Type::Changed;
+  const Kind* kind = nullptr;
+  Object object{};
+};
+// All objects of a kind at a version: at the start, after a gap in the watch, and when asked
+// (Relist).
+struct Relisted {
+  const Kind* kind = nullptr;
+  std::vector<Object> objects{};
+  std::uint64_t version = 0;
+};
+struct WriteResult {
+  std::uint64_t id = 0;            // of the SendWrite
+  std::optional<Object> object{};  // what the server returned
+  std::optional<Error> error{};
+  bool unknown = false;  // no answer: it may have happened
+  std::optional<Duration> retry_after{};
+};
+// An answer of the outside world: to a Probe, to an Act (query "<verb>:<id>"), or unasked.
+struct Observation {
+  std::string query{};
+  std::optional<Value> value{};
+  std::optional<Error> error{};
+};
+struct Tick {};
+using Input = std::variant<WatchEvent, Relisted, WriteResult, Observation, Tick>;
+
+// ---- effects
+struct SendWrite {
+  std::uint64_t id = 0;
+  std::string_view op{};
+  WriteRequest request{};
+};
+struct Probe {
+  std::string query{};
+};
+// At most once per id; the result comes back as an Observation.
+struct Execute {
+  std::string id{};
+  std::string verb{};
+  Value args{};
+};
+// List this kind anew: a live read after a timeout or an unknown outcome.
+struct Relist {
+  const Kind* kind = nullptr;
+};
+// Feed a Tick at `when` at the latest; replaces the former timer.
+struct SetTimer {
+  Instant when{};
+};
+using Effect = std::variant<SendWrite, Probe, Execute, Relist, SetTimer>;
+
+struct EngineOptions {
+  Entropy* entropy = nullptr;                          // jitter and event names; required
+  std::map<std::string, Value, std::less<>> config{};  // what View::config answers
+  Metrics* metrics = nullptr;
+  Clock* stopwatch = nullptr;        // measures reconciles for the metrics; no decision rests on it
+  bool verify = false;               // reconcile twice and compare (P1); simulator and tests
+  bool shuffle = false;              // take ready keys in an order that entropy chooses (simulator)
+  std::size_t keys_per_run = 256;    // bounds one call of run(); the rest follows by the timer
+  std::size_t steps_per_plan = 500;  // the rest follows on the next run of the key
+  Duration barrier_timeout = std::chrono::seconds(10);
+  Duration resync = std::chrono::hours(10);
+};
+
+// One thread at a time. Operators must outlive it.
+class Engine {
+ public:
+  Engine(std::span<const Operator* const> operators, EngineOptions options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Kinds to watch, in order of names. An operator's keys run once all its kinds have been listed.
+  [[nodiscard]] std::span<const Kind* const> kinds() const;
+
+  // Takes one input into account; cheap, runs no controller.
+  void absorb(const Input& input, Instant now);
+  // Runs ready keys and appends what is to be done.
+  void run(Instant now, std::vector<Effect>& effects);
+  // absorb() and run().
+  void feed(const Input& input, Instant now, std::vector<Effect>& effects);
+
+  // Nothing is ready, in flight or waiting for the caches (keys may sleep).
+  [[nodiscard]] bool idle() const;
+  // The earliest instant at which something becomes due by itself, resyncs left out.
+  [[nodiscard]] std::optional<Instant> next_due() const;
+  // The object as the cache has it (for the dashboard, tests).
+  [[nodiscard]] const Object* cached(const Kind& kind, const Key& key) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace athanor::runtime

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's parts, shared by its .cpp files: engine.cpp (inputs, scheduling) and engine_plan.cpp
+// (one plan's way).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/barrier.hpp"
+#include "runtime/cache.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/engine_metrics.hpp"
+#include "runtime/event_recorder.hpp"
+#include "runtime/key_queue.hpp"
+#include "runtime/read_index.hpp"
+#include "runtime/suppress.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::runtime {
+
+// One operator and whether its kinds have been listed.
+struct Controller {
+  const Operator* op = nullptr;
+  std::string user{};
+  std::set<const Kind*, KindOrder> unsynced{};
+  Instant next_resync{};
+  std::size_t number = 0;
+};
+
+// One key of one operator, from its first event until the key is gone and nothing waits for it.
+struct Task {
+  enum class Phase : std::uint8_t { Idle, Writing, Waiting };
+  TaskId id = 0;
+  Controller* controller = nullptr;
+  Key key{};
+  Phase phase = Phase::Idle;
+  bool dirty = false;  // something it read changed while it was busy
+  Priority dirty_priority = Priority::Resync;
+  int failures = 0;
+  Plan plan{};
+  std::size_t step = 0;
+  std::uint64_t write = 0;                    // in flight
+  std::map<Ref, Object, RefOrder> written{};  // what the writes of this plan returned
+  std::optional<Instant> again{};             // retry or wake-up, once the barrier has opened
+  Instant barrier_end{};
+};
+
+using Applied = std::pair<Ref, std::string>;  // target, manager
+struct AppliedOrder {
+  bool operator()(const Applied& a, const Applied& b) const {
+    const RefOrder order;
+    return order(a.first, b.first) || (!order(b.first, a.first) && a.second < b.second);
+  }
+};
+
+struct Engine::Impl final : Snapshot {
+  Impl(std::span<const Operator* const> operators, EngineOptions engine_options);
+
+  // Snapshot
+  [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const override;
+  [[nodiscard]] std::vector<Object> list(const Kind& kind, const Select& select) const override;
+  [[nodiscard]] Observed observe(std::string_view query, Duration max_age) const override;
+  [[nodiscard]] const Value& config(std::string_view section) const override;
+
+  // engine.cpp: inputs
+  void take(const WatchEvent& event, Instant now);
+  void take(const Relisted& listed, Instant now);
+  void take(const WriteResult& result, Instant now);
+  void take(const Observation& observation, Instant now);
+  void take(const Tick& tick, Instant now);
+  void changed(const Cache& cache, const Cache::Change& change, Instant now);
+  void synced(const Kind& kind, Instant now);
+  // engine.cpp: scheduling
+  Task& task_of(Controller& controller, const Key& key);
+  Task* find(TaskId id);
+  void queue(Task& task, Priority priority, Instant now);
+  void queue_all(Controller& controller, Priority priority, Instant now);
+  void opened(const std::vector<TaskId>& ids, Instant now);
+  void expire(Instant now);
+  void sweep(Instant now);
+  void set_timer(Instant now);
+  void pump(Instant now);
+  void forget(Task& task);
+  Cache& cache(const Kind& kind);
+  [[nodiscard]] const Cache* find_cache(const Kind& kind) const;
+
+  // engine_plan.cpp: one plan's way
+  void reconcile(Task& task, Instant since, Instant now);
+  void check_reads(const Operator& op, const Reads& reads) const;
+  void check_writes(const Operator& op, const Plan& plan) const;
+  void probe_stale(const Reads& reads, Instant now);
+  void advance(Task& task, Instant now);
+  Outcome outcome(Task& task, const Step& step);
+  void send(Task& task, WriteRequest request);
+  void emit(Task& task, const Emit& step, Instant now);
+  void act(const Act& step, Instant now);
+  void written(Task& task, const WriteResult& result, Instant now);
+  void failed(Task& task, const Error& error, const WriteResult* result, Instant now);
+  void finish(Task& task, Instant now);
+  void back_off(Task& task, Instant now, std::optional<Duration> at_least);
+  void settle(Task& task, Instant now);
+  Known known(const Task& task, const Ref& ref) const;
+
+  static constexpr std::size_t kRememberedActs = 100'000;  // enough for the pods of a day
+  static constexpr Duration kProbeInterval =
+      std::chrono::milliseconds(100);  // between two probes of one query
+
+  static constexpr Duration kUnreadObservation = std::chrono::minutes(10);
+
+  EngineOptions options;
+  std::vector<std::unique_ptr<Controller>> controllers{};
+  std::vector<const Kind*> kinds{};
+  std::vector<Index> indexes{};
+  std::map<const Kind*, Cache, KindOrder> caches{};
+  std::map<const Kind*, std::vector<Controller*>, KindOrder> primaries{};
+  std::map<TaskId, Task> tasks{};
+  std::map<std::pair<std::size_t, Key>, TaskId> task_ids{};  // controller number and key
+  TaskId last_task = 0;
+  KeyQueue ready{};
+  ReadIndex reads;
+  Barrier barrier{};
+  std::set<std::pair<Instant, TaskId>> deadlines{};  // of barriers
+  std::map<std::uint64_t, TaskId> writes{};          // in flight
+  std::map<std::uint64_t, Key> event_writes{};       // of Events: nobody waits
+  std::uint64_t last_write = 0;
+  std::map<std::string, Observed, std::less<>> observations{};
+  std::map<std::string, Instant, std::less<>> probed{};
+  std::set<std::string, std::less<>> act_ids{};
+  std::deque<std::string> act_order{};
+  std::map<Applied, Value, AppliedOrder> last_applied{};  // (target, manager): fields
+  EventRecorder events;
+  EngineMetrics metrics;
+  std::optional<Instant> timer{};
+  Instant next_sweep{};
+  std::vector<Effect> out{};
+};
+
+}  // namespace athanor::runtime

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names, helps and buckets of the engine's metrics.
+#include "runtime/engine_metrics.hpp"
+
+#include "base/check.hpp"
+
+namespace athanor::runtime {
+
+namespace {
+
+double seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+void EngineMetrics::add_controller(std::string_view name) {
+  if (metrics_ == nullptr) {
+    return;
+  }
+  const MetricLabels labels{{"controller", std::string(name)}};
+  const MetricLabels queue{{"name", std::string(name)}};
+  const auto buckets = Metrics::duration_buckets();
+  PerController one{
+      .name = std::string(name),
+      .queued = metrics_->histogram("workqueue_queue_duration_seconds",
+                                    "How long a key waited before it ran.", buckets, queue),
+      .time = metrics_->histogram("controller_runtime_reconcile_time_seconds",
+                                  "Time of one reconcile.", buckets, labels),
+      .reads = metrics_->histogram("athanor_reads_per_reconcile",
+                                   "Objects and lists read by one reconcile.",
+                                   {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}, labels),
+      .writes = metrics_->counter("athanor_writes_total", "Requests sent by a controller.", labels),
+      .suppressed = metrics_->counter("athanor_suppressed_steps_total",
+                                      "Steps not sent: their effect was there already.", labels)};
+  for (const char* result : {"success", "requeue", "requeue_after", "error"}) {
+    MetricLabels with_result = labels;
+    with_result.emplace_back("result", result);
+    one.results.push_back(metrics_->counter("controller_runtime_reconcile_total",
+                                            "Reconciles by controller and result.", with_result));
+  }
+  controllers_.push_back(std::move(one));
+}
+
+void EngineMetrics::depth(std::size_t ready) {
+  if (metrics_ != nullptr) {
+    metrics_->gauge("workqueue_depth", "Keys ready to run.").set(static_cast<double>(ready));
+  }
+}
+
+void EngineMetrics::started(std::size_t controller, Duration queued, std::size_t reads) {
+  if (metrics_ != nullptr) {
+    controllers_[controller].queued.observe(seconds(queued));
+    controllers_[controller].reads.observe(static_cast<double>(reads));
+  }
+}
+
+void EngineMetrics::took(std::size_t controller, Duration duration) {
+  if (metrics_ != nullptr) {
+    controllers_[controller].time.observe(seconds(duration));
+  }
+}
+
+void EngineMetrics::finished(std::size_t controller, ReconcileResult result) {
+  if (metrics_ != nullptr) {
+    controllers_[controller].results[static_cast<std::size_t>(result)].add();
+  }
+}
+
+void EngineMetrics::wrote(std::size_t controller) {
+  if (metrics_ != nullptr) {
+    controllers_[controller].writes.add();
+  }
+}
+
+void EngineMetrics::suppressed(std::size_t controller) {
+  if (metrics_ != nullptr) {
+    controllers_[controller].suppressed.add();
+  }
+}
+
+void EngineMetrics::failed(std::size_t controller, int code) {
+  if (metrics_ != nullptr) {
+    metrics_
+        ->counter("athanor_failed_writes_total", "Requests refused, by status code.",
+                  {{"controller", controllers_[controller].name}, {"code", std::to_string(code)}})
+        .add();
+  }
+}
+
+}  // namespace athanor::runtime

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// One plan's way: reconcile, steps in order, results, and when its key runs again.
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "kube/json.hpp"
+#include "runtime/engine_impl.hpp"
+#include "runtime/view/select.hpp"
+
+namespace athanor::runtime {
+
+namespace {
+
+bool declares(std::span<const Kind* const> kinds, const Kind* kind) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+// Targets are dependencies, too: a step is left out because of what the cache holds of them.
+void add_targets(Reads& reads, const Plan& plan) {
+  for (const Step& step : plan.steps()) {
+    const Ref* ref = target_of(step);
+    if (ref != nullptr && !std::holds_alternative<Emit>(step) && !ref->key.name.empty() &&
+        std::find(reads.objects.begin(), reads.objects.end(), *ref) == reads.objects.end()) {
+      reads.objects.push_back(*ref);
+    }
+  }
+}
+
+// Writes that answer without a version, although an event will follow: an immediate deletion, a
+// binding.
+bool leaves_no_version(const Step& step, const Object& cached) {
+  if (std::holds_alternative<Delete>(step)) {
+    return true;
+  }
+  const auto* replace = std::get_if<Replace>(&step);
+  return replace != nullptr && replace->subresource == "binding" &&
+         cached.spec()["nodeName"].as_string().empty();
+}
+
+}  // namespace
+
+void Engine::Impl::check_reads(const Operator& op, const Reads& done) const {
+  for (const Ref& ref : done.objects) {
+    ATHANOR_CHECK(ref.kind == op.primary || declares(op.reads, ref.kind),
+                  "an operator reads kinds that it declared");
+  }
+  for (const Reads::ListRead& read : done.lists) {
+    ATHANOR_CHECK(read.kind == op.primary || declares(op.reads, read.kind),
+                  "an operator lists kinds that it declared");
+    ATHANOR_CHECK(
+        op.singleton || !is_coarse(*read.kind, read.select) || declares(op.small, read.kind),
+        "coarse lists are for kinds declared small");
+  }
+}
+
+void Engine::Impl::check_writes(const Operator& op, const Plan& plan) const {
+  for (const Step& step : plan.steps()) {
+    if (std::holds_alternative<Emit>(step) || std::holds_alternative<Act>(step)) {
+      continue;
+    }
+    ATHANOR_CHECK(declares(op.writes, target_of(step)->kind),
+                  "an operator writes kinds that it declared");
+  }
+}
+
+void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
+  const Operator& op = *task.controller->op;
+  const Instant started = options.stopwatch != nullptr ? options.stopwatch->now() : Instant{};
+  Reads done;
+  Plan plan = op.reconcile(View(*this, done), task.key, now);
+  if (options.verify) {
+    Reads again;
+    const Plan second = op.reconcile(View(*this, again), task.key, now);
+    ATHANOR_CHECK(json::print(plan.to_value()) == json::print(second.to_value()),
+                  "reconcile is a function of what it reads");
+  }
+  if (options.stopwatch != nullptr) {
+    metrics.took(task.controller->number, options.stopwatch->now() - started);
+  }
+  metrics.started(task.controller->number, now - since, done.objects.size() + done.lists.size());
+  check_reads(op, done);
+  check_writes(op, plan);
+  add_targets(done, plan);
+  reads.set(task.id, done);
+  probe_stale(done, now);
+  task.plan = std::move(plan);
+  task.step = 0;
+  task.written.clear();
+  task.again = task.plan.wake();
+  task.dirty = false;
+  task.dirty_priority = Priority::Resync;
+  task.phase = Task::Phase::Writing;
+  advance(task, now);
+}
+
+void Engine::Impl::probe_stale(const Reads& done, Instant now) {
+  for (const auto& [query, max_age] : done.observations) {
+    Observed& known = observations[query];
+    const bool answered = known.value || known.error;
+    if (known.in_flight || (answered && now - known.at <= max_age)) {
+      continue;
+    }
+    const auto [last, first] = probed.try_emplace(query, now);
+    if (!first && answered && now - last->second < kProbeInterval) {
+      continue;
+    }
+    last->second = now;
+    known.in_flight = true;
+    out.emplace_back(Probe{.query = query});
+  }
+}
+
+Known Engine::Impl::known(const Task& task, const Ref& ref) const {
+  const Cache* held = find_cache(*ref.kind);
+  Known known{.watched = held != nullptr && held->synced()};
+  if (known.watched) {
+    known.cached = held->find(ref.key);
+    known.newest = known.cached;
+  }
+  if (const auto at = task.written.find(ref); at != task.written.end()) {
+    known.newest = &at->second;
+  }
+  return known;
+}
+
+Outcome Engine::Impl::outcome(Task& task, const Step& step) {
+  if (const auto* apply = std::get_if<Apply>(&step)) {
+    Apply named = *apply;
+    if (named.manager.empty()) {
+      named.manager = task.controller->op->name;
+    }
+    const auto last = last_applied.find({named.target, named.manager});
+    return resolve(named, known(task, named.target),
+                   last == last_applied.end() ? nullptr : &last->second);
+  }
+  return std::visit(
+      [&](const auto& one) -> Outcome {
+        using S = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<S, Create> || std::is_same_v<S, Patch> ||
+                      std::is_same_v<S, Status> || std::is_same_v<S, Replace> ||
+                      std::is_same_v<S, Delete>) {
+          return resolve(one, known(task, one.target));
+        } else {
+          return Nothing{};
+        }
+      },
+      step);
+}
+
+// Goes on with the plan until a write is in flight, a step failed, or all is done.
+void Engine::Impl::advance(Task& task, Instant now) {
+  const std::vector<Step>& steps = task.plan.steps();
+  while (task.step < steps.size()) {
+    if (task.step >= options.steps_per_plan) {
+      task.dirty = true;
+      task.dirty_priority = Priority::Interactive;
+      break;
+    }
+    const Step& step = steps[task.step];
+    if (const auto* event = std::get_if<Emit>(&step)) {
+      emit(task, *event, now);
+      ++task.step;
+      continue;
+    }
+    if (const auto* action = std::get_if<Act>(&step)) {
+      act(*action, now);
+      ++task.step;
+      continue;
+    }
+    Outcome next = outcome(task, step);
+    if (auto* error = std::get_if<Error>(&next)) {
+      const Error refused = std::move(*error);
+      failed(task, refused, nullptr, now);
+      return;
+    }
+    if (auto* request = std::get_if<WriteRequest>(&next)) {
+      send(task, std::move(*request));
+      return;
+    }
+    metrics.suppressed(task.controller->number);
+    ++task.step;
+  }
+  finish(task, now);
+}
+
+void Engine::Impl::send(Task& task, WriteRequest request) {
+  request.user = task.controller->user;
+  if (request.manager.empty()) {
+    request.manager = task.controller->op->name;
+  }
+  task.write = ++last_write;
+  writes.emplace(task.write, task.id);
+  metrics.wrote(task.controller->number);
+  out.emplace_back(
+      SendWrite{.id = task.write, .op = task.controller->op->name, .request = std::move(request)});
+}
+
+void Engine::Impl::emit(Task& task, const Emit& step, Instant now) {
+  std::string uid = step.about_uid;
+  if (uid.empty()) {
+    const Known about = known(task, step.about);
+    uid = about.newest == nullptr ? std::string() : std::string(about.newest->uid());
+  }
+  WriteRequest request = events.record(step, uid, task.controller->op->name, now);
+  request.user = task.controller->user;
+  const std::uint64_t id = ++last_write;
+  event_writes.emplace(id, request.target.key);
+  out.emplace_back(
+      SendWrite{.id = id, .op = task.controller->op->name, .request = std::move(request)});
+}
+
+void Engine::Impl::act(const Act& step, Instant) {
+  if (!act_ids.insert(step.id).second) {
+    return;
+  }
+  act_order.push_back(step.id);
+  if (act_order.size() > kRememberedActs) {
+    act_ids.erase(act_order.front());
+    act_order.pop_front();
+  }
+  observations[step.verb + ":" + step.id].in_flight = true;
+  out.emplace_back(Execute{.id = step.id, .verb = step.verb, .args = step.args});
+}
+
+// A write succeeded: remember what came back, and wait until the cache has it.
+void Engine::Impl::written(Task& task, const WriteResult& result, Instant) {
+  const Step& step = task.plan.steps()[task.step];
+  const Ref& ref = *target_of(step);
+  const Cache* held = find_cache(*ref.kind);
+  const bool is_object = result.object && result.object->kind() == ref.kind->name;
+  if (const auto* apply = std::get_if<Apply>(&step)) {
+    const std::string manager =
+        apply->manager.empty() ? std::string(task.controller->op->name) : apply->manager;
+    last_applied.insert_or_assign({ref, manager}, apply->fields);
+  }
+  const Object* cached = held == nullptr ? nullptr : held->find(ref.key);
+  const std::uint64_t version = is_object ? version_number(result.object->resource_version()) : 0;
+  // A write that changed nothing returns a version that has been seen: no event will follow.
+  if (held != nullptr && held->version() < version) {
+    barrier.wait_version(task.id, *ref.kind, version);
+  } else if (cached != nullptr && leaves_no_version(step, *cached)) {
+    barrier.wait_change(task.id, ref);
+  }
+  if (!is_object || std::holds_alternative<Delete>(step)) {
+    task.written.erase(ref);
+    return;
+  }
+  task.written.insert_or_assign(Ref{ref.kind, result.object->key()}, *result.object);
+}
+
+void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* result, Instant now) {
+  const Ref& ref = *target_of(task.plan.steps()[task.step]);
+  metrics.failed(task.controller->number, error.code);
+  log::debug("step failed", {{"controller", task.controller->op->name},
+                             {"key", task.key.text()},
+                             {"step", name_of(task.plan.steps()[task.step])},
+                             {"error", error.message}});
+  const Cache* held = find_cache(*ref.kind);
+  const bool creating = std::holds_alternative<Create>(task.plan.steps()[task.step]) ||
+                        std::holds_alternative<Apply>(task.plan.steps()[task.step]);
+  const Object* cached = held == nullptr ? nullptr : held->find(ref.key);
+  const bool deleting = std::holds_alternative<Delete>(task.plan.steps()[task.step]);
+  if (result != nullptr && !result->unknown && error.code == 404 && deleting) {
+    ++task.step;
+    advance(task, now);
+    return;
+  }
+  bool wait = false;
+  if (result != nullptr && held != nullptr) {
+    if (result->unknown) {
+      barrier.wait_relist(task.id, *ref.kind);
+      out.emplace_back(Relist{.kind = ref.kind});
+      wait = true;
+    } else if (error.code == 409 && error.reason == "AlreadyExists") {
+      wait = cached == nullptr;
+    } else if (error.code == 409) {
+      // The newer version may have arrived while the write was under way: then run at once.
+      wait = !task.dirty;
+    } else if (error.code == 404 && !creating) {
+      wait = cached != nullptr;
+    }
+    if (wait && !result->unknown) {
+      barrier.wait_change(task.id, ref);
+    }
+  }
+  metrics.finished(task.controller->number, ReconcileResult::Failure);
+  const bool conflict = error.code == 409 && result != nullptr;
+  if (conflict && (wait || task.dirty) && task.failures < 3) {
+    ++task.failures;  // the news runs it; conflicts that keep coming back off
+    task.dirty = true;
+    task.dirty_priority = Priority::Interactive;
+  } else {
+    back_off(task, now, result == nullptr ? std::nullopt : result->retry_after);
+  }
+  settle(task, now);
+}
+
+void Engine::Impl::back_off(Task& task, Instant now, std::optional<Duration> at_least) {
+  const Backoff& pace = task.controller->op->backoff;
+  Duration delay = pace.first;
+  for (int i = 0; i < task.failures && delay < pace.most; ++i) {
+    delay *= 2;
+  }
+  delay = std::min(delay, pace.most);
+  // Up to a quarter more, so that keys that failed together do not come back together.
+  delay += delay / 4000 * static_cast<int>(options.entropy->next() % 1000);
+  if (at_least) {
+    delay = std::max(delay, *at_least);
+  }
+  ++task.failures;
+  const Instant again = now + delay;
+  task.again = task.again ? std::min(*task.again, again) : again;
+}
+
+void Engine::Impl::finish(Task& task, Instant now) {
+  if (task.plan.error()) {
+    log::debug("plan ends with an error", {{"controller", task.controller->op->name},
+                                           {"key", task.key.text()},
+                                           {"error", task.plan.error()->message}});
+  }
+  if (task.plan.retries()) {
+    back_off(task, now, std::nullopt);
+    metrics.finished(task.controller->number, ReconcileResult::Requeue);
+  } else {
+    task.failures = 0;
+    metrics.finished(task.controller->number, task.plan.error()  ? ReconcileResult::Failure
+                                              : task.plan.wake() ? ReconcileResult::RequeueAfter
+                                                                 : ReconcileResult::Success);
+  }
+  settle(task, now);
+}
+
+// The plan is over. Once the caches show what it did the key may run again: at once when something
+// changed meanwhile, else when it asked to.
+void Engine::Impl::settle(Task& task, Instant now) {
+  if (barrier.waits(task.id)) {
+    if (task.phase != Task::Phase::Waiting) {
+      task.phase = Task::Phase::Waiting;
+      task.barrier_end = now + options.barrier_timeout;
+      deadlines.emplace(task.barrier_end, task.id);
+    }
+    return;
+  }
+  if (task.phase == Task::Phase::Waiting) {
+    deadlines.erase({task.barrier_end, task.id});
+  }
+  task.phase = Task::Phase::Idle;
+  task.plan = Plan::done();
+  task.written.clear();
+  if (task.dirty) {
+    ready.add(task.id, task.dirty_priority, now);
+    task.dirty = false;
+    return;
+  }
+  if (task.again) {
+    ready.sleep(task.id, *task.again);
+    return;
+  }
+  const Operator& op = *task.controller->op;
+  if (!op.singleton && task.failures == 0 && cache(*op.primary).find(task.key) == nullptr) {
+    forget(task);
+  }
+}
+
+}  // namespace athanor::runtime

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// KeyQueue: which tasks are ready now, and which become so later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/time.hpp"
+#include "runtime/task.hpp"
+
+namespace athanor::runtime {
+
+// Not thread-safe: the engine owns it. A task is queued at most once; interactive ones come first,
+// else first come first served. A task asleep twice keeps the earlier wake-up.
+class KeyQueue {
+ public:
+  // Ready now. A resync entry that is added as interactive moves up. O(log n).
+  void add(TaskId id, Priority priority, Instant now);
+  // Ready at `when`; keeps the earlier of two.
+  void sleep(TaskId id, Instant when);
+  // Forgets the wake-up of a task.
+  void cancel(TaskId id);
+  // Makes those ready whose time has come.
+  void wake(Instant now);
+  struct Taken {
+    TaskId id = 0;
+    Instant since{};  // when it became ready
+  };
+  // The next ready task; with `shuffle` any of the ready ones.
+  std::optional<Taken> take(Entropy* shuffle);
+  [[nodiscard]] std::optional<Instant> next_wake() const;
+  [[nodiscard]] std::size_t ready() const { return order_.size(); }
+  [[nodiscard]] bool is_ready(TaskId id) const { return places_.contains(id); }
+
+ private:
+  struct Place {
+    Priority priority = Priority::Interactive;
+    std::uint64_t sequence = 0;
+    Instant since{};
+  };
+  std::set<std::tuple<Priority, std::uint64_t, TaskId>> order_{};
+  std::map<TaskId, Place> places_{};
+  std::set<std::pair<Instant, TaskId>> sleepers_{};
+  std::map<TaskId, Instant> wakes_{};
+  std::uint64_t sequence_ = 0;
+};
+
+}  // namespace athanor::runtime

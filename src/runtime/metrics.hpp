@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics: counters, gauges and histograms by name and labels, printed in Prometheus' text form.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace prometheus {
+class Counter;
+class Gauge;
+class Histogram;
+}  // namespace prometheus
+
+namespace athanor {
+
+using MetricLabels = std::vector<std::pair<std::string, std::string>>;
+
+// Handles stay valid as long as their Metrics; cheap to copy, thread-safe to use.
+class Counter {
+ public:
+  explicit Counter(prometheus::Counter& counter) : counter_(&counter) {}
+  void add(double amount = 1);
+  [[nodiscard]] double value() const;
+
+ private:
+  prometheus::Counter* counter_;
+};
+class Gauge {
+ public:
+  explicit Gauge(prometheus::Gauge& gauge) : gauge_(&gauge) {}
+  void set(double value);
+  void add(double amount);
+  [[nodiscard]] double value() const;
+
+ private:
+  prometheus::Gauge* gauge_;
+};
+class Histogram {
+ public:
+  explicit Histogram(prometheus::Histogram& histogram) : histogram_(&histogram) {}
+  void observe(double value);
+
+ private:
+  prometheus::Histogram* histogram_;
+};
+
+// One registry of a process. Thread-safe. The same name and labels give the same metric; `help` and
+// `buckets` count the first time. A name is of one type only: another use is a broken invariant.
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  Counter counter(const std::string& name, const std::string& help,
+                  const MetricLabels& labels = {});
+  Gauge gauge(const std::string& name, const std::string& help, const MetricLabels& labels = {});
+  Histogram histogram(const std::string& name, const std::string& help,
+                      const std::vector<double>& buckets, const MetricLabels& labels = {});
+  // Exposition format 0.0.4 ("text/plain; version=0.0.4").
+  [[nodiscard]] std::string text() const;
+
+  // 1e-5 s to 10 s, three steps a decade: what durations of queues and reconciles use.
+  static std::vector<double> duration_buckets();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace athanor

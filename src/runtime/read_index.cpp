@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Indexing reads by object, by select and by observation.
+#include "runtime/read_index.hpp"
+
+#include "runtime/view/select.hpp"
+
+namespace athanor::runtime {
+
+namespace {
+
+bool same(const Reads& a, const Reads& b) {
+  if (a.objects != b.objects || a.observations != b.observations ||
+      a.lists.size() != b.lists.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a.lists.size(); ++i) {
+    const Select& x = a.lists[i].select;
+    const Select& y = b.lists[i].select;
+    if (a.lists[i].kind != b.lists[i].kind || x.ns != y.ns || x.labels != y.labels ||
+        x.index != y.index || x.index_value != y.index_value) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <class Map, class K>
+void drop_reader(Map& map, const K& key, TaskId id) {
+  const auto at = map.find(key);
+  if (at != map.end()) {
+    at->second.erase(id);
+    if (at->second.empty()) {
+      map.erase(at);
+    }
+  }
+}
+
+}  // namespace
+
+void ReadIndex::set(TaskId id, const Reads& reads) {
+  const auto known = reads_.find(id);
+  if (known != reads_.end()) {
+    if (same(known->second, reads)) {
+      return;
+    }
+    remove(id);
+  }
+  for (const Ref& ref : reads.objects) {
+    objects_[ref].insert(id);
+  }
+  for (const Reads::ListRead& read : reads.lists) {
+    add_list(id, read);
+  }
+  for (const auto& [query, max_age] : reads.observations) {
+    observations_[query].insert(id);
+  }
+  reads_[id] = reads;
+}
+
+void ReadIndex::remove(TaskId id) {
+  const auto known = reads_.find(id);
+  if (known == reads_.end()) {
+    return;
+  }
+  for (const Ref& ref : known->second.objects) {
+    drop_reader(objects_, ref, id);
+  }
+  for (const Reads::ListRead& read : known->second.lists) {
+    drop_list(id, read);
+  }
+  for (const auto& [query, max_age] : known->second.observations) {
+    drop_reader(observations_, query, id);
+  }
+  reads_.erase(known);
+}
+
+void ReadIndex::add_list(TaskId id, const Reads::ListRead& read) {
+  Lists& lists = lists_[read.kind];
+  const Select& select = read.select;
+  if (!select.index.empty()) {
+    lists.by_index[{select.index, select.index_value}].emplace(id, select);
+    ++lists.index_use[select.index];
+  } else if (!select.labels.empty()) {
+    lists.by_label[select.labels[0]].emplace(id, select);
+  } else if (!select.ns.empty()) {
+    lists.by_namespace[select.ns].emplace(id, select);
+  } else {
+    lists.coarse.emplace(id, select);
+  }
+}
+
+void ReadIndex::drop_list(TaskId id, const Reads::ListRead& read) {
+  Lists& lists = lists_[read.kind];
+  const Select& select = read.select;
+  if (!select.index.empty()) {
+    drop_reader(lists.by_index, std::pair(select.index, select.index_value), id);
+    if (--lists.index_use[select.index] == 0) {
+      lists.index_use.erase(select.index);
+    }
+  } else if (!select.labels.empty()) {
+    drop_reader(lists.by_label, select.labels[0], id);
+  } else if (!select.ns.empty()) {
+    drop_reader(lists.by_namespace, select.ns, id);
+  } else {
+    lists.coarse.erase(id);
+  }
+}
+
+void ReadIndex::match(const Lists& lists, const Kind& kind, const Object& object,
+                      std::set<TaskId>& out) const {
+  const auto take = [&](const Lists::Readers& readers) {
+    for (const auto& [id, select] : readers) {
+      if (!out.contains(id) && selects(kind, select, object, declared_)) {
+        out.insert(id);
+      }
+    }
+  };
+  take(lists.coarse);
+  if (const auto at = lists.by_namespace.find(object.ns()); at != lists.by_namespace.end()) {
+    take(at->second);
+  }
+  if (!lists.by_label.empty()) {
+    for (const Member& label : object.metadata()["labels"].members()) {
+      const auto at = lists.by_label.find({std::string(label.key()), label.value.str()});
+      if (at != lists.by_label.end()) {
+        take(at->second);
+      }
+    }
+  }
+  for (const auto& [index, uses] : lists.index_use) {
+    for (const std::string& value :
+         index_values(kind, object, index, declared_).value_or(std::vector<std::string>{})) {
+      if (const auto at = lists.by_index.find({index, value}); at != lists.by_index.end()) {
+        take(at->second);
+      }
+    }
+  }
+}
+
+void ReadIndex::readers_of(const Kind& kind, const Cache::Change& change,
+                           std::set<TaskId>& out) const {
+  if (const auto at = objects_.find({&kind, change.newest().key()}); at != objects_.end()) {
+    out.insert(at->second.begin(), at->second.end());
+  }
+  const auto lists = lists_.find(&kind);
+  if (lists == lists_.end()) {
+    return;
+  }
+  if (change.before) {
+    match(lists->second, kind, *change.before, out);
+  }
+  if (change.after) {
+    match(lists->second, kind, *change.after, out);
+  }
+}
+
+void ReadIndex::readers_of(std::string_view query, std::set<TaskId>& out) const {
+  if (const auto at = observations_.find(query); at != observations_.end()) {
+    out.insert(at->second.begin(), at->second.end());
+  }
+}
+
+bool ReadIndex::is_observed(std::string_view query) const {
+  return observations_.contains(query);
+}
+
+}  // namespace athanor::runtime

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReadIndex: who read what, so that a change re-queues exactly its readers (stack.md 9.3, rule 3).
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/cache.hpp"
+#include "runtime/task.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/step.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::runtime {
+
+// Not thread-safe: the engine owns it. A change costs O(log n) for each label, index value and
+// reader it touches.
+class ReadIndex {
+ public:
+  explicit ReadIndex(std::vector<Index> declared) : declared_(std::move(declared)) {}
+
+  // Replaces what `id` depends on.
+  void set(TaskId id, const Reads& reads);
+  void remove(TaskId id);
+  // Adds the readers of a changed object, respectively of an observation.
+  void readers_of(const Kind& kind, const Cache::Change& change, std::set<TaskId>& out) const;
+  void readers_of(std::string_view query, std::set<TaskId>& out) const;
+  [[nodiscard]] bool is_observed(std::string_view query) const;
+
+ private:
+  struct Lists {
+    // (index or label, value), and namespaces: the selects that need them, by reader.
+    using Readers = std::multimap<TaskId, Select>;
+    std::map<std::pair<std::string, std::string>, Readers> by_index{};
+    std::map<std::pair<std::string, std::string>, Readers> by_label{};
+    std::map<std::string, Readers, std::less<>> by_namespace{};
+    Readers coarse{};
+    std::map<std::string, int, std::less<>> index_use{};  // index name: selects that use it
+  };
+  void add_list(TaskId id, const Reads::ListRead& read);
+  void drop_list(TaskId id, const Reads::ListRead& read);
+  void match(const Lists& lists, const Kind& kind, const Object& object,
+             std::set<TaskId>& out) const;
+
+  std::vector<Index> declared_;
+  std::map<Ref, std::set<TaskId>, RefOrder> objects_{};
+  std::map<const Kind*, Lists, KindOrder> lists_{};
+  std::map<std::string, std::set<TaskId>, std::less<>> observations_{};
+  std::map<TaskId, Reads> reads_{};
+};
+
+}  // namespace athanor::runtime

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's rules (stack.md 9.3), one input at a time.
+#include "runtime/engine.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/builtin.hpp"
+#include "kube/json.hpp"
+#include "runtime/metrics.hpp"
+
+namespace athanor::runtime {
+namespace {
+
+using api::kConfigMap;
+using api::kPod;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Value parsed(std::string_view text) {
+  auto value = json::parse(text);
+  EXPECT_TRUE(value.ok()) << text;
+  return value.value_or({});
+}
+
+Object object(const Kind& kind, std::string_view name, int version, std::string_view extra = "{}") {
+  Value body = parsed(extra);
+  body.set("apiVersion", kind.api_version());
+  body.set("kind", kind.name);
+  body.set_path({"metadata", "name"}, name);
+  body.set_path({"metadata", "namespace"}, "a");
+  body.set_path({"metadata", "uid"}, std::string("uid-") + std::string(name));
+  body.set_path({"metadata", "resourceVersion"}, std::to_string(version));
+  return Object(std::move(body));
+}
+
+// What the plans of the next reconciles shall be is data of the primary object:
+// data.status: a Status step; data.create: a pod of that name; data.act, data.retry, data.wake,
+// data.emit likewise.
+Plan follow_orders(const View& view, const Key& key, Instant now) {
+  const auto map = view.get(kConfigMap, key);
+  if (!map) {
+    return Plan::done();
+  }
+  const Value& data = map->body()["data"];
+  if (data.contains("retry")) {
+    return Plan::retry(Error::unavailable("as told"));
+  }
+  Plan plan;
+  if (const auto name = data["create"].str(); !name.empty() && !view.get(kPod, {"a", name})) {
+    plan.then(Create{.target = {&kPod, {"a", name}}, .object = Value::object()});
+  }
+  if (const auto name = data["create2"].str(); !name.empty()) {
+    plan.then(Create{.target = {&kPod, {"a", name}}, .object = Value::object()});
+  }
+  if (data.contains("status")) {
+    plan.then(
+        Status{.target = {&kConfigMap, key}, .status = Value::object({{"said", data["status"]}})});
+  }
+  if (data.contains("emit")) {
+    plan.then(Emit{.about = {&kConfigMap, key}, .reason = "Told", .note = data["emit"].str()});
+  }
+  if (data.contains("act")) {
+    plan.then(Act{.id = data["act"].str(), .verb = "do"});
+  }
+  if (data.contains("ask")) {
+    const Observed seen = view.observe("ask:" + data["ask"].str(), seconds(60));
+    if (seen.value) {
+      plan.then(
+          Status{.target = {&kConfigMap, key}, .status = Value::object({{"seen", *seen.value}})});
+    }
+  }
+  if (data.contains("list")) {
+    const auto pods = view.list(kPod, {.ns = "a", .labels = {{"app", data["list"].str()}}});
+    plan.then(
+        Status{.target = {&kConfigMap, key}, .status = Value::object({{"pods", pods.size()}})});
+  }
+  if (data.contains("wake")) {
+    plan.wake_at(now + seconds(data["wake"].as_int()));
+  }
+  return plan;
+}
+
+constexpr const Kind* kReads[] = {&kConfigMap, &kPod};
+constexpr const Kind* kWrites[] = {&kConfigMap, &kPod};
+const Operator kFollower{.name = "follower",
+                         .primary = &kConfigMap,
+                         .reads = kReads,
+                         .writes = kWrites,
+                         .reconcile = follow_orders};
+
+class EngineTest : public ::testing::Test {
+ protected:
+  EngineTest() {
+    const Operator* const operators[] = {&kFollower};
+    engine = std::make_unique<Engine>(
+        operators, EngineOptions{.entropy = entropy.get(), .metrics = &metrics, .verify = true});
+  }
+
+  void start(std::vector<Object> maps, std::vector<Object> pods = {}) {
+    feed(Relisted{.kind = &kConfigMap, .objects = std::move(maps), .version = 100});
+    feed(Relisted{.kind = &kPod, .objects = std::move(pods), .version = 100});
+  }
+
+  void feed(const Input& input) {
+    std::vector<Effect> effects;
+    engine->feed(input, now, effects);
+    for (Effect& effect : effects) {
+      if (auto* send = std::get_if<SendWrite>(&effect)) {
+        sent.push_back(std::move(*send));
+      } else if (const auto* timer = std::get_if<SetTimer>(&effect)) {
+        timer_at = timer->when;
+      } else {
+        others.push_back(std::move(effect));
+      }
+    }
+  }
+
+  void changed(Object body) {
+    const Kind* kind = body.kind() == "Pod" ? &kPod : &kConfigMap;
+    feed(WatchEvent{.kind = kind, .object = std::move(body)});
+  }
+
+  void wait(Duration duration) {
+    now += duration;
+    feed(Tick{});
+  }
+
+  [[nodiscard]] std::vector<SendWrite> take_sent() { return std::exchange(sent, {}); }
+
+  std::unique_ptr<Entropy> entropy = seeded_entropy(1);
+  Metrics metrics{};
+  std::unique_ptr<Engine> engine{};
+  Instant now = *parse_time("2026-01-05T00:00:00Z");
+  std::vector<SendWrite> sent{};
+  std::vector<Effect> others{};
+  std::optional<Instant> timer_at{};
+};
+
+TEST_F(EngineTest, RunsNothingBeforeEveryKindIsListed) {
+  feed(Relisted{.kind = &kConfigMap,
+                .objects = {object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")},
+                .version = 100});
+  EXPECT_TRUE(sent.empty());
+  feed(Relisted{.kind = &kPod, .version = 100});
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].request.verb, WriteVerb::Create);
+  EXPECT_EQ(sent[0].request.user, "system:serviceaccount:kube-system:follower");
+}
+
+TEST_F(EngineTest, WaitsForItsOwnWriteBeforeTheNextRun) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
+  auto first = take_sent();
+  ASSERT_EQ(first.size(), 1U);
+  changed(object(kConfigMap, "m", 101, R"({"data": {"create": "p", "x": "1"}})"));
+  EXPECT_TRUE(sent.empty()) << "one reconcile per key at a time";
+  feed(WriteResult{.id = first[0].id, .object = object(kPod, "p", 102)});
+  EXPECT_TRUE(sent.empty()) << "the cache has not seen the pod: a run now would create it again";
+  EXPECT_FALSE(engine->idle());
+  changed(object(kPod, "p", 102));
+  EXPECT_TRUE(sent.empty()) << "the pod is there";
+  EXPECT_TRUE(engine->idle());
+}
+
+TEST_F(EngineTest, ABarrierThatNeverOpensEndsWithALiveRead) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
+  auto first = take_sent();
+  feed(WriteResult{.id = first[0].id, .object = object(kPod, "p", 102)});
+  wait(seconds(11));
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_EQ(std::get<Relist>(others[0]).kind, &kPod);
+}
+
+TEST_F(EngineTest, SendsTheSmallestStatusPatchOnceAndNoneAtRest) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"status": "hi"}, "status": {"other": 1}})")});
+  auto first = take_sent();
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first[0].request.body, parsed(R"({"status": {"said": "hi"}})"));
+  const Object after = object(
+      kConfigMap, "m", 101, R"({"data": {"status": "hi"}, "status": {"other": 1, "said": "hi"}})");
+  feed(WriteResult{.id = first[0].id, .object = after});
+  changed(after);
+  EXPECT_TRUE(sent.empty());
+  EXPECT_TRUE(engine->idle());
+}
+
+TEST_F(EngineTest, TheFirstFailureStopsThePlan) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"create": "p", "status": "hi"}})")});
+  auto first = take_sent();
+  ASSERT_EQ(first.size(), 1U);
+  feed(WriteResult{.id = first[0].id, .error = Error::invalid("spec", "is wrong")});
+  EXPECT_TRUE(sent.empty());
+  wait(milliseconds(4));
+  EXPECT_TRUE(sent.empty()) << "backoff starts at 5 ms";
+  wait(milliseconds(4));
+  EXPECT_EQ(sent.size(), 1U);
+}
+
+TEST_F(EngineTest, BackoffDoublesAndEndsWithSuccess) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"retry": "yes"}})")});
+  Duration last{};
+  for (int i = 0; i < 6; ++i) {
+    const auto due = engine->next_due();
+    ASSERT_TRUE(due.has_value());
+    const Duration delay = *due - now;
+    EXPECT_GT(delay, last);
+    EXPECT_LT(delay, milliseconds(5) * (1 << i) * 5 / 4 + milliseconds(1));
+    last = delay;
+    now = *due;
+    feed(Tick{});
+  }
+  changed(object(kConfigMap, "m", 101));
+  EXPECT_FALSE(engine->next_due().has_value());
+}
+
+TEST_F(EngineTest, AConflictWaitsForTheNewerVersion) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"status": "hi"}})")});
+  auto first = take_sent();
+  feed(WriteResult{.id = first[0].id, .error = Error::conflict("modified")});
+  wait(seconds(1));
+  EXPECT_TRUE(sent.empty()) << "no blind retry";
+  changed(object(kConfigMap, "m", 101, R"({"data": {"status": "hi"}, "status": {"x": 1}})"));
+  EXPECT_EQ(sent.size(), 1U);
+}
+
+TEST_F(EngineTest, AlreadyExistsWaitsForTheCacheToShowIt) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
+  auto first = take_sent();
+  feed(WriteResult{.id = first[0].id,
+                   .error = Error{.code = 409, .reason = "AlreadyExists", .message = "there"}});
+  EXPECT_TRUE(sent.empty());
+  changed(object(kPod, "p", 101));
+  EXPECT_TRUE(sent.empty());
+  EXPECT_TRUE(engine->idle());
+}
+
+TEST_F(EngineTest, AnUnknownOutcomeIsReadLive) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
+  auto first = take_sent();
+  feed(WriteResult{.id = first[0].id, .unknown = true});
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_EQ(std::get<Relist>(others[0]).kind, &kPod);
+  wait(seconds(1));
+  EXPECT_TRUE(sent.empty());
+  feed(Relisted{.kind = &kPod, .objects = {object(kPod, "p", 102)}, .version = 103});
+  wait(seconds(1));
+  EXPECT_TRUE(sent.empty()) << "the lost write had happened";
+  EXPECT_TRUE(engine->idle());
+}
+
+TEST_F(EngineTest, RetryAfterIsKept) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
+  auto first = take_sent();
+  feed(WriteResult{.id = first[0].id,
+                   .error = Error{.code = 429, .reason = "TooManyRequests", .message = "later"},
+                   .retry_after = seconds(7)});
+  wait(seconds(6));
+  EXPECT_TRUE(sent.empty());
+  wait(seconds(2));
+  EXPECT_EQ(sent.size(), 1U);
+}
+
+TEST_F(EngineTest, AChangeRequeuesExactlyItsReaders) {
+  start({object(kConfigMap, "reader", 5, R"({"data": {"list": "x"}})"),
+         object(kConfigMap, "other", 6, R"({"data": {"list": "y"}})")});
+  auto first = take_sent();
+  ASSERT_EQ(first.size(), 2U);
+  int version = 100;
+  for (const SendWrite& send : first) {
+    const auto name = send.request.target.key.name;
+    const Object after =
+        object(kConfigMap, name, ++version,
+               name == "reader" ? R"({"data": {"list": "x"}, "status": {"pods": 0}})"
+                                : R"({"data": {"list": "y"}, "status": {"pods": 0}})");
+    feed(WriteResult{.id = send.id, .object = after});
+    changed(after);
+  }
+  ASSERT_TRUE(sent.empty());
+  changed(object(kPod, "p", 110, R"({"metadata": {"labels": {"app": "x"}}})"));
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].request.target.key.name, "reader");
+  EXPECT_EQ(sent[0].request.body, parsed(R"({"status": {"pods": 1}})"));
+}
+
+TEST_F(EngineTest, ProbesOnceAndRunsTheReadersWithTheAnswer) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"ask": "q"}})")});
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_EQ(std::get<Probe>(others[0]).query, "ask:q");
+  feed(Observation{.query = "ask:q", .value = Value(7)});
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].request.body, parsed(R"({"status": {"seen": 7}})"));
+  EXPECT_EQ(others.size(), 1U) << "the answer is fresh";
+}
+
+TEST_F(EngineTest, AnActIsExecutedOnce) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"act": "1"}})")});
+  changed(object(kConfigMap, "m", 101, R"({"data": {"act": "1", "x": "2"}})"));
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_EQ(std::get<Execute>(others[0]).id, "1");
+}
+
+TEST_F(EngineTest, EqualEventsAreCountedNotRepeated) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"emit": "hello"}})")});
+  auto first = take_sent();
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first[0].request.verb, WriteVerb::Create);
+  EXPECT_EQ(first[0].request.body["message"].as_string(), "hello");
+  EXPECT_EQ(first[0].request.body["involvedObject"]["uid"].as_string(), "uid-m");
+  EXPECT_THAT(first[0].request.target.key.name, ::testing::MatchesRegex("m\\.[0-9a-f]+"));
+  feed(WriteResult{.id = first[0].id, .object = object(api::kEvent, "e", 101)});
+  changed(object(kConfigMap, "m", 102, R"({"data": {"emit": "hello", "x": "2"}})"));
+  auto second = take_sent();
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second[0].request.verb, WriteVerb::MergePatch);
+  EXPECT_EQ(second[0].request.body["count"].as_int(), 2);
+  feed(WriteResult{.id = second[0].id, .error = Error::not_found("expired")});
+  changed(object(kConfigMap, "m", 103, R"({"data": {"emit": "hello", "x": "3"}})"));
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].request.verb, WriteVerb::Create) << "the former event is gone";
+}
+
+TEST_F(EngineTest, WakesWhenAsked) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"wake": 30}})")});
+  ASSERT_TRUE(timer_at.has_value());
+  EXPECT_EQ(*timer_at, now + seconds(30));
+}
+
+TEST_F(EngineTest, ResyncsAfterTenHoursAtLowPriority) {
+  start({object(kConfigMap, "m", 5)});
+  EXPECT_FALSE(engine->next_due().has_value()) << "resyncs do not count as work to do";
+  ASSERT_TRUE(timer_at.has_value());
+  EXPECT_GE(*timer_at - now, std::chrono::hours(10));
+  EXPECT_LE(*timer_at - now, std::chrono::hours(11));
+}
+
+TEST_F(EngineTest, AListOlderThanTheCacheIsIgnored) {
+  start({object(kConfigMap, "m", 5)});
+  changed(object(kConfigMap, "m", 105, R"({"data": {"x": "new"}})"));
+  feed(Relisted{.kind = &kConfigMap, .objects = {object(kConfigMap, "m", 5)}, .version = 100});
+  EXPECT_EQ(engine->cached(kConfigMap, {"a", "m"})->resource_version(), "105");
+}
+
+TEST_F(EngineTest, ARelistShowsWhatWasMissed) {
+  start({object(kConfigMap, "m", 5)}, {object(kPod, "p", 6)});
+  feed(Relisted{.kind = &kPod, .objects = {object(kPod, "q", 110)}, .version = 111});
+  EXPECT_EQ(engine->cached(kPod, {"a", "p"}), nullptr);
+  EXPECT_NE(engine->cached(kPod, {"a", "q"}), nullptr);
+}
+
+TEST_F(EngineTest, CountsReconcilesByResult) {
+  start({object(kConfigMap, "m", 5)});
+  EXPECT_THAT(
+      metrics.text(),
+      ::testing::HasSubstr(
+          R"(controller_runtime_reconcile_total{controller="follower",result="success"} 1)"));
+}
+
+Plan read_secretly(const View& view, const Key& key, Instant) {
+  return view.get(kPod, key) ? Plan::done() : Plan::done();
+}
+
+TEST(EngineInvariants, AnUndeclaredReadEndsTheProgram) {
+  static constexpr const Kind* kOnlyMaps[] = {&kConfigMap};
+  static const Operator kSneaky{
+      .name = "sneaky", .primary = &kConfigMap, .reads = kOnlyMaps, .reconcile = read_secretly};
+  const auto run = [] {
+    const auto entropy = seeded_entropy(1);
+    const Operator* const operators[] = {&kSneaky};
+    Engine engine(operators, {.entropy = entropy.get()});
+    std::vector<Effect> effects;
+    engine.feed(
+        Relisted{.kind = &kConfigMap, .objects = {object(kConfigMap, "m", 5)}, .version = 9},
+        Instant{}, effects);
+  };
+  EXPECT_DEATH(run(), "declared");
+}
+
+}  // namespace
+}  // namespace athanor::runtime
