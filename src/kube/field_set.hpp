@@ -93,6 +93,8 @@ Value minus(const Value& fields, const FieldSet& set);
 // `fields` with the members of `set`; the same node when it has all of them.
 Value plus(const Value& fields, const FieldSet& set);
 FieldSet intersection(const Value& fields, const FieldSet& set);
+// Whether both are the same set.
+bool equal(const Value& fields, const FieldSet& set);
 }  // namespace fields_v1
 
 }  // namespace athanor

@@ -186,7 +186,7 @@ Value plus(const Value& fields, const FieldSet& set) {
   if (set.empty()) {
     return fields;
   }
-  return members_plus(fields.is_null() ? Value::object() : fields, set);
+  return fields.empty() ? set.to_fields_v1() : members_plus(fields, set);
 }
 
 FieldSet intersection(const Value& fields, const FieldSet& set) {
@@ -202,6 +202,18 @@ FieldSet intersection(const Value& fields, const FieldSet& set) {
     result.add_below(entry.element, intersection(*found, entry.children));
   }
   return result;
+}
+
+bool equal(const Value& fields, const FieldSet& set) {
+  const std::size_t elements = fields.size() - (fields.contains(kSelf) ? 1U : 0U);
+  if (elements != set.entries().size()) {
+    return false;
+  }
+  const auto entries = set.entries();
+  return std::all_of(entries.begin(), entries.end(), [&fields](const Entry& entry) {
+    const Value* found = fields.find(entry.element.as_string());
+    return found != nullptr && is_member(*found) == entry.member && equal(*found, entry.children);
+  });
 }
 
 }  // namespace fields_v1

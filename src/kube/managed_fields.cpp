@@ -41,12 +41,14 @@ Start start_of(const Value& stored, const Value& requested, const FieldManagemen
 }
 
 // What the write set goes to its manager, what it removed to nobody.
-void attribute(Entries& entries, const FieldChanges& changes, const FieldManagement& by) {
-  const FieldSet set = changes.added.united(changes.modified);
-  const FieldSet taken = set.united(changes.removed);
+void attribute(Entries& entries, FieldChanges changes, const FieldManagement& by) {
+  const FieldSet set = changes.modified.empty() ? std::move(changes.added)
+                                                : changes.added.united(changes.modified);
   for (Entry& entry : entries) {
-    const bool own = managed::is_entry_of(entry, by, managed::kUpdate);
-    entry.set_fields(fields_v1::minus(entry.fields, own ? changes.removed : taken));
+    entry.set_fields(fields_v1::minus(entry.fields, changes.removed));
+    if (!managed::is_entry_of(entry, by, managed::kUpdate)) {
+      entry.set_fields(fields_v1::minus(entry.fields, set));
+    }
   }
   if (!set.empty()) {
     Entry& own = managed::entry_of(entries, by, managed::kUpdate);
@@ -71,7 +73,7 @@ Value update_managed_fields(const Value& live, Value object, const FieldManageme
   if (changes.empty() && start.as_stored) {
     return managed::with_list(std::move(object), stored);
   }
-  attribute(start.entries, changes, by);
+  attribute(start.entries, std::move(changes), by);
   return managed::with_list(std::move(object), managed::print(std::move(start.entries)));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path elements: making, ordering and showing one step of a field path.
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "kube/field_set.hpp"
@@ -92,11 +93,13 @@ void append_scalar(const Value& scalar, std::string& out) {
 }  // namespace
 
 Value field(std::string_view name) {
-  std::string text;
-  text.reserve(name.size() + 2);
-  text += "f:";
-  text += name;
-  return text;
+  constexpr std::size_t kUsual = 64;  // bytes; most names fit, and then nothing is allocated twice
+  if (name.size() + 2 <= kUsual) {
+    std::array<char, kUsual> buffer{'f', ':'};
+    std::copy(name.begin(), name.end(), buffer.begin() + 2);
+    return std::string_view(buffer.data(), name.size() + 2);
+  }
+  return "f:" + std::string(name);
 }
 
 Value key(const Value& keys) {

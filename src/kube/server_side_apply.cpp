@@ -201,17 +201,19 @@ class Apply {
     }
     Entry& own = managed::entry_of(entries_, by_, managed::kApply);
     own_ = static_cast<std::size_t>(&own - entries_.data());
-    const FieldSet last = decoded(own.fields);
     const FieldSet wanted = leaves(config_, by_.schema);
+    const bool same_set = fields_v1::equal(own.fields, wanted);
     Value object = merge_fields(live_, config_, by_.schema);
-    remove_abandoned(object, last, wanted);
+    if (!same_set) {
+      remove_abandoned(object, decoded(own.fields), wanted);
+    }
 
     FieldChanges changes = compare_fields(live_, object, by_.schema);
     managed::leave_out(changes, by_.reset_fields);
     if (std::optional<ApplyError> error = take_over(changes)) {
       return *std::move(error);
     }
-    const bool same_fields = last == wanted && own_entry().api_version == Value(by_.api_version);
+    const bool same_fields = same_set && own_entry().api_version == Value(by_.api_version);
     if (!same_fields) {
       own_entry().set_fields(wanted.to_fields_v1());
       own_entry().api_version = by_.api_version;
@@ -273,10 +275,10 @@ class Apply {
     if (!options_.force && !clashes.empty()) {
       return conflict_error(entries_, std::move(clashes));
     }
-    const FieldSet taken = set.united(changes.removed);
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (i != own_) {
-        entries_[i].set_fields(fields_v1::minus(entries_[i].fields, taken));
+        const Value rest = fields_v1::minus(entries_[i].fields, set);
+        entries_[i].set_fields(fields_v1::minus(rest, changes.removed));
       }
     }
     return std::nullopt;

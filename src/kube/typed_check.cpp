@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a value can be applied under a schema: declared fields, types, list keys.
+#include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -43,15 +45,36 @@ std::string_view wanted_type(const Schema& schema, const Value& value) {
   return "";
 }
 
+// Where the check is: one step of the path and the way to it. Text is only made for an error.
+struct Step {
+  const Step* up = nullptr;
+  const Schema* list = nullptr;  // of an item
+  const Value* item = nullptr;
+  std::string_view name{};   // of a member
+  std::size_t position = 0;  // of an item of an atomic list
+
+  [[nodiscard]] std::string text() const {
+    if (up == nullptr) {
+      return "";
+    }
+    if (list == nullptr) {
+      return up->text() + "." + std::string(name);
+    }
+    return up->text() + (list->list_type == ListType::Atomic
+                             ? "[" + std::to_string(position) + "]"
+                             : path_element::text(typed::element_of(*list, *item).as_string()));
+  }
+};
+
 class Checker {
  public:
-  void check(const Value& value, const Node& node, const std::string& path) {
+  void check(const Value& value, const Node& node, const Step& step) {
     if (value.is_null()) {
       return;
     }
     if (node.schema != nullptr) {
       if (const std::string_view wanted = wanted_type(*node.schema, value); !wanted.empty()) {
-        report(path, "expected " + std::string(wanted) + ", got " + json::print(value));
+        report(step, "expected " + std::string(wanted) + ", got " + json::print(value));
         return;
       }
       const SchemaType type = node.schema->type;
@@ -60,49 +83,63 @@ class Checker {
       }
     }
     if (value.is_object()) {
-      check_map(value, node, path);
+      check_map(value, node, step);
     } else if (value.is_list() && node.schema != nullptr) {
-      check_list(value, node, path);
+      check_list(value, node, step);
     }
   }
 
   std::vector<std::string> take() { return std::move(errors_); }
 
  private:
-  void check_map(const Value& value, const Node& node, const std::string& path) {
+  void check_map(const Value& value, const Node& node, const Step& step) {
     for (const Member& member : value.members()) {
       const Node below = node.member(member.key());
-      std::string inner = path;
-      inner += '.';
-      inner += member.key();
-      if (!below.known) {
+      const Step inner{.up = &step, .name = member.key()};
+      if (below.known) {
+        check(member.value, below, inner);
+      } else {
         report(inner, "field not declared in schema");
-        continue;
       }
-      check(member.value, below, inner);
     }
   }
 
-  void check_list(const Value& value, const Node& node, const std::string& path) {
+  void check_list(const Value& value, const Node& node, const Step& step) {
     const Schema& list = *node.schema;
+    const auto items = value.items();
+    const Node below = node.item();
+    const bool keyed = list.list_type != ListType::Atomic;
+    bool sound = true;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (keyed) {
+        if (const std::string problem = element_problem(list, items[i]); !problem.empty()) {
+          report(step, "element " + std::to_string(i) + ": " + problem);
+          sound = false;  // the elements cannot be told apart
+          continue;
+        }
+      }
+      check(items[i], below, {.up = &step, .list = &list, .item = &items[i], .position = i});
+    }
+    if (keyed && sound) {
+      check_duplicates(items, list, step);
+    }
+  }
+
+  void check_duplicates(std::span<const Value> items, const Schema& list, const Step& step) {
+    constexpr std::size_t kFew = 16;  // up to here comparing pairs is cheaper than making texts
     std::set<std::string, std::less<>> seen;
-    std::size_t position = 0;
-    for (const Value& item : value.items()) {
-      const std::size_t at = position++;
-      if (list.list_type == ListType::Atomic) {
-        check(item, node.item(), path + "[" + std::to_string(at) + "]");
-        continue;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const auto same = [&](const Value& other) {
+        return typed::same_element(list, other, items[i]);
+      };
+      const bool repeated =
+          items.size() <= kFew
+              ? std::any_of(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(i), same)
+              : !seen.insert(typed::element_of(list, items[i]).str()).second;
+      if (repeated) {
+        report(step, "duplicate entries for key " +
+                         path_element::text(typed::element_of(list, items[i]).as_string()));
       }
-      if (const std::string problem = element_problem(list, item); !problem.empty()) {
-        report(path, "element " + std::to_string(at) + ": " + problem);
-        continue;
-      }
-      const Value element = typed::element_of(list, item);
-      const std::string shown = path_element::text(element.as_string());
-      if (!seen.insert(element.str()).second) {
-        report(path, "duplicate entries for key " + shown);
-      }
-      check(item, node.item(), path + shown);
     }
   }
 
@@ -121,7 +158,9 @@ class Checker {
     if (!item.is_object()) {
       return "associative list with keys may not have non-map elements";
     }
-    if (!typed::element_of(list, item).is_null()) {
+    if (std::any_of(
+            list.list_map_keys.begin(), list.list_map_keys.end(),
+            [&](const std::string& key) { return typed::key_value(list, item, key) != nullptr; })) {
       return "";
     }
     std::string keys;
@@ -132,8 +171,8 @@ class Checker {
            "] (and doesn't have default values for any key fields)";
   }
 
-  void report(const std::string& path, const std::string& text) {
-    errors_.push_back(path + ": " + text);
+  void report(const Step& step, const std::string& text) {
+    errors_.push_back(step.text() + ": " + text);
   }
 
   std::vector<std::string> errors_{};
@@ -143,7 +182,7 @@ class Checker {
 
 std::vector<std::string> type_errors(const Value& value, SchemaPtr schema) {
   Checker checker;
-  checker.check(value, typed::root_node(schema), "");
+  checker.check(value, typed::root_node(schema), {});
   return checker.take();
 }
 

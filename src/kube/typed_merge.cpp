@@ -47,6 +47,30 @@ Value merge_maps(const Value& live, const Value& config, const Node& node) {
   return result;
 }
 
+// Lists whose elements stand at the same places, the usual re-apply: no index is needed.
+bool same_places(const Value& live, const Value& config, const Schema& list) {
+  if (live.size() != config.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < live.size(); ++i) {
+    if (!typed::same_element(list, live[i], config[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Value merge_in_place(const Value& live, const Value& config, const Node& item) {
+  Value result = live;
+  for (std::size_t i = 0; i < live.size(); ++i) {
+    Value merged = merge_place(live[i], config[i], item);
+    if (!merged.identical(live[i])) {
+      result.item(i) = std::move(merged);
+    }
+  }
+  return result;
+}
+
 // The elements of both lists: those of `config` in its order, the live ones between them where they
 // stood.
 class ListMerge {
@@ -124,7 +148,11 @@ Value merge_place(const Value& live, const Value& config, const Node& node) {
   if (config.empty()) {
     return live;  // sets none of the fields inside
   }
-  return shape == Shape::Map ? merge_maps(live, config, node) : ListMerge(live, config, node).run();
+  if (shape == Shape::Map) {
+    return merge_maps(live, config, node);
+  }
+  return same_places(live, config, *node.schema) ? merge_in_place(live, config, node.item())
+                                                 : ListMerge(live, config, node).run();
 }
 
 enum class Cut : std::uint8_t { Keep, Change, Remove };

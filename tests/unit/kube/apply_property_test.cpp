@@ -262,6 +262,8 @@ TEST(FieldSetProperty, SetAlgebraAndRoundTrip) {
     ASSERT_EQ(json::print(rest.is_null() ? Value::object() : rest),
               json::print(a.minus(b).to_fields_v1()));
     ASSERT_EQ(fields_v1::intersection(json_a, b), a.intersected(b));
+    ASSERT_TRUE(fields_v1::equal(json_a, a));
+    ASSERT_EQ(fields_v1::equal(json_a, b), a == b);
   }
 }
 
