@@ -24,12 +24,12 @@ namespace athanor::store {
 
 using Revision = std::uint64_t;
 
-// One stored object. `resource` is "pods" or "deployments.apps" (plural, group); `body` is complete,
-// metadata.resourceVersion included.
+// One stored object. `resource` is "pods" or "deployments.apps" (plural, group); `body` is
+// complete, metadata.resourceVersion included.
 struct Stored {
   std::string resource{};
   Key key{};
-  Revision revision = 0;         // of the last write
+  Revision revision = 0;  // of the last write
   Value body{};
 };
 using StoredPtr = std::shared_ptr<const Stored>;
@@ -38,91 +38,114 @@ struct Event {
   enum class Type : std::uint8_t { Added, Modified, Deleted };
   Type type = Type::Added;
   Revision revision = 0;
-  StoredPtr object{};            // Deleted: the last state, with the deletion's revision in its metadata
-  StoredPtr previous{};          // Modified and Deleted: the state before
+  StoredPtr object{};    // Deleted: the last state, with the deletion's revision in its metadata
+  StoredPtr previous{};  // Modified and Deleted: the state before
 };
 using EventPtr = std::shared_ptr<const Event>;
 
-// One write of a transaction. The store sets metadata.resourceVersion of `body` to the new revision.
+// One write of a transaction. The store sets metadata.resourceVersion of `body` to the new
+// revision.
 struct Write {
   std::string resource{};
   Key key{};
-  std::optional<Value> body{};   // nullopt: delete
+  std::optional<Value> body{};  // nullopt: delete
   // What must hold: 0 = must not exist; N = the stored revision is N; nullopt = whatever is there.
   std::optional<Revision> expected{};
 };
 
 struct Page {
   std::vector<StoredPtr> items{};
-  Revision revision = 0;         // of the state the items come from
+  Revision revision = 0;  // of the state the items come from
   bool more = false;
-  std::size_t remaining = 0;     // items after the page, when known
+  std::size_t remaining = 0;  // items after the page, when known
 };
 
 struct ListOptions {
-  std::string ns{};                          // empty: all namespaces
-  std::optional<Revision> exactly{};         // the state at that revision; Expired (410) when its history is gone
-  std::size_t limit = 0;                     // 0: no limit
-  std::optional<Key> after{};                // start behind this key
+  std::string ns{};  // empty: all namespaces
+  std::optional<Revision>
+      exactly{};               // the state at that revision; Expired (410) when its history is gone
+  std::size_t limit = 0;       // 0: no limit
+  std::optional<Key> after{};  // start behind this key
 };
 
-// Where current objects outlive the process. Implementations: SQLite (journal_sqlite.hpp), none (memory).
+// Where current objects outlive the process. Implementations: SQLite (journal_sqlite.hpp), none
+// (memory).
 class Journal {
  public:
   virtual ~Journal() = default;
   struct Recovered {
     std::vector<StoredPtr> objects{};
-    Revision revision = 0;       // continue above this
+    Revision revision = 0;  // continue above this
   };
   virtual Result<Recovered> recover() = 0;
-  // Queues one commit. `done` runs on the journal's thread once the commit (and all before it) is on disk, or failed.
-  virtual void append(Revision revision, std::span<const EventPtr> events, std::function<void(Result<void>)> done) = 0;
-  // Ok while writes can be expected to succeed; a full disk reports here before a write is accepted.
+  // Queues one commit. `done` runs on the journal's thread once the commit (and all before it) is
+  // on disk, or failed. A failed commit stays queued inside the journal and is written when that
+  // works again; the newest failed `done` then runs a second time, with success. Called in revision
+  // order.
+  virtual void append(Revision revision, std::span<const EventPtr> events,
+                      std::function<void(Result<void>)> done) = 0;
+  // Ok while writes can be expected to succeed; a full disk reports here before a write is
+  // accepted.
   virtual Result<void> writable() = 0;
   virtual void close() = 0;
 };
 std::unique_ptr<Journal> memory_journal();
 
+// The event log never holds more than event_window events; trim() drops those older than `history`,
+// but leaves the newest event_minimum (spec/apiserver.md 19.5).
 struct Options {
-  std::size_t event_window = 100'000;                         // events kept for watches
-  Duration history = std::chrono::minutes(5);                 // and at least this long
+  std::size_t event_window = 100'000;
+  std::size_t event_minimum = 10'000;
+  Duration history = std::chrono::minutes(5);
 };
 
 class Store {
  public:
   // Loads what the journal kept.
-  static Result<std::unique_ptr<Store>> open(std::unique_ptr<Journal> journal, const Options& options);
+  static Result<std::unique_ptr<Store>> open(std::unique_ptr<Journal> journal,
+                                             const Options& options);
   virtual ~Store() = default;
 
   [[nodiscard]] virtual Revision revision() const = 0;
   // Every commit up to here survives a crash. Equals revision() with the memory journal.
   [[nodiscard]] virtual Revision durable_revision() const = 0;
-  // Runs `done` once durable_revision() >= revision (at once when it already is), with the journal's error if that
-  // commit could not be written. `done` may run on the journal's thread and must not block.
+  // Runs `done` once durable_revision() >= revision (at once when it already is), with the
+  // journal's error if that commit could not be written. `done` may run on the journal's thread and
+  // must not block. A commit that failed here stays visible to reads and is retried by the journal:
+  // its writer must take the error as "outcome unknown".
   virtual void when_durable(Revision revision, std::function<void(Result<void>)> done) = 0;
 
   [[nodiscard]] virtual StoredPtr get(std::string_view resource, const Key& key) const = 0;
-  [[nodiscard]] virtual Result<Page> list(std::string_view resource, const ListOptions& options) const = 0;
-  // Indexes kept for all resources: objects owned by a uid; pods by node (index "node").
+  [[nodiscard]] virtual Result<Page> list(std::string_view resource,
+                                          const ListOptions& options) const = 0;
+  // Objects with that uid among their owner references, ordered by resource and key.
   [[nodiscard]] virtual std::vector<StoredPtr> owned_by(std::string_view uid) const = 0;
   [[nodiscard]] virtual std::size_t count(std::string_view resource, std::string_view ns) const = 0;
   [[nodiscard]] virtual std::vector<std::string> resources() const = 0;
 
-  // All or nothing. Conflict (409) names the write whose expectation failed; AlreadyExists, NotFound likewise.
-  // Returns the stored objects (a deletion returns the last state). A write that changes nothing but would bump the
-  // revision is the caller's business. Fails with 500 when the journal is not writable (full disk): nothing is applied.
+  // All or nothing. Conflict (409) names the write whose expectation failed; AlreadyExists,
+  // NotFound likewise. Returns the stored objects (a deletion returns the last state). A write that
+  // changes nothing but would bump the revision is the caller's business. Fails with 500 when the
+  // journal is not writable (full disk): nothing is applied. Every written object gets a revision
+  // of its own, in the order of `writes`.
   virtual Result<std::vector<StoredPtr>> commit(std::span<const Write> writes, Instant now) = 0;
 
-  // Events of one resource with revision > after, in order; Expired when the log does not reach back that far.
-  [[nodiscard]] virtual Result<std::vector<EventPtr>> events_after(std::string_view resource, Revision after, std::size_t limit) const = 0;
+  // Events of one resource with revision > after, in order, at most `limit` (0: all); Expired when
+  // the log does not reach back that far.
+  [[nodiscard]] virtual Result<std::vector<EventPtr>> events_after(std::string_view resource,
+                                                                   Revision after,
+                                                                   std::size_t limit) const = 0;
   // The oldest revision a watch may resume from.
   [[nodiscard]] virtual Revision oldest_revision() const = 0;
-  // Called after every commit with its events, in revision order, under no lock of the caller's making; must be quick and must
-  // not call back into commit(). Returns a token; destroying it ends the calls.
+  // Called after every commit with its events, in revision order, under no lock of the caller's
+  // making; must be quick and must not call back into commit(); reads are fine. Returns a token;
+  // destroying it ends the calls and waits for a running one.
   using Listener = std::function<void(std::span<const EventPtr>)>;
   [[nodiscard]] virtual std::shared_ptr<void> listen(Listener listener) = 0;
-  // Called whenever durable_revision() grew.
-  [[nodiscard]] virtual std::shared_ptr<void> listen_durable(std::function<void(Revision)> listener) = 0;
+  // Called whenever durable_revision() grew; never before the listeners above have heard of those
+  // commits.
+  [[nodiscard]] virtual std::shared_ptr<void> listen_durable(
+      std::function<void(Revision)> listener) = 0;
 
   // Drops history older than Options::history; called by the owner about once a second.
   virtual void trim(Instant now) = 0;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The journal on disk: current objects in a SQLite database (stack.md 6), no history.
+//
+// Durability. One thread drains the queue of commits into one transaction (group commit, WAL,
+// synchronous=FULL) and reports them done after it. A crash at any instant leaves every reported
+// commit and no half of another.
+//
+// Revisions. They never go back and are never used twice: a clean shutdown stores the last one;
+// after any other end the next start continues 1,000,000 above the last one on disk.
+//
+// Full disk and other I/O errors. The commits of the failed group are reported failed, yet their
+// effects are visible in memory already. Their rows stay in a set of dirty rows, writable() answers
+// the error (so the store accepts no further commit), and the set is written again every probe
+// interval. When that works, memory and disk agree again and commits are accepted.
+//
+// Events (resources `events` and `events.events.k8s.io`) live in memory only unless asked for.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "embedded/store/store.hpp"
+
+namespace athanor::store {
+
+struct SqliteOptions {
+  std::string path{};           // of the database file
+  bool sync = true;             // false: survives a crash of the process, not of the machine
+  bool journal_events = false;  // keep Events across restarts, too
+  std::int64_t max_pages = 0;   // upper bound of the database's size in pages of 4 KiB; 0: none
+  std::chrono::milliseconds probe_interval{1000};  // between retries after a failure
+};
+
+// Nothing is opened before recover(). Errors of recover(): DataCorrupted names the keys of damaged
+// rows; InternalError for everything else.
+std::unique_ptr<Journal> sqlite_journal(SqliteOptions options);
+
+}  // namespace athanor::store

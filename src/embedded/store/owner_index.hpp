@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which objects name a uid among their owner references. Not thread-safe: the store owns it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kube/kind.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::store {
+
+class OwnerIndex {
+ public:
+  using Entry = std::pair<std::string, Key>;  // resource, key
+
+  // Moves one object from the owners of `before` to those of `after`; Null stands for "no object".
+  void update(std::string_view resource, const Key& key, const Value& before, const Value& after);
+  // Ordered by resource and key; nullptr when nothing is owned by `uid`.
+  [[nodiscard]] const std::set<Entry>* find(std::string_view uid) const;
+
+ private:
+  std::map<std::string, std::set<Entry>, std::less<>> by_uid_{};
+};
+
+}  // namespace athanor::store

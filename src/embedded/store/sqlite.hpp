@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few calls of SQLite that the journal needs, with errors as values. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace athanor::store {
+
+// A prepared statement. Bound texts must live until the next step() returned.
+class Statement {
+ public:
+  Statement();
+  explicit Statement(sqlite3_stmt* statement);
+  Statement(Statement&&) noexcept;
+  Statement& operator=(Statement&&) noexcept;
+  ~Statement();
+
+  void bind_text(int index, std::string_view text);
+  void bind_blob(int index, std::string_view bytes);
+  void bind_integer(int index, std::int64_t number);
+  // True: a row is there to be read; false: the statement is done and may be bound anew.
+  Result<bool> step();
+  void reset();
+  // Of the current row; valid until the next step().
+  [[nodiscard]] std::string_view bytes(int column) const;
+  [[nodiscard]] std::int64_t integer(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+class Database {
+ public:
+  Database();
+  Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
+  ~Database();
+
+  // Makes the file when missing, readable by its owner alone.
+  static Result<Database> open(const std::string& path);
+  Result<void> execute(const std::string& sql);
+  Result<Statement> prepare(std::string_view sql);
+  // Ends the open transaction, if there is one, without its changes.
+  void rollback();
+  enum class Checkpoint : std::uint8_t { Passive, Truncate };
+  // Moves the write-ahead log into the database; a failure is left to the next one.
+  void checkpoint(Checkpoint mode);
+  // Pages that the last commit left in the write-ahead log.
+  [[nodiscard]] int log_pages() const { return *log_pages_; }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
+  std::unique_ptr<int> log_pages_ = std::make_unique<int>(0);  // its address is with SQLite
+  std::unique_ptr<sqlite3, Close> database_;
+};
+
+}  // namespace athanor::store

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store in memory over a journal.
+//
+// commit_mutex_ orders the writers: they check, build and announce under it alone. mutex_ guards
+// what readers see and is held exclusively only while finished events are applied.
+#include "embedded/store/store.hpp"
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include "embedded/store/durability.hpp"
+#include "embedded/store/owner_index.hpp"
+#include "embedded/store/table.hpp"
+
+namespace athanor::store {
+namespace {
+
+Error expired(std::string message) {
+  return {.code = 410, .reason = "Expired", .message = std::move(message)};
+}
+
+// `configmaps "a"`, as Kubernetes names an object in its storage errors (spec/apiserver.md 6).
+std::string quoted_name(const Write& write) {
+  return write.resource + " \"" + write.key.name + "\"";
+}
+
+Result<void> check_expectation(const Write& write, const StoredPtr& current) {
+  if (write.expected == Revision{0}) {
+    if (current != nullptr) {
+      return Error{.code = 409,
+                   .reason = "AlreadyExists",
+                   .message = quoted_name(write) + " already exists"};
+    }
+    return {};
+  }
+  if (current == nullptr && (write.expected || !write.body)) {
+    return Error::not_found(quoted_name(write) + " not found");
+  }
+  if (write.expected && current->revision != *write.expected) {
+    return Error::conflict("Operation cannot be fulfilled on " + quoted_name(write) +
+                           ": the object has been modified; please apply your changes to the "
+                           "latest version and try again");
+  }
+  return {};
+}
+
+EventPtr make_event(const Write& write, const StoredPtr& current, Revision revision) {
+  auto object = std::make_shared<Stored>();
+  object->resource = write.resource;
+  object->key = write.key;
+  object->revision = revision;
+  object->body = write.body ? *write.body : current ? current->body : Value();
+  object->body.set_path({"metadata", "resourceVersion"}, std::to_string(revision));
+  auto event = std::make_shared<Event>();
+  event->type = !write.body          ? Event::Type::Deleted
+                : current == nullptr ? Event::Type::Added
+                                     : Event::Type::Modified;
+  event->revision = revision;
+  event->object = std::move(object);
+  event->previous = current;
+  return event;
+}
+
+class MemoryStore final : public Store {
+ public:
+  MemoryStore(std::unique_ptr<Journal> journal, const Options& options,
+              Journal::Recovered recovered)
+      : options_(options),
+        journal_(std::move(journal)),
+        revision_(recovered.revision),
+        oldest_(recovered.revision),
+        durability_(recovered.revision) {
+    for (StoredPtr& object : recovered.objects) {
+      owners_.update(object->resource, object->key, {}, object->body);
+      tables_[object->resource].load(std::move(object));
+    }
+  }
+  ~MemoryStore() override { shut(); }
+  MemoryStore(const MemoryStore&) = delete;
+  MemoryStore& operator=(const MemoryStore&) = delete;
+
+  [[nodiscard]] Revision revision() const override { return revision_.load(); }
+  [[nodiscard]] Revision durable_revision() const override { return durability_.revision(); }
+  void when_durable(Revision revision, std::function<void(Result<void>)> done) override {
+    durability_.when(revision, std::move(done));
+  }
+
+  [[nodiscard]] StoredPtr get(std::string_view resource, const Key& key) const override;
+  [[nodiscard]] Result<Page> list(std::string_view resource,
+                                  const ListOptions& options) const override;
+  [[nodiscard]] std::vector<StoredPtr> owned_by(std::string_view uid) const override;
+  [[nodiscard]] std::size_t count(std::string_view resource, std::string_view ns) const override;
+  [[nodiscard]] std::vector<std::string> resources() const override;
+  Result<std::vector<StoredPtr>> commit(std::span<const Write> writes, Instant now) override;
+  [[nodiscard]] Result<std::vector<EventPtr>> events_after(std::string_view resource,
+                                                           Revision after,
+                                                           std::size_t limit) const override;
+  [[nodiscard]] Revision oldest_revision() const override;
+  [[nodiscard]] std::shared_ptr<void> listen(Listener listener) override {
+    return listeners_.add(std::move(listener));
+  }
+  [[nodiscard]] std::shared_ptr<void> listen_durable(
+      std::function<void(Revision)> listener) override {
+    return durability_.listen(std::move(listener));
+  }
+  void trim(Instant now) override;
+  void close() override { shut(); }
+
+ private:
+  struct Logged {
+    Instant time{};
+    Revision revision = 0;
+    EventPtr event{};
+    Table* table = nullptr;
+  };
+
+  [[nodiscard]] const Table* find_table(std::string_view resource) const;
+  [[nodiscard]] Result<std::vector<EventPtr>> stage(std::span<const Write> writes) const;
+  void apply(const std::vector<EventPtr>& events, Instant now, std::vector<EventPtr>& dropped);
+  // Forgets the oldest event; its memory is freed by the caller, outside the lock.
+  void drop_oldest(std::vector<EventPtr>& dropped);
+  void shut();
+
+  const Options options_;
+  const std::unique_ptr<Journal> journal_;
+  std::mutex commit_mutex_{};
+  bool closed_ = false;  // guarded by commit_mutex_
+
+  mutable std::shared_mutex mutex_{};
+  std::atomic<Revision> revision_;
+  Revision oldest_;
+  std::map<std::string, Table, std::less<>> tables_{};  // entries are never erased
+  OwnerIndex owners_{};
+  std::deque<Logged> log_{};
+
+  Durability durability_;
+  Listeners<std::span<const EventPtr>> listeners_{};
+};
+
+const Table* MemoryStore::find_table(std::string_view resource) const {
+  const auto it = tables_.find(resource);
+  return it == tables_.end() ? nullptr : &it->second;
+}
+
+StoredPtr MemoryStore::get(std::string_view resource, const Key& key) const {
+  const std::shared_lock lock(mutex_);
+  const Table* table = find_table(resource);
+  return table == nullptr ? nullptr : table->get(key);
+}
+
+Result<Page> MemoryStore::list(std::string_view resource, const ListOptions& options) const {
+  const std::shared_lock lock(mutex_);
+  const Revision now = revision_.load();
+  if (options.exactly && *options.exactly > now) {
+    return Error{.code = 504,
+                 .reason = "Timeout",
+                 .message = "Timeout: Too large resource version: " +
+                            std::to_string(*options.exactly) + ", current: " + std::to_string(now)};
+  }
+  if (options.exactly && *options.exactly < oldest_) {
+    return expired("The resourceVersion for the provided list is too old.");
+  }
+  const Table* table = find_table(resource);
+  Page page = table == nullptr ? Page() : table->list(options);
+  page.revision = options.exactly.value_or(now);
+  return page;
+}
+
+std::vector<StoredPtr> MemoryStore::owned_by(std::string_view uid) const {
+  const std::shared_lock lock(mutex_);
+  std::vector<StoredPtr> owned;
+  if (const auto* entries = owners_.find(uid)) {
+    owned.reserve(entries->size());
+    for (const auto& [resource, key] : *entries) {
+      owned.push_back(find_table(resource)->get(key));
+    }
+  }
+  return owned;
+}
+
+std::size_t MemoryStore::count(std::string_view resource, std::string_view ns) const {
+  const std::shared_lock lock(mutex_);
+  const Table* table = find_table(resource);
+  return table == nullptr ? 0 : table->count(ns);
+}
+
+std::vector<std::string> MemoryStore::resources() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, table] : tables_) {
+    if (table.count("") != 0) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+Result<std::vector<EventPtr>> MemoryStore::stage(std::span<const Write> writes) const {
+  std::vector<EventPtr> events;
+  events.reserve(writes.size());
+  Revision revision = revision_.load();
+  for (const Write& write : writes) {
+    const Table* table = find_table(write.resource);
+    StoredPtr current = table == nullptr ? nullptr : table->get(write.key);
+    for (const EventPtr& event : events) {  // earlier writes of the same transaction
+      if (event->object->key == write.key && event->object->resource == write.resource) {
+        current = event->type == Event::Type::Deleted ? nullptr : event->object;
+      }
+    }
+    ATHANOR_TRY_VOID(check_expectation(write, current));
+    events.push_back(make_event(write, current, ++revision));
+  }
+  return events;
+}
+
+void MemoryStore::apply(const std::vector<EventPtr>& events, Instant now,
+                        std::vector<EventPtr>& dropped) {
+  static const Value kNothing;
+  for (const EventPtr& event : events) {
+    const Stored& object = *event->object;
+    Table& table = tables_[object.resource];
+    table.apply(event);
+    owners_.update(object.resource, object.key,
+                   event->previous == nullptr ? kNothing : event->previous->body,
+                   event->type == Event::Type::Deleted ? kNothing : object.body);
+    log_.push_back({.time = now, .revision = event->revision, .event = event, .table = &table});
+  }
+  revision_.store(events.back()->revision);
+  while (log_.size() > options_.event_window) {
+    drop_oldest(dropped);
+  }
+}
+
+void MemoryStore::drop_oldest(std::vector<EventPtr>& dropped) {
+  Logged& oldest = log_.front();
+  oldest_ = oldest.revision;
+  oldest.table->drop_oldest();
+  dropped.push_back(std::move(oldest.event));
+  log_.pop_front();
+}
+
+Result<std::vector<StoredPtr>> MemoryStore::commit(std::span<const Write> writes, Instant now) {
+  if (auto writable = journal_->writable(); !writable.ok()) {
+    return Error::internal("the store cannot be written: " + writable.error().message);
+  }
+  std::vector<EventPtr> dropped;  // freed last, under no lock
+  const std::lock_guard order(commit_mutex_);
+  if (closed_) {
+    return Error::unavailable("the store is closed");
+  }
+  ATHANOR_TRY(const auto events, stage(writes));
+  if (events.empty()) {
+    return std::vector<StoredPtr>();
+  }
+  {
+    const std::unique_lock lock(mutex_);
+    apply(events, now, dropped);
+  }
+  listeners_.call(events);
+  const Revision revision = events.back()->revision;
+  journal_->append(revision, events, [this, revision](const Result<void>& outcome) {
+    durability_.settle(revision, outcome);
+  });
+  std::vector<StoredPtr> stored;
+  stored.reserve(events.size());
+  for (const EventPtr& event : events) {
+    stored.push_back(event->object);
+  }
+  return stored;
+}
+
+Result<std::vector<EventPtr>> MemoryStore::events_after(std::string_view resource, Revision after,
+                                                        std::size_t limit) const {
+  const std::shared_lock lock(mutex_);
+  if (after < oldest_) {
+    return expired("too old resource version: " + std::to_string(after) + " (" +
+                   std::to_string(oldest_) + ")");
+  }
+  const Table* table = find_table(resource);
+  return table == nullptr ? std::vector<EventPtr>() : table->events_after(after, limit);
+}
+
+Revision MemoryStore::oldest_revision() const {
+  const std::shared_lock lock(mutex_);
+  return oldest_;
+}
+
+void MemoryStore::trim(Instant now) {
+  std::vector<EventPtr> dropped;
+  const std::unique_lock lock(mutex_);
+  while (log_.size() > options_.event_minimum && log_.front().time + options_.history < now) {
+    drop_oldest(dropped);
+  }
+}
+
+void MemoryStore::shut() {
+  {
+    const std::lock_guard order(commit_mutex_);
+    if (std::exchange(closed_, true)) {
+      return;
+    }
+  }
+  journal_->close();  // under no lock: it runs the callbacks of those who still wait
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::open(std::unique_ptr<Journal> journal,
+                                           const Options& options) {
+  ATHANOR_TRY(auto recovered, journal->recover());
+  return std::unique_ptr<Store>(
+      std::make_unique<MemoryStore>(std::move(journal), options, std::move(recovered)));
+}
+
+std::string resource_name(std::string_view plural, std::string_view group) {
+  std::string name(plural);
+  if (!group.empty()) {
+    name += '.';
+    name += group;
+  }
+  return name;
+}
+
+}  // namespace athanor::store
