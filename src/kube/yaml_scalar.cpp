@@ -291,9 +291,8 @@ std::string format_g(double number) {
   int exponent = 0;
   const char* const digits = scientific.data() + e + (scientific[e + 1] == '+' ? 2 : 1);
   std::from_chars(digits, scientific.data() + scientific.size(), exponent);
-  // Go takes the exponent form from 1e21 on for the shortest digits of %v, here: from the 21st
-  // place.
-  return exponent < -4 || exponent >= 21 ? scientific : json::format_number(number);
+  // Go decides as %g with six digits does, however many it then prints.
+  return exponent < -4 || exponent >= 6 ? scientific : json::format_number(number);
 }
 
 }  // namespace athanor::yaml

@@ -70,6 +70,7 @@ TEST(Yaml, TurnsKeysIntoStrings) {
   EXPECT_EQ(as_json("1: a\n1.5: b\ntrue: c\n0x10: d\n\"\": e"),
             R"({"1":"a","1.5":"b","true":"c","16":"d","":"e"})");
   EXPECT_EQ(as_json("y: 1"), R"({"true":1})");
+  EXPECT_EQ(as_json("{1e3: a, 1e6: b, 0.00001: c}"), R"({"1000":"a","1e+06":"b","1e-05":"c"})");
   EXPECT_EQ(as_json("2001-01-01: 1"), R"({"2001-01-01":1})");
   EXPECT_TRUE(as_json("[a]: 1").starts_with("error: "));
   EXPECT_TRUE(as_json("~: 1").starts_with("error: "));
@@ -219,10 +220,11 @@ TEST(Yaml, PrintsCollectionsAsKubectl) {
                      {"list", Value::list({Value::list({1, 2})})},
                      {"f", 0.5},
                      {"big", 1e21},
+                     {"wart", 1234567.5},
                      {"whole", 3.0}});
   EXPECT_EQ(yaml::print(value),
             "Key9: []\nKey10: {}\na:\n- 1\n- b:\n  - q\n  x: 1\nbig: 1e+21\nf: 0.5\nlist:\n- - 1\n "
-            " - 2\n\"n\": null\nwhole: 3\n");
+            " - 2\n\"n\": null\nwart: 1.2345675e+06\nwhole: 3\n");
   EXPECT_EQ(yaml::print(Value("text")), "text\n");
   EXPECT_EQ(yaml::print(Value()), "null\n");
   EXPECT_EQ(yaml::print(Value::object()), "{}\n");
