@@ -13,6 +13,8 @@ namespace {
 using managed::Entries;
 using managed::Entry;
 
+constexpr std::size_t kMaxManagerBytes = 128;
+
 // What the request starts from: the stored entries, or those it brought itself.
 struct Start {
   Entries entries{};
@@ -42,8 +44,8 @@ Start start_of(const Value& stored, const Value& requested, const FieldManagemen
 
 // What the write set goes to its manager, what it removed to nobody.
 void attribute(Entries& entries, FieldChanges changes, const FieldManagement& by) {
-  const FieldSet set = changes.modified.empty() ? std::move(changes.added)
-                                                : changes.added.united(changes.modified);
+  const FieldSet set =
+      changes.modified.empty() ? std::move(changes.added) : changes.added.united(changes.modified);
   for (Entry& entry : entries) {
     entry.set_fields(fields_v1::minus(entry.fields, changes.removed));
     if (!managed::is_entry_of(entry, by, managed::kUpdate)) {
@@ -78,8 +80,8 @@ Value update_managed_fields(const Value& live, Value object, const FieldManageme
 }
 
 std::string manager_of_user_agent(std::string_view user_agent) {
-  constexpr std::size_t kMaxBytes = 128;
-  const std::string_view name = user_agent.substr(0, user_agent.find('/')).substr(0, kMaxBytes);
+  const std::string_view name =
+      user_agent.substr(0, user_agent.find('/')).substr(0, kMaxManagerBytes);
   return name.empty() ? "unknown" : std::string(name);
 }
 

@@ -11,6 +11,9 @@ namespace athanor::path_element {
 
 namespace {
 
+// Bytes of a name element that is made without a string of its own; most fit.
+constexpr std::size_t kUsual = 64;
+
 int rank(std::string_view element) {
   switch (element.empty() ? '\0' : element.front()) {
     case 'f':
@@ -93,7 +96,6 @@ void append_scalar(const Value& scalar, std::string& out) {
 }  // namespace
 
 Value field(std::string_view name) {
-  constexpr std::size_t kUsual = 64;  // bytes; most names fit, and then nothing is allocated twice
   if (name.size() + 2 <= kUsual) {
     std::array<char, kUsual> buffer{'f', ':'};
     std::copy(name.begin(), name.end(), buffer.begin() + 2);

@@ -225,7 +225,7 @@ class Apply {
     if (!object.identical(live_) && object == live_) {
       object = live_;  // taken out and put back
     }
-    if (!same_fields || !object.identical(live_)) {
+    if (!same_fields || !changes.empty()) {
       own_entry().set_time(by_.now);
       entries_changed_ = true;
     }

@@ -16,6 +16,9 @@ namespace {
 
 using typed::Node;
 
+// Up to here comparing list elements by pairs is cheaper than making texts of their keys.
+constexpr std::size_t kFew = 16;
+
 // The type a schema wants, as error texts name it; empty when the value is fine.
 std::string_view wanted_type(const Schema& schema, const Value& value) {
   switch (schema.type) {
@@ -126,7 +129,6 @@ class Checker {
   }
 
   void check_duplicates(std::span<const Value> items, const Schema& list, const Step& step) {
-    constexpr std::size_t kFew = 16;  // up to here comparing pairs is cheaper than making texts
     std::set<std::string, std::less<>> seen;
     for (std::size_t i = 0; i < items.size(); ++i) {
       const auto same = [&](const Value& other) {

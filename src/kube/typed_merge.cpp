@@ -31,15 +31,23 @@ bool same_leaf(const Value& live, const Value& config, const Node& node) {
   return a && b && *a == *b;
 }
 
+// Whether Null is a value of its own there; elsewhere it is the same as nothing.
+bool keeps_null(const Node& node) {
+  return node.schema == nullptr || node.schema->nullable;
+}
+
 Value merge_maps(const Value& live, const Value& config, const Node& node) {
   Value result = live;
   for (const Member& member : config.members()) {
     const Value* existing = live.find(member.key());
+    const Node below = node.member(member.key());
     if (existing == nullptr) {
-      result.set(member.key(), member.value);
+      if (!member.value.is_null() || keeps_null(below)) {
+        result.set(member.key(), member.value);
+      }
       continue;
     }
-    Value merged = merge_place(*existing, member.value, node.member(member.key()));
+    Value merged = merge_place(*existing, member.value, below);
     if (!merged.identical(*existing)) {
       result.set(member.key(), std::move(merged));
     }

@@ -73,8 +73,8 @@ class ObjectMetaSchema {
 };
 
 const ObjectMetaSchema& object_meta() {
-  static const ObjectMetaSchema schema;
-  return schema;
+  static const ObjectMetaSchema kSchema;
+  return kSchema;
 }
 
 bool is_any(SchemaPtr schema) {

@@ -343,6 +343,23 @@ TEST(ServerSideApply, NullSetsNothingInContainers) {
   EXPECT_TRUE(same_json(map.object()["data"], R"({"a":"1"})"));
 }
 
+TEST(ServerSideApply, NullWhereNothingIsChangesNothing) {
+  Written deployment(builtin("apps.v1.Deployment"), "apps/v1");
+  const std::string config = R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d",
+      "creationTimestamp":null},"spec":{"replicas":1,"minReadySeconds":null,
+      "template":{"metadata":{"creationTimestamp":null,"labels":{"a":"1"}}}}})";
+  deployment.update("u", R"({"metadata":{"name":"d"},"spec":{"replicas":1,
+      "template":{"metadata":{"labels":{"a":"1"}}}}})");
+  deployment.apply("a", config);
+  EXPECT_TRUE(same_json(deployment.fields("a", "Apply"), R"({"f:spec":{"f:minReadySeconds":{},
+      "f:replicas":{},"f:template":{"f:metadata":{"f:creationTimestamp":{},
+      "f:labels":{"f:a":{}}}}}})"));
+  EXPECT_FALSE(deployment.object()["spec"].contains("minReadySeconds"));
+  const Value before = deployment.object();
+  deployment.at_time("2026-11-21T12:00:00Z").apply("a", config);
+  EXPECT_TRUE(deployment.object().identical(before));
+}
+
 TEST(ServerSideApply, AnEmptiedMapStaysWhenTheConfigurationWantsItEmpty) {
   Written map(builtin("core.v1.ConfigMap"));
   map.apply("a", config_map(R"("data":{"a":"1"})")).apply("a", config_map(R"("data":{})"));
