@@ -17,7 +17,8 @@ std::string_view rbac_text();
 // "TYPE field field": fields whose zero value is a value (pointers in the Go types); when such a
 // field is always present, it shows null instead of its zero value.
 std::string_view presence_text();
-// "TYPE text" and "TYPE.field text": what kubectl explain shows; "*.field" for fields of any type.
+// "TYPE text" and, indented, its fields' "NAME text": what kubectl explain shows. "*" for fields of
+// any type.
 std::string_view descriptions_text();
 
 }  // namespace athanor::data

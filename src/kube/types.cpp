@@ -400,22 +400,44 @@ class TypesParser {
     return {};
   }
 
-  // "TYPE text", "TYPE.field text" or "*.field text"; the general ones fill what is left.
+  // "TYPE text" and, indented, its fields' "NAME text"; those of "*" fill what is left.
   Result<void> add_descriptions(std::string_view text) {
     std::map<std::string, std::string, std::less<>> general;
+    Schema* type = nullptr;
+    bool in_general = false;
     while (!text.empty()) {
       const std::string_view line = take(text, '\n');
       std::string_view rest = line;
+      if (!line.starts_with(' ')) {
+        const auto found = mutable_.find(take(rest, ' '));
+        type = found == mutable_.end() ? nullptr : found->second;
+        in_general = line == "*";
+        if (type == nullptr && !in_general) {
+          return malformed("description", line);
+        }
+        if (type != nullptr) {
+          type->description = rest;
+        }
+        continue;
+      }
+      rest.remove_prefix(1);
       const std::string_view name = take(rest, ' ');
-      if (name.starts_with("*.")) {
-        general.emplace(name.substr(2), rest);
-      } else if (const auto type = mutable_.find(name); type != mutable_.end()) {
-        type->second->description = rest;
-      } else if (!describe_field(name, rest)) {
+      SchemaField* field = type == nullptr ? nullptr : find_field(*type, name);
+      if (rest.empty() || (field == nullptr && !in_general)) {
         return malformed("description", line);
       }
+      if (in_general) {
+        general.emplace(name, rest);
+      } else {
+        field->description = rest;
+      }
     }
-    for (const auto& [name, schema] : mutable_) {
+    fill_descriptions(general);
+    return {};
+  }
+
+  void fill_descriptions(const std::map<std::string, std::string, std::less<>>& general) {
+    for (const auto& [type_name, schema] : mutable_) {
       for (SchemaField& field : schema->fields) {
         const auto found = general.find(field.name);
         if (field.description.empty() && found != general.end()) {
@@ -423,21 +445,6 @@ class TypesParser {
         }
       }
     }
-    return {};
-  }
-
-  bool describe_field(std::string_view name, std::string_view text) {
-    const std::size_t dot = name.rfind('.');
-    if (dot == std::string_view::npos || text.empty()) {
-      return false;
-    }
-    const auto type = mutable_.find(name.substr(0, dot));
-    SchemaField* field =
-        type == mutable_.end() ? nullptr : find_field(*type->second, name.substr(dot + 1));
-    if (field != nullptr) {
-      field->description = text;
-    }
-    return field != nullptr;
   }
 
   // The "schema or something else" types of a CustomResourceDefinition: an object in them is a
