@@ -34,8 +34,8 @@ struct OpenApiResource {
   Value custom_schema{};
 };
 
-// The document: path items with actions and parameters (rule c), and the schemas of all kinds and of
-// what they refer to (rules d, e). Built once per change; equal parts are shared.
+// The document: path items with actions and parameters (rule c), and the schemas of all kinds and
+// of what they refer to (rules d, e). Built once per change; equal parts are shared.
 Value openapi_document(std::string_view group, std::string_view version,
                        std::span<const OpenApiResource> resources);
 

@@ -20,11 +20,12 @@ Value group_version_kind(std::string_view group, std::string_view version, std::
 // components.schemas, grown by reachability.
 class Components {
  public:
-  // A built-in type and everything it refers to; `kind` is one of its group-version-kinds, Null when
-  // the type is not a kind of its own.
+  // A built-in type and everything it refers to; `kind` is one of its group-version-kinds, Null
+  // when the type is not a kind of its own.
   void add(SchemaPtr schema, const Value& kind);
   // A custom resource and its list.
-  void add_custom(std::string_view group, std::string_view version, const OpenApiResource& resource);
+  void add_custom(std::string_view group, std::string_view version,
+                  const OpenApiResource& resource);
   // Objects by component name, sorted.
   [[nodiscard]] Value schemas() const;
 

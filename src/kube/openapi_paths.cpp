@@ -49,20 +49,19 @@ constexpr std::array<Parameter, 4> kDeleteParameters = {{
 }};
 
 Value query_parameter(const Parameter& parameter) {
-  return Value::object({{"name", parameter.name},
-                        {"in", "query"},
-                        {"description", parameter.description},
-                        {"schema", Value::object({{"type", parameter.type},
-                                                  {"uniqueItems", true}})}});
+  return Value::object(
+      {{"name", parameter.name},
+       {"in", "query"},
+       {"description", parameter.description},
+       {"schema", Value::object({{"type", parameter.type}, {"uniqueItems", true}})}});
 }
 
 Value path_parameter(std::string_view name, std::string_view description) {
-  return Value::object(
-      {{"name", name},
-       {"in", "path"},
-       {"description", description},
-       {"required", true},
-       {"schema", Value::object({{"type", "string"}, {"uniqueItems", true}})}});
+  return Value::object({{"name", name},
+                        {"in", "path"},
+                        {"description", description},
+                        {"required", true},
+                        {"schema", Value::object({{"type", "string"}, {"uniqueItems", true}})}});
 }
 
 // Built once: every document shares them.
@@ -173,7 +172,8 @@ class PathWriter {
   }
 
  private:
-  [[nodiscard]] std::string operation_id(std::string_view verb, std::string_view suffix = {}) const {
+  [[nodiscard]] std::string operation_id(std::string_view verb,
+                                         std::string_view suffix = {}) const {
     return fmt::format("{}{}{}{}{}", verb, api_, resource_.namespaced ? "Namespaced" : "",
                        resource_.kind, suffix);
   }
@@ -202,8 +202,8 @@ class PathWriter {
   }
 
   static void set_body(Value& operation, const Value& schema) {
-    operation.set("requestBody", Value::object({{"content", content({"*/*"}, schema)},
-                                                {"required", true}}));
+    operation.set("requestBody",
+                  Value::object({{"content", content({"*/*"}, schema)}, {"required", true}}));
   }
 
   void write_collection(const std::string& path) {
@@ -222,10 +222,10 @@ class PathWriter {
       for (const Value& parameter : shared().list.items()) {
         parameters.push_back(parameter);
       }
-      Value remove = operation(
-          "deletecollection",
-          fmt::format("delete{}Collection{}{}", api_, resource_.namespaced ? "Namespaced" : "",
-                      resource_.kind));
+      Value remove =
+          operation("deletecollection",
+                    fmt::format("delete{}Collection{}{}", api_,
+                                resource_.namespaced ? "Namespaced" : "", resource_.kind));
       remove.set("parameters", std::move(parameters));
       set_body(remove, reference(kDeleteOptions));
       item.set("delete", remove.set("responses", responses({"200"}, reference(kStatus))));
@@ -286,8 +286,7 @@ class PathWriter {
             : content({"application/apply-patch+yaml", "application/json-patch+json",
                        "application/merge-patch+json"},
                       schema);
-    patch.set("requestBody",
-              Value::object({{"content", std::move(types)}, {"required", true}}));
+    patch.set("requestBody", Value::object({{"content", std::move(types)}, {"required", true}}));
     return patch.set("responses", responses({"200", "201"}, reference(component)));
   }
 
@@ -296,8 +295,8 @@ class PathWriter {
                             Value parameters) {
       Value get = operation(action, std::move(id));
       get.set("responses", responses({"200"}, reference(kWatchEvent)));
-      paths_.set(path, Value::object({{"get", std::move(get)},
-                                      {"parameters", std::move(parameters)}}));
+      paths_.set(path,
+                 Value::object({{"get", std::move(get)}, {"parameters", std::move(parameters)}}));
     };
     const std::string watch = prefix + "/watch";
     if (resource_.namespaced) {
@@ -308,7 +307,8 @@ class PathWriter {
     add(fmt::format("{}{}/{}", watch, scope, resource_.plural), "watchlist",
         operation_id("watch", "List"), with_pretty(shared().list, true));
     Value parameters = shared().list;
-    for (const Value& parameter : item_parameters().items()) {
+    const Value of_item = item_parameters();
+    for (const Value& parameter : of_item.items()) {
       parameters.push_back(parameter);
     }
     add(fmt::format("{}{}/{}/{{name}}", watch, scope, resource_.plural), "watch",
@@ -328,8 +328,8 @@ class PathWriter {
       if (has(sub.verbs, "get")) {
         Value get = operation("get", operation_id("read", suffix));
         get.set("x-kubernetes-group-version-kind", kind);
-        const Value body = sub.name == "log" ? Value::object({{"type", "string"}})
-                                             : reference(component);
+        const Value body =
+            sub.name == "log" ? Value::object({{"type", "string"}}) : reference(component);
         item.set("get", get.set("responses", responses({"200"}, body)));
       }
       if (has(sub.verbs, "update")) {
@@ -351,15 +351,17 @@ class PathWriter {
   void write_connect(Value& item, const OpenApiSubresource& sub, const Value& kind,
                      const std::string& suffix) const {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kMethods = {
-        {{"get", "get"}, {"create", "post"}, {"update", "put"}, {"patch", "patch"},
+        {{"get", "get"},
+         {"create", "post"},
+         {"update", "put"},
+         {"patch", "patch"},
          {"delete", "delete"}}};
     for (const auto& [verb, method] : kMethods) {
       if (has(sub.verbs, verb)) {
-        Value connect =
-            operation("connect", operation_id("connect" + capitalized(method), suffix));
+        Value connect = operation("connect", operation_id("connect" + capitalized(method), suffix));
         connect.set("x-kubernetes-group-version-kind", kind);
-        item.set(method, connect.set("responses",
-                                     responses({"200"}, Value::object({{"type", "string"}}))));
+        item.set(method,
+                 connect.set("responses", responses({"200"}, Value::object({{"type", "string"}}))));
       }
     }
   }
@@ -380,10 +382,9 @@ std::string subresource_component(std::string_view group, std::string_view versi
   if (!resource.custom_schema.is_null() && sub.kind == resource.kind) {
     return openapi_custom_name(group, version, resource.kind);
   }
-  const SchemaPtr schema =
-      BuiltinTypes::get().by_kind(sub.version.empty() ? group : std::string_view(sub.group),
-                                  sub.version.empty() ? version : std::string_view(sub.version),
-                                  sub.kind);
+  const SchemaPtr schema = BuiltinTypes::get().by_kind(
+      sub.version.empty() ? group : std::string_view(sub.group),
+      sub.version.empty() ? version : std::string_view(sub.version), sub.kind);
   return schema == nullptr ? std::string() : schema->name;
 }
 

@@ -89,8 +89,7 @@ Value inline_form(const Schema& schema) {
     case SchemaType::Quantity:
       return Value::object({{"oneOf", union_of("string", "number")}});
     case SchemaType::IntOrString:
-      return Value::object(
-          {{"format", "int-or-string"}, {"oneOf", union_of("integer", "string")}});
+      return Value::object({{"format", "int-or-string"}, {"oneOf", union_of("integer", "string")}});
     case SchemaType::RawExtension:
     case SchemaType::Fields:
       return scalar("object", "");
@@ -184,8 +183,9 @@ void add_object_properties(Value& schema) {
   properties.set("apiVersion", text_property("The version of the schema that this object is "
                                              "written in, as GROUP/VERSION."));
   properties.set("kind", text_property("The kind of this object."));
-  properties.set("metadata", described_reference(kObjectMeta, "Name, labels and the rest of what "
-                                                              "every object has."));
+  properties.set("metadata", described_reference(kObjectMeta,
+                                                 "Name, labels and the rest of what "
+                                                 "every object has."));
   schema.set("properties", std::move(properties));
 }
 
@@ -219,7 +219,8 @@ Value openapi_component(const Schema& schema) {
   if (!schema.description.empty()) {
     component.set("description", schema.description);
   }
-  for (const Member& member : inline_form(schema).members()) {
+  const Value form = inline_form(schema);
+  for (const Member& member : form.members()) {
     component.set(member.key(), member.value);
   }
   if (!is_struct(schema)) {
@@ -310,10 +311,9 @@ void Components::add_custom(std::string_view group, std::string_view version,
                                                             "list is written in."));
   list.set_path({"properties", "kind"}, text_property("The kind of this list."));
   list.set_path({"properties", "metadata"}, described_reference(kListMeta, "What every list has."));
-  list.set_path({"properties", "items"},
-                Value::object({{"description", "The objects of the list."},
-                               {"type", "array"},
-                               {"items", reference(name)}}));
+  list.set_path({"properties", "items"}, Value::object({{"description", "The objects of the list."},
+                                                        {"type", "array"},
+                                                        {"items", reference(name)}}));
   schemas_.insert_or_assign(list_name, std::move(list));
   kinds_[list_name] = {group_version_kind(group, version, list_kind)};
 

@@ -25,7 +25,8 @@ const Value& component(const Value& document, std::string_view name) {
 // Every $ref of the document that names no component.
 void dangling(const Value& value, const Value& schemas, std::vector<std::string>& found) {
   for (const Member& member : value.members()) {
-    if (member.key() == "$ref") {
+    // JSONSchemaProps has a property of that name.
+    if (member.key() == "$ref" && member.value.is_string()) {
       constexpr std::string_view kPrefix = "#/components/schemas/";
       const std::string_view target = member.value.as_string();
       if (!target.starts_with(kPrefix) || !schemas.contains(target.substr(kPrefix.size()))) {
@@ -59,8 +60,10 @@ TEST(OpenApi, ComponentsCarryWhatPatchesNeed) {
   EXPECT_EQ(deployment["x-kubernetes-group-version-kind"],
             parse(R"([{"group":"apps","kind":"Deployment","version":"v1"}])"));
   const Value& metadata = deployment["properties"]["metadata"];
-  EXPECT_EQ(metadata["allOf"],
-            parse(R"([{"$ref":"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}])"));
+  EXPECT_EQ(
+      metadata["allOf"],
+      parse(
+          R"([{"$ref":"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}])"));
   EXPECT_EQ(metadata["default"], Value::object());
   EXPECT_FALSE(metadata["description"].as_string().empty());
 
@@ -84,17 +87,17 @@ TEST(OpenApi, ComponentsCarryWhatPatchesNeed) {
   EXPECT_EQ(component(document, "io.k8s.api.core.v1.ContainerPort")["properties"]["protocol"],
             parse(R"({"type":"string","description":"TCP, UDP or SCTP.","default":"TCP",
                       "enum":["SCTP","TCP","UDP"]})"));
-  EXPECT_EQ(component(document, "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector")
-                ["x-kubernetes-map-type"],
-            Value("atomic"));
+  EXPECT_EQ(
+      component(document,
+                "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector")["x-kubernetes-map-type"],
+      Value("atomic"));
   EXPECT_EQ(component(document, "io.k8s.apimachinery.pkg.util.intstr.IntOrString")["oneOf"],
             parse(R"([{"type":"integer"},{"type":"string"}])"));
 }
 
 TEST(OpenApi, PatchOperationsShowTheirParameters) {
   const Value document = builtin_document("apps", "v1");
-  const Value& item =
-      document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"];
+  const Value& item = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"];
   const Value& patch = item["patch"];
   EXPECT_EQ(patch["x-kubernetes-action"], Value("patch"));
   EXPECT_EQ(patch["x-kubernetes-group-version-kind"],
@@ -114,7 +117,8 @@ TEST(OpenApi, PatchOperationsShowTheirParameters) {
 }
 
 TEST(OpenApi, EveryVerbHasItsOperation) {
-  const Value& paths = builtin_document("", "v1")["paths"];
+  const Value document = builtin_document("", "v1");
+  const Value& paths = document["paths"];
   const struct {
     std::string_view path, method, action;
   } cases[] = {
@@ -173,9 +177,9 @@ TEST(OpenApi, CustomResourcesKeepTheirSchema) {
   EXPECT_EQ(document.at({"paths", "/apis/ex.com/v1/namespaces/{namespace}/widgets/{name}/scale",
                          "get", "x-kubernetes-group-version-kind", "kind"}),
             Value("Scale"));
-  const Value& patch_types = document.at(
-      {"paths", "/apis/ex.com/v1/namespaces/{namespace}/widgets/{name}", "patch", "requestBody",
-       "content"});
+  const Value& patch_types =
+      document.at({"paths", "/apis/ex.com/v1/namespaces/{namespace}/widgets/{name}", "patch",
+                   "requestBody", "content"});
   EXPECT_TRUE(patch_types.contains("application/merge-patch+json"));
   EXPECT_FALSE(patch_types.contains("application/strategic-merge-patch+json"));
   std::vector<std::string> found;

@@ -109,13 +109,26 @@ TEST(BuiltinTypes, EveryListableKindHasAListType) {
 TEST(BuiltinTypes, FrequentFieldsAreDescribed) {
   EXPECT_FALSE(field_of("core.v1.Pod", "kind").description.empty());
   const BuiltinTypes& types = BuiltinTypes::get();
-  for (const char* name :
-       {"core.v1.Pod", "core.v1.PodSpec", "core.v1.PodStatus", "core.v1.Container",
-        "core.v1.ConfigMap", "core.v1.Secret", "core.v1.Namespace", "core.v1.NamespaceSpec",
-        "core.v1.Node", "core.v1.NodeSpec", "core.v1.NodeStatus", "core.v1.Service",
-        "core.v1.ServiceSpec", "apps.v1.Deployment", "apps.v1.DeploymentSpec",
-        "apps.v1.DeploymentStatus", "batch.v1.Job", "batch.v1.JobSpec", "batch.v1.JobStatus",
-        "meta.ObjectMeta"}) {
+  for (const char* name : {"core.v1.Pod",
+                           "core.v1.PodSpec",
+                           "core.v1.PodStatus",
+                           "core.v1.Container",
+                           "core.v1.ConfigMap",
+                           "core.v1.Secret",
+                           "core.v1.Namespace",
+                           "core.v1.NamespaceSpec",
+                           "core.v1.Node",
+                           "core.v1.NodeSpec",
+                           "core.v1.NodeStatus",
+                           "core.v1.Service",
+                           "core.v1.ServiceSpec",
+                           "apps.v1.Deployment",
+                           "apps.v1.DeploymentSpec",
+                           "apps.v1.DeploymentStatus",
+                           "batch.v1.Job",
+                           "batch.v1.JobSpec",
+                           "batch.v1.JobStatus",
+                           "meta.ObjectMeta"}) {
     const SchemaPtr schema = types.by_name(name);
     EXPECT_FALSE(schema->description.empty()) << name;
     for (const SchemaField& field : schema->fields) {
