@@ -1,0 +1,36 @@
+# Thin front of scripts/ and CMake. `make help` lists the targets.
+.DEFAULT_GOAL := help
+.PHONY: help bootstrap build demo test unit e2e bench lint format clean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+bootstrap: ## install the Debian packages that are missing
+	@scripts/bootstrap
+
+build: bootstrap ## build build/release/athanor
+	@scripts/build release athanor
+
+demo: build ## light a throw-away lab and run the sample job through it
+	@scripts/demo
+
+test: bootstrap ## every test: unit, scenarios, simulation, black box with real clients
+	@scripts/test
+
+unit: bootstrap ## unit tests, scenarios and simulation alone
+	@scripts/test unit
+
+e2e: bootstrap ## black-box tests alone: kubectl, Python client, kopf
+	@scripts/test e2e
+
+bench: build ## speed and size, printed as figures
+	@scripts/bench
+
+lint: bootstrap ## formatting, clang-tidy, the house's rules
+	@scripts/lint
+
+format: bootstrap ## format every source file
+	@git ls-files '*.cpp' '*.hpp' | xargs clang-format-16 -i
+
+clean: ## remove what was built
+	@rm -rf build

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of verbs and flags, given to CLI11 (this file alone includes it: it is dear to
+// compile).
+#include "cli/options.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace athanor::cli {
+namespace {
+
+const std::map<std::string, Output> kOutputs{{"table", Output::Table},
+                                             {"json", Output::Json},
+                                             {"yaml", Output::Yaml},
+                                             {"name", Output::Name}};
+
+struct Parsed {
+  UpOptions up{};
+  SubmitOptions submit{};
+  JobsOptions jobs{};
+  LogsOptions logs{};
+  CancelOptions cancel{};
+  QueueOptions queue{};
+  CrdsOptions crds{};
+  VersionOptions version{};
+  CompletionOptions completion{};
+};
+
+void add_target(CLI::App& verb, Target& target) {
+  verb.add_option("--kubeconfig", target.kubeconfig,
+                  "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)");
+  verb.add_option("--context", target.context, "kubeconfig context (default: its current-context)");
+  verb.add_option("-n,--namespace", target.ns, "namespace (default: the context's)");
+}
+
+void add_output(CLI::App& verb, Output& output,
+                const std::string& help = "table, json, yaml or name") {
+  verb.add_option("-o,--output", output, help)
+      ->transform(CLI::CheckedTransformer(kOutputs))
+      ->type_name("FORMAT");
+}
+
+void add_up(CLI::App& app, UpOptions& options) {
+  auto& verb = *app.add_subcommand(
+      "up", "Light the lab: the whole control plane and its nodes in this process");
+  verb.footer(
+      "Prints the kubeconfig's path, the API address and what to type next; runs until SIGINT or "
+      "SIGTERM.\n\n"
+      "  athanor up --data ~/lab &\n"
+      "  export KUBECONFIG=~/lab/admin.kubeconfig\n"
+      "  kubectl get fournosjobs -A");
+  verb.add_option("--data", options.data,
+                  "folder of the lab's state (default: $XDG_STATE_HOME/athanor)")
+      ->envname("ATHANOR_DATA");
+  verb.add_option("--port", options.port, "port of the API server; 0 picks a free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  verb.add_option("--storage", options.storage, "disk, or memory: nothing survives the process")
+      ->check(CLI::IsMember({"disk", "memory"}))
+      ->capture_default_str();
+  verb.add_option("--lab", options.lab,
+                  "lab file: nodes, clusters, queues, manifests (default: the built-in lab)");
+  verb.add_option("--pods", options.pods,
+                  "process: run commands; timed: finish in due time without running anything")
+      ->check(CLI::IsMember({"process", "timed"}))
+      ->capture_default_str();
+  verb.add_option("--controllers", options.controllers,
+                  "which controllers run: *, name, -name, comma-separated; empty: none")
+      ->capture_default_str();
+  verb.add_option("-v,--verbosity", options.verbosity, "0 errors, 1 warnings, 2 info, 4 debug")
+      ->capture_default_str();
+}
+
+void add_submit(CLI::App& app, SubmitOptions& options) {
+  auto& verb = *app.add_subcommand("submit", "Submit a benchmark job, from flags or from a file");
+  verb.footer(
+      "  athanor submit --cluster cluster-2 --gpu a100:2 --project llmd --arg cks --follow\n"
+      "  athanor submit -f job.yaml --follow\n\n"
+      "With --follow the exit code is 0 only if the job Succeeded.");
+  add_target(verb, options.target);
+  auto* file = verb.add_option("-f,--file", options.file,
+                               "FournosJob manifest, YAML or JSON; - reads standard input");
+  const auto flag = [&](auto* option) { option->excludes(file); };
+  flag(verb.add_option("--name", options.name,
+                       "name of the job (default: made from the project's)"));
+  flag(verb.add_option("--owner", options.owner, "team or person (default: $USER)"));
+  flag(verb.add_option("--display-name", options.display_name, "label for people"));
+  flag(verb.add_option("--pipeline", options.pipeline, "Tekton Pipeline to run"));
+  flag(verb.add_option("--cluster", options.cluster, "pin the job to this cluster"));
+  flag(verb.add_option("--gpu", options.gpu, "GPUs, as TYPE:COUNT")->type_name("TYPE:COUNT"));
+  flag(verb.add_option("--project", options.project, "forge project"));
+  flag(verb.add_option("--arg", options.args, "forge argument; repeatable"));
+  flag(verb.add_option("--config", options.config,
+                       "forge config override, as PATH=VALUE; repeatable")
+           ->type_name("PATH=VALUE"));
+  flag(verb.add_option("--env", options.env, "environment variable, as NAME=VALUE; repeatable")
+           ->type_name("NAME=VALUE"));
+  flag(verb.add_option("--secret-ref", options.secret_refs,
+                       "Secret handed to the pipeline; repeatable"));
+  flag(verb.add_option("--priority", options.priority, "WorkloadPriorityClass"));
+  flag(verb.add_flag("--exclusive", options.exclusive, "take the whole cluster (needs --cluster)"));
+  verb.add_flag("--follow", options.follow,
+                "stay and show phases, queue position, steps and their logs");
+  verb.add_flag("--dry-run", options.dry_run, "let the server check the job without storing it");
+  add_output(verb, options.output);
+}
+
+void add_readers(CLI::App& app, Parsed& parsed) {
+  auto& jobs =
+      *app.add_subcommand("jobs", "List jobs, or show one with everything that belongs to it");
+  add_target(jobs, parsed.jobs.target);
+  jobs.add_option("name", parsed.jobs.name, "one job");
+  jobs.add_flag("-A,--all-namespaces", parsed.jobs.all_namespaces, "jobs of every namespace");
+  jobs.add_flag("-w,--watch", parsed.jobs.watch, "go on printing changes");
+  add_output(jobs, parsed.jobs.output);
+
+  auto& logs = *app.add_subcommand("logs", "Print the logs of a job's steps");
+  add_target(logs, parsed.logs.target);
+  logs.add_option("name", parsed.logs.name, "the job")->required();
+  logs.add_flag("-f,--follow", parsed.logs.follow, "go on until the job is over");
+  logs.add_option("--task", parsed.logs.task, "this pipeline task alone");
+
+  auto& cancel = *app.add_subcommand("cancel", "Stop jobs");
+  add_target(cancel, parsed.cancel.target);
+  cancel.add_option("names", parsed.cancel.names, "the jobs")->required();
+  cancel.add_flag("--terminate", parsed.cancel.terminate, "skip the pipeline's finally tasks");
+
+  auto& queue = *app.add_subcommand("queue", "Who waits for what, and why");
+  add_target(queue, parsed.queue.target);
+  queue.add_flag("-A,--all-namespaces", parsed.queue.all_namespaces,
+                 "workloads of every namespace");
+  add_output(queue, parsed.queue.output);
+}
+
+std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
+  auto app = std::make_unique<CLI::App>(
+      "athanor shares scarce accelerators on Kubernetes: benchmark jobs, clusters and queues.\n"
+      "On a laptop, \"athanor up\" lights a whole lab in one process.",
+      "athanor");
+  app->require_subcommand(1);
+  app->set_version_flag("--version", "athanor " ATHANOR_VERSION);
+  add_up(*app, parsed.up);
+  add_submit(*app, parsed.submit);
+  add_readers(*app, parsed);
+
+  auto& crds = *app->add_subcommand("crds", "Print the custom resource definitions");
+  crds.add_option("--group", parsed.crds.group,
+                  "one API group alone (fournos.dev, kueue.x-k8s.io, tekton.dev)");
+  add_output(crds, parsed.crds.output, "yaml, json or name");
+
+  auto& version = *app->add_subcommand("version", "Print the version");
+  add_output(version, parsed.version.output, "table or json");
+
+  auto& completion = *app->add_subcommand("completion", "Print a shell completion script");
+  completion.add_option("shell", parsed.completion.shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion.footer("  source <(athanor completion bash)");
+  return app;
+}
+
+// Edit distance for "did you mean".
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) {
+    row[j] = j;
+  }
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<std::string> flags_of(const CLI::App& verb) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      flags.push_back("--" + name);
+    }
+  }
+  return flags;
+}
+
+// A hint at the nearest verb or flag for the first word that is neither.
+std::string suggestion(const CLI::App& app, int argc, const char* const* argv) {
+  std::vector<std::string> known;
+  const CLI::App* verb = nullptr;
+  for (const CLI::App* candidate : app.get_subcommands({})) {
+    known.push_back(candidate->get_name());
+    if (argc > 1 && candidate->get_name() == argv[1]) {
+      verb = candidate;
+    }
+  }
+  if (verb != nullptr) {
+    known = flags_of(*verb);
+  }
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    word = word.substr(0, word.find('='));
+    if ((verb != nullptr && word.rfind("--", 0) != 0) ||
+        std::ranges::find(known, word) != known.end()) {
+      continue;
+    }
+    const auto nearest = std::ranges::min_element(
+        known, {}, [&](const std::string& name) { return distance(word, name); });
+    if (nearest != known.end() && distance(word, *nearest) <= 3) {
+      return fmt::format("did you mean \"{}\"?\n", *nearest);
+    }
+    if (verb == nullptr) {
+      break;
+    }
+  }
+  return {};
+}
+
+Command chosen(const CLI::App& app, Parsed& parsed) {
+  if (app.got_subcommand("up")) {
+    return std::move(parsed.up);
+  }
+  if (app.got_subcommand("submit")) {
+    return std::move(parsed.submit);
+  }
+  if (app.got_subcommand("jobs")) {
+    return std::move(parsed.jobs);
+  }
+  if (app.got_subcommand("logs")) {
+    return std::move(parsed.logs);
+  }
+  if (app.got_subcommand("cancel")) {
+    return std::move(parsed.cancel);
+  }
+  if (app.got_subcommand("queue")) {
+    return std::move(parsed.queue);
+  }
+  if (app.got_subcommand("crds")) {
+    return parsed.crds;
+  }
+  if (app.got_subcommand("version")) {
+    return parsed.version;
+  }
+  return std::move(parsed.completion);
+}
+
+}  // namespace
+
+Command parse(int argc, const char* const* argv) {
+  Parsed parsed;
+  const auto app = make_app(parsed);
+  if (argc <= 1) {
+    return Message{app->help(), 2};
+  }
+  // CLI11 reports by exception; none leaves this function.
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return Message{app->help(), 0};
+  } catch (const CLI::CallForVersion&) {
+    return Message{"athanor " ATHANOR_VERSION "\n", 0};
+  } catch (const CLI::ParseError& error) {
+    return Message{
+        fmt::format(
+            "athanor: {}\n{}Run \"athanor {}--help\" for usage.\n", error.what(),
+            suggestion(*app, argc, argv),
+            app->get_subcommands().empty() ? "" : app->get_subcommands().front()->get_name() + " "),
+        2};
+  }
+  return chosen(*app, parsed);
+}
+
+std::vector<VerbSummary> verb_summaries() {
+  Parsed parsed;
+  const auto app = make_app(parsed);
+  std::vector<VerbSummary> verbs;
+  for (const CLI::App* verb : app->get_subcommands({})) {
+    verbs.push_back({verb->get_name(), verb->get_description(), flags_of(*verb)});
+  }
+  return verbs;
+}
+
+}  // namespace athanor::cli

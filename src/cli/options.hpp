@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line asks for: one struct per verb, filled by parse() from one table of flags.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace athanor::cli {
+
+// Where to find the API server; the same rules and names as kubectl's.
+struct Target {
+  std::string kubeconfig{};
+  std::string context{};
+  std::string ns{};
+};
+
+enum class Output : std::uint8_t { Table, Json, Yaml, Name };
+
+struct UpOptions {
+  std::string data{};  // empty: a folder under the user's state directory
+  int port = 6443;
+  std::string storage = "disk";
+  std::string lab{};  // empty: the built-in lab
+  std::string pods = "process";
+  std::string controllers = "*";
+  int verbosity = 2;
+};
+
+struct SubmitOptions {
+  Target target{};
+  std::string file{};
+  std::string name{};
+  std::string owner{};
+  std::string display_name{};
+  std::string pipeline{};
+  std::string cluster{};
+  std::string gpu{};  // TYPE:COUNT
+  std::string project{};
+  std::vector<std::string> args{};
+  std::vector<std::string> config{};  // PATH=VALUE
+  std::vector<std::string> env{};     // NAME=VALUE
+  std::vector<std::string> secret_refs{};
+  std::string priority{};
+  bool exclusive = false;
+  bool follow = false;
+  bool dry_run = false;
+  Output output = Output::Table;
+};
+
+struct JobsOptions {
+  Target target{};
+  std::string name{};
+  bool all_namespaces = false;
+  bool watch = false;
+  Output output = Output::Table;
+};
+
+struct LogsOptions {
+  Target target{};
+  std::string name{};
+  bool follow = false;
+  std::string task{};
+};
+
+struct CancelOptions {
+  Target target{};
+  std::vector<std::string> names{};
+  bool terminate = false;  // skip the pipeline's finally tasks
+};
+
+struct QueueOptions {
+  Target target{};
+  bool all_namespaces = false;
+  Output output = Output::Table;
+};
+
+struct CrdsOptions {
+  Output output = Output::Yaml;
+  std::string group{};
+};
+
+struct VersionOptions {
+  Output output = Output::Table;
+};
+
+struct CompletionOptions {
+  std::string shell{};
+};
+
+// Text to print and leave with this exit code: --help (0), a usage error (2).
+struct Message {
+  std::string text{};
+  int exit_code = 0;
+};
+
+using Command =
+    std::variant<Message, UpOptions, SubmitOptions, JobsOptions, LogsOptions, CancelOptions,
+                 QueueOptions, CrdsOptions, VersionOptions, CompletionOptions>;
+
+Command parse(int argc, const char* const* argv);
+
+// One verb as completion scripts need it.
+struct VerbSummary {
+  std::string name{};
+  std::string help{};
+  std::vector<std::string> flags{};
+};
+std::vector<VerbSummary> verb_summaries();
+
+}  // namespace athanor::cli

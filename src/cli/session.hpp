@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// One verb's connection, and the requests that several verbs make.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/options.hpp"
+#include "client/connection.hpp"
+#include "kube/kind.hpp"
+#include "kube/object.hpp"
+
+namespace athanor::cli {
+
+class Session {
+ public:
+  static Result<Session> open(const Target& target);
+
+  [[nodiscard]] const std::string& ns() const { return ns_; }
+  [[nodiscard]] client::Connection& connection() { return *connection_; }
+
+  // "/apis/fournos.dev/v1/namespaces/NS/fournosjobs"; an empty namespace: all of them.
+  [[nodiscard]] static std::string path(const Kind& kind, const std::string& ns,
+                                        const std::string& name = {});
+
+  Result<Object> get(const Kind& kind, const std::string& ns, const std::string& name);
+  Result<std::vector<Object>> list(const Kind& kind, const std::string& ns,
+                                   const std::string& label_selector = {});
+
+ private:
+  std::string ns_{};
+  std::unique_ptr<client::Connection> connection_{};
+};
+
+// The labels that tie every child to its job (spec/fournos.md section 1).
+inline constexpr const char* kJobNameLabel = "fournos.dev/job-name";
+inline constexpr const char* kPipelineTaskLabel = "tekton.dev/pipelineTask";
+
+// Prints an object, or a List of several, as JSON or YAML; or their names.
+std::string render(const std::vector<Object>& objects, Output output, bool single,
+                   const Kind& kind);
+
+}  // namespace athanor::cli

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables and colours.
+#include "cli/terminal.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace athanor::cli {
+namespace {
+
+// Code points, not bytes: names are ASCII, messages need not be.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+}  // namespace
+
+Terminal::Terminal(int descriptor)
+    : descriptor_(descriptor),
+      interactive_(::isatty(descriptor) == 1),
+      colours_(interactive_ && std::getenv("NO_COLOR") == nullptr) {
+}  // NOLINT(concurrency-mt-unsafe): read before any thread starts
+
+std::string Terminal::paint(std::string_view text, Colour colour) const {
+  if (!colours_ || colour == Colour::Plain) {
+    return std::string(text);
+  }
+  int code = 0;
+  switch (colour) {
+    case Colour::Plain:
+      code = 0;
+      break;
+    case Colour::Red:
+      code = 31;
+      break;
+    case Colour::Green:
+      code = 32;
+      break;
+    case Colour::Yellow:
+      code = 33;
+      break;
+    case Colour::Blue:
+      code = 34;
+      break;
+    case Colour::Grey:
+      code = 90;
+      break;
+    case Colour::Bold:
+      code = 1;
+      break;
+  }
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+void Terminal::print(std::string_view text) const {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
+    if (written <= 0) {
+      return;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+std::string Table::text() const {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], width(row[i]));
+    }
+  }
+  std::string out;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) {
+        line.append(widths[i] - width(row[i]) + 3, ' ');
+      }
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+int fail(const Error& error) {
+  Terminal(STDERR_FILENO).print(fmt::format("athanor: {}\n", error.message));
+  return 1;
+}
+
+Colour phase_colour(std::string_view phase) {
+  if (phase == "Succeeded") {
+    return Colour::Green;
+  }
+  if (phase == "Failed") {
+    return Colour::Red;
+  }
+  if (phase == "Running" || phase == "Admitted") {
+    return Colour::Blue;
+  }
+  return Colour::Yellow;
+}
+
+}  // namespace athanor::cli

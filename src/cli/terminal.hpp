@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes to the user: tables, colours (on a terminal alone, never with NO_COLOR), errors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::cli {
+
+enum class Colour : std::uint8_t { Plain, Red, Green, Yellow, Blue, Grey, Bold };
+
+// One output stream and whether a person reads it.
+class Terminal {
+ public:
+  explicit Terminal(int descriptor);
+  [[nodiscard]] bool interactive() const { return interactive_; }
+  [[nodiscard]] std::string paint(std::string_view text, Colour colour) const;
+  // Writes all of it; a closed pipe is not an error.
+  void print(std::string_view text) const;
+
+ private:
+  int descriptor_;
+  bool interactive_;
+  bool colours_;
+};
+
+// Columns as wide as their widest cell, three blanks between; no trailing blanks.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  [[nodiscard]] std::size_t rows() const { return rows_.size() - 1; }
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "athanor: MESSAGE" to stderr; returns the exit code for it (1).
+int fail(const Error& error);
+
+// The phase of a job, coloured by how it stands.
+Colour phase_colour(std::string_view phase);
+
+}  // namespace athanor::cli

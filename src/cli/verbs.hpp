@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs: each does what its options say and returns the program's exit code (0 done, 1 failed,
+// 2 misused).
+#pragma once
+
+#include <string>
+
+#include "cli/options.hpp"
+#include "cli/session.hpp"
+
+namespace athanor::cli {
+
+int run(const UpOptions& options);
+int run(const SubmitOptions& options);
+int run(const JobsOptions& options);
+int run(const LogsOptions& options);
+int run(const CancelOptions& options);
+int run(const QueueOptions& options);
+int run(const CrdsOptions& options);
+int run(const VersionOptions& options);
+int run(const CompletionOptions& options);
+int run(const Message& message);
+
+// Shows a job until it is over: phases, queue position, steps and their log lines. 0 only if it
+// Succeeded.
+int follow_job(Session& session, const std::string& ns, const std::string& name);
+// The job and everything that belongs to it, as a table.
+Result<std::string> job_summary(Session& session, const std::string& ns, const std::string& name);
+
+}  // namespace athanor::cli

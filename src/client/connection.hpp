@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection to one API server for the command line: blocking requests, and streams (watches,
+// logs) that one thread drives together. Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "client/kubeconfig.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::client {
+
+struct Call {
+  std::string method = "GET";
+  std::string path{};  // with its query: "/api/v1/pods?limit=5"
+  Value body{};        // Null: none
+  std::string content_type = "application/json";
+  std::string accept = "application/json";
+};
+
+struct StreamHandlers {
+  std::function<void(std::string_view line)> line{};  // without the line end
+  std::function<void(Result<void> outcome)> ended{};  // once; never after the handle is gone
+};
+
+class Connection {
+ public:
+  static Result<std::unique_ptr<Connection>> open(Endpoint endpoint);
+  virtual ~Connection() = default;
+
+  [[nodiscard]] virtual const Endpoint& endpoint() const = 0;
+  // The decoded body. An answer of 400 and above becomes an Error with the Status' code, reason and
+  // message; a server that cannot be reached one with code 503 and a hint at what to do.
+  virtual Result<Value> call(const Call& call) = 0;
+  // The body as text (pod logs, /version).
+  virtual Result<std::string> text(const Call& call) = 0;
+  // Opens a GET that goes on; destroying the handle ends it.
+  [[nodiscard]] virtual std::shared_ptr<void> stream(const std::string& path,
+                                                     StreamHandlers handlers) = 0;
+  // Drives the open streams until something arrived or `timeout` passed.
+  virtual void run(Duration timeout) = 0;
+};
+
+// Percent-encodes one path segment or query value.
+std::string escape(std::string_view text);
+
+}  // namespace athanor::client
