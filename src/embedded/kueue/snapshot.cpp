@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads queues and flavors, and sets up the quota tree.
+#include "embedded/kueue/snapshot.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "api/kueue.hpp"
+#include "kube/condition.hpp"
+
+namespace athanor::kueue {
+namespace {
+
+std::optional<Amount> limit_of(const Value& quota, std::string_view key, std::string_view resource) {
+  const Value& limit = quota[key];
+  return limit.is_null() ? std::nullopt : std::optional(amount_of(resource, limit));
+}
+
+void read_groups(const Value& groups, QuotaTree& tree, QuotaTree::NodeId node, std::vector<ResourceGroup>* out) {
+  for (const Value& group : groups.items()) {
+    ResourceGroup result;
+    for (const Value& resource : group["coveredResources"].items()) {
+      result.covered.push_back(resource.str());
+    }
+    for (const Value& flavor : group["flavors"].items()) {
+      FlavorQuotas quotas{.name = flavor["name"].str()};
+      for (const Value& quota : flavor["resources"].items()) {
+        const std::string resource = quota["name"].str();
+        tree.set_limits(node, {quotas.name, resource},
+                        {.nominal = amount_of(resource, quota["nominalQuota"]),
+                         .borrowing = limit_of(quota, "borrowingLimit", resource),
+                         .lending = limit_of(quota, "lendingLimit", resource)});
+        quotas.resources.push_back(resource);
+      }
+      result.flavors.push_back(std::move(quotas));
+    }
+    if (out != nullptr) {
+      out->push_back(std::move(result));
+    }
+  }
+}
+
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ",") + name;
+  }
+  return text;
+}
+
+// Why a ClusterQueue cannot admit: the first reason, all messages (spec/kueue.md section 9).
+void judge(ClusterQueue& queue, const Snapshot& snapshot, const std::map<std::string, bool>& checks) {
+  if (queue.object.deleting()) {
+    queue.inactive_reason = "Terminating";
+    queue.inactive_message = "Can't admit new workloads; clusterQueue is terminating";
+    return;
+  }
+  std::vector<std::pair<std::string, std::string>> problems;
+  if (const std::string_view stop = queue.object.spec()["stopPolicy"].as_string(); !stop.empty() && stop != "None") {
+    problems.emplace_back("Stopped", "is stopped");
+  }
+  std::set<std::string> missing_flavors;
+  for (const ResourceGroup& group : queue.groups) {
+    for (const FlavorQuotas& flavor : group.flavors) {
+      if (!snapshot.flavors.contains(flavor.name)) {
+        missing_flavors.insert(flavor.name);
+      }
+    }
+  }
+  if (!missing_flavors.empty()) {
+    problems.emplace_back("FlavorNotFound", fmt::format("references missing ResourceFlavor(s): {}", joined(missing_flavors)));
+  }
+  std::set<std::string> missing_checks;
+  std::set<std::string> inactive_checks;
+  for (const Value& entry : queue.object.spec().at({"admissionChecksStrategy", "admissionChecks"}).items()) {
+    const auto found = checks.find(entry["name"].str());
+    if (found == checks.end()) {
+      missing_checks.insert(entry["name"].str());
+    } else if (!found->second) {
+      inactive_checks.insert(entry["name"].str());
+    }
+  }
+  if (!missing_checks.empty()) {
+    problems.emplace_back("AdmissionCheckNotFound", fmt::format("references missing AdmissionCheck(s): {}", joined(missing_checks)));
+  }
+  if (!inactive_checks.empty()) {
+    problems.emplace_back("AdmissionCheckInactive", fmt::format("references inactive AdmissionCheck(s): {}", joined(inactive_checks)));
+  }
+  if (problems.empty()) {
+    return;
+  }
+  queue.inactive_reason = problems.front().first;
+  std::string messages;
+  for (const auto& [reason, message] : problems) {
+    messages += (messages.empty() ? "" : ", ") + message;
+  }
+  queue.inactive_message = fmt::format("Can't admit new workloads: {}.", messages);
+}
+
+// Cohorts as nodes, parents first; a cohort that is only named has no quota of its own. A cycle of parents ends at the root.
+class CohortTree {
+ public:
+  CohortTree(const std::vector<Object>& cohorts, QuotaTree& tree) : tree_(tree) {
+    for (const Object& cohort : cohorts) {
+      cohorts_.emplace(cohort.name(), cohort);
+    }
+  }
+
+  QuotaTree::NodeId node_of(const std::string& name) {
+    if (const auto found = nodes_.find(name); found != nodes_.end()) {
+      return found->second;
+    }
+    std::optional<QuotaTree::NodeId> parent;
+    const auto cohort = cohorts_.find(name);
+    if (cohort != cohorts_.end()) {
+      const std::string parent_name = cohort->second.spec()["parentName"].str();
+      if (!parent_name.empty() && open_.insert(name).second) {
+        if (!open_.contains(parent_name)) {
+          parent = node_of(parent_name);
+        }
+        open_.erase(name);
+      }
+    }
+    const QuotaTree::NodeId node = tree_.add_node(parent);
+    nodes_.emplace(name, node);
+    if (cohort != cohorts_.end()) {
+      read_groups(cohort->second.spec()["resourceGroups"], tree_, node, nullptr);
+    }
+    return node;
+  }
+
+ private:
+  QuotaTree& tree_;
+  std::map<std::string, Object> cohorts_{};
+  std::map<std::string, QuotaTree::NodeId> nodes_{};
+  std::set<std::string> open_{};
+};
+
+ClusterQueue read_cluster_queue(const Object& object, CohortTree& cohorts, QuotaTree& tree) {
+  ClusterQueue queue;
+  queue.object = object;
+  queue.name = object.name();
+  const Value& spec = object.spec();
+  std::optional<QuotaTree::NodeId> parent;
+  if (const std::string cohort = spec["cohortName"].str(); !cohort.empty()) {
+    parent = cohorts.node_of(cohort);
+  }
+  queue.node = tree.add_node(parent);
+  read_groups(spec["resourceGroups"], tree, queue.node, &queue.groups);
+  if (auto selector = LabelSelector::from_value(spec["namespaceSelector"]); selector.ok()) {
+    queue.namespaces = *std::move(selector);
+  }
+  queue.strict_fifo = spec["queueingStrategy"].as_string() == "StrictFIFO";
+  queue.try_next_when_borrowing = spec.at({"flavorFungibility", "whenCanBorrow"}).as_string() == "TryNextFlavor";
+  return queue;
+}
+
+}  // namespace
+
+bool ClusterQueue::covers(std::string_view resource) const {
+  return std::ranges::any_of(groups, [&](const ResourceGroup& group) {
+    return std::ranges::find(group.covered, resource) != group.covered.end();
+  });
+}
+
+Snapshot read_queues(const View& view) {
+  Snapshot snapshot;
+  for (const Object& object : view.list(api::ResourceFlavor::kind())) {
+    const Value& spec = object.spec();
+    snapshot.flavors.emplace(object.name(), Flavor{.name = std::string(object.name()),
+                                                   .node_labels = spec["nodeLabels"],
+                                                   .node_taints = spec["nodeTaints"],
+                                                   .tolerations = spec["tolerations"]});
+  }
+  std::map<std::string, bool> checks;
+  for (const Object& check : view.list(api::AdmissionCheck::kind())) {
+    checks.emplace(check.name(), condition_is(check.status()["conditions"], "Active", "True"));
+  }
+  CohortTree cohorts(view.list(api::Cohort::kind()), snapshot.quota);
+  for (const Object& object : view.list(api::ClusterQueue::kind())) {
+    ClusterQueue queue = read_cluster_queue(object, cohorts, snapshot.quota);
+    judge(queue, snapshot, checks);
+    snapshot.cluster_queues.emplace(queue.name, std::move(queue));
+  }
+  snapshot.quota.finish();
+  for (const Object& object : view.list(api::LocalQueue::kind())) {
+    const std::string_view stop = object.spec()["stopPolicy"].as_string();
+    snapshot.local_queues.emplace(object.key(), LocalQueue{.object = object,
+                                                           .cluster_queue = object.spec()["clusterQueue"].str(),
+                                                           .stopped = !stop.empty() && stop != "None"});
+  }
+  return snapshot;
+}
+
+void count_usage(Snapshot& snapshot, const Object& workload) {
+  if (!has_quota(workload) || !is_active(workload) || is_finished(workload)) {
+    return;
+  }
+  const auto queue = snapshot.cluster_queues.find(workload.status().at({"admission", "clusterQueue"}).str());
+  if (queue == snapshot.cluster_queues.end()) {
+    return;
+  }
+  for (const auto& [cell, amount] : held_quota(workload)) {
+    snapshot.quota.add_usage(queue->second.node, cell, amount);
+  }
+}
+
+std::vector<std::string> workload_states(const Object& workload) {
+  if (is_finished(workload)) {
+    return {};
+  }
+  return {std::string(kLive)};
+}
+
+}  // namespace athanor::kueue
