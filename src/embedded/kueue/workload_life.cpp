@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// One Workload beside the queue: what ends its reservation or lets it in (spec/kueue.md 6.2, 8).
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "embedded/kueue/scheduler.hpp"
+#include "embedded/kueue/workload_status.hpp"
+#include "kube/condition.hpp"
+
+namespace athanor::kueue {
+namespace {
+
+struct Queues {
+  std::string local_name{};
+  std::string cluster_name{};
+  std::optional<Object> local{};
+  std::optional<Object> cluster{};
+};
+
+Queues queues_of(const View& view, const Object& workload) {
+  Queues queues;
+  queues.local_name = workload.spec()["queueName"].str();
+  queues.local = view.get(api::LocalQueue::kind(), {std::string(workload.ns()), queues.local_name});
+  queues.cluster_name = workload.status().at({"admission", "clusterQueue"}).str();
+  queues.cluster = view.get(api::ClusterQueue::kind(), {"", queues.cluster_name});
+  return queues;
+}
+
+std::string_view stop_policy(const std::optional<Object>& queue) {
+  return queue ? queue->spec()["stopPolicy"].as_string() : std::string_view{};
+}
+
+bool stopped(const std::optional<Object>& queue) {
+  const std::string_view policy = stop_policy(queue);
+  return !policy.empty() && policy != "None";
+}
+
+// Why a reservation that is not admitted yet is dropped; empty when it may stay.
+std::string lost_reservation(const Queues& queues) {
+  if (!queues.local || queues.local->deleting()) {
+    return fmt::format("LocalQueue {} is terminating or missing", queues.local_name);
+  }
+  if (stopped(queues.local)) {
+    return fmt::format("LocalQueue {} is stopped", queues.local_name);
+  }
+  if (!queues.cluster || queues.cluster->deleting()) {
+    return fmt::format("ClusterQueue {} is terminating or missing", queues.cluster_name);
+  }
+  if (stopped(queues.cluster)) {
+    return fmt::format("ClusterQueue {} is stopped", queues.cluster_name);
+  }
+  return {};
+}
+
+bool all_checks_ready(const Object& workload) {
+  return std::ranges::all_of(workload.status()["admissionChecks"].items(),
+                             [](const Value& check) { return check["state"].as_string() == "Ready"; });
+}
+
+// A workload follows the value of the WorkloadPriorityClass it names.
+void follow_priority_class(const View& view, const Object& workload, Plan& plan) {
+  const Value& ref = workload.spec()["priorityClassRef"];
+  if (ref["kind"].as_string() != "WorkloadPriorityClass") {
+    return;
+  }
+  const auto priority_class = view.get(api::WorkloadPriorityClass::kind(), {"", ref["name"].str()});
+  if (priority_class && priority_class->body()["value"] != workload.spec()["priority"]) {
+    plan.then(Patch{.target = {&api::Workload::kind(), workload.key()},
+                    .merge = Value::object({{"spec", Value::object({{"priority", priority_class->body()["value"]}})}}),
+                    .guard = {.uid = std::string(workload.uid())}});
+  }
+}
+
+void restart_if_possible(const Object& workload, Plan& plan, Instant now) {
+  const Value& conditions = workload.status()["conditions"];
+  const Value& evicted = find_condition(conditions, "Evicted");
+  const Value& requeued = find_condition(conditions, "Requeued");
+  if (evicted["status"].as_string() == "True" && evicted["reason"].as_string() == "Deactivated" &&
+      requeued["status"].as_string() == "False") {
+    add_requeued(plan, workload, "Reactivated", "The workload was reactivated", now);
+  }
+}
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto workload = view.get(api::Workload::kind(), key);
+  if (!workload || workload->deleting() || is_finished(*workload)) {
+    return Plan::done();
+  }
+  Plan plan;
+  follow_priority_class(view, *workload, plan);
+  if (!has_quota(*workload)) {
+    if (is_active(*workload)) {
+      restart_if_possible(*workload, plan, now);
+    }
+    return plan;
+  }
+  if (is_evicted(*workload)) {
+    return plan;  // its owner releases the quota
+  }
+  if (!is_active(*workload)) {
+    add_eviction(plan, *workload, "Deactivated", "The workload is deactivated", now);
+    return plan;
+  }
+  const Queues queues = queues_of(view, *workload);
+  if (stop_policy(queues.cluster) == "HoldAndDrain") {
+    add_eviction(plan, *workload, "ClusterQueueStopped", "The ClusterQueue is stopped", now);
+    return plan;
+  }
+  if (stop_policy(queues.local) == "HoldAndDrain") {
+    add_eviction(plan, *workload, "LocalQueueStopped", "The LocalQueue is stopped", now);
+    return plan;
+  }
+  if (condition_is(workload->status()["conditions"], "Admitted", "True")) {
+    return plan;
+  }
+  if (const std::string lost = lost_reservation(queues); !lost.empty()) {
+    add_release(plan, *workload, "Inadmissible", lost, now);
+  } else if (all_checks_ready(*workload)) {
+    add_checks_passed(plan, *workload, now);
+  }
+  return plan;
+}
+
+}  // namespace
+
+const Operator& workload_operator() {
+  static const Kind* const kReads[] = {&api::Workload::kind(), &api::ClusterQueue::kind(), &api::LocalQueue::kind(),
+                                       &api::WorkloadPriorityClass::kind()};
+  static const Kind* const kWrites[] = {&api::Workload::kind(), &api::kEvent};
+  static const Operator kOperator{.name = "kueue-workload",
+                                  .primary = &api::Workload::kind(),
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = reconcile};
+  return kOperator;
+}
+
+}  // namespace athanor::kueue
