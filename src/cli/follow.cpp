@@ -84,7 +84,7 @@ bool Follower::finished() const {
 void Follower::watch_job() {
   job_stream_open_ = true;
   job_stream_ = session_.connection().stream(
-      Session::path(api::FournosJob::kind(), ns_) +
+      Session::path(api::kFournosJob, ns_) +
           "?watch=true&fieldSelector=" + client::escape("metadata.name=" + name_),
       {.line =
            [this](std::string_view line) {
@@ -189,7 +189,7 @@ void Follower::open_log(const Object& pod, const std::string& container) {
 }
 
 void Follower::report_queue() {
-  const auto workloads = session_.list(api::Workload::kind(), ns_);
+  const auto workloads = session_.list(api::kueue::kWorkload, ns_);
   if (!workloads.ok()) {
     return;  // the phase lines go on without it
   }
@@ -222,7 +222,7 @@ int run(const LogsOptions& options) {
     return fail(session.error());
   }
   // A job that does not exist would leave the watches silent.
-  if (const auto job = session->get(api::FournosJob::kind(), session->ns(), options.name);
+  if (const auto job = session->get(api::kFournosJob, session->ns(), options.name);
       !job.ok()) {
     return fail(job.error());
   }

@@ -125,7 +125,7 @@ Result<Value> build_job(const SubmitOptions& options, const std::string& user) {
   } else {
     metadata.set("name", options.name);
   }
-  const Kind& kind = api::FournosJob::kind();
+  const Kind& kind = api::kFournosJob;
   return Value::object({{"apiVersion", kind.api_version()},
                         {"kind", kind.name},
                         {"metadata", metadata},
@@ -137,7 +137,7 @@ Result<Value> read_job(std::string_view text, std::string_view name) {
   if (!documents.ok()) {
     return documents.error().with_context(name);
   }
-  const Kind& kind = api::FournosJob::kind();
+  const Kind& kind = api::kFournosJob;
   if (documents->size() != 1) {
     return Error::bad_request(
         fmt::format("{}: holds {} objects; submit takes one FournosJob", name, documents->size()));

@@ -17,7 +17,7 @@ namespace athanor::cli {
 namespace {
 
 const Kind& job_kind() {
-  return api::FournosJob::kind();
+  return api::kFournosJob;
 }
 
 std::string age_of(const Object& object) {
@@ -110,7 +110,7 @@ Result<std::string> job_summary(Session& session, const std::string& ns, const s
              job.status()["message"].str()});
   const std::string selector = fmt::format("{}={}", kJobNameLabel, name);
   for (const Kind* kind :
-       {&api::Workload::kind(), &api::PipelineRun::kind(), &api::TaskRun::kind(), &api::kPod}) {
+       {&api::kueue::kWorkload, &api::kPipelineRun, &api::kTaskRun, &api::kPod}) {
     ATHANOR_TRY(const std::vector<Object> children, session.list(*kind, ns, selector));
     add_children(table, kind->name, children);
   }

@@ -15,7 +15,7 @@ int run(const QueueOptions& options) {
   if (!session.ok()) {
     return fail(session.error());
   }
-  const Kind& kind = api::Workload::kind();
+  const Kind& kind = api::kueue::kWorkload;
   const auto workloads = session->list(kind, options.all_namespaces ? "" : session->ns());
   if (!workloads.ok()) {
     return fail(workloads.error());

@@ -53,7 +53,7 @@ int run(const SubmitOptions& options) {
   if (!session.ok()) {
     return fail(session.error());
   }
-  const Kind& kind = api::FournosJob::kind();
+  const Kind& kind = api::kFournosJob;
   std::string ns = (*job)["metadata"]["namespace"].str();
   if (ns.empty()) {
     ns = session->ns();
@@ -90,7 +90,7 @@ int run(const CancelOptions& options) {
   if (!session.ok()) {
     return fail(session.error());
   }
-  const Kind& kind = api::FournosJob::kind();
+  const Kind& kind = api::kFournosJob;
   const Terminal out(STDOUT_FILENO);
   int exit_code = 0;
   for (const std::string& name : options.names) {

@@ -6,7 +6,8 @@ namespace athanor::kueue {
 namespace {
 
 bool is_binary(std::string_view resource) {
-  return resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
+  return resource == "memory" || resource == "ephemeral-storage" ||
+         resource.starts_with("hugepages-");
 }
 
 }  // namespace
@@ -23,7 +24,9 @@ std::string amount_text(std::string_view resource, Amount amount) {
   if (resource == "cpu") {
     return Quantity::from_milli(amount).text();
   }
-  return Quantity::from_int(amount, is_binary(resource) ? Quantity::Format::BinarySI : Quantity::Format::DecimalSI).text();
+  return Quantity::from_int(
+             amount, is_binary(resource) ? Quantity::Format::BinarySI : Quantity::Format::DecimalSI)
+      .text();
 }
 
 }  // namespace athanor::kueue

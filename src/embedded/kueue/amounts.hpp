@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resource amounts as the admission engine counts them: cpu in milli units, everything else in whole units.
+// Resource amounts as the admission engine counts them: cpu in milli units, everything else in
+// whole units.
 #pragma once
 
 #include <compare>

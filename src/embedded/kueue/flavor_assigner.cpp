@@ -23,11 +23,14 @@ struct Candidate {
 // One group's search for one pod set.
 class GroupSearch {
  public:
-  GroupSearch(const Snapshot& snapshot, const ClusterQueue& queue, const ResourceGroup& group, const Usage& taken)
+  GroupSearch(const Snapshot& snapshot, const ClusterQueue& queue, const ResourceGroup& group,
+              const Usage& taken)
       : snapshot_(snapshot), queue_(queue), group_(group), taken_(taken) {}
 
-  // The best flavor for all of `requests`, or a NoFit candidate; every flavor tried leaves its reasons.
-  Candidate run(const Amounts& requests, const PodSetRequests& pod_set, SelectorKeys keys, std::vector<std::string>& reasons) {
+  // The best flavor for all of `requests`, or a NoFit candidate; every flavor tried leaves its
+  // reasons.
+  Candidate run(const Amounts& requests, const PodSetRequests& pod_set, SelectorKeys keys,
+                std::vector<std::string>& reasons) {
     Candidate best;
     for (const FlavorQuotas& quotas : group_.flavors) {
       const auto flavor = snapshot_.flavors.find(quotas.name);
@@ -44,12 +47,14 @@ class GroupSearch {
         continue;
       }
       const Candidate candidate = judge(quotas.name, requests, reasons);
-      const bool better = best.flavor.empty() || candidate.mode > best.mode ||
-                          (candidate.mode == best.mode && candidate.borrow_height < best.borrow_height);
+      const bool better =
+          best.flavor.empty() || candidate.mode > best.mode ||
+          (candidate.mode == best.mode && candidate.borrow_height < best.borrow_height);
       if (better) {
         best = candidate;
       }
-      const bool settled = candidate.mode == Mode::Fit && !(candidate.borrow_height > 0 && queue_.try_next_when_borrowing);
+      const bool settled = candidate.mode == Mode::Fit &&
+                           !(candidate.borrow_height > 0 && queue_.try_next_when_borrowing);
       if (settled) {
         break;
       }
@@ -70,7 +75,8 @@ class GroupSearch {
       return known;
     }
     for (const FlavorQuotas& quotas : group_.flavors) {
-      if (const auto found = snapshot_.flavors.find(quotas.name); found != snapshot_.flavors.end()) {
+      if (const auto found = snapshot_.flavors.find(quotas.name);
+          found != snapshot_.flavors.end()) {
         add(found->second);
       }
     }
@@ -78,7 +84,8 @@ class GroupSearch {
   }
 
   // The worst mode over the resources, with a reason for each that does not fit.
-  Candidate judge(const std::string& flavor, const Amounts& requests, std::vector<std::string>& reasons) const {
+  Candidate judge(const std::string& flavor, const Amounts& requests,
+                  std::vector<std::string>& reasons) const {
     Candidate result{.mode = Mode::Fit, .flavor = flavor};
     for (const auto& [resource, request] : requests) {
       const FlavorResource cell{flavor, resource};
@@ -88,16 +95,20 @@ class GroupSearch {
       const Amount capacity = snapshot_.quota.max_capacity(queue_.node, cell);
       const Amount available = snapshot_.quota.available(queue_.node, cell);
       if (amount > capacity) {
-        reasons.push_back(fmt::format(
-            "insufficient quota for {} in flavor {}, previously considered podsets requests ({}) + current podset request ({}) > maximum capacity ({})",
-            resource, flavor, amount_text(resource, earlier), amount_text(resource, request), amount_text(resource, capacity)));
+        reasons.push_back(
+            fmt::format("insufficient quota for {} in flavor {}, previously considered podsets "
+                        "requests ({}) + current podset request ({}) > maximum capacity ({})",
+                        resource, flavor, amount_text(resource, earlier),
+                        amount_text(resource, request), amount_text(resource, capacity)));
         result.mode = Mode::NoFit;
       } else if (amount > available) {
-        reasons.push_back(fmt::format("insufficient unused quota for {} in flavor {}, {} more needed", resource, flavor,
-                                      amount_text(resource, amount - available)));
+        reasons.push_back(
+            fmt::format("insufficient unused quota for {} in flavor {}, {} more needed", resource,
+                        flavor, amount_text(resource, amount - available)));
         result.mode = std::min(result.mode, Mode::NoPreemptionCandidates);
       } else {
-        result.borrow_height = std::max(result.borrow_height, snapshot_.quota.borrow_height(queue_.node, cell, amount));
+        result.borrow_height = std::max(result.borrow_height,
+                                        snapshot_.quota.borrow_height(queue_.node, cell, amount));
       }
     }
     return result;
@@ -114,13 +125,15 @@ Amounts effective_requests(const ClusterQueue& queue, const PodSetRequests& pod_
   if (queue.covers("pods")) {
     requests["pods"] = pod_set.count;
   }
-  std::erase_if(requests, [&](const auto& entry) { return entry.second == 0 && !queue.covers(entry.first); });
+  std::erase_if(requests,
+                [&](const auto& entry) { return entry.second == 0 && !queue.covers(entry.first); });
   return requests;
 }
 
 // Assigns one pod set; what it takes is added to `taken`.
-Mode assign_pod_set(const Snapshot& snapshot, const ClusterQueue& queue, const PodSetRequests& pod_set, SelectorKeys keys,
-                    Usage& taken, PodSetAssignment& out, int& borrow_height) {
+Mode assign_pod_set(const Snapshot& snapshot, const ClusterQueue& queue,
+                    const PodSetRequests& pod_set, SelectorKeys keys, Usage& taken,
+                    PodSetAssignment& out, int& borrow_height) {
   Mode mode = Mode::Fit;
   Amounts open = effective_requests(queue, pod_set);
   out.usage = open;
@@ -135,7 +148,8 @@ Mode assign_pod_set(const Snapshot& snapshot, const ClusterQueue& queue, const P
       continue;
     }
     std::vector<std::string> reasons;
-    const Candidate best = GroupSearch(snapshot, queue, group, taken).run(of_group, pod_set, keys, reasons);
+    const Candidate best =
+        GroupSearch(snapshot, queue, group, taken).run(of_group, pod_set, keys, reasons);
     mode = std::min(mode, best.mode);
     if (best.mode != Mode::Fit) {
       out.reasons.insert(out.reasons.end(), reasons.begin(), reasons.end());
@@ -174,7 +188,8 @@ std::string Assignment::message() const {
     }
     std::vector<std::string> reasons = pod_set.reasons;
     std::ranges::sort(reasons);
-    text += fmt::format("{}couldn't assign flavors to pod set {}: ", text.empty() ? "" : "; ", pod_set.name);
+    text += fmt::format("{}couldn't assign flavors to pod set {}: ", text.empty() ? "" : "; ",
+                        pod_set.name);
     for (std::size_t i = 0; i < reasons.size(); ++i) {
       text += (i == 0 ? "" : ", ") + reasons[i];
     }
@@ -182,14 +197,15 @@ std::string Assignment::message() const {
   return text;
 }
 
-Assignment assign_flavors(const Snapshot& snapshot, const ClusterQueue& queue, const std::vector<PodSetRequests>& pod_sets,
-                          SelectorKeys keys) {
+Assignment assign_flavors(const Snapshot& snapshot, const ClusterQueue& queue,
+                          const std::vector<PodSetRequests>& pod_sets, SelectorKeys keys) {
   Assignment assignment;
   Usage taken;
   for (const PodSetRequests& pod_set : pod_sets) {
     PodSetAssignment result{.name = pod_set.name, .count = pod_set.count};
     assignment.mode = std::min(
-        assignment.mode, assign_pod_set(snapshot, queue, pod_set, keys, taken, result, assignment.borrow_height));
+        assignment.mode,
+        assign_pod_set(snapshot, queue, pod_set, keys, taken, result, assignment.borrow_height));
     assignment.pod_sets.push_back(std::move(result));
   }
   return assignment;

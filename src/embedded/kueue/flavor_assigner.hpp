@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses a flavor for every resource of a workload, or says why none fits (spec/kueue.md 7.6, 7.7).
+// Chooses a flavor for every resource of a workload, or says why none fits
+// (spec/kueue.md 7.6, 7.7).
 #pragma once
 
 #include <map>
@@ -11,10 +12,12 @@
 
 namespace athanor::kueue {
 
-// How well a flavor takes a request; the order is the engine's preference. Preemption adds modes between the two ends.
+// How well a flavor takes a request; the order is the engine's preference. Preemption adds modes
+// between the two ends.
 enum class Mode : std::uint8_t { NoFit, NoPreemptionCandidates, Fit };
 
-// Which label keys of a selector count when a flavor is matched (setting admission.flavorSelectorKeys).
+// Which label keys of a selector count when a flavor is matched (setting
+// admission.flavorSelectorKeys).
 enum class SelectorKeys : std::uint8_t { Group, Flavor };
 
 struct PodSetAssignment {
@@ -37,7 +40,8 @@ struct Assignment {
 };
 
 Assignment assign_flavors(const Snapshot& snapshot, const ClusterQueue& queue,
-                          const std::vector<PodSetRequests>& pod_sets, SelectorKeys keys = SelectorKeys::Group);
+                          const std::vector<PodSetRequests>& pod_sets,
+                          SelectorKeys keys = SelectorKeys::Group);
 
 // True while what the assignment takes is still available.
 bool still_fits(const Snapshot& snapshot, const ClusterQueue& queue, const Assignment& assignment);

@@ -28,14 +28,16 @@ bool tolerates(const Value& toleration, const Value& taint) {
 }
 
 bool any_tolerates(const Value& tolerations, const Value& taint) {
-  return std::ranges::any_of(tolerations.items(), [&](const Value& t) { return tolerates(t, taint); });
+  return std::ranges::any_of(tolerations.items(),
+                             [&](const Value& t) { return tolerates(t, taint); });
 }
 
 std::optional<LabelRequirement> requirement_of(const Value& expression) {
   using Operator = LabelRequirement::Operator;
   static const std::map<std::string_view, Operator> kOperators{
-      {"In", Operator::In},         {"NotIn", Operator::NotIn},       {"Exists", Operator::Exists},
-      {"DoesNotExist", Operator::NotExists}, {"Gt", Operator::GreaterThan}, {"Lt", Operator::LessThan}};
+      {"In", Operator::In},          {"NotIn", Operator::NotIn},
+      {"Exists", Operator::Exists},  {"DoesNotExist", Operator::NotExists},
+      {"Gt", Operator::GreaterThan}, {"Lt", Operator::LessThan}};
   const auto found = kOperators.find(expression["operator"].as_string());
   if (found == kOperators.end()) {
     return std::nullopt;
@@ -55,21 +57,26 @@ std::string untolerated_taint(const Flavor& flavor, const Value& pod_spec) {
     if (effect != "NoSchedule" && effect != "NoExecute") {
       continue;
     }
-    if (!any_tolerates(pod_spec["tolerations"], taint) && !any_tolerates(flavor.tolerations, taint)) {
-      return fmt::format("untolerated taint {{{} {} {} <nil>}} in flavor {}", taint["key"].as_string(),
-                         taint["value"].as_string(), effect, flavor.name);
+    if (!any_tolerates(pod_spec["tolerations"], taint) &&
+        !any_tolerates(flavor.tolerations, taint)) {
+      return fmt::format("untolerated taint {{{} {} {} <nil>}} in flavor {}",
+                         taint["key"].as_string(), taint["value"].as_string(), effect, flavor.name);
     }
   }
   return {};
 }
 
-bool matches_flavor(const Value& pod_spec, const Flavor& flavor, const std::set<std::string>& known_keys) {
+bool matches_flavor(const Value& pod_spec, const Flavor& flavor,
+                    const std::set<std::string>& known_keys) {
   for (const Member& wanted : pod_spec["nodeSelector"].members()) {
-    if (known_keys.contains(std::string(wanted.key())) && flavor.node_labels[wanted.key()] != wanted.value) {
+    if (known_keys.contains(std::string(wanted.key())) &&
+        flavor.node_labels[wanted.key()] != wanted.value) {
       return false;
     }
   }
-  const Value& terms = pod_spec.at({"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
+  const Value& terms =
+      pod_spec.at({"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
+                   "nodeSelectorTerms"});
   bool any_match = terms.empty();
   for (const Value& term : terms.items()) {
     LabelSelector selector;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status of ClusterQueues and LocalQueues, and the finalizers of what is in use (spec/kueue.md section 9).
+// Status of ClusterQueues and LocalQueues, and the finalizers of what is in use (spec/kueue.md
+// section 9).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,13 +13,16 @@
 namespace athanor::kueue {
 namespace {
 
-constexpr std::string_view kInUse = "kueue.x-k8s.io/resource-in-use";
-constexpr std::string_view kLocalQueueIndex = "kueue-local-queue";      // "ns/queue" of workloads without quota
-constexpr std::string_view kReservedIndex = "kueue-reserved-in";        // ClusterQueue a workload holds quota of
+constexpr std::string_view kInUse = api::kueue::kInUseFinalizer;
+constexpr std::string_view kLocalQueueIndex =
+    "kueue-local-queue";  // "ns/queue" of workloads without quota
+constexpr std::string_view kReservedIndex =
+    "kueue-reserved-in";  // ClusterQueue a workload holds quota of
 constexpr std::string_view kReservedLocalIndex = "kueue-reserved-local";  // "ns/queue" of those
 
 bool counts_as_pending(const Object& workload) {
-  return !has_quota(workload) && is_active(workload) && !is_finished(workload) && !workload.deleting();
+  return !has_quota(workload) && is_active(workload) && !is_finished(workload) &&
+         !workload.deleting();
 }
 bool holds_quota(const Object& workload) {
   return has_quota(workload) && is_active(workload) && !is_finished(workload);
@@ -27,14 +31,16 @@ std::string local_queue_of(const Object& workload) {
   return Key{std::string(workload.ns()), workload.spec()["queueName"].str()}.text();
 }
 std::vector<std::string> pending_local_queue(const Object& workload) {
-  return counts_as_pending(workload) ? std::vector{local_queue_of(workload)} : std::vector<std::string>{};
+  return counts_as_pending(workload) ? std::vector{local_queue_of(workload)}
+                                     : std::vector<std::string>{};
 }
 std::vector<std::string> reserved_local_queue(const Object& workload) {
   return holds_quota(workload) ? std::vector{local_queue_of(workload)} : std::vector<std::string>{};
 }
 std::vector<std::string> reserved_in(const Object& workload) {
-  return holds_quota(workload) ? std::vector{workload.status().at({"admission", "clusterQueue"}).str()}
-                               : std::vector<std::string>{};
+  return holds_quota(workload)
+             ? std::vector{workload.status().at({"admission", "clusterQueue"}).str()}
+             : std::vector<std::string>{};
 }
 
 // What a set of workloads holds, and how much of it is admitted.
@@ -61,8 +67,10 @@ Tally tally_of(const std::vector<Object>& workloads) {
   return tally;
 }
 
-// Every declared flavor and resource, zeros included, in the order of the spec; `borrowed` only for ClusterQueues.
-Value flavor_usage(const Object& cluster_queue, const std::map<FlavorResource, Amount>& use, bool with_borrowed) {
+// Every declared flavor and resource, zeros included, in the order of the spec; `borrowed` only for
+// ClusterQueues.
+Value flavor_usage(const Object& cluster_queue, const std::map<FlavorResource, Amount>& use,
+                   bool with_borrowed) {
   const bool in_cohort = !cluster_queue.spec()["cohortName"].as_string().empty();
   Value flavors = Value::list();
   for (const Value& group : cluster_queue.spec()["resourceGroups"].items()) {
@@ -74,7 +82,8 @@ Value flavor_usage(const Object& cluster_queue, const std::map<FlavorResource, A
         const Amount total = found == use.end() ? 0 : found->second;
         Value entry = Value::object({{"name", name}, {"total", amount_text(name, total)}});
         if (with_borrowed) {
-          const Amount over = in_cohort ? std::max<Amount>(0, total - amount_of(name, quota["nominalQuota"])) : 0;
+          const Amount over =
+              in_cohort ? std::max<Amount>(0, total - amount_of(name, quota["nominalQuota"])) : 0;
           entry.set("borrowed", amount_text(name, over));
         }
         resources.push_back(std::move(entry));
@@ -85,7 +94,8 @@ Value flavor_usage(const Object& cluster_queue, const std::map<FlavorResource, A
   return flavors;
 }
 
-Value with_active(const Object& queue, std::string_view status, std::string_view reason, std::string_view message, Instant now) {
+Value with_active(const Object& queue, std::string_view status, std::string_view reason,
+                  std::string_view message, Instant now) {
   Value conditions = queue.status()["conditions"];
   set_condition(conditions,
                 {.type = "Active",
@@ -106,19 +116,20 @@ void release_finalizer(const Kind& kind, const Object& object, Plan& plan) {
   }
   plan.then(Patch{.target = {&kind, object.key()},
                   .merge = Value::object({{"metadata", Value::object({{"finalizers", kept}})}}),
-                  .guard = {.uid = std::string(object.uid()), .resource_version = std::string(object.resource_version())}});
+                  .guard = {.uid = std::string(object.uid()),
+                            .resource_version = std::string(object.resource_version())}});
 }
 
 Plan reconcile_cluster_queue(const View& view, const Key& key, Instant now) {
-  const auto object = view.get(api::ClusterQueue::kind(), key);
+  const auto object = view.get(api::kueue::kClusterQueue, key);
   if (!object) {
     return Plan::done();
   }
   Plan plan;
   const Tally tally = tally_of(view.list(
-      api::Workload::kind(), {.index = std::string(kReservedIndex), .index_value = key.name}));
+      api::kueue::kWorkload, {.index = std::string(kReservedIndex), .index_value = key.name}));
   if (object->deleting() && tally.reserving == 0 && object->has_finalizer(kInUse)) {
-    release_finalizer(api::ClusterQueue::kind(), *object, plan);
+    release_finalizer(api::kueue::kClusterQueue, *object, plan);
     return plan;
   }
   const Snapshot snapshot = read_queues(view);
@@ -127,22 +138,29 @@ Plan reconcile_cluster_queue(const View& view, const Key& key, Instant now) {
   for (const auto& [local_key, local] : snapshot.local_queues) {
     if (local.cluster_queue == key.name) {
       pending += static_cast<std::int64_t>(
-          view.list(api::Workload::kind(), {.index = std::string(kLocalQueueIndex), .index_value = local_key.text()}).size());
+          view.list(api::kueue::kWorkload,
+                    {.index = std::string(kLocalQueueIndex), .index_value = local_key.text()})
+              .size());
     }
   }
-  Value status = Value::object({{"pendingWorkloads", pending},
-                                {"reservingWorkloads", tally.reserving},
-                                {"admittedWorkloads", tally.admitted},
-                                {"flavorsReservation", flavor_usage(*object, tally.reservation, true)},
-                                {"flavorsUsage", flavor_usage(*object, tally.usage, true)}});
-  status.set("conditions", queue.active() ? with_active(*object, "True", "Ready", "Can admit new workloads", now)
-                                          : with_active(*object, "False", queue.inactive_reason, queue.inactive_message, now));
-  plan.then(Status{.target = {&api::ClusterQueue::kind(), key}, .status = std::move(status), .guard = {.uid = std::string(object->uid())}});
+  Value status =
+      Value::object({{"pendingWorkloads", pending},
+                     {"reservingWorkloads", tally.reserving},
+                     {"admittedWorkloads", tally.admitted},
+                     {"flavorsReservation", flavor_usage(*object, tally.reservation, true)},
+                     {"flavorsUsage", flavor_usage(*object, tally.usage, true)}});
+  status.set("conditions",
+             queue.active() ? with_active(*object, "True", "Ready", "Can admit new workloads", now)
+                            : with_active(*object, "False", queue.inactive_reason,
+                                          queue.inactive_message, now));
+  plan.then(Status{.target = {&api::kueue::kClusterQueue, key},
+                   .status = std::move(status),
+                   .guard = {.uid = std::string(object->uid())}});
   return plan;
 }
 
 Plan reconcile_local_queue(const View& view, const Key& key, Instant now) {
-  const auto object = view.get(api::LocalQueue::kind(), key);
+  const auto object = view.get(api::kueue::kLocalQueue, key);
   if (!object) {
     return Plan::done();
   }
@@ -153,17 +171,22 @@ Plan reconcile_local_queue(const View& view, const Key& key, Instant now) {
   if (local.stopped) {
     conditions = with_active(*object, "False", "Stopped", "LocalQueue is stopped", now);
   } else if (queue == snapshot.cluster_queues.end()) {
-    conditions = with_active(*object, "False", "ClusterQueueDoesNotExist", "Can't submit new workloads to clusterQueue", now);
+    conditions = with_active(*object, "False", "ClusterQueueDoesNotExist",
+                             "Can't submit new workloads to clusterQueue", now);
   } else if (!queue->second.active()) {
-    conditions = with_active(*object, "False", "ClusterQueueIsInactive", "Can't submit new workloads to clusterQueue", now);
+    conditions = with_active(*object, "False", "ClusterQueueIsInactive",
+                             "Can't submit new workloads to clusterQueue", now);
   } else {
-    conditions = with_active(*object, "True", "Ready", "Can submit new workloads to localQueue", now);
+    conditions =
+        with_active(*object, "True", "Ready", "Can submit new workloads to localQueue", now);
   }
   const std::string text = key.text();
   const Tally tally = tally_of(view.list(
-      api::Workload::kind(), {.index = std::string(kReservedLocalIndex), .index_value = text}));
+      api::kueue::kWorkload, {.index = std::string(kReservedLocalIndex), .index_value = text}));
   const auto pending = static_cast<std::int64_t>(
-      view.list(api::Workload::kind(), {.index = std::string(kLocalQueueIndex), .index_value = text}).size());
+      view.list(api::kueue::kWorkload,
+                {.index = std::string(kLocalQueueIndex), .index_value = text})
+          .size());
   Value status = Value::object({{"conditions", conditions},
                                 {"pendingWorkloads", pending},
                                 {"reservingWorkloads", tally.reserving},
@@ -173,7 +196,9 @@ Plan reconcile_local_queue(const View& view, const Key& key, Instant now) {
     status.set("flavorsUsage", flavor_usage(queue->second.object, tally.usage, false));
   }
   Plan plan;
-  plan.then(Status{.target = {&api::LocalQueue::kind(), key}, .status = std::move(status), .guard = {.uid = std::string(object->uid())}});
+  plan.then(Status{.target = {&api::kueue::kLocalQueue, key},
+                   .status = std::move(status),
+                   .guard = {.uid = std::string(object->uid())}});
   return plan;
 }
 
@@ -189,58 +214,63 @@ bool names_flavor(const Object& quota_holder, std::string_view flavor) {
 }
 
 bool names_check(const Object& cluster_queue, std::string_view check) {
-  return std::ranges::any_of(cluster_queue.spec().at({"admissionChecksStrategy", "admissionChecks"}).items(),
-                             [&](const Value& entry) { return entry["name"].as_string() == check; });
+  return std::ranges::any_of(
+      cluster_queue.spec().at({"admissionChecksStrategy", "admissionChecks"}).items(),
+      [&](const Value& entry) { return entry["name"].as_string() == check; });
 }
 
 Plan reconcile_flavor(const View& view, const Key& key, Instant /*now*/) {
-  const auto flavor = view.get(api::ResourceFlavor::kind(), key);
+  const auto flavor = view.get(api::kueue::kResourceFlavor, key);
   Plan plan;
   if (flavor && flavor->deleting() && flavor->has_finalizer(kInUse) &&
-      std::ranges::none_of(view.list(api::ClusterQueue::kind()),
+      std::ranges::none_of(view.list(api::kueue::kClusterQueue),
                            [&](const Object& queue) { return names_flavor(queue, key.name); })) {
-    release_finalizer(api::ResourceFlavor::kind(), *flavor, plan);
+    release_finalizer(api::kueue::kResourceFlavor, *flavor, plan);
   }
   return plan;
 }
 
 Plan reconcile_check(const View& view, const Key& key, Instant /*now*/) {
-  const auto check = view.get(api::AdmissionCheck::kind(), key);
+  const auto check = view.get(api::kueue::kAdmissionCheck, key);
   Plan plan;
   if (check && check->deleting() && check->has_finalizer(kInUse) &&
-      std::ranges::none_of(view.list(api::ClusterQueue::kind()),
+      std::ranges::none_of(view.list(api::kueue::kClusterQueue),
                            [&](const Object& queue) { return names_check(queue, key.name); })) {
-    release_finalizer(api::AdmissionCheck::kind(), *check, plan);
+    release_finalizer(api::kueue::kAdmissionCheck, *check, plan);
   }
   return plan;
 }
 
 std::span<const Kind* const> queue_kinds() {
-  static const Kind* const kKinds[] = {&api::ClusterQueue::kind(), &api::LocalQueue::kind(), &api::Cohort::kind(),
-                                       &api::ResourceFlavor::kind(), &api::AdmissionCheck::kind()};
+  static const Kind* const kKinds[] = {&api::kueue::kClusterQueue, &api::kueue::kLocalQueue,
+                                       &api::kueue::kCohort, &api::kueue::kResourceFlavor,
+                                       &api::kueue::kAdmissionCheck};
   return kKinds;
 }
 
 std::span<const Kind* const> queue_status_reads() {
-  static const Kind* const kReads[] = {&api::Workload::kind(), &api::ClusterQueue::kind(), &api::LocalQueue::kind(),
-                                       &api::Cohort::kind(), &api::ResourceFlavor::kind(), &api::AdmissionCheck::kind()};
+  static const Kind* const kReads[] = {&api::kueue::kWorkload,       &api::kueue::kClusterQueue,
+                                       &api::kueue::kLocalQueue,     &api::kueue::kCohort,
+                                       &api::kueue::kResourceFlavor, &api::kueue::kAdmissionCheck};
   return kReads;
 }
 
 std::span<const Index> queue_indexes() {
   static const Index kIndexes[] = {
-      {.kind = &api::Workload::kind(), .name = kLocalQueueIndex, .values = pending_local_queue},
-      {.kind = &api::Workload::kind(), .name = kReservedIndex, .values = reserved_in},
-      {.kind = &api::Workload::kind(), .name = kReservedLocalIndex, .values = reserved_local_queue}};
+      {.kind = &api::kueue::kWorkload, .name = kLocalQueueIndex, .values = pending_local_queue},
+      {.kind = &api::kueue::kWorkload, .name = kReservedIndex, .values = reserved_in},
+      {.kind = &api::kueue::kWorkload,
+       .name = kReservedLocalIndex,
+       .values = reserved_local_queue}};
   return kIndexes;
 }
 
 }  // namespace
 
 const Operator& cluster_queue_operator() {
-  static const Kind* const kWrites[] = {&api::ClusterQueue::kind()};
+  static const Kind* const kWrites[] = {&api::kueue::kClusterQueue};
   static const Operator kOperator{.name = "kueue-clusterqueue",
-                                  .primary = &api::ClusterQueue::kind(),
+                                  .primary = &api::kueue::kClusterQueue,
                                   .reads = queue_status_reads(),
                                   .writes = kWrites,
                                   .indexes = queue_indexes(),
@@ -250,9 +280,9 @@ const Operator& cluster_queue_operator() {
 }
 
 const Operator& local_queue_operator() {
-  static const Kind* const kWrites[] = {&api::LocalQueue::kind()};
+  static const Kind* const kWrites[] = {&api::kueue::kLocalQueue};
   static const Operator kOperator{.name = "kueue-localqueue",
-                                  .primary = &api::LocalQueue::kind(),
+                                  .primary = &api::kueue::kLocalQueue,
                                   .reads = queue_status_reads(),
                                   .writes = kWrites,
                                   .indexes = queue_indexes(),
@@ -262,10 +292,10 @@ const Operator& local_queue_operator() {
 }
 
 const Operator& resource_flavor_operator() {
-  static const Kind* const kReads[] = {&api::ResourceFlavor::kind(), &api::ClusterQueue::kind()};
-  static const Kind* const kWrites[] = {&api::ResourceFlavor::kind()};
+  static const Kind* const kReads[] = {&api::kueue::kResourceFlavor, &api::kueue::kClusterQueue};
+  static const Kind* const kWrites[] = {&api::kueue::kResourceFlavor};
   static const Operator kOperator{.name = "kueue-resourceflavor",
-                                  .primary = &api::ResourceFlavor::kind(),
+                                  .primary = &api::kueue::kResourceFlavor,
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile_flavor,
@@ -274,10 +304,10 @@ const Operator& resource_flavor_operator() {
 }
 
 const Operator& admission_check_operator() {
-  static const Kind* const kReads[] = {&api::AdmissionCheck::kind(), &api::ClusterQueue::kind()};
-  static const Kind* const kWrites[] = {&api::AdmissionCheck::kind()};
+  static const Kind* const kReads[] = {&api::kueue::kAdmissionCheck, &api::kueue::kClusterQueue};
+  static const Kind* const kWrites[] = {&api::kueue::kAdmissionCheck};
   static const Operator kOperator{.name = "kueue-admissioncheck",
-                                  .primary = &api::AdmissionCheck::kind(),
+                                  .primary = &api::kueue::kAdmissionCheck,
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile_check,

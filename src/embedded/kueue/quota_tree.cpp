@@ -45,7 +45,9 @@ void QuotaTree::add_usage(NodeId node, const FlavorResource& at, Amount amount) 
   }
 }
 
-Amount QuotaTree::usage(NodeId node, const FlavorResource& at) const { return cell(node, at).usage; }
+Amount QuotaTree::usage(NodeId node, const FlavorResource& at) const {
+  return cell(node, at).usage;
+}
 
 Amount QuotaTree::available(NodeId node, const FlavorResource& at) const {
   const Cell& own = cell(node, at);

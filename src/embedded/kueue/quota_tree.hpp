@@ -28,7 +28,8 @@ class QuotaTree {
   // Sums quotas upwards; after the last set_limits and before anything below.
   void finish();
 
-  // Takes quota at a node (a negative amount gives back); what exceeds the node's own share counts at its parent.
+  // Takes quota at a node (a negative amount gives back); what exceeds the node's own share counts
+  // at its parent.
   void add_usage(NodeId node, const FlavorResource& cell, Amount amount);
 
   [[nodiscard]] Amount usage(NodeId node, const FlavorResource& cell) const;
@@ -36,7 +37,8 @@ class QuotaTree {
   [[nodiscard]] Amount available(NodeId node, const FlavorResource& cell) const;
   // What could be taken if nothing was in use.
   [[nodiscard]] Amount max_capacity(NodeId node, const FlavorResource& cell) const;
-  // 0 when the use with `amount` stays within the node's own quota, else how far up the tree it borrows.
+  // 0 when the use with `amount` stays within the node's own quota, else how far up the tree it
+  // borrows.
   [[nodiscard]] int borrow_height(NodeId node, const FlavorResource& cell, Amount amount) const;
   // Use above the node's own quota; 0 without a parent.
   [[nodiscard]] Amount borrowed(NodeId node, const FlavorResource& cell) const;

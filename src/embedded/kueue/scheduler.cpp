@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admission cycle (spec/kueue.md 7.1). It keeps no memory between runs: each run replays, over the state it sees, as many
-// cycles of the reference as there is something to decide.
+// The admission cycle (spec/kueue.md 7.1). It keeps no memory between runs: each run replays, over
+// the state it sees, as many cycles of the reference as there is something to decide.
 #include "embedded/kueue/scheduler.hpp"
 
 #include <fmt/core.h>
@@ -46,7 +46,9 @@ class Cycle {
   Cycle(const View& view, Instant now) : view_(view), now_(now), snapshot_(read_queues(view)) {}
 
   Plan run() {
-    for (const Object& workload : view_.list(api::Workload::kind(), {.index = std::string(kStateIndex), .index_value = std::string(kLive)})) {
+    for (const Object& workload :
+         view_.list(api::kueue::kWorkload,
+                    {.index = std::string(kStateIndex), .index_value = std::string(kLive)})) {
       count_usage(snapshot_, workload);
       if (is_candidate(workload)) {
         enqueue(workload);
@@ -70,7 +72,8 @@ class Cycle {
     if (condition_is(workload.status()["conditions"], "Requeued", "False")) {
       return false;
     }
-    if (const auto at = parse_time(workload.status().at({"requeueState", "requeueAt"}).as_string()); at && *at > now_) {
+    if (const auto at = parse_time(workload.status().at({"requeueState", "requeueAt"}).as_string());
+        at && *at > now_) {
       plan_.wake_at(*at);
       return false;
     }
@@ -118,8 +121,10 @@ class Cycle {
         continue;
       }
       Pending& head = line.entries[line.next];
-      head.requests = pod_set_requests(head.workload, limit_range_defaults(std::string(head.workload.ns())));
-      nominees.push_back({.line = &line, .assignment = assign_flavors(snapshot_, *line.queue, head.requests)});
+      head.requests =
+          pod_set_requests(head.workload, limit_range_defaults(std::string(head.workload.ns())));
+      nominees.push_back(
+          {.line = &line, .assignment = assign_flavors(snapshot_, *line.queue, head.requests)});
     }
     std::ranges::stable_sort(nominees, [](const Nominee& a, const Nominee& b) {
       return std::pair(a.assignment.borrow_height, a.line->head().order) <
@@ -165,7 +170,8 @@ class Cycle {
     }
     const auto ns = view_.get(api::kNamespace, {"", std::string(workload.ns())});
     if (!ns) {
-      return fmt::format("Could not obtain workload namespace: namespaces \"{}\" not found", workload.ns());
+      return fmt::format("Could not obtain workload namespace: namespaces \"{}\" not found",
+                         workload.ns());
     }
     if (!line.queue->namespaces.matches(ns->metadata()["labels"])) {
       return std::string(kWrongNamespace);
@@ -195,7 +201,8 @@ class Cycle {
     return defaults_.emplace(ns, std::move(defaults)).first->second;
   }
 
-  static constexpr std::string_view kWrongNamespace = "Workload namespace doesn't match ClusterQueue selector";
+  static constexpr std::string_view kWrongNamespace =
+      "Workload namespace doesn't match ClusterQueue selector";
 
   const View& view_;
   Instant now_;
@@ -205,20 +212,29 @@ class Cycle {
   std::map<std::string, Value> defaults_{};
 };
 
-Plan reconcile(const View& view, const Key& /*key*/, Instant now) { return Cycle(view, now).run(); }
+Plan reconcile(const View& view, const Key& /*key*/, Instant now) {
+  return Cycle(view, now).run();
+}
 
 }  // namespace
 
 const Operator& scheduler_operator() {
-  static const Kind* const kReads[] = {&api::Workload::kind(),  &api::ClusterQueue::kind(),   &api::LocalQueue::kind(),
-                                       &api::Cohort::kind(),    &api::ResourceFlavor::kind(), &api::AdmissionCheck::kind(),
-                                       &api::kNamespace,        &api::kLimitRange};
-  static const Kind* const kWrites[] = {&api::Workload::kind(), &api::kEvent};
-  static const Kind* const kSmall[] = {&api::ClusterQueue::kind(), &api::LocalQueue::kind(), &api::Cohort::kind(),
-                                       &api::ResourceFlavor::kind(), &api::AdmissionCheck::kind()};
-  static const Index kIndexes[] = {{.kind = &api::Workload::kind(), .name = kStateIndex, .values = workload_states}};
+  static const Kind* const kReads[] = {&api::kueue::kWorkload,
+                                       &api::kueue::kClusterQueue,
+                                       &api::kueue::kLocalQueue,
+                                       &api::kueue::kCohort,
+                                       &api::kueue::kResourceFlavor,
+                                       &api::kueue::kAdmissionCheck,
+                                       &api::kNamespace,
+                                       &api::kLimitRange};
+  static const Kind* const kWrites[] = {&api::kueue::kWorkload, &api::kEvent};
+  static const Kind* const kSmall[] = {&api::kueue::kClusterQueue, &api::kueue::kLocalQueue,
+                                       &api::kueue::kCohort, &api::kueue::kResourceFlavor,
+                                       &api::kueue::kAdmissionCheck};
+  static const Index kIndexes[] = {
+      {.kind = &api::kueue::kWorkload, .name = kStateIndex, .values = workload_states}};
   static const Operator kOperator{.name = "kueue-admission",
-                                  .primary = &api::Workload::kind(),
+                                  .primary = &api::kueue::kWorkload,
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .indexes = kIndexes,

@@ -8,7 +8,8 @@ namespace athanor::kueue {
 
 // Admits pending Workloads, or says why not. One key: every decision sees all queues.
 const Operator& scheduler_operator();
-// One Workload's life beside the queue: admission checks, deactivation, stopped queues, its priority class.
+// One Workload's life beside the queue: admission checks, deactivation, stopped queues, its
+// priority class.
 const Operator& workload_operator();
 // Status, conditions and finalizers of queues and flavors.
 const Operator& cluster_queue_operator();

@@ -14,12 +14,14 @@
 namespace athanor::kueue {
 namespace {
 
-std::optional<Amount> limit_of(const Value& quota, std::string_view key, std::string_view resource) {
+std::optional<Amount> limit_of(const Value& quota, std::string_view key,
+                               std::string_view resource) {
   const Value& limit = quota[key];
   return limit.is_null() ? std::nullopt : std::optional(amount_of(resource, limit));
 }
 
-void read_groups(const Value& groups, QuotaTree& tree, QuotaTree::NodeId node, std::vector<ResourceGroup>* out) {
+void read_groups(const Value& groups, QuotaTree& tree, QuotaTree::NodeId node,
+                 std::vector<ResourceGroup>* out) {
   for (const Value& group : groups.items()) {
     ResourceGroup result;
     for (const Value& resource : group["coveredResources"].items()) {
@@ -52,14 +54,16 @@ std::string joined(const std::set<std::string>& names) {
 }
 
 // Why a ClusterQueue cannot admit: the first reason, all messages (spec/kueue.md section 9).
-void judge(ClusterQueue& queue, const Snapshot& snapshot, const std::map<std::string, bool>& checks) {
+void judge(ClusterQueue& queue, const Snapshot& snapshot,
+           const std::map<std::string, bool>& checks) {
   if (queue.object.deleting()) {
     queue.inactive_reason = "Terminating";
     queue.inactive_message = "Can't admit new workloads; clusterQueue is terminating";
     return;
   }
   std::vector<std::pair<std::string, std::string>> problems;
-  if (const std::string_view stop = queue.object.spec()["stopPolicy"].as_string(); !stop.empty() && stop != "None") {
+  if (const std::string_view stop = queue.object.spec()["stopPolicy"].as_string();
+      !stop.empty() && stop != "None") {
     problems.emplace_back("Stopped", "is stopped");
   }
   std::set<std::string> missing_flavors;
@@ -71,11 +75,13 @@ void judge(ClusterQueue& queue, const Snapshot& snapshot, const std::map<std::st
     }
   }
   if (!missing_flavors.empty()) {
-    problems.emplace_back("FlavorNotFound", fmt::format("references missing ResourceFlavor(s): {}", joined(missing_flavors)));
+    problems.emplace_back("FlavorNotFound", fmt::format("references missing ResourceFlavor(s): {}",
+                                                        joined(missing_flavors)));
   }
   std::set<std::string> missing_checks;
   std::set<std::string> inactive_checks;
-  for (const Value& entry : queue.object.spec().at({"admissionChecksStrategy", "admissionChecks"}).items()) {
+  for (const Value& entry :
+       queue.object.spec().at({"admissionChecksStrategy", "admissionChecks"}).items()) {
     const auto found = checks.find(entry["name"].str());
     if (found == checks.end()) {
       missing_checks.insert(entry["name"].str());
@@ -84,10 +90,14 @@ void judge(ClusterQueue& queue, const Snapshot& snapshot, const std::map<std::st
     }
   }
   if (!missing_checks.empty()) {
-    problems.emplace_back("AdmissionCheckNotFound", fmt::format("references missing AdmissionCheck(s): {}", joined(missing_checks)));
+    problems.emplace_back(
+        "AdmissionCheckNotFound",
+        fmt::format("references missing AdmissionCheck(s): {}", joined(missing_checks)));
   }
   if (!inactive_checks.empty()) {
-    problems.emplace_back("AdmissionCheckInactive", fmt::format("references inactive AdmissionCheck(s): {}", joined(inactive_checks)));
+    problems.emplace_back(
+        "AdmissionCheckInactive",
+        fmt::format("references inactive AdmissionCheck(s): {}", joined(inactive_checks)));
   }
   if (problems.empty()) {
     return;
@@ -100,7 +110,8 @@ void judge(ClusterQueue& queue, const Snapshot& snapshot, const std::map<std::st
   queue.inactive_message = fmt::format("Can't admit new workloads: {}.", messages);
 }
 
-// Cohorts as nodes, parents first; a cohort that is only named has no quota of its own. A cycle of parents ends at the root.
+// Cohorts as nodes, parents first; a cohort that is only named has no quota of its own. A cycle of
+// parents ends at the root.
 class CohortTree {
  public:
   CohortTree(const std::vector<Object>& cohorts, QuotaTree& tree) : tree_(tree) {
@@ -154,7 +165,8 @@ ClusterQueue read_cluster_queue(const Object& object, CohortTree& cohorts, Quota
     queue.namespaces = *std::move(selector);
   }
   queue.strict_fifo = spec["queueingStrategy"].as_string() == "StrictFIFO";
-  queue.try_next_when_borrowing = spec.at({"flavorFungibility", "whenCanBorrow"}).as_string() == "TryNextFlavor";
+  queue.try_next_when_borrowing =
+      spec.at({"flavorFungibility", "whenCanBorrow"}).as_string() == "TryNextFlavor";
   return queue;
 }
 
@@ -168,7 +180,7 @@ bool ClusterQueue::covers(std::string_view resource) const {
 
 Snapshot read_queues(const View& view) {
   Snapshot snapshot;
-  for (const Object& object : view.list(api::ResourceFlavor::kind())) {
+  for (const Object& object : view.list(api::kueue::kResourceFlavor)) {
     const Value& spec = object.spec();
     snapshot.flavors.emplace(object.name(), Flavor{.name = std::string(object.name()),
                                                    .node_labels = spec["nodeLabels"],
@@ -176,21 +188,22 @@ Snapshot read_queues(const View& view) {
                                                    .tolerations = spec["tolerations"]});
   }
   std::map<std::string, bool> checks;
-  for (const Object& check : view.list(api::AdmissionCheck::kind())) {
+  for (const Object& check : view.list(api::kueue::kAdmissionCheck)) {
     checks.emplace(check.name(), condition_is(check.status()["conditions"], "Active", "True"));
   }
-  CohortTree cohorts(view.list(api::Cohort::kind()), snapshot.quota);
-  for (const Object& object : view.list(api::ClusterQueue::kind())) {
+  CohortTree cohorts(view.list(api::kueue::kCohort), snapshot.quota);
+  for (const Object& object : view.list(api::kueue::kClusterQueue)) {
     ClusterQueue queue = read_cluster_queue(object, cohorts, snapshot.quota);
     judge(queue, snapshot, checks);
     snapshot.cluster_queues.emplace(queue.name, std::move(queue));
   }
   snapshot.quota.finish();
-  for (const Object& object : view.list(api::LocalQueue::kind())) {
+  for (const Object& object : view.list(api::kueue::kLocalQueue)) {
     const std::string_view stop = object.spec()["stopPolicy"].as_string();
-    snapshot.local_queues.emplace(object.key(), LocalQueue{.object = object,
-                                                           .cluster_queue = object.spec()["clusterQueue"].str(),
-                                                           .stopped = !stop.empty() && stop != "None"});
+    snapshot.local_queues.emplace(object.key(),
+                                  LocalQueue{.object = object,
+                                             .cluster_queue = object.spec()["clusterQueue"].str(),
+                                             .stopped = !stop.empty() && stop != "None"});
   }
   return snapshot;
 }
@@ -199,7 +212,8 @@ void count_usage(Snapshot& snapshot, const Object& workload) {
   if (!has_quota(workload) || !is_active(workload) || is_finished(workload)) {
     return;
   }
-  const auto queue = snapshot.cluster_queues.find(workload.status().at({"admission", "clusterQueue"}).str());
+  const auto queue =
+      snapshot.cluster_queues.find(workload.status().at({"admission", "clusterQueue"}).str());
   if (queue == snapshot.cluster_queues.end()) {
     return;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Snapshot: the queueing world of one admission cycle: queues, flavors, quota and its use, read from a View.
+// Snapshot: the queueing world of one admission cycle: queues, flavors, quota and its use, read
+// from a View.
 #pragma once
 
 #include <map>
@@ -29,7 +30,7 @@ struct FlavorQuotas {
 
 struct ResourceGroup {
   std::vector<std::string> covered{};
-  std::vector<FlavorQuotas> flavors{};   // in order of preference
+  std::vector<FlavorQuotas> flavors{};  // in order of preference
 };
 
 struct ClusterQueue {

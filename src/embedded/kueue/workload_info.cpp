@@ -13,7 +13,8 @@ namespace {
 
 Amounts requests_of(const Value& container, const Value& defaults) {
   Amounts requests;
-  for (const Value* source : {&container["resources"]["requests"], &container["resources"]["limits"], &defaults}) {
+  for (const Value* source :
+       {&container["resources"]["requests"], &container["resources"]["limits"], &defaults}) {
     for (const Member& entry : source->members()) {
       requests.try_emplace(std::string(entry.key()), amount_of(entry.key(), entry.value));
     }
@@ -45,19 +46,28 @@ std::int64_t reclaimed(const Object& workload, std::string_view pod_set) {
 
 }  // namespace
 
-bool has_quota(const Object& workload) { return condition_is(workload.status()["conditions"], "QuotaReserved", "True"); }
+bool has_quota(const Object& workload) {
+  return condition_is(workload.status()["conditions"], "QuotaReserved", "True");
+}
 
-bool is_finished(const Object& workload) { return condition_is(workload.status()["conditions"], "Finished", "True"); }
+bool is_finished(const Object& workload) {
+  return condition_is(workload.status()["conditions"], "Finished", "True");
+}
 
-bool is_active(const Object& workload) { return workload.spec()["active"].as_bool(true); }
+bool is_active(const Object& workload) {
+  return workload.spec()["active"].as_bool(true);
+}
 
-bool is_evicted(const Object& workload) { return condition_is(workload.status()["conditions"], "Evicted", "True"); }
+bool is_evicted(const Object& workload) {
+  return condition_is(workload.status()["conditions"], "Evicted", "True");
+}
 
 QueueOrder queue_order(const Object& workload) {
   std::string queued = workload.metadata()["creationTimestamp"].str();
   const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
   const std::string_view reason = evicted["reason"].as_string();
-  if (evicted["status"].as_string() == "True" && (reason == "PodsReadyTimeout" || reason == "AdmissionCheck")) {
+  if (evicted["status"].as_string() == "True" &&
+      (reason == "PodsReadyTimeout" || reason == "AdmissionCheck")) {
     queued = evicted["lastTransitionTime"].str();
   }
   return {-workload.spec()["priority"].as_int(), std::move(queued), std::string(workload.uid())};
@@ -90,12 +100,14 @@ Amounts pod_requests(const Value& pod_spec, const Value& defaults) {
   return total;
 }
 
-std::vector<PodSetRequests> pod_set_requests(const Object& workload, const Value& limit_range_defaults) {
+std::vector<PodSetRequests> pod_set_requests(const Object& workload,
+                                             const Value& limit_range_defaults) {
   std::vector<PodSetRequests> result;
   for (const Value& pod_set : workload.spec()["podSets"].items()) {
     PodSetRequests requests;
     requests.name = pod_set["name"].str();
-    requests.count = std::max<std::int64_t>(0, pod_set["count"].as_int(1) - reclaimed(workload, requests.name));
+    requests.count =
+        std::max<std::int64_t>(0, pod_set["count"].as_int(1) - reclaimed(workload, requests.name));
     requests.pod_spec = pod_set["template"]["spec"];
     requests.single_pod = pod_requests(requests.pod_spec, limit_range_defaults);
     for (const auto& [resource, amount] : requests.single_pod) {
@@ -117,13 +129,16 @@ std::string request_above_limit(const Object& workload) {
         std::string wrong;
         for (const Member& request : resources["requests"].members()) {
           const Value* limit = resources["limits"].find(request.key());
-          if (limit != nullptr && amount_of(request.key(), request.value) > amount_of(request.key(), *limit)) {
+          if (limit != nullptr &&
+              amount_of(request.key(), request.value) > amount_of(request.key(), *limit)) {
             wrong += fmt::format("{}\"{}\"", wrong.empty() ? "" : ", ", request.key());
           }
         }
         if (!wrong.empty()) {
-          errors.push_back(fmt::format(
-              "spec.podSets[{}].template.spec.{}[{}]: Invalid value: [{}]: requests must not exceed its limits", i, list, j, wrong));
+          errors.push_back(
+              fmt::format("spec.podSets[{}].template.spec.{}[{}]: Invalid value: [{}]: requests "
+                          "must not exceed its limits",
+                          i, list, j, wrong));
         }
       }
     }
@@ -135,7 +150,8 @@ std::string request_above_limit(const Object& workload) {
   for (const std::string& error : errors) {
     joined += (joined.empty() ? "" : ", ") + error;
   }
-  return fmt::format("resources validation failed: {}", errors.size() == 1 ? joined : "[" + joined + "]");
+  return fmt::format("resources validation failed: {}",
+                     errors.size() == 1 ? joined : "[" + joined + "]");
 }
 
 std::vector<std::pair<FlavorResource, Amount>> held_quota(const Object& workload) {
@@ -145,7 +161,8 @@ std::vector<std::pair<FlavorResource, Amount>> held_quota(const Object& workload
     const std::int64_t gone = std::min(count, reclaimed(workload, assignment["name"].as_string()));
     for (const Member& entry : assignment["resourceUsage"].members()) {
       const Amount total = amount_of(entry.key(), entry.value);
-      held.push_back({{assignment["flavors"][entry.key()].str(), std::string(entry.key())}, total / count * (count - gone)});
+      held.push_back({{assignment["flavors"][entry.key()].str(), std::string(entry.key())},
+                      total / count * (count - gone)});
     }
   }
   return held;

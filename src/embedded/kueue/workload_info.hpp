@@ -23,8 +23,8 @@ bool is_evicted(const Object& workload);
 using QueueOrder = std::tuple<std::int64_t, std::string, std::string>;
 QueueOrder queue_order(const Object& workload);
 
-// The requests of one pod of a template (spec/kueue.md 7.5): containers, init containers, overhead; limits
-// stand in for missing requests; `defaults` (LimitRange) for what is still missing.
+// The requests of one pod of a template (spec/kueue.md 7.5): containers, init containers, overhead;
+// limits stand in for missing requests; `defaults` (LimitRange) for what is still missing.
 Amounts pod_requests(const Value& pod_spec, const Value& defaults);
 
 struct PodSetRequests {
@@ -34,7 +34,8 @@ struct PodSetRequests {
   Amounts total{};
   Value pod_spec{};
 };
-std::vector<PodSetRequests> pod_set_requests(const Object& workload, const Value& limit_range_defaults);
+std::vector<PodSetRequests> pod_set_requests(const Object& workload,
+                                             const Value& limit_range_defaults);
 
 // "resources validation failed: ..." when a container requests more than its limit, else empty.
 std::string request_above_limit(const Object& workload);

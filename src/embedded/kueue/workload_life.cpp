@@ -23,9 +23,9 @@ struct Queues {
 Queues queues_of(const View& view, const Object& workload) {
   Queues queues;
   queues.local_name = workload.spec()["queueName"].str();
-  queues.local = view.get(api::LocalQueue::kind(), {std::string(workload.ns()), queues.local_name});
+  queues.local = view.get(api::kueue::kLocalQueue, {std::string(workload.ns()), queues.local_name});
   queues.cluster_name = workload.status().at({"admission", "clusterQueue"}).str();
-  queues.cluster = view.get(api::ClusterQueue::kind(), {"", queues.cluster_name});
+  queues.cluster = view.get(api::kueue::kClusterQueue, {"", queues.cluster_name});
   return queues;
 }
 
@@ -56,8 +56,9 @@ std::string lost_reservation(const Queues& queues) {
 }
 
 bool all_checks_ready(const Object& workload) {
-  return std::ranges::all_of(workload.status()["admissionChecks"].items(),
-                             [](const Value& check) { return check["state"].as_string() == "Ready"; });
+  return std::ranges::all_of(workload.status()["admissionChecks"].items(), [](const Value& check) {
+    return check["state"].as_string() == "Ready";
+  });
 }
 
 // A workload follows the value of the WorkloadPriorityClass it names.
@@ -66,10 +67,11 @@ void follow_priority_class(const View& view, const Object& workload, Plan& plan)
   if (ref["kind"].as_string() != "WorkloadPriorityClass") {
     return;
   }
-  const auto priority_class = view.get(api::WorkloadPriorityClass::kind(), {"", ref["name"].str()});
+  const auto priority_class = view.get(api::kueue::kWorkloadPriorityClass, {"", ref["name"].str()});
   if (priority_class && priority_class->body()["value"] != workload.spec()["priority"]) {
-    plan.then(Patch{.target = {&api::Workload::kind(), workload.key()},
-                    .merge = Value::object({{"spec", Value::object({{"priority", priority_class->body()["value"]}})}}),
+    plan.then(Patch{.target = {&api::kueue::kWorkload, workload.key()},
+                    .merge = Value::object(
+                        {{"spec", Value::object({{"priority", priority_class->body()["value"]}})}}),
                     .guard = {.uid = std::string(workload.uid())}});
   }
 }
@@ -85,7 +87,7 @@ void restart_if_possible(const Object& workload, Plan& plan, Instant now) {
 }
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
-  const auto workload = view.get(api::Workload::kind(), key);
+  const auto workload = view.get(api::kueue::kWorkload, key);
   if (!workload || workload->deleting() || is_finished(*workload)) {
     return Plan::done();
   }
@@ -127,11 +129,12 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 }  // namespace
 
 const Operator& workload_operator() {
-  static const Kind* const kReads[] = {&api::Workload::kind(), &api::ClusterQueue::kind(), &api::LocalQueue::kind(),
-                                       &api::WorkloadPriorityClass::kind()};
-  static const Kind* const kWrites[] = {&api::Workload::kind(), &api::kEvent};
+  static const Kind* const kReads[] = {&api::kueue::kWorkload, &api::kueue::kClusterQueue,
+                                       &api::kueue::kLocalQueue,
+                                       &api::kueue::kWorkloadPriorityClass};
+  static const Kind* const kWrites[] = {&api::kueue::kWorkload, &api::kEvent};
   static const Operator kOperator{.name = "kueue-workload",
-                                  .primary = &api::Workload::kind(),
+                                  .primary = &api::kueue::kWorkload,
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile};

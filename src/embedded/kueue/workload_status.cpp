@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status steps of Workloads. Statuses are written whole per key and guarded by the version they were made from.
+// Status steps of Workloads. Statuses are written whole per key and guarded by the version they
+// were made from.
 #include "embedded/kueue/workload_status.hpp"
 
 #include <fmt/core.h>
@@ -16,10 +17,13 @@ namespace {
 constexpr std::size_t kConditionLimit = 32768;
 constexpr std::size_t kEventLimit = 1024;
 
-Ref ref_of(const Object& workload) { return {&api::Workload::kind(), workload.key()}; }
+Ref ref_of(const Object& workload) {
+  return {&api::kueue::kWorkload, workload.key()};
+}
 
 Guard guard_of(const Object& workload) {
-  return {.uid = std::string(workload.uid()), .resource_version = std::string(workload.resource_version())};
+  return {.uid = std::string(workload.uid()),
+          .resource_version = std::string(workload.resource_version())};
 }
 
 class StatusEdit {
@@ -27,7 +31,8 @@ class StatusEdit {
   StatusEdit(const Object& workload, Instant now)
       : workload_(workload), now_(now), conditions_(workload.status()["conditions"]) {}
 
-  void condition(std::string_view type, std::string_view status, std::string_view reason, const std::string& message) {
+  void condition(std::string_view type, std::string_view status, std::string_view reason,
+                 const std::string& message) {
     set_condition(conditions_,
                   {.type = std::string(type),
                    .status = std::string(status),
@@ -43,7 +48,8 @@ class StatusEdit {
     if (conditions_.is_list()) {
       status_.set("conditions", conditions_);
     }
-    plan.then(Status{.target = ref_of(workload_), .status = std::move(status_), .guard = guard_of(workload_)});
+    plan.then(Status{
+        .target = ref_of(workload_), .status = std::move(status_), .guard = guard_of(workload_)});
   }
 
  private:
@@ -53,7 +59,8 @@ class StatusEdit {
   Value status_ = Value::object();
 };
 
-void emit(Plan& plan, const Object& workload, std::string_view type, std::string_view reason, const std::string& note) {
+void emit(Plan& plan, const Object& workload, std::string_view type, std::string_view reason,
+          const std::string& note) {
   plan.then(Emit{.about = ref_of(workload),
                  .about_uid = std::string(workload.uid()),
                  .type = std::string(type),
@@ -63,7 +70,9 @@ void emit(Plan& plan, const Object& workload, std::string_view type, std::string
 
 std::int64_t seconds_since(std::string_view time, Instant now) {
   const auto then = parse_time(time);
-  return then ? std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now - *then).count()) : 0;
+  return then ? std::max<std::int64_t>(
+                    0, std::chrono::duration_cast<std::chrono::seconds>(now - *then).count())
+              : 0;
 }
 
 Value admission_of(const ClusterQueue& queue, const Assignment& assignment) {
@@ -77,8 +86,10 @@ Value admission_of(const ClusterQueue& queue, const Assignment& assignment) {
       }
       usage.set(resource, amount_text(resource, amount));
     }
-    assignments.push_back(Value::object(
-        {{"name", pod_set.name}, {"flavors", flavors}, {"resourceUsage", usage}, {"count", pod_set.count}}));
+    assignments.push_back(Value::object({{"name", pod_set.name},
+                                         {"flavors", flavors},
+                                         {"resourceUsage", usage},
+                                         {"count", pod_set.count}}));
   }
   return Value::object({{"clusterQueue", queue.name}, {"podSetAssignments", assignments}});
 }
@@ -92,11 +103,13 @@ Value pending_checks(const ClusterQueue& queue, const Assignment& assignment, In
     }
   }
   Value checks = Value::list();
-  for (const Value& rule : queue.object.spec().at({"admissionChecksStrategy", "admissionChecks"}).items()) {
+  for (const Value& rule :
+       queue.object.spec().at({"admissionChecksStrategy", "admissionChecks"}).items()) {
     const Value& flavors = rule["onFlavors"];
-    const bool applies = flavors.empty() || std::ranges::any_of(flavors.items(), [&](const Value& flavor) {
-                           return assigned.contains(flavor.str());
-                         });
+    const bool applies =
+        flavors.empty() || std::ranges::any_of(flavors.items(), [&](const Value& flavor) {
+          return assigned.contains(flavor.str());
+        });
     if (applies) {
       checks.push_back(Value::object({{"name", rule["name"]},
                                       {"state", "Pending"},
@@ -112,7 +125,8 @@ void retire(StatusEdit& edit, const Object& workload) {
   for (const char* type : {"Evicted", "Preempted"}) {
     const Value& old = find_condition(workload.status()["conditions"], type);
     if (old["status"].as_string() == "True") {
-      edit.condition(type, "False", "QuotaReserved", fmt::format("Previously: {}", old["message"].as_string()));
+      edit.condition(type, "False", "QuotaReserved",
+                     fmt::format("Previously: {}", old["message"].as_string()));
     }
   }
 }
@@ -128,7 +142,8 @@ std::string cut(std::string text, std::size_t limit) {
   return text;
 }
 
-void add_admission(Plan& plan, const Object& workload, const ClusterQueue& queue, const Assignment& assignment, Instant now) {
+void add_admission(Plan& plan, const Object& workload, const ClusterQueue& queue,
+                   const Assignment& assignment, Instant now) {
   StatusEdit edit(workload, now);
   const std::string reserved = fmt::format("Quota reserved in ClusterQueue {}", queue.name);
   edit.condition("QuotaReserved", "True", "QuotaReserved", reserved);
@@ -136,7 +151,8 @@ void add_admission(Plan& plan, const Object& workload, const ClusterQueue& queue
   if (checks.empty()) {
     edit.condition("Admitted", "True", "Admitted", "The workload is admitted");
   } else {
-    edit.condition("Admitted", "False", "UnsatisfiedChecks", "The workload has not all checks ready");
+    edit.condition("Admitted", "False", "UnsatisfiedChecks",
+                   "The workload has not all checks ready");
     edit.set("admissionChecks", checks);
   }
   retire(edit, workload);
@@ -147,8 +163,9 @@ void add_admission(Plan& plan, const Object& workload, const ClusterQueue& queue
        fmt::format("{}, wait time since queued was {}s", reserved,
                    seconds_since(workload.metadata()["creationTimestamp"].as_string(), now)));
   if (checks.empty()) {
-    emit(plan, workload, "Normal", "Admitted",
-         fmt::format("Admitted by ClusterQueue {}, wait time since reservation was 0s", queue.name));
+    emit(
+        plan, workload, "Normal", "Admitted",
+        fmt::format("Admitted by ClusterQueue {}, wait time since reservation was 0s", queue.name));
   }
 }
 
@@ -163,8 +180,9 @@ void add_checks_passed(Plan& plan, const Object& workload, Instant now) {
                    seconds_since(reserved["lastTransitionTime"].as_string(), now)));
 }
 
-void add_pending(Plan& plan, const Object& workload, std::string_view reason, const std::string& message,
-                 const std::vector<PodSetRequests>& requests, Instant now) {
+void add_pending(Plan& plan, const Object& workload, std::string_view reason,
+                 const std::string& message, const std::vector<PodSetRequests>& requests,
+                 Instant now) {
   const Value& current = find_condition(workload.status()["conditions"], "QuotaReserved");
   const std::string kept = cut(message, kConditionLimit);
   if (current["status"].as_string() == "False" && current["reason"].as_string() == reason &&
@@ -188,13 +206,15 @@ void add_pending(Plan& plan, const Object& workload, std::string_view reason, co
   emit(plan, workload, "Warning", "Pending", message);
 }
 
-void add_eviction(Plan& plan, const Object& workload, std::string_view reason, const std::string& message, Instant now) {
+void add_eviction(Plan& plan, const Object& workload, std::string_view reason,
+                  const std::string& message, Instant now) {
   StatusEdit edit(workload, now);
   edit.condition("Evicted", "True", reason, message);
   Value checks = workload.status()["admissionChecks"];
   for (std::size_t i = 0; i < checks.size(); ++i) {
     Value& check = checks.item(i);
-    check.set("message", fmt::format("Reset to Pending after eviction. Previously: {}", check["state"].as_string()));
+    check.set("message", fmt::format("Reset to Pending after eviction. Previously: {}",
+                                     check["state"].as_string()));
     check.set("state", "Pending");
     check.set("lastTransitionTime", format_time(now));
   }
@@ -218,7 +238,8 @@ void add_eviction(Plan& plan, const Object& workload, std::string_view reason, c
   emit(plan, workload, "Normal", fmt::format("EvictedDueTo{}", reason), message);
 }
 
-void add_release(Plan& plan, const Object& workload, std::string_view reason, const std::string& message, Instant now) {
+void add_release(Plan& plan, const Object& workload, std::string_view reason,
+                 const std::string& message, Instant now) {
   StatusEdit edit(workload, now);
   edit.condition("QuotaReserved", "False", reason, message);
   if (find_condition(edit.conditions(), "Admitted").is_object()) {
@@ -228,7 +249,8 @@ void add_release(Plan& plan, const Object& workload, std::string_view reason, co
   edit.write(plan);
 }
 
-void add_requeued(Plan& plan, const Object& workload, std::string_view reason, std::string_view message, Instant now) {
+void add_requeued(Plan& plan, const Object& workload, std::string_view reason,
+                  std::string_view message, Instant now) {
   StatusEdit edit(workload, now);
   edit.condition("Requeued", "True", reason, std::string(message));
   edit.write(plan);

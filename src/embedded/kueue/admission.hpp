@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Kueue's webhooks do at write time, as pure functions (spec/kueue.md 5.1, 5.3).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::kueue {
+
+// Finalizers and defaults of a new object.
+void apply_defaults(Value& object);
+// The denial (403 Forbidden, the webhook's text), if any. `old` is null on create.
+Result<void> validate(const Value& object, const Value* old);
+
+}  // namespace athanor::kueue
