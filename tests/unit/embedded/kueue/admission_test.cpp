@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "embedded/kueue/fixture.hpp"
+#include "unit/embedded/kueue/fixture.hpp"
 
 namespace athanor::kueue::test {
 namespace {

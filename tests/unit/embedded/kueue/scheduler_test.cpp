@@ -6,7 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
-#include "embedded/kueue/fixture.hpp"
+#include "unit/embedded/kueue/fixture.hpp"
 #include "kube/json.hpp"
 
 namespace athanor::kueue::test {

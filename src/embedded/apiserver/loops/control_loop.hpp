@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// ControlLoop: the server's own controllers that work on every resource, also on ones nobody knew
+// at build time: garbage collection and namespace deletion (spec/apiserver.md 17). An Operator
+// names its kinds; these cannot.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/time.hpp"
+#include "embedded/apiserver/resource_info.hpp"
+#include "embedded/apiserver/server.hpp"
+#include "embedded/store/store.hpp"
+
+namespace athanor::apiserver {
+
+// Fed by the store's events, acts by requests of its own, asks no clock. One thread at a time.
+class ControlLoop {
+ public:
+  virtual ~ControlLoop() = default;
+  // Looks at everything stored; once, before the first feed().
+  virtual void start() = 0;
+  // Notes what to look at; no requests.
+  virtual void feed(std::span<const store::EventPtr> events) = 0;
+  // Does what is due. Returns when it wants to run again if nothing else happens.
+  virtual std::optional<Instant> run(Instant now) = 0;
+};
+
+// What a loop acts on. All outlive it.
+struct LoopContext {
+  store::Store& store;
+  Server& server;
+  const ResourceRegistry& registry;
+};
+
+// spec/apiserver.md 17.2.
+std::unique_ptr<ControlLoop> make_garbage_collector(const LoopContext& context);
+// spec/apiserver.md 17.1.
+std::unique_ptr<ControlLoop> make_namespace_controller(const LoopContext& context);
+
+}  // namespace athanor::apiserver

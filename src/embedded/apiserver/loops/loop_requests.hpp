@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests control loops make, as the user of their name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "embedded/apiserver/loops/control_loop.hpp"
+#include "kube/kind.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+class LoopRequests {
+ public:
+  // `user` is the loop's name: it acts as system:serviceaccount:kube-system:<user>.
+  LoopRequests(Server& server, std::string_view user);
+
+  // NotFound counts as done. `uid` guards against an object of the same name made since.
+  Result<void> remove(const ResourceInfo& resource, const Key& key, std::string_view uid,
+                      std::string_view policy, Instant now);
+  Result<void> merge_patch(const ResourceInfo& resource, const Key& key,
+                           std::string_view subresource, Value patch, Instant now);
+  Result<void> put(const ResourceInfo& resource, const Key& key, std::string_view subresource,
+                   Value object, Instant now);
+  Result<void> create(const ResourceInfo& resource, const std::string& ns, Value object,
+                      Instant now);
+
+ private:
+  Result<void> send(std::string method, std::string path, std::string content_type, Value body,
+                    Instant now);
+
+  Server& server_;
+  std::string user_;
+};
+
+}  // namespace athanor::apiserver
