@@ -7,6 +7,8 @@
 
 #include "base/digest.hpp"
 #include "embedded/lab/lab_file.hpp"
+#include "embedded/nodes/nodes.hpp"
+#include "kube/json.hpp"
 #include "kube/yaml.hpp"
 
 namespace athanor::lab {
@@ -44,7 +46,7 @@ Value node_object(const Node& node, const std::string& name) {
   Value labels = text_map(node.labels);
   labels.set("kubernetes.io/hostname", name);
   labels.set("kubernetes.io/os", "linux");
-  labels.set("athanor.dev/emulated", "true");
+  labels.set(nodes::kEmulatedLabel, "true");
   object.set_path({"metadata", "labels"}, labels);
   object.set("spec", Value::object());
   for (const Taint& taint : node.taints) {
@@ -54,16 +56,10 @@ Value node_object(const Node& node, const std::string& name) {
     }
     object.member("spec").member("taints").push_back(std::move(entry));
   }
-  // The kubelet reports capacity; the lab's wish travels as an annotation that the emulated kubelet
-  // reads.
-  Value capacity = text_map(node.capacity);
-  for (const auto& [resource, amount] :
-       {std::pair{"cpu", "16"}, {"memory", "64Gi"}, {"pods", "1000"}}) {
-    if (!capacity.contains(resource)) {
-      capacity.set(resource, amount);
-    }
-  }
-  object.set("status", Value::object({{"capacity", capacity}, {"allocatable", capacity}}));
+  // The kubelet reports capacity; the lab's wish travels as an annotation that it reads.
+  object.set_path(
+      {"metadata", "annotations"},
+      Value::object({{nodes::kCapacityAnnotation, json::print(text_map(node.capacity))}}));
   return object;
 }
 

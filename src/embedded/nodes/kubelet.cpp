@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The emulated kubelet: one pod from its binding to its end. It decides; a PodRuntime does.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "embedded/nodes/nodes.hpp"
+#include "embedded/nodes/pod_runtime.hpp"
+#include "embedded/nodes/pod_status.hpp"
+#include "embedded/nodes/sandbox_spec.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+// A pod's state is pushed by the runtime; asked for only when nothing is known yet.
+constexpr Duration kNeverStale = std::chrono::hours(24 * 365 * 100);
+constexpr std::int64_t kDefaultGraceSeconds = 30;
+
+Ref ref_of(const Object& pod) {
+  return {&api::kPod, pod.key()};
+}
+
+void write_status(Plan& plan, const Object& pod, Value status) {
+  plan.then(Status{.target = ref_of(pod),
+                   .status = std::move(status),
+                   .guard = {.uid = std::string(pod.uid())}});
+}
+
+void stop(Plan& plan, std::string_view uid, std::int64_t grace_seconds) {
+  plan.then(Act{.id = fmt::format("{}/{}", uid, grace_seconds),
+                .verb = std::string(kStopVerb),
+                .args = Value::object({{"uid", uid}, {"graceMs", grace_seconds * 1000}})});
+}
+
+void forget(Plan& plan, std::string_view uid) {
+  plan.then(Act{.id = std::string(uid),
+                .verb = std::string(kForgetVerb),
+                .args = Value::object({{"uid", uid}})});
+}
+
+void emit(Plan& plan, const Object& pod, const char* type, const char* reason, std::string note) {
+  plan.then(Emit{.about = ref_of(pod),
+                 .about_uid = std::string(pod.uid()),
+                 .type = type,
+                 .reason = reason,
+                 .note = std::move(note)});
+}
+
+bool on_emulated_node(const View& view, const Object& pod) {
+  const std::string node = pod.spec()["nodeName"].str();
+  if (node.empty()) {
+    return false;
+  }
+  const auto object = view.get(api::kNode, {"", node});
+  return object && object->label(kEmulatedLabel) == "true";
+}
+
+// The pod object is gone, by force or with its namespace: nothing of it may go on running.
+Plan clean_up(const Value& state) {
+  Plan plan;
+  if (const std::string_view uid = state["uid"].as_string(); !uid.empty()) {
+    if (all_ended(state)) {
+      forget(plan, uid);
+    } else {
+      stop(plan, uid, 0);
+    }
+  }
+  return plan;
+}
+
+Plan end(const Object& pod, const Value& state, Instant now) {
+  Plan plan;
+  const bool known = state["uid"].as_string() == pod.uid();
+  if (known && !all_ended(state)) {
+    stop(plan, pod.uid(),
+         pod.metadata()["deletionGracePeriodSeconds"].as_int(kDefaultGraceSeconds));
+    write_status(plan, pod, running_status(pod, state, now));
+    return plan;
+  }
+  if (known) {
+    if (!is_terminal(pod)) {
+      write_status(plan, pod, running_status(pod, state, now));
+    }
+    forget(plan, pod.uid());
+  }
+  plan.then(
+      Delete{.target = ref_of(pod), .guard = {.uid = std::string(pod.uid())}, .grace_seconds = 0});
+  return plan;
+}
+
+// spec.activeDeadlineSeconds counts from the start of the pod.
+std::optional<Instant> deadline_of(const Object& pod) {
+  const Value& seconds = pod.spec()["activeDeadlineSeconds"];
+  const auto started = parse_time(pod.status()["startTime"].as_string());
+  if (!seconds.is_integer() || !started) {
+    return std::nullopt;
+  }
+  return *started + std::chrono::seconds(seconds.as_int());
+}
+
+Plan begin(const View& view, const Object& pod, Instant now) {
+  Plan plan;
+  const SandboxSpec spec = make_sandbox_spec(view, pod);
+  if (!spec.waiting_reason.empty()) {
+    write_status(plan, pod,
+                 waiting_status(pod, spec.waiting_reason, spec.waiting_message,
+                                spec.failing_container, now));
+    emit(plan, pod, "Warning",
+         spec.waiting_reason == "ContainerCreating" ? "FailedMount" : "Failed",
+         spec.waiting_message);
+    return plan;
+  }
+  if (pod.status()["phase"].as_string() == "Running") {
+    emit(plan, pod, "Warning", "SandboxChanged",
+         "The node was restarted: the pod's containers start again");
+  }
+  plan.then(Act{.id = std::string(pod.uid()), .verb = std::string(kStartVerb), .args = spec.value});
+  return plan;
+}
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const Observed observed = view.observe(pod_query(key.ns, key.name), kNeverStale);
+  if (!observed.value) {
+    return Plan::done();  // asked; runs again with the answer
+  }
+  const Value& state = *observed.value;
+  const auto pod = view.get(api::kPod, key);
+  if (!pod) {
+    return clean_up(state);
+  }
+  if (!on_emulated_node(view, *pod)) {
+    return Plan::done();
+  }
+  const std::string_view runs = state["uid"].as_string();
+  if (!runs.empty() && runs != pod->uid()) {
+    return clean_up(state);  // an earlier pod of this name goes first
+  }
+  if (pod->deleting()) {
+    return end(*pod, state, now);
+  }
+  if (is_terminal(*pod)) {
+    return Plan::done();
+  }
+  if (runs.empty()) {
+    return begin(view, *pod, now);
+  }
+  Plan plan;
+  const auto deadline = deadline_of(*pod);
+  if (deadline && *deadline <= now && !all_ended(state)) {
+    stop(plan, pod->uid(), 0);
+    write_status(
+        plan, *pod,
+        failed_status(*pod, state, "DeadlineExceeded",
+                      "Pod was active on the node longer than the specified deadline", now));
+    return plan;
+  }
+  write_status(plan, *pod, running_status(*pod, state, now));
+  if (deadline && !all_ended(state)) {
+    plan.wake_at(*deadline);
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::string pod_query(std::string_view ns, std::string_view name) {
+  return fmt::format("pod:{}/{}", ns, name);
+}
+
+const Operator& kubelet_operator() {
+  static const Kind* const kReads[] = {&api::kPod, &api::kNode, &api::kSecret, &api::kConfigMap,
+                                       &api::kPersistentVolumeClaim};
+  static const Kind* const kWrites[] = {&api::kPod, &api::kEvent};
+  static const Operator kOperator{.name = "kubelet",
+                                  .primary = &api::kPod,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = reconcile,
+                                  .user = "system:serviceaccount:kube-system:kubelet"};
+  return kOperator;
+}
+
+}  // namespace athanor::nodes

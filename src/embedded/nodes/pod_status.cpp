@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pod statuses.
+#include "embedded/nodes/pod_status.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/digest.hpp"
+#include "kube/condition.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+constexpr std::int64_t kKilled = 137;
+
+// The image with a digest: its own, or one made of its name (spec/tekton.md section 12).
+std::string image_id(std::string_view image) {
+  return image.find("@sha256:") != std::string_view::npos
+             ? std::string(image)
+             : fmt::format("{}@sha256:{}", image, sha256_hex(image));
+}
+
+std::string container_id(const Object& pod, std::string_view container) {
+  return "athanor://" + sha256_hex(fmt::format("{}/{}", pod.uid(), container));
+}
+
+Value find_named(const Value& list, std::string_view name) {
+  for (const Value& entry : list.items()) {
+    if (entry["name"].as_string() == name) {
+      return entry;
+    }
+  }
+  return {};
+}
+
+Value terminated(const Value& state, const std::string& id) {
+  Value result = Value::object({{"exitCode", state["exitCode"].as_int()},
+                                {"reason", state["reason"].str()},
+                                {"startedAt", state["startedAt"]},
+                                {"finishedAt", state["finishedAt"]},
+                                {"containerID", id}});
+  if (!state["message"].as_string().empty()) {
+    result.set("message", state["message"]);
+  }
+  return result;
+}
+
+Value container_status(const Object& pod, const Value& container, const Value& state) {
+  const std::string_view kind = state["state"].as_string();
+  const std::string id = container_id(pod, container["name"].as_string());
+  const bool running = kind == "running";
+  Value status = Value::object(
+      {{"name", container["name"]},
+       {"image", container["image"]},
+       {"imageID", ""},
+       {"ready", running},
+       {"started", running},
+       {"restartCount", state["restarts"].as_int()},
+       {"lastState", state["last"].is_object()
+                         ? Value::object({{"terminated", terminated(state["last"], id)}})
+                         : Value::object()}});
+  Value now_state = Value::object();
+  if (running) {
+    now_state.set("running", Value::object({{"startedAt", state["startedAt"]}}));
+  } else if (kind == "terminated") {
+    now_state.set("terminated", terminated(state, id));
+  } else {
+    Value waiting = Value::object(
+        {{"reason", state["reason"].as_string().empty() ? "ContainerCreating"
+                                                        : state["reason"].as_string()}});
+    if (!state["message"].as_string().empty()) {
+      waiting.set("message", state["message"]);
+    }
+    now_state.set("waiting", waiting);
+  }
+  if (kind == "running" || kind == "terminated") {
+    status.set("imageID", image_id(container["image"].as_string()));
+    status.set("containerID", id);
+  }
+  status.set("state", now_state);
+  return status;
+}
+
+Value container_statuses(const Object& pod, const char* list, const Value& states) {
+  Value statuses = Value::list();
+  for (const Value& container : pod.spec()[list].items()) {
+    statuses.push_back(
+        container_status(pod, container, find_named(states, container["name"].as_string())));
+  }
+  return statuses;
+}
+
+bool any_started(const Value& states) {
+  return std::ranges::any_of(states.items(), [](const Value& s) {
+    return s["state"].as_string() == "running" || s["state"].as_string() == "terminated" ||
+           s["restarts"].as_int() > 0;
+  });
+}
+
+std::string phase_of(const Value& state) {
+  if (all_ended(state)) {
+    const auto failed = [](const Value& s) { return s["exitCode"].as_int() != 0; };
+    const bool bad = std::ranges::any_of(state["containers"].items(), failed) ||
+                     std::ranges::any_of(state["init"].items(), failed);
+    return bad ? "Failed" : "Succeeded";
+  }
+  return any_started(state["containers"]) || any_started(state["init"]) ? "Running" : "Pending";
+}
+
+class Conditions {
+ public:
+  Conditions(const Object& pod, Instant now) : list_(pod.status()["conditions"]), now_(now) {}
+  void set(const char* type, bool value, const char* reason = "", const std::string& message = {}) {
+    set_condition(
+        list_,
+        {.type = type, .status = value ? "True" : "False", .reason = reason, .message = message},
+        now_);
+  }
+  [[nodiscard]] const Value& list() const { return list_; }
+
+ private:
+  Value list_;
+  Instant now_;
+};
+
+Value base_status(const Object& pod, Instant now) {
+  Value status = Value::object();
+  const Value& started = pod.status()["startTime"];
+  status.set("startTime", started.is_null() ? Value(format_time(now)) : started);
+  status.set("hostIP", "127.0.0.1");
+  status.set("hostIPs", Value::list({Value::object({{"ip", "127.0.0.1"}})}));
+  status.set("podIP", "127.0.0.1");
+  status.set("podIPs", Value::list({Value::object({{"ip", "127.0.0.1"}})}));
+  return status;
+}
+
+std::string unready(const Value& statuses) {
+  std::string names;
+  for (const Value& status : statuses.items()) {
+    if (!status["ready"].as_bool()) {
+      names += fmt::format("{}{}", names.empty() ? "" : " ", status["name"].as_string());
+    }
+  }
+  return fmt::format("containers with unready status: [{}]", names);
+}
+
+}  // namespace
+
+bool is_terminal(const Object& pod) {
+  const std::string_view phase = pod.status()["phase"].as_string();
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+bool all_ended(const Value& state) {
+  const auto failed = [](const Value& s) {
+    return s["state"].as_string() == "terminated" && s["exitCode"].as_int() != 0;
+  };
+  if (std::ranges::any_of(state["init"].items(), failed)) {
+    return std::ranges::none_of(state["containers"].items(),
+                                [](const Value& s) { return s["state"].as_string() == "running"; });
+  }
+  return !state["containers"].empty() &&
+         std::ranges::all_of(state["containers"].items(),
+                             [](const Value& s) { return s["state"].as_string() == "terminated"; });
+}
+
+Value running_status(const Object& pod, const Value& state, Instant now) {
+  Value status = base_status(pod, now);
+  const std::string phase = phase_of(state);
+  status.set("phase", phase);
+  const Value statuses = container_statuses(pod, "containers", state["containers"]);
+  status.set("containerStatuses", statuses);
+  if (!pod.spec()["initContainers"].empty()) {
+    status.set("initContainerStatuses", container_statuses(pod, "initContainers", state["init"]));
+  }
+  Conditions conditions(pod, now);
+  const bool over = phase == "Succeeded" || phase == "Failed";
+  const bool ready =
+      phase == "Running" &&
+      std::ranges::all_of(statuses.items(), [](const Value& s) { return s["ready"].as_bool(); });
+  conditions.set("PodReadyToStartContainers", !over);
+  conditions.set("Initialized", true, phase == "Succeeded" ? "PodCompleted" : "");
+  for (const char* type : {"Ready", "ContainersReady"}) {
+    if (phase == "Succeeded") {
+      conditions.set(type, false, "PodCompleted");
+    } else if (phase == "Failed") {
+      conditions.set(type, false, "PodFailed");
+    } else if (ready) {
+      conditions.set(type, true);
+    } else {
+      conditions.set(type, false, "ContainersNotReady", unready(statuses));
+    }
+  }
+  status.set("conditions", conditions.list());
+  return status;
+}
+
+Value waiting_status(const Object& pod, std::string_view reason, std::string_view message,
+                     std::string_view container, Instant now) {
+  Value state = Value::object({{"containers", Value::list()}});
+  for (const Value& entry : pod.spec()["containers"].items()) {
+    const bool culprit = container.empty() || entry["name"].as_string() == container;
+    state.member("containers")
+        .push_back(
+            Value::object({{"name", entry["name"]},
+                           {"state", "waiting"},
+                           {"reason", culprit ? reason : std::string_view("ContainerCreating")},
+                           {"message", culprit ? message : std::string_view()}}));
+  }
+  // A kubelet names the problem of a missing volume in an event, not in the container's state.
+  if (reason == "ContainerCreating") {
+    for (std::size_t i = 0; i < state["containers"].size(); ++i) {
+      state.member("containers").item(i).set("message", "");
+    }
+  }
+  return running_status(pod, state, now);
+}
+
+Value failed_status(const Object& pod, const Value& state, std::string_view reason,
+                    std::string_view message, Instant now) {
+  Value ended = state;
+  const std::string time = format_time(now);
+  Value containers = Value::list();
+  for (const Value& entry : pod.spec()["containers"].items()) {
+    Value known = find_named(state["containers"], entry["name"].as_string());
+    if (known["state"].as_string() != "terminated") {
+      known = Value::object(
+          {{"name", entry["name"]},
+           {"state", "terminated"},
+           {"exitCode", kKilled},
+           {"reason", "Error"},
+           {"startedAt", known["startedAt"].is_null() ? Value(time) : known["startedAt"]},
+           {"finishedAt", time}});
+    }
+    containers.push_back(std::move(known));
+  }
+  ended.set("containers", containers);
+  Value status = running_status(pod, ended, now);
+  status.set("phase", "Failed");
+  status.set("reason", reason);
+  status.set("message", message);
+  return status;
+}
+
+}  // namespace athanor::nodes

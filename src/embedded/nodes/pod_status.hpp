@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The status of a pod from what its runtime says (phase, conditions, container statuses).
+#pragma once
+
+#include "base/time.hpp"
+#include "kube/object.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::nodes {
+
+// The whole status to write. `state` as in pod_runtime.hpp.
+Value running_status(const Object& pod, const Value& state, Instant now);
+// A pod whose containers cannot start yet: all of them wait with this reason.
+Value waiting_status(const Object& pod, std::string_view reason, std::string_view message,
+                     std::string_view container, Instant now);
+// Ended by its node: phase Failed with this reason; containers that still ran end with exit code
+// 137.
+Value failed_status(const Object& pod, const Value& state, std::string_view reason,
+                    std::string_view message, Instant now);
+
+bool is_terminal(const Object& pod);
+// Every container of the runtime's state has ended for good.
+bool all_ended(const Value& state);
+
+}  // namespace athanor::nodes

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands, environment and mounts of every container.
+#include "embedded/nodes/sandbox_spec.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "api/builtin.hpp"
+#include "base/digest.hpp"
+#include "base/time.hpp"
+#include "embedded/nodes/sandbox_volumes.hpp"
+#include "kube/json.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+constexpr std::int64_t kDefaultGraceSeconds = 30;
+
+// What an image name stands for when a container names no command.
+Value entrypoint_of(std::string_view image) {
+  const std::string_view name = image.substr(image.rfind('/') + 1);
+  if (name.starts_with("pause")) {
+    return Value::list({"/bin/sleep", "infinity"});
+  }
+  return Value::list({"/bin/sh"});
+}
+
+class EnvironmentBuilder {
+ public:
+  EnvironmentBuilder(const View& view, const Object& pod) : view_(view), pod_(pod) {}
+
+  // The problem, or empty.
+  std::string build(const Value& container) {
+    for (const Value& source : container["envFrom"].items()) {
+      if (std::string problem = add_source(source); !problem.empty()) {
+        return problem;
+      }
+    }
+    for (const Value& variable : container["env"].items()) {
+      if (std::string problem = add_variable(variable, container); !problem.empty()) {
+        return problem;
+      }
+    }
+    return {};
+  }
+  // "$(NAME)" of variables set so far; "$$(NAME)" stays as "$(NAME)".
+  [[nodiscard]] std::string expand(std::string_view text) const {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '$' || i + 1 == text.size()) {
+        out += text[i];
+        continue;
+      }
+      if (text[i + 1] == '$') {
+        out += '$';
+        ++i;
+        continue;
+      }
+      const std::size_t close = text[i + 1] == '(' ? text.find(')', i) : std::string_view::npos;
+      const auto known = close == std::string_view::npos
+                             ? values_.end()
+                             : values_.find(text.substr(i + 2, close - i - 2));
+      if (known == values_.end()) {
+        out += text[i];
+        continue;
+      }
+      out += known->second;
+      i = close;
+    }
+    return out;
+  }
+  [[nodiscard]] Value list() const {
+    Value result = Value::list();
+    for (const std::string& name : order_) {
+      result.push_back(Value::list({name, values_.find(name)->second}));
+    }
+    return result;
+  }
+  void set(const std::string& name, std::string value) {
+    if (values_.insert_or_assign(name, std::move(value)).second) {
+      order_.push_back(name);
+    }
+  }
+
+ private:
+  std::string add_source(const Value& source) {
+    const bool secret = source.contains("secretRef");
+    const Value& ref = source[secret ? "secretRef" : "configMapRef"];
+    const Kind& kind = secret ? api::kSecret : api::kConfigMap;
+    const auto object = view_.get(kind, {std::string(pod_.ns()), ref["name"].str()});
+    if (!object) {
+      return ref["optional"].as_bool()
+                 ? ""
+                 : fmt::format("{} \"{}\" not found", secret ? "secret" : "configmap",
+                               ref["name"].as_string());
+    }
+    for (const Member& entry : object->body()["data"].members()) {
+      set(source["prefix"].str() + std::string(entry.key()), text_of(entry.value, secret));
+    }
+    return {};
+  }
+
+  std::string add_variable(const Value& variable, const Value& container) {
+    const std::string name = variable["name"].str();
+    const Value& from = variable["valueFrom"];
+    if (from.is_null()) {
+      set(name, expand(variable["value"].as_string()));
+      return {};
+    }
+    if (from.contains("fieldRef")) {
+      const auto field = pod_field(pod_, from["fieldRef"]["fieldPath"].as_string());
+      set(name, field.value_or(""));
+      return {};
+    }
+    if (from.contains("resourceFieldRef")) {
+      const std::string_view resource = from["resourceFieldRef"]["resource"].as_string();
+      const std::size_t dot = resource.find('.');
+      set(name, container["resources"][resource.substr(0, dot)]
+                         [resource.substr(std::min(dot, resource.size() - 1) + 1)]
+                             .str());
+      return {};
+    }
+    const bool secret = from.contains("secretKeyRef");
+    const Value& ref = from[secret ? "secretKeyRef" : "configMapKeyRef"];
+    const auto object = view_.get(secret ? api::kSecret : api::kConfigMap,
+                                  {std::string(pod_.ns()), ref["name"].str()});
+    if (!object) {
+      return ref["optional"].as_bool()
+                 ? ""
+                 : fmt::format("{} \"{}\" not found", secret ? "secret" : "configmap",
+                               ref["name"].as_string());
+    }
+    const Value* value = object->body()["data"].find(ref["key"].as_string());
+    if (value == nullptr) {
+      return ref["optional"].as_bool()
+                 ? ""
+                 : fmt::format("couldn't find key {} in {} {}/{}", ref["key"].as_string(),
+                               secret ? "Secret" : "ConfigMap", pod_.ns(), ref["name"].as_string());
+    }
+    set(name, text_of(*value, secret));
+    return {};
+  }
+
+  static std::string text_of(const Value& value, bool base64) {
+    return base64 ? base64_decode(value.as_string()).value_or("") : value.str();
+  }
+
+  const View& view_;
+  const Object& pod_;
+  std::map<std::string, std::string, std::less<>> values_{};
+  std::vector<std::string> order_{};
+};
+
+Value mounts_of(const Value& container, const EnvironmentBuilder& environment) {
+  Value mounts = Value::list();
+  for (const Value& mount : container["volumeMounts"].items()) {
+    const Value& expression = mount["subPathExpr"];
+    mounts.push_back(Value::object(
+        {{"volume", mount["name"]},
+         {"path", mount["mountPath"]},
+         {"subPath", expression.is_string() ? environment.expand(expression.as_string())
+                                            : mount["subPath"].str()},
+         {"readOnly", mount["readOnly"].as_bool()}}));
+  }
+  return mounts;
+}
+
+// One container; `step` is its entry of the steps annotation, Null without one.
+std::string add_container(const View& view, const Object& pod, const Value& container,
+                          const Value& step, Value& list) {
+  EnvironmentBuilder environment(view, pod);
+  const Value& settings = view.config("kubelet");
+  for (const Member& variable : settings["environment"].members()) {
+    environment.set(std::string(variable.key()), variable.value.str());
+  }
+  if (std::string problem = environment.build(container); !problem.empty()) {
+    return problem;
+  }
+  Value command = container["command"].empty() ? entrypoint_of(container["image"].as_string())
+                                               : container["command"];
+  for (const Value& arg : container["args"].items()) {
+    command.push_back(arg);
+  }
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    command.item(i) = environment.expand(command[i].as_string());
+  }
+  Value result = Value::object({{"name", container["name"]},
+                                {"command", command},
+                                {"env", environment.list()},
+                                {"workingDir", container["workingDir"].str()},
+                                {"mounts", mounts_of(container, environment)}});
+  for (const char* key : {"script", "results", "onError"}) {
+    if (step.contains(key)) {
+      result.set(key, step[key]);
+    }
+  }
+  if (const auto timeout = parse_go_duration(step["timeout"].as_string());
+      timeout.ok() && timeout->count() > 0) {
+    result.set("timeoutMs",
+               std::chrono::duration_cast<std::chrono::milliseconds>(*timeout).count());
+  }
+  list.push_back(std::move(result));
+  return {};
+}
+
+Value step_of(const Value& steps, std::string_view container) {
+  for (const Value& step : steps.items()) {
+    if (step["container"].as_string() == container) {
+      return step;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+SandboxSpec make_sandbox_spec(const View& view, const Object& pod) {
+  SandboxSpec spec;
+  std::vector<std::string> problems;
+  Value volumes = sandbox_volumes(view, pod, problems);
+  if (!problems.empty()) {
+    spec.waiting_reason = "ContainerCreating";
+    spec.waiting_message = problems.front();
+    return spec;
+  }
+  const auto parsed = json::parse(pod.annotation(kStepsAnnotation));
+  const Value steps = parsed.ok() ? *parsed : Value();
+  Value init = Value::list();
+  Value containers = Value::list();
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Value& container : pod.spec()[list].items()) {
+      Value& target = list == std::string_view("containers") ? containers : init;
+      if (std::string problem = add_container(
+              view, pod, container, step_of(steps, container["name"].as_string()), target);
+          !problem.empty()) {
+        spec.waiting_reason = "CreateContainerConfigError";
+        spec.waiting_message = std::move(problem);
+        spec.failing_container = container["name"].str();
+        return spec;
+      }
+    }
+  }
+  spec.value = Value::object(
+      {{"uid", pod.uid()},
+       {"ns", pod.ns()},
+       {"name", pod.name()},
+       {"restartPolicy", pod.spec()["restartPolicy"].str()},
+       {"grace", pod.spec()["terminationGracePeriodSeconds"].as_int(kDefaultGraceSeconds)},
+       {"sequential", steps.is_list()},
+       {"init", init},
+       {"containers", containers},
+       {"volumes", volumes}});
+  return spec;
+}
+
+}  // namespace athanor::nodes

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a runtime needs to run a pod, as one value: commands, resolved environment, mounts, and the
+// contents of its volumes.
+//
+//   {uid, ns, name, restartPolicy, grace, sequential,
+//    init: [container...], containers: [container...], volumes: [volume...]}
+//   container: {name, command: [..], script, env: [[name, value]..], workingDir, results: [..],
+//   onError, timeoutMs,
+//               mounts: [{volume, path, subPath, readOnly}]}
+//   volume: {name, type: "empty" | "files" | "claim", claim, files: [{path, data (base64), mode}],
+//            tokens: [{path, audience, seconds}], serviceAccount}
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kube/object.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::nodes {
+
+// Steps run one after another (Tekton's pods): the annotation that says so, a list with one entry
+// per container.
+inline constexpr const char* kStepsAnnotation = "athanor.dev/steps";
+
+struct SandboxSpec {
+  Value value{};                 // when `waiting_reason` is empty
+  std::string waiting_reason{};  // "ContainerCreating" or "CreateContainerConfigError"
+  std::string waiting_message{};
+  std::string failing_container{};  // of a config error
+};
+
+// Resolves secrets, config maps and fields through the view. Missing non-optional volumes:
+// ContainerCreating; missing non-optional environment sources: CreateContainerConfigError
+// (spec/tekton.md 10.4).
+SandboxSpec make_sandbox_spec(const View& view, const Object& pod);
+
+// The value of a downward API field path of a pod ("metadata.labels['a']"), or nullopt when there
+// is no such field.
+std::optional<std::string> pod_field(const Object& pod, std::string_view path);
+
+}  // namespace athanor::nodes
