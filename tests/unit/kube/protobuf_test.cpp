@@ -88,6 +88,59 @@ TEST(ProtobufDecode, ReadsADeploymentAsGoWritesIt) {
       << json::print(*object);
 }
 
+// Bodies that kubectl's generators sent (create configmap, deployment, job, quota, role, cronjob,
+// pdb).
+TEST(ProtobufDecode, ReadsWhatKubectlSends) {
+  const struct {
+    std::string_view hex, object;
+  } cases[] = {
+      {"6b3873000a0f0a0276311209436f6e6669674d6170121b0a110a016112001a0022002a003200"
+       "3800420012060a016b1201761a002200",
+       R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}})"},
+      {"6b3873000a150a07617070732f7631120a4465706c6f796d656e7412b0010a1b0a016412001a"
+       "0022002a003200380042005a080a036170701201641282010802120a0a080a03617070120164"
+       "1a6a0a1a0a0012001a0022002a003200380042005a080a03617070120164124c122e0a056e67"
+       "696e7812056e67696e782a00320a0a001000185022002a0042006a0072008001008801009001"
+       "00a201001a00320042004a0052005800600068008201008a01009a0100c2010022020a002800"
+       "38001a0c0800100018002000280038001a002200",
+       R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","labels":{"app":"d"}},"spec":{"replicas":2,"selector":{"matchLabels":{"app":"d"}},"strategy":{},"template":{"metadata":{"labels":{"app":"d"}},"spec":{"containers":[{"name":"nginx","image":"nginx","ports":[{"containerPort":80}],"resources":{}}]}}},"status":{}})"},
+      {"6b3873000a0f0a0862617463682f763112034a6f621282010a110a016a12001a0022002a0032"
+       "0038004200126332610a100a0012001a0022002a00320038004200124d122a0a016a12076275"
+       "7379626f781a046563686f1a0268692a0042006a007200800100880100900100a201001a054e"
+       "65766572320042004a0052005800600068008201008a01009a0100c201001a08200028003000"
+       "3a001a002200",
+       R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{"template":{"metadata":{},"spec":{"containers":[{"name":"j","image":"busybox","command":["echo","hi"],"resources":{}}],"restartPolicy":"Never"}}},"status":{}})"},
+      {"6b3873000a130a027631120d5265736f7572636551756f746112300a110a017112001a002200"
+       "2a0032003800420012190a0a0a0363707512030a01310a0b0a04706f647312030a01321a001a"
+       "002200",
+       R"({"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"},"spec":{"hard":{"cpu":"1","pods":"2"}},"status":{}})"},
+      {"6b3873000a240a1c726261632e617574686f72697a6174696f6e2e6b38732e696f2f76311204"
+       "526f6c6512220a110a017212001a0022002a00320038004200120d0a0367657412001a04706f"
+       "64731a002200",
+       R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"r"},"rules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}]})"},
+      {"6b3873000a130a0862617463682f7631120743726f6e4a6f621292010a110a016312001a0022"
+       "002a00320038004200127b0a092a202a202a202a202a1a002a6c0a110a016312001a0022002a"
+       "00320038004200125732550a100a0012001a0022002a003200380042001241121a0a01631201"
+       "622a0042006a007200800100880100900100a201001a094f6e4661696c757265320042004a00"
+       "52005800600068008201008a01009a0100c201001a001a002200",
+       R"({"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":"c"},"spec":{"schedule":"* * * * *","jobTemplate":{"metadata":{"name":"c"},"spec":{"template":{"metadata":{},"spec":{"containers":[{"name":"c","image":"b","resources":{}}],"restartPolicy":"OnFailure"}}}}},"status":{}})"},
+      {"6b3873000a200a09706f6c6963792f76311213506f6444697372757074696f6e427564676574"
+       "12360a110a017012001a0022002a0032003800420012150a09080110001a0335302512080a06"
+       "0a01611201621a0a080018002000280030001a002200",
+       R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"p"},"spec":{"minAvailable":"50%","selector":{"matchLabels":{"a":"b"}}},"status":{"disruptionsAllowed":0,"currentHealthy":0,"desiredHealthy":0,"expectedPods":0}})"},
+  };
+  for (const auto& c : cases) {
+    std::string body;
+    for (std::size_t i = 0; i < c.hex.size(); i += 2) {
+      body += static_cast<char>(std::stoi(std::string(c.hex.substr(i, 2)), nullptr, 16));
+    }
+    const Result<Value> object = decode(body, {});
+    ASSERT_TRUE(object.ok()) << object.error().message;
+    EXPECT_EQ(*object, parse(c.object)) << json::print(*object);
+    EXPECT_EQ(*decode(*encode(*object), {}), *object);
+  }
+}
+
 TEST(ProtobufDecode, FlatJsonComesFromEmbeddedMessages) {
   // Volume{name 1, source 2 {emptyDir 2 {medium 1}}}
   const SchemaPtr volume = BuiltinTypes::get().by_name("core.v1.Volume");
