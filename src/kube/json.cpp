@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <functional>
@@ -62,18 +63,21 @@ KeyCache& key_cache() {
   return cache;
 }
 
-// True where none of the eight bytes needs a closer look: no quote, backslash, control or non-ASCII
-// byte.
-bool all_plain(const char* bytes) {
+static_assert(std::endian::native == std::endian::little,
+              "plain_prefix() counts from the low byte");
+
+// How many of the next eight bytes come before a quote, backslash, control or non-ASCII byte.
+std::size_t plain_prefix(const char* bytes) {
   std::uint64_t word = 0;
   std::memcpy(&word, bytes, sizeof(word));
   constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
   constexpr std::uint64_t kHigh = 0x8080808080808080ULL;
-  const auto zero_byte = [](std::uint64_t w) { return (w - kOnes) & ~w & kHigh; };
-  const std::uint64_t quote = zero_byte(word ^ (kOnes * '"'));
-  const std::uint64_t backslash = zero_byte(word ^ (kOnes * '\\'));
-  const std::uint64_t control = (word - kOnes * 0x20) & ~word & kHigh;
-  return ((quote | backslash | control | word) & kHigh) == 0;
+  // A borrow reaches only bytes above a true match, so the lowest mark is exact.
+  const auto below = [](std::uint64_t w, std::uint64_t limit) { return (w - kOnes * limit) & ~w; };
+  const std::uint64_t marks = (below(word ^ (kOnes * '"'), 1) | below(word ^ (kOnes * '\\'), 1) |
+                               below(word, 0x20) | word) &
+                              kHigh;
+  return static_cast<std::size_t>(std::countr_zero(marks)) / 8;
 }
 
 class Parser {
@@ -293,8 +297,12 @@ class Parser {
   // To the first byte that ends or changes the literal; valid UTF-8 is passed over.
   void skip_plain() {
     while (true) {
-      while (end_ - at_ >= 8 && all_plain(at_)) {
-        at_ += 8;
+      while (end_ - at_ >= 8) {
+        const std::size_t prefix = plain_prefix(at_);
+        at_ += prefix;
+        if (prefix < 8) {
+          break;
+        }
       }
       if (at_ == end_ || *at_ == '"' || *at_ == '\\' || static_cast<unsigned char>(*at_) < 0x20) {
         return;

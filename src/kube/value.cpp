@@ -86,38 +86,11 @@ bool objects_equal(const Value& a, const Value& b) noexcept {
 
 }  // namespace
 
-Value::Value() noexcept : storage_{} {}
-
-Value::Value(const Value& other) noexcept {
-  std::memcpy(storage_, other.storage_, sizeof(storage_));
+void Value::retain() noexcept {
   Raw(*this).retain();
 }
 
-Value::Value(Value&& other) noexcept {
-  std::memcpy(storage_, other.storage_, sizeof(storage_));
-  std::memset(other.storage_, 0, sizeof(storage_));
-}
-
-Value& Value::operator=(const Value& other) noexcept {
-  if (this != &other) {
-    Value copy(other);
-    *this = std::move(copy);
-  }
-  return *this;
-}
-
-Value& Value::operator=(Value&& other) noexcept {
-  if (this != &other) {
-    // The old node goes last: it may own `other`.
-    Value old;
-    std::memcpy(old.storage_, storage_, sizeof(storage_));
-    std::memcpy(storage_, other.storage_, sizeof(storage_));
-    std::memset(other.storage_, 0, sizeof(storage_));
-  }
-  return *this;
-}
-
-Value::~Value() {
+void Value::release() noexcept {
   Raw(*this).release();
 }
 
@@ -171,29 +144,6 @@ Value ValueAccess::list_of(std::span<Value> items) {
   Value result;
   Raw(result).set_node(Tag::List, ListNode::make(items, items.size()));
   return result;
-}
-
-Value::Type Value::type() const noexcept {
-  switch (Raw(*this).tag()) {
-    case Tag::Null:
-      return Type::Null;
-    case Tag::Bool:
-      return Type::Bool;
-    case Tag::Int:
-      return Type::Int;
-    case Tag::Uint:
-      return Type::Uint;
-    case Tag::Double:
-      return Type::Double;
-    case Tag::InlineString:
-    case Tag::HeapString:
-      return Type::String;
-    case Tag::List:
-      return Type::List;
-    case Tag::Object:
-      return Type::Object;
-  }
-  return Type::Null;
 }
 
 bool Value::as_bool(bool fallback) const noexcept {
@@ -273,6 +223,16 @@ std::span<const Value> Value::items() const noexcept {
 }
 
 const Value* Value::find(std::string_view key) const noexcept {
+  if (key.size() <= ValueAccess::kInlineBytes) {
+    // A short name is its 16 bytes: no lengths, no pointers to follow.
+    const Value name(key);
+    for (const Member& member : members()) {
+      if (member.name.identical(name)) {
+        return &member.value;
+      }
+    }
+    return nullptr;
+  }
   for (const Member& member : members()) {
     if (Raw(member.name).text() == key) {
       return &member.value;

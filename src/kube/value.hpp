@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -28,12 +29,31 @@ class Value {
   enum class Type : std::uint8_t { Null, Bool, Int, Uint, Double, String, List, Object };
   using Path = std::initializer_list<std::string_view>;
 
-  Value() noexcept;
-  Value(const Value& other) noexcept;
-  Value(Value&& other) noexcept;
-  Value& operator=(const Value& other) noexcept;
-  Value& operator=(Value&& other) noexcept;
-  ~Value();
+  // Moving and dropping are inline: containers of Values do little else.
+  Value() noexcept : storage_{} {}
+  Value(const Value& other) noexcept {
+    std::memcpy(storage_, other.storage_, sizeof(storage_));
+    if (has_node()) {
+      retain();
+    }
+  }
+  Value(Value&& other) noexcept { take(other); }
+  Value& operator=(const Value& other) noexcept {
+    Value copy(other);
+    return *this = std::move(copy);
+  }
+  Value& operator=(Value&& other) noexcept {
+    if (this != &other) {
+      const Value old(std::move(*this));  // dropped last: it may own `other`
+      take(other);
+    }
+    return *this;
+  }
+  ~Value() {
+    if (has_node()) {
+      release();
+    }
+  }
 
   // Literals read as values: Value v = "text"; v = 3; v = true.
   Value(std::nullptr_t) noexcept : Value() {}    // NOLINT(google-explicit-constructor): see above
@@ -52,7 +72,10 @@ class Value {
   static Value list(std::initializer_list<Value> items = {});
   static Value list(std::vector<Value> items);
 
-  [[nodiscard]] Type type() const noexcept;
+  [[nodiscard]] Type type() const noexcept {
+    const int tag = storage_[kTagByte];
+    return static_cast<Type>(tag > kInlineStringTag ? tag - 1 : tag);
+  }
   [[nodiscard]] bool is_null() const noexcept { return type() == Type::Null; }
   [[nodiscard]] bool is_bool() const noexcept { return type() == Type::Bool; }
   [[nodiscard]] bool is_integer() const noexcept { return type() == Type::Int || type() == Type::Uint; }
@@ -120,7 +143,19 @@ class Value {
   static Value from_int(std::int64_t number) noexcept;
   static Value from_uint(std::uint64_t number) noexcept;  // Int when it fits
 
-  alignas(8) unsigned char storage_[16];  // byte 15: type; see value.cpp
+  // Tags are Type's enumerators, with inline and heap strings apart; from the latter on a node may hang.
+  static constexpr std::size_t kTagByte = 15;
+  static constexpr int kInlineStringTag = 5;
+  [[nodiscard]] bool has_node() const noexcept { return storage_[kTagByte] > kInlineStringTag; }
+  void retain() noexcept;
+  void release() noexcept;
+  // Expects nothing of its own bytes; leaves Null behind.
+  void take(Value& other) noexcept {
+    std::memcpy(storage_, other.storage_, sizeof(storage_));
+    std::memset(other.storage_, 0, sizeof(storage_));
+  }
+
+  alignas(8) unsigned char storage_[16];  // see value_node.hpp
 };
 
 // One name and value of an object.

@@ -34,6 +34,10 @@ enum class Tag : std::uint8_t {
   Object
 };
 
+static_assert(static_cast<int>(Tag::InlineString) == static_cast<int>(Value::Type::String) &&
+                  static_cast<int>(Tag::Object) == static_cast<int>(Value::Type::Object) + 1,
+              "Value::type() relies on it");
+
 // A reference-counted block: this header, then `capacity` elements of which `size` are alive.
 template <class T>
 class Node {
