@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "runtime/engine_impl.hpp"
+#include "runtime/view/failures.hpp"
 
 namespace athanor::runtime {
 
@@ -124,6 +125,10 @@ void Engine::Impl::take(const WatchEvent& event, Instant now) {
 void Engine::Impl::take(const Relisted& listed, Instant now) {
   Cache& held = cache(*listed.kind);
   const bool first = !held.synced();
+  const std::string unreadable = unreadable_query(*listed.kind);
+  if (listed.error || observations.contains(unreadable)) {
+    report(unreadable, listed.error, now);
+  }
   for (const Cache::Change& change : held.replace(listed.objects, listed.version)) {
     changed(held, change, now);
   }
@@ -201,11 +206,30 @@ void Engine::Impl::take(const Observation& observation, Instant now) {
                     known.error.has_value() != observation.error.has_value() ||
                     (known.error && !(*known.error == *observation.error));
   known = {.value = observation.value, .error = observation.error, .at = now};
-  if (!news) {
-    return;
+  if (news) {
+    queue_readers(observation.query, now);
   }
+}
+
+bool Engine::Impl::report(const std::string& query, const std::optional<Error>& error,
+                          Instant now) {
+  const auto known = observations.find(query);
+  const bool news = error ? known == observations.end() || known->second.error != error
+                          : known != observations.end();
+  if (error) {
+    observations[query] = {.error = error, .at = now};
+  } else if (known != observations.end()) {
+    observations.erase(known);
+  }
+  if (news) {
+    queue_readers(query, now);
+  }
+  return news;
+}
+
+void Engine::Impl::queue_readers(std::string_view query, Instant now) {
   std::set<TaskId> readers;
-  reads.readers_of(observation.query, readers);
+  reads.readers_of(query, readers);
   for (const TaskId id : readers) {
     if (Task* task = find(id)) {
       queue(*task, Priority::Interactive, now);

@@ -44,6 +44,7 @@ struct Relisted {
   const Kind* kind = nullptr;
   std::vector<Object> objects{};
   std::uint64_t version = 0;
+  std::optional<Error> error{};  // refused for good: operators run without it (view/failures.hpp)
 };
 struct WriteResult {
   std::uint64_t id = 0;            // of the SendWrite

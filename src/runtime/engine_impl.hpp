@@ -76,6 +76,9 @@ struct Engine::Impl final : Snapshot {
   void take(const Tick& tick, Instant now);
   void changed(const Cache& cache, const Cache::Change& change, Instant now);
   void synced(const Kind& kind, Instant now);
+  // What failed for good, as an observation; nullopt takes it back. True: news.
+  bool report(const std::string& query, const std::optional<Error>& error, Instant now);
+  void queue_readers(std::string_view query, Instant now);
   // engine.cpp: scheduling
   Task& task_of(Controller& controller, const Key& key);
   Task* find(TaskId id);

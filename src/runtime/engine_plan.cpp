@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "kube/json.hpp"
 #include "runtime/engine_impl.hpp"
+#include "runtime/view/failures.hpp"
 #include "runtime/view/select.hpp"
 
 namespace athanor::runtime {
@@ -97,6 +98,9 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
 
 void Engine::Impl::probe_stale(const Reads& done, Instant now) {
   for (const auto& [query, max_age] : done.observations) {
+    if (query.starts_with("refused:") || query.starts_with("unreadable:")) {
+      continue;  // the engine itself answers these
+    }
     Observed& known = observations[query];
     const bool answered = known.value || known.error;
     if (known.in_flight || (answered && now - known.at <= max_age)) {
@@ -225,8 +229,11 @@ void Engine::Impl::act(const Act& step, Instant) {
 }
 
 // A write succeeded: remember what came back, and wait until the cache has it.
-void Engine::Impl::written(Task& task, const WriteResult& result, Instant) {
+void Engine::Impl::written(Task& task, const WriteResult& result, Instant now) {
   const Step& step = task.plan.steps()[task.step];
+  if (const std::string refusal = refusal_query(step); observations.contains(refusal)) {
+    report(refusal, std::nullopt, now);
+  }
   const Ref& ref = *target_of(step);
   const Cache* held = find_cache(*ref.kind);
   const bool is_object = result.object && result.object->kind() == ref.kind->name;
@@ -287,7 +294,18 @@ void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* res
   }
   metrics.finished(task.controller->number, ReconcileResult::Failure);
   const bool conflict = error.code == 409 && result != nullptr;
-  if (conflict && (wait || task.dirty) && task.failures < 3) {
+  // A controller that reads the refusal answers it in a status; one that does not tries again
+  // later.
+  const bool answered = result != nullptr && !result->unknown && !wait && is_refusal(error) &&
+                        reads.is_observed(refusal_query(task.plan.steps()[task.step])) &&
+                        report(refusal_query(task.plan.steps()[task.step]), error, now);
+  if (answered) {
+    ++task.failures;  // should it be refused differently each time, the pace slows nevertheless
+  }
+  if (answered && task.failures < 10) {
+    task.dirty = true;
+    task.dirty_priority = Priority::Interactive;
+  } else if (conflict && (wait || task.dirty) && task.failures < 3) {
     ++task.failures;  // the news runs it; conflicts that keep coming back off
     task.dirty = true;
     task.dirty_priority = Priority::Interactive;

@@ -151,6 +151,9 @@ Result<void> FakeWorld::apply(const Plan& plan, std::string_view by) {
       }
       return done;
     }
+    if (observations_.contains(refusal_query(step))) {
+      forget_observation(refusal_query(step));
+    }
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include "api/builtin.hpp"
 #include "kube/json.hpp"
 #include "runtime/metrics.hpp"
+#include "runtime/view/failures.hpp"
 
 namespace athanor::runtime {
 namespace {
@@ -353,6 +354,67 @@ TEST_F(EngineTest, CountsReconcilesByResult) {
       metrics.text(),
       ::testing::HasSubstr(
           R"(controller_runtime_reconcile_total{controller="follower",result="success"} 1)"));
+}
+
+// Asks for a pod; answers a refusal in its status.
+Plan ask_and_answer(const View& view, const Key& key, Instant) {
+  const auto map = view.get(kConfigMap, key);
+  if (!map) {
+    return Plan::done();
+  }
+  const Step create = Create{.target = {&kPod, {"a", "p"}}, .object = Value::object()};
+  Plan plan;
+  if (const auto error = refused(view, create)) {
+    plan.then(
+        Status{.target = {&kConfigMap, key}, .status = Value::object({{"error", error->message}})});
+  } else if (!view.get(kPod, {"a", "p"})) {
+    plan.then(create);
+  }
+  return plan;
+}
+const Operator kAnswerer{.name = "answerer",
+                         .primary = &kConfigMap,
+                         .reads = kReads,
+                         .writes = kWrites,
+                         .reconcile = ask_and_answer};
+
+TEST(EngineRefusals, AreObservationsThatTheKeySeesAtOnce) {
+  const auto entropy = seeded_entropy(1);
+  const Operator* const operators[] = {&kAnswerer};
+  Engine engine(operators, {.entropy = entropy.get()});
+  std::vector<Effect> effects;
+  const auto send = [&]() -> const SendWrite* {
+    for (const Effect& effect : effects) {
+      if (const auto* one = std::get_if<SendWrite>(&effect)) {
+        return one;
+      }
+    }
+    return nullptr;
+  };
+  engine.absorb(Relisted{.kind = &kPod, .version = 9}, Instant{});
+  engine.feed(Relisted{.kind = &kConfigMap, .objects = {object(kConfigMap, "m", 5)}, .version = 9},
+              Instant{}, effects);
+  ASSERT_NE(send(), nullptr);
+  const std::uint64_t id = send()->id;
+  effects.clear();
+  engine.feed(
+      WriteResult{.id = id, .error = Error{.code = 403, .reason = "Forbidden", .message = "no"}},
+      Instant{}, effects);
+  ASSERT_NE(send(), nullptr) << "no backoff: somebody reads the refusal";
+  EXPECT_EQ(send()->request.body, parsed(R"({"status": {"error": "no"}})"));
+}
+
+TEST(EngineRefusals, AKindThatCannotBeListedDoesNotHoldOperatorsUp) {
+  const auto entropy = seeded_entropy(1);
+  const Operator* const operators[] = {&kAnswerer};
+  Engine engine(operators, {.entropy = entropy.get()});
+  std::vector<Effect> effects;
+  engine.absorb(Relisted{.kind = &kPod, .error = Error::not_found("no such resource")}, Instant{});
+  engine.feed(Relisted{.kind = &kConfigMap, .objects = {object(kConfigMap, "m", 5)}, .version = 9},
+              Instant{}, effects);
+  EXPECT_TRUE(std::any_of(effects.begin(), effects.end(), [](const Effect& effect) {
+    return std::holds_alternative<SendWrite>(effect);
+  }));
 }
 
 Plan read_secretly(const View& view, const Key& key, Instant) {

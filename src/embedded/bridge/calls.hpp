@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's writes as requests to the embedded API server, without HTTP; and its answers back.
+#pragma once
+
+#include <cstdint>
+
+#include "embedded/apiserver/http.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/write_request.hpp"
+
+namespace athanor::bridge {
+
+apiserver::Request to_request(const runtime::WriteRequest& write);
+// Errors keep code, reason and message of the Status; details.retryAfterSeconds becomes
+// retry_after.
+runtime::WriteResult to_result(std::uint64_t id, const apiserver::Response& response);
+
+}  // namespace athanor::bridge

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Store events and lists by kind.
+#include "embedded/bridge/kind_feed.hpp"
+
+#include <utility>
+
+namespace athanor::bridge {
+
+namespace {
+
+Object as_kind(const Kind& kind, const Value& body) {
+  if (body["apiVersion"].as_string() == kind.api_version()) {
+    return Object(body);
+  }
+  Value converted = body;
+  converted.set("apiVersion", kind.api_version());
+  return Object(std::move(converted));
+}
+
+}  // namespace
+
+std::string KindFeed::resource_of(const Kind& kind) {
+  return store::resource_name(kind.plural, kind.group);
+}
+
+KindFeed::KindFeed(std::span<const Kind* const> kinds) {
+  for (const Kind* kind : kinds) {
+    kinds_[resource_of(*kind)].push_back(kind);
+  }
+}
+
+bool KindFeed::watches(std::string_view resource) const {
+  return kinds_.contains(resource);
+}
+
+std::span<const Kind* const> KindFeed::kinds_of(std::string_view resource) const {
+  const auto at = kinds_.find(resource);
+  return at == kinds_.end() ? std::span<const Kind* const>{} : at->second;
+}
+
+void KindFeed::convert(const store::Event& event, std::vector<runtime::WatchEvent>& out) const {
+  for (const Kind* kind : kinds_of(event.object->resource)) {
+    out.push_back({.type = event.type == store::Event::Type::Deleted
+                               ? runtime::WatchEvent::Type::Deleted
+                               : runtime::WatchEvent::Type::Changed,
+                   .kind = kind,
+                   .object = as_kind(*kind, event.object->body)});
+  }
+}
+
+Result<runtime::Relisted> KindFeed::list(const store::Store& store, const Kind& kind,
+                                         std::optional<store::Revision> exactly) const {
+  ATHANOR_TRY(const store::Page page, store.list(resource_of(kind), {.exactly = exactly}));
+  runtime::Relisted listed{.kind = &kind, .version = page.revision};
+  listed.objects.reserve(page.items.size());
+  for (const store::StoredPtr& item : page.items) {
+    listed.objects.push_back(as_kind(kind, item->body));
+  }
+  return listed;
+}
+
+}  // namespace athanor::bridge

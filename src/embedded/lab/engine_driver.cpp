@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controllers thread. It sleeps until events, answers or the engine's timer come; takes all
+// that is there as one batch; and calls the server directly for every write. Events that its own
+// writes cause arrive in the inbox while it calls.
+#include "embedded/lab/engine_driver.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "embedded/bridge/calls.hpp"
+#include "embedded/bridge/kind_feed.hpp"
+#include "runtime/engine.hpp"
+
+namespace athanor::lab {
+
+using runtime::Effect;
+using runtime::Execute;
+using runtime::Observation;
+using runtime::Probe;
+using runtime::Relist;
+using runtime::SendWrite;
+using runtime::SetTimer;
+
+namespace {
+
+Observation answered(std::string query, Result<Value> answer) {
+  Observation observation{.query = std::move(query)};
+  if (answer.ok()) {
+    observation.value = *std::move(answer);
+  } else {
+    observation.error = std::move(answer).error();
+  }
+  return observation;
+}
+
+runtime::EngineOptions engine_options(const DriverOptions& options) {
+  ATHANOR_CHECK(options.server != nullptr && options.store != nullptr && options.clock != nullptr &&
+                    options.entropy != nullptr && options.executors != nullptr,
+                "the driver stands on all of these");
+  return {.entropy = options.entropy,
+          .config = options.config,
+          .metrics = options.metrics,
+          .stopwatch = options.clock};
+}
+
+}  // namespace
+
+struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
+  Impl(std::span<const Operator* const> operators, DriverOptions driver_options)
+      : options(std::move(driver_options)),
+        engine(operators, engine_options(options)),
+        feed(engine.kinds()) {}
+
+  void post(std::span<const store::EventPtr> events);
+  void post(Observation observation);
+  void loop();
+  bool wait();
+  void drain();
+  void run_effects();
+  void perform(const SendWrite& send);
+  void perform(const Probe& probe);
+  void perform(const Execute& execute);
+  void perform(const Relist& relist);
+  void perform(const SetTimer& set) { timer = set.when; }
+
+  DriverOptions options;
+  // Of the controllers thread once it runs.
+  runtime::Engine engine;
+  bridge::KindFeed feed;
+  std::optional<Instant> timer{};
+  std::vector<Effect> effects{};
+  std::vector<runtime::WatchEvent> converted{};
+  std::vector<store::EventPtr> event_batch{};
+  std::vector<Observation> observation_batch{};
+
+  mutable std::mutex mutex{};  // guards the members below
+  std::condition_variable news{};
+  std::vector<store::EventPtr> inbox{};
+  std::vector<Observation> answers{};
+  bool stopping = false;
+  bool resting = false;  // the thread sleeps and the engine is idle
+
+  std::shared_ptr<void> listening{};
+  std::thread thread{};
+};
+
+void EngineDriver::Impl::post(std::span<const store::EventPtr> events) {
+  const std::scoped_lock lock(mutex);
+  const bool was_empty = inbox.empty();
+  for (const store::EventPtr& event : events) {
+    if (feed.watches(event->object->resource)) {
+      inbox.push_back(event);
+    }
+  }
+  if (was_empty && !inbox.empty()) {
+    resting = false;
+    news.notify_one();
+  }
+}
+
+void EngineDriver::Impl::post(Observation observation) {
+  const std::scoped_lock lock(mutex);
+  answers.push_back(std::move(observation));
+  resting = false;
+  news.notify_one();
+}
+
+// Sleeps until there is something to do; false: stop.
+bool EngineDriver::Impl::wait() {
+  const bool engine_idle = engine.idle();
+  std::unique_lock lock(mutex);
+  const auto has_news = [&] { return stopping || !inbox.empty() || !answers.empty(); };
+  resting = engine_idle && !has_news();
+  if (!timer) {
+    news.wait(lock, has_news);
+  } else if (const Duration left = *timer - options.clock->now(); left > Duration::zero()) {
+    news.wait_for(lock, left, has_news);
+  }
+  resting = false;
+  return !stopping;
+}
+
+// Moves everything from the inbox into the engine.
+void EngineDriver::Impl::drain() {
+  {
+    const std::scoped_lock lock(mutex);
+    event_batch.swap(inbox);
+    observation_batch.swap(answers);
+  }
+  const Instant now = options.clock->now();
+  for (const store::EventPtr& event : event_batch) {
+    converted.clear();
+    feed.convert(*event, converted);
+    for (runtime::WatchEvent& one : converted) {
+      engine.absorb(std::move(one), now);
+    }
+  }
+  event_batch.clear();
+  for (Observation& observation : observation_batch) {
+    engine.absorb(std::move(observation), now);
+  }
+  observation_batch.clear();
+}
+
+void EngineDriver::Impl::loop() {
+  while (wait()) {
+    drain();
+    if (timer && *timer <= options.clock->now()) {
+      timer.reset();
+      engine.absorb(runtime::Tick{}, options.clock->now());
+    }
+    engine.run(options.clock->now(), effects);
+    run_effects();
+  }
+}
+
+// Carries effects out until no more follow at once: a write's result leads to the plan's next step,
+// its event to the next keys. Bounded, so that stop() and the timer get their turn; the timer
+// brings us back.
+void EngineDriver::Impl::run_effects() {
+  constexpr int kRounds = 64;
+  for (int round = 0; round < kRounds && !effects.empty(); ++round) {
+    std::vector<Effect> batch;
+    batch.swap(effects);
+    for (const Effect& effect : batch) {
+      std::visit([&](const auto& one) { perform(one); }, effect);
+    }
+    drain();
+    engine.run(options.clock->now(), effects);
+  }
+  if (!effects.empty()) {
+    std::vector<Effect> batch;
+    batch.swap(effects);
+    for (const Effect& effect : batch) {
+      std::visit([&](const auto& one) { perform(one); }, effect);
+    }
+    timer = options.clock->now();
+  }
+}
+
+void EngineDriver::Impl::perform(const SendWrite& send) {
+  apiserver::Request request = bridge::to_request(send.request);
+  const Instant now = options.clock->now();
+  const apiserver::Response response = options.server->handle(std::move(request), now);
+  engine.absorb(bridge::to_result(send.id, response), now);
+}
+
+void EngineDriver::Impl::perform(const Probe& probe) {
+  const Executors::Probe* ask = options.executors->probe(probe.query);
+  if (ask == nullptr) {
+    engine.absorb(answered(probe.query, Error::not_found("nobody answers " + probe.query)),
+                  options.clock->now());
+    return;
+  }
+  (*ask)(probe.query, [self = weak_from_this(), query = probe.query](Result<Value> answer) {
+    if (const auto impl = self.lock()) {
+      impl->post(answered(query, std::move(answer)));
+    }
+  });
+}
+
+void EngineDriver::Impl::perform(const Execute& execute) {
+  std::string query = execute.verb + ":" + execute.id;
+  const Executors::Act* run = options.executors->act(execute.verb);
+  if (run == nullptr) {
+    log::error("no executor for a verb", {{"verb", execute.verb}, {"id", execute.id}});
+    engine.absorb(answered(query, Error::not_found("no executor for " + execute.verb)),
+                  options.clock->now());
+    return;
+  }
+  (*run)(execute.id, execute.args,
+         [self = weak_from_this(), query = std::move(query)](Result<Value> answer) {
+           if (const auto impl = self.lock()) {
+             impl->post(answered(query, std::move(answer)));
+           }
+         });
+}
+
+void EngineDriver::Impl::perform(const Relist& relist) {
+  auto listed = feed.list(*options.store, *relist.kind);
+  if (!listed.ok()) {
+    log::warn("cannot list a kind",
+              {{"kind", relist.kind->name}, {"error", listed.error().message}});
+    return;
+  }
+  engine.absorb(*std::move(listed), options.clock->now());
+}
+
+EngineDriver::EngineDriver(std::span<const Operator* const> operators, DriverOptions options)
+    : impl_(std::make_shared<Impl>(operators, std::move(options))) {}
+
+EngineDriver::~EngineDriver() {
+  stop();
+}
+
+Result<void> EngineDriver::start() {
+  Impl& impl = *impl_;
+  ATHANOR_CHECK(!impl.thread.joinable(), "a driver starts once");
+  // Listen first: what happens while we list comes twice rather than never.
+  impl.listening = impl.options.store->listen(
+      [raw = impl_.get()](std::span<const store::EventPtr> events) { raw->post(events); });
+  const Instant now = impl.options.clock->now();
+  for (const Kind* kind : impl.engine.kinds()) {
+    auto listed = impl.feed.list(*impl.options.store, *kind);
+    if (!listed.ok()) {
+      impl.listening.reset();
+      return listed.error().with_context("listing " + std::string(kind->plural));
+    }
+    impl.engine.absorb(*std::move(listed), now);
+  }
+  impl.timer = now;
+  impl.thread = std::thread([raw = impl_.get()] { raw->loop(); });
+  return {};
+}
+
+void EngineDriver::stop() {
+  Impl& impl = *impl_;
+  impl.listening.reset();
+  {
+    const std::scoped_lock lock(impl.mutex);
+    impl.stopping = true;
+    impl.news.notify_one();
+  }
+  if (impl.thread.joinable()) {
+    impl.thread.join();
+  }
+}
+
+void EngineDriver::observe(std::string query, Result<Value> answer) {
+  impl_->post(answered(std::move(query), std::move(answer)));
+}
+
+bool EngineDriver::idle() const {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->resting && impl_->inbox.empty() && impl_->answers.empty();
+}
+
+}  // namespace athanor::lab

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// EngineDriver: the engine in the embedded world: store events in, calls to the API server out, on
+// one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "embedded/apiserver/server.hpp"
+#include "embedded/lab/executors.hpp"
+#include "embedded/store/store.hpp"
+#include "runtime/view/operator.hpp"
+
+namespace athanor {
+class Metrics;
+}
+
+namespace athanor::lab {
+
+struct DriverOptions {
+  apiserver::Server* server =
+      nullptr;  // all pointers but metrics are required and outlive the driver
+  store::Store* store = nullptr;
+  Clock* clock = nullptr;
+  Entropy* entropy = nullptr;
+  const Executors* executors = nullptr;
+  Metrics* metrics = nullptr;
+  std::map<std::string, Value, std::less<>> config{};  // what View::config answers, by section
+};
+
+// Owns the controllers thread and the engine on it. start() and stop() from one thread; observe()
+// from any.
+class EngineDriver {
+ public:
+  EngineDriver(std::span<const Operator* const> operators, DriverOptions options);
+  ~EngineDriver();  // stops
+  EngineDriver(const EngineDriver&) = delete;
+  EngineDriver& operator=(const EngineDriver&) = delete;
+
+  // Lists every kind and begins to run. Fails when a kind cannot be listed.
+  Result<void> start();
+  // Returns after the write under way; queued keys are left to the next start.
+  void stop();
+  // An answer of the outside world that nobody asked for right now ("process exited").
+  void observe(std::string query, Result<Value> answer);
+  // True when no key is ready, writing or waiting for the caches and nothing is in the inbox.
+  [[nodiscard]] bool idle() const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;  // shared with completions that outlive the driver
+};
+
+}  // namespace athanor::lab
