@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kueue took the cluster away: stop the run, then queue the job again or fail it
+// (spec/fournos.md 8.4).
+//
+// The condition WorkloadAdmitted=False/Evicted marks that the eviction was noticed. A run that
+// ended before that counts as what it is; so does a missing Workload beside a finished run, which
+// is our own last step.
+#include <fmt/format.h>
+
+#include "fournos/messages.hpp"
+#include "fournos/phase.hpp"
+#include "fournos/phases.hpp"
+#include "fournos/secrets.hpp"
+#include "kube/condition.hpp"
+
+namespace athanor::fournos {
+namespace {
+
+constexpr std::string_view kEvictedReason = "Evicted";
+constexpr std::string_view kCancelFinally = "CancelledRunFinally";
+
+struct Eviction {
+  std::string reason{};
+  std::string message{};
+};
+
+std::optional<Eviction> eviction_of(const Child& workload) {
+  if (!workload.ours()) {
+    return Eviction{.reason = "WorkloadDeleted"};
+  }
+  const Value& conditions = workload.object.status()["conditions"];
+  const Value& evicted = find_condition(conditions, "Evicted");
+  if (evicted["status"].as_string() == "True") {
+    return Eviction{.reason = evicted["reason"].str(), .message = evicted["message"].str()};
+  }
+  if (!condition_is(conditions, "Admitted", "True")) {
+    return Eviction{.reason = "AdmissionLost"};
+  }
+  return std::nullopt;
+}
+
+bool noticed(const Job& job) {
+  const Value& condition =
+      find_condition(job.object().status()["conditions"], condition::kWorkloadAdmitted);
+  return condition["status"].as_string() == "False" &&
+         condition["reason"].as_string() == kEvictedReason;
+}
+
+Plan cancel(const Tick& tick, const Eviction& eviction, const Child& run) {
+  Plan plan;
+  if (run.object.spec()["status"].as_string().empty()) {
+    Value merge = Value::object();
+    merge.set_path({"spec", "status"}, kCancelFinally);
+    plan.then(Patch{.target = run.ref,
+                    .merge = std::move(merge),
+                    .guard = {.uid = std::string(run.object.uid())}});
+  }
+  const std::string message = fmt::format(text::kEvicting, eviction.reason);
+  if (!noticed(tick.job)) {
+    StatusWrite(tick)
+        .message(message)
+        .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
+                   eviction.message.empty() ? message : eviction.message)
+        .into(plan);
+  }
+  return plan;
+}
+
+Plan fail(const Tick& tick, const Eviction& eviction) {
+  const std::string message = fmt::format(text::kEvicted, eviction.reason);
+  Plan plan = release_workload(tick);
+  StatusWrite(tick)
+      .enter(phase::kFailed, message)
+      .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
+                 eviction.message.empty() ? message : eviction.message)
+      .into(plan);
+  plan.merge(drop_secrets(tick));
+  return plan;
+}
+
+// The next run of the operator, in Pending, makes the fresh Workload once the old one is gone.
+Plan requeue(const Tick& tick, const Eviction& eviction) {
+  const std::string message = fmt::format(text::kRequeued, eviction.reason);
+  Plan plan = release_workload(tick);
+  StatusWrite status(tick);
+  status.enter(phase::kPending, message)
+      .set("cluster", nullptr)
+      .set("pipelineRun", nullptr)
+      .set("dashboardURL", nullptr)
+      .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
+                 eviction.message.empty() ? message : eviction.message);
+  if (tick.settings.api() == api::FournosApi::Auto) {
+    status.set("evictions", tick.job.status().evictions + 1);
+  }
+  status.into(plan);
+  return plan;
+}
+
+}  // namespace
+
+std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, const Child& run) {
+  const EvictionPolicy policy = tick.settings.eviction_policy();
+  if (policy == EvictionPolicy::Ignore || tick.job.clusterless) {
+    return std::nullopt;
+  }
+  const auto eviction = eviction_of(workload);
+  if (!eviction) {
+    return std::nullopt;
+  }
+  if (run.ours()) {
+    const bool done = run_state(run.object).done();
+    if (!done) {
+      return cancel(tick, *eviction, run);
+    }
+    if (!noticed(tick.job)) {
+      return std::nullopt;
+    }
+    if (policy == EvictionPolicy::Requeue) {
+      Plan plan;
+      remove(plan, run);
+      return plan;
+    }
+  } else if (tick.job.status().phase == phase::kRunning && !noticed(tick.job)) {
+    return std::nullopt;  // somebody deleted the run: section 10 says so
+  }
+  return policy == EvictionPolicy::Fail ? fail(tick, *eviction) : requeue(tick, *eviction);
+}
+
+}  // namespace athanor::fournos

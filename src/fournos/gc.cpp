@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Children that outlived their FournosJob (spec/fournos.md R14.5). Each child is a key of its own,
+// so a change costs one look-up and not a walk over all of them; the age limit keeps a child whose
+// job is not in the view yet.
+#include <string>
+
+#include "api/builtin.hpp"
+#include "api/fournos.hpp"
+#include "api/kueue.hpp"
+#include "api/tekton.hpp"
+#include "base/check.hpp"
+#include "fournos/messages.hpp"
+#include "fournos/operators.hpp"
+#include "fournos/settings.hpp"
+
+namespace athanor::fournos {
+namespace {
+
+struct Belonging {
+  std::string job{};  // empty: not ours to judge
+  std::string uid{};  // of the owner, when there is one
+};
+
+Belonging belonging_of(const Object& child, const Kind& kind) {
+  if (child.label(name::kManagedBy) != name::kFournos) {
+    return {};
+  }
+  Belonging belonging{.job = std::string(child.label(name::kJobName))};
+  for (const OwnerReference& owner : child.owners()) {
+    if (owner.kind == api::kFournosJob.name &&
+        owner.api_version == api::kFournosJob.api_version()) {
+      belonging.uid = owner.uid;
+      // Secret copies carry no job label.
+      if (&kind == &api::kSecret) {
+        belonging.job = owner.name;
+      }
+    }
+  }
+  return belonging;
+}
+
+bool is_stray(const View& view, const Object& child, const Belonging& belonging) {
+  const auto job = view.get(api::kFournosJob, {std::string(child.ns()), belonging.job});
+  return !job || (!belonging.uid.empty() && belonging.uid != job->uid());
+}
+
+template <const Kind& K>
+Plan collect(const View& view, const Key& key, Instant now) {
+  const auto settings = api::decode<Settings>(view.config("fournos"));
+  if (key.ns != settings.workload_namespace) {
+    return Plan::done();
+  }
+  const auto child = view.get(K, key);
+  if (!child || child->deleting()) {
+    return Plan::done();
+  }
+  const Belonging belonging = belonging_of(*child, K);
+  if (belonging.job.empty() || !is_stray(view, *child, belonging)) {
+    return Plan::done();
+  }
+  Plan plan;
+  const Instant due = child->creation_time().value_or(Instant()) + settings.gc_interval();
+  if (due > now) {
+    plan.wake_at(due);
+  } else {
+    plan.then(Delete{.target = {&K, key}, .guard = {.uid = std::string(child->uid())}});
+  }
+  return plan;
+}
+
+constexpr const Kind* kReads[] = {&api::kFournosJob};
+constexpr const Kind* kWorkloads[] = {&api::kueue::kWorkload};
+constexpr const Kind* kRuns[] = {&api::kPipelineRun};
+constexpr const Kind* kJobs[] = {&api::kJob};
+constexpr const Kind* kSecrets[] = {&api::kSecret};
+
+template <const Kind& K>
+constexpr Operator collector(std::string_view operator_name, std::span<const Kind* const> writes) {
+  return {.name = operator_name,
+          .primary = &K,
+          .reads = kReads,
+          .writes = writes,
+          .reconcile = collect<K>};
+}
+
+constexpr Operator kCollectors[] = {
+    collector<api::kueue::kWorkload>("fournos-gc-workloads", kWorkloads),
+    collector<api::kPipelineRun>("fournos-gc-pipelineruns", kRuns),
+    collector<api::kJob>("fournos-gc-jobs", kJobs),
+    collector<api::kSecret>("fournos-gc-secrets", kSecrets),
+};
+
+}  // namespace
+
+std::span<const Operator* const> fournos_gc_operators() {
+  static constexpr const Operator* kAll[] = {&kCollectors[0], &kCollectors[1], &kCollectors[2],
+                                             &kCollectors[3]};
+  return kAll;
+}
+
+const Operator& fournos_gc_operator(const Kind& kind) {
+  for (const Operator& collector : kCollectors) {
+    if (collector.primary == &kind) {
+      return collector;
+    }
+  }
+  ATHANOR_CHECK(false, "asked for a kind that Fournos makes no children of");
+  return kCollectors[0];
+}
+
+std::span<const Operator* const> fournos_operators() {
+  static const Operator* const kAll[] = {&fournosjob_operator(), &kCollectors[0], &kCollectors[1],
+                                         &kCollectors[2], &kCollectors[3]};
+  return kAll;
+}
+
+}  // namespace athanor::fournos

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The FournosJob operator: order of evaluation (spec/fournos.md 4.1) and what it reads and writes.
+#include <chrono>
+
+#include "api/builtin.hpp"
+#include "api/fournos.hpp"
+#include "api/kueue.hpp"
+#include "api/tekton.hpp"
+#include "fournos/messages.hpp"
+#include "fournos/operators.hpp"
+#include "fournos/phases.hpp"
+#include "fournos/secrets.hpp"
+#include "fournos/ttl.hpp"
+
+namespace athanor::fournos {
+namespace {
+
+// R4.1: every live job is looked at again after this, whatever was missed.
+constexpr Duration kSecondLook = std::chrono::minutes(10);
+
+// R14.6: jobs of an upstream operator carry its finalizer, which nobody would ever remove.
+Plan drop_foreign_finalizer(const Object& job) {
+  Value finalizers = Value::list();
+  for (const Value& finalizer : job.metadata()["finalizers"].items()) {
+    if (finalizer.as_string() != name::kKopfFinalizer) {
+      finalizers.push_back(finalizer);
+    }
+  }
+  Value merge = Value::object();
+  merge.set_path({"metadata", "finalizers"}, std::move(finalizers));
+  Plan plan;
+  plan.then(Patch{.target = {&api::kFournosJob, job.key()},
+                  .merge = std::move(merge),
+                  .guard = {.uid = std::string(job.uid()),
+                            .resource_version = std::string(job.resource_version())}});
+  return plan;
+}
+
+// A finished job is left alone, but for its ttl (section 19).
+Plan outlive(const Job& job, Instant now) {
+  const auto ttl = parse_ttl(job.spec().ttl);
+  if (!ttl || !job.status().completion_time) {
+    return Plan::done();
+  }
+  Plan plan;
+  const Instant end = *job.status().completion_time + *ttl;
+  if (end > now) {
+    plan.wake_at(end);
+  } else {
+    plan.then(Delete{.target = job.ref(), .guard = {.uid = job.uid()}});
+  }
+  return plan;
+}
+
+Plan by_phase(const Tick& tick) {
+  const std::string& phase = tick.job.status().phase;
+  if (phase == phase::kStopping) {
+    return finish_shutdown(tick);
+  }
+  if (phase.empty() || phase == phase::kScheduled) {
+    return create(tick);
+  }
+  if (!tick.job.spec().shutdown.empty()) {
+    return begin_shutdown(tick);
+  }
+  if (auto expired = expire_lock(tick)) {
+    return *std::move(expired);
+  }
+  if (phase == phase::kResolving) {
+    return resolve(tick);
+  }
+  if (phase == phase::kPending) {
+    return await_admission(tick);
+  }
+  if (phase == phase::kAdmitted) {
+    return start_run(tick);
+  }
+  return phase == phase::kRunning ? watch_run(tick) : Plan::done();
+}
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto settings = api::decode<Settings>(view.config("fournos"));
+  if (key.ns != settings.workload_namespace) {
+    return Plan::done();
+  }
+  auto typed = view.get<api::FournosJob>(key);
+  if (!typed) {
+    return Plan::done();
+  }
+  if (typed->object.has_finalizer(name::kKopfFinalizer)) {
+    return drop_foreign_finalizer(typed->object);
+  }
+  if (typed->object.deleting()) {
+    return Plan::done();
+  }
+  const Job job = effective(*std::move(typed));
+  if (is_terminal(job.status().phase)) {
+    return outlive(job, now);
+  }
+  Plan plan = by_phase({.view = view, .settings = settings, .job = job, .now = now});
+  plan.wake_at(now + kSecondLook);
+  if (const auto end = parse_time(job.spec().lock_until); job.lock_only && end && *end > now) {
+    plan.wake_at(*end);
+  }
+  return plan;
+}
+
+constexpr const Kind* kReads[] = {&api::kFournosJob,
+                                  &api::kueue::kWorkload,
+                                  &api::kueue::kResourceFlavor,
+                                  &api::kueue::kClusterQueue,
+                                  &api::kueue::kWorkloadPriorityClass,
+                                  &api::kPipelineRun,
+                                  &api::kPipeline,
+                                  &api::kJob,
+                                  &api::kSecret};
+constexpr const Kind* kWrites[] = {&api::kFournosJob, &api::kueue::kWorkload, &api::kPipelineRun,
+                                   &api::kJob, &api::kSecret};
+constexpr const Kind* kSmall[] = {&api::kueue::kClusterQueue, &api::kueue::kResourceFlavor,
+                                  &api::kueue::kWorkloadPriorityClass};
+
+}  // namespace
+
+const Operator& fournosjob_operator() {
+  static constexpr Operator kOperator{
+      .name = "fournosjob",
+      .primary = &api::kFournosJob,
+      .reads = kReads,
+      .writes = kWrites,
+      .reconcile = reconcile,
+      .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},  // R14.4
+      .small = kSmall,
+  };
+  return kOperator;
+}
+
+}  // namespace athanor::fournos

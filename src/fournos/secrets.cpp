@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checking, copying and dropping the Secrets of a run.
+#include "fournos/secrets.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "api/builtin.hpp"
+#include "fournos/children.hpp"
+#include "fournos/messages.hpp"
+#include "fournos/phase.hpp"
+
+namespace athanor::fournos {
+namespace {
+
+bool copies_secrets(const Job& job) {
+  return job.dialect == Dialect::Engine && !job.lock_only;
+}
+
+std::vector<std::string> copy_names(const Job& job) {
+  std::vector<std::string> names;
+  if (!job.clusterless) {
+    names.push_back(kubeconfig_copy_name(job));
+  }
+  for (const std::string& ref : job.spec().secret_refs) {
+    names.push_back(secret_copy_name(job, ref));
+  }
+  return names;
+}
+
+// Wants one copy. A Secret of that name that is not this job's is a conflict, unless it is about to
+// go.
+void want_copy(const Tick& tick, SecretsReady& ready, const Object& source,
+               const std::string& copy_name, bool vault_entry) {
+  const Child child = child_of(tick, api::kSecret, copy_name);
+  const bool mine = child.object.owned_by(tick.job.object().uid());
+  const auto controller_name = [&] {
+    for (const OwnerReference& owner : child.object.owners()) {
+      if (owner.kind == api::kFournosJob.name) {
+        return owner.name;
+      }
+    }
+    return std::string();
+  };
+  if (child.state != Child::State::Absent && !mine && controller_name() != tick.job.name()) {
+    ready.failure = fmt::format(text::kSecretConflict, copy_name);
+    ready.reason = "SecretNameConflict";
+    return;
+  }
+  Ensured ensured = ensure(tick, api::kSecret, secret_copy(tick, source, copy_name, vault_entry));
+  if (ensured.state == Ensured::State::Refused) {
+    ready.failure =
+        vault_entry ? ensured.reason : fmt::format(text::kCopyKubeconfig, ensured.reason);
+    ready.reason = vault_entry ? kBadSecretRef : "KubeconfigNotFound";
+    return;
+  }
+  ready.waiting = ready.waiting || ensured.state == Ensured::State::Waiting;
+  ready.steps.merge(std::move(ensured.steps));
+}
+
+void want_kubeconfig(const Tick& tick, SecretsReady& ready) {
+  const std::string source_name = kubeconfig_secret_name(tick, tick.job.status().cluster);
+  const auto source = tick.view.get(api::kSecret, {tick.settings.secrets_namespace, source_name});
+  if (!source) {
+    ready.failure = fmt::format(text::kCopyKubeconfig, http_reason(404));
+    ready.reason = "KubeconfigNotFound";
+    return;
+  }
+  want_copy(tick, ready, *source, kubeconfig_copy_name(tick.job), false);
+}
+
+void want_ref(const Tick& tick, SecretsReady& ready, const std::string& ref) {
+  const auto source =
+      tick.view.get(api::kSecret, {tick.settings.secrets_namespace, vault_secret_name(tick, ref)});
+  if (!source) {
+    return;  // bad_secret_ref() has spoken
+  }
+  const std::string copy_name = secret_copy_name(tick.job, ref);
+  want_copy(tick, ready, *source, copy_name, true);
+  SecretMount mount{.ref = ref, .secret = copy_name};
+  for (const Member& entry : source->body()["data"].members()) {
+    mount.keys.emplace_back(entry.key());
+  }
+  std::sort(mount.keys.begin(), mount.keys.end());
+  ready.mounts.push_back(std::move(mount));
+}
+
+}  // namespace
+
+std::optional<std::string> bad_secret_ref(const Tick& tick) {
+  const std::string& ns = tick.settings.secrets_namespace;
+  for (const std::string& ref : tick.job.spec().secret_refs) {
+    const std::string secret_name = vault_secret_name(tick, ref);
+    const auto source = tick.view.get(api::kSecret, {ns, secret_name});
+    if (!source) {
+      return fmt::format(text::kSecretMissing, secret_name, ref, ns);
+    }
+    if (source->label(name::kVaultEntry) != "true") {
+      return fmt::format(text::kSecretNotVault, secret_name);
+    }
+  }
+  return std::nullopt;
+}
+
+SecretsReady copy_secrets(const Tick& tick) {
+  SecretsReady ready;
+  if (!copies_secrets(tick.job)) {
+    return ready;
+  }
+  if (!tick.job.clusterless) {
+    want_kubeconfig(tick, ready);
+  }
+  if (ready.failure.empty()) {
+    if (auto bad = bad_secret_ref(tick)) {
+      ready.failure = *std::move(bad);
+      ready.reason = kBadSecretRef;
+    }
+  }
+  for (const std::string& ref : tick.job.spec().secret_refs) {
+    if (ready.failure.empty()) {
+      want_ref(tick, ready, ref);
+    }
+  }
+  return ready;
+}
+
+Plan drop_secrets(const Tick& tick) {
+  Plan plan;
+  if (!copies_secrets(tick.job)) {
+    return plan;
+  }
+  for (const std::string& copy_name : copy_names(tick.job)) {
+    const Child child = child_of(tick, api::kSecret, copy_name);
+    if (child.object.owned_by(tick.job.object().uid())) {
+      remove(plan, child);
+    }
+  }
+  return plan;
+}
+
+}  // namespace athanor::fournos

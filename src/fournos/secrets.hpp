@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Secrets of an engine-dialect run: checked, copied into the job's namespace, dropped at the end
+// (6.2, 9.2).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fournos/desired.hpp"
+#include "fournos/job.hpp"
+#include "runtime/view/plan.hpp"
+
+namespace athanor::fournos {
+
+// Reason of the condition when a reference is refused.
+inline constexpr std::string_view kBadSecretRef = "SecretRefNotFound";
+// R6.2: the text for the first reference that names no synced Secret; nullopt when all do.
+std::optional<std::string> bad_secret_ref(const Tick& tick);
+
+struct SecretsReady {
+  Plan steps{};
+  std::vector<SecretMount> mounts{};
+  bool waiting = false;   // a copy of an earlier job has to go first
+  std::string failure{};  // the job fails with this text ...
+  std::string reason{};   // ... and this reason of PipelineRunReady
+};
+// Nothing to do in the seed dialect.
+SecretsReady copy_secrets(const Tick& tick);
+
+// Deletes the copies that belong to this job; they hold credentials.
+Plan drop_secrets(const Tick& tick);
+
+}  // namespace athanor::fournos

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine dialect: resolving, secrets, clusterless runs (spec/fournos.md sections 6, 9.2, 21).
+#include "lab.hpp"
+
+namespace athanor::fournos {
+namespace {
+
+class EngineJob : public Lab {
+ protected:
+  EngineJob() {
+    put(R"({apiVersion: tekton.dev/v1, kind: Pipeline, metadata: {name: mix-bench, namespace: bench,
+        annotations: {fournos.dev/resolve-image: "mix-engine:7"}}, spec: {params: [{name: fjob-name}]}})");
+    put(R"({apiVersion: v1, kind: Secret, metadata: {name: kubeconfig-cluster-4, namespace: psap-secrets},
+        type: Opaque, data: {kubeconfig: bW9jaw==}})");
+    put(R"({apiVersion: v1, kind: Secret, metadata: {name: vault-hf-token, namespace: psap-secrets,
+        labels: {fournos.dev/vault-entry: "true"}}, type: Opaque, data: {user: Ym90, token: czNjcjN0}})");
+  }
+  void resolve_says(const std::string& name, std::string_view type, std::string_view text = {}) {
+    world.update(api::kJob, key(name + "-resolve"), [&](Value& object) {
+      object.set_path(
+          {"status", "conditions"},
+          Value::list({Value::object({{"type", type}, {"status", "True"}, {"message", text}})}));
+    });
+    settle();
+  }
+  static constexpr const char* kSpec =
+      "{pipeline: mix-bench, cluster: cluster-4, hardware: {gpuType: h200, gpuCount: 4}, "
+      "executionEngine: {mix: {}}}";
+};
+
+// Section 21, object by object.
+TEST_F(EngineJob, WorkedExample) {
+  submit("mix-0412", kSpec);
+  EXPECT_EQ(phase("mix-0412"), "Resolving");
+  EXPECT_EQ(message("mix-0412"), "Resolving job requirements");
+  EXPECT_EQ(condition("mix-0412", "Resolved"),
+            "False/Resolving Resolve Job created, waiting for completion");
+  const Object resolve_job = world.must(api::kJob, key("mix-0412-resolve"));
+  EXPECT_EQ(resolve_job.spec(), yaml_value(R"({
+      activeDeadlineSeconds: 300, backoffLimit: 0, template: {
+        metadata: {labels: {app.kubernetes.io/managed-by: fournos, fournos.dev/job-name: mix-0412}},
+        spec: {serviceAccountName: fournos, restartPolicy: Never, containers: [{
+          name: resolve, image: "mix-engine:7", imagePullPolicy: Always, env: [
+            {name: FJOB_NAME, value: mix-0412}, {name: FOURNOS_WORKLOAD_NAMESPACE, value: bench},
+            {name: FOURNOS_STEP, value: resolve-fournos-config}, {name: FOURNOS_CI, value: "true"}]}]}}})"));
+
+  world.update(api::kFournosJob, key("mix-0412"), [](Value& object) {
+    object.set_path({"spec", "secretRefs"}, yaml_value("[hf-token]"));
+  });
+  resolve_says("mix-0412", "Complete");
+  EXPECT_EQ(phase("mix-0412"), "Pending");
+  EXPECT_EQ(condition("mix-0412", "Resolved"), "True/Resolved Resolution complete");
+  EXPECT_EQ(workload("mix-0412")
+                .spec()["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"],
+            yaml_value(R"({fournos/cluster-slot: "100", fournos/gpu-h200: "4"})"));
+
+  admit("mix-0412", "cluster-4");
+  EXPECT_EQ(phase("mix-0412"), "Running");
+  const Object copy = world.must(api::kSecret, key("mix-0412-hf-token"));
+  EXPECT_EQ(copy.metadata()["labels"],
+            yaml_value("{app.kubernetes.io/managed-by: fournos, fournos.dev/vault-entry: 'true'}"));
+  EXPECT_EQ(copy.body()["data"], yaml_value("{token: czNjcjN0, user: Ym90}"));
+  EXPECT_EQ(copy.metadata()["ownerReferences"][0]["controller"], Value(false));
+  EXPECT_EQ(copy.metadata()["ownerReferences"][0]["blockOwnerDeletion"], Value(true));
+  EXPECT_TRUE(world.has(api::kSecret, key("mix-0412-kubeconfig")));
+  EXPECT_EQ(run("mix-0412").spec(), yaml_value(R"({
+      pipelineRef: {name: mix-bench},
+      timeouts: {pipeline: 25h0m0s, tasks: 24h0m0s, finally: 1h0m0s},
+      params: [{name: fjob-name, value: mix-0412}, {name: fournos-workload-namespace, value: bench},
+               {name: kubeconfig-secret, value: mix-0412-kubeconfig}],
+      taskRunTemplate: {podTemplate: {volumes: [{name: vault-secrets, projected: {sources: [{secret: {
+        name: mix-0412-hf-token, items: [{key: token, path: hf-token/token}, {key: user, path: hf-token/user}]}}]}}]}},
+      workspaces: [{name: artifacts, volumeClaimTemplate: {
+        metadata: {labels: {app.kubernetes.io/managed-by: fournos, fournos.dev/job-name: mix-0412}},
+        spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}}}]})"));
+
+  run_says("mix-0412", "True", "Tasks Completed: 2 (Failed: 0, Cancelled 0), Skipped: 0", true);
+  EXPECT_EQ(phases("mix-0412"), "Resolving Pending Admitted Running Succeeded");
+  EXPECT_FALSE(world.has(api::kSecret, key("mix-0412-kubeconfig"))) << "copies hold credentials";
+  EXPECT_FALSE(world.has(api::kSecret, key("mix-0412-hf-token")));
+  EXPECT_TRUE(world.has(api::kSecret, {"psap-secrets", "vault-hf-token"}));
+}
+
+TEST_F(EngineJob, ResolutionFails) {
+  submit("a", kSpec);
+  resolve_says("a", "Failed", "Job has reached the specified backoff limit");
+  EXPECT_EQ(message("a"), "Resolution failed: Job has reached the specified backoff limit");
+  EXPECT_EQ(condition("a", "Resolved"), "False/Failed Job has reached the specified backoff limit");
+  EXPECT_TRUE(world.has(api::kJob, key("a-resolve")));
+  submit("b", kSpec);
+  resolve_says("b", "Failed");
+  EXPECT_EQ(message("b"), "Resolution failed: Resolve Job failed");
+}
+
+TEST_F(EngineJob, PipelineWithoutImage) {
+  put("{apiVersion: tekton.dev/v1, kind: Pipeline, metadata: {name: fournos-full, namespace: "
+      "bench}}");
+  submit("job", "{cluster: cluster-4, executionEngine: {mix: {}}}");
+  EXPECT_EQ(message("job"),
+            "Pipeline 'fournos-full' is missing the 'fournos.dev/resolve-image' annotation");
+  EXPECT_EQ(condition("job", "Resolved"),
+            "False/MissingResolveImage Pipeline 'fournos-full' is missing the "
+            "'fournos.dev/resolve-image' annotation");
+}
+
+TEST_F(EngineJob, HardwareIsCheckedAfterResolution) {
+  submit("job", "{pipeline: mix-bench, cluster: cluster-4, executionEngine: {mix: {}}}");
+  world.update(api::kFournosJob, key("job"), [](Value& object) {
+    object.set_path({"spec", "hardware"}, yaml_value("{gpuType: b200, gpuCount: 1}"));
+  });
+  resolve_says("job", "Complete");
+  EXPECT_EQ(message("job"), "GPU type 'b200' not available. Valid types: a100, h200");
+  EXPECT_EQ(condition("job", "Resolved"), "False/InvalidGPUType GPU type 'b200' not available");
+}
+
+TEST_F(EngineJob, SecretRefsAreChecked) {
+  put("{apiVersion: v1, kind: Secret, metadata: {name: vault-plain, namespace: psap-secrets}}");
+  submit("a",
+         "{pipeline: mix-bench, cluster: cluster-4, secretRefs: [hf-token, none], executionEngine: "
+         "{mix: {}}}");
+  resolve_says("a", "Complete");
+  EXPECT_EQ(message("a"), "Secret 'vault-none' (ref 'none') not found in namespace psap-secrets");
+  EXPECT_FALSE(has_workload("a"));
+  submit(
+      "b",
+      "{pipeline: mix-bench, cluster: cluster-4, secretRefs: [plain], executionEngine: {mix: {}}}");
+  resolve_says("b", "Complete");
+  EXPECT_EQ(message("b"),
+            "Secret 'vault-plain' exists but is not a Vault-synced secret (missing "
+            "fournos.dev/vault-entry=true label)");
+}
+
+TEST_F(EngineJob, MissingKubeconfigFailsTheStart) {
+  submit("job", "{pipeline: mix-bench, cluster: cluster-1, executionEngine: {mix: {}}}");
+  resolve_says("job", "Complete");
+  admit("job", "cluster-1");
+  EXPECT_EQ(message("job"), "Failed to copy kubeconfig: Not Found");
+  EXPECT_EQ(condition("job", "PipelineRunReady"),
+            "False/KubeconfigNotFound Failed to copy kubeconfig: Not Found");
+  EXPECT_FALSE(has_workload("job"));
+}
+
+TEST_F(EngineJob, SecretOfAnotherIsNotUsed) {
+  put("{apiVersion: v1, kind: Secret, metadata: {name: job-kubeconfig, namespace: bench, "
+      "ownerReferences: "
+      "[{apiVersion: fournos.dev/v1, kind: FournosJob, name: other, uid: u}]}}");
+  submit("job", kSpec);
+  resolve_says("job", "Complete");
+  admit("job", "cluster-4");
+  EXPECT_EQ(message("job"), "Secret name conflict: job-kubeconfig");
+}
+
+TEST_F(EngineJob, ClusterlessRunsWithoutKueue) {
+  submit("job",
+         "{pipeline: mix-bench, clusterless: true, exclusive: false, executionEngine: {mix: {}}}");
+  resolve_says("job", "Complete");
+  EXPECT_EQ(phase("job"), "Running");
+  EXPECT_FALSE(has_workload("job"));
+  EXPECT_EQ(status("job")["cluster"], Value("[clusterless]"));
+  EXPECT_EQ(condition("job", "WorkloadAdmitted"),
+            "True/ClusterlessAdmitted Clusterless job bypassed Kueue admission");
+  EXPECT_EQ(run("job").spec()["params"][2]["value"], Value("fournos-clusterless-placeholder"));
+  EXPECT_EQ(run("job").metadata()["annotations"]["fournos.dev/cluster"], Value(""));
+  EXPECT_EQ(
+      run("job").spec()["taskRunTemplate"]["podTemplate"]["volumes"][0]["projected"]["sources"],
+      Value::list());
+  run_says("job", "True", "", true);
+  EXPECT_EQ(phases("job"), "Resolving Admitted Running Succeeded");
+}
+
+TEST_F(EngineJob, ShutdownWhileResolvingDropsTheResolveJob) {
+  submit("job", kSpec);
+  world.update(api::kFournosJob, key("job"), [](Value& object) {
+    object.set_path({"spec", "shutdown"}, "Stop");
+  });
+  settle();
+  EXPECT_EQ(phase("job"), "Stopped");
+  EXPECT_FALSE(world.has(api::kJob, key("job-resolve")));
+}
+
+TEST_F(EngineJob, SeedPipelineGetsTheSeedParameters) {
+  put(R"({apiVersion: tekton.dev/v1, kind: Pipeline, metadata: {name: forge-full, namespace: bench,
+      annotations: {fournos.dev/resolve-image: i}}, spec: {params: [{name: forge-project}, {name: gpu-count}]}})");
+  submit("job",
+         "{pipeline: forge-full, cluster: cluster-4, executionEngine: {forge: {project: mix, args: "
+         "[]}}}");
+  resolve_says("job", "Complete");
+  admit("job", "cluster-4");
+  EXPECT_EQ(run("job").spec()["params"].size(), 5U);
+  EXPECT_EQ(run("job").spec()["params"][3], yaml_value("{name: forge-project, value: mix}"));
+}
+
+}  // namespace
+}  // namespace athanor::fournos
