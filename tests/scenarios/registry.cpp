@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operator of the house; a new one is added here and to CMakeLists.txt.
+#include "scenarios/registry.hpp"
+
+#include <algorithm>
+
+#include "embedded/kueue/scheduler.hpp"
+#include "embedded/nodes/nodes.hpp"
+
+namespace athanor::test {
+
+const Operator* find_operator(std::string_view name) {
+  const Operator* const all[] = {
+      &kueue::scheduler_operator(),       &kueue::workload_operator(),
+      &kueue::cluster_queue_operator(),   &kueue::local_queue_operator(),
+      &kueue::resource_flavor_operator(), &kueue::admission_check_operator(),
+      &nodes::kubelet_operator(),         &nodes::node_operator(),
+  };
+  const auto* const at = std::find_if(std::begin(all), std::end(all),
+                                      [&](const Operator* op) { return op->name == name; });
+  return at == std::end(all) ? nullptr : *at;
+}
+
+}  // namespace athanor::test
