@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenSSL's keys and certificates as owning values and PEM text. For the .cpp files of transport/.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+struct bio_st;
+struct evp_pkey_st;
+struct x509_st;
+
+namespace athanor::transport {
+
+struct FreeBio {
+  void operator()(bio_st* bio) const;
+};
+struct FreeKey {
+  void operator()(evp_pkey_st* key) const;
+};
+struct FreeCertificate {
+  void operator()(x509_st* certificate) const;
+};
+using BioPtr = std::unique_ptr<bio_st, FreeBio>;
+using KeyPtr = std::unique_ptr<evp_pkey_st, FreeKey>;
+using CertificatePtr = std::unique_ptr<x509_st, FreeCertificate>;
+
+// "what: " and OpenSSL's newest error text of this thread; empties its queue.
+Error openssl_error(std::string_view what);
+
+// A new key on the curve P-256.
+Result<KeyPtr> generate_key();
+Result<std::string> key_pem(evp_pkey_st* key);  // PKCS#8
+Result<KeyPtr> parse_key(const std::string& pem);
+Result<std::string> certificate_pem(x509_st* certificate);
+// All certificates of a PEM text, at least one.
+Result<std::vector<CertificatePtr>> parse_certificates(const std::string& pem);
+
+// What a certificate shall say.
+struct CertificateSpec {
+  std::string common_name{};
+  std::vector<std::string> organizations{};
+  enum class Use : std::uint8_t { Authority, Server, Client };
+  Use use = Use::Server;
+  std::vector<std::string> hosts{};  // DNS names and IP addresses
+  Instant not_before{};
+  Instant not_after{};
+};
+struct Issuer {
+  x509_st* certificate = nullptr;  // nullptr: self-signed
+  evp_pkey_st* key = nullptr;
+};
+// A certificate over `key`, signed by the issuer's key.
+Result<CertificatePtr> issue(const CertificateSpec& spec, evp_pkey_st* key, const Issuer& issuer);
+
+bool is_ip_address(const std::string& host);
+// The certificate names `host`.
+bool covers_host(x509_st* certificate, const std::string& host);
+// `key` belongs to the certificate, and the certificate was signed by `issuer`.
+bool belongs_to(x509_st* certificate, evp_pkey_st* key, evp_pkey_st* issuer);
+// Two thirds of the certificate's life are over.
+bool is_due(x509_st* certificate, Instant now);
+
+}  // namespace athanor::transport

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys and certificates of the embedded control plane (spec/apiserver.md 1.1), kept as files
+// and made anew when missing or when two thirds of their life are over.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace athanor::transport {
+
+struct PkiOptions {
+  std::string directory{};           // made when missing, mode 0700; every file in it 0600
+  std::vector<std::string> hosts{};  // names and addresses to serve under, beside the usual ones
+  Instant now{};
+};
+
+// PEM texts.
+struct Pki {
+  std::string ca_certificate{};  // signs servers and clients
+  std::string server_certificate{};
+  std::string server_key{};
+  std::string admin_certificate{};  // CN kubernetes-admin, O system:masters
+  std::string admin_key{};
+  std::string service_account_key{};
+};
+
+// Reads what is there and makes what is missing, due, or does not fit (another CA, a host that the
+// serving certificate lacks). A CA or service account key that cannot be read is an error, as
+// clients depend on them.
+Result<Pki> ensure_pki(const PkiOptions& options);
+
+// A kubeconfig of the administrator with everything embedded; `server` is "https://127.0.0.1:6443".
+std::string admin_kubeconfig(const Pki& pki, const std::string& server);
+// Writes it with mode 0600 by rename.
+Result<void> write_admin_kubeconfig(const std::string& path, const Pki& pki,
+                                    const std::string& server);
+
+}  // namespace athanor::transport

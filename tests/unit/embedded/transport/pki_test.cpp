@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The PKI's files: what is made, what is kept, what is replaced.
+#include "embedded/transport/pki.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/digest.hpp"
+#include "embedded/transport/crypto.hpp"
+#include "embedded/transport/private_file.hpp"
+#include "embedded/transport/token_file.hpp"
+
+namespace athanor::transport {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class PkiTest : public ::testing::Test {
+ protected:
+  PkiTest() {
+    std::string name = ::testing::TempDir() + "athanor-pki-XXXXXX";
+    directory_ = ::mkdtemp(name.data());
+  }
+  ~PkiTest() override { std::filesystem::remove_all(directory_); }
+
+  [[nodiscard]] Pki ensure(Instant now, std::vector<std::string> hosts = {}) const {
+    auto pki =
+        ensure_pki({.directory = directory_ + "/pki", .hosts = std::move(hosts), .now = now});
+    EXPECT_TRUE(pki.ok()) << (pki.ok() ? "" : pki.error().message);
+    return pki.ok() ? *std::move(pki) : Pki();
+  }
+
+  std::string directory_{};
+  const Instant start_ = *parse_time("2026-11-21T00:00:00Z");
+};
+
+CertificatePtr certificate_of(const std::string& pem) {
+  return std::move(parse_certificates(pem)->front());
+}
+
+TEST_F(PkiTest, MakesEverythingForTheOwnerAlone) {
+  const Pki pki = ensure(start_, {"192.168.7.7", "lab.example"});
+  const auto server = certificate_of(pki.server_certificate);
+  for (const char* host : {"localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default",
+                           "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
+                           "10.96.0.1", "192.168.7.7", "lab.example"}) {
+    EXPECT_TRUE(covers_host(server.get(), host)) << host;
+  }
+  EXPECT_FALSE(covers_host(server.get(), "elsewhere.example"));
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ + "/pki")) {
+    struct stat status {};
+    ASSERT_EQ(::stat(entry.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U) << entry.path();
+  }
+}
+
+TEST_F(PkiTest, KeepsWhatIsThere) {
+  const Pki first = ensure(start_);
+  const Pki second = ensure(start_ + std::chrono::days(200));
+  EXPECT_EQ(first.ca_certificate, second.ca_certificate);
+  EXPECT_EQ(first.server_certificate, second.server_certificate);
+  EXPECT_EQ(first.admin_key, second.admin_key);
+  EXPECT_EQ(first.service_account_key, second.service_account_key);
+}
+
+TEST_F(PkiTest, ReplacesWhatIsPastTwoThirdsOfItsLife) {
+  const Pki first = ensure(start_);
+  const Pki next_year = ensure(start_ + std::chrono::days(250));
+  EXPECT_EQ(first.ca_certificate, next_year.ca_certificate);
+  EXPECT_NE(first.server_certificate, next_year.server_certificate);
+  EXPECT_NE(first.admin_certificate, next_year.admin_certificate);
+  const Pki years_later = ensure(start_ + std::chrono::days(2500));
+  EXPECT_NE(first.ca_certificate, years_later.ca_certificate);
+  EXPECT_EQ(first.service_account_key, years_later.service_account_key);
+}
+
+TEST_F(PkiTest, ReplacesAServingCertificateThatLacksAHost) {
+  const Pki first = ensure(start_);
+  const Pki second = ensure(start_, {"192.168.7.7"});
+  EXPECT_NE(first.server_certificate, second.server_certificate);
+  EXPECT_EQ(first.admin_certificate, second.admin_certificate);
+}
+
+TEST_F(PkiTest, ReplacesADamagedLeafButNotADamagedAuthority) {
+  const Pki first = ensure(start_);
+  ASSERT_TRUE(write_private_file(directory_ + "/pki/admin.key", "zz").ok());
+  EXPECT_NE(ensure(start_).admin_key, first.admin_key);
+  ASSERT_TRUE(write_private_file(directory_ + "/pki/ca.key", "zz").ok());
+  const auto pki = ensure_pki({.directory = directory_ + "/pki", .now = start_});
+  ASSERT_FALSE(pki.ok());
+  EXPECT_THAT(pki.error().message, HasSubstr("/pki/ca.key: not a private key in PEM form"));
+}
+
+TEST_F(PkiTest, WritesAKubeconfigWithEverythingEmbedded) {
+  const Pki pki = ensure(start_);
+  const std::string path = directory_ + "/admin.kubeconfig";
+  ASSERT_TRUE(write_admin_kubeconfig(path, pki, "https://127.0.0.1:6443").ok());
+  const auto text = read_file(path);
+  ASSERT_TRUE(text.ok() && *text);
+  EXPECT_THAT(**text, HasSubstr("    server: https://127.0.0.1:6443\n"));
+  EXPECT_THAT(**text, HasSubstr(base64_encode(pki.admin_key)));
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(PkiTest, MakesATokenFileOnceAndReadsIt) {
+  const auto made = ensure_token_file(directory_ + "/tokens.csv");
+  ASSERT_TRUE(made.ok());
+  ASSERT_EQ(made->size(), 1U);
+  EXPECT_EQ(made->front().token.size(), 32U);
+  EXPECT_THAT(made->front().groups, ElementsAre("system:masters"));
+  const auto again = ensure_token_file(directory_ + "/tokens.csv");
+  EXPECT_EQ(again->front().token, made->front().token);
+}
+
+TEST(TokenFileTest, ReadsColumnsAndQuotes) {
+  const auto tokens = parse_token_file("t1,bob,7,\"a, b\"\r\n\nt2,\"x \"\"y\"\"\",8\n");
+  ASSERT_TRUE(tokens.ok());
+  ASSERT_EQ(tokens->size(), 2U);
+  EXPECT_THAT((*tokens)[0].groups, ElementsAre("a", "b"));
+  EXPECT_EQ((*tokens)[1].user, "x \"y\"");
+  EXPECT_THAT((*tokens)[1].groups, IsEmpty());
+  const auto bad = parse_token_file("t1,bob,7\nonly\n");
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.error().message, "line 2: needs at least a token, a user and a uid");
+}
+
+}  // namespace
+}  // namespace athanor::transport
