@@ -61,7 +61,9 @@ struct Call {
   bool in_process = false;  // the caller reads Response::value
   std::vector<std::string> warnings{};
 
-  [[nodiscard]] Key key() const { return {path.ns, path.name}; }
+  [[nodiscard]] Key key() const {
+    return {resource->namespaced ? path.ns : std::string(), path.name};
+  }
   // "deployments.apps" and "Deployment.apps" as messages want them.
   [[nodiscard]] Qualified qualified_resource() const { return {resource->plural, resource->group}; }
   [[nodiscard]] Qualified qualified_kind() const { return {resource->kind, resource->group}; }

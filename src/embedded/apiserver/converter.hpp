@@ -13,8 +13,8 @@ namespace athanor::apiserver {
 class Converter {
  public:
   virtual ~Converter() = default;
-  // `object` is of `from_version` ("v1beta1"); the result carries the target's apiVersion (and
-  // kind).
+  // `object` is of apiVersion `from_version` ("kueue.x-k8s.io/v1beta1"); the result carries
+  // `to_version`.
   [[nodiscard]] virtual StatusResult<Value> convert(const Value& object,
                                                     std::string_view from_version,
                                                     std::string_view to_version) const = 0;

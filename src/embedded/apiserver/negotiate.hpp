@@ -19,7 +19,6 @@ struct Accepted {
   Encoding encoding = Encoding::Json;
   Shape shape = Shape::Whole;
   std::string meta_version = "v1";  // of Table and PartialObjectMetadata: v1 or v1beta1
-  bool pretty = false;
   friend bool operator==(const Accepted&, const Accepted&) = default;
 };
 
@@ -31,6 +30,9 @@ struct Offer {
 
 // NotAcceptable (406) when no element fits.
 StatusResult<Accepted> negotiate(const Request& request, const Offer& offer);
+
+// ?pretty=, or a browser or command-line fetcher that says nothing (2.6).
+bool wants_pretty(const Request& request);
 
 enum class BodyFormat : std::uint8_t { Json, Yaml, Protobuf };
 // Of POST, PUT and DELETE; UnsupportedMediaType (415) otherwise. Custom resources have no protobuf.

@@ -86,8 +86,11 @@ struct ResourceInfo {
   std::optional<ScalePaths> scale{};
   const KindBehaviour* behaviour = nullptr;  // built-in kinds only; may be null
   std::string deprecation_warning{};
-  std::string crd_name{};                      // custom resources: the CRD
-  bool crd_terminating = false;                // custom resources: nothing can be created any more
+  std::string crd_name{};        // custom resources: the CRD
+  bool crd_terminating = false;  // custom resources: nothing can be created any more
+  // Custom resources: objects written after this revision already fit the schema.
+  std::uint64_t schema_revision = 0;
+  Value open_api{};                            // custom resources: openAPIV3Schema as written
   std::shared_ptr<const CustomTypes> types{};  // owner of `schema`
 
   [[nodiscard]] std::string api_version() const;

@@ -20,6 +20,7 @@
 namespace athanor::apiserver {
 
 struct AdmissionStep;  // admission.hpp
+class Converter;       // converter.hpp
 
 // Signs and checks service account tokens; implemented beside the keys (transport), faked in
 // simulation.
@@ -76,6 +77,9 @@ struct Dependencies {
   TokenSigner* tokens = nullptr;           // may be null: no tokens
   PodLogs* logs = nullptr;                 // may be null: logs answer 501
   std::function<std::string()> metrics{};  // the text of /metrics; may be empty
+  // Conversion between the versions of a custom kind (group, kind) without a webhook; may be empty
+  // or answer null (converter.hpp).
+  std::function<const Converter*(std::string_view group, std::string_view kind)> converter{};
   // Further admission steps, behind the built-in mutating ones and before quota (admission.hpp);
   // may be empty.
   std::function<std::vector<AdmissionStep>()> admission{};

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a CustomResourceDefinition to the resources that it serves.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "embedded/apiserver/converter.hpp"
+#include "embedded/apiserver/resource_info.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+struct CrdServing {
+  const Converter* converter = nullptr;  // between its versions; null: apiVersion alone changes
+  std::uint64_t schema_revision = 0;     // objects written later fit the schema
+  bool terminating = false;
+};
+
+// One entry per served version; empty when a schema cannot be read (which validation refuses
+// before).
+std::vector<std::shared_ptr<const ResourceInfo>> crd_resources(const Value& crd,
+                                                               const CrdServing& serving);
+
+}  // namespace athanor::apiserver

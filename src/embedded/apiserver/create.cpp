@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Creating an object (spec/apiserver.md 7, 9.2).
+#include <mutex>
+
+#include "embedded/apiserver/decode.hpp"
+#include "embedded/apiserver/managers.hpp"
+#include "embedded/apiserver/versions.hpp"
+#include "embedded/apiserver/write.hpp"
+#include "kube/field_error.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr int kNameAttempts = 8;
+constexpr int kRaceAttempts = 5;
+constexpr std::size_t kGeneratedPrefix = 58;
+
+// One create under one name.
+class Creation {
+ public:
+  Creation(Call& call, const WriteOptions& options, const CreateInput& input)
+      : call_(call), options_(options), input_(input), object_(input.object) {}
+
+  StatusResult<Written> run() {
+    set_system_metadata();
+    prepare();
+    if (!input_.tracked) {
+      const std::string api_version = call_.resource->api_version();
+      object_ = update_managed_fields(Value(), std::move(object_),
+                                      management_of(call_, options_, "", api_version));
+    }
+    ATHANOR_TRY_VOID(admit());
+    ATHANOR_TRY_VOID(allocate());
+    ATHANOR_TRY_VOID(validate_object(call_, object_, Value(), "", options_.dry_run));
+    request_.object = object_;
+    ATHANOR_TRY_VOID(run_validating(call_, request_));
+    if (options_.dry_run) {
+      return dry_run_result();
+    }
+    return commit();
+  }
+
+ private:
+  void set_system_metadata() {
+    Value& metadata = object_.member("metadata");
+    for (const std::string_view field :
+         {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"}) {
+      metadata.erase(field);
+    }
+    metadata.set("uid", call_.core.entropy.uuid());
+    metadata.set("creationTimestamp", now_value(call_));
+    if (call_.resource->has_generation) {
+      metadata.set("generation", 1);
+    }
+  }
+
+  // What a client may not set, and defaults.
+  void prepare() {
+    if (call_.resource->has_status()) {
+      object_.erase("status");
+    }
+    const KindBehaviour* behaviour = call_.resource->behaviour;
+    if (behaviour != nullptr && behaviour->prepare_create != nullptr) {
+      behaviour->prepare_create(object_, call_.kind_context(options_.dry_run));
+    }
+    add_defaults(call_, object_, options_.dry_run);
+  }
+
+  StatusResult<void> admit() {
+    request_.operation = Operation::Create;
+    request_.resource = call_.resource;
+    request_.key = {call_.resource->namespaced ? call_.path.ns : std::string(),
+                    object_["metadata"]["name"].str()};
+    request_.object = object_;
+    request_.options = options_.to_value("CreateOptions");
+    request_.user = &call_.user;
+    request_.dry_run = options_.dry_run;
+    ATHANOR_TRY_VOID(run_mutating(call_, request_));
+    object_ = request_.object;
+    ATHANOR_TRY(object_, normalize(*call_.resource, object_));
+    add_defaults(call_, object_, options_.dry_run);
+    return {};
+  }
+
+  StatusResult<void> allocate() {
+    const KindBehaviour* behaviour = call_.resource->behaviour;
+    if (behaviour != nullptr && behaviour->allocate != nullptr) {
+      return behaviour->allocate(object_, Value(), call_.kind_context(options_.dry_run));
+    }
+    return {};
+  }
+
+  StatusResult<Written> dry_run_result() {
+    if (call_.core.store.get(call_.resource->storage, request_.key) != nullptr) {
+      return status::already_exists(call_.qualified_resource(), request_.key.name);
+    }
+    return Written{.object = object_, .created = true, .revision = 0};
+  }
+
+  StatusResult<Written> commit() {
+    ATHANOR_TRY(Value stored, to_storage(*call_.resource, object_));
+    std::vector<store::Write> writes = std::move(request_.extra_writes);
+    writes.insert(writes.begin(), {.resource = call_.resource->storage,
+                                   .key = request_.key,
+                                   .body = std::move(stored),
+                                   .expected = 0});
+    auto committed = call_.core.store.commit(writes, call_.now);
+    if (!committed.ok()) {
+      if (call_.core.store.get(call_.resource->storage, request_.key) != nullptr) {
+        return status::already_exists(call_.qualified_resource(), request_.key.name);
+      }
+      StatusError error = status::of(committed.error());
+      error.retriable_conflict = committed.error().code == 409;
+      return error;
+    }
+    const store::Stored& result = *committed->front();
+    ATHANOR_TRY(Value served, to_served(*call_.resource, result));
+    return Written{.object = std::move(served), .created = true, .revision = result.revision};
+  }
+
+  Call& call_;
+  const WriteOptions& options_;
+  const CreateInput& input_;
+  Value object_;
+  AdmissionRequest request_{};
+};
+
+StatusResult<void> check_input(Call& call, Value& object) {
+  Value& metadata = object.member("metadata");
+  if (!metadata.is_object()) {
+    metadata = Value::object();
+  }
+  if (!metadata["resourceVersion"].as_string().empty()) {
+    StatusError error;
+    error.message = "resourceVersion should not be set on objects to be created";
+    return error;
+  }
+  const std::string_view ns = metadata["namespace"].as_string();
+  if (call.resource->namespaced) {
+    if (!ns.empty() && ns != call.path.ns) {
+      return status::bad_request(
+          "the namespace of the provided object does not match the namespace sent on the request");
+    }
+    metadata.set("namespace", call.path.ns);
+  } else if (!ns.empty()) {
+    return status::bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request");
+  }
+  if (call.resource->crd_terminating) {
+    return status::forbidden(call.qualified_resource(), metadata["name"].as_string(),
+                             "create not allowed while custom resource definition is terminating");
+  }
+  return {};
+}
+
+}  // namespace
+
+StatusResult<Written> create_object(Call& call, const WriteOptions& options, CreateInput input) {
+  ATHANOR_TRY_VOID(check_input(call, input.object));
+  std::unique_lock<std::mutex> allocating;
+  if (call.resource->behaviour != nullptr && call.resource->behaviour->allocate != nullptr) {
+    allocating = std::unique_lock(call.core.allocation);
+  }
+  const std::string prefix = input.object["metadata"]["generateName"].str();
+  const bool generated = input.object["metadata"]["name"].as_string().empty() && !prefix.empty();
+  if (input.object["metadata"]["name"].as_string().empty() && !generated) {
+    return status::invalid(
+        call.qualified_kind(), "",
+        {FieldError::required("metadata.name", "name or generateName is required")});
+  }
+  const int attempts = generated ? kNameAttempts : kRaceAttempts;
+  for (int attempt = 1;; ++attempt) {
+    if (generated) {
+      input.object.member("metadata")
+          .set("name", prefix.substr(0, kGeneratedPrefix) + call.core.entropy.name_suffix());
+    }
+    const std::size_t warnings = call.warnings.size();
+    auto written = Creation(call, options, input).run();
+    if (written.ok()) {
+      return written;
+    }
+    const StatusError& error = written.error();
+    const bool collided = generated && error.code == 409 && error.reason == "AlreadyExists";
+    if (attempt >= attempts) {
+      return collided ? StatusResult<Written>(
+                            status::no_unique_name(call.qualified_resource(), error.details->name))
+                      : std::move(written);
+    }
+    if (!collided && !error.retriable_conflict) {
+      return written;
+    }
+    call.warnings.resize(warnings);
+  }
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/apiserver/decode.hpp"
+
+#include <fmt/format.h>
+
+#include "embedded/apiserver/subresource.hpp"
+#include "kube/field_error.hpp"
+#include "kube/json.hpp"
+#include "kube/protobuf.hpp"
+#include "kube/yaml.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+StatusError unrecognized(std::string_view must_be, std::string_view why) {
+  return status::bad_request(
+      fmt::format("the object provided is unrecognized (must be of type {}): {}", must_be, why));
+}
+
+std::string_view text_of(const Request& request) {
+  const auto* text = std::get_if<std::string>(&request.body);
+  return text != nullptr ? std::string_view(*text) : std::string_view();
+}
+
+std::string api_version_of(const ExpectedBody& expected) {
+  return expected.group.empty() ? std::string(expected.version)
+                                : fmt::format("{}/{}", expected.group, expected.version);
+}
+
+// Kind and apiVersion of a built-in body: absent ones come from the URL.
+StatusResult<void> check_built_in_kind(Value& object, const ExpectedBody& expected) {
+  const std::string api_version = api_version_of(expected);
+  const std::string_view kind = object["kind"].as_string();
+  const std::string_view version = object["apiVersion"].as_string();
+  const bool other_kind = !kind.empty() && kind != expected.kind;
+  const bool other_version = !version.empty() && version != api_version;
+  if (other_kind || other_version) {
+    const std::string named = kind.empty() ? std::string(expected.kind) : std::string(kind);
+    const std::string shown = version.empty() ? api_version : std::string(version);
+    return status::bad_request(fmt::format(
+        "{} in version \"{}\" cannot be handled as a {}: converting ({}).{} to ({}).{}: unknown "
+        "conversion",
+        named, shown.substr(shown.rfind('/') + 1), expected.kind, shown, named, api_version,
+        expected.kind));
+  }
+  if (kind.empty() || version.empty()) {
+    object.set("kind", Value(expected.kind));
+    object.set("apiVersion", Value(api_version));
+  }
+  return {};
+}
+
+StatusResult<void> check_custom_kind(const Value& object, const ResourceInfo& resource) {
+  const std::string_view kind = object["kind"].as_string();
+  const std::string_view version = object["apiVersion"].as_string();
+  if (kind.empty() || version.empty()) {
+    return unrecognized(resource.kind,
+                        fmt::format("Object '{}' is missing in '{}'",
+                                    kind.empty() ? "Kind" : "apiVersion", json::print(object)));
+  }
+  if (version != resource.api_version()) {
+    return status::bad_request(
+        fmt::format("the API version in the data ({}) does not match the expected API version ({})",
+                    version, resource.api_version()));
+  }
+  if (kind != resource.kind) {
+    return status::invalid(
+        {.name = resource.kind, .group = resource.group}, object["metadata"]["name"].as_string(),
+        {FieldError::invalid("kind", Value(kind), fmt::format("must be {}", resource.kind))});
+  }
+  return {};
+}
+
+StatusResult<Value> of_result(Result<Value> result) {
+  if (!result.ok()) {
+    return status::of(result.error());
+  }
+  return *std::move(result);
+}
+
+}  // namespace
+
+StatusResult<Document> parse_body(const Call& call, const BodyType& type, bool allow_protobuf) {
+  Document document;
+  if (const auto* value = std::get_if<Value>(&call.request.body)) {
+    document.value = *value;
+    return document;
+  }
+  ATHANOR_TRY(const BodyFormat format, body_format(call.request, allow_protobuf));
+  const std::string_view text = text_of(call.request);
+  if (text.size() > kBodyLimit) {
+    return status::too_large(fmt::format("limit is {}", kBodyLimit));
+  }
+  Result<Value> parsed = Value();
+  if (format == BodyFormat::Json) {
+    parsed = json::parse(text, {.duplicates = &document.duplicates});
+  } else if (format == BodyFormat::Yaml) {
+    parsed = yaml::parse(text, {.duplicates = &document.duplicates});
+  } else {
+    parsed = protobuf::decode(text, {.api_version = type.api_version, .kind = type.kind});
+  }
+  if (!parsed.ok()) {
+    if (format == BodyFormat::Protobuf && parsed.error().message.starts_with("the object")) {
+      return status::bad_request(parsed.error().message);
+    }
+    return unrecognized(type.kind, parsed.error().message);
+  }
+  document.value = *std::move(parsed);
+  if (!document.value.is_object()) {
+    return unrecognized(type.kind, "json: cannot unmarshal the document into an object");
+  }
+  return document;
+}
+
+StatusResult<void> report_issues(Call& call, FieldValidation validation, const FieldIssues& issues,
+                                 std::string_view kind, std::string_view version) {
+  if (issues.texts.empty() || validation == FieldValidation::Ignore) {
+    return {};
+  }
+  if (validation == FieldValidation::Strict) {
+    return status::of(strict_decoding_error(kind, version, issues));
+  }
+  call.warnings.insert(call.warnings.end(), issues.texts.begin(), issues.texts.end());
+  return {};
+}
+
+StatusResult<Value> normalize(const ResourceInfo& resource, const Value& object,
+                              FieldIssues* issues) {
+  if (resource.schema == nullptr) {
+    return object;
+  }
+  const DecodedKind named{.kind = resource.kind, .version = resource.version};
+  return of_result(resource.is_custom ? normalize_custom(object, *resource.schema, named, issues)
+                                      : normalize_builtin(object, *resource.schema, named, issues));
+}
+
+StatusResult<Value> normalize_changed(const ResourceInfo& resource, const Value& base,
+                                      const Value& object, FieldIssues* issues) {
+  std::vector<Member> changed;
+  bool shares = false;
+  for (const Member& member : object.members()) {
+    const Value* old = base.find(member.key());
+    const bool same = old != nullptr && !member.value.is_null() && member.value.size() > 0 &&
+                      old->identical(member.value);
+    shares = shares || same;
+    if (!same) {
+      changed.push_back(member);
+    }
+  }
+  if (!shares) {
+    return normalize(resource, object, issues);
+  }
+  ATHANOR_TRY(const Value part, normalize(resource, Value::object(std::move(changed)), issues));
+  Value result = object;
+  for (const Member& member : object.members()) {
+    const Value* old = base.find(member.key());
+    const bool same = old != nullptr && !member.value.is_null() && member.value.size() > 0 &&
+                      old->identical(member.value);
+    if (!same && !part.contains(member.key())) {
+      result.erase(member.key());
+    }
+  }
+  for (const Member& member : part.members()) {
+    const Value* present = object.find(member.key());
+    const Value* old = base.find(member.key());
+    if (present != nullptr && old != nullptr && present->size() > 0 && old->identical(*present)) {
+      continue;  // added as always present while its member was left out
+    }
+    result.set(member.key(), member.value);
+  }
+  return result;
+}
+
+StatusResult<Value> decode_object(Call& call, const WriteOptions& options) {
+  const ResourceInfo& resource = *call.resource;
+  const std::string api_version = resource.api_version();
+  ATHANOR_TRY(
+      Document document,
+      parse_body(call, {.api_version = api_version, .kind = resource.kind}, !resource.is_custom));
+  if (resource.is_custom) {
+    ATHANOR_TRY_VOID(check_custom_kind(document.value, resource));
+  } else {
+    ATHANOR_TRY_VOID(check_built_in_kind(
+        document.value,
+        {.group = resource.group, .version = resource.version, .kind = resource.kind}));
+  }
+  FieldIssues issues;
+  issues.duplicates = &document.duplicates;
+  ATHANOR_TRY(Value object, normalize(resource, document.value, &issues));
+  ATHANOR_TRY_VOID(
+      report_issues(call, options.validation, issues, resource.kind, resource.version));
+  return object;
+}
+
+StatusResult<Value> read_body(Call& call, const ExpectedBody& expected) {
+  const std::string api_version = api_version_of(expected);
+  ATHANOR_TRY(Document document,
+              parse_body(call, {.api_version = api_version, .kind = expected.kind}, true));
+  ATHANOR_TRY_VOID(check_built_in_kind(document.value, expected));
+  if (expected.schema == nullptr) {
+    return document.value;
+  }
+  FieldIssues issues;
+  issues.duplicates = &document.duplicates;
+  ATHANOR_TRY(Value object, of_result(normalize_builtin(
+                                document.value, *expected.schema,
+                                {.kind = expected.kind, .version = expected.version}, &issues)));
+  ATHANOR_TRY(const WriteOptions options, read_write_options(call.request, "CreateOptions"));
+  ATHANOR_TRY_VOID(
+      report_issues(call, options.validation, issues, expected.kind, expected.version));
+  return object;
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/apiserver/delete.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "embedded/apiserver/respond.hpp"
+#include "embedded/apiserver/subresource.hpp"
+#include "embedded/apiserver/versions.hpp"
+#include "embedded/apiserver/write.hpp"
+#include "kube/condition.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr int kAttempts = 10;
+constexpr std::int64_t kDefaultPodGrace = 30;  // seconds
+constexpr std::string_view kOrphan = "orphan";
+constexpr std::string_view kForeground = "foregroundDeletion";
+constexpr std::string_view kCrdCleanup = "customresourcecleanup.apiextensions.k8s.io";
+constexpr std::array<std::string_view, 3> kProtectedNamespaces = {"default", "kube-system",
+                                                                  "kube-public"};
+
+bool contains(const Value& list, std::string_view text) {
+  const auto items = list.items();
+  return std::any_of(items.begin(), items.end(),
+                     [&](const Value& item) { return item.as_string() == text; });
+}
+
+// One attempt against one stored state.
+class Deletion {
+ public:
+  Deletion(Call& call, const DeleteOptions& options, store::StoredPtr stored)
+      : call_(call), options_(options), stored_(std::move(stored)), object_(stored_->body) {}
+
+  StatusResult<Deleted> run() {
+    ATHANOR_TRY_VOID(check_preconditions());
+    ATHANOR_TRY_VOID(check_allowed());
+    if (call_.resource->storage == "customresourcedefinitions.apiextensions.k8s.io") {
+      mark_crd();
+    }
+    if (call_.resource->storage == "namespaces" && !deleting()) {
+      object_.set_path({"status", "phase"}, "Terminating");
+    }
+    const Value finalizers = wanted_finalizers();
+    const std::int64_t grace = grace_seconds();
+    const bool stays = !finalizers.empty() || (call_.resource->storage == "namespaces" &&
+                                               !object_["spec"]["finalizers"].empty());
+    if (!stays && grace == 0) {
+      return commit(true);
+    }
+    set_finalizers(finalizers);
+    mark_deleting(grace);
+    if (object_ == stored_->body) {
+      return Deleted{.object = stored_->body, .removed = false, .revision = 0};
+    }
+    return commit(false);
+  }
+
+ private:
+  [[nodiscard]] const Value& metadata() const { return object_["metadata"]; }
+  [[nodiscard]] bool deleting() const {
+    return stored_->body["metadata"].contains("deletionTimestamp");
+  }
+
+  StatusResult<void> check_preconditions() {
+    const auto refuse = [&](std::string_view text) -> StatusError {
+      return status::conflict(call_.qualified_kind(), stored_->key.name, text);
+    };
+    const std::string_view uid = metadata()["uid"].as_string();
+    if (!options_.precondition_uid.empty() && options_.precondition_uid != uid) {
+      return refuse(fmt::format(
+          "the UID in the precondition ({}) does not match the UID in record ({}). The object "
+          "might have been deleted and then recreated",
+          options_.precondition_uid, uid));
+    }
+    const std::string_view revision = metadata()["resourceVersion"].as_string();
+    if (!options_.precondition_revision.empty() && options_.precondition_revision != revision) {
+      return refuse(fmt::format(
+          "the ResourceVersion in the precondition ({}) does not match the ResourceVersion in "
+          "record ({}). The object might have been modified",
+          options_.precondition_revision, revision));
+    }
+    return {};
+  }
+
+  StatusResult<void> check_allowed() {
+    const ResourceInfo& resource = *call_.resource;
+    if (resource.storage == "namespaces" &&
+        std::find(kProtectedNamespaces.begin(), kProtectedNamespaces.end(), stored_->key.name) !=
+            kProtectedNamespaces.end()) {
+      return status::forbidden(call_.qualified_resource(), stored_->key.name,
+                               "this namespace may not be deleted");
+    }
+    if (resource.behaviour != nullptr && resource.behaviour->before_delete != nullptr) {
+      ATHANOR_TRY_VOID(
+          resource.behaviour->before_delete(stored_->body, call_.kind_context(options_.dry_run)));
+    }
+    if (call_.core.admission.empty()) {
+      return {};
+    }
+    request_.operation = Operation::Delete;
+    request_.resource = &resource;
+    request_.key = stored_->key;
+    ATHANOR_TRY(request_.old_object, to_served(resource, *stored_));
+    request_.options = options_.as_sent;
+    request_.user = &call_.user;
+    request_.dry_run = options_.dry_run;
+    ATHANOR_TRY_VOID(run_mutating(call_, request_));
+    return run_validating(call_, request_);
+  }
+
+  // A CRD waits until its objects are gone (13.1).
+  void mark_crd() {
+    if (deleting()) {
+      return;
+    }
+    Value& conditions = object_.member("status").member("conditions");
+    set_condition(conditions,
+                  {.type = "Terminating",
+                   .status = "True",
+                   .reason = "InstanceDeletionPending",
+                   .message = "CustomResourceDefinition marked for deletion; CustomResource "
+                              "deletion will begin soon"},
+                  call_.now);
+    Value finalizers = metadata()["finalizers"];
+    if (!contains(finalizers, kCrdCleanup)) {
+      finalizers.push_back(Value(kCrdCleanup));
+      object_.member("metadata").set("finalizers", std::move(finalizers));
+    }
+  }
+
+  // The object's finalizers with those that the policy asks for.
+  [[nodiscard]] Value wanted_finalizers() const {
+    const Value& present = metadata()["finalizers"];
+    if (options_.propagation == Propagation::Unset) {
+      return present;
+    }
+    Value wanted = Value::list();
+    for (const Value& finalizer : present.items()) {
+      if (finalizer.as_string() != kOrphan && finalizer.as_string() != kForeground) {
+        wanted.push_back(finalizer);
+      }
+    }
+    if (options_.propagation == Propagation::Orphan) {
+      wanted.push_back(Value(kOrphan));
+    } else if (options_.propagation == Propagation::Foreground) {
+      wanted.push_back(Value(kForeground));
+    }
+    return wanted == present ? present : wanted;
+  }
+
+  void set_finalizers(const Value& finalizers) {
+    if (finalizers == metadata()["finalizers"]) {
+      return;
+    }
+    if (finalizers.empty()) {
+      object_.member("metadata").erase("finalizers");
+    } else {
+      object_.member("metadata").set("finalizers", finalizers);
+    }
+  }
+
+  // How long a pod may go on; 0 for everything else.
+  [[nodiscard]] std::int64_t grace_seconds() const {
+    if (call_.resource->storage != "pods") {
+      return 0;
+    }
+    const std::string_view phase = object_["status"]["phase"].as_string();
+    if (object_["spec"]["nodeName"].as_string().empty() || phase == "Succeeded" ||
+        phase == "Failed") {
+      return 0;
+    }
+    std::int64_t grace = options_.grace_seconds.value_or(
+        object_["spec"]["terminationGracePeriodSeconds"].as_int(kDefaultPodGrace));
+    if (grace < 0) {
+      grace = 1;
+    }
+    if (deleting()) {
+      const std::int64_t running = metadata()["deletionGracePeriodSeconds"].as_int();
+      grace = options_.grace_seconds ? std::min(grace, running) : running;
+    }
+    return grace;
+  }
+
+  void mark_deleting(std::int64_t grace) {
+    if (!deleting()) {
+      Value& metadata_value = object_.member("metadata");
+      metadata_value.set("deletionTimestamp", format_time(call_.now + std::chrono::seconds(grace)));
+      metadata_value.set("deletionGracePeriodSeconds", grace);
+      if (metadata_value.contains("generation")) {
+        metadata_value.set("generation", metadata_value["generation"].as_int() + 1);
+      }
+      return;
+    }
+    const std::int64_t before = metadata()["deletionGracePeriodSeconds"].as_int();
+    const auto at = parse_time(metadata()["deletionTimestamp"].as_string());
+    if (grace < before && at) {
+      object_.member("metadata")
+          .set("deletionTimestamp", format_time(*at - std::chrono::seconds(before - grace)));
+      object_.member("metadata").set("deletionGracePeriodSeconds", grace);
+    }
+  }
+
+  StatusResult<Deleted> commit(bool remove) {
+    if (options_.dry_run) {
+      return Deleted{.object = object_, .removed = remove, .revision = 0};
+    }
+    std::vector<store::Write> writes = std::move(request_.extra_writes);
+    store::Write write;
+    write.resource = call_.resource->storage;
+    write.key = stored_->key;
+    write.expected = stored_->revision;
+    if (!remove) {
+      write.body = object_;
+    }
+    writes.insert(writes.begin(), std::move(write));
+    auto committed = call_.core.store.commit(writes, call_.now);
+    if (!committed.ok()) {
+      StatusError error = status::of(committed.error());
+      error.retriable_conflict = error.code == 409 || error.code == 404;
+      return error;
+    }
+    const store::Stored& result = *committed->front();
+    return Deleted{.object = remove ? stored_->body : result.body,
+                   .removed = remove,
+                   .revision = result.revision};
+  }
+
+  Call& call_;
+  const DeleteOptions& options_;
+  store::StoredPtr stored_;
+  Value object_;
+  AdmissionRequest request_{};
+};
+
+}  // namespace
+
+StatusResult<Deleted> delete_object(Call& call, const Key& key, const DeleteOptions& options) {
+  for (int attempt = 1;; ++attempt) {
+    store::StoredPtr stored = call.core.store.get(call.resource->storage, key);
+    if (stored == nullptr) {
+      return status::not_found(call.qualified_resource(), key.name);
+    }
+    auto deleted = Deletion(call, options, std::move(stored)).run();
+    if (!deleted.ok() && deleted.error().retriable_conflict && attempt < kAttempts) {
+      continue;
+    }
+    if (deleted.ok()) {
+      ATHANOR_TRY(deleted->object, to_served(*call.resource, deleted->object, 0));
+    }
+    return deleted;
+  }
+}
+
+Response deleted_response(Call& call, const DeleteOptions& options, Deleted deleted) {
+  Response response;
+  const ResourceInfo& resource = *call.resource;
+  if (!deleted.removed || resource.delete_returns_object) {
+    const bool accepted = !deleted.removed && options.explicit_no_orphans;
+    response = object_response(call, std::move(deleted.object), accepted ? 202 : 200);
+  } else {
+    StatusDetails details;
+    details.name = deleted.object["metadata"]["name"].str();
+    details.group = resource.group;
+    details.kind = resource.plural;
+    details.uid = deleted.object["metadata"]["uid"].str();
+    response = value_response(call, success_status(std::move(details)), 200);
+  }
+  response.durable_after = deleted.revision;
+  return response;
+}
+
+}  // namespace athanor::apiserver

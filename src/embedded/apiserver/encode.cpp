@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last stage: a response's value as bytes (spec/apiserver.md 2.6).
+#include "embedded/apiserver/negotiate.hpp"
+#include "embedded/apiserver/server.hpp"
+#include "kube/json.hpp"
+#include "kube/yaml.hpp"
+
+namespace athanor::apiserver {
+
+void encode(const Request& request, Response& response) {
+  if (!response.value) {
+    return;
+  }
+  if (response.content_type == "application/yaml") {
+    response.body = yaml::print(*response.value);
+  } else if (wants_pretty(request)) {
+    response.body = json::print(*response.value, json::Style::Pretty);
+    response.body += '\n';
+  } else {
+    response.body.clear();
+    json::append(*response.value, response.body);
+    response.body += '\n';
+  }
+  response.value.reset();
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// GET of one object (spec/apiserver.md 8.1).
+#include "embedded/apiserver/handlers.hpp"
+#include "embedded/apiserver/list_options.hpp"
+#include "embedded/apiserver/respond.hpp"
+#include "embedded/apiserver/subresource.hpp"
+#include "embedded/apiserver/versions.hpp"
+
+namespace athanor::apiserver {
+
+StatusResult<Response> handle_get(Call& call) {
+  if (const auto text = call.request.parameter("resourceVersion"); text && !text->empty()) {
+    ATHANOR_TRY(const std::uint64_t revision, parse_revision(*text));
+    if (const std::uint64_t current = call.core.store.revision(); revision > current) {
+      return status::future_revision(revision, current);
+    }
+  }
+  const Key key = call.key();
+  const store::StoredPtr stored = call.core.store.get(call.resource->storage, key);
+  if (stored == nullptr) {
+    return status::not_found(call.qualified_resource(), key.name);
+  }
+  ATHANOR_TRY(Value object, to_served(*call.resource, *stored));
+  Response response = object_response(call, std::move(object), 200);
+  response.durable_after = stored->revision;
+  return response;
+}
+
+}  // namespace athanor::apiserver

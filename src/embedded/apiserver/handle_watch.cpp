@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// WATCH: from where, and for how long (spec/apiserver.md 8.6).
+#include "embedded/apiserver/handlers.hpp"
+#include "embedded/apiserver/list_options.hpp"
+#include "embedded/apiserver/shape.hpp"
+#include "embedded/apiserver/watch_hub.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::int64_t kShortestDefault = 1800;  // seconds; the default is drawn from [1800, 3600]
+
+Duration timeout_of(Call& call, const ListOptions& options) {
+  std::int64_t seconds = options.timeout_seconds.value_or(0);
+  if (seconds <= 0) {
+    seconds = kShortestDefault +
+              static_cast<std::int64_t>(call.core.entropy.next() % (kShortestDefault + 1));
+  }
+  return std::chrono::seconds(seconds);
+}
+
+// Fills what the stream starts with.
+StatusResult<void> add_start(Call& call, const ListOptions& options, WatchSpec& spec) {
+  const bool list_first =
+      options.send_initial_events.value_or(options.resource_version.value_or(0) == 0);
+  if (!list_first) {
+    spec.after = options.resource_version.value_or(call.core.store.revision());
+    return {};
+  }
+  const std::uint64_t current = call.core.store.revision();
+  if (options.resource_version.value_or(0) > current) {
+    return status::future_revision(*options.resource_version, current);
+  }
+  auto page = call.core.store.list(call.resource->storage, {.ns = spec.ns});
+  if (!page.ok()) {
+    return status::of(page.error());
+  }
+  spec.after = page->revision;
+  spec.initial = std::move(page->items);
+  spec.end_marker = options.send_initial_events.value_or(false) && options.bookmarks;
+  return {};
+}
+
+}  // namespace
+
+StatusResult<Response> handle_watch(Call& call) {
+  ATHANOR_TRY(const ListOptions options, read_list_options(call.request, true));
+  WatchSpec spec;
+  ATHANOR_TRY(spec.selection, Selection::read(call.request, *call.resource));
+  if (call.accepted.shape == Shape::Table) {
+    ATHANOR_TRY(spec.include, read_include_object(call.request));
+  }
+  spec.table = call.table;
+  spec.resource = call.resource;
+  spec.ns = call.path.ns;
+  spec.accepted = call.accepted;
+  spec.bookmarks = options.bookmarks;
+  spec.timeout = timeout_of(call, options);
+  if (call.path.legacy_watch && !call.path.name.empty()) {
+    spec.name = call.path.name;
+  }
+  ATHANOR_TRY_VOID(add_start(call, options, spec));
+  Response response;
+  response.durable_after = spec.initial.empty() ? 0 : spec.after;
+  response.stream = call.core.watches->open(std::move(spec), call.now);
+  return response;
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// POST and PUT of objects (spec/apiserver.md 9.2, 9.3).
+#include <fmt/format.h>
+
+#include "embedded/apiserver/decode.hpp"
+#include "embedded/apiserver/handlers.hpp"
+#include "embedded/apiserver/respond.hpp"
+#include "embedded/apiserver/write.hpp"
+
+namespace athanor::apiserver {
+
+StatusResult<Response> handle_create(Call& call) {
+  ATHANOR_TRY(const WriteOptions options, read_write_options(call.request, "CreateOptions"));
+  ATHANOR_TRY(Value object, decode_object(call, options));
+  ATHANOR_TRY(Written written,
+              create_object(call, options, {.object = std::move(object), .tracked = false}));
+  return written_response(call, std::move(written));
+}
+
+StatusResult<Response> handle_update(Call& call) {
+  ATHANOR_TRY(const WriteOptions options, read_write_options(call.request, "UpdateOptions"));
+  ATHANOR_TRY(const Value object, decode_object(call, options));
+  const std::string_view name = object["metadata"]["name"].as_string();
+  if (name.empty()) {
+    return status::bad_request("name must be provided");
+  }
+  if (name != call.path.name) {
+    return status::bad_request(
+        fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
+                    call.path.name));
+  }
+  UpdateInput input;
+  input.subresource = call.path.subresource;
+  input.normal = true;
+  input.transform = [&object](const Value&) -> StatusResult<Value> { return object; };
+  const bool may_create = call.resource->put_creates && call.path.subresource.empty() &&
+                          object["metadata"]["uid"].as_string().empty();
+  auto written = update_object(call, options, input);
+  if (!written.ok() && written.error().code == 404 && may_create) {
+    Value fresh = object;
+    fresh.member("metadata").erase("resourceVersion");
+    written = create_object(call, options, {.object = std::move(fresh), .tracked = false});
+  }
+  if (!written.ok()) {
+    return std::move(written).error();
+  }
+  return written_response(call, *std::move(written));
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/apiserver/list_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "base/digest.hpp"
+#include "kube/field_error.hpp"
+#include "kube/json.hpp"
+#include "kube/text.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr Qualified kKind{.name = "ListOptions", .group = "meta.k8s.io"};
+
+std::string number_error(std::string_view function, std::string_view text) {
+  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                   [](char c) { return c >= '0' && c <= '9'; });
+  return fmt::format("strconv.{}: parsing {}: {}", function, go_quote(text),
+                     digits ? "value out of range" : "invalid syntax");
+}
+
+StatusResult<std::int64_t> parse_signed(std::string_view text) {
+  std::int64_t number = 0;
+  const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    return status::bad_request(number_error("ParseInt", text));
+  }
+  return number;
+}
+
+bool parse_flag(std::string_view text) {
+  return text != "false" && text != "0" && text != "False" && text != "FALSE" && text != "f" &&
+         text != "F";
+}
+
+StatusError refusal(FieldError error) {
+  return status::invalid(kKind, "", {std::move(error)});
+}
+
+StatusResult<void> check_match(const ListOptions& options, bool watch) {
+  const bool given = options.match != VersionMatch::Unset;
+  if (watch) {
+    if (options.send_initial_events && options.match != VersionMatch::NotOlderThan) {
+      return refusal(FieldError::forbidden(
+          "resourceVersionMatch",
+          "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+    }
+    if (given && !options.send_initial_events) {
+      return refusal(FieldError::forbidden("resourceVersionMatch",
+                                           "resourceVersionMatch is forbidden for watch unless "
+                                           "sendInitialEvents is provided"));
+    }
+    return {};
+  }
+  if (options.send_initial_events) {
+    return refusal(
+        FieldError::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+  }
+  if (given && !options.continue_token.empty()) {
+    return refusal(FieldError::forbidden(
+        "resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
+  }
+  if (given && !options.resource_version) {
+    return refusal(FieldError::forbidden(
+        "resourceVersionMatch",
+        "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+  }
+  if (options.match == VersionMatch::Exact && options.resource_version == 0) {
+    return refusal(
+        FieldError::forbidden("resourceVersionMatch",
+                              "resourceVersionMatch \"exact\" is forbidden for resourceVersion "
+                              "\"0\""));
+  }
+  return {};
+}
+
+StatusResult<VersionMatch> read_match(const Request& request) {
+  const std::string_view text = request.parameter("resourceVersionMatch").value_or("");
+  if (text.empty()) {
+    return VersionMatch::Unset;
+  }
+  if (text == "Exact") {
+    return VersionMatch::Exact;
+  }
+  if (text == "NotOlderThan") {
+    return VersionMatch::NotOlderThan;
+  }
+  return refusal(FieldError::not_supported("resourceVersionMatch", Value(text),
+                                           {"Exact", "NotOlderThan", ""}));
+}
+
+}  // namespace
+
+StatusResult<std::uint64_t> parse_revision(std::string_view text) {
+  std::uint64_t revision = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return status::bad_request(
+        fmt::format("invalid resource version: resourceVersion: Invalid value: {}: {}",
+                    go_quote(text), number_error("ParseUint", text)));
+  }
+  return revision;
+}
+
+StatusResult<ListOptions> read_list_options(const Request& request, bool watch) {
+  ListOptions options;
+  if (const auto text = request.parameter("limit"); text && !text->empty()) {
+    ATHANOR_TRY(const std::int64_t limit, parse_signed(*text));
+    options.limit = limit > 0 ? static_cast<std::size_t>(limit) : 0;
+  }
+  if (const auto text = request.parameter("timeoutSeconds"); text && !text->empty()) {
+    ATHANOR_TRY(options.timeout_seconds, parse_signed(*text));
+  }
+  if (const auto text = request.parameter("allowWatchBookmarks")) {
+    options.bookmarks = parse_flag(*text);
+  }
+  if (const auto text = request.parameter("sendInitialEvents"); text && !text->empty()) {
+    options.send_initial_events = parse_flag(*text);
+  }
+  options.continue_token = std::string(request.parameter("continue").value_or(""));
+  ATHANOR_TRY(options.match, read_match(request));
+  if (const auto text = request.parameter("resourceVersion"); text && !text->empty()) {
+    ATHANOR_TRY(options.resource_version, parse_revision(*text));
+  }
+  ATHANOR_TRY_VOID(check_match(options, watch));
+  if (!watch && !options.continue_token.empty()) {
+    if (options.resource_version.value_or(0) != 0) {
+      return status::bad_request("specifying resource version is not allowed when using continue");
+    }
+    options.resource_version.reset();
+  }
+  return options;
+}
+
+std::string print_continue_token(const ContinueToken& token) {
+  std::string start = token.after.ns.empty() ? "/" : "/" + token.after.ns + "/";
+  start += token.after.name;
+  start += '\0';
+  return base64url_encode(json::print(
+      Value::object({{"v", "meta.k8s.io/v1"}, {"rv", token.revision}, {"start", start}})));
+}
+
+StatusResult<ContinueToken> parse_continue_token(std::string_view text) {
+  const auto decoded = base64url_decode(text);
+  if (!decoded) {
+    return status::bad_request("continue key is not valid: illegal base64 data");
+  }
+  auto document = json::parse(*decoded);
+  if (!document.ok()) {
+    return status::bad_request("continue key is not valid: " + document.error().message);
+  }
+  const Value& value = *document;
+  if (value["v"].as_string() != "meta.k8s.io/v1") {
+    return status::bad_request(
+        "continue key is not valid: server does not recognize this encoded version");
+  }
+  std::string_view start = value["start"].as_string();
+  if (start.size() < 3 || start.front() != '/' || start.back() != '\0' ||
+      !value["rv"].is_integer() || value["rv"].as_int() <= 0) {
+    return status::bad_request("continue key is not valid: incorrect encoded start");
+  }
+  start = start.substr(1, start.size() - 2);
+  ContinueToken token;
+  token.revision = static_cast<std::uint64_t>(value["rv"].as_int());
+  if (const std::size_t slash = start.find('/'); slash != std::string_view::npos) {
+    token.after.ns = std::string(start.substr(0, slash));
+    start.remove_prefix(slash + 1);
+  }
+  token.after.name = std::string(start);
+  return token;
+}
+
+}  // namespace athanor::apiserver

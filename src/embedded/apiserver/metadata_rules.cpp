@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/apiserver/metadata_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kube/names.hpp"
+#include "kube/text.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+// By the rule of a kind; a prefix is checked as the name it could become.
+NameError check_object_name(NameRule rule, std::string_view text, bool is_prefix) {
+  const std::string name = is_prefix ? masked_generate_name(text) : std::string(text);
+  switch (rule) {
+    case NameRule::Subdomain:
+      return validate_dns1123_subdomain(name);
+    case NameRule::Label:
+      return validate_dns1123_label(name);
+    case NameRule::Label1035:
+      return validate_dns1035_label(name);
+    case NameRule::NamespaceName:
+      return name.find('.') != std::string::npos ? NameError("must not contain dots")
+                                                 : validate_dns1123_label(name);
+    case NameRule::PathSegment:
+      return validate_path_segment(name);
+  }
+  return std::nullopt;
+}
+
+void check_labels(const Value& labels, std::vector<FieldError>& errors) {
+  for (const Member& label : labels.members()) {
+    if (const NameError broken = validate_label_key(label.key())) {
+      errors.push_back(FieldError::invalid("metadata.labels", label.name, *broken));
+    }
+    if (const NameError broken = validate_label_value(label.value.as_string())) {
+      errors.push_back(FieldError::invalid("metadata.labels", label.value, *broken));
+    }
+  }
+}
+
+void check_annotations(const Value& annotations, std::vector<FieldError>& errors) {
+  std::size_t size = 0;
+  for (const Member& annotation : annotations.members()) {
+    if (const NameError broken = validate_annotation_key(annotation.key())) {
+      errors.push_back(FieldError::invalid("metadata.annotations", annotation.name, *broken));
+    }
+    size += annotation.key().size() + annotation.value.as_string().size();
+  }
+  if (size > kMaxAnnotationBytes) {
+    errors.push_back(FieldError::too_long("metadata.annotations", kMaxAnnotationBytes));
+  }
+}
+
+void check_owners(const Value& owners, std::vector<FieldError>& errors) {
+  std::string controller;
+  for (const Value& owner : owners.items()) {
+    for (const std::string_view field : {"apiVersion", "kind", "name", "uid"}) {
+      if (owner[field].as_string().empty()) {
+        errors.push_back(FieldError::invalid(fmt::format("metadata.ownerReferences.{}", field),
+                                             Value(""), "must not be empty"));
+      }
+    }
+    if (owner["controller"].as_bool()) {
+      const std::string named =
+          fmt::format("{}/{}", owner["kind"].as_string(), owner["name"].as_string());
+      if (!controller.empty()) {
+        errors.push_back(FieldError::invalid(
+            "metadata.ownerReferences", owners,
+            fmt::format("Only one reference can have Controller set to true. Found \"true\" in "
+                        "references for {} and {}",
+                        controller, named)));
+      }
+      controller = named;
+    }
+  }
+}
+
+void check_finalizers(const ResourceInfo& resource, const Value& finalizers,
+                      std::vector<FieldError>& errors, std::vector<std::string>& warnings) {
+  std::size_t index = 0;
+  for (const Value& finalizer : finalizers.items()) {
+    const std::string_view name = finalizer.as_string();
+    const std::string field = fmt::format("metadata.finalizers[{}]", index++);
+    const NameError broken = validate_finalizer(name);
+    if (!broken) {
+      continue;
+    }
+    if (resource.is_custom && !validate_qualified_name(name)) {
+      warnings.push_back(fmt::format(
+          "metadata.finalizers: \"{}\": prefer a domain-qualified finalizer name including a path "
+          "(/) to avoid accidental conflicts with other finalizer writers",
+          name));
+    } else {
+      errors.push_back(FieldError::invalid(field, finalizer, *broken));
+    }
+  }
+}
+
+void check_names(const ResourceInfo& resource, const Value& metadata,
+                 std::vector<FieldError>& errors) {
+  const Value& name = metadata["name"];
+  const Value& prefix = metadata["generateName"];
+  if (!prefix.as_string().empty()) {
+    if (const NameError broken = check_object_name(resource.name_rule, prefix.as_string(), true)) {
+      errors.push_back(FieldError::invalid("metadata.generateName", prefix, *broken));
+    }
+  }
+  if (name.as_string().empty()) {
+    errors.push_back(FieldError::required("metadata.name", "name or generateName is required"));
+    return;
+  }
+  if (const NameError broken = check_object_name(resource.name_rule, name.as_string(), false)) {
+    errors.push_back(FieldError::invalid("metadata.name", name, *broken));
+  }
+}
+
+// The finalizers that only the new object has, as Go prints a slice of strings.
+std::string added_finalizers(const Value& now, const Value& before) {
+  std::string added;
+  for (const Value& finalizer : now.items()) {
+    const auto old = before.items();
+    if (std::find(old.begin(), old.end(), finalizer) == old.end()) {
+      added += added.empty() ? "" : ", ";
+      added += go_quote(finalizer.as_string());
+    }
+  }
+  return added;
+}
+
+void check_immutable(std::string_view field, const Value& now, const Value& before,
+                     std::vector<FieldError>& errors) {
+  if (now != before) {
+    errors.push_back(
+        FieldError::invalid(fmt::format("metadata.{}", field), now, "field is immutable"));
+  }
+}
+
+}  // namespace
+
+std::vector<FieldError> validate_metadata(const ResourceInfo& resource, const Value& object,
+                                          std::vector<std::string>& warnings) {
+  std::vector<FieldError> errors;
+  const Value& metadata = object["metadata"];
+  check_names(resource, metadata, errors);
+  check_labels(metadata["labels"], errors);
+  check_annotations(metadata["annotations"], errors);
+  check_owners(metadata["ownerReferences"], errors);
+  check_finalizers(resource, metadata["finalizers"], errors, warnings);
+  return errors;
+}
+
+std::vector<FieldError> validate_metadata_update(const ResourceInfo& resource, const Value& object,
+                                                 const Value& old_object,
+                                                 std::vector<std::string>& warnings) {
+  std::vector<FieldError> errors;
+  const Value& now = object["metadata"];
+  const Value& before = old_object["metadata"];
+  if (now.identical(before)) {
+    return errors;
+  }
+  const auto changed = [&](std::string_view field) {
+    return !now[field].identical(before[field]) && now[field] != before[field];
+  };
+  check_immutable("uid", now["uid"], before["uid"], errors);
+  check_immutable("deletionTimestamp", now["deletionTimestamp"], before["deletionTimestamp"],
+                  errors);
+  if (changed("labels")) {
+    check_labels(now["labels"], errors);
+  }
+  if (changed("annotations")) {
+    check_annotations(now["annotations"], errors);
+  }
+  if (changed("ownerReferences")) {
+    check_owners(now["ownerReferences"], errors);
+  }
+  if (changed("finalizers")) {
+    check_finalizers(resource, now["finalizers"], errors, warnings);
+    if (before.contains("deletionTimestamp")) {
+      if (const std::string added = added_finalizers(now["finalizers"], before["finalizers"]);
+          !added.empty()) {
+        errors.push_back(FieldError::forbidden(
+            "metadata.finalizers",
+            fmt::format("no new finalizers can be added if the object is being deleted, found new "
+                        "finalizers []string{{{}}}",
+                        added)));
+      }
+    }
+  }
+  return errors;
+}
+
+}  // namespace athanor::apiserver

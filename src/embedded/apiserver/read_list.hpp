@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading a page of a list from the store (spec/apiserver.md 8.2, 8.3).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "embedded/apiserver/call.hpp"
+#include "embedded/apiserver/list_options.hpp"
+#include "embedded/apiserver/selection.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+struct ListPage {
+  std::vector<Value> objects{};  // in the call's version
+  std::vector<Key> keys{};
+  std::uint64_t revision = 0;
+  std::string continue_token{};  // empty: the last page
+  std::optional<std::uint64_t> remaining{};
+};
+
+StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
+                                 const Selection& selection);
+
+}  // namespace athanor::apiserver

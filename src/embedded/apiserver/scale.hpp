@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scale subresource of workloads and of custom resources that declare it
+// (spec/apiserver.md 12.2).
+#pragma once
+
+#include "embedded/apiserver/call.hpp"
+
+namespace athanor::apiserver {
+
+StatusResult<Response> handle_scale_get(Call& call);
+StatusResult<Response> handle_scale_put(Call& call);
+StatusResult<Response> handle_scale_patch(Call& call);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which objects a list, watch or deletecollection is about: namespace, labels, fields
+// (spec/apiserver.md 8.4, 8.5).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "embedded/apiserver/http.hpp"
+#include "embedded/apiserver/resource_info.hpp"
+#include "embedded/apiserver/status_error.hpp"
+#include "kube/kind.hpp"
+#include "kube/selector.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+class Selection {
+ public:
+  Selection() = default;
+  // labelSelector and fieldSelector of the request; BadRequest with the texts of 8.4 and 8.5.
+  static StatusResult<Selection> read(const Request& request, const ResourceInfo& resource);
+
+  // `object` in the version of the resource that read() saw.
+  [[nodiscard]] bool matches(const Value& object) const;
+  // No selector at all.
+  [[nodiscard]] bool everything() const { return labels_.empty() && fields_.empty(); }
+  // Cheap test before matches(): false when metadata.name or metadata.namespace must differ.
+  [[nodiscard]] bool may_match(const Key& key) const;
+
+ private:
+  struct FieldTest {
+    std::string label{};
+    std::vector<std::string> path{};
+    bool equal = true;
+    std::string value{};
+    bool built_in = false;
+  };
+
+  LabelSelector labels_{};
+  std::vector<FieldTest> fields_{};
+};
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server: a request through its stages, and what time alone brings (spec/apiserver.md 3).
+#include "embedded/apiserver/server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "embedded/apiserver/call.hpp"
+#include "embedded/apiserver/crd/crd_controller.hpp"
+#include "embedded/apiserver/document_cache.hpp"
+#include "embedded/apiserver/event_expiry.hpp"
+#include "embedded/apiserver/respond.hpp"
+#include "embedded/apiserver/route.hpp"
+#include "embedded/apiserver/watch_hub.hpp"
+
+namespace athanor::apiserver {
+
+Core::Core(Options options_in, Dependencies dependencies_in)
+    : options(std::move(options_in)),
+      dependencies(std::move(dependencies_in)),
+      store(*dependencies.store),
+      entropy(*dependencies.entropy),
+      registry(built_in_resources()),
+      authenticator(make_authenticator(options, dependencies)),
+      authorizer(make_authorizer(options, dependencies)),
+      admission(built_in_admission()),
+      watches(std::make_unique<WatchHub>(store)),
+      documents(std::make_unique<DocumentCache>()) {
+  if (dependencies.admission) {
+    std::vector<AdmissionStep> more = dependencies.admission();
+    admission.insert(admission.end(), std::make_move_iterator(more.begin()),
+                     std::make_move_iterator(more.end()));
+  }
+}
+
+Core::~Core() = default;
+
+namespace {
+
+constexpr std::size_t kWarningLimit = 256;    // bytes of one text
+constexpr std::size_t kWarningsLimit = 4096;  // bytes of all
+constexpr std::string_view kCrds = "customresourcedefinitions";
+
+void add_warnings(const std::vector<std::string>& warnings, Response& response) {
+  std::vector<std::string> seen;
+  std::size_t total = 0;
+  for (const std::string& warning : warnings) {
+    std::string text;
+    for (const char c : warning.substr(0, kWarningLimit)) {
+      if (c == '"' || c == '\\') {
+        text += '\\';
+      }
+      text += c == '\n' || c == '\r' ? ' ' : c;
+    }
+    if (std::find(seen.begin(), seen.end(), text) != seen.end() ||
+        total + text.size() > kWarningsLimit) {
+      continue;
+    }
+    total += text.size();
+    response.headers.emplace_back("Warning", fmt::format("299 - \"{}\"", text));
+    seen.push_back(std::move(text));
+  }
+}
+
+class ServerImpl final : public Server {
+ public:
+  ServerImpl(Options options, Dependencies dependencies)
+      : core_(std::move(options), std::move(dependencies)), crds_(core_), events_(core_.store) {}
+
+  void start(Instant now) { crds_.sync(now); }
+
+  Response handle(Request request, Instant now) override {
+    Call call{.core = core_, .request = request, .now = now};
+    call.in_process = request.credentials.internal_user.has_value();
+    StatusResult<Response> served = serve(call);
+    Response response = served.ok() ? *std::move(served) : error_response(served.error());
+    if (call.resource != nullptr && call.request.method != "GET") {
+      after_write(call, now);
+    }
+    add_warnings(call.warnings, response);
+    if (!call.in_process) {
+      add_headers(request, response);
+    }
+    return response;
+  }
+
+  void tick(Instant now) override {
+    crds_.sync(now);
+    core_.watches->tick(now);
+    events_.tick(now);
+    core_.store.trim(now);
+  }
+
+  void begin_shutdown() override {
+    core_.shutting_down = true;
+    core_.watches->end({});
+  }
+
+ private:
+  StatusResult<Response> serve(Call& call) {
+    ATHANOR_TRY(call.user, core_.authenticator->authenticate(call.request, call.now));
+    ATHANOR_TRY(call.user, impersonate(core_, call.request, std::move(call.user)));
+    call.path = parse_request_path(call.request);
+    const Attributes attributes = attributes_of(call.path, call.request, call.user);
+    if (const Decision decision = core_.authorizer->authorize(attributes); !decision.allowed) {
+      return access_denied(attributes, decision);
+    }
+    call.table = core_.registry.table();
+    return call.path.is_resource ? route_resource(call) : route_plain(call);
+  }
+
+  // A definition that was written takes effect before its writer hears of it.
+  void after_write(const Call& call, Instant now) {
+    if (call.resource->plural == kCrds || call.resource->crd_terminating) {
+      crds_.sync(now);
+    }
+  }
+
+  void add_headers(const Request& request, Response& response) {
+    const std::string_view audit = request.header("audit-id");
+    response.headers.emplace_back("Audit-Id",
+                                  audit.empty() ? core_.entropy.uuid() : std::string(audit));
+    const bool has_cache_rule =
+        std::any_of(response.headers.begin(), response.headers.end(),
+                    [](const auto& header) { return header.first == "Cache-Control"; });
+    if (!has_cache_rule) {
+      response.headers.emplace_back("Cache-Control", "no-cache, private");
+    }
+  }
+
+  Core core_;
+  CrdController crds_;
+  EventExpiry events_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::create(Options options, Dependencies dependencies) {
+  if (dependencies.store == nullptr || dependencies.entropy == nullptr ||
+      dependencies.clock == nullptr) {
+    return Error::internal("the API server needs a store, a clock and entropy");
+  }
+  const Instant now = dependencies.clock->now();
+  auto server = std::make_unique<ServerImpl>(std::move(options), std::move(dependencies));
+  server->start(now);
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+}  // namespace athanor::apiserver

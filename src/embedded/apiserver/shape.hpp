@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The form of a read's answer: whole objects, a Table, or metadata only
+// (spec/apiserver.md 5.4, 5.5).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+#include "embedded/apiserver/http.hpp"
+#include "embedded/apiserver/negotiate.hpp"
+#include "embedded/apiserver/resource_info.hpp"
+#include "embedded/apiserver/status_error.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+// What a Table row carries besides its cells.
+enum class IncludeObject : std::uint8_t { Metadata, Whole, None };
+StatusResult<IncludeObject> read_include_object(const Request& request);
+
+struct ListMetadata {
+  std::uint64_t revision = 0;
+  std::string continue_token{};
+  std::optional<std::uint64_t> remaining{};
+};
+
+// One object in the accepted form.
+Value shape_object(const ResourceInfo& resource, const Accepted& accepted, IncludeObject include,
+                   const Value& object, Instant now);
+// A list in the accepted form.
+Value shape_list(const ResourceInfo& resource, const Accepted& accepted, IncludeObject include,
+                 const std::vector<Value>& objects, const ListMetadata& metadata, Instant now);
+
+// {"kind":"PartialObjectMetadata",...}
+Value partial_metadata(const Accepted& accepted, const Value& object);
+// A Table of these objects; without column definitions when `headless`.
+Value make_table(const ResourceInfo& resource, const Accepted& accepted, IncludeObject include,
+                 const std::vector<Value>& objects, Value metadata, Instant now, bool headless);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Updating an object: what PUT, every patch and the subresources share (spec/apiserver.md
+// 7, 9.3, 9.4).
+#include <fmt/format.h>
+
+#include <mutex>
+
+#include "embedded/apiserver/decode.hpp"
+#include "embedded/apiserver/managers.hpp"
+#include "embedded/apiserver/versions.hpp"
+#include "embedded/apiserver/write.hpp"
+#include "kube/field_error.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr int kAttempts = 5;
+
+// One attempt against one stored state.
+class Update {
+ public:
+  Update(Call& call, const WriteOptions& options, const UpdateInput& input, store::StoredPtr stored)
+      : call_(call), options_(options), input_(input), stored_(std::move(stored)) {}
+
+  StatusResult<Written> run() {
+    ATHANOR_TRY(live_, to_served(*call_.resource, *stored_));
+    ATHANOR_TRY(object_, input_.transform(live_));
+    if (object_.identical(live_)) {
+      return unchanged();
+    }
+    if (!input_.normal) {
+      ATHANOR_TRY(object_, normalize_changed(*call_.resource, live_, object_));
+    }
+    ATHANOR_TRY_VOID(check_identity());
+    ATHANOR_TRY_VOID(check_revision());
+    restore();
+    ATHANOR_TRY_VOID(admit());
+    ATHANOR_TRY_VOID(allocate());
+    bump_generation();
+    ATHANOR_TRY_VOID(validate_object(call_, object_, live_, input_.subresource, options_.dry_run));
+    request_.object = object_;
+    ATHANOR_TRY_VOID(run_validating(call_, request_));
+    if (object_ == live_ && request_.extra_writes.empty()) {
+      return unchanged();
+    }
+    if (options_.dry_run) {
+      return Written{.object = object_, .created = false, .revision = 0};
+    }
+    return commit();
+  }
+
+ private:
+  StatusResult<Written> unchanged() {
+    return Written{.object = live_, .created = false, .revision = stored_->revision};
+  }
+
+  [[nodiscard]] const Value& metadata() const { return object_["metadata"]; }
+
+  StatusResult<void> check_identity() {
+    const std::string_view name = metadata()["name"].as_string();
+    if (name != stored_->key.name) {
+      if (name.empty()) {
+        object_.member("metadata").set("name", stored_->key.name);
+      } else {
+        return status::bad_request(
+            fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
+                        stored_->key.name));
+      }
+    }
+    const std::string_view ns = metadata()["namespace"].as_string();
+    if (ns != stored_->key.ns) {
+      if (!ns.empty()) {
+        return status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the "
+            "request");
+      }
+      object_.member("metadata").set("namespace", stored_->key.ns);
+    }
+    const Value& uid = live_["metadata"]["uid"];
+    const std::string_view given = metadata()["uid"].as_string();
+    if (!given.empty() && given != uid.as_string() && !input_.from_patch) {
+      return status::conflict(call_.qualified_resource(), stored_->key.name,
+                              fmt::format("Precondition failed: UID in precondition: {}, UID in "
+                                          "object meta: {}",
+                                          given, uid.as_string()));
+    }
+    return {};
+  }
+
+  StatusResult<void> check_revision() {
+    const std::string_view text = metadata()["resourceVersion"].as_string();
+    const std::string_view current = live_["metadata"]["resourceVersion"].as_string();
+    if (text == current) {
+      return {};
+    }
+    if (text.empty() || text == "0") {
+      if (!call_.resource->unconditional_update && !input_.from_patch) {
+        return status::invalid(call_.qualified_resource(), stored_->key.name,
+                               {FieldError::invalid("metadata.resourceVersion", Value(0),
+                                                    "must be specified for an update")});
+      }
+      return {};
+    }
+    for (const char c : text) {
+      if (c < '0' || c > '9') {
+        return status::bad_request(fmt::format("invalid resource version: {}", text));
+      }
+    }
+    return status::modified(call_.qualified_resource(), stored_->key.name);
+  }
+
+  // Puts back what this write may not change.
+  void restore() {
+    restore_metadata();
+    const bool has_status = call_.resource->has_status();
+    if (input_.subresource == "status" || input_.subresource == "approval") {
+      keep_status_only();
+    } else if (has_status && input_.subresource != "binding") {
+      if (const Value* status = live_.find("status")) {
+        if (!object_["status"].identical(*status)) {
+          object_.set("status", *status);
+        }
+      } else {
+        object_.erase("status");
+      }
+    }
+    const KindBehaviour* behaviour = call_.resource->behaviour;
+    if (behaviour != nullptr && behaviour->prepare_update != nullptr) {
+      KindContext context = call_.kind_context(options_.dry_run);
+      context.subresource = input_.subresource;
+      behaviour->prepare_update(object_, live_, context);
+    }
+    add_defaults(call_, object_, options_.dry_run);
+  }
+
+  void restore_metadata() {
+    const Value& before = live_["metadata"];
+    if (metadata().identical(before)) {
+      return;
+    }
+    const auto keep = [&](std::string_view field, bool only_absent) {
+      const Value* old = before.find(field);
+      const Value* now = metadata().find(field);
+      if (old == nullptr) {
+        if (now != nullptr && !only_absent) {
+          object_.member("metadata").erase(field);
+        }
+      } else if (now == nullptr || (!only_absent && *now != *old)) {
+        object_.member("metadata").set(field, *old);
+      }
+    };
+    keep("creationTimestamp", false);
+    keep("resourceVersion", false);
+    keep("selfLink", false);
+    keep("generateName", false);
+    keep("deletionGracePeriodSeconds", false);
+    keep("uid", true);
+    keep("deletionTimestamp", true);
+    if (call_.resource->has_generation) {
+      keep("generation", false);
+    }
+  }
+
+  // A status write: everything else is the stored object's.
+  void keep_status_only() {
+    Value result = live_;
+    if (const Value* status = object_.find("status")) {
+      result.set("status", *status);
+    } else {
+      result.erase("status");
+    }
+    const std::string& group = call_.resource->group;
+    const bool metadata_too = !call_.resource->is_custom && (group.empty() || group == "batch");
+    const std::initializer_list<std::string_view> fields =
+        metadata_too
+            ? std::initializer_list<std::string_view>{"labels", "annotations", "managedFields"}
+            : std::initializer_list<std::string_view>{"managedFields"};
+    for (const std::string_view field : fields) {
+      const Value* now = metadata().find(field);
+      if (now == nullptr) {
+        if (result["metadata"].contains(field)) {
+          result.member("metadata").erase(field);
+        }
+      } else if (!now->identical(result["metadata"][field])) {
+        result.member("metadata").set(field, *now);
+      }
+    }
+    object_ = std::move(result);
+  }
+
+  StatusResult<void> admit() {
+    request_.operation = Operation::Update;
+    request_.resource = call_.resource;
+    request_.subresource = input_.subresource;
+    request_.key = stored_->key;
+    request_.object = object_;
+    request_.old_object = live_;
+    request_.options = Value();
+    request_.user = &call_.user;
+    request_.dry_run = options_.dry_run;
+    if (!call_.core.admission.empty()) {
+      request_.options = options_.to_value(
+          input_.options_kind == "PatchOptions" ? "UpdateOptions" : input_.options_kind);
+      ATHANOR_TRY_VOID(run_mutating(call_, request_));
+      if (!request_.object.identical(object_)) {
+        ATHANOR_TRY(object_, normalize_changed(*call_.resource, live_, request_.object));
+        add_defaults(call_, object_, options_.dry_run);
+      }
+    }
+    if (!input_.tracked) {
+      const std::string api_version = call_.resource->api_version();
+      object_ =
+          update_managed_fields(live_, std::move(object_),
+                                management_of(call_, options_, input_.subresource, api_version));
+    }
+    return {};
+  }
+
+  StatusResult<void> allocate() {
+    const KindBehaviour* behaviour = call_.resource->behaviour;
+    if (behaviour != nullptr && behaviour->allocate != nullptr && input_.subresource.empty()) {
+      return behaviour->allocate(object_, live_, call_.kind_context(options_.dry_run));
+    }
+    return {};
+  }
+
+  // +1 when anything outside metadata and status changed (a custom resource without status
+  // subresource: outside metadata).
+  void bump_generation() {
+    const ResourceInfo& resource = *call_.resource;
+    if (!resource.has_generation || input_.subresource == "status") {
+      return;
+    }
+    const bool skip_status = resource.has_status();
+    const auto counts = [&](std::string_view key) {
+      return key != "metadata" && !(skip_status && key == "status");
+    };
+    bool changed = false;
+    for (const Member& member : object_.members()) {
+      const Value& old = live_[member.key()];
+      changed =
+          changed || (counts(member.key()) && !old.identical(member.value) && old != member.value);
+    }
+    for (const Member& member : live_.members()) {
+      changed = changed || (counts(member.key()) && !object_.contains(member.key()));
+    }
+    if (changed) {
+      object_.member("metadata").set("generation", live_["metadata"]["generation"].as_int() + 1);
+    }
+  }
+
+  // The last finalizer of a deleting object went with this write.
+  [[nodiscard]] bool completes_deletion() const {
+    return live_["metadata"].contains("deletionTimestamp") && metadata()["finalizers"].empty() &&
+           live_["metadata"]["deletionGracePeriodSeconds"].as_int() == 0 &&
+           (call_.resource->storage != "namespaces" || object_["spec"]["finalizers"].empty());
+  }
+
+  StatusResult<Written> commit() {
+    const bool deletes = completes_deletion();
+    std::vector<store::Write> writes = std::move(request_.extra_writes);
+    store::Write write;
+    write.resource = call_.resource->storage;
+    write.key = stored_->key;
+    write.expected = stored_->revision;
+    if (!deletes) {
+      ATHANOR_TRY(write.body, to_storage(*call_.resource, object_));
+    }
+    writes.insert(writes.begin(), std::move(write));
+    auto committed = call_.core.store.commit(writes, call_.now);
+    if (!committed.ok()) {
+      const int code = committed.error().code;
+      if (code == 409 || code == 404) {
+        StatusError error = status::modified(call_.qualified_resource(), stored_->key.name);
+        error.retriable_conflict = true;
+        return error;
+      }
+      return status::of(committed.error());
+    }
+    const store::Stored& result = *committed->front();
+    if (deletes) {
+      return Written{.object = object_, .created = false, .revision = result.revision};
+    }
+    ATHANOR_TRY(Value served, to_served(*call_.resource, result));
+    return Written{.object = std::move(served), .created = false, .revision = result.revision};
+  }
+
+  Call& call_;
+  const WriteOptions& options_;
+  const UpdateInput& input_;
+  store::StoredPtr stored_;
+  Value live_{};
+  Value object_{};
+  AdmissionRequest request_{};
+};
+
+}  // namespace
+
+StatusResult<Written> update_object(Call& call, const WriteOptions& options,
+                                    const UpdateInput& input) {
+  std::unique_lock<std::mutex> allocating;
+  if (call.resource->behaviour != nullptr && call.resource->behaviour->allocate != nullptr) {
+    allocating = std::unique_lock(call.core.allocation);
+  }
+  const Key key = call.key();
+  for (int attempt = 1;; ++attempt) {
+    store::StoredPtr stored = call.core.store.get(call.resource->storage, key);
+    if (stored == nullptr) {
+      return status::not_found(call.qualified_resource(), key.name);
+    }
+    const std::size_t warnings = call.warnings.size();
+    auto written = Update(call, options, input, std::move(stored)).run();
+    if (written.ok() || !written.error().retriable_conflict || attempt >= kAttempts) {
+      return written;
+    }
+    call.warnings.resize(warnings);
+  }
+}
+
+}  // namespace athanor::apiserver

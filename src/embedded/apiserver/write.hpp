@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The write stages behind decoding: system metadata, defaults, mutating admission, validation,
+// validating admission, store (spec/apiserver.md 3, 9). Used by every handler that writes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "embedded/apiserver/call.hpp"
+#include "embedded/apiserver/write_options.hpp"
+#include "embedded/store/store.hpp"
+#include "kube/prune.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+struct Written {
+  Value object{};  // as the client's version shows it
+  bool created = false;
+  store::Revision revision = 0;  // of the commit; 0 when nothing was written
+};
+
+struct CreateInput {
+  Value object{};        // decoded and normalised
+  bool tracked = false;  // managedFields are already those to store (apply)
+};
+// Creates the object in the call's namespace.
+StatusResult<Written> create_object(Call& call, const WriteOptions& options, CreateInput input);
+
+struct UpdateInput {
+  // "", "status", "scale", "finalize": what the write may change, and how managedFields name it.
+  std::string subresource{};
+  // The wished object, made of the stored one; called again after a lost race. Its result need not
+  // be normal.
+  std::function<StatusResult<Value>(const Value& live)> transform{};
+  std::string_view options_kind = "UpdateOptions";
+  bool normal = false;      // transform's result is normalised already
+  bool from_patch = false;  // a wrong uid is a field error; a body without RV means the latest
+  bool tracked = false;     // transform sets managedFields itself (apply)
+};
+// Updates the object that the call names. NotFound when it is absent.
+StatusResult<Written> update_object(Call& call, const WriteOptions& options,
+                                    const UpdateInput& input);
+
+// The steps in between, for handlers with writes of their own.
+StatusResult<void> run_mutating(Call& call, AdmissionRequest& request);
+StatusResult<void> run_validating(Call& call, AdmissionRequest& request);
+// All errors of an object that is about to be stored; `old_object` Null on create.
+StatusResult<void> validate_object(Call& call, const Value& object, const Value& old_object,
+                                   std::string_view subresource, bool dry_run);
+// Defaults of a built-in kind (custom ones come with normalisation).
+void add_defaults(Call& call, Value& object, bool dry_run);
+
+// "2026-11-20T10:20:35Z" of the call's instant.
+Value now_value(const Call& call);
+// The revision of an object's metadata; 0 when absent.
+store::Revision revision_of(const Value& object);
+
+}  // namespace athanor::apiserver

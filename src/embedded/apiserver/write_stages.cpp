@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages that creates and updates share.
+#include <charconv>
+#include <map>
+#include <memory>
+
+#include "embedded/apiserver/decode.hpp"
+#include "embedded/apiserver/metadata_rules.hpp"
+#include "embedded/apiserver/write.hpp"
+#include "kube/validate.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+AdmissionContext admission_context(Call& call) {
+  return {.store = call.core.store,
+          .table = *call.table,
+          .authorizer = *call.core.authorizer,
+          .options = call.core.options,
+          .entropy = call.core.entropy,
+          .now = call.now};
+}
+
+void append(std::vector<FieldError>& errors, std::vector<FieldError> more) {
+  errors.insert(errors.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+Value now_value(const Call& call) {
+  return {format_time(call.now)};
+}
+
+store::Revision revision_of(const Value& object) {
+  const std::string_view text = object["metadata"]["resourceVersion"].as_string();
+  store::Revision revision = 0;
+  std::from_chars(text.data(), text.data() + text.size(), revision);
+  return revision;
+}
+
+KindContext Call::kind_context(bool dry_run) {
+  return {.resource = *resource,
+          .subresource = path.subresource,
+          .store = core.store,
+          .table = *table,
+          .options = core.options,
+          .user = &user,
+          .entropy = core.entropy,
+          .now = now,
+          .dry_run = dry_run,
+          .warnings = &warnings};
+}
+
+StatusResult<void> run_mutating(Call& call, AdmissionRequest& request) {
+  const AdmissionContext context = admission_context(call);
+  for (const AdmissionStep& step : call.core.admission) {
+    if (step.mutate) {
+      ATHANOR_TRY_VOID(step.mutate(request, context));
+    }
+  }
+  return {};
+}
+
+StatusResult<void> run_validating(Call& call, AdmissionRequest& request) {
+  const AdmissionContext context = admission_context(call);
+  for (const AdmissionStep& step : call.core.admission) {
+    if (step.validate) {
+      ATHANOR_TRY_VOID(step.validate(request, context));
+    }
+  }
+  call.warnings.insert(call.warnings.end(), request.warnings.begin(), request.warnings.end());
+  return {};
+}
+
+void add_defaults(Call& call, Value& object, bool dry_run) {
+  const KindBehaviour* behaviour = call.resource->behaviour;
+  if (behaviour != nullptr && behaviour->apply_defaults != nullptr) {
+    behaviour->apply_defaults(object, call.kind_context(dry_run));
+  }
+}
+
+StatusResult<void> validate_object(Call& call, const Value& object, const Value& old_object,
+                                   std::string_view subresource, bool dry_run) {
+  const ResourceInfo& resource = *call.resource;
+  const bool create = old_object.is_null();
+  std::vector<FieldError> errors =
+      create ? validate_metadata(resource, object, call.warnings)
+             : validate_metadata_update(resource, object, old_object, call.warnings);
+  if (resource.is_custom) {
+    if (resource.schema != nullptr) {
+      append(errors, validate(object, *resource.schema,
+                              {.old_object = create ? nullptr : &old_object, .path = {}}));
+    }
+  } else if (const KindBehaviour* behaviour = resource.behaviour) {
+    KindContext context = call.kind_context(dry_run);
+    context.subresource = subresource;
+    if (create && behaviour->validate_create != nullptr) {
+      append(errors, behaviour->validate_create(object, context));
+    } else if (!create && behaviour->validate_update != nullptr) {
+      append(errors, behaviour->validate_update(object, old_object, context));
+    }
+  }
+  if (!errors.empty()) {
+    return status::invalid(call.qualified_kind(), object["metadata"]["name"].as_string(), errors);
+  }
+  return {};
+}
+
+}  // namespace athanor::apiserver
