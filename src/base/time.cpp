@@ -330,13 +330,14 @@ std::string format_age(Duration age) {
   const std::int64_t minutes = total_seconds / 60;
   const std::int64_t hours = minutes / 60;
   const std::int64_t whole_days = hours / 24;
+  constexpr std::int64_t kDaysPerYear = 365;
   if (total_seconds < 120) {
     return fmt::format("{}s", total_seconds);
   }
   if (minutes < 10) {
     return pair(minutes, 'm', total_seconds % 60, 's');
   }
-  if (minutes < 3 * 60) {
+  if (minutes < 180) {
     return fmt::format("{}m", minutes);
   }
   if (hours < 8) {
@@ -348,13 +349,13 @@ std::string format_age(Duration age) {
   if (whole_days < 8) {
     return pair(whole_days, 'd', hours % 24, 'h');
   }
-  if (whole_days < 2 * 365) {
+  if (whole_days < 2 * kDaysPerYear) {
     return fmt::format("{}d", whole_days);
   }
-  if (whole_days < 8 * 365) {
-    return pair(whole_days / 365, 'y', whole_days % 365, 'd');
+  if (whole_days < 8 * kDaysPerYear) {
+    return pair(whole_days / kDaysPerYear, 'y', whole_days % kDaysPerYear, 'd');
   }
-  return fmt::format("{}y", whole_days / 365);
+  return fmt::format("{}y", whole_days / kDaysPerYear);
 }
 
 }  // namespace athanor

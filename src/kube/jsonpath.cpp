@@ -2,7 +2,9 @@
 // JSONPath: a path is a chain of steps, each turns a set of values into the next one.
 #include "kube/jsonpath.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <compare>
 #include <optional>
 #include <string>
 
@@ -52,13 +54,13 @@ bool compares(const Value& value, Comparison comparison, const Value& operand) {
   }
   switch (comparison) {
     case Comparison::Less:
-      return order < 0;
+      return std::is_lt(order);
     case Comparison::LessEqual:
-      return order <= 0;
+      return std::is_lteq(order);
     case Comparison::Greater:
-      return order > 0;
+      return std::is_gt(order);
     default:
-      return order >= 0;
+      return std::is_gteq(order);
   }
 }
 

@@ -159,7 +159,7 @@ class Raw {
   template <class N>
   [[nodiscard]] N* node() const noexcept {
     N* node = nullptr;
-    std::memcpy(&node, bytes_, sizeof(node));
+    std::memcpy(&node, bytes_, sizeof(void*));
     return node;
   }
   // Empty when not a string.
@@ -184,7 +184,7 @@ class Raw {
   }
   template <class N>
   void set_node(Tag tag, N* node) noexcept {
-    std::memcpy(bytes_, &node, sizeof(node));
+    std::memcpy(bytes_, &node, sizeof(void*));
     bytes_[15] = static_cast<unsigned char>(tag);
   }
 

@@ -15,7 +15,8 @@ namespace athanor::yaml {
 
 struct ParseOptions {
   bool strict = false;  // a duplicate key is an error
-  // When set, receives (path, line) of every node, paths like "nodes[0].capacity.cpu"; lines count from 1.
+  // When set, receives (path, line) of every node, paths like "nodes[0].capacity.cpu", the root's is "";
+  // lines count from 1, a member's is its key's.
   std::vector<std::pair<std::string, std::size_t>>* lines = nullptr;
   std::vector<std::string>* duplicates = nullptr;  // as json::ParseOptions::duplicates
 };

@@ -86,12 +86,14 @@ bool key_less(const std::u32string& a, const std::u32string& b) {
 
 std::vector<const Member*> sorted_members(const Value& object) {
   std::vector<std::pair<std::u32string, const Member*>> keyed;
+  keyed.reserve(object.size());
   for (const Member& member : object.members()) {
     keyed.emplace_back(code_points(member.key()), &member);
   }
   std::ranges::stable_sort(keyed, key_less,
                            [](const auto& entry) -> const auto& { return entry.first; });
   std::vector<const Member*> members;
+  members.reserve(keyed.size());
   for (const auto& [key, member] : keyed) {
     members.push_back(member);
   }

@@ -84,9 +84,10 @@ TEST(Mutation, Json) {
     const std::string printed = json::print(*value);
     const auto again = json::parse(printed);
     ASSERT_TRUE(again.ok()) << printed;
-    EXPECT_EQ(*again, *value);
+    // By text, not by value: Go prints 2^60 as a double with 16 digits and reads that as another
+    // integer.
     EXPECT_EQ(json::print(*again), printed);
-    EXPECT_EQ(*json::parse(json::print(*value, json::Style::Pretty)), *value);
+    EXPECT_EQ(json::print(*json::parse(json::print(*value, json::Style::Pretty))), printed);
   });
 }
 
