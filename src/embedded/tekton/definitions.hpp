@@ -12,7 +12,8 @@
 namespace athanor::tekton {
 
 // The definition that `ref` {name, resolver, params} names in namespace `ns`. Errors: NotFound
-// `tasks.tekton.dev "<t>" not found`; BadRequest `resolver type "<x>" not enabled in the embedded engine`.
+// `tasks.tekton.dev "<t>" not found`; BadRequest `resolver type "<x>" not enabled in the embedded
+// engine`.
 Result<Object> find_definition(const View& view, const Kind& kind, const Value& ref,
                                std::string_view ns);
 // The reference names a custom task.

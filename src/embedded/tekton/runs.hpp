@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PipelineRuns and TaskRuns have in common: their one condition, times, events, metadata (spec/tekton.md 3, 10.5, 13).
+// What PipelineRuns and TaskRuns have in common: their one condition, times, events, metadata
+// (spec/tekton.md 3, 10.5, 13).
 #pragma once
 
 #include <optional>
@@ -23,8 +24,7 @@ inline constexpr std::string_view kTaskRunLabel = "tekton.dev/taskRun";
 inline constexpr std::string_view kTaskRunUidLabel = "tekton.dev/taskRunUID";
 inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kReleaseAnnotation = "pipeline.tekton.dev/release";
-inline constexpr std::string_view kOnErrorAnnotation =
-    "pipeline.tekton.dev/pipeline-task-on-error";
+inline constexpr std::string_view kOnErrorAnnotation = "pipeline.tekton.dev/pipeline-task-on-error";
 inline constexpr std::string_view kLastAppliedAnnotation =
     "kubectl.kubernetes.io/last-applied-configuration";
 inline constexpr std::string_view kRelease = "v1.9.2";
@@ -38,7 +38,7 @@ inline constexpr std::string_view kTimedOutWithRun =
 
 // The condition Succeeded as a run shall have it.
 struct Outcome {
-  std::string status{};   // True, False, Unknown
+  std::string status{};  // True, False, Unknown
   std::string reason{};
   std::string message{};
   [[nodiscard]] bool terminal() const { return status != "Unknown"; }

@@ -27,6 +27,7 @@ void set_profile(Settings& settings, std::string_view profile) {
   settings.finally_after_tasks_timeout = current;
   settings.task_timeout_follows_tasks = current;
   settings.results_of_failed_tasks = current;
+  settings.result_validation_details = current;
   settings.precise_failure_reasons = current;
 }
 

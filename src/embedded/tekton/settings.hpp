@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of the run engine: section "tekton" of the configuration, and ConfigMap config-defaults of namespace
-// tekton-pipelines on top of it (spec/tekton.md head, 14).
+// Settings of the run engine: section "tekton" of the configuration, and ConfigMap config-defaults
+// of namespace tekton-pipelines on top of it (spec/tekton.md head, 14).
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@
 namespace athanor::tekton {
 
 struct Settings {
-  // run.profile sets all four; without it they are as here.
-  bool finally_after_tasks_timeout = true;    // 8.5
-  bool task_timeout_follows_tasks = true;     // 8.6
-  bool results_of_failed_tasks = true;        // 7.3
-  bool precise_failure_reasons = false;       // 10.4: StepFailed, StepOOM, PodEvicted …
+  // run.profile sets all of these; without it they are as here.
+  bool finally_after_tasks_timeout = true;  // 8.5
+  bool task_timeout_follows_tasks = true;   // 8.6
+  bool results_of_failed_tasks = true;      // 7.3
+  bool result_validation_details = true;    // 7.5: texts behind "Failed Validation: <n>"
+  bool precise_failure_reasons = false;     // 10.4: StepFailed, StepOOM, PodEvicted …
 
   Duration default_timeout = std::chrono::minutes(60);
   std::string default_service_account = "default";
   std::string managed_by = "tekton-pipelines";
   Value default_pod_template{};
-  std::int64_t max_result_size = 4096;        // bytes
+  std::int64_t max_result_size = 4096;  // bytes
 };
 
 Settings read_settings(const View& view);

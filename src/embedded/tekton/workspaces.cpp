@@ -43,7 +43,8 @@ Value binding_for_task(const Object& run, const Value& binding, std::string_view
                        std::string_view sub_path) {
   Value copy = binding;
   if (binding.contains("volumeClaimTemplate")) {
-    const std::string_view base = binding.at({"volumeClaimTemplate", "metadata", "name"}).as_string();
+    const std::string_view base =
+        binding.at({"volumeClaimTemplate", "metadata", "name"}).as_string();
     copy.erase("volumeClaimTemplate");
     copy.set_path({"persistentVolumeClaim", "claimName"},
                   claim_name(base, binding["name"].as_string(), run.uid()));
@@ -79,8 +80,8 @@ std::vector<Value> claims_of(const Object& run) {
     Value claim = pattern;
     claim.erase("status");
     claim.set("apiVersion", "v1").set("kind", "PersistentVolumeClaim");
-    const std::string name = claim_name(pattern["metadata"]["name"].as_string(),
-                                        binding["name"].as_string(), run.uid());
+    const std::string name =
+        claim_name(pattern["metadata"]["name"].as_string(), binding["name"].as_string(), run.uid());
     claim.set_path({"metadata", "name"}, name);
     claim.set_path({"metadata", "namespace"}, run.ns());
     claim.set_path({"metadata", "ownerReferences"},
@@ -169,8 +170,7 @@ WorkspaceVolumes workspace_volumes(const Value& declarations, const Value& bindi
         volume_of_claim[claim] = volume_name;
       }
     }
-    Value mount =
-        Value::object({{"name", volume_name}, {"mountPath", workspace_path(declared)}});
+    Value mount = Value::object({{"name", volume_name}, {"mountPath", workspace_path(declared)}});
     if (const Value& path = binding["subPath"]; !path.as_string().empty()) {
       mount.set("subPath", path);
     }

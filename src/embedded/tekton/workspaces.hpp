@@ -15,8 +15,8 @@ namespace athanor::tekton {
 // The claims to be made for a run's volumeClaimTemplates, owned by the run.
 std::vector<Value> claims_of(const Object& run);
 
-// The bindings of one pipeline task's TaskRun. `task_spec` is the inline spec or Null; a workspace it uses or declares
-// and nobody bound is bound by name.
+// The bindings of one pipeline task's TaskRun. `task_spec` is the inline spec or Null; a workspace
+// it uses or declares and nobody bound is bound by name.
 Value task_run_workspaces(const Object& run, const Value& pipeline_task, const Value& task_spec);
 
 // The names in $(workspaces.<name>.…) below a value, sorted.
@@ -28,7 +28,7 @@ Result<void> check_bindings(const Value& declarations, const Value& bindings);
 // Pod volumes of the bindings; two bindings of one claim share a volume.
 struct WorkspaceMount {
   std::string workspace{};
-  Value mount{};   // a volumeMount
+  Value mount{};  // a volumeMount
 };
 struct WorkspaceVolumes {
   Value volumes = Value::list();

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors of fields as Tekton's webhooks word them (spec/tekton.md 5).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace athanor::tekton {
+
+class FieldErrors {
+ public:
+  void add(std::string message, std::vector<std::string> paths, std::string details = {});
+  // `invalid value: <v>: <path>`.
+  void invalid(std::string_view value, std::string path, std::string details = {});
+  // `missing field(s): <paths>`.
+  void missing(std::string path);
+  // `must not set the field(s): <paths>`.
+  void disallowed(std::string path);
+  void got_neither(std::vector<std::string> paths);
+  void got_both(std::vector<std::string> paths);
+  // Takes over another's errors, every path below `prefix`.
+  void merge(FieldErrors other, std::string_view prefix = {});
+
+  [[nodiscard]] bool empty() const { return errors_.empty(); }
+  // Errors with one message merged, sorted by message, a line each.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  struct Entry {
+    std::string message{};
+    std::vector<std::string> paths{};
+    std::string details{};
+  };
+  std::vector<Entry> errors_{};
+};
+
+// "tasks" and 3: "tasks[3]".
+std::string at(std::string_view list, std::size_t index);
+// "params" and "p": "params[p]".
+std::string at(std::string_view list, std::string_view key);
+// "a" and "b": "a.b"; "[0]" follows without a dot; empty parts vanish.
+std::string below(std::string_view prefix, std::string_view path);
+
+}  // namespace athanor::tekton
