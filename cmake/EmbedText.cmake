@@ -65,14 +65,14 @@ std::string_view ${FUNCTION}();
 std::string_view ${FUNCTION}() {
   static constexpr std::string_view kChunks[] = {
 ${chunks}  };
-  static const std::string joined = [] {
+  static const std::string kJoined = [] {
     std::string all;
     for (const std::string_view chunk : kChunks) {
       all += chunk;
     }
     return all;
   }();
-  return joined;
+  return kJoined;
 }
 }  // namespace athanor::data
 ")

@@ -53,7 +53,7 @@ constexpr std::array<FormatPattern, 14> kPatterns = {{
 }};
 
 const Regex* pattern_of(std::string_view format) {
-  static const std::map<std::string_view, std::shared_ptr<const Regex>> compiled = [] {
+  static const std::map<std::string_view, std::shared_ptr<const Regex>> kCompiled = [] {
     std::map<std::string_view, std::shared_ptr<const Regex>> all;
     for (const FormatPattern& entry : kPatterns) {
       auto regex = Regex::compile(entry.pattern);
@@ -62,8 +62,8 @@ const Regex* pattern_of(std::string_view format) {
     }
     return all;
   }();
-  const auto found = compiled.find(format);
-  return found == compiled.end() ? nullptr : found->second.get();
+  const auto found = kCompiled.find(format);
+  return found == kCompiled.end() ? nullptr : found->second.get();
 }
 
 bool is_address(int family, std::string_view text) {

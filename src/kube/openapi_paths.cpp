@@ -90,8 +90,8 @@ struct SharedParameters {
 };
 
 const SharedParameters& shared() {
-  static const SharedParameters parameters;
-  return parameters;
+  static const SharedParameters kParameters;
+  return kParameters;
 }
 
 Value content(std::initializer_list<std::string_view> media_types, const Value& schema) {
@@ -178,11 +178,11 @@ class PathWriter {
                        resource_.kind, suffix);
   }
 
-  [[nodiscard]] Value operation(std::string_view action, std::string id) const {
+  [[nodiscard]] Value operation(std::string_view action, const std::string& id) const {
     const std::string tag = fmt::format(
         "{}_{}", group_.empty() ? "core" : group_.substr(0, group_.find('.')), version_);
     return Value::object({{"tags", Value::list({tag})},
-                          {"operationId", std::move(id)},
+                          {"operationId", id},
                           {"x-kubernetes-action", action},
                           {"x-kubernetes-group-version-kind", kind_}});
   }
@@ -262,19 +262,19 @@ class PathWriter {
   }
 
   // POST and PUT.
-  [[nodiscard]] Value write_operation(std::string_view action, std::string id,
+  [[nodiscard]] Value write_operation(std::string_view action, const std::string& id,
                                       std::string_view component, const Value& kind,
                                       std::initializer_list<std::string_view> codes) const {
-    Value write = operation(action, std::move(id));
+    Value write = operation(action, id);
     write.set("x-kubernetes-group-version-kind", kind);
     write.set("parameters", shared().write);
     set_body(write, reference(component));
     return write.set("responses", responses(codes, reference(component)));
   }
 
-  [[nodiscard]] Value patch_operation(std::string id, std::string_view component,
+  [[nodiscard]] Value patch_operation(const std::string& id, std::string_view component,
                                       const Value& kind) const {
-    Value patch = operation("patch", std::move(id));
+    Value patch = operation("patch", id);
     patch.set("x-kubernetes-group-version-kind", kind);
     patch.set("parameters", shared().patch);
     const Value schema = reference(kPatch);
@@ -291,9 +291,9 @@ class PathWriter {
   }
 
   void write_watches(const std::string& prefix, const std::string& scope) {
-    const auto add = [this](const std::string& path, std::string_view action, std::string id,
+    const auto add = [this](const std::string& path, std::string_view action, const std::string& id,
                             Value parameters) {
-      Value get = operation(action, std::move(id));
+      Value get = operation(action, id);
       get.set("responses", responses({"200"}, reference(kWatchEvent)));
       paths_.set(path,
                  Value::object({{"get", std::move(get)}, {"parameters", std::move(parameters)}}));
@@ -350,7 +350,7 @@ class PathWriter {
 
   void write_connect(Value& item, const OpenApiSubresource& sub, const Value& kind,
                      const std::string& suffix) const {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kMethods = {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kMethods = {
         {{"get", "get"},
          {"create", "post"},
          {"update", "put"},

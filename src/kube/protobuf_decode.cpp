@@ -297,8 +297,8 @@ class Decoder {
     if (seconds == 0 && nanos == 0) {
       return {};
     }
-    constexpr std::int64_t kYear9999 = 253'402'300'799;
-    constexpr std::int64_t kYear1 = -62'135'596'800;
+    static constexpr std::int64_t kYear9999 = 253'402'300'799;
+    static constexpr std::int64_t kYear1 = -62'135'596'800;
     if (seconds < kYear1 || seconds > kYear9999 || nanos < 0 || nanos > 999'999'999) {
       fail("time out of range");
       return {};

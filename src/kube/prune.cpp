@@ -157,9 +157,9 @@ bool default_object(const Value& in, const Schema& schema, Value& out) {
     if (fallback == nullptr || copy.contains(field.name)) {
       continue;
     }
-    Value defaulted;
-    copy.set(field.name, apply_defaults(*fallback, *field.schema, defaulted) ? std::move(defaulted)
-                                                                             : *fallback);
+    Value defaulted = *fallback;
+    apply_defaults(*fallback, *field.schema, defaulted);
+    copy.set(field.name, std::move(defaulted));
     changed = true;
   }
   if (changed) {

@@ -425,7 +425,7 @@ bool BuiltinNormalizer::normalize_quantity(const Value& in, Value& out) {
   if (in.is_string() && in.as_string() == text) {
     return false;
   }
-  out = std::move(text);
+  out = text;
   return true;
 }
 
@@ -447,7 +447,7 @@ bool BuiltinNormalizer::normalize_time(const Value& in, const Schema& schema, Va
   if (in.as_string() == text) {
     return false;
   }
-  out = std::move(text);
+  out = text;
   return true;
 }
 
@@ -460,7 +460,7 @@ void BuiltinNormalizer::check_bytes(const Value& in, const Schema& schema) {
   if (base64_decode(text)) {
     return;
   }
-  constexpr std::string_view kAlphabet =
+  static constexpr std::string_view kAlphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n";
   const std::size_t bad = std::min(text.find_first_not_of(kAlphabet), text.size());
   fail(fmt::format("illegal base64 data at input byte {}", bad));

@@ -128,12 +128,12 @@ Result<std::vector<BuiltinResource>> parse_builtin_resources(std::string_view te
 }
 
 std::span<const BuiltinResource> builtin_resources() {
-  static const std::vector<BuiltinResource> resources = [] {
+  static const std::vector<BuiltinResource> kResources = [] {
     Result<std::vector<BuiltinResource>> parsed = parse_builtin_resources(data::resources_text());
     ATHANOR_CHECK(parsed.ok(), "the embedded resource table is well-formed");
     return std::move(parsed).value();
   }();
-  return resources;
+  return kResources;
 }
 
 const BuiltinResource* find_builtin_resource(std::string_view group, std::string_view version,

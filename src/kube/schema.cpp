@@ -9,7 +9,7 @@ namespace athanor {
 const SchemaField* Schema::field(std::string_view field_name) const {
   const auto found = std::lower_bound(
       field_order.begin(), field_order.end(), field_name,
-      [this](std::uint32_t index, std::string_view name_) { return fields[index].name < name_; });
+      [this](std::uint32_t index, std::string_view wanted) { return fields[index].name < wanted; });
   if (found == field_order.end() || fields[*found].name != field_name) {
     return nullptr;
   }

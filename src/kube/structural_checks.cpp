@@ -295,7 +295,7 @@ class StructuralChecker {
       std::string_view name{};
       std::string_view text{};
     };
-    constexpr std::array<Rule, 13> kRules = {{
+    static constexpr std::array<Rule, 13> kRules = {{
         {"type", "must be empty to be structural"},
         {"title", "must be empty to be structural"},
         {"description", "must be empty to be structural"},

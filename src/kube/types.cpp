@@ -472,14 +472,14 @@ Result<BuiltinTypes> BuiltinTypes::parse(const Sources& sources) {
 }
 
 const BuiltinTypes& BuiltinTypes::get() {
-  static const BuiltinTypes types = [] {
+  static const BuiltinTypes kTypes = [] {
     Result<BuiltinTypes> parsed = parse({.types = data::types_text(),
                                          .presence = data::presence_text(),
                                          .descriptions = data::descriptions_text()});
     ATHANOR_CHECK(parsed.ok(), parsed.error().message.c_str());
     return std::move(parsed).value();
   }();
-  return types;
+  return kTypes;
 }
 
 SchemaPtr BuiltinTypes::by_name(std::string_view name) const {
@@ -501,14 +501,14 @@ SchemaPtr BuiltinTypes::by_kind(std::string_view group, std::string_view version
       return found->second;
     }
   }
-  constexpr std::array<std::string_view, 8> kSentAlone = {"DeleteOptions",
-                                                          "Status",
-                                                          "WatchEvent",
-                                                          "PartialObjectMetadata",
-                                                          "PartialObjectMetadataList",
-                                                          "APIGroup",
-                                                          "APIGroupList",
-                                                          "APIResourceList"};
+  static constexpr std::array<std::string_view, 8> kSentAlone = {"DeleteOptions",
+                                                                 "Status",
+                                                                 "WatchEvent",
+                                                                 "PartialObjectMetadata",
+                                                                 "PartialObjectMetadataList",
+                                                                 "APIGroup",
+                                                                 "APIGroupList",
+                                                                 "APIResourceList"};
   if ((known || group == "meta.k8s.io") &&
       std::find(kSentAlone.begin(), kSentAlone.end(), kind) != kSentAlone.end()) {
     const auto found = by_name_.find(std::string("meta.").append(kind));
@@ -518,7 +518,7 @@ SchemaPtr BuiltinTypes::by_kind(std::string_view group, std::string_view version
 }
 
 std::string BuiltinTypes::openapi_name(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kPrefixes = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kPrefixes = {{
       {"meta.", "io.k8s.apimachinery.pkg.apis.meta.v1."},
       {"version.", "io.k8s.apimachinery.pkg.version."},
       {"Quantity", "io.k8s.apimachinery.pkg.api.resource.Quantity"},

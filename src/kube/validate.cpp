@@ -181,6 +181,7 @@ class Validator {
       return;
     }
     std::vector<std::string> names;
+    names.reserve(allowed.size());
     for (const Value& each : allowed) {
       names.push_back(each.is_string() ? each.str() : json::print(each));
     }
@@ -268,6 +269,13 @@ class Validator {
     }
     if (schema.max_properties && count > *schema.max_properties) {
       errors_.push_back(FieldError::too_many(path_.text(), count, *schema.max_properties));
+    }
+    if (schema.embedded_resource) {
+      for (const std::string_view name : {"apiVersion", "kind"}) {
+        if (value[name].is_null() || (value[name].is_string() && value[name].str().empty())) {
+          errors_.push_back(FieldError::required(path_.child(name), "must not be empty"));
+        }
+      }
     }
     for (const std::string& name : schema.required) {
       if (!value.contains(name)) {

@@ -111,6 +111,17 @@ TEST(Validate, TextsOfEveryKeyword) {
   }
 }
 
+TEST(Validate, EmbeddedResourcesNameTheirType) {
+  constexpr std::string_view kEmbedded =
+      R"({"t":{"type":"object","x-kubernetes-embedded-resource":true}})";
+  EXPECT_THAT(errors_of(kEmbedded, R"({"t":{"kind":""}})"),
+              testing::ElementsAre(
+                  "FieldValueRequired spec.t.apiVersion: Required value: must not be empty",
+                  "FieldValueRequired spec.t.kind: Required value: must not be empty"));
+  EXPECT_THAT(errors_of(kEmbedded, R"({"t":{"apiVersion":"v1","kind":"Pod"}})"),
+              testing::IsEmpty());
+}
+
 TEST(Validate, AcceptsValidValues) {
   EXPECT_THAT(
       errors_of(R"({"size":{"type":"integer","minimum":1,"maximum":10}})", R"({"size":10})"),
