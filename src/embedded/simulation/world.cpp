@@ -34,8 +34,8 @@ Faults stormy() {
           .old_replica = true};
 }
 
-World::Impl::Impl(World& owner, Setup given, std::uint64_t seed)
-    : world(owner), setup(std::move(given)), entropy(seeded_entropy(seed)) {
+World::Impl::Impl(World& owner, Scene given, std::uint64_t seed)
+    : world(owner), scene(std::move(given)), entropy(seeded_entropy(seed)) {
   auto opened = store::Store::open(store::memory_journal(), {});
   ATHANOR_CHECK(opened.ok(), "a memory store opens");
   store = *std::move(opened);
@@ -43,12 +43,12 @@ World::Impl::Impl(World& owner, Setup given, std::uint64_t seed)
   apiserver::Dependencies dependencies{.store = store.get(),
                                        .clock = &clock,
                                        .entropy = entropy.get(),
-                                       .admission = setup.admission};
+                                       .admission = scene.admission};
   auto created = apiserver::Server::create({.always_allow = true}, std::move(dependencies));
   ATHANOR_CHECK(created.ok(), "the server starts over an empty store");
   server = *std::move(created);
   listening = store->listen([this](std::span<const store::EventPtr> events) { take(events); });
-  std::stable_sort(setup.actors.begin(), setup.actors.end(),
+  std::stable_sort(scene.actors.begin(), scene.actors.end(),
                    [](const Actor& a, const Actor& b) { return a.at < b.at; });
 }
 
@@ -56,7 +56,7 @@ World::Impl::Impl(World& owner, Setup given, std::uint64_t seed)
 
 bool World::Impl::happens(double probability) {
   constexpr double kSteps = 1'000'000;
-  return probability > 0 && clock.now() - start_time < setup.faults_end &&
+  return probability > 0 && clock.now() - start_time < scene.faults_end &&
          static_cast<double>(entropy->next() % 1'000'000) < probability * kSteps;
 }
 
@@ -77,8 +77,8 @@ void World::Impl::take(std::span<const store::EventPtr> events) {
     for (runtime::WatchEvent& one : converted) {
       Watch& watch = watches[one.kind];
       Instant due = clock.now();
-      if (happens(setup.faults.lag)) {
-        due += up_to(setup.faults.max_lag);
+      if (happens(scene.faults.lag)) {
+        due += up_to(scene.faults.max_lag);
       }
       if (!watch.pending.empty()) {
         due = std::max(due, watch.pending.back().due);
@@ -89,9 +89,9 @@ void World::Impl::take(std::span<const store::EventPtr> events) {
 }
 
 void World::Impl::start_engine() {
-  engine = std::make_unique<runtime::Engine>(setup.operators,
+  engine = std::make_unique<runtime::Engine>(scene.operators,
                                              runtime::EngineOptions{.entropy = entropy.get(),
-                                                                    .config = setup.config,
+                                                                    .config = scene.config,
                                                                     .verify = true,
                                                                     .shuffle = true,
                                                                     .keys_per_run = 1});
@@ -102,7 +102,7 @@ void World::Impl::start_engine() {
   std::optional<store::Revision> past;
   const store::Revision newest = store->revision();
   const store::Revision oldest = std::max(store->oldest_revision(), newest > 40 ? newest - 40 : 1);
-  if (starts > 0 && setup.faults.old_replica && newest > oldest && happens(0.5)) {
+  if (starts > 0 && scene.faults.old_replica && newest > oldest && happens(0.5)) {
     past = oldest + entropy->next() % (newest - oldest);
   }
   ++starts;
@@ -131,7 +131,7 @@ void World::Impl::replay(const Kind& kind, const std::vector<store::EventPtr>& e
     for (runtime::WatchEvent& one : converted) {
       if (one.kind == &kind) {
         watches[&kind].pending.push_back(
-            {.event = std::move(one), .due = clock.now() + up_to(setup.faults.max_lag)});
+            {.event = std::move(one), .due = clock.now() + up_to(scene.faults.max_lag)});
       }
     }
   }
@@ -171,15 +171,15 @@ void World::Impl::crash() {
 
 runtime::WriteResult World::Impl::call(const runtime::SendWrite& send) {
   apiserver::Request request = bridge::to_request(send.request);
-  const std::string line = setup.record ? fmt::format("{} {} {} {}", format_micro_time(clock.now()),
+  const std::string line = scene.record ? fmt::format("{} {} {} {}", format_micro_time(clock.now()),
                                                       send.op, request.method, request.path)
                                         : std::string();
   const store::Revision before = store->revision();
   const apiserver::Response response = server->handle(std::move(request), clock.now());
-  if (setup.record) {
+  if (scene.record) {
     trace.push_back(fmt::format("{} {}", line, response.status));
   }
-  const auto& quiet = setup.periodic_writers;
+  const auto& quiet = scene.periodic_writers;
   if (store->revision() != before) {
     ++writes;
     if (std::find(quiet.begin(), quiet.end(), send.op) == quiet.end()) {
@@ -187,8 +187,8 @@ runtime::WriteResult World::Impl::call(const runtime::SendWrite& send) {
       last_write = fmt::format("{} {} {}", send.op, send.request.target.kind->name,
                                send.request.target.key.text());
     }
-    if (setup.invariant && !failure) {
-      failure = setup.invariant(world);
+    if (scene.invariant && !failure) {
+      failure = scene.invariant(world);
     }
   }
   return bridge::to_result(send.id, response);
@@ -198,7 +198,7 @@ void World::Impl::perform(const runtime::SendWrite& send) {
   const auto answer = [&](runtime::WriteResult result) {
     results.push_back({.result = std::move(result), .due = clock.now()});
   };
-  const Faults& faults = setup.faults;
+  const Faults& faults = scene.faults;
   if (happens(faults.conflict)) {
     answer({.id = send.id,
             .error = Error::conflict("the simulator says the object has been modified")});
@@ -255,16 +255,16 @@ void World::Impl::run_engine() {
 }
 
 void World::Impl::ask(const std::string& query) {
-  const auto at = setup.probes.find(query.substr(0, query.find(':')));
-  deliver_later(query, at == setup.probes.end()
+  const auto at = scene.probes.find(query.substr(0, query.find(':')));
+  deliver_later(query, at == scene.probes.end()
                            ? Result<Value>(Error::not_found("nobody answers " + query))
                            : at->second(world, query));
 }
 
 void World::Impl::execute_act(const runtime::Execute& execute) {
-  const auto at = setup.executors.find(execute.verb);
+  const auto at = scene.executors.find(execute.verb);
   deliver_later(execute.verb + ":" + execute.id,
-                at == setup.executors.end()
+                at == scene.executors.end()
                     ? Result<Value>(Error::not_found("no executor for " + execute.verb))
                     : at->second(world, execute.id, execute.args));
 }
@@ -277,14 +277,14 @@ void World::Impl::deliver_later(std::string query, Result<Value> answer) {
     observation.error = std::move(answer).error();
   }
   answers.push_back(
-      {.observation = std::move(observation), .due = clock.now() + up_to(setup.answer_delay)});
+      {.observation = std::move(observation), .due = clock.now() + up_to(scene.answer_delay)});
 }
 
 // What could happen now, as numbers of the switch in step().
 std::vector<World::Impl::Choice> World::Impl::choices() const {
   std::vector<Choice> possible;
   const Instant now = clock.now();
-  if (next_actor < setup.actors.size() && start_time + setup.actors[next_actor].at <= now) {
+  if (next_actor < scene.actors.size() && start_time + scene.actors[next_actor].at <= now) {
     possible.push_back({.what = What::Act});
   }
   if (engine == nullptr) {
@@ -317,7 +317,7 @@ std::vector<World::Impl::Choice> World::Impl::choices() const {
 
 void World::Impl::deliver(const Kind& kind) {
   Watch& watch = watches[&kind];
-  if (happens(setup.faults.gap)) {
+  if (happens(scene.faults.gap)) {
     relist(kind);
   } else {
     Pending pending = std::move(watch.pending.front());
@@ -335,7 +335,7 @@ void World::Impl::step(const Choice& choice) {
   };
   switch (choice.what) {
     case What::Act:
-      setup.actors[next_actor++].act(world);
+      scene.actors[next_actor++].act(world);
       break;
     case What::Restart:
       start_engine();
@@ -371,8 +371,8 @@ std::optional<Instant> World::Impl::next_due() const {
       due = when;
     }
   };
-  if (next_actor < setup.actors.size()) {
-    at(start_time + setup.actors[next_actor].at);
+  if (next_actor < scene.actors.size()) {
+    at(start_time + scene.actors[next_actor].at);
   }
   if (engine == nullptr) {
     at(restart_at);
@@ -424,24 +424,24 @@ bool World::Impl::run_until(Instant end) {
 
 // True when nothing but time is left.
 bool World::Impl::at_rest() const {
-  return engine != nullptr && next_actor == setup.actors.size() && sending.empty() &&
+  return engine != nullptr && next_actor == scene.actors.size() && sending.empty() &&
          results.empty() && answers.empty() && engine->idle() &&
-         clock.now() - start_time >= (faulty() ? setup.faults_end : Duration::zero()) &&
+         clock.now() - start_time >= (faulty() ? scene.faults_end : Duration::zero()) &&
          std::all_of(watches.begin(), watches.end(),
                      [](const auto& entry) { return entry.second.pending.empty(); });
 }
 
 bool World::Impl::faulty() const {
-  const Faults& f = setup.faults;
+  const Faults& f = scene.faults;
   return f.conflict + f.error + f.overload + f.lost + f.lost_applied + f.crash + f.lag + f.gap > 0;
 }
 
 // ---- World
 
-World::World(Setup setup, std::uint64_t seed)
-    : impl_(std::make_unique<Impl>(*this, std::move(setup), seed)) {
+World::World(Scene scene, std::uint64_t seed)
+    : impl_(std::make_unique<Impl>(*this, std::move(scene), seed)) {
   Impl& impl = *impl_;
-  for (const Value& object : impl.setup.objects) {
+  for (const Value& object : impl.scene.objects) {
     const auto created = create(object);
     if (!created.ok()) {
       impl.failure = "cannot create " + std::string(Object(object).kind()) + " " +
@@ -456,7 +456,7 @@ World::~World() = default;
 
 Outcome World::run() {
   Impl& impl = *impl_;
-  const Instant end = impl.start_time + impl.setup.limit;
+  const Instant end = impl.start_time + impl.scene.limit;
   const auto outcome = [&] {
     return Outcome{.failure = impl.failure,
                    .writes = impl.writes,
@@ -469,7 +469,7 @@ Outcome World::run() {
     const std::uint64_t loud = impl.loud_writes;
     impl.run_until(std::min(end, now() + slice));
     slice = std::min<Duration>(slice * 2, std::chrono::hours(1));
-    const bool done = !impl.setup.converged || impl.setup.converged(*this);
+    const bool done = !impl.scene.converged || impl.scene.converged(*this);
     if (loud == impl.loud_writes && impl.at_rest() && done) {
       break;
     }
@@ -477,7 +477,7 @@ Outcome World::run() {
   if (impl.failure) {
     return outcome();
   }
-  if (impl.setup.converged && !impl.setup.converged(*this)) {
+  if (impl.scene.converged && !impl.scene.converged(*this)) {
     impl.failure = "did not converge; the last write: " + impl.last_write;
     return outcome();
   }

@@ -24,7 +24,7 @@ namespace athanor::sim {
 
 class World;
 
-// How often things go wrong, each from 0 to 1, until Setup::faults_end.
+// How often things go wrong, each from 0 to 1, until Scene::faults_end.
 struct Faults {
   double conflict = 0;      // a write is answered 409 and does nothing
   double error = 0;         // 500, nothing done
@@ -48,7 +48,7 @@ struct Actor {
   std::function<void(World&)> act{};
 };
 
-struct Setup {
+struct Scene {
   std::vector<const Operator*> operators{};
   std::vector<Value> objects{};  // created in order at the start, by an administrator
   std::vector<Actor> actors{};
@@ -83,7 +83,7 @@ struct Outcome {
 
 class World {
  public:
-  World(Setup setup, std::uint64_t seed);
+  World(Scene scene, std::uint64_t seed);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -108,7 +108,7 @@ class World {
   // Every stored object without what differs between equal runs (uids, versions, times,
   // managedFields, Events).
   [[nodiscard]] Value final_state() const;
-  // "<time> <user> <method> <path> <code>" per write, when Setup::record.
+  // "<time> <user> <method> <path> <code>" per write, when Scene::record.
   [[nodiscard]] const std::vector<std::string>& trace() const;
 
  private:

@@ -53,7 +53,7 @@ struct World::Impl {
     std::size_t index = 0;
   };
 
-  Impl(World& owner, Setup given, std::uint64_t seed);
+  Impl(World& owner, Scene given, std::uint64_t seed);
 
   // chance
   bool happens(double probability);
@@ -84,7 +84,7 @@ struct World::Impl {
   Result<Object> admin_call(apiserver::Request request);
 
   World& world;
-  Setup setup;
+  Scene scene;
   VirtualClock clock{};
   std::unique_ptr<Entropy> entropy;
   std::unique_ptr<store::Store> store{};
