@@ -178,8 +178,12 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
   if (std::string problem = environment.build(container); !problem.empty()) {
     return problem;
   }
-  Value command = container["command"].empty() ? entrypoint_of(container["image"].as_string())
-                                               : container["command"];
+  // A script takes the place of the command and gets the arguments.
+  Value command = Value::list();
+  if (!step.contains("script")) {
+    command = container["command"].empty() ? entrypoint_of(container["image"].as_string())
+                                           : container["command"];
+  }
   for (const Value& arg : container["args"].items()) {
     command.push_back(arg);
   }

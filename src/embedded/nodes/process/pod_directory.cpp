@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of a pod.
+#include "embedded/nodes/process/pod_directory.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <vector>
+
+#include "base/digest.hpp"
+#include "kube/json.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+constexpr std::size_t kMaxMessage = 4096;  // spec/tekton.md 10.3
+constexpr int kStringResult = 1;
+constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+// What a steps pod finds below /tekton.
+constexpr const char* kStepFolders[] = {"results", "home",      "steps",    "scripts",
+                                        "creds",   "artifacts", "downward", "run"};
+
+Result<void> make_folders(const std::string& path) {
+  std::error_code code;
+  std::filesystem::create_directories(path, code);
+  if (code) {
+    return Error::internal(fmt::format("cannot make {}: {}", path, code.message()));
+  }
+  return {};
+}
+
+Result<void> write_file(const std::string& path, std::string_view data, unsigned mode) {
+  ATHANOR_TRY_VOID(make_folders(path.substr(0, path.rfind('/'))));
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) {
+    return Error::internal(fmt::format("cannot write {}", path));
+  }
+  bool good = true;
+  while (!data.empty() && good) {
+    const ssize_t count = ::write(file, data.data(), data.size());
+    good = count > 0;
+    data.remove_prefix(good ? static_cast<std::size_t>(count) : 0);
+  }
+  good = ::fchmod(file, mode) == 0 && good;
+  ::close(file);
+  return good ? Result<void>{}
+              : Result<void>{Error::internal(fmt::format("cannot write {}", path))};
+}
+
+// Paths inside a volume stay inside it.
+bool is_inside(std::string_view path) {
+  return !path.empty() && path.front() != '/' && path.find("..") == std::string_view::npos;
+}
+
+std::string script_text(std::string_view script) {
+  return script.starts_with("#!") ? std::string(script)
+                                  : "#!/bin/sh\nset -e\n" + std::string(script);
+}
+
+}  // namespace
+
+PodDirectory::PodDirectory(std::string root, const Value& spec)
+    : root_(std::move(root)),
+      path_(fmt::format("{}/pods/{}", root_, spec["uid"].as_string())),
+      ns_(spec["ns"].str()) {}
+
+std::string PodDirectory::volume_path(const Value& volume) const {
+  if (volume["type"].as_string() == "claim") {
+    return fmt::format("{}/claims/{}/{}", root_, ns_, volume["claim"].as_string());
+  }
+  return fmt::format("{}/volumes/{}", path_, volume["name"].as_string());
+}
+
+std::string PodDirectory::log_path(std::string_view container) const {
+  return fmt::format("{}/logs/{}.log", path_, container);
+}
+
+Result<void> PodDirectory::prepare(const Value& spec, const TokenSource& tokens) const {
+  ATHANOR_TRY_VOID(make_folders(path_ + "/logs"));
+  for (const Value& volume : spec["volumes"].items()) {
+    const std::string folder = volume_path(volume);
+    ATHANOR_TRY_VOID(make_folders(folder));
+    for (const Value& file : volume["files"].items()) {
+      if (!is_inside(file["path"].as_string())) {
+        return Error::bad_request(fmt::format("volume {}: path {} leaves the volume",
+                                              volume["name"].as_string(),
+                                              file["path"].as_string()));
+      }
+      const auto data = base64_decode(file["data"].as_string());
+      ATHANOR_TRY_VOID(write_file(fmt::format("{}/{}", folder, file["path"].as_string()),
+                                  data.value_or(""),
+                                  static_cast<unsigned>(file["mode"].as_int(0644))));
+    }
+    for (const Value& wish : volume["tokens"].items()) {
+      ATHANOR_TRY(const std::string token,
+                  tokens({.ns = ns_,
+                          .service_account = volume["serviceAccount"].str(),
+                          .pod = spec["name"].str(),
+                          .pod_uid = spec["uid"].str(),
+                          .audience = wish["audience"].str(),
+                          .seconds = wish["seconds"].as_int()}));
+      ATHANOR_TRY_VOID(
+          write_file(fmt::format("{}/{}", folder, wish["path"].as_string()), token, 0644));
+    }
+  }
+  if (spec["sequential"].as_bool()) {
+    ATHANOR_TRY_VOID(make_folders(path_ + "/workspace"));
+    for (const char* folder : kStepFolders) {
+      ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/{}", path_, folder)));
+    }
+  }
+  return {};
+}
+
+Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
+  Value mounts = Value::list();
+  const auto add = [&](const std::string& from, std::string_view to, bool read_only) {
+    mounts.push_back(Value::object({{"from", from}, {"to", to}, {"readOnly", read_only}}));
+  };
+  if (spec["sequential"].as_bool()) {
+    add(path_ + "/tekton", "/tekton", false);
+    add(path_ + "/workspace", "/workspace", false);
+  }
+  for (const Value& mount : container["mounts"].items()) {
+    for (const Value& volume : spec["volumes"].items()) {
+      if (volume["name"] != mount["volume"]) {
+        continue;
+      }
+      std::string from = volume_path(volume);
+      if (is_inside(mount["subPath"].as_string())) {
+        from += "/" + mount["subPath"].str();
+        if (!std::filesystem::exists(from)) {
+          std::error_code ignored;  // a failing bind mount says it better
+          std::filesystem::create_directories(from, ignored);
+        }
+      }
+      add(from, mount["path"].as_string(), mount["readOnly"].as_bool());
+    }
+  }
+  return mounts;
+}
+
+Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
+                                      std::int64_t id) const {
+  const std::string name = container["name"].str();
+  const std::string scratch = fmt::format("{}/scratch/{}", path_, name);
+  ATHANOR_TRY_VOID(make_folders(scratch));
+  const bool steps = spec["sequential"].as_bool();
+  Value argv = container["command"];
+  if (container.contains("script")) {
+    const std::string script = fmt::format("/tekton/scripts/{}", name);
+    ATHANOR_TRY_VOID(
+        write_file(path_ + script, script_text(container["script"].as_string()), 0755));
+    argv.insert_item(0, script);
+  }
+  if (steps) {
+    ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/steps/{}", path_, name)));
+  }
+  Value env = Value::list({Value::list({"PATH", kDefaultPath}),
+                           Value::list({"HOME", steps ? "/tekton/home" : "/"}),
+                           Value::list({"HOSTNAME", spec["name"]})});
+  for (const Value& pair : container["env"].items()) {
+    env.push_back(pair);
+  }
+  std::string folder = container["workingDir"].str();
+  if (folder.empty()) {
+    folder = steps ? "/workspace" : "/";
+  } else if (folder.front() != '/') {
+    folder = "/workspace/" + folder;
+    ATHANOR_TRY_VOID(make_folders(path_ + folder));
+  }
+  return Value::object({{"op", "run"},
+                        {"id", id},
+                        {"argv", argv},
+                        {"env", env},
+                        {"cwd", folder},
+                        {"scratch", scratch},
+                        {"mounts", mounts_of(spec, container)},
+                        {"log", log_path(name)}});
+}
+
+Result<std::string> PodDirectory::read_results(const Value& container) const {
+  Value results = Value::list();
+  for (const Value& declared : container["results"].items()) {
+    std::ifstream file(fmt::format("{}/tekton/results/{}", path_, declared.as_string()),
+                       std::ios::binary);
+    if (file) {
+      results.push_back(
+          Value::object({{"key", declared},
+                         {"value", std::string(std::istreambuf_iterator<char>(file), {})},
+                         {"type", kStringResult}}));
+    }
+  }
+  if (results.empty()) {
+    return std::string{};
+  }
+  std::string text = json::print(results);
+  if (text.size() > kMaxMessage) {
+    return Error::invalid(
+        "results",
+        fmt::format(
+            "Termination message is above max allowed size {}, caused by large task result.",
+            kMaxMessage));
+  }
+  return text;
+}
+
+void PodDirectory::write_exit_code(const Value& container, int code) const {
+  // A step that asks for the code of an earlier one misses it only if the disk is full.
+  static_cast<void>(
+      write_file(fmt::format("{}/tekton/steps/{}/exitCode", path_, container["name"].as_string()),
+                 fmt::format("{}", code), 0644));
+}
+
+void PodDirectory::rotate_log(std::string_view container) const {
+  static_cast<void>(::rename(log_path(container).c_str(),
+                             fmt::format("{}/logs/{}.previous.log", path_, container).c_str()));
+}
+
+void PodDirectory::remove() const {
+  std::error_code
+      ignored;  // what cannot be removed now is found by name when the data folder is cleaned
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace athanor::nodes

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pod's folder on the host: its volumes with their contents, its steps' files, its logs.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::nodes {
+
+// A service account's token for a mounted volume: audience (may be empty) and lifetime in seconds.
+struct TokenWish {
+  std::string ns{}, service_account{}, pod{}, pod_uid{}, audience{};
+  std::int64_t seconds = 0;
+};
+using TokenSource = std::function<Result<std::string>(const TokenWish& wish)>;
+
+class PodDirectory {
+ public:
+  // `root` holds pods/ and claims/.
+  PodDirectory(std::string root, const Value& spec);
+
+  // Makes the folders and writes what the volumes hold. Errors name the file.
+  Result<void> prepare(const Value& spec, const TokenSource& tokens) const;
+  // What the spawner needs to run one container; writes its script. `id` names the process.
+  Result<Value> run_order(const Value& spec, const Value& container, std::int64_t id) const;
+  // The results a step wrote, as its status message; the error is a step's failure (too large).
+  Result<std::string> read_results(const Value& container) const;
+  void write_exit_code(const Value& container, int code) const;
+
+  [[nodiscard]] std::string log_path(std::string_view container) const;
+  // Keeps the log of the run before for `logs --previous`.
+  void rotate_log(std::string_view container) const;
+  void remove() const;
+
+ private:
+  [[nodiscard]] std::string volume_path(const Value& volume) const;
+  [[nodiscard]] Value mounts_of(const Value& spec, const Value& container) const;
+
+  std::string root_;
+  std::string path_;
+  std::string ns_;
+};
+
+}  // namespace athanor::nodes

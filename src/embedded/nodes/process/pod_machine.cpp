@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of a pod's containers.
+#include "embedded/nodes/process/pod_machine.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "kube/json.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+constexpr int kKilled = 137;
+constexpr Duration kFirstBackoff = std::chrono::seconds(10);
+constexpr Duration kMostBackoff = std::chrono::seconds(300);
+constexpr int kExitCodeResult = 3;  // the type of bookkeeping entries in a step's message
+
+// Real code of a step that may fail: its container ends with 0 and the message tells
+// (spec/tekton.md 10.2).
+std::string with_exit_code(const std::string& message, int code) {
+  const auto parsed = json::parse(message);
+  Value entries = parsed.ok() && parsed->is_list() ? *parsed : Value::list();
+  entries.push_back(Value::object(
+      {{"key", "ExitCode"}, {"value", fmt::format("{}", code)}, {"type", kExitCodeResult}}));
+  return json::print(entries);
+}
+
+Duration backoff_of(std::int64_t restarts) {
+  Duration backoff = kFirstBackoff;
+  for (std::int64_t i = 1; i < restarts && backoff < kMostBackoff; ++i) {
+    backoff *= 2;
+  }
+  return std::min(backoff, kMostBackoff);
+}
+
+void earlier(std::optional<Instant>& due, const std::optional<Instant>& candidate) {
+  if (candidate && (!due || *candidate < *due)) {
+    due = candidate;
+  }
+}
+
+}  // namespace
+
+PodMachine::PodMachine(Value spec)
+    : spec_(std::move(spec)), sequential_(spec_["sequential"].as_bool()) {
+  for (const Value& container : spec_["init"].items()) {
+    containers_.push_back({.spec = container, .init = true});
+  }
+  for (const Value& container : spec_["containers"].items()) {
+    containers_.push_back({.spec = container});
+  }
+}
+
+bool PodMachine::over() const {
+  if (std::ranges::any_of(containers_, [](const Container& c) {
+        return c.state == State::Running || c.restart_at;
+      })) {
+    return false;
+  }
+  const bool init_failed =
+      std::ranges::any_of(containers_, [this](const Container& c) { return c.init && failed(c); });
+  return init_failed || std::ranges::all_of(containers_, [](const Container& c) {
+           return c.state == State::Ended;
+         });
+}
+
+void PodMachine::advance(Instant now, std::vector<Order>& orders) {
+  enforce_ends(now, orders);
+  if (!stopping_) {
+    start_ready(now, orders);
+  }
+}
+
+void PodMachine::enforce_ends(Instant now, std::vector<Order>& orders) {
+  for (std::size_t i = 0; i < containers_.size(); ++i) {
+    Container& container = containers_[i];
+    if (container.state != State::Running) {
+      continue;
+    }
+    if (container.timeout_at && *container.timeout_at <= now && !container.kill_asked) {
+      container.timed_out = true;
+      container.kill_asked = true;
+      orders.push_back({Order::Type::Kill, i});
+    }
+    if (!stopping_) {
+      continue;
+    }
+    if (kill_at_ && *kill_at_ <= now) {
+      if (!container.kill_asked) {
+        container.kill_asked = true;
+        orders.push_back({Order::Type::Kill, i});
+      }
+    } else if (!container.terminated_asked) {
+      container.terminated_asked = true;
+      orders.push_back({Order::Type::Terminate, i});
+    }
+  }
+}
+
+void PodMachine::start_ready(Instant now, std::vector<Order>& orders) {
+  for (std::size_t i = 0; i < containers_.size(); ++i) {
+    Container& container = containers_[i];
+    if (container.state == State::Ended) {
+      if (failed(container) && container.init) {
+        return;
+      }
+      if (failed(container) && sequential_) {
+        skip_from(i + 1, now);
+        return;
+      }
+      continue;
+    }
+    if (container.state == State::Waiting &&
+        (!container.restart_at || *container.restart_at <= now)) {
+      start(i, now, orders);
+    }
+    if (container.init || sequential_) {
+      return;  // the next one waits for this one
+    }
+  }
+}
+
+void PodMachine::start(std::size_t index, Instant now, std::vector<Order>& orders) {
+  Container& container = containers_[index];
+  container.state = State::Running;
+  container.started = now;
+  container.finished.reset();
+  container.restart_at.reset();
+  container.reason.clear();
+  container.message.clear();
+  if (const std::int64_t timeout = container.spec["timeoutMs"].as_int(); timeout > 0) {
+    container.timeout_at = now + std::chrono::milliseconds(timeout);
+  }
+  orders.push_back({Order::Type::Run, index});
+}
+
+void PodMachine::skip_from(std::size_t index, Instant now) {
+  for (; index < containers_.size(); ++index) {
+    Container& container = containers_[index];
+    if (container.state == State::Waiting) {
+      container.state = State::Ended;
+      container.code = 1;
+      container.reason = "Skipped";
+      container.started = now;
+      container.finished = now;
+    }
+  }
+}
+
+void PodMachine::exited(std::size_t index, int code, std::string message, Instant now) {
+  Container& container = containers_[index];
+  container.state = State::Ended;
+  container.code = code;
+  container.reason = code == 0 ? "Completed" : "Error";
+  container.message = std::move(message);
+  container.finished = now;
+  container.timeout_at.reset();
+  if (container.timed_out) {
+    container.code = 1;
+    container.reason = "TimeoutExceeded";
+  } else if (code != 0 && container.spec["onError"].as_string() == "continue" && !stopping_) {
+    container.message = with_exit_code(container.message, code);
+    container.code = 0;
+    container.reason = "Completed";
+  }
+  if (restarts_after(container)) {
+    container.last = outcome(container);
+    ++container.restarts;
+    container.state = State::Waiting;
+    container.reason = "CrashLoopBackOff";
+    container.restart_at = container.restarts == 1 ? now : now + backoff_of(container.restarts);
+  }
+}
+
+void PodMachine::stop(Duration grace, Instant now) {
+  stopping_ = true;
+  const Instant kill_at = now + grace;
+  kill_at_ = kill_at_ ? std::min(*kill_at_, kill_at) : kill_at;
+  for (Container& container : containers_) {
+    if (container.state == State::Waiting) {
+      container.state = State::Ended;
+      container.code = kKilled;
+      container.reason = "ContainerStatusUnknown";
+      container.started = container.started ? container.started : now;
+      container.finished = now;
+      container.restart_at.reset();
+    }
+  }
+}
+
+std::optional<Instant> PodMachine::next_due() const {
+  std::optional<Instant> due;
+  for (const Container& container : containers_) {
+    earlier(due, container.restart_at);
+    if (container.state == State::Running && !container.kill_asked) {
+      earlier(due, container.timeout_at);
+      earlier(due, stopping_ ? kill_at_ : std::nullopt);
+    }
+  }
+  return due;
+}
+
+bool PodMachine::failed(const Container& container) const {
+  return container.state == State::Ended && container.code != 0;
+}
+
+bool PodMachine::restarts_after(const Container& container) const {
+  if (stopping_) {
+    return false;
+  }
+  const std::string_view policy = spec_["restartPolicy"].as_string();
+  if (container.init) {
+    return container.code != 0 && policy != "Never";
+  }
+  return policy == "Always" || (policy == "OnFailure" && container.code != 0);
+}
+
+Value PodMachine::outcome(const Container& container) {
+  return Value::object({{"exitCode", container.code},
+                        {"reason", container.reason},
+                        {"message", container.message},
+                        {"startedAt", format_time(*container.started)},
+                        {"finishedAt", format_time(*container.finished)}});
+}
+
+Value PodMachine::describe(const Container& container) {
+  Value state = Value::object({{"name", container.spec["name"]}, {"restarts", container.restarts}});
+  switch (container.state) {
+    case State::Waiting:
+      state.set("state", "waiting");
+      state.set("reason", container.reason);
+      break;
+    case State::Running:
+      state.set("state", "running");
+      state.set("startedAt", format_time(*container.started));
+      break;
+    case State::Ended:
+      state.set("state", "terminated");
+      for (const Member& fact : outcome(container).members()) {
+        state.set(fact.key(), fact.value);
+      }
+      break;
+  }
+  if (container.last.is_object()) {
+    state.set("last", container.last);
+  }
+  return state;
+}
+
+Value PodMachine::state() const {
+  Value init = Value::list();
+  Value containers = Value::list();
+  for (const Container& container : containers_) {
+    (container.init ? init : containers).push_back(describe(container));
+  }
+  return Value::object(
+      {{"uid", spec_["uid"]}, {"stopping", stopping_}, {"init", init}, {"containers", containers}});
+}
+
+}  // namespace athanor::nodes

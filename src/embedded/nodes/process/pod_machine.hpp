@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodMachine: the life of one pod's containers on a node: order, restarts, timeouts, stopping.
+// Events in, orders out; no process, clock or file is touched here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::nodes {
+
+struct Order {
+  enum class Type : std::uint8_t { Run, Terminate, Kill };
+  Type type = Type::Run;
+  std::size_t container = 0;
+};
+
+class PodMachine {
+ public:
+  // `spec` as in sandbox_spec.hpp.
+  explicit PodMachine(Value spec);
+
+  [[nodiscard]] const Value& spec() const { return spec_; }
+  [[nodiscard]] std::size_t size() const { return containers_.size(); }
+  [[nodiscard]] const Value& container(std::size_t index) const { return containers_[index].spec; }
+  [[nodiscard]] bool running(std::size_t index) const {
+    return containers_[index].state == State::Running;
+  }
+  // True once no container runs and none will.
+  [[nodiscard]] bool over() const;
+
+  // Starts what can start and ends what is overdue; call after construction, after every event and
+  // at next_due().
+  void advance(Instant now, std::vector<Order>& orders);
+  // A container's process has ended; `message` is what it leaves for the pod's status (results).
+  void exited(std::size_t index, int code, std::string message, Instant now);
+  void stop(Duration grace, Instant now);
+  [[nodiscard]] std::optional<Instant> next_due() const;
+  // As PodRuntime::state().
+  [[nodiscard]] Value state() const;
+
+ private:
+  enum class State : std::uint8_t { Waiting, Running, Ended };
+  struct Container {
+    Value spec{};
+    bool init = false;
+    State state = State::Waiting;
+    int code = 0;
+    std::int64_t restarts = 0;
+    std::string reason{};
+    std::string message{};
+    std::optional<Instant> started{};
+    std::optional<Instant> finished{};
+    std::optional<Instant> restart_at{};
+    std::optional<Instant> timeout_at{};
+    bool timed_out = false;
+    bool terminated_asked = false;
+    bool kill_asked = false;
+    Value last{};
+  };
+
+  void start(std::size_t index, Instant now, std::vector<Order>& orders);
+  void skip_from(std::size_t index, Instant now);
+  void start_ready(Instant now, std::vector<Order>& orders);
+  void enforce_ends(Instant now, std::vector<Order>& orders);
+  [[nodiscard]] bool restarts_after(const Container& container) const;
+  [[nodiscard]] bool failed(const Container& container) const;
+  [[nodiscard]] static Value describe(const Container& container);
+  [[nodiscard]] static Value outcome(const Container& container);
+
+  Value spec_;
+  std::vector<Container> containers_{};
+  bool sequential_ = false;
+  bool stopping_ = false;
+  std::optional<Instant> kill_at_{};
+};
+
+}  // namespace athanor::nodes

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building the view. Folders that need new entries are rebuilt on the tmpfs ("opened"), everything
+// else is bound whole.
+#include "embedded/nodes/process/private_root.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+namespace athanor::nodes {
+namespace {
+
+std::string failure(const char* what, const std::string& path) {
+  return fmt::format("{} {}: {}", what, path,
+                     std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): one thread
+}
+
+bool write_file(const char* path, const std::string& text) {
+  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) {
+    return false;
+  }
+  const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(file);
+  return written;
+}
+
+std::string new_namespaces() {
+  const uid_t uid = ::geteuid();
+  const gid_t gid = ::getegid();
+  if (uid == 0) {
+    if (::unshare(CLONE_NEWNS) != 0) {
+      return failure("unshare", "mount namespace");
+    }
+  } else {
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
+      return failure("unshare",
+                     "user and mount namespace (are unprivileged user namespaces allowed?)");
+    }
+    write_file("/proc/self/setgroups", "deny");
+    if (!write_file("/proc/self/uid_map", fmt::format("{} {} 1", uid, uid)) ||
+        !write_file("/proc/self/gid_map", fmt::format("{} {} 1", gid, gid))) {
+      return failure("map", "user and group ids");
+    }
+  }
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return failure("make private", "/");
+  }
+  return {};
+}
+
+// Symbolic links of the host on the way (/var/run) resolved, as far as the path exists.
+std::string resolve(const std::string& path) {
+  std::string existing = path;
+  std::string rest;
+  while (existing.size() > 1) {
+    char resolved[PATH_MAX];
+    if (::realpath(existing.c_str(), resolved) != nullptr) {
+      return std::string(resolved) + rest;
+    }
+    const std::size_t slash = existing.rfind('/');
+    rest = existing.substr(slash) + rest;
+    existing = slash == 0 ? "/" : existing.substr(0, slash);
+  }
+  return path;
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool is_folder(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+class RootBuilder {
+ public:
+  RootBuilder(std::string root, const std::vector<Mount>& mounts) : root_(std::move(root)) {
+    opened_.insert("/");
+    for (const Mount& mount : mounts) {
+      // The first folder on the way that the host lacks must be made, so every one above it is
+      // opened.
+      std::string path = mount.to;
+      while (path != "/" && !is_folder(path)) {
+        path = parent_of(path);
+      }
+      if (path == mount.to) {
+        continue;
+      }
+      for (; path != "/"; path = parent_of(path)) {
+        opened_.insert(path);
+      }
+    }
+  }
+
+  // Fills an opened folder with what the host has there.
+  std::string fill(const std::string& folder) {
+    DIR* entries = ::opendir(folder.c_str());
+    if (entries == nullptr) {
+      return failure("read", folder);
+    }
+    std::string problem;
+    while (const dirent* entry = ::readdir(entries)) {  // NOLINT(concurrency-mt-unsafe): one thread
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") {
+        continue;
+      }
+      problem = add(folder == "/" ? "/" + name : folder + "/" + name);
+      if (!problem.empty()) {
+        break;
+      }
+    }
+    ::closedir(entries);
+    return problem;
+  }
+
+ private:
+  std::string add(const std::string& path) {
+    const std::string target = root_ + path;
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0 || path == root_) {
+      return {};  // gone meanwhile, or the view itself
+    }
+    if (S_ISLNK(status.st_mode)) {
+      char link[PATH_MAX];
+      const ssize_t size = ::readlink(path.c_str(), link, sizeof link - 1);
+      if (size > 0) {
+        link[size] = '\0';
+        static_cast<void>(::symlink(link, target.c_str()));
+      }
+      return {};
+    }
+    if (S_ISDIR(status.st_mode)) {
+      if (::mkdir(target.c_str(), 0755) != 0) {
+        return failure("make", target);
+      }
+      if (opened_.contains(path)) {
+        return fill(path);
+      }
+    } else {
+      const int file = ::open(target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+      if (file < 0) {
+        return failure("make", target);
+      }
+      ::close(file);
+    }
+    if (::mount(path.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+      // A folder this user may not enter stays empty, as it would be unreadable anyway.
+      return errno == EACCES || errno == EPERM ? std::string{} : failure("bind", path);
+    }
+    return {};
+  }
+
+  std::string root_;
+  std::set<std::string> opened_{};
+};
+
+std::string make_folders(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    ::mkdir(path.substr(0, slash).c_str(), 0755);
+  }
+  if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
+    return failure("make", path);
+  }
+  return {};
+}
+
+std::string bind_mount(const std::string& root, const Mount& mount) {
+  const std::string target = root + mount.to;
+  if (is_folder(mount.from)) {
+    if (std::string problem = make_folders(target); !problem.empty()) {
+      return problem;
+    }
+  } else {
+    if (std::string problem = make_folders(parent_of(target)); !problem.empty()) {
+      return problem;
+    }
+    const int file = ::open(target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (file >= 0) {
+      ::close(file);
+    }
+  }
+  if (::mount(mount.from.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+    return failure("bind", mount.from);
+  }
+  if (mount.read_only) {
+    struct statvfs flags {};
+    ::statvfs(target.c_str(), &flags);
+    unsigned long kept = MS_BIND | MS_REMOUNT | MS_RDONLY;
+    kept |= (flags.f_flag & ST_NOSUID) != 0 ? MS_NOSUID : 0UL;
+    kept |= (flags.f_flag & ST_NODEV) != 0 ? MS_NODEV : 0UL;
+    kept |= (flags.f_flag & ST_NOEXEC) != 0 ? MS_NOEXEC : 0UL;
+    if (::mount(nullptr, target.c_str(), nullptr, kept, nullptr) != 0) {
+      return failure("make read-only", mount.to);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string enter_private_root(const std::string& scratch, std::vector<Mount> mounts) {
+  if (std::string problem = new_namespaces(); !problem.empty()) {
+    return problem;
+  }
+  for (Mount& mount : mounts) {
+    mount.to = resolve(mount.to);
+  }
+  // Outer mounts before the ones inside them.
+  std::ranges::stable_sort(mounts, {},
+                           [](const Mount& mount) { return std::ranges::count(mount.to, '/'); });
+  if (::mount("tmpfs", scratch.c_str(), "tmpfs", 0, "mode=0755") != 0) {
+    return failure("mount tmpfs on", scratch);
+  }
+  if (std::string problem = RootBuilder(scratch, mounts).fill("/"); !problem.empty()) {
+    return problem;
+  }
+  for (const Mount& mount : mounts) {
+    if (std::string problem = bind_mount(scratch, mount); !problem.empty()) {
+      return problem;
+    }
+  }
+  if (::chroot(scratch.c_str()) != 0 || ::chdir("/") != 0) {
+    return failure("enter", scratch);
+  }
+  return {};
+}
+
+}  // namespace athanor::nodes

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `process` runtime: containers are local processes, run by the spawner in views of their own.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "embedded/apiserver/server.hpp"
+#include "embedded/nodes/pod_runtime.hpp"
+#include "embedded/nodes/process/pod_directory.hpp"
+#include "embedded/nodes/process/spawner.hpp"
+
+namespace athanor::nodes {
+
+struct ProcessRuntimeOptions {
+  std::string folder{};  // for pods/ and claims/
+  TokenSource tokens{};
+  Clock* clock = nullptr;
+};
+
+// A PodRuntime that also serves its pods' logs. Thread-safe; owns one thread. Destroying it ends
+// every container.
+class ProcessRuntime : public PodRuntime, public apiserver::PodLogs {
+ public:
+  static Result<std::unique_ptr<ProcessRuntime>> create(Spawner spawner,
+                                                        ProcessRuntimeOptions options);
+  // Asks every container to end and waits for it, at most `grace`; then they are killed.
+  virtual void shut_down(Duration grace) = 0;
+};
+
+}  // namespace athanor::nodes

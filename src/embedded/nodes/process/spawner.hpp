@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spawner: a small process, forked before the program starts its first thread, that starts and
+// reaps the containers' processes. Forking from it is cheap and safe; when the program dies, even
+// by kill -9, the spawner sees its socket close and ends every container.
+//
+// Messages to it:    {op: "run", id, argv, env: [[name, value]..], cwd, scratch, mounts: [{from,
+// to, readOnly}], log}
+//                    {op: "signal", id, signal}
+// Messages from it:  {event: "started", id}  {event: "log", id}  {event: "exited", id, code,
+// signal}
+#pragma once
+
+#include "base/result.hpp"
+
+namespace athanor::nodes {
+
+class Spawner {
+ public:
+  // Forks it. To be called while the program has one thread.
+  static Result<Spawner> start();
+  Spawner(Spawner&& other) noexcept;
+  Spawner& operator=(Spawner&& other) noexcept;
+  // Closes the socket and waits until it has ended every container.
+  ~Spawner();
+
+  // The socket to talk to it (framing.hpp); owned here.
+  [[nodiscard]] int socket() const { return socket_; }
+
+ private:
+  Spawner(int socket, int pid) : socket_(socket), pid_(pid) {}
+  int socket_ = -1;
+  int pid_ = -1;
+};
+
+}  // namespace athanor::nodes
