@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <utility>
 
 namespace athanor::nodes {
 namespace {
@@ -202,9 +203,11 @@ std::string bind_mount(const std::string& root, const Mount& mount) {
     struct statvfs flags {};
     ::statvfs(target.c_str(), &flags);
     unsigned long kept = MS_BIND | MS_REMOUNT | MS_RDONLY;
-    kept |= (flags.f_flag & ST_NOSUID) != 0 ? MS_NOSUID : 0UL;
-    kept |= (flags.f_flag & ST_NODEV) != 0 ? MS_NODEV : 0UL;
-    kept |= (flags.f_flag & ST_NOEXEC) != 0 ? MS_NOEXEC : 0UL;
+    constexpr std::pair<unsigned long, unsigned long> kFlags[] = {
+        {ST_NOSUID, MS_NOSUID}, {ST_NODEV, MS_NODEV}, {ST_NOEXEC, MS_NOEXEC}};
+    for (const auto& [has, keep] : kFlags) {
+      kept |= (flags.f_flag & has) != 0 ? keep : 0UL;
+    }
     if (::mount(nullptr, target.c_str(), nullptr, kept, nullptr) != 0) {
       return failure("make read-only", mount.to);
     }
