@@ -5,10 +5,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "embedded/apiserver/server.hpp"
 #include "embedded/apiserver/status_error.hpp"
 #include "embedded/apiserver/user_info.hpp"
+#include "kube/value.hpp"
 
 namespace athanor::apiserver {
 
@@ -30,6 +32,9 @@ class Authorizer {
  public:
   virtual ~Authorizer() = default;
   [[nodiscard]] virtual Decision authorize(const Attributes& attributes) const = 0;
+  // The PolicyRules that hold for `user` in `ns` ({verbs, apiGroups, resources, ...}).
+  [[nodiscard]] virtual std::vector<Value> rules_for(const UserInfo& user,
+                                                     std::string_view ns) const = 0;
 };
 
 std::unique_ptr<Authorizer> make_authorizer(const Options& options,

@@ -1,43 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asks: client certificates and in-process users (spec/apiserver.md 16.1).
+// Who asks: in-process users, client certificates, bearer tokens, nobody (spec/apiserver.md 16.1).
 #include "embedded/apiserver/authenticate.hpp"
 
+#include <fmt/format.h>
+
+#include <cctype>
 #include <string_view>
+
+#include "embedded/apiserver/auth/token_checker.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
 constexpr std::string_view kServiceAccountPrefix = "system:serviceaccount:";
+constexpr std::string_view kNodePrefix = "system:node:";
+// What the server itself acts as.
+constexpr std::string_view kServerUser = "system:apiserver";
 
-class CertificateAuthenticator final : public Authenticator {
+// The token of "Bearer TOKEN"; nullopt for any other scheme, which counts as no credential.
+std::optional<std::string_view> bearer_token(std::string_view header) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (header.size() < kScheme.size()) {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < kScheme.size(); ++i) {
+    if (std::tolower(static_cast<unsigned char>(header[i])) != kScheme[i]) {
+      return std::nullopt;
+    }
+  }
+  header.remove_prefix(kScheme.size());
+  while (header.starts_with(' ')) {
+    header.remove_prefix(1);
+  }
+  while (header.ends_with(' ')) {
+    header.remove_suffix(1);
+  }
+  return header.empty() ? std::nullopt : std::optional(header);
+}
+
+UserInfo certificate_user(const Credentials::Certificate& certificate) {
+  UserInfo user;
+  user.name = certificate.common_name;
+  user.groups = certificate.organizations;
+  if (!user.in_group("system:authenticated")) {
+    user.groups.emplace_back("system:authenticated");
+  }
+  if (!certificate.sha256_hex.empty()) {
+    user.extra["authentication.kubernetes.io/credential-id"] = {
+        fmt::format("X509SHA256={}", certificate.sha256_hex)};
+  }
+  return user;
+}
+
+// The first method that succeeds wins; a bad credential beside a good one does not matter.
+class ChainAuthenticator final : public Authenticator {
  public:
+  ChainAuthenticator(const Options& options, const Dependencies& dependencies)
+      : tokens_(options, dependencies) {}
+
   [[nodiscard]] StatusResult<UserInfo> authenticate(const Request& request,
-                                                    Instant /*now*/) const override {
+                                                    Instant now) const override {
     const Credentials& credentials = request.credentials;
     if (credentials.internal_user) {
       return internal_user(*credentials.internal_user);
     }
-    UserInfo user;
-    if (credentials.certificate) {
-      user.name = credentials.certificate->common_name;
-      user.groups = credentials.certificate->organizations;
-      user.groups.emplace_back("system:authenticated");
-      return user;
+    if (credentials.certificate && !credentials.certificate->common_name.empty()) {
+      return certificate_user(*credentials.certificate);
     }
-    if (credentials.certificate_rejected) {
+    const auto token = bearer_token(request.header("authorization"));
+    if (token) {
+      if (auto holder = tokens_.check(*token, {}, now)) {
+        return std::move(holder->user);
+      }
+    }
+    if (token || credentials.certificate_rejected) {
       return status::unauthorized();
     }
+    UserInfo user;
     user.name = "system:anonymous";
     user.groups.emplace_back("system:unauthenticated");
     return user;
   }
+
+ private:
+  TokenChecker tokens_;
 };
 
 }  // namespace
 
-std::unique_ptr<Authenticator> make_authenticator(const Options& /*options*/,
-                                                  const Dependencies& /*dependencies*/) {
-  return std::make_unique<CertificateAuthenticator>();
+std::unique_ptr<Authenticator> make_authenticator(const Options& options,
+                                                  const Dependencies& dependencies) {
+  return std::make_unique<ChainAuthenticator>(options, dependencies);
 }
 
 UserInfo internal_user(std::string_view name) {
@@ -46,7 +99,11 @@ UserInfo internal_user(std::string_view name) {
   if (name.starts_with(kServiceAccountPrefix)) {
     const std::string_view rest = name.substr(kServiceAccountPrefix.size());
     user.groups.emplace_back("system:serviceaccounts");
-    user.groups.push_back("system:serviceaccounts:" + std::string(rest.substr(0, rest.find(':'))));
+    user.groups.push_back(fmt::format("system:serviceaccounts:{}", rest.substr(0, rest.find(':'))));
+  } else if (name.starts_with(kNodePrefix)) {
+    user.groups.emplace_back("system:nodes");
+  } else if (name == kServerUser) {
+    user.groups.emplace_back("system:masters");
   }
   user.groups.emplace_back("system:authenticated");
   return user;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handlers behind auth_routes().
+#pragma once
+
+#include "embedded/apiserver/call.hpp"
+
+namespace athanor::apiserver {
+
+// POST serviceaccounts/NAME/token (spec/apiserver.md 16.3).
+StatusResult<Response> handle_token_request(Call& call);
+
+// Reviews: answered and forgotten (spec/apiserver.md 16.4).
+StatusResult<Response> handle_token_review(Call& call);
+StatusResult<Response> handle_subject_access_review(Call& call);
+StatusResult<Response> handle_local_subject_access_review(Call& call);
+StatusResult<Response> handle_self_subject_access_review(Call& call);
+StatusResult<Response> handle_self_subject_rules_review(Call& call);
+StatusResult<Response> handle_self_subject_review(Call& call);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rule of a Role or ClusterRole, and what it allows (spec/apiserver.md 16.2).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "embedded/apiserver/authorize.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+struct PolicyRule {
+  std::vector<std::string> verbs{};
+  std::vector<std::string> api_groups{};
+  std::vector<std::string> resources{};
+  std::vector<std::string> resource_names{};
+  std::vector<std::string> non_resource_urls{};
+
+  [[nodiscard]] bool allows(const Attributes& attributes) const;
+  // {APIGroups:[""], Resources:["secrets"], Verbs:["*"]}
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] Value to_value() const;
+};
+
+PolicyRule read_rule(const Value& rule);
+// Of a role's `rules`.
+std::vector<PolicyRule> read_rules(const Value& rules);
+
+// The rule in parts of one verb, one group, one resource and at most one name each.
+std::vector<PolicyRule> split_rule(const PolicyRule& rule);
+// Joins parts that differ in their verb alone.
+std::vector<PolicyRule> join_rules(const std::vector<PolicyRule>& parts);
+
+// ["a" "b"], as messages list texts.
+std::string quoted_list(const std::vector<std::string>& texts);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/apiserver/auth/token_checker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "embedded/apiserver/authenticate.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::string_view kExtraPrefix = "authentication.kubernetes.io/";
+
+// A claim that is one text or a list of them.
+std::vector<std::string> texts(const Value& claim) {
+  std::vector<std::string> result;
+  if (claim.is_string()) {
+    result.push_back(claim.str());
+  }
+  for (const Value& item : claim.items()) {
+    result.push_back(item.str());
+  }
+  return result;
+}
+
+std::vector<std::string> common(const std::vector<std::string>& wanted,
+                                const std::vector<std::string>& held) {
+  std::vector<std::string> result;
+  for (const std::string& audience : wanted) {
+    if (std::find(held.begin(), held.end(), audience) != held.end()) {
+      result.push_back(audience);
+    }
+  }
+  return result;
+}
+
+// True between nbf and exp; a token without expiry is none of ours.
+bool is_current(const Value& claims, Instant now) {
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  return claims["exp"].is_number() && seconds < claims["exp"].as_int() &&
+         seconds >= claims["nbf"].as_int(seconds);
+}
+
+}  // namespace
+
+std::string service_account_user(std::string_view ns, std::string_view name) {
+  return fmt::format("system:serviceaccount:{}:{}", ns, name);
+}
+
+TokenChecker::TokenChecker(const Options& options, const Dependencies& dependencies)
+    : signer_(dependencies.tokens), store_(dependencies.store) {
+  for (const StaticToken& token : options.tokens) {
+    tokens_.emplace(token.token, token);
+  }
+}
+
+std::optional<TokenHolder> TokenChecker::check(std::string_view token,
+                                               const std::vector<std::string>& audiences,
+                                               Instant now) const {
+  const std::vector<std::string> own = {signer_ != nullptr ? signer_->issuer() : std::string()};
+  const std::vector<std::string>& wanted = audiences.empty() ? own : audiences;
+  if (const auto found = tokens_.find(token); found != tokens_.end()) {
+    TokenHolder holder;
+    holder.user.name = found->second.user;
+    holder.user.uid = found->second.uid;
+    holder.user.groups = found->second.groups;
+    if (!holder.user.in_group("system:authenticated")) {
+      holder.user.groups.emplace_back("system:authenticated");
+    }
+    // A static token names no audience: it is meant for this server.
+    holder.audiences = common(wanted, own);
+    return holder.audiences.empty() ? std::nullopt : std::optional(std::move(holder));
+  }
+  if (signer_ == nullptr || store_ == nullptr) {
+    return std::nullopt;
+  }
+  const Result<Value> claims = signer_->verify(token);
+  if (!claims.ok() || (*claims)["iss"].as_string() != signer_->issuer() ||
+      !is_current(*claims, now)) {
+    return std::nullopt;
+  }
+  TokenHolder holder;
+  holder.audiences = common(wanted, texts((*claims)["aud"]));
+  std::optional<UserInfo> user = service_account(*claims);
+  if (holder.audiences.empty() || !user) {
+    return std::nullopt;
+  }
+  holder.user = *std::move(user);
+  return holder;
+}
+
+bool TokenChecker::exists(std::string_view resource, std::string_view ns,
+                          const Value& reference) const {
+  const store::StoredPtr stored = store_->get(resource, {std::string(ns), reference["name"].str()});
+  return stored != nullptr &&
+         stored->body["metadata"]["uid"].as_string() == reference["uid"].as_string();
+}
+
+std::optional<UserInfo> TokenChecker::service_account(const Value& claims) const {
+  const Value& bound = claims["kubernetes.io"];
+  const std::string_view ns = bound["namespace"].as_string();
+  const Value& account = bound["serviceaccount"];
+  const std::string name = service_account_user(ns, account["name"].as_string());
+  if (ns.empty() || claims["sub"].as_string() != name || !exists("serviceaccounts", ns, account)) {
+    return std::nullopt;
+  }
+  const Value& pod = bound["pod"];
+  const Value& secret = bound["secret"];
+  const Value& node = bound["node"];
+  // A pod's token says on which node it runs; only a token without pod is bound to the node itself.
+  if ((!pod.is_null() && !exists("pods", ns, pod)) ||
+      (!secret.is_null() && !exists("secrets", ns, secret)) ||
+      (!node.is_null() && pod.is_null() && !exists("nodes", "", node))) {
+    return std::nullopt;
+  }
+  UserInfo user = internal_user(name);
+  user.uid = account["uid"].str();
+  const auto add = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) {
+      user.extra[std::string(kExtraPrefix) + std::string(key)] = {value};
+    }
+  };
+  if (const std::string_view id = claims["jti"].as_string(); !id.empty()) {
+    add("credential-id", fmt::format("JTI={}", id));
+  }
+  add("pod-name", pod["name"].str());
+  add("pod-uid", pod["uid"].str());
+  add("node-name", node["name"].str());
+  add("node-uid", node["uid"].str());
+  return user;
+}
+
+}  // namespace athanor::apiserver
