@@ -1,11 +1,153 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/apiserver/openapi_endpoints.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "embedded/apiserver/document_cache.hpp"
+#include "embedded/apiserver/respond.hpp"
+#include "kube/json.hpp"
+#include "kube/openapi.hpp"
+
 namespace athanor::apiserver {
+namespace {
+
+constexpr std::string_view kRoot = "/openapi/v3";
+constexpr Duration kYear = std::chrono::hours(24 * 365);
+
+// "api/v1" or "apis/GROUP/VERSION".
+std::string document_path(std::string_view group, std::string_view version) {
+  return group.empty() ? fmt::format("api/{}", version) : fmt::format("apis/{}/{}", group, version);
+}
+
+OpenApiResource openapi_resource(const ResourceInfo& info) {
+  OpenApiResource resource;
+  resource.plural = info.plural;
+  resource.kind = info.kind;
+  resource.list_kind = info.list_kind;
+  resource.namespaced = info.namespaced;
+  resource.verbs = info.verbs;
+  for (const SubresourceInfo& sub : info.subresources) {
+    resource.subresources.push_back({.name = sub.name,
+                                     .group = sub.group,
+                                     .version = sub.version,
+                                     .kind = sub.kind,
+                                     .verbs = sub.verbs});
+  }
+  resource.custom_schema = info.open_api;
+  return resource;
+}
+
+DocumentCache::Resources resources_of(const ResourceTable& table, std::string_view group,
+                                      std::string_view version) {
+  DocumentCache::Resources resources;
+  for (const auto& info : table.all()) {
+    if (info->group == group && info->version == version) {
+      resources.push_back(info);
+    }
+  }
+  return resources;
+}
+
+std::shared_ptr<const CachedDocument> document_of(const Call& call, std::string_view group,
+                                                  std::string_view version) {
+  const DocumentCache::Resources resources = resources_of(*call.table, group, version);
+  return call.core.documents->get(document_path(group, version), resources, [&] {
+    std::vector<OpenApiResource> described;
+    described.reserve(resources.size());
+    for (const auto& info : resources) {
+      described.push_back(openapi_resource(*info));
+    }
+    return json::print(openapi_document(group, version, described));
+  });
+}
+
+std::string url_of(const std::string& path, const CachedDocument& document) {
+  return fmt::format("{}/{}?hash={}", kRoot, path, document.hash);
+}
+
+Response index(const Call& call) {
+  Value paths = Value::object();
+  for (const GroupInfo& group : call.table->groups()) {
+    for (const std::string& version : group.versions) {
+      const std::string path = document_path(group.name, version);
+      paths.set(path, Value::object({{"serverRelativeURL",
+                                      url_of(path, *document_of(call, group.name, version))}}));
+    }
+  }
+  Response response;
+  response.value = Value::object({{"paths", std::move(paths)}});
+  return response;
+}
+
+// "Sat, 20 Nov 2027 10:00:00 GMT"
+std::string http_date(Instant instant) {
+  const auto days = std::chrono::floor<std::chrono::days>(instant);
+  const std::chrono::year_month_day date(days);
+  const std::chrono::hh_mm_ss time(std::chrono::floor<std::chrono::seconds>(instant - days));
+  constexpr std::string_view kDays = "SunMonTueWedThuFriSat";
+  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT",
+                     kDays.substr(std::chrono::weekday(days).c_encoding() * 3, 3),
+                     static_cast<unsigned>(date.day()),
+                     kMonths.substr((static_cast<unsigned>(date.month()) - 1) * 3, 3),
+                     static_cast<int>(date.year()), time.hours().count(), time.minutes().count(),
+                     time.seconds().count());
+}
+
+Response group_document(const Call& call, std::string_view group, std::string_view version) {
+  const auto document = document_of(call, group, version);
+  Response response;
+  const auto hash = call.request.parameter("hash");
+  if (hash && *hash != document->hash) {
+    response.status = 301;
+    response.headers.emplace_back("Location", url_of(document_path(group, version), *document));
+    return response;
+  }
+  const std::string tag = "\"" + document->hash + "\"";
+  response.headers.emplace_back("Etag", tag);
+  response.headers.emplace_back("Vary", "Accept");
+  if (hash) {
+    response.headers.emplace_back("Cache-Control", "public, immutable");
+    response.headers.emplace_back("Expires", http_date(call.now + kYear));
+  }
+  if (call.request.header("if-none-match") == tag) {
+    response.status = 304;
+    return response;
+  }
+  response.body = document->text;
+  return response;
+}
+
+bool accepts_json(const Request& request) {
+  const std::string_view accept = request.header("accept");
+  return accept.empty() || accept.find("json") != std::string_view::npos ||
+         accept.find("*/*") != std::string_view::npos;
+}
+
+}  // namespace
 
 std::optional<StatusResult<Response>> serve_openapi(Call& call) {
-  if (!call.request.path.starts_with("/openapi")) {
+  std::string_view path = call.request.path;
+  if (!path.starts_with(kRoot)) {
     return std::nullopt;
+  }
+  path.remove_prefix(kRoot.size());
+  if (!accepts_json(call.request)) {
+    return status::not_acceptable("application/json");
+  }
+  if (path.empty() || path == "/") {
+    return index(call);
+  }
+  path.remove_prefix(1);
+  for (const GroupInfo& group : call.table->groups()) {
+    for (const std::string& version : group.versions) {
+      if (path == document_path(group.name, version)) {
+        return group_document(call, group.name, version);
+      }
+    }
   }
   return status::page_not_found();
 }
