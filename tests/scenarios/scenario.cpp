@@ -59,6 +59,12 @@ bool contains(const Value& whole, const Value& part) {
   return whole == part;
 }
 
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << "cannot read " << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 Duration duration_of(const Value& text) {
   const auto parsed = parse_go_duration(text.as_string());
   EXPECT_TRUE(parsed.ok()) << "not a duration: " << json::print(text);
@@ -95,6 +101,14 @@ class Player {
     }
     for (const Member& section : scenario_["config"].members()) {
       world_.configure(section.key(), section.value);
+    }
+    for (const Value& file : scenario_["files"].items()) {
+      const auto objects =
+          yaml::parse_all(read_text(std::string(ATHANOR_SOURCE_DIR) + "/" + file.str()));
+      ASSERT_TRUE(objects.ok()) << file.as_string();
+      for (const Value& object : *objects) {
+        world_.put(object);
+      }
     }
     for (const Value& object : scenario_["given"].items()) {
       world_.put(object);
@@ -221,9 +235,7 @@ class Player {
 }  // namespace
 
 void play_scenario(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  auto scenario = yaml::parse(text, {.strict = true});
+  auto scenario = yaml::parse(read_text(path), {.strict = true});
   ASSERT_TRUE(scenario.ok()) << path << ": " << scenario.error().message;
   ASSERT_TRUE(scenario->contains("then") || scenario->contains("phases"))
       << path << " expects nothing";

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the API server answers bad input with (spec/fournos.md 2.4), from the generated schemas.
+#include <gtest/gtest.h>
+
+#include "api/fournos.hpp"
+#include "api/kinds.hpp"
+#include "kube/prune.hpp"
+#include "kube/structural_schema.hpp"
+#include "kube/validate.hpp"
+#include "kube/yaml.hpp"
+
+namespace athanor::api {
+namespace {
+
+StructuralSchema::Ptr schema_of(FournosApi api) {
+  const Value crd = crd_manifest(fournos_job_crd(api));
+  const auto schemas = parse_crd_schemas(crd["spec"]);
+  EXPECT_TRUE(schemas.ok());
+  return schemas->front().schema;
+}
+
+// The errors of an object with this spec, one a line.
+std::string errors_of(FournosApi api, const std::string& members) {
+  const auto schema = schema_of(api);
+  const Value object = *yaml::parse(
+      "{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: j}, " + members + "}");
+  const auto normal =
+      normalize_custom(object, *schema->root(), {.kind = "FournosJob", .version = "v1"});
+  EXPECT_TRUE(normal.ok()) << members;
+  std::string texts;
+  for (const FieldError& error : validate(*normal, *schema->root())) {
+    texts += (texts.empty() ? "" : "\n") + error.text();
+  }
+  return texts;
+}
+
+TEST(CustomKinds, EverySchemaIsAcceptedByTheApiServer) {
+  for (const CustomKind* custom : custom_kinds()) {
+    const Value crd = crd_manifest(*custom);
+    const auto schemas = parse_crd_schemas(crd["spec"]);
+    if (!schemas.ok()) {
+      for (const FieldError& error : schemas.error()) {
+        ADD_FAILURE() << crd["metadata"]["name"].str() << " " << error.text();
+      }
+    }
+  }
+  for (const FournosApi api : {FournosApi::Seed, FournosApi::Current}) {
+    EXPECT_NE(schema_of(api), nullptr);
+  }
+}
+
+TEST(FournosJobInput, RejectedWithTheStandardTexts) {
+  const auto aut = FournosApi::Auto;
+  EXPECT_EQ(errors_of(aut, "spec: {hardware: {}}"),
+            "spec.hardware.gpuType: Required value\nspec.hardware.gpuCount: Required value");
+  EXPECT_EQ(errors_of(aut, "spec: {hardware: {gpuType: a100, gpuCount: 0}}"),
+            "spec.hardware.gpuCount: Invalid value: 0: spec.hardware.gpuCount in body should be "
+            "greater than or equal to 1");
+  EXPECT_EQ(errors_of(aut, "spec: {hardware: {gpuType: A100, gpuCount: 1}}"),
+            "spec.hardware.gpuType: Invalid value: \"A100\": spec.hardware.gpuType in body should "
+            "match '^[a-z0-9]+$'");
+  EXPECT_EQ(errors_of(aut, "spec: {hardware: {gpuType: fournos/gpu-a100, gpuCount: 1}}"),
+            "spec.hardware.gpuType: Invalid value: \"fournos/gpu-a100\": spec.hardware.gpuType in "
+            "body should match '^[a-z0-9]+$'");
+  EXPECT_EQ(
+      errors_of(aut, "spec: {shutdown: Pause}"),
+      "spec.shutdown: Unsupported value: \"Pause\": supported values: \"Stop\", \"Terminate\"");
+  EXPECT_EQ(errors_of(aut, "spec: {env: {A: 1}}"),
+            "spec.env.A: Invalid value: \"integer\": spec.env.A in body must be of type string: "
+            "\"integer\"");
+  EXPECT_EQ(errors_of(aut, "spec: {forge: {project: p}}"), "spec.forge.args: Required value");
+  EXPECT_EQ(errors_of(aut, "status: {phase: Foo}"),
+            "status.phase: Unsupported value: \"Foo\": supported values: \"Scheduled\", "
+            "\"Recurring\", \"Resolving\", "
+            "\"Pending\", \"Admitted\", \"Running\", \"Stopping\", \"Succeeded\", \"Failed\", "
+            "\"Stopped\"");
+  EXPECT_TRUE(errors_of(aut, "spec: {secretRefs: [Bad_Name]}")
+                  .starts_with("spec.secretRefs[0]: Invalid value: \"Bad_Name\": "));
+}
+
+TEST(FournosJobInput, DialectsDiffer) {
+  EXPECT_EQ(errors_of(FournosApi::Seed, "spec: {cluster: c}"), "spec.forge: Required value");
+  EXPECT_EQ(errors_of(FournosApi::Seed, "metadata: {name: j}"), "");
+  EXPECT_EQ(
+      errors_of(FournosApi::Seed, "spec: {secretRefs: [Bad_Name], forge: {project: p, args: []}}"),
+      "");
+  EXPECT_EQ(
+      errors_of(FournosApi::Current, "spec: {secretRefs: [Bad_Name]}"),
+      "spec.secretRefs[0]: Invalid value: \"Bad_Name\": spec.secretRefs[0] in body should match "
+      "'^[a-z0-9]([a-z0-9\\-]{0,61}[a-z0-9])?$'");
+  EXPECT_EQ(errors_of(FournosApi::Auto, "spec: {cluster: c}"), "");
+  EXPECT_EQ(
+      errors_of(FournosApi::Auto, "spec: {secretRefs: [my.secret], forge: {project: p, args: []}}"),
+      "");
+}
+
+TEST(FournosJobInput, DefaultsAndPruning) {
+  const auto normal = [](FournosApi api, const std::string& spec) {
+    const auto schema = schema_of(api);
+    FieldIssues issues;
+    Value object = *yaml::parse(
+        "{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: j}, spec: " + spec + "}");
+    return (*normalize_custom(object, *schema->root(), {.kind = "FournosJob", .version = "v1"},
+                              &issues))["spec"];
+  };
+  EXPECT_EQ(normal(FournosApi::Auto, "{cluster: c, nope: 1}"),
+            *yaml::parse("{cluster: c, pipeline: fournos-full, clusterless: false}"));
+  EXPECT_EQ(
+      normal(FournosApi::Seed, "{forge: {project: p, args: [], nope: 1}, shutdown: Stop}"),
+      *yaml::parse("{forge: {project: p, args: []}, pipeline: fournos-full, exclusive: false}"));
+  EXPECT_EQ(normal(FournosApi::Current, "{forge: {project: p, args: []}}"),
+            *yaml::parse(
+                "{pipeline: fournos-full, exclusive: true, clusterless: false, lockOnly: false}"));
+  EXPECT_EQ(normal(FournosApi::Auto, "{executionEngine: {any: {thing: [1]}}}")["executionEngine"],
+            *yaml::parse("{any: {thing: [1]}}"));
+}
+
+}  // namespace
+}  // namespace athanor::api
