@@ -98,6 +98,8 @@ class ServerImpl final : public Server {
     core_.watches->end({});
   }
 
+  [[nodiscard]] const ResourceRegistry& registry() const override { return core_.registry; }
+
  private:
   StatusResult<Response> serve(Call& call) {
     ATHANOR_TRY(call.user, core_.authenticator->authenticate(call.request, call.now));

@@ -19,7 +19,8 @@
 
 namespace athanor::apiserver {
 
-struct AdmissionStep;  // admission.hpp
+struct AdmissionStep;    // admission.hpp
+class ResourceRegistry;  // resource_info.hpp
 class Converter;       // converter.hpp
 
 // Signs and checks service account tokens; implemented beside the keys (transport), faked in
@@ -96,6 +97,8 @@ class Server {
   virtual void tick(Instant now) = 0;
   // From now on /readyz answers 500 and watches end.
   virtual void begin_shutdown() = 0;
+  // What is served: what the control loops work on (loops/control_loop.hpp).
+  [[nodiscard]] virtual const ResourceRegistry& registry() const = 0;
 };
 
 // Turns `response.value` into bytes as the request asked for (JSON, YAML, pretty); fills body and

@@ -14,6 +14,7 @@
 #include "base/log.hpp"
 #include "embedded/bridge/calls.hpp"
 #include "embedded/bridge/kind_feed.hpp"
+#include "embedded/bridge/loops.hpp"
 #include "runtime/engine.hpp"
 
 namespace athanor::lab {
@@ -54,7 +55,8 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
   Impl(std::span<const Operator* const> operators, DriverOptions driver_options)
       : options(std::move(driver_options)),
         engine(operators, engine_options(options)),
-        feed(engine.kinds()) {}
+        feed(engine.kinds()),
+        loops(*options.store, *options.server) {}
 
   void post(std::span<const store::EventPtr> events);
   void post(Observation observation);
@@ -62,6 +64,7 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
   bool wait();
   void drain();
   void run_effects();
+  void run_loops();
   void perform(const SendWrite& send);
   void perform(const Probe& probe);
   void perform(const Execute& execute);
@@ -72,6 +75,7 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
   // Of the controllers thread once it runs.
   runtime::Engine engine;
   bridge::KindFeed feed;
+  bridge::Loops loops;
   std::optional<Instant> timer{};
   std::vector<Effect> effects{};
   std::vector<runtime::WatchEvent> converted{};
@@ -92,11 +96,7 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
 void EngineDriver::Impl::post(std::span<const store::EventPtr> events) {
   const std::scoped_lock lock(mutex);
   const bool was_empty = inbox.empty();
-  for (const store::EventPtr& event : events) {
-    if (feed.watches(event->object->resource)) {
-      inbox.push_back(event);
-    }
-  }
+  inbox.insert(inbox.end(), events.begin(), events.end());
   if (was_empty && !inbox.empty()) {
     resting = false;
     news.notify_one();
@@ -116,9 +116,13 @@ bool EngineDriver::Impl::wait() {
   std::unique_lock lock(mutex);
   const auto has_news = [&] { return stopping || !inbox.empty() || !answers.empty(); };
   resting = engine_idle && !has_news();
-  if (!timer) {
+  std::optional<Instant> until = timer;
+  if (const auto loop = loops.next_due(); loop && (!until || *loop < *until)) {
+    until = loop;
+  }
+  if (!until) {
     news.wait(lock, has_news);
-  } else if (const Duration left = *timer - options.clock->now(); left > Duration::zero()) {
+  } else if (const Duration left = *until - options.clock->now(); left > Duration::zero()) {
     news.wait_for(lock, left, has_news);
   }
   resting = false;
@@ -133,6 +137,7 @@ void EngineDriver::Impl::drain() {
     observation_batch.swap(answers);
   }
   const Instant now = options.clock->now();
+  loops.feed(event_batch);
   for (const store::EventPtr& event : event_batch) {
     converted.clear();
     feed.convert(*event, converted);
@@ -156,6 +161,16 @@ void EngineDriver::Impl::loop() {
     }
     engine.run(options.clock->now(), effects);
     run_effects();
+    run_loops();
+  }
+}
+
+// After the controllers, which somebody may be waiting for. What the loops write comes back through
+// the inbox.
+void EngineDriver::Impl::run_loops() {
+  const Instant now = options.clock->now();
+  if (loops.due(now)) {
+    loops.run(now);
   }
 }
 

@@ -69,6 +69,9 @@ Duration World::Impl::up_to(Duration most) {
 // ---- watches
 
 void World::Impl::take(std::span<const store::EventPtr> events) {
+  if (loops) {
+    loop_inbox.insert(loop_inbox.end(), events.begin(), events.end());
+  }
   for (const store::EventPtr& event : events) {
     converted.clear();
     if (feed) {
@@ -97,6 +100,8 @@ void World::Impl::start_engine() {
                                                                     .keys_per_run = 1});
   feed = std::make_unique<bridge::KindFeed>(engine->kinds());
   watches.clear();
+  loop_inbox.clear();
+  loops = std::make_unique<bridge::Loops>(*store, *server);
   // A restart may meet a replica that lags behind: it lists an older state and then streams what
   // followed.
   std::optional<store::Revision> past;
@@ -158,6 +163,7 @@ void World::Impl::crash() {
   answers.clear();
   engine.reset();
   feed.reset();
+  loops.reset();
   watches.clear();
   for (const runtime::SendWrite& send : late) {
     if (entropy->next() % 2 == 0) {
@@ -312,6 +318,9 @@ std::vector<World::Impl::Choice> World::Impl::choices() const {
   if (timer_at && *timer_at <= now) {
     possible.push_back({.what = What::Run});
   }
+  if (!loop_inbox.empty() || loops->due(now)) {
+    possible.push_back({.what = What::Loops});
+  }
   return possible;
 }
 
@@ -360,6 +369,21 @@ void World::Impl::step(const Choice& choice) {
       engine->absorb(runtime::Tick{}, clock.now());
       run_engine();
       break;
+    case What::Loops:
+      loops->feed(std::exchange(loop_inbox, {}));
+      run_loops();
+      break;
+  }
+}
+
+// The loops' writes count as those of controllers; they meet no faults (their requests do not pass
+// the engine).
+void World::Impl::run_loops() {
+  const store::Revision before = store->revision();
+  loops->run(clock.now());
+  if (store->revision() != before) {
+    ++loud_writes;
+    last_write = "a control loop of the server";
   }
 }
 
@@ -388,6 +412,9 @@ std::optional<Instant> World::Impl::next_due() const {
   }
   if (timer_at) {
     at(*timer_at);
+  }
+  if (const auto loop = loops->next_due()) {
+    at(*loop);
   }
   return due;
 }
@@ -425,7 +452,7 @@ bool World::Impl::run_until(Instant end) {
 // True when nothing but time is left.
 bool World::Impl::at_rest() const {
   return engine != nullptr && next_actor == scene.actors.size() && sending.empty() &&
-         results.empty() && answers.empty() && engine->idle() &&
+         results.empty() && answers.empty() && loop_inbox.empty() && engine->idle() &&
          clock.now() - start_time >= (faulty() ? scene.faults_end : Duration::zero()) &&
          std::all_of(watches.begin(), watches.end(),
                      [](const auto& entry) { return entry.second.pending.empty(); });

@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "embedded/bridge/calls.hpp"
 #include "embedded/bridge/kind_feed.hpp"
+#include "embedded/bridge/loops.hpp"
 #include "embedded/simulation/world.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/view/step.hpp"
@@ -46,7 +47,7 @@ struct World::Impl {
     runtime::WriteResult result{};
     Instant due{};
   };
-  enum class What : std::uint8_t { Act, Restart, Event, Send, Result, Answer, Run };
+  enum class What : std::uint8_t { Act, Restart, Event, Send, Result, Answer, Run, Loops };
   struct Choice {
     What what = What::Run;
     const Kind* kind = nullptr;
@@ -76,6 +77,7 @@ struct World::Impl {
   void deliver(const Kind& kind);
   void step(const Choice& choice);
   [[nodiscard]] std::optional<Instant> next_due() const;
+  void run_loops();
   bool run_until(Instant end);
   [[nodiscard]] bool at_rest() const;
   [[nodiscard]] bool faulty() const;
@@ -91,6 +93,8 @@ struct World::Impl {
   std::unique_ptr<apiserver::Server> server{};
   std::unique_ptr<runtime::Engine> engine{};
   std::unique_ptr<bridge::KindFeed> feed{};
+  std::unique_ptr<bridge::Loops> loops{};
+  std::vector<store::EventPtr> loop_inbox{};
   std::map<const Kind*, Watch, KindOrder> watches{};
   std::vector<runtime::WatchEvent> converted{};
   std::vector<runtime::SendWrite> sending{};

@@ -159,6 +159,20 @@ TEST(World, AGoodControllerSurvivesAnyStorm) {
   }
 }
 
+TEST(World, DependentsOfADeletedOwnerAreCollected) {
+  Scene scene = keeping(kKeeper);
+  scene.actors.push_back({.at = std::chrono::seconds(60), .act = [](World& world) {
+                            EXPECT_TRUE(world.remove(kConfigMap, {"default", "m"}).ok());
+                          }});
+  EXPECT_EQ(check_faults(
+                scene, 5, stormy(),
+                [](const World& world) { return Value(world.list(kConfigMap, "default").size()); }),
+            std::nullopt);
+  World world(scene, 5);
+  EXPECT_EQ(world.run().failure, std::nullopt);
+  EXPECT_EQ(world.list(kConfigMap, "default").size(), 1U) << "the bystander is left";
+}
+
 TEST(World, OverCreationByGeneratedNamesIsFound) {
   Scene scene = keeping(kNamer);
   scene.actors.clear();
