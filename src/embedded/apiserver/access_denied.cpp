@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The text of a refusal by authorization.
 #include <fmt/format.h>
 
 #include "embedded/apiserver/authorize.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The discovery documents themselves: groups, versions, resources, plain and aggregated.
 #include <fmt/format.h>
 
 #include "base/digest.hpp"

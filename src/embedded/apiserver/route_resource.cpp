@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// From a parsed resource path and method to the handler that answers it.
 #include <algorithm>
 #include <array>
 

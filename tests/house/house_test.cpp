@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of the house (docs/architecture.md): which room may include which, who may touch a
+// third-party library or the operating system, and how every file begins and ends. The check reads
+// #include lines, so a wrong arrow is found before it links.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "house/sources.hpp"
+
+namespace athanor::house {
+namespace {
+
+using Names = std::set<std::string_view>;
+
+// A room sees itself and these; the most specific room of a path counts.
+const std::map<std::string_view, Names> kMayInclude{
+    {"base", {}},
+    {"kube", {"base"}},
+    {"api", {"kube", "base"}},
+    {"client", {"api", "kube", "base"}},
+    {"runtime/view", {"api", "kube", "base"}},
+    {"runtime", {"runtime/view", "api", "kube", "base"}},
+    {"fournos", {"runtime/view", "api", "kube", "base"}},
+    {"embedded/kueue", {"runtime/view", "api", "kube", "base"}},
+    {"embedded/tekton", {"runtime/view", "api", "kube", "base"}},
+    {"embedded/workloads", {"runtime/view", "api", "kube", "base"}},
+    {"embedded/scheduler", {"runtime/view", "api", "kube", "base"}},
+    {"embedded/nodes", {"runtime/view", "api", "kube", "base"}},
+    {"embedded/nodes/process",
+     {"embedded/nodes", "embedded/apiserver", "runtime/view", "api", "kube", "base"}},
+    {"embedded/store", {"kube", "base"}},
+    {"embedded/apiserver", {"embedded/store", "api", "kube", "base"}},
+    {"embedded/transport", {"embedded/apiserver", "embedded/store", "api", "kube", "base"}},
+    {"embedded/bridge",
+     {"embedded/apiserver", "embedded/store", "runtime", "runtime/view", "api", "kube", "base"}},
+    {"embedded/simulation",
+     {"embedded/bridge", "embedded/apiserver", "embedded/store", "runtime", "runtime/view", "api",
+      "kube", "base"}},
+    {"embedded/lab",
+     {"embedded/bridge", "embedded/transport", "embedded/apiserver", "embedded/store",
+      "embedded/kueue", "embedded/tekton", "embedded/workloads", "embedded/scheduler",
+      "embedded/nodes", "embedded/nodes/process", "runtime", "runtime/view", "api", "kube",
+      "base"}},
+    {"cli", {"embedded/lab", "client", "fournos", "runtime/view", "api", "kube", "base"}},
+};
+
+// Third-party libraries by the start of their header's name, and the rooms that may include them.
+const std::map<std::string_view, Names> kThirdParty{
+    {"spdlog/", {"base"}},
+    {"simdjson", {"kube"}},
+    {"yaml.h", {"kube"}},
+    {"re2/", {"kube"}},
+    {"prometheus/", {"runtime"}},
+    {"curl/", {"client"}},
+    {"openssl/", {"client", "embedded/transport"}},
+    {"sqlite3.h", {"embedded/store"}},
+    {"boost/", {"embedded/transport"}},
+    {"zlib.h", {"embedded/apiserver", "embedded/transport"}},
+    {"CLI/", {"cli"}},
+};
+
+// Rooms that may ask the operating system (files, processes, sockets).
+const Names kMayUsePosix{
+    "base",         "client", "embedded/store", "embedded/transport", "embedded/nodes/process",
+    "embedded/lab", "cli"};
+constexpr std::string_view kPosix[] = {"sys/",    "netinet/",  "arpa/",    "unistd.h", "fcntl.h",
+                                       "poll.h",  "dirent.h",  "signal.h", "csignal",  "pthread.h",
+                                       "sched.h", "termios.h", "netdb.h",  "spawn.h",  "grp.h",
+                                       "pwd.h",   "dlfcn.h",   "linux/"};
+
+// Rooms whose functions are pure: no clock, environment, randomness, thread, unordered iteration.
+const Names kPure{"fournos",
+                  "embedded/kueue",
+                  "embedded/tekton",
+                  "embedded/workloads",
+                  "embedded/scheduler",
+                  "embedded/nodes",
+                  "runtime/view",
+                  "api"};
+constexpr std::string_view kImpure[] = {"system_clock",
+                                        "steady_clock",
+                                        "high_resolution_clock",
+                                        "wall_clock",
+                                        "getenv",
+                                        "rand",
+                                        "srand",
+                                        "random_device",
+                                        "mt19937",
+                                        "time(nullptr)",
+                                        "unordered_map",
+                                        "unordered_set",
+                                        "unordered_multimap",
+                                        "std::thread",
+                                        "std::jthread",
+                                        "sleep_for",
+                                        "sleep_until",
+                                        "std::fopen",
+                                        "std::ifstream",
+                                        "std::ofstream",
+                                        "thread_local",
+                                        "std::mutex"};
+
+// The only standard headers that our own headers include (stack.md 2.4).
+const Names kLightHeaders{"algorithm",    "array",       "atomic",        "chrono",
+                          "compare",      "concepts",    "cstring",       "cstddef",
+                          "cstdint",      "deque",       "functional",    "initializer_list",
+                          "iterator",     "limits",      "map",           "memory",
+                          "mutex",        "new",         "optional",      "set",
+                          "shared_mutex", "span",        "string",        "string_view",
+                          "tuple",        "type_traits", "unordered_map", "utility",
+                          "variant",      "vector",      "deque",         "condition_variable",
+                          "bit"};
+
+struct Exception {
+  std::string_view path;  // a file, or a folder ending in "/"
+  std::string_view what;  // the include or word
+  std::string_view reason;
+};
+// The whole list; an entry that nothing needs any more fails the test.
+const std::vector<Exception> kExceptions{
+    {"src/kube/formats.cpp", "arpa/inet.h", "inet_pton reads addresses; no socket is opened"},
+};
+
+std::string_view room_of(std::string_view path) {
+  std::string_view best;
+  for (const auto& [room, seen] : kMayInclude) {
+    if (path.size() > room.size() && path.starts_with(room) && path[room.size()] == '/' &&
+        room.size() > best.size()) {
+      best = room;
+    }
+  }
+  return best;
+}
+
+std::string_view below_src(const Source& source) {
+  return std::string_view(source.path).substr(std::string_view("src/").size());
+}
+
+const std::vector<Source>& product() {
+  static const std::vector<Source> sources = read_sources("src");
+  return sources;
+}
+
+std::vector<Source> everything() {
+  std::vector<Source> all = product();
+  for (const std::string_view folder : {"tests", "bench"}) {
+    std::vector<Source> more = read_sources(folder);
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+// Remembers which exceptions were needed.
+std::set<const Exception*>& used_exceptions() {
+  static std::set<const Exception*> used;
+  return used;
+}
+
+bool excepted(const Source& source, std::string_view what) {
+  for (const Exception& exception : kExceptions) {
+    const bool there = exception.path.ends_with('/') ? source.path.starts_with(exception.path)
+                                                     : source.path == exception.path;
+    if (there && exception.what == what) {
+      used_exceptions().insert(&exception);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string at(const Source& source, std::size_t line) {
+  return source.path + ":" + std::to_string(line) + ": ";
+}
+
+// Everything wrong with one include of a product file, or an empty text.
+std::string wrong_with(const Source& source, std::string_view room, const Include& include) {
+  const std::string_view target = include.target;
+  if (!include.angled) {
+    const std::string_view other = room_of(target);
+    if (other.empty()) {
+      return "\"" + include.target + "\" belongs to no room";
+    }
+    if (other != room && !kMayInclude.at(room).contains(other)) {
+      return "room " + std::string(room) + " may not include \"" + include.target + "\"";
+    }
+    return {};
+  }
+  if (source.is_header() && !kLightHeaders.contains(target)) {
+    return "<" + include.target + "> is too heavy for a header";
+  }
+  for (const auto& [prefix, rooms] : kThirdParty) {
+    if (target.starts_with(prefix) && !rooms.contains(room)) {
+      return "room " + std::string(room) + " may not include <" + include.target + ">";
+    }
+  }
+  for (const std::string_view prefix : kPosix) {
+    if (target.starts_with(prefix) && !kMayUsePosix.contains(room)) {
+      return "room " + std::string(room) + " may not ask the operating system: <" + include.target +
+             ">";
+    }
+  }
+  if (target == "iostream" || target == "regex" || target == "future") {
+    return "<" + include.target + "> is not used in this house";
+  }
+  return {};
+}
+
+std::vector<std::string> wrong_includes(const Source& source) {
+  std::vector<std::string> wrong;
+  const std::string_view room = room_of(below_src(source));
+  if (room.empty()) {
+    return {source.path + " lies in no room"};
+  }
+  for (const Include& include : source.includes) {
+    const std::string text = wrong_with(source, room, include);
+    if (!text.empty() && !excepted(source, include.target)) {
+      wrong.push_back(at(source, include.line) + text);
+    }
+  }
+  return wrong;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text += "\n  " + line;
+  }
+  return text;
+}
+
+std::vector<std::string> files_with(const std::vector<Source>& sources, std::string_view word,
+                                    bool in_comments) {
+  std::vector<std::string> found;
+  for (const Source& source : sources) {
+    const std::size_t line = line_of_word(in_comments ? source.text : source.code, word);
+    if (line != 0 && !excepted(source, word)) {
+      found.push_back(at(source, line) + std::string(word));
+    }
+  }
+  return found;
+}
+
+TEST(House, ArrowsPointOneWayAndLibrariesStayInTheirRooms) {
+  std::vector<std::string> wrong;
+  for (const Source& source : product()) {
+    const auto more = wrong_includes(source);
+    wrong.insert(wrong.end(), more.begin(), more.end());
+  }
+  EXPECT_TRUE(wrong.empty()) << joined(wrong);
+  EXPECT_GT(product().size(), 100U) << "the sources were not found";
+}
+
+TEST(House, TheArrowsHaveNoCycle) {
+  for (const auto& [room, seen] : kMayInclude) {
+    for (const std::string_view other : seen) {
+      ASSERT_TRUE(kMayInclude.contains(other)) << room << " names the unknown room " << other;
+      EXPECT_FALSE(kMayInclude.at(other).contains(room)) << room << " and " << other;
+    }
+  }
+}
+
+TEST(House, NoCoroutines) {
+  for (const std::string_view word : {"co_await", "co_return", "co_yield"}) {
+    const auto found = files_with(product(), word, false);
+    EXPECT_TRUE(found.empty()) << joined(found);
+  }
+}
+
+TEST(House, PureRoomsKnowNeitherClockNorChance) {
+  std::vector<Source> pure;
+  for (const Source& source : product()) {
+    if (kPure.contains(room_of(below_src(source)))) {
+      pure.push_back(source);
+    }
+  }
+  ASSERT_FALSE(pure.empty());
+  for (const std::string_view word : kImpure) {
+    const auto found = files_with(pure, word, false);
+    EXPECT_TRUE(found.empty()) << joined(found);
+  }
+}
+
+// What a file is for is said once: in its header when it has one.
+TEST(House, EveryFileSaysItsLicenceAndWhatItIsFor) {
+  std::set<std::string> headers;
+  for (const Source& source : product()) {
+    if (source.is_header()) {
+      headers.insert(source.path);
+    }
+  }
+  std::vector<std::string> wrong;
+  for (const Source& source : everything()) {
+    constexpr std::string_view kLicence = "// SPDX-License-Identifier: Apache-2.0\n";
+    std::string header = source.path;
+    header.replace(header.size() - 4, 4, ".hpp");
+    const bool said_elsewhere =
+        source.path.ends_with("_test.cpp") || (!source.is_header() && headers.contains(header));
+    const std::string_view text = source.text;
+    if (!text.starts_with(kLicence)) {
+      wrong.push_back(source.path + " does not begin with the licence");
+    } else if (!said_elsewhere && !text.substr(kLicence.size()).starts_with("// ")) {
+      wrong.push_back(source.path + " does not say what it is for");
+    }
+  }
+  EXPECT_TRUE(wrong.empty()) << joined(wrong);
+}
+
+TEST(House, HeadersGuardThemselves) {
+  for (const Source& source : everything()) {
+    if (source.is_header()) {
+      EXPECT_NE(line_of_word(source.text, "#pragma once"), 0U) << source.path;
+    }
+  }
+}
+
+TEST(House, NoFileIsLongerThan800Lines) {
+  for (const Source& source : everything()) {
+    EXPECT_LE(source.lines, 800U) << source.path;
+  }
+}
+
+TEST(House, NothingIsLeftToDo) {
+  for (const std::string_view word : {"TODO", "FIXME", "XXX"}) {
+    std::vector<std::string> found = files_with(product(), word, true);
+    EXPECT_TRUE(found.empty()) << joined(found);
+  }
+}
+
+TEST(House, NoneOfTheWordsThisHouseDoesWithout) {
+  for (const std::string_view word : {"using namespace std;", "goto", "malloc", "setjmp"}) {
+    const auto found = files_with(product(), word, false);
+    EXPECT_TRUE(found.empty()) << joined(found);
+  }
+}
+
+TEST(House, EveryNolintNamesItsCheck) {
+  for (const Source& source : everything()) {
+    if (source.path.starts_with("tests/house/")) {
+      continue;
+    }
+    for (std::size_t at = source.text.find("NOLINT"); at != std::string::npos;
+         at = source.text.find("NOLINT", at + 1)) {
+      const std::size_t end = source.text.find('\n', at);
+      const std::string_view rest = std::string_view(source.text).substr(at, end - at);
+      EXPECT_NE(rest.find('('), std::string_view::npos) << source.path << ": " << rest;
+    }
+  }
+}
+
+TEST(House, EveryExceptionIsStillNeeded) {
+  for (const Source& source : product()) {
+    wrong_includes(source);
+  }
+  for (const std::string_view word : kImpure) {
+    files_with(product(), word, false);
+  }
+  for (const Exception& exception : kExceptions) {
+    EXPECT_TRUE(used_exceptions().contains(&exception)) << exception.path << " " << exception.what;
+  }
+}
+
+// The checks themselves, on text that breaks the rules.
+TEST(HouseChecks, SeeAWrongArrow) {
+  Source source{.path = "src/fournos/x.cpp"};
+  source.includes = {
+      {"runtime/engine.hpp", false, 3}, {"sqlite3.h", true, 4}, {"unistd.h", true, 5}};
+  EXPECT_EQ(wrong_includes(source).size(), 3U);
+  source.includes = {{"runtime/view/view.hpp", false, 3}, {"fmt/core.h", true, 4}};
+  EXPECT_TRUE(wrong_includes(source).empty());
+}
+
+TEST(HouseChecks, TellCodeFromCommentsAndLiterals) {
+  const std::string code = blank_comments_and_literals(
+      "int a = 1'000; // co_await\nauto s = \"co_await\"; /* rand */ char c = '\"'; rand();\n"
+      "auto r = R\"x(goto)x\";");
+  EXPECT_EQ(line_of_word(code, "co_await"), 0U);
+  EXPECT_EQ(line_of_word(code, "rand"), 2U);
+  EXPECT_EQ(line_of_word(code, "goto"), 0U);
+  EXPECT_EQ(line_of_word("operand", "rand"), 0U);
+}
+
+}  // namespace
+}  // namespace athanor::house
