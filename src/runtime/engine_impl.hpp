@@ -107,6 +107,7 @@ struct Engine::Impl final : Snapshot {
   void failed(Task& task, const Error& error, const WriteResult* result, Instant now);
   void finish(Task& task, Instant now);
   void back_off(Task& task, Instant now, std::optional<Duration> at_least);
+  [[nodiscard]] bool awaits_answer(const Task& task) const;
   void settle(Task& task, Instant now);
   Known known(const Task& task, const Ref& ref) const;
 

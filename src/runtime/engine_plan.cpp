@@ -350,6 +350,16 @@ void Engine::Impl::finish(Task& task, Instant now) {
   settle(task, now);
 }
 
+// A key whose object is gone may still clean up behind it, once it knows what there is.
+bool Engine::Impl::awaits_answer(const Task& task) const {
+  const Reads* done = reads.of(task.id);
+  return done != nullptr &&
+         std::any_of(done->observations.begin(), done->observations.end(), [&](const auto& read) {
+           const auto known = observations.find(read.first);
+           return known != observations.end() && known->second.in_flight;
+         });
+}
+
 // The plan is over. Once the caches show what it did the key may run again: at once when something
 // changed meanwhile, else when it asked to.
 void Engine::Impl::settle(Task& task, Instant now) {
@@ -364,6 +374,7 @@ void Engine::Impl::settle(Task& task, Instant now) {
   if (task.phase == Task::Phase::Waiting) {
     deadlines.erase({task.barrier_end, task.id});
   }
+  const bool did_nothing = task.plan.steps().empty();
   task.phase = Task::Phase::Idle;
   task.plan = Plan::done();
   task.written.clear();
@@ -377,7 +388,8 @@ void Engine::Impl::settle(Task& task, Instant now) {
     return;
   }
   const Operator& op = *task.controller->op;
-  if (!op.singleton && task.failures == 0 && cache(*op.primary).find(task.key) == nullptr) {
+  if (!op.singleton && did_nothing && task.failures == 0 &&
+      cache(*op.primary).find(task.key) == nullptr && !awaits_answer(task)) {
     forget(task);
   }
 }

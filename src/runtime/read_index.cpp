@@ -160,6 +160,11 @@ void ReadIndex::readers_of(std::string_view query, std::set<TaskId>& out) const 
   }
 }
 
+const Reads* ReadIndex::of(TaskId id) const {
+  const auto at = reads_.find(id);
+  return at == reads_.end() ? nullptr : &at->second;
+}
+
 bool ReadIndex::is_observed(std::string_view query) const {
   return observations_.contains(query);
 }

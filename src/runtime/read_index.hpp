@@ -27,6 +27,8 @@ class ReadIndex {
   // Replaces what `id` depends on.
   void set(TaskId id, const Reads& reads);
   void remove(TaskId id);
+  // What `id` read last; nullptr: nothing known.
+  [[nodiscard]] const Reads* of(TaskId id) const;
   // Adds the readers of a changed object, respectively of an observation.
   void readers_of(const Kind& kind, const Cache::Change& change, std::set<TaskId>& out) const;
   void readers_of(std::string_view query, std::set<TaskId>& out) const;

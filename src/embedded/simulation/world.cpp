@@ -343,9 +343,12 @@ void World::Impl::step(const Choice& choice) {
     return one;
   };
   switch (choice.what) {
-    case What::Act:
-      scene.actors[next_actor++].act(world);
+    case What::Act: {
+      // Taken out first: it may add others.
+      const std::function<void(World&)> act = std::move(scene.actors[next_actor++].act);
+      act(world);
       break;
+    }
     case What::Restart:
       start_engine();
       timer_at = clock.now();
@@ -525,6 +528,15 @@ Instant World::now() const {
 void World::observe(std::string query, Value answer) {
   impl_->answers.push_back(
       {.observation = {.query = std::move(query), .value = std::move(answer)}, .due = now()});
+}
+
+void World::after(Duration delay, std::function<void(World&)> act) {
+  auto& actors = impl_->scene.actors;
+  const Actor actor{.at = now() + delay - impl_->start_time, .act = std::move(act)};
+  const auto at = std::upper_bound(actors.begin() + static_cast<std::ptrdiff_t>(impl_->next_actor),
+                                   actors.end(), actor,
+                                   [](const Actor& a, const Actor& b) { return a.at < b.at; });
+  actors.insert(at, actor);
 }
 
 void World::crash() {

@@ -100,7 +100,10 @@ class World {
   Result<void> remove(const Kind& kind, const Key& key);
   [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const;
   [[nodiscard]] std::vector<Object> list(const Kind& kind, std::string_view ns = {}) const;
-  // An answer of the outside world that nobody asked for.
+  // Runs `act` once that much virtual time has passed, whatever became of the engine meanwhile.
+  void after(Duration delay, std::function<void(World&)> act);
+  // An answer of the outside world that nobody asked for; lost when the engine dies before it
+  // arrives.
   void observe(std::string query, Value answer);
   // Kills the engine: what it knew is gone, what it sent may or may not arrive.
   void crash();

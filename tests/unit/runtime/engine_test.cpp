@@ -417,6 +417,42 @@ TEST(EngineRefusals, AKindThatCannotBeListedDoesNotHoldOperatorsUp) {
   }));
 }
 
+// Cleans up behind objects that are gone: asks first, then acts.
+Plan clean_up(const View& view, const Key& key, Instant) {
+  const Observed left = view.observe("left:" + key.name, std::chrono::hours(1));
+  Plan plan;
+  if (!view.get(kConfigMap, key) && left.value && left.value->as_int() > 0) {
+    plan.then(Act{.id = key.name + left.value->str(), .verb = "clean"});
+  }
+  return plan;
+}
+const Operator kCleaner{
+    .name = "cleaner", .primary = &kConfigMap, .reads = kReads, .reconcile = clean_up};
+
+TEST(EngineGoneKeys, StayUntilTheirCleanUpIsDone) {
+  const auto entropy = seeded_entropy(1);
+  const Operator* const operators[] = {&kCleaner};
+  Engine engine(operators, {.entropy = entropy.get()});
+  std::vector<Effect> effects;
+  const auto acts = [&] {
+    return std::count_if(effects.begin(), effects.end(), [](const Effect& effect) {
+      return std::holds_alternative<Execute>(effect);
+    });
+  };
+  engine.absorb(Relisted{.kind = &kPod, .version = 9}, Instant{});
+  engine.absorb(
+      Relisted{.kind = &kConfigMap, .objects = {object(kConfigMap, "m", 5)}, .version = 9},
+      Instant{});
+  engine.absorb(WatchEvent{.type = WatchEvent::Type::Deleted,
+                           .kind = &kConfigMap,
+                           .object = object(kConfigMap, "m", 10)},
+                Instant{});
+  engine.run(Instant{}, effects);
+  EXPECT_EQ(acts(), 0) << "nobody knows yet what is left";
+  engine.feed(Observation{.query = "left:m", .value = Value(1)}, Instant{}, effects);
+  EXPECT_EQ(acts(), 1);
+}
+
 Plan read_secretly(const View& view, const Key& key, Instant) {
   return view.get(kPod, key) ? Plan::done() : Plan::done();
 }
