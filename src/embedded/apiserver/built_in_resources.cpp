@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "embedded/apiserver/autoscaler_converter.hpp"
 #include "embedded/apiserver/crd/crd_behaviour.hpp"
 #include "embedded/apiserver/event_converter.hpp"
 #include "embedded/apiserver/kind_behaviour.hpp"
@@ -209,6 +210,7 @@ void set_storage(ResourceInfo& info) {
     info.converter = &event_converter();
   } else if (info.plural == "horizontalpodautoscalers") {
     info.storage_api_version = "autoscaling/v2";
+    info.converter = &autoscaler_converter();
   }
 }
 

@@ -190,7 +190,7 @@ class Deletion {
       Value& metadata_value = object_.member("metadata");
       metadata_value.set("deletionTimestamp", format_time(call_.now + std::chrono::seconds(grace)));
       metadata_value.set("deletionGracePeriodSeconds", grace);
-      if (metadata_value.contains("generation")) {
+      if (call_.resource->has_generation) {
         metadata_value.set("generation", metadata_value["generation"].as_int() + 1);
       }
       return;

@@ -101,6 +101,10 @@ std::string list_text(const ResourceInfo& resource, const ListPage& page) {
       json::append(member.value, out);
     }
     out += separator == '{' ? "{}" : "}";
+    if (out.capacity() < out.size() * 2 && page.objects.size() > 1) {
+      // Once, by the first object: they tend to be alike.
+      out.reserve(out.size() * page.objects.size());
+    }
   }
   out += "]}\n";
   return out;

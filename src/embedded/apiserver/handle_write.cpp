@@ -22,7 +22,10 @@ StatusResult<Response> handle_update(Call& call) {
   ATHANOR_TRY(const Value object, decode_object(call, options));
   const std::string_view name = object["metadata"]["name"].as_string();
   if (name.empty()) {
-    return status::bad_request("name must be provided");
+    return status::bad_request(
+        fmt::format("the name of the object ({} based on URL) was undeterminable: name must be "
+                    "provided",
+                    call.path.name));
   }
   if (name != call.path.name) {
     return status::bad_request(

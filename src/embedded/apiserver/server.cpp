@@ -30,8 +30,9 @@ Core::Core(Options options_in, Dependencies dependencies_in)
       documents(std::make_unique<DocumentCache>()) {
   if (dependencies.admission) {
     std::vector<AdmissionStep> more = dependencies.admission();
-    admission.insert(admission.end(), std::make_move_iterator(more.begin()),
-                     std::make_move_iterator(more.end()));
+    const bool quota_last = !admission.empty() && admission.back().name == "ResourceQuota";
+    admission.insert(quota_last ? admission.end() - 1 : admission.end(),
+                     std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
 }
 

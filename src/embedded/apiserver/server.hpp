@@ -21,7 +21,7 @@ namespace athanor::apiserver {
 
 struct AdmissionStep;    // admission.hpp
 class ResourceRegistry;  // resource_info.hpp
-class Converter;       // converter.hpp
+class Converter;         // converter.hpp
 
 // Signs and checks service account tokens; implemented beside the keys (transport), faked in
 // simulation.
@@ -101,8 +101,8 @@ class Server {
   [[nodiscard]] virtual const ResourceRegistry& registry() const = 0;
 };
 
-// Turns `response.value` into bytes as the request asked for (JSON, YAML, pretty); fills body and
-// content_type.
+// Makes bytes of `response.value` as the request asked for (JSON, YAML, pretty), where there is
+// one, and compresses a large body for a client that takes gzip (spec/apiserver.md 2.5, 2.6).
 void encode(const Request& request, Response& response);
 
 }  // namespace athanor::apiserver

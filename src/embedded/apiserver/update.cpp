@@ -3,7 +3,9 @@
 // 7, 9.3, 9.4).
 #include <fmt/format.h>
 
+#include <array>
 #include <mutex>
+#include <span>
 
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/managers.hpp"
@@ -171,10 +173,8 @@ class Update {
     }
     const std::string& group = call_.resource->group;
     const bool metadata_too = !call_.resource->is_custom && (group.empty() || group == "batch");
-    const std::initializer_list<std::string_view> fields =
-        metadata_too
-            ? std::initializer_list<std::string_view>{"labels", "annotations", "managedFields"}
-            : std::initializer_list<std::string_view>{"managedFields"};
+    constexpr std::array<std::string_view, 3> kFields = {"managedFields", "labels", "annotations"};
+    const std::span<const std::string_view> fields(kFields.data(), metadata_too ? 3 : 1);
     for (const std::string_view field : fields) {
       const Value* now = metadata().find(field);
       if (now == nullptr) {
