@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of a connection: handshake, then requests and responses in turn.
+#include "embedded/transport/connection.hpp"
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <charconv>
+#include <exception>
+#include <utility>
+
+#include "base/log.hpp"
+#include "embedded/transport/response_writer.hpp"
+
+namespace athanor::transport {
+namespace {
+
+constexpr auto kLingerTime = std::chrono::seconds(2);
+constexpr std::size_t kReadAhead = 64 * 1024;   // of a client that talks during a stream
+constexpr std::size_t kProgress = 64 * 1024;    // bytes that count as progress
+constexpr std::size_t kJoinedBody = 14 * 1024;  // goes into one TLS record with its head
+constexpr std::size_t kChunkPrefix = 2 * sizeof(std::size_t) + 2;  // hex digits, CR LF
+
+Connection::Time now() {
+  return std::chrono::steady_clock::now();
+}
+
+}  // namespace
+
+// Lets a stream on any thread wake its connection: at most one task waits in the loop, and the
+// connection itself is touched on the loop's thread only.
+struct Connection::Waker {
+  std::shared_ptr<TransportCore> core{};
+  std::weak_ptr<Connection> connection{};
+  std::atomic<bool> posted = false;
+};
+
+Connection::Connection(std::shared_ptr<TransportCore> core, int socket)
+    : core_(std::move(core)),
+      socket_(socket),
+      descriptor_(core_->loop, socket),
+      tls_(core_->tls, socket),
+      reader_(core_->options.header_limit, core_->options.body_limit) {}
+
+Connection::~Connection() = default;
+
+void Connection::start() {
+  set_deadline(core_->options.header_timeout);
+  shake_hands();
+}
+
+void Connection::set_deadline(std::chrono::milliseconds from_now) {
+  deadline_ = now() + from_now;
+}
+
+void Connection::check_time(Time time) {
+  const bool stalled = state_ == State::Streaming && stream_waits_ &&
+                       time > progress_ + core_->options.stall_timeout;
+  const bool unread = state_ == State::Responding && output_bytes_ > 0 &&
+                      time > progress_ + core_->options.write_timeout;
+  if (time > deadline_ || stalled || unread) {
+    close();
+  }
+}
+
+void Connection::drain() {
+  if (state_ == State::Handshake ||
+      (state_ == State::Reading && reader_.state() == RequestReader::State::Idle)) {
+    end();
+  }
+}
+
+void Connection::close() {
+  if (std::exchange(state_, State::Closed) == State::Closed) {
+    return;
+  }
+  const auto self = shared_from_this();
+  stream_.reset();
+  output_.clear();
+  descriptor_.close();
+  core_->connections.erase(self);
+  if (core_->connections.empty() && core_->when_empty) {
+    core_->when_empty();
+  }
+}
+
+void Connection::when_readable() {
+  if (!std::exchange(read_armed_, true)) {
+    descriptor_.when_readable([self = shared_from_this()] {
+      self->read_armed_ = false;
+      self->on_readable();
+    });
+  }
+}
+
+void Connection::when_writable() {
+  if (!std::exchange(write_armed_, true)) {
+    descriptor_.when_writable([self = shared_from_this()] {
+      self->write_armed_ = false;
+      self->on_writable();
+    });
+  }
+}
+
+void Connection::on_readable() {
+  switch (state_) {
+    case State::Handshake:
+      return shake_hands();
+    case State::Reading:
+      return read_requests();
+    case State::Streaming:
+      return look_for_disconnect();
+    case State::Responding:
+      return flush();  // TLS may have had to read before it could write
+    case State::Lingering:
+      return linger();
+    case State::Handling:
+    case State::Closed:
+      return;
+  }
+}
+
+void Connection::on_writable() {
+  switch (state_) {
+    case State::Handshake:
+      return shake_hands();
+    case State::Reading:
+      flush();  // "100 Continue"
+      return read_requests();
+    case State::Responding:
+    case State::Streaming:
+    case State::Handling:
+      return flush();
+    case State::Lingering:
+    case State::Closed:
+      return;
+  }
+}
+
+void Connection::shake_hands() {
+  switch (tls_.handshake()) {
+    case TlsStream::Outcome::Done:
+      credentials_ = tls_.credentials();
+      state_ = State::Reading;
+      set_deadline(core_->options.idle_timeout);
+      return read_requests();
+    case TlsStream::Outcome::WantRead:
+      return when_readable();
+    case TlsStream::Outcome::WantWrite:
+      return when_writable();
+    case TlsStream::Outcome::Closed:
+      return close();
+  }
+}
+
+void Connection::read_requests() {
+  while (state_ == State::Reading) {
+    std::size_t size = 0;
+    switch (tls_.read(core_->block, size)) {
+      case TlsStream::Outcome::Done:
+        input_.append(core_->block.data(), size);
+        feed_reader();
+        break;
+      case TlsStream::Outcome::WantRead:
+        return when_readable();
+      case TlsStream::Outcome::WantWrite:
+        return when_writable();
+      case TlsStream::Outcome::Closed:
+        return close();
+    }
+  }
+}
+
+void Connection::feed_reader() {
+  const auto before = reader_.state();
+  const auto after = reader_.feed(input_);
+  if (after == RequestReader::State::Complete) {
+    return dispatch();
+  }
+  if (after == RequestReader::State::Failed) {
+    close_after_ = true;
+    auto response = rejection_response(reader_.rejection());
+    return respond(response);
+  }
+  if (after == RequestReader::State::Head && before == RequestReader::State::Idle) {
+    set_deadline(core_->options.header_timeout);
+  }
+  if (after == RequestReader::State::Body && before != RequestReader::State::Body) {
+    set_deadline(core_->options.body_timeout);
+    if (reader_.take_expectation() && input_.empty()) {
+      send("HTTP/1.1 100 Continue\r\n\r\n");
+      flush();
+    }
+  }
+}
+
+// While a stream runs, the only thing of interest from the client is its end; the start of a
+// further request is kept for later.
+void Connection::look_for_disconnect() {
+  flush();
+  while (state_ == State::Streaming && input_.size() < kReadAhead) {
+    std::size_t size = 0;
+    switch (tls_.read(core_->block, size)) {
+      case TlsStream::Outcome::Done:
+        input_.append(core_->block.data(), size);
+        break;
+      case TlsStream::Outcome::WantRead:
+        return when_readable();
+      case TlsStream::Outcome::WantWrite:
+        return when_writable();
+      case TlsStream::Outcome::Closed:
+        return close();
+    }
+  }
+}
+
+void Connection::dispatch() {
+  state_ = State::Handling;
+  clear_deadline();
+  auto request = reader_.take();
+  request.credentials = credentials_;
+  core_->workers.submit([self = shared_from_this(), request = std::move(request)]() mutable {
+    self->handle(std::move(request));
+  });
+}
+
+void Connection::handle(apiserver::Request request) {
+  const auto& dependencies = core_->dependencies;
+  // What encoding needs of the request, which the API server takes.
+  apiserver::Request asked;
+  asked.method = request.method;
+  asked.path = request.path;
+  asked.query = request.query;
+  asked.headers = request.headers;
+  auto response = std::make_shared<apiserver::Response>();
+  try {
+    *response = dependencies.server->handle(std::move(request), dependencies.clock->now());
+    if (response->value && response->stream == nullptr && dependencies.encode) {
+      dependencies.encode(asked, *response);
+    }
+  } catch (const std::exception& failure) {
+    // A bug, but one that must cost this request only (spec/apiserver.md 2.10).
+    log::error("a request failed inside the server",
+               {{"path", asked.path}, {"error", failure.what()}});
+    *response = status_response(Error::internal("Internal error occurred"));
+  }
+  const auto encoding = asked.headers.find("accept-encoding");
+  if (response->stream == nullptr && response->body.size() >= core_->options.gzip_from &&
+      encoding != asked.headers.end() && accepts_gzip(encoding->second)) {
+    compress(*response);
+  }
+  if (response->durable_after == 0 || dependencies.store == nullptr) {
+    return answer(std::move(response));
+  }
+  dependencies.store->when_durable(
+      response->durable_after, [self = shared_from_this(), response](const Result<void>& outcome) {
+        if (!outcome.ok()) {
+          *response = status_response(
+              Error::internal("the write could not be stored: " + outcome.error().message));
+        }
+        self->answer(response);
+      });
+}
+
+void Connection::answer(std::shared_ptr<apiserver::Response> response) {
+  core_->loop.post([self = shared_from_this(), response = std::move(response)] {
+    if (self->state_ == State::Handling) {
+      self->respond(*response);
+    }
+  });
+}
+
+void Connection::respond(apiserver::Response& response) {
+  state_ = State::Responding;
+  clear_deadline();
+  close_after_ = close_after_ || !reader_.keep_alive() || core_->draining;
+  Framing framing{.keep_alive = !close_after_, .http_1_0 = reader_.http_1_0()};
+  if (response.stream != nullptr) {
+    return respond_with_stream(response, framing);
+  }
+  respond_with_body(response, framing);
+}
+
+void Connection::respond_with_body(apiserver::Response& response, Framing framing) {
+  framing.length = response.body.size();
+  std::string head = response_head(response, framing, date());
+  if (reader_.is_head() || !has_body(response.status)) {
+    response.body.clear();
+  }
+  if (response.body.size() <= kJoinedBody) {
+    head += response.body;
+    send(std::move(head));
+  } else {
+    send(std::move(head));
+    send(std::move(response.body));
+  }
+  flush();
+}
+
+void Connection::respond_with_stream(apiserver::Response& response, Framing framing) {
+  stream_chunked_ = !reader_.http_1_0();
+  framing.chunked = stream_chunked_;
+  close_after_ = close_after_ || !stream_chunked_;  // its end is the connection's
+  framing.keep_alive = !close_after_;
+  send(response_head(response, framing, date()));
+  if (reader_.is_head()) {
+    return flush();
+  }
+  state_ = State::Streaming;
+  stream_ = std::move(response.stream);
+  auto waker = std::make_shared<Waker>();
+  waker->core = core_;
+  waker->connection = weak_from_this();
+  stream_->on_ready([waker] {
+    if (!waker->posted.exchange(true)) {
+      waker->core->loop.post([waker] {
+        waker->posted = false;
+        if (const auto self = waker->connection.lock()) {
+          self->pull_stream();
+        }
+      });
+    }
+  });
+  when_readable();
+  pull_stream();
+}
+
+void Connection::pull_stream() {
+  if (state_ != State::Streaming) {
+    return;
+  }
+  if (output_bytes_ >= core_->options.stream_limit) {
+    if (!std::exchange(stream_waits_, true)) {
+      progress_ = now();
+    }
+    return;
+  }
+  stream_waits_ = false;
+  const std::size_t prefix = stream_chunked_ ? kChunkPrefix : 0;
+  std::string chunk(prefix, '\n');
+  const bool ended = stream_->pull(chunk) == apiserver::Stream::State::Ended;
+  if (const std::size_t size = chunk.size() - prefix; size > 0 && stream_chunked_) {
+    // The size goes right before the bytes, and the front of the prefix is skipped.
+    std::array<char, kChunkPrefix> digits{};
+    const auto* end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
+    const auto length = static_cast<std::size_t>(end - digits.data());
+    const std::size_t start = prefix - 2 - length;
+    chunk.replace(start, length, digits.data(), length);
+    chunk[prefix - 2] = '\r';
+    chunk += "\r\n";
+    send(std::move(chunk), start);
+  } else if (size > 0) {
+    send(std::move(chunk));
+  }
+  if (ended) {
+    stream_.reset();
+    state_ = State::Responding;
+    if (stream_chunked_) {
+      send("0\r\n\r\n");
+    }
+  }
+  flush();
+}
+
+void Connection::send(std::string bytes, std::size_t offset) {
+  if (output_.empty()) {
+    progress_ = now();
+    written_ = 0;
+  }
+  output_bytes_ += bytes.size() - offset;
+  output_.push_back({.bytes = std::move(bytes), .offset = offset});
+}
+
+void Connection::flush() {
+  while (!output_.empty()) {
+    Piece& piece = output_.front();
+    std::size_t size = 0;
+    switch (tls_.write(std::string_view(piece.bytes).substr(piece.offset), size)) {
+      case TlsStream::Outcome::Done:
+        note_progress(size);
+        piece.offset += size;
+        if (piece.offset == piece.bytes.size()) {
+          output_.pop_front();
+        }
+        break;
+      case TlsStream::Outcome::WantRead:
+        return when_readable();
+      case TlsStream::Outcome::WantWrite:
+        return when_writable();
+      case TlsStream::Outcome::Closed:
+        return close();
+    }
+  }
+  on_drained();
+}
+
+void Connection::note_progress(std::size_t size) {
+  output_bytes_ -= size;
+  written_ += size;
+  if (written_ >= kProgress) {
+    written_ = 0;
+    progress_ = now();
+  }
+}
+
+void Connection::on_drained() {
+  if (state_ == State::Responding) {
+    finish_response();
+  } else if (state_ == State::Streaming && stream_waits_) {
+    pull_stream();
+  }
+}
+
+void Connection::finish_response() {
+  if (close_after_ || core_->draining) {
+    return end();
+  }
+  state_ = State::Reading;
+  set_deadline(core_->options.idle_timeout);
+  if (!input_.empty()) {
+    feed_reader();
+  }
+  read_requests();
+}
+
+void Connection::end() {
+  tls_.shutdown();
+  if (reader_.state() != RequestReader::State::Failed && input_.empty()) {
+    return close();
+  }
+  // The client may still be sending, and closing now would reset the connection before it has read
+  // the response.
+  ::shutdown(socket_, SHUT_WR);
+  state_ = State::Lingering;
+  set_deadline(kLingerTime);
+  linger();
+}
+
+void Connection::linger() {
+  while (true) {
+    const auto size = ::recv(socket_, core_->block.data(), core_->block.size(), MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return when_readable();
+    }
+    if (size <= 0 && !(size < 0 && errno == EINTR)) {
+      return close();
+    }
+  }
+}
+
+const std::string& Connection::date() {
+  const auto instant = core_->dependencies.clock->now();
+  const auto second = std::chrono::floor<std::chrono::seconds>(instant);
+  if (core_->date.empty() || second != core_->date_second) {
+    core_->date = http_date(instant);
+    core_->date_second = second;
+  }
+  return core_->date;
+}
+
+}  // namespace athanor::transport

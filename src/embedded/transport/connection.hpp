@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// One client connection of the HTTPS server. Everything here happens on the event loop's thread,
+// except handle() and what it calls.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "embedded/transport/event_loop.hpp"
+#include "embedded/transport/https_server.hpp"
+#include "embedded/transport/request_reader.hpp"
+#include "embedded/transport/response_writer.hpp"
+#include "embedded/transport/tls.hpp"
+#include "embedded/transport/worker_pool.hpp"
+
+namespace athanor::transport {
+
+class Connection;
+
+// What all connections of a server share.
+struct TransportCore {
+  TransportCore(HttpsOptions server_options, HttpsDependencies server_dependencies,
+                TlsContext context)
+      : options(std::move(server_options)),
+        dependencies(std::move(server_dependencies)),
+        tls(std::move(context)),
+        workers(options.workers) {}
+
+  const HttpsOptions options;
+  const HttpsDependencies dependencies;
+  const TlsContext tls;
+  EventLoop loop{};
+  WorkerPool workers;
+  // For the loop's thread alone:
+  std::set<std::shared_ptr<Connection>> connections{};
+  std::function<void()> when_empty{};   // the last connection is gone
+  bool draining = false;                // connections close after their response
+  std::array<char, 16 * 1024> block{};  // where reads go first, so that idle connections have none
+  std::string date{};                   // of date_second
+  std::chrono::sys_seconds date_second{};
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  // Owns the socket, which is non-blocking.
+  Connection(std::shared_ptr<TransportCore> core, int socket);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  void start();
+  // Closes the connection when one of its deadlines has passed.
+  void check_time(Time now);
+  // Ends the connection as soon as no request is under way.
+  void drain();
+  // Ends it now.
+  void close();
+
+ private:
+  enum class State : std::uint8_t {
+    Handshake,
+    Reading,     // a request, or nothing yet
+    Handling,    // a worker has it, or the disk
+    Responding,  // the rest of the response is in output_
+    Streaming,   // more comes from stream_
+    Lingering,   // all is said; waits for the client to close
+    Closed,
+  };
+  struct Piece {
+    std::string bytes{};
+    std::size_t offset = 0;
+  };
+  struct Waker;
+
+  // Reading.
+  void when_readable();
+  void when_writable();
+  void on_readable();
+  void on_writable();
+  void shake_hands();
+  void read_requests();
+  void look_for_disconnect();
+  void feed_reader();
+  void linger();
+
+  // Handling.
+  void dispatch();
+  void handle(apiserver::Request request);                     // on a worker
+  void answer(std::shared_ptr<apiserver::Response> response);  // any thread
+  void respond(apiserver::Response& response);
+  void respond_with_body(apiserver::Response& response, Framing framing);
+  void respond_with_stream(apiserver::Response& response, Framing framing);
+
+  // Writing.
+  void send(std::string bytes, std::size_t offset = 0);
+  void flush();
+  void note_progress(std::size_t size);
+  void on_drained();
+  void pull_stream();
+  void finish_response();
+  // Closes once the client has what was sent.
+  void end();
+
+  void set_deadline(std::chrono::milliseconds from_now);
+  void clear_deadline() { deadline_ = Time::max(); }
+  const std::string& date();
+
+  const std::shared_ptr<TransportCore> core_;
+  const int socket_;
+  EventLoop::Descriptor descriptor_;
+  TlsStream tls_;
+  State state_ = State::Handshake;
+  bool read_armed_ = false;
+  bool write_armed_ = false;
+  Time deadline_ = Time::max();
+
+  std::string input_{};  // read and not yet parsed
+  RequestReader reader_;
+  apiserver::Credentials credentials_{};
+
+  std::deque<Piece> output_{};
+  std::size_t output_bytes_ = 0;
+  std::size_t written_ = 0;  // since progress_
+  Time progress_{};          // when enough bytes went last
+  bool close_after_ = false;
+
+  std::unique_ptr<apiserver::Stream> stream_{};
+  bool stream_chunked_ = false;
+  bool stream_waits_ = false;  // it may have more, but output_ is full
+};
+
+}  // namespace athanor::transport

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Listening, accepting, the clock of the connections' deadlines, starting and stopping.
+#include "embedded/transport/https_server.hpp"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "embedded/transport/connection.hpp"
+
+namespace athanor::transport {
+namespace {
+
+constexpr int kBacklog = 4096;
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // when out of descriptors
+
+std::string address_text(const std::string& host, int port) {
+  const bool bare_ipv6 = host.find(':') != std::string::npos && host.front() != '[';
+  return (bare_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+struct FreeAddresses {
+  void operator()(addrinfo* addresses) const { ::freeaddrinfo(addresses); }
+};
+
+// A listening socket on one address, or -1 with errno.
+int listen_on(const addrinfo& address) {
+  const int socket = ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket < 0) {
+    return -1;
+  }
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (::bind(socket, address.ai_addr, address.ai_addrlen) != 0 || ::listen(socket, kBacklog) != 0) {
+    const int cause = errno;
+    ::close(socket);
+    errno = cause;
+    return -1;
+  }
+  return socket;
+}
+
+int port_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return 0;
+  }
+  // The port is at the same place for IPv4 and IPv6.
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+std::chrono::milliseconds tick_of(const HttpsOptions& options) {
+  const auto shortest =
+      std::min({options.header_timeout, options.body_timeout, options.idle_timeout,
+                options.write_timeout, options.stall_timeout});
+  return std::clamp(shortest / 4, std::chrono::milliseconds(10), std::chrono::milliseconds(500));
+}
+
+}  // namespace
+
+struct HttpsServer::State {
+  explicit State(std::shared_ptr<TransportCore> transport_core)
+      : core(std::move(transport_core)), ticker(core->loop), grace(core->loop) {}
+
+  struct Listener {
+    Listener(EventLoop& loop, int fd) : socket(fd), descriptor(loop, fd), pause(loop) {}
+    int socket;
+    EventLoop::Descriptor descriptor;
+    EventLoop::Timer pause;
+  };
+
+  // All of these on the loop's thread.
+  void accept_all(Listener& listener);
+  void adopt(int socket);
+  void tick();
+  void drain(std::chrono::milliseconds time);
+
+  std::shared_ptr<TransportCore> core;
+  std::vector<std::unique_ptr<Listener>> listeners{};
+  EventLoop::Timer ticker;
+  EventLoop::Timer grace;
+  bool ticking = false;
+  std::thread thread{};
+};
+
+void HttpsServer::State::accept_all(Listener& listener) {
+  while (true) {
+    const int socket = ::accept4(listener.socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket >= 0) {
+      adopt(socket);
+      continue;
+    }
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      log::warn("cannot accept a connection", {{"connections", core->connections.size()}});
+      return listener.pause.set(kAcceptPause, [this, &listener] { accept_all(listener); });
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      return listener.descriptor.when_readable([this, &listener] { accept_all(listener); });
+    }
+    // Anything else is about the connection that was not accepted: on to the next one.
+  }
+}
+
+void HttpsServer::State::adopt(int socket) {
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  auto connection = std::make_shared<Connection>(core, socket);
+  core->connections.insert(connection);
+  connection->start();
+  if (!std::exchange(ticking, true)) {
+    ticker.set(tick_of(core->options), [this] { tick(); });
+  }
+}
+
+void HttpsServer::State::tick() {
+  const auto now = std::chrono::steady_clock::now();
+  for (auto it = core->connections.begin(); it != core->connections.end();) {
+    const std::shared_ptr<Connection> connection = *it++;  // it may leave the set
+    connection->check_time(now);
+  }
+  ticking = !core->connections.empty();
+  if (ticking) {
+    ticker.set(tick_of(core->options), [this] { tick(); });
+  }
+}
+
+void HttpsServer::State::drain(std::chrono::milliseconds time) {
+  for (const auto& listener : listeners) {
+    listener->descriptor.close();
+    listener->pause.cancel();
+  }
+  core->draining = true;
+  core->when_empty = [this] { core->loop.stop(); };
+  if (core->connections.empty()) {
+    return core->loop.stop();
+  }
+  grace.set(time, [this] { core->loop.stop(); });
+  for (auto it = core->connections.begin(); it != core->connections.end();) {
+    const std::shared_ptr<Connection> connection = *it++;
+    connection->drain();
+  }
+}
+
+Result<std::unique_ptr<HttpsServer>> HttpsServer::create(HttpsOptions options,
+                                                         HttpsDependencies dependencies) {
+  ATHANOR_TRY(auto tls,
+              TlsContext::create(options.certificate_pem, options.key_pem, options.client_ca_pem));
+  auto core =
+      std::make_shared<TransportCore>(std::move(options), std::move(dependencies), std::move(tls));
+  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
+  return std::unique_ptr<HttpsServer>(new HttpsServer(std::make_unique<State>(std::move(core))));
+}
+
+HttpsServer::HttpsServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+HttpsServer::~HttpsServer() {
+  stop(std::chrono::milliseconds(0));
+}
+
+Result<int> HttpsServer::bind(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int failure = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (failure != 0) {
+    return Error::unavailable("cannot listen on " + address_text(host, port) + ": " +
+                              ::gai_strerror(failure));
+  }
+  const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
+  const int socket = listen_on(*addresses);
+  if (socket < 0) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's strerror is safe
+    return Error::unavailable("cannot listen on " + address_text(host, port) + ": " +
+                              std::strerror(errno));
+  }
+  state_->listeners.push_back(std::make_unique<State::Listener>(state_->core->loop, socket));
+  return port_of(socket);
+}
+
+void HttpsServer::start() {
+  state_->thread = std::thread([state = state_.get()] {
+    for (const auto& listener : state->listeners) {
+      state->accept_all(*listener);
+    }
+    state->core->loop.run();
+  });
+}
+
+void HttpsServer::stop(std::chrono::milliseconds grace) {
+  TransportCore& core = *state_->core;
+  if (state_->thread.joinable()) {
+    core.loop.post([state = state_.get(), grace] { state->drain(grace); });
+    state_->thread.join();
+  }
+  core.workers.stop();
+  // From here on this thread is the only one in the loop.
+  core.when_empty = nullptr;
+  while (!core.connections.empty()) {
+    const std::shared_ptr<Connection> connection = *core.connections.begin();
+    connection->close();
+  }
+  state_->listeners.clear();
+  core.loop.close();
+}
+
+}  // namespace athanor::transport

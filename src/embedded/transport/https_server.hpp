@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API server on a socket: HTTPS/1.1 with optional client certificates (spec/apiserver.md 2).
+//
+// One thread does all I/O, a few workers run the API server's handle(), so an idle watch costs a
+// few KiB and no thread. Answers to writes are held back until the store is durable.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "embedded/apiserver/http.hpp"
+#include "embedded/apiserver/server.hpp"
+#include "embedded/store/store.hpp"
+
+namespace athanor::transport {
+
+struct HttpsOptions {
+  std::string certificate_pem{};  // the serving certificate, a chain is fine
+  std::string key_pem{};
+  std::string client_ca_pem{};  // empty: client certificates are not asked for
+  int workers = 2;
+  std::size_t header_limit = 64 * 1024;         // more: 431
+  std::size_t body_limit = 3 * 1024 * 1024;     // more: 413
+  std::size_t stream_limit = 16 * 1024 * 1024;  // unsent bytes of a stream, see stall_timeout
+  std::size_t gzip_from = 128 * 1024;           // bodies from this size on, when the client can
+  std::chrono::milliseconds header_timeout{32'000};  // handshake; first to last byte of a head
+  std::chrono::milliseconds body_timeout{120'000};
+  std::chrono::milliseconds idle_timeout{90'000};   // between requests
+  std::chrono::milliseconds write_timeout{60'000};  // no progress in sending an answer
+  std::chrono::milliseconds stall_timeout{5'000};   // a stream at its limit without progress
+};
+
+// All outlive the HttpsServer.
+struct HttpsDependencies {
+  apiserver::Server* server = nullptr;
+  store::Store* store = nullptr;  // for Response::durable_after; may be null
+  Clock* clock = nullptr;
+  // Makes bytes of Response::value: apiserver::encode.
+  std::function<void(const apiserver::Request&, apiserver::Response&)> encode{};
+};
+
+// Not thread-safe itself.
+class HttpsServer {
+ public:
+  // Errors: key or certificates that cannot be used.
+  static Result<std::unique_ptr<HttpsServer>> create(HttpsOptions options,
+                                                     HttpsDependencies dependencies);
+  HttpsServer(const HttpsServer&) = delete;
+  HttpsServer& operator=(const HttpsServer&) = delete;
+  // Stops without grace.
+  ~HttpsServer();
+
+  // Listens on an address or host name and returns the port (that chosen, for port 0). Before
+  // start(); once for each address. Clients may connect from now on.
+  Result<int> bind(const std::string& host, int port);
+  void start();
+  // Accepts nothing more, lets running requests end (streams end when the API server ends them),
+  // and closes what is left after `grace`. Call Server::begin_shutdown() before.
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  struct State;
+  explicit HttpsServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace athanor::transport

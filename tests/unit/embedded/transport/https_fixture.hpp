@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// An HTTPS server over a fake API server, for tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "embedded/apiserver/server.hpp"
+#include "embedded/transport/https_server.hpp"
+#include "embedded/transport/pki.hpp"
+#include "unit/embedded/transport/tls_client.hpp"
+
+namespace athanor::transport {
+
+// A stream that a test feeds. Outlives the stream itself, so that its end can be seen.
+class Feed {
+ public:
+  void add(const std::string& bytes) {
+    const std::lock_guard lock(mutex_);
+    pending_ += bytes;
+    wake();
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    wake();
+  }
+  // The stream was destroyed.
+  bool wait_until_gone() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [this] { return gone_; });
+  }
+  static std::unique_ptr<apiserver::Stream> open(std::shared_ptr<Feed> feed) {
+    return std::make_unique<FeedStream>(std::move(feed));
+  }
+
+ private:
+  struct FeedStream final : apiserver::Stream {
+    explicit FeedStream(std::shared_ptr<Feed> source) : feed(std::move(source)) {}
+    FeedStream(const FeedStream&) = delete;
+    FeedStream& operator=(const FeedStream&) = delete;
+    ~FeedStream() override {
+      const std::lock_guard lock(feed->mutex_);
+      feed->wake_ = nullptr;
+      feed->gone_ = true;
+      feed->changed_.notify_all();
+    }
+    State pull(std::string& out) override {
+      const std::lock_guard lock(feed->mutex_);
+      out += std::exchange(feed->pending_, {});
+      return feed->ended_ ? State::Ended : State::Open;
+    }
+    void on_ready(std::function<void()> wake) override {
+      const std::lock_guard lock(feed->mutex_);
+      feed->wake_ = std::move(wake);
+    }
+    std::shared_ptr<Feed> feed;
+  };
+  void wake() const {
+    if (wake_) {
+      wake_();
+    }
+  }
+
+  std::mutex mutex_{};
+  std::condition_variable changed_{};
+  std::string pending_{};
+  bool ended_ = false;
+  bool gone_ = false;
+  std::function<void()> wake_{};
+};
+
+// Answers by path with what the test registered; "/echo" with the request itself.
+class FakeServer final : public apiserver::Server {
+ public:
+  using Handler = std::function<apiserver::Response(const apiserver::Request&)>;
+  void on(const std::string& path, Handler handler) {
+    const std::lock_guard lock(mutex_);
+    handlers_[path] = std::move(handler);
+  }
+
+  apiserver::Response handle(apiserver::Request request, Instant /*now*/) override {
+    Handler handler;
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = handlers_.find(request.path); found != handlers_.end()) {
+        handler = found->second;
+      }
+    }
+    return handler ? handler(request) : echo(request);
+  }
+  void tick(Instant /*now*/) override {}
+  void begin_shutdown() override {}
+
+  static apiserver::Response text(std::string body) {
+    apiserver::Response response;
+    response.content_type = "text/plain";
+    response.body = std::move(body);
+    return response;
+  }
+
+ private:
+  static apiserver::Response echo(const apiserver::Request& request) {
+    std::string body = request.method + " " + request.path;
+    for (const auto& [name, value] : request.query) {
+      body += " " + name + "=" + value;
+    }
+    return text(body + " [" + std::get<std::string>(request.body) + "]");
+  }
+  std::mutex mutex_{};
+  std::map<std::string, Handler> handlers_{};
+};
+
+class HttpsTest : public ::testing::Test {
+ protected:
+  HttpsTest();
+  ~HttpsTest() override;
+
+  // Starts the server; called by the test, after it has set `options`, `store` and handlers.
+  void start();
+  [[nodiscard]] ClientOptions trusting() const { return {.ca_pem = pki.ca_certificate}; }
+  [[nodiscard]] ClientOptions as_admin() const {
+    return {.ca_pem = pki.ca_certificate,
+            .certificate_pem = pki.admin_certificate,
+            .key_pem = pki.admin_key};
+  }
+  // A handler that answers with a stream of this feed.
+  static FakeServer::Handler streaming(const std::shared_ptr<Feed>& feed) {
+    return [feed](const apiserver::Request&) {
+      apiserver::Response response;
+      response.stream = Feed::open(feed);
+      return response;
+    };
+  }
+
+  std::string directory{};
+  Pki pki{};
+  HttpsOptions options{};
+  store::Store* store = nullptr;
+  FakeServer api{};
+  std::unique_ptr<Clock> clock = wall_clock();
+  std::unique_ptr<HttpsServer> server{};
+  int port = 0;
+};
+
+}  // namespace athanor::transport

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+// The HTTPS server end to end over loopback: requests, refusals, limits, certificates, shutdown.
+#include "embedded/transport/https_server.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <zlib.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "embedded/transport/crypto.hpp"
+#include "kube/json.hpp"
+#include "unit/embedded/transport/https_fixture.hpp"
+
+namespace athanor::transport {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+HttpsTest::HttpsTest() {
+  std::string name = ::testing::TempDir() + "athanor-https-XXXXXX";
+  directory = ::mkdtemp(name.data());
+  pki = *ensure_pki({.directory = directory + "/pki", .now = clock->now()});
+}
+
+HttpsTest::~HttpsTest() {
+  std::filesystem::remove_all(directory);
+}
+
+void HttpsTest::start() {
+  options.certificate_pem = pki.server_certificate;
+  options.key_pem = pki.server_key;
+  options.client_ca_pem = pki.ca_certificate;
+  auto made = HttpsServer::create(
+      options, {.server = &api,
+                .store = store,
+                .clock = clock.get(),
+                .encode = [](const apiserver::Request& /*request*/, apiserver::Response& response) {
+                  response.body = json::print(*response.value);
+                }});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  server = *std::move(made);
+  const auto bound = server->bind("127.0.0.1", 0);
+  ASSERT_TRUE(bound.ok()) << bound.error().message;
+  port = *bound;
+  server->start();
+}
+
+namespace {
+
+TEST_F(HttpsTest, AnswersManyRequestsOnOneConnection) {
+  start();
+  TlsClient client(port, trusting());
+  ASSERT_TRUE(client.connected());
+  EXPECT_EQ(client.protocol(), "http/1.1");
+  for (int i = 0; i < 50; ++i) {
+    const auto response = client.get("/a%20b?n=" + std::to_string(i));
+    ASSERT_EQ(response.status, 200);
+    EXPECT_EQ(response.body, "GET /a b n=" + std::to_string(i) + " []");
+    EXPECT_THAT(response.headers.at("date"), ::testing::EndsWith(" GMT"));
+  }
+}
+
+TEST_F(HttpsTest, AnswersPipelinedRequestsInOrder) {
+  start();
+  TlsClient client(port);
+  std::string requests;
+  for (int i = 0; i < 20; ++i) {
+    requests += "GET /" + std::to_string(i) + " HTTP/1.1\r\nHost: a\r\n\r\n";
+  }
+  ASSERT_TRUE(client.send(requests));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(client.read_response().body, "GET /" + std::to_string(i) + " []");
+  }
+}
+
+TEST_F(HttpsTest, PassesEveryMethodOn) {
+  start();
+  TlsClient client(port);
+  for (const std::string method : {"OPTIONS", "PATCH", "DELETE", "BREW"}) {
+    ASSERT_TRUE(client.send(method + " / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    EXPECT_EQ(client.read_response().body, method + " / []");
+  }
+  ASSERT_TRUE(client.send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"));
+  const auto head = client.read_response("HEAD");
+  EXPECT_EQ(head.headers.at("content-length"), "9");
+  EXPECT_EQ(client.get("/next").body, "GET /next []") << "a HEAD response must have no body";
+}
+
+TEST_F(HttpsTest, EncodesValues) {
+  api.on("/value", [](const apiserver::Request&) {
+    apiserver::Response response;
+    response.value = Value::object({{"a", 1}});
+    return response;
+  });
+  start();
+  EXPECT_EQ(TlsClient(port).get("/value").body, R"({"a":1})");
+}
+
+TEST_F(HttpsTest, ReadsBodiesOfBothFramings) {
+  start();
+  TlsClient client(port);
+  const std::string big(2'000'000, 'x');
+  ASSERT_TRUE(client.send("POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\n\r\n" + big));
+  EXPECT_EQ(client.read_response().body, "POST /p [" + big + "]");
+  ASSERT_TRUE(
+      client.send("POST /p HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                  "3\r\nabc\r\n0\r\n\r\n"));
+  EXPECT_EQ(client.read_response().body, "POST /p [abc]");
+}
+
+TEST_F(HttpsTest, LetsAClientContinue) {
+  start();
+  TlsClient client(port);
+  ASSERT_TRUE(client.send(
+      "PUT /p HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"));
+  EXPECT_EQ(client.read_response().status, 100);
+  ASSERT_TRUE(client.send("ab"));
+  EXPECT_EQ(client.read_response().body, "PUT /p [ab]");
+}
+
+TEST_F(HttpsTest, ClosesWhenAsked) {
+  start();
+  TlsClient client(port);
+  const auto response = client.get("/", "Connection: close\r\n");
+  EXPECT_EQ(response.headers.at("connection"), "close");
+  EXPECT_TRUE(client.at_end());
+  TlsClient old(port);
+  ASSERT_TRUE(old.send("GET / HTTP/1.0\r\n\r\n"));
+  EXPECT_EQ(old.read_response().status, 200);
+  EXPECT_TRUE(old.at_end());
+}
+
+TEST_F(HttpsTest, RefusesWhatIsNoGoodRequestAndCloses) {
+  start();
+  const std::vector<std::pair<std::string, int>> bad = {
+      {"GET / HTTP/1.1\r\nHost: a\r\nx : 1\r\n\r\n", 400},
+      {"GET / HTTP/1.1\r\n\r\n", 400},
+      {"nonsense\r\n\r\n", 400},
+      {"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
+      {"GET / HTTP/1.1\r\nHost: a\r\nx: " + std::string(70'000, 'x') + "\r\n\r\n", 431},
+      {"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505},
+  };
+  for (const auto& [request, status] : bad) {
+    TlsClient client(port);
+    ASSERT_TRUE(client.send(request));
+    auto response = client.read_response();
+    EXPECT_EQ(response.status, status);
+    EXPECT_THAT(response.body, StartsWith(std::to_string(status) + " "));
+    EXPECT_EQ(response.headers["connection"], "close");
+    EXPECT_TRUE(client.at_end());
+  }
+}
+
+TEST_F(HttpsTest, RefusesTooLargeABodyWithAStatus) {
+  start();
+  const std::string head = "POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: ";
+  TlsClient at_limit(port);
+  ASSERT_TRUE(at_limit.send(head + "3145728\r\n\r\n" + std::string(3145728, 'x')));
+  EXPECT_EQ(at_limit.read_response().status, 200);
+  TlsClient above(port);
+  ASSERT_TRUE(above.send(head + "3145729\r\n\r\n" + std::string(200'000, 'x')));
+  const auto response = above.read_response();
+  EXPECT_EQ(response.status, 413);
+  const auto status = json::parse(response.body);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ((*status)["kind"], "Status");
+  EXPECT_EQ((*status)["reason"], "RequestEntityTooLarge");
+  EXPECT_EQ((*status)["message"], "Request entity too large: limit is 3145728");
+  EXPECT_EQ((*status)["code"], 413);
+}
+
+TEST_F(HttpsTest, TellsTheApiServerWhoAsks) {
+  api.on("/who", [](const apiserver::Request& request) {
+    const auto& credentials = request.credentials;
+    std::string text = credentials.certificate_rejected ? "rejected" : "nobody";
+    if (credentials.certificate) {
+      text = credentials.certificate->common_name;
+      for (const std::string& organization : credentials.certificate->organizations) {
+        text += " " + organization;
+      }
+      text += " " + std::to_string(credentials.certificate->sha256_hex.size());
+    }
+    return FakeServer::text(text);
+  });
+  start();
+  EXPECT_EQ(TlsClient(port, trusting()).get("/who").body, "nobody");
+  EXPECT_EQ(TlsClient(port, as_admin()).get("/who").body, "kubernetes-admin system:masters 64");
+  // A stranger's certificate neither counts nor ends the handshake.
+  const auto key = generate_key();
+  const auto stranger = issue({.common_name = "kubernetes-admin",
+                               .organizations = {"system:masters"},
+                               .use = CertificateSpec::Use::Client,
+                               .not_before = clock->now() - std::chrono::hours(1),
+                               .not_after = clock->now() + std::chrono::hours(1)},
+                              key->get(), {.key = key->get()});
+  const ClientOptions forged{.certificate_pem = *certificate_pem(stranger->get()),
+                             .key_pem = *key_pem(key->get())};
+  EXPECT_EQ(TlsClient(port, forged).get("/who").body, "rejected");
+  // Nor does the server's own, which is not for clients.
+  const ClientOptions server_as_client{.certificate_pem = pki.server_certificate,
+                                       .key_pem = pki.server_key};
+  EXPECT_EQ(TlsClient(port, server_as_client).get("/who").body, "rejected");
+}
+
+std::string gunzip(const std::string& bytes) {
+  z_stream stream{};
+  inflateInit2(&stream, 15 + 16);
+  std::string text(10'000'000, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_out = static_cast<uInt>(text.size());
+  EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
+  text.resize(stream.total_out);
+  inflateEnd(&stream);
+  return text;
+}
+
+TEST_F(HttpsTest, CompressesLargeBodiesForThoseWhoCanReadThem) {
+  const std::string large(128 * 1024, 'x');
+  api.on("/large", [&](const apiserver::Request&) { return FakeServer::text(large); });
+  api.on("/small", [&](const apiserver::Request&) { return FakeServer::text(large.substr(1)); });
+  start();
+  TlsClient client(port);
+  const auto compressed = client.get("/large", "Accept-Encoding: gzip\r\n");
+  EXPECT_EQ(compressed.headers.at("content-encoding"), "gzip");
+  EXPECT_EQ(compressed.headers.at("vary"), "Accept-Encoding");
+  EXPECT_LT(compressed.body.size(), 10'000U);
+  EXPECT_EQ(gunzip(compressed.body), large);
+  EXPECT_EQ(client.get("/large").body, large);
+  EXPECT_FALSE(
+      client.get("/small", "Accept-Encoding: gzip\r\n").headers.contains("content-encoding"));
+}
+
+TEST_F(HttpsTest, SurvivesAHandlerThatThrows) {
+  api.on("/throw", [](const apiserver::Request&) -> apiserver::Response {
+    throw std::runtime_error("broken");
+  });
+  start();
+  TlsClient client(port);
+  const auto response = client.get("/throw");
+  EXPECT_EQ(response.status, 500);
+  EXPECT_THAT(response.body, HasSubstr(R"("reason":"InternalError")"));
+  EXPECT_EQ(client.get("/after").status, 200);
+}
+
+// Keeps what is appended until the test lets it go.
+class HeldJournal final : public store::Journal {
+ public:
+  struct Held {
+    std::mutex mutex{};
+    std::vector<std::function<void(Result<void>)>> done{};
+  };
+  explicit HeldJournal(std::shared_ptr<Held> held) : held_(std::move(held)) {}
+  Result<Recovered> recover() override { return Recovered{}; }
+  void append(store::Revision /*revision*/, std::span<const store::EventPtr> /*events*/,
+              std::function<void(Result<void>)> done) override {
+    const std::lock_guard lock(held_->mutex);
+    held_->done.push_back(std::move(done));
+  }
+  Result<void> writable() override { return {}; }
+  void close() override {}
+
+ private:
+  std::shared_ptr<Held> held_;
+};
+
+TEST_F(HttpsTest, HoldsAnswersUntilTheStoreIsDurable) {
+  auto held = std::make_shared<HeldJournal::Held>();
+  const auto held_store = *store::Store::open(std::make_unique<HeldJournal>(held), {});
+  store = held_store.get();
+  std::promise<void> written;
+  api.on("/write", [&](const apiserver::Request& request) {
+    const store::Write write{.resource = "configmaps",
+                             .key = {"a", request.query[0].second},
+                             .body = Value::object(),
+                             .expected = std::nullopt};
+    auto response = FakeServer::text("written");
+    response.durable_after = store->commit({&write, 1}, Instant{})->front()->revision;
+    if (request.query[0].second == "2") {
+      written.set_value();
+    }
+    return response;
+  });
+  start();
+  TlsClient first(port);
+  TlsClient second(port);
+  TlsClient reader(port);
+  ASSERT_TRUE(first.send("GET /write?n=1 HTTP/1.1\r\nHost: a\r\n\r\n"));
+  while (store->revision() < 1) {
+    std::this_thread::yield();
+  }
+  ASSERT_TRUE(second.send("GET /write?n=2 HTTP/1.1\r\nHost: a\r\n\r\n"));
+  written.get_future().wait();
+  // Neither waits for a worker: others are served meanwhile.
+  EXPECT_EQ(reader.get("/other").status, 200);
+  held->done[0]({});
+  EXPECT_EQ(first.read_response().body, "written");
+  held->done[1](Error::internal("database or disk is full"));
+  const auto failed = second.read_response();
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_THAT(failed.body, HasSubstr("the write could not be stored: database or disk is full"));
+  server.reset();
+}
+
+TEST_F(HttpsTest, EndsConnectionsThatTakeTooLong) {
+  options.header_timeout = std::chrono::milliseconds(100);
+  options.idle_timeout = std::chrono::milliseconds(100);
+  options.body_timeout = std::chrono::milliseconds(100);
+  start();
+  TlsClient idle(port);
+  EXPECT_TRUE(idle.at_end());
+  TlsClient slow_head(port);
+  ASSERT_TRUE(slow_head.send("GET / HTTP/1.1\r\nHo"));
+  EXPECT_TRUE(slow_head.at_end());
+  TlsClient slow_body(port);
+  ASSERT_TRUE(slow_body.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab"));
+  EXPECT_TRUE(slow_body.at_end());
+}
+
+TEST_F(HttpsTest, BindsWhereItIsToldAndSaysWhenItCannot) {
+  start();
+  EXPECT_GT(port, 0);
+  auto other = HttpsServer::create(options, {.server = &api, .clock = clock.get()});
+  const auto taken = (*other)->bind("127.0.0.1", port);
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.error().message,
+            "cannot listen on 127.0.0.1:" + std::to_string(port) + ": Address already in use");
+  EXPECT_FALSE((*other)->bind("no.such.host.invalid", 0).ok());
+}
+
+TEST_F(HttpsTest, RefusesKeysThatAreNone) {
+  const auto made =
+      HttpsServer::create({.certificate_pem = pki.server_certificate, .key_pem = pki.admin_key},
+                          {.server = &api, .clock = clock.get()});
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.error().message, HasSubstr("cannot use the serving certificate"));
+}
+
+TEST_F(HttpsTest, SpeaksWithCurl) {
+  start();
+  const std::string ca = directory + "/pki/ca.crt";
+  const std::string command =
+      "curl -sS --max-time 20 --cacert " + ca + " --cert " + directory + "/pki/admin.crt --key " +
+      directory + "/pki/admin.key -d hello https://localhost:" + std::to_string(port) + "/x?a=b";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::array<char, 256> output{};
+  const std::size_t size = std::fread(output.data(), 1, output.size(), pipe);
+  EXPECT_EQ(::pclose(pipe), 0);
+  EXPECT_EQ(std::string(output.data(), size), "POST /x a=b [hello]");
+}
+
+TEST_F(HttpsTest, LetsRunningRequestsEndWhenStopped) {
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  auto may_go_on = go_on.get_future().share();
+  api.on("/slow", [&](const apiserver::Request&) {
+    begun.set_value();
+    may_go_on.wait();
+    return FakeServer::text("done");
+  });
+  start();
+  TlsClient idle(port);
+  TlsClient busy(port);
+  ASSERT_EQ(idle.get("/").status, 200);
+  ASSERT_TRUE(busy.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"));
+  begun.get_future().wait();
+  std::thread stopper([&] { server->stop(std::chrono::seconds(20)); });
+  EXPECT_TRUE(idle.at_end());
+  go_on.set_value();
+  const auto response = busy.read_response();
+  EXPECT_EQ(response.body, "done");
+  EXPECT_EQ(response.headers.at("connection"), "close");
+  EXPECT_TRUE(busy.at_end());
+  stopper.join();
+  EXPECT_FALSE(TlsClient(port).connected());
+}
+
+}  // namespace
+}  // namespace athanor::transport
