@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which nodes a pod fits on. The order of the checks and their texts are kube-scheduler's.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "embedded/scheduler/node_match.hpp"
+#include "embedded/scheduler/node_state.hpp"
+
+namespace athanor::scheduler {
+namespace {
+
+constexpr std::string_view kUnschedulableTaint = "node.kubernetes.io/unschedulable";
+
+Refusal refuse(std::string reason) {
+  return {.reasons = {std::move(reason)}, .for_good = true};
+}
+
+Refusal check_resources(const Candidate& candidate, const NodeState& state) {
+  Refusal refusal;
+  const auto allocatable = [&](std::string_view name) {
+    const auto found = state.allocatable.find(name);
+    return found == state.allocatable.end() ? std::int64_t{0} : found->second;
+  };
+  if (state.pods + 1 > allocatable("pods")) {
+    refusal.reasons.emplace_back("Too many pods");
+  }
+  for (const auto& [name, amount] : candidate.requests) {
+    const auto used = state.used.find(name);
+    const std::int64_t taken = used == state.used.end() ? 0 : used->second;
+    if (amount > 0 && amount > allocatable(name) - taken) {
+      refusal.reasons.push_back("Insufficient " + name);
+      refusal.for_good = refusal.for_good || amount > allocatable(name);
+    }
+  }
+  return refusal;
+}
+
+// "2 Insufficient cpu, 1 Too many pods": each reason with its count, in order of text.
+std::string histogram(const std::map<std::string, int>& counts) {
+  std::vector<std::string> entries;
+  for (const auto& [reason, count] : counts) {
+    entries.push_back(fmt::format("{} {}", count, reason));
+  }
+  std::ranges::sort(entries);
+  std::string text;
+  for (const std::string& entry : entries) {
+    text += (text.empty() ? "" : ", ") + entry;
+  }
+  return text;
+}
+
+}  // namespace
+
+void NodeState::place(const Value& pod_spec) {
+  add(used, requests_of(pod_spec));
+  add(scored_used, scored_requests_of(pod_spec));
+  ++pods;
+}
+
+Candidate candidate_of(const Object& pod) {
+  return {.pod = pod,
+          .requests = requests_of(pod.spec()),
+          .scored_requests = scored_requests_of(pod.spec())};
+}
+
+Refusal check(const Candidate& candidate, const NodeState& state) {
+  const Value& spec = candidate.pod.spec();
+  const Value& tolerations = spec["tolerations"];
+  const Value& node = state.node.spec();
+  if (node["unschedulable"].as_bool() &&
+      !tolerates(tolerations,
+                 Value::object({{"key", kUnschedulableTaint}, {"effect", "NoSchedule"}}))) {
+    return refuse("node(s) were unschedulable");
+  }
+  for (const Value& taint : node["taints"].items()) {
+    const std::string_view effect = taint["effect"].as_string();
+    if ((effect == "NoSchedule" || effect == "NoExecute") && !tolerates(tolerations, taint)) {
+      return refuse(fmt::format("node(s) had untolerated taint {{{}: {}}}",
+                                taint["key"].as_string(), taint["value"].as_string()));
+    }
+  }
+  if (!matches_node(spec, state.node)) {
+    return refuse("node(s) didn't match Pod's node affinity/selector");
+  }
+  return check_resources(candidate, state);
+}
+
+std::string unschedulable_message(const Candidate& candidate,
+                                  const std::vector<Refusal>& refusals) {
+  if (refusals.empty()) {
+    return "no nodes available to schedule pods";
+  }
+  std::map<std::string, int> reasons;
+  std::map<std::string, int> preemption;
+  for (const Refusal& refusal : refusals) {
+    for (const std::string& reason : refusal.reasons) {
+      ++reasons[reason];
+    }
+    ++preemption[refusal.for_good ? "Preemption is not helpful for scheduling"
+                                  : "No preemption victims found for incoming pod"];
+  }
+  const std::string available = fmt::format("0/{} nodes are available: ", refusals.size());
+  const std::string text = available + histogram(reasons) + ". preemption: ";
+  return candidate.pod.spec()["preemptionPolicy"].as_string() == "Never"
+             ? text + "not eligible due to preemptionPolicy=Never."
+             : text + available + histogram(preemption) + ".";
+}
+
+}  // namespace athanor::scheduler

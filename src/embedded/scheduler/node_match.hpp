@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tolerations and node affinity.
+#pragma once
+
+#include "kube/object.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::scheduler {
+
+bool tolerates(const Value& tolerations, const Value& taint);
+// spec.nodeSelector and the required node affinity.
+bool matches_node(const Value& pod_spec, const Object& node);
+// One nodeSelectorTerm: all of its expressions and fields; an empty term matches nothing.
+bool matches_term(const Value& term, const Object& node);
+
+}  // namespace athanor::scheduler

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node during one cycle: what it has, and what the pods placed so far leave of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "embedded/scheduler/amounts.hpp"
+#include "kube/object.hpp"
+
+namespace athanor::scheduler {
+
+struct NodeState {
+  Object node{};
+  Amounts allocatable{};
+  Amounts used{};
+  Amounts scored_used{};
+  std::int64_t pods = 0;
+
+  // Counts a pod that runs or will run here.
+  void place(const Value& pod_spec);
+};
+
+// A pod that waits, with what every node is asked about it.
+struct Candidate {
+  Object pod{};
+  Amounts requests{};
+  Amounts scored_requests{};
+};
+Candidate candidate_of(const Object& pod);
+
+// Why a pod does not fit on a node, in kube-scheduler's words; empty: it fits.
+struct Refusal {
+  std::vector<std::string> reasons{};
+  bool for_good = false;  // even an empty node would refuse
+};
+Refusal check(const Candidate& candidate, const NodeState& node);
+
+// The better, the higher. `nodes` are those that fit; one score for each.
+std::vector<std::int64_t> scores(const Candidate& candidate,
+                                 const std::vector<const NodeState*>& nodes);
+
+// "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {a: b}. ...".
+std::string unschedulable_message(const Candidate& candidate, const std::vector<Refusal>& refusals);
+
+}  // namespace athanor::scheduler

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// One cycle: order the pods that wait, find each a node, bind it or say why not.
+#include "embedded/scheduler/scheduler.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "api/builtin.hpp"
+#include "embedded/scheduler/node_state.hpp"
+#include "kube/condition.hpp"
+#include "kube/json.hpp"
+#include "runtime/view/failures.hpp"
+
+namespace athanor::scheduler {
+namespace {
+
+constexpr std::string_view kIndex = "scheduling";
+constexpr std::string_view kPending = "pending";
+constexpr std::string_view kPlaced = "placed";
+// Plans stay below the engine's cap of 500 steps; the rest follows in the next run.
+constexpr std::size_t kMostSteps = 400;
+
+std::vector<std::string> scheduling_values(const Object& pod) {
+  const std::string_view phase = pod.status()["phase"].as_string();
+  if (phase == "Succeeded" || phase == "Failed") {
+    return {};
+  }
+  const Value& spec = pod.spec();
+  if (!spec["nodeName"].as_string().empty()) {
+    return {std::string(kPlaced)};
+  }
+  const std::string_view scheduler = spec["schedulerName"].as_string();
+  const bool ours = scheduler.empty() || scheduler == "default-scheduler";
+  return ours && spec["schedulingGates"].empty() && !pod.deleting()
+             ? std::vector{std::string(kPending)}
+             : std::vector<std::string>{};
+}
+
+std::vector<Object> pods(const View& view, std::string_view part) {
+  return view.list(api::kPod, {.index = std::string(kIndex), .index_value = std::string(part)});
+}
+
+std::vector<Object> in_order(std::vector<Object> waiting) {
+  std::ranges::stable_sort(waiting, [](const Object& a, const Object& b) {
+    const std::int64_t first = a.spec()["priority"].as_int();
+    const std::int64_t second = b.spec()["priority"].as_int();
+    return first != second ? first > second : a.creation_time() < b.creation_time();
+  });
+  return waiting;
+}
+
+class Cycle {
+ public:
+  Cycle(const View& view, Instant now) : view_(view), now_(now) {
+    for (const Object& node : view.list(api::kNode)) {
+      position_[std::string(node.name())] = nodes_.size();
+      nodes_.push_back({.node = node, .allocatable = amounts_of(node.status()["allocatable"])});
+    }
+    for (const Object& pod : pods(view, kPlaced)) {
+      const auto node = position_.find(pod.spec()["nodeName"].as_string());
+      if (node != position_.end()) {
+        nodes_[node->second].place(pod.spec());
+      }
+    }
+  }
+
+  void schedule(const Object& pod) {
+    const Candidate candidate = candidate_of(pod);
+    // Nodes only fill up during a cycle: what did not fit still does not.
+    const std::string shape = shape_of(candidate);
+    if (const auto known = hopeless_.find(shape); known != hopeless_.end()) {
+      report(pod, "Unschedulable", known->second);
+      return;
+    }
+    std::vector<const NodeState*> fitting;
+    std::vector<Refusal> refusals;
+    for (const NodeState& node : nodes_) {
+      Refusal refusal = check(candidate, node);
+      if (refusal.reasons.empty()) {
+        fitting.push_back(&node);
+      } else {
+        refusals.push_back(std::move(refusal));
+      }
+    }
+    if (fitting.empty()) {
+      std::string message = unschedulable_message(candidate, refusals);
+      report(pod, "Unschedulable", message);
+      hopeless_.emplace(shape, std::move(message));
+      return;
+    }
+    const std::vector<std::int64_t> points = scores(candidate, fitting);
+    // The first of equals: nodes are in order of name.
+    const auto best = std::ranges::max_element(points) - points.begin();
+    bind(pod, fitting[static_cast<std::size_t>(best)]->node);
+  }
+
+  [[nodiscard]] bool full() const { return plan_.steps().size() >= kMostSteps; }
+  [[nodiscard]] Plan take() { return std::move(plan_); }
+
+ private:
+  static std::string shape_of(const Candidate& candidate) {
+    const Value& spec = candidate.pod.spec();
+    Value requests = Value::object();
+    for (const auto& [name, amount] : candidate.requests) {
+      requests.set(name, amount);
+    }
+    return json::print(Value::list({requests, spec["nodeSelector"], spec["affinity"],
+                                    spec["tolerations"], spec["preemptionPolicy"]}));
+  }
+
+  void bind(const Object& pod, const Object& node) {
+    const Step step = Replace{
+        .target = {&api::kPod, pod.key()},
+        .object = Value::object(
+            {{"apiVersion", "v1"},
+             {"kind", "Binding"},
+             {"metadata",
+              Value::object({{"name", pod.name()}, {"namespace", pod.ns()}, {"uid", pod.uid()}})},
+             {"target", Value::object({{"kind", "Node"}, {"name", node.name()}})}}),
+        .subresource = "binding"};
+    if (const auto error = refused(view_, step)) {
+      report(pod, "SchedulerError", error->message);  // and it does not hold up the others
+      return;
+    }
+    plan_.then(step);
+    emit(pod, "Normal", "Scheduled",
+         fmt::format("Successfully assigned {}/{} to {}", pod.ns(), pod.name(), node.name()));
+    nodes_[position_.find(node.name())->second].place(pod.spec());
+  }
+
+  // Only what is new is written.
+  void report(const Object& pod, const char* reason, const std::string& message) {
+    const Value& known = find_condition(pod.status()["conditions"], "PodScheduled");
+    if (known["status"].as_string() == "False" && known["reason"].as_string() == reason &&
+        known["message"].as_string() == message) {
+      return;
+    }
+    Value conditions = pod.status()["conditions"];
+    set_condition(conditions,
+                  {.type = "PodScheduled", .status = "False", .reason = reason, .message = message},
+                  now_);
+    plan_.then(Status{.target = {&api::kPod, pod.key()},
+                      .status = Value::object({{"phase", "Pending"}, {"conditions", conditions}}),
+                      .guard = {.uid = std::string(pod.uid())}});
+    emit(pod, "Warning", "FailedScheduling", message);
+  }
+
+  void emit(const Object& pod, const char* type, const char* reason, std::string note) {
+    plan_.then(Emit{.about = {&api::kPod, pod.key()},
+                    .about_uid = std::string(pod.uid()),
+                    .type = type,
+                    .reason = reason,
+                    .note = std::move(note)});
+  }
+
+  const View& view_;
+  Instant now_;
+  std::vector<NodeState> nodes_{};
+  std::map<std::string, std::size_t, std::less<>> position_{};
+  std::map<std::string, std::string> hopeless_{};
+  Plan plan_{};
+};
+
+Plan reconcile(const View& view, const Key&, Instant now) {
+  const std::vector<Object> waiting = in_order(pods(view, kPending));
+  if (waiting.empty()) {
+    return Plan::done();
+  }
+  Cycle cycle(view, now);
+  for (const Object& pod : waiting) {
+    if (cycle.full()) {
+      break;  // every step changes a pod that was read, so there is a next run
+    }
+    cycle.schedule(pod);
+  }
+  return cycle.take();
+}
+
+}  // namespace
+
+const Operator& scheduler_operator() {
+  static const Kind* const kReads[] = {&api::kPod, &api::kNode};
+  static const Kind* const kWrites[] = {&api::kPod, &api::kEvent};
+  static const Kind* const kSmall[] = {&api::kNode};
+  static const Index kIndexes[] = {{&api::kPod, kIndex, scheduling_values}};
+  static const Operator kOperator{.name = "default-scheduler",
+                                  .primary = &api::kPod,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .indexes = kIndexes,
+                                  .reconcile = reconcile,
+                                  .singleton = true,
+                                  .user = "system:kube-scheduler",
+                                  .small = kSmall};
+  return kOperator;
+}
+
+}  // namespace athanor::scheduler

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which pod gets which node, and what is said about those that get none.
+#include "embedded/scheduler/scheduler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "api/builtin.hpp"
+#include "embedded/scheduler/amounts.hpp"
+#include "kube/yaml.hpp"
+#include "runtime/view/failures.hpp"
+#include "support/fake_world.hpp"
+
+namespace athanor::scheduler {
+namespace {
+
+Value from_yaml(const std::string& text) {
+  return yaml::parse(text).value();
+}
+
+class SchedulerTest : public testing::Test {
+ protected:
+  void node(const std::string& name, const std::string& allocatable = "cpu: '4', memory: 8Gi",
+            const std::string& spec = "", const std::string& labels = "") {
+    world.put(from_yaml("{apiVersion: v1, kind: Node, metadata: {name: " + name + ", labels: {" +
+                        labels + "}}, spec: {" + spec + "}, status: {allocatable: {pods: '10', " +
+                        allocatable + "}}}"));
+  }
+  void pod(const std::string& name, const std::string& requests = "cpu: '1'",
+           const std::string& spec = "") {
+    world.put(from_yaml("{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+                        ", namespace: ns}, spec: {containers: [{name: c, resources: {requests: {" +
+                        requests + "}}}]" + spec + "}}"));
+  }
+  void settle() { world.settle({&scheduler_operator()}); }
+  std::string node_of(const std::string& name) {
+    return world.must(api::kPod, {"ns", name}).spec()["nodeName"].str();
+  }
+  std::string why(const std::string& name) {
+    const Value condition = world.condition(api::kPod, {"ns", name}, "PodScheduled");
+    EXPECT_EQ(condition["status"].str(), "False");
+    EXPECT_EQ(condition["reason"].str(), "Unschedulable");
+    return condition["message"].str();
+  }
+
+  test::FakeWorld world{};
+};
+
+TEST_F(SchedulerTest, BindsAndSaysWhere) {
+  node("n1");
+  pod("a");
+  settle();
+  EXPECT_EQ(node_of("a"), "n1");
+  ASSERT_EQ(world.events.size(), 1U);
+  EXPECT_EQ(world.events[0].reason, "Scheduled");
+  EXPECT_EQ(world.events[0].note, "Successfully assigned ns/a to n1");
+}
+
+TEST_F(SchedulerTest, TakesTheLeastAllocatedNodeAndAmongEqualsTheFirstByName) {
+  node("n2");
+  node("n1");
+  pod("a", "cpu: '2'");
+  settle();
+  EXPECT_EQ(node_of("a"), "n1");
+  pod("b", "cpu: '1'");
+  settle();
+  EXPECT_EQ(node_of("b"), "n2");
+}
+
+TEST_F(SchedulerTest, HighestPriorityFirstThenOldestThenName) {
+  node("n1", "cpu: '1', memory: 8Gi");
+  pod("b");
+  pod("a");
+  pod("z", "cpu: '1'", ", priority: 7");
+  settle();
+  EXPECT_EQ(node_of("z"), "n1");
+  EXPECT_EQ(node_of("a"), "");
+  world.remove(api::kPod, {"ns", "z"});
+  settle();
+  EXPECT_EQ(node_of("a"), "n1");
+  EXPECT_EQ(node_of("b"), "");
+}
+
+TEST_F(SchedulerTest, FinishedPodsGiveTheirResourcesBack) {
+  node("n1", "cpu: '1', memory: 8Gi");
+  pod("a");
+  settle();
+  pod("b");
+  settle();
+  EXPECT_EQ(node_of("b"), "");
+  world.update(api::kPod, {"ns", "a"}, [](Value& object) {
+    object.set_path({"status", "phase"}, "Succeeded");
+  });
+  settle();
+  EXPECT_EQ(node_of("b"), "n1");
+}
+
+TEST_F(SchedulerTest, LeavesOthersPodsGatedAndDeletedOnesAlone) {
+  node("n1");
+  pod("a", "cpu: '1'", ", schedulingGates: [{name: kueue.x-k8s.io/admission}]");
+  pod("b", "cpu: '1'", ", schedulerName: topo-aware-scheduler");
+  settle();
+  EXPECT_EQ(node_of("a"), "");
+  EXPECT_EQ(node_of("b"), "");
+  EXPECT_TRUE(world.writes.empty());
+  world.update(api::kPod, {"ns", "a"}, [](Value& object) {
+    object.erase_path({"spec", "schedulingGates"});
+  });
+  settle();
+  EXPECT_EQ(node_of("a"), "n1");
+}
+
+TEST_F(SchedulerTest, NamesEveryReasonWithItsCount) {
+  node("n1", "cpu: '2', memory: 8Gi");
+  node("n2", "cpu: '9', memory: 8Gi", "taints: [{key: a, value: b, effect: NoSchedule}]");
+  node("n3", "cpu: '9', memory: 8Gi", "unschedulable: true");
+  pod("first", "cpu: '2'");
+  settle();
+  pod("a", "cpu: '1'");
+  settle();
+  EXPECT_EQ(why("a"),
+            "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {a: b}, "
+            "1 node(s) were unschedulable. preemption: 0/3 nodes are available: 1 No preemption "
+            "victims found for incoming pod, 2 Preemption is not helpful for scheduling.");
+  EXPECT_EQ(world.event_count("FailedScheduling", "a"), 1);
+}
+
+TEST_F(SchedulerTest, RefusalTexts) {
+  struct Case {
+    const char* requests;
+    const char* spec;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"nvidia.com/gpu: 3", "", "1 Insufficient nvidia.com/gpu."},
+      {"memory: 9Gi", "", "1 Insufficient memory."},
+      {"cpu: '5', memory: 9Gi", "", "1 Insufficient cpu, 1 Insufficient memory."},
+      {"cpu: '1'", ", nodeSelector: {zone: b}",
+       "1 node(s) didn't match Pod's node affinity/selector."},
+      {"cpu: '1'",
+       ", affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+       "{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: NotIn, values: [a]}]}, "
+       "{}]}}}",
+       "1 node(s) didn't match Pod's node affinity/selector."},
+      {"cpu: '5'", ", preemptionPolicy: Never",
+       "1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never."},
+  };
+  node("n1", "cpu: '4', memory: 8Gi, nvidia.com/gpu: '2'", "", "zone: a");
+  int number = 0;
+  for (const Case& c : cases) {
+    const std::string name = "p" + std::to_string(number++);
+    pod(name, c.requests, c.spec);
+    settle();
+    const std::string message = why(name);
+    EXPECT_EQ(message.find(std::string("0/1 nodes are available: ") + c.message), 0U) << message;
+  }
+}
+
+TEST_F(SchedulerTest, FullOfPods) {
+  world.put(from_yaml(
+      "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {pods: '1'}}}"));
+  pod("a", "");
+  settle();
+  pod("b", "");
+  settle();
+  EXPECT_EQ(node_of("a"), "n1");
+  EXPECT_EQ(why("b").find("0/1 nodes are available: 1 Too many pods. "), 0U);
+}
+
+TEST_F(SchedulerTest, WithoutNodes) {
+  pod("a");
+  settle();
+  EXPECT_EQ(why("a"), "no nodes available to schedule pods");
+}
+
+TEST_F(SchedulerTest, ToleratedTaintsAndAffinityLetPodsIn) {
+  node("n1", "cpu: '4', memory: 8Gi", "taints: [{key: gpu, value: 'yes', effect: NoSchedule}]",
+       "zone: a");
+  pod("a", "cpu: '1'", ", tolerations: [{key: gpu, value: 'yes'}], nodeSelector: {zone: a}");
+  pod("b", "cpu: '1'", ", tolerations: [{operator: Exists}]");
+  pod("c", "cpu: '1'", ", tolerations: [{key: gpu, operator: Exists, effect: NoExecute}]");
+  settle();
+  EXPECT_EQ(node_of("a"), "n1");
+  EXPECT_EQ(node_of("b"), "n1");
+  EXPECT_EQ(node_of("c"), "");
+}
+
+TEST_F(SchedulerTest, PrefersWhatThePodPrefersAndAvoidsSoftTaints) {
+  node("n1", "cpu: '4', memory: 8Gi", "taints: [{key: old, effect: PreferNoSchedule}]");
+  node("n2");
+  node("n3", "cpu: '4', memory: 8Gi", "", "disk: fast");
+  pod("a", "cpu: '3'");
+  pod("b", "cpu: '1'",
+      ", affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 10, "
+      "preference: {matchExpressions: [{key: disk, operator: In, values: [fast]}]}}]}}");
+  settle();
+  EXPECT_EQ(node_of("a"), "n2");
+  EXPECT_EQ(node_of("b"), "n3");
+}
+
+TEST_F(SchedulerTest, SaysNothingTwice) {
+  node("n1", "cpu: '1', memory: 8Gi");
+  pod("a", "cpu: '3'");
+  settle();
+  const std::size_t written = world.writes.size();
+  world.restart();
+  world.advance(std::chrono::hours(1));
+  settle();
+  EXPECT_EQ(world.writes.size(), written);
+  EXPECT_EQ(world.event_count("FailedScheduling"), 1);
+  EXPECT_EQ(world.events.size(), 1U);
+}
+
+TEST_F(SchedulerTest, ARefusedBindingHoldsUpNobodyElse) {
+  node("n1");
+  pod("a");
+  pod("b");
+  const Plan plan = world.reconcile(scheduler_operator(), {"", "singleton"});
+  world.fail_observation(refusal_query(plan.steps().front()),
+                         Error{.code = 403, .reason = "Forbidden", .message = "no"});
+  settle();
+  EXPECT_EQ(node_of("a"), "");
+  EXPECT_EQ(node_of("b"), "n1");
+  EXPECT_EQ(world.condition(api::kPod, {"ns", "a"}, "PodScheduled")["reason"].str(),
+            "SchedulerError");
+}
+
+TEST_F(SchedulerTest, AtRestItLooksAtNothingButTheWaitingPods) {
+  node("n1");
+  pod("a");
+  settle();
+  EXPECT_TRUE(world.reconcile(scheduler_operator(), {"", "singleton"}).empty());
+  ASSERT_EQ(world.last_reads().lists.size(), 1U);
+  EXPECT_EQ(world.last_reads().lists[0].select.index_value, "pending");
+}
+
+TEST_F(SchedulerTest, AThousandPodsAreBoundInAFewRunsOfBoundedPlans) {
+  for (int i = 0; i < 20; ++i) {
+    world.put(from_yaml("{apiVersion: v1, kind: Node, metadata: {name: n" + std::to_string(i) +
+                        "}, status: {allocatable: {pods: '1000', cpu: '100', memory: 100Gi}}}"));
+  }
+  for (int i = 0; i < 1000; ++i) {
+    pod("p" + std::to_string(i), "cpu: '1'");
+  }
+  EXPECT_LE(world.reconcile(scheduler_operator(), {"", "singleton"}).steps().size(), 500U);
+  EXPECT_LE(world.settle({&scheduler_operator()}), 6);
+  std::map<std::string, int> spread;
+  for (const Object& object : world.list(api::kPod)) {
+    ++spread[object.spec()["nodeName"].str()];
+  }
+  EXPECT_EQ(spread.size(), 20U);
+  for (const auto& [name, count] : spread) {
+    EXPECT_EQ(count, 50) << name;
+  }
+}
+
+TEST(Requests, CountContainersInitContainersAndSidecars) {
+  struct Case {
+    const char* spec;
+    std::int64_t milli_cpu;
+  };
+  const Case cases[] = {
+      {"{containers: [{resources: {requests: {cpu: 1}}}, {resources: {requests: {cpu: 500m}}}]}",
+       1500},
+      {"{containers: [{resources: {limits: {cpu: 2}}}]}", 2000},
+      {"{containers: [{resources: {requests: {cpu: 1}}}], "
+       "initContainers: [{resources: {requests: {cpu: 3}}}]}",
+       3000},
+      {"{containers: [{resources: {requests: {cpu: 1}}}], initContainers: [{restartPolicy: Always, "
+       "resources: {requests: {cpu: 2}}}, {resources: {requests: {cpu: 3}}}]}",
+       5000},
+      {"{containers: [{resources: {requests: {cpu: 1}}}], overhead: {cpu: 250m}}", 1250},
+      {"{containers: [{resources: {requests: {cpu: 1}}}], resources: {requests: {cpu: 4}}}", 4000},
+      {"{containers: [{}]}", 0},
+  };
+  for (const Case& c : cases) {
+    const Amounts requests = requests_of(from_yaml(c.spec));
+    const auto cpu = requests.find("cpu");
+    EXPECT_EQ(cpu == requests.end() ? 0 : cpu->second, c.milli_cpu) << c.spec;
+  }
+}
+
+}  // namespace
+}  // namespace athanor::scheduler
