@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LIST: selection, exact revisions and pages (spec/apiserver.md 8.2 to 8.5).
+#include <algorithm>
+
 #include "embedded/apiserver/handlers.hpp"
 #include "embedded/apiserver/read_list.hpp"
 #include "embedded/apiserver/respond.hpp"
@@ -69,6 +71,8 @@ StatusResult<store::Page> read_page(const Call& call, const ListOptions& options
   return *std::move(page);
 }
 
+constexpr std::size_t kReserveLimit = std::size_t{64} << 20;  // bytes
+
 // The body without a Value for the list itself: what the outside asks for most.
 std::string list_text(const ResourceInfo& resource, const ListPage& page) {
   std::string out = "{\"kind\":" + json::quote(resource.list_kind) +
@@ -81,10 +85,14 @@ std::string list_text(const ResourceInfo& resource, const ListPage& page) {
     out += ",\"remainingItemCount\":" + std::to_string(*page.remaining);
   }
   out += "},\"items\":[";
-  bool first = true;
+  const std::size_t head = out.size();
+  std::size_t count = 0;
   for (const Value& object : page.objects) {
-    out += first ? "" : ",";
-    first = false;
+    if (count == 1) {
+      // Objects tend to be alike.
+      out.reserve(std::min(head + (out.size() - head) * page.objects.size(), kReserveLimit));
+    }
+    out += count++ == 0 ? "" : ",";
     if (resource.is_custom) {
       json::append(object, out);
       continue;
@@ -101,10 +109,6 @@ std::string list_text(const ResourceInfo& resource, const ListPage& page) {
       json::append(member.value, out);
     }
     out += separator == '{' ? "{}" : "}";
-    if (out.capacity() < out.size() * 2 && page.objects.size() > 1) {
-      // Once, by the first object: they tend to be alike.
-      out.reserve(out.size() * page.objects.size());
-    }
   }
   out += "]}\n";
   return out;
