@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/graph.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -24,6 +26,13 @@ void collect(const Value& tree, std::vector<ResultRef>& refs) {
   for (const Member& member : tree.members()) {
     collect(member.value, refs);
   }
+}
+
+Error unknown_parent(std::string_view task, std::string_view parent) {
+  return Error::bad_request(fmt::format(
+      "couldn't add link between {0} and {1}: task {0} depends on {1} but {1} wasn't present in "
+      "Pipeline",
+      task, parent));
 }
 
 }  // namespace
@@ -93,10 +102,7 @@ Result<Graph> Graph::make(const Value& tasks) {
     for (const std::string& parent : names) {
       const auto found = index.find(parent);
       if (found == index.end()) {
-        const std::string task = tasks[i]["name"].str();
-        return Error::bad_request("couldn't add link between " + task + " and " + parent +
-                                  ": task " + task + " depends on " + parent + " but " + parent +
-                                  " wasn't present in Pipeline");
+        return unknown_parent(tasks[i]["name"].as_string(), parent);
       }
       graph.parents_[i].push_back(found->second);
     }

@@ -24,7 +24,7 @@ std::string trimmed_end(std::string text) {
 }  // namespace
 
 std::string child_name(std::string_view parent, std::string_view suffix) {
-  const std::string whole = std::string(parent) + std::string(suffix);
+  std::string whole = std::string(parent) + std::string(suffix);
   if (whole.size() <= kMaxName) {
     return whole;
   }
@@ -43,7 +43,7 @@ std::string task_run_name(std::string_view run, std::string_view task) {
 
 std::string matrix_task_run_name(std::string_view run, std::string_view task, std::size_t index) {
   const std::string ordinal = "-" + std::to_string(index);
-  const std::string name = child_name(run, "-" + std::string(task) + ordinal);
+  std::string name = child_name(run, "-" + std::string(task) + ordinal);
   if (name.ends_with(ordinal)) {
     return name;
   }

@@ -217,7 +217,7 @@ Result<void, Refusal> Pass::start_children(const RunFacts& facts, const Value& p
                            .settings = settings_};
   for (std::size_t i = 0; i < facts.tasks().size(); ++i) {
     const TaskState& task = facts.tasks()[i];
-    if (!task.can_start() || !facts.parents_done(i)) {
+    if (!task.fan_out_open && (!task.can_start() || !facts.parents_done(i))) {
       continue;
     }
     for (Value& task_run : make_task_runs(context, facts, task)) {

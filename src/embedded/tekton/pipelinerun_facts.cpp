@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "embedded/tekton/matrix.hpp"
 #include "embedded/tekton/runs.hpp"
 #include "embedded/tekton/text.hpp"
 #include "embedded/tekton/when.hpp"
@@ -28,8 +29,12 @@ Progress progress_of_one(const Object& task_run, bool continues) {
   return continues ? Progress::Ignored : Progress::Failed;
 }
 
-bool empty_matrix(const Value& task) {
-  const auto params = task["matrix"]["params"].items();
+bool empty_matrix(const Value& task, const Replacements& results) {
+  if (!task["matrix"].is_object()) {
+    return false;
+  }
+  const Value matrix = substituted_matrix(task["matrix"], results);
+  const auto params = matrix["params"].items();
   return std::any_of(params.begin(), params.end(), [](const Value& param) {
     return param["value"].is_list() && param["value"].empty();
   });
@@ -106,6 +111,7 @@ RunFacts::RunFacts(const Object& run, const Value& pipeline, const std::vector<O
   graph_ = Graph::make(pipeline["tasks"]).value_or(Graph{});
   read_tasks(pipeline, task_runs);
   judge_deadlines(run);
+  judge_fan_outs();
   judge_dag();
   if (!finally_start_ && dag_done() && has_finally()) {
     finally_start_ = std::chrono::floor<std::chrono::seconds>(now);
@@ -237,7 +243,21 @@ std::string_view RunFacts::dag_skip(std::size_t index, bool stopping, const Repl
   if (tasks_deadline_passed_) {
     return kSkipTasksTimeout;
   }
-  return parents_done(index) && empty_matrix(task.task) ? kSkipMatrix : std::string_view{};
+  return parents_done(index) && empty_matrix(task.task, results) ? kSkipMatrix : std::string_view{};
+}
+
+void RunFacts::judge_fan_outs() {
+  for (TaskState& task : tasks_) {
+    if (!task.task["matrix"].is_object() || task.task_runs.empty() || !intent_.empty() ||
+        pipeline_timed_out_ || tasks_deadline_passed_) {
+      continue;
+    }
+    const Value matrix = substituted_matrix(task.task["matrix"], results_for(task));
+    if (task.task_runs.size() < matrix_combinations(matrix).size()) {
+      task.fan_out_open = true;
+      task.progress = Progress::Running;
+    }
+  }
 }
 
 void RunFacts::judge_dag() {
@@ -298,7 +318,7 @@ void RunFacts::judge_finally() {
       task.skip = kSkipTimeout;
     } else if (finally_timed_out_) {
       task.skip = kSkipFinallyTimeout;
-    } else if (empty_matrix(task.task)) {
+    } else if (empty_matrix(task.task, results)) {
       task.skip = kSkipMatrix;
     }
   }

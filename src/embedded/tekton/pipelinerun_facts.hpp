@@ -45,9 +45,10 @@ struct TaskState {
   bool is_final = false;
   std::vector<Object> task_runs{};  // one, or one a combination of a matrix
   Progress progress = Progress::NotStarted;
-  std::string_view skip{};  // a reason of above, or empty
-  std::string invalid{};    // why it failed result validation
-  Value when{};             // with results, once they are known
+  std::string_view skip{};    // a reason of above, or empty
+  bool fan_out_open = false;  // a matrix that misses TaskRuns (a crash came between)
+  std::string invalid{};      // why it failed result validation
+  Value when{};               // with results, once they are known
 
   // It ended, was skipped, or failed validation.
   [[nodiscard]] bool done() const {
@@ -94,6 +95,8 @@ class RunFacts {
  private:
   void read_tasks(const Value& pipeline, const std::vector<Object>& task_runs);
   void judge_deadlines(const Object& run);
+  // Matrix tasks of which not every TaskRun was made yet still run.
+  void judge_fan_outs();
   void judge_dag();
   void judge_finally();
   // A missing result of a succeeded task; empty when all are there.

@@ -8,6 +8,7 @@
 #include "api/tekton.hpp"
 #include "embedded/tekton/definitions.hpp"
 #include "embedded/tekton/graph.hpp"
+#include "embedded/tekton/matrix.hpp"
 #include "embedded/tekton/names.hpp"
 #include "embedded/tekton/params.hpp"
 #include "embedded/tekton/runs.hpp"
@@ -140,8 +141,8 @@ Value substituted_task(Value task, Replacements replacements) {
   if (task.contains("params")) {
     substitute_params(task.member("params"), replacements);
   }
-  if (task["matrix"].contains("params")) {
-    substitute_params(task.member("matrix").member("params"), replacements);
+  if (task["matrix"].is_object()) {
+    task.set("matrix", substituted_matrix(task["matrix"], replacements));
   }
   if (task.contains("when")) {
     task.set("when", resolved_when(task["when"], replacements));

@@ -54,6 +54,9 @@ Settings settings_of(const Value& section, const Value& config_defaults) {
   Settings settings;
   set_profile(settings, section["run"]["profile"].as_string());
   settings.max_result_size = section["run"]["maxResultSize"].as_int(settings.max_result_size);
+  if (const auto grace = parse_go_duration(section["run"]["startupGrace"].as_string())) {
+    settings.startup_grace = *grace;
+  }
   set_defaults(settings, section["defaults"]);
   set_defaults(settings, config_defaults);
   return settings;

@@ -24,7 +24,8 @@ struct Settings {
   std::string default_service_account = "default";
   std::string managed_by = "tekton-pipelines";
   Value default_pod_template{};
-  std::int64_t max_result_size = 4096;  // bytes
+  Duration startup_grace = std::chrono::seconds(60);  // 17; 0: a pod may wait until the timeout
+  std::int64_t max_result_size = 4096;                // bytes
 };
 
 Settings read_settings(const View& view);

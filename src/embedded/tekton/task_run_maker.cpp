@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/task_run_maker.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "embedded/tekton/matrix.hpp"
 #include "embedded/tekton/names.hpp"
 #include "embedded/tekton/pipelinerun_resolve.hpp"
 #include "embedded/tekton/runs.hpp"
@@ -33,7 +35,7 @@ std::string name_of(const Object& run, const TaskState& task) {
 }
 
 Value metadata_of(const RunContext& context, const TaskState& task, const Value& overrides,
-                  std::string name) {
+                  std::string_view name) {
   const Object& run = context.run;
   const Value& own = task.task["taskSpec"]["metadata"];
   Value labels = merged_maps(own["labels"], context.labels);
@@ -50,8 +52,8 @@ Value metadata_of(const RunContext& context, const TaskState& task, const Value&
   if (task.task["onError"].as_string() == "continue") {
     annotations.set(kOnErrorAnnotation, "continue");
   }
-  Value metadata = Value::object(
-      {{"name", std::move(name)}, {"namespace", run.ns()}, {"labels", std::move(labels)}});
+  Value metadata =
+      Value::object({{"name", name}, {"namespace", run.ns()}, {"labels", std::move(labels)}});
   if (!annotations.empty()) {
     metadata.set("annotations", std::move(annotations));
   }
@@ -166,10 +168,31 @@ Value spec_of(const RunContext& context, const RunFacts& facts, const TaskState&
 std::vector<Value> make_task_runs(const RunContext& context, const RunFacts& facts,
                                   const TaskState& task) {
   const Value& overrides = overrides_of(context.run, task.name);
-  Value task_run = Value::object({{"apiVersion", "tekton.dev/v1"}, {"kind", "TaskRun"}});
-  task_run.set("metadata", metadata_of(context, task, overrides, name_of(context.run, task)));
-  task_run.set("spec", spec_of(context, facts, task, overrides));
-  return {std::move(task_run)};
+  const auto made = [&](std::string_view name, const Value& more_params) {
+    Value task_run = Value::object({{"apiVersion", "tekton.dev/v1"}, {"kind", "TaskRun"}});
+    task_run.set("metadata", metadata_of(context, task, overrides, name));
+    Value spec = spec_of(context, facts, task, overrides);
+    if (!more_params.empty()) {
+      spec.set("params", merged_named(spec["params"], more_params));
+    }
+    task_run.set("spec", std::move(spec));
+    return task_run;
+  };
+  if (!task.task["matrix"].is_object()) {
+    return {made(name_of(context.run, task), {})};
+  }
+  std::vector<Value> task_runs;
+  const Value matrix = substituted_matrix(task.task["matrix"], facts.results_for(task));
+  const std::vector<Value> combinations = matrix_combinations(matrix);
+  for (std::size_t i = 0; i < combinations.size(); ++i) {
+    const std::string name = matrix_task_run_name(context.run.name(), task.name, i);
+    const bool exists = std::any_of(task.task_runs.begin(), task.task_runs.end(),
+                                    [&](const Object& one) { return one.name() == name; });
+    if (!exists) {
+      task_runs.push_back(made(name, combinations[i]));
+    }
+  }
+  return task_runs;
 }
 
 }  // namespace athanor::tekton

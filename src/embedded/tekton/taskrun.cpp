@@ -11,6 +11,7 @@
 #include "embedded/tekton/settings.hpp"
 #include "embedded/tekton/taskrun_pod.hpp"
 #include "embedded/tekton/taskrun_resolve.hpp"
+#include "embedded/tekton/taskrun_startup.hpp"
 #include "embedded/tekton/taskrun_status.hpp"
 #include "embedded/tekton/text.hpp"
 #include "runtime/view/failures.hpp"
@@ -25,6 +26,13 @@ constexpr Duration kPendingGrace = std::chrono::milliseconds(1500);
 // A pod refused for quota is tried again this often, this many times.
 constexpr Duration kQuotaPace = std::chrono::minutes(1);
 constexpr int kQuotaTries = 60;
+
+// The pod has not ended by itself and must not go on.
+bool takes_pod(std::string_view reason) {
+  return reason == "TaskRunCancelled" || reason == "TaskRunTimeout" ||
+         reason == "TaskRunImagePullFailed" || reason == "CreateContainerConfigError" ||
+         reason == "FailedMount";
+}
 
 class Pass {
  public:
@@ -56,6 +64,8 @@ class Pass {
   void end_attempt(const Outcome& outcome, Value status);
   void run_pod();
   void mirror_pod(const Value& task_spec);
+  // A pod that can never start fails once its grace is over (17).
+  std::optional<Outcome> diagnosed(const Outcome& outcome);
   void create_pod(const ResolvedTask& task);
   void write_status(const Outcome& outcome, Value status);
   void delete_pod();
@@ -89,9 +99,7 @@ void Pass::delete_pod() {
 Plan Pass::clean_up() {
   const std::string_view reason = succeeded(task_run_)["reason"].as_string();
   const std::string_view phase = pod_ ? pod_->status()["phase"].as_string() : "";
-  if ((reason == "TaskRunCancelled" || reason == "TaskRunTimeout" ||
-       reason == "TaskRunImagePullFailed" || reason == "CreateContainerConfigError") &&
-      phase != "Succeeded" && phase != "Failed") {
+  if (takes_pod(reason) && phase != "Succeeded" && phase != "Failed") {
     delete_pod();
   }
   return std::move(plan_);
@@ -186,8 +194,7 @@ void Pass::end_attempt(const Outcome& outcome, Value status) {
   }
   attempt_ended_ = true;
   // The pod of the old attempt goes before its name is forgotten.
-  if (outcome.reason == "TaskRunTimeout" || outcome.reason == "TaskRunImagePullFailed" ||
-      outcome.reason == "CreateContainerConfigError") {
+  if (takes_pod(outcome.reason)) {
     delete_pod();
   }
   Value old_attempt = wanted_status(task_run_.status(), status);
@@ -299,6 +306,23 @@ void Pass::create_pod(const ResolvedTask& task) {
   }
 }
 
+std::optional<Outcome> Pass::diagnosed(const Outcome& outcome) {
+  const auto made = pod_->creation_time();
+  if (outcome.reason != "Pending" || !made || settings_.startup_grace <= Duration::zero() ||
+      pod_->spec()["nodeName"].as_string().empty()) {
+    return std::nullopt;
+  }
+  if (now_ < *made + settings_.startup_grace) {
+    plan_.wake_at(*made + settings_.startup_grace);
+    return std::nullopt;
+  }
+  const auto problem = startup_problem(view_, *pod_);
+  if (!problem) {
+    return std::nullopt;
+  }
+  return Outcome{.status = "False", .reason = "FailedMount", .message = *problem};
+}
+
 // What the pod says goes into the status.
 void Pass::mirror_pod(const Value& task_spec) {
   Value steps = step_states(task_spec, *pod_);
@@ -307,6 +331,9 @@ void Pass::mirror_pod(const Value& task_spec) {
   if (outcome.reason == "Pending" && !started_before_ && made && now_ < *made + kPendingGrace) {
     plan_.wake_at(*made + kPendingGrace);
     return;
+  }
+  if (auto never = diagnosed(outcome)) {
+    outcome = *std::move(never);
   }
   Value status = Value::object({{"podName", pod_key_.name}, {"taskSpec", task_spec}});
   if (!steps.empty()) {
@@ -326,8 +353,7 @@ void Pass::mirror_pod(const Value& task_spec) {
     }
   }
   const bool changed = outcome_changes(task_run_, outcome);
-  if (outcome.reason == "TaskRunImagePullFailed" ||
-      outcome.reason == "CreateContainerConfigError") {
+  if (takes_pod(outcome.reason)) {
     status.set("steps", terminated_steps(status["steps"], pod_key_.name, outcome.reason, now_));
   }
   end_attempt(outcome, std::move(status));
@@ -387,8 +413,9 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   return done ? pass.clean_up() : pass.plan();
 }
 
-constexpr const Kind* kReads[] = {&api::kTaskRun, &api::kTask, &api::kPod, &api::kConfigMap,
-                                  &api::kServiceAccount};
+constexpr const Kind* kReads[] = {&api::kTaskRun,   &api::kTask,           &api::kPod,
+                                  &api::kConfigMap, &api::kServiceAccount, &api::kStepAction,
+                                  &api::kSecret};
 constexpr const Kind* kWrites[] = {&api::kTaskRun, &api::kPod};
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "embedded/tekton/names.hpp"
 #include "embedded/tekton/params.hpp"
 #include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/step_action.hpp"
 #include "embedded/tekton/step_template.hpp"
 #include "embedded/tekton/substitute.hpp"
 #include "embedded/tekton/text.hpp"
@@ -133,7 +134,11 @@ Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_
   if (!found) {
     return found.error();
   }
-  const Value spec = *std::move(found);
+  auto whole = with_step_actions(view, task_run.ns(), task_run.name(), *std::move(found));
+  if (!whole) {
+    return whole.error();
+  }
+  const Value spec = *std::move(whole);
   const Value& params = task_run.spec()["params"];
   if (const std::string problem = task_param_problem(spec["params"], params); !problem.empty()) {
     return Refusal{"TaskRunValidationFailed", std::string(kUserError) +

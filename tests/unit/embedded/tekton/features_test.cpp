@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix tasks, StepActions, early diagnosis (spec/tekton.md 3.3, 3.4, 17).
+#include <gtest/gtest.h>
+
+#include "api/builtin.hpp"
+#include "api/tekton.hpp"
+#include "embedded/tekton/matrix.hpp"
+#include "embedded/tekton/runs.hpp"
+#include "kube/json.hpp"
+#include "kube/yaml.hpp"
+#include "unit/embedded/tekton/lab.hpp"
+
+namespace athanor::tekton {
+namespace {
+
+std::string combinations_of(std::string_view matrix) {
+  std::string text;
+  for (const Value& params : matrix_combinations(yaml::parse(matrix).value())) {
+    text += text.empty() ? "" : " | ";
+    for (const Value& param : params.items()) {
+      text += param["name"].str() + "=" + param["value"].str() + " ";
+    }
+    text.pop_back();
+  }
+  return text;
+}
+
+TEST(Matrix, CrossesItsParamsAndAddsWhatIsIncluded) {
+  EXPECT_EQ(combinations_of("{params: [{name: os, value: [l, m]}, {name: b, value: [c, s]}]}"),
+            "os=l b=c | os=m b=c | os=l b=s | os=m b=s");
+  EXPECT_EQ(combinations_of("{params: [{name: os, value: [l, m]}], include: [{params: [{name: os, value: l}, {name: v, value: '1'}]}]}"),
+            "os=l v=1 | os=m");
+  EXPECT_EQ(combinations_of("{params: [{name: os, value: [l, m]}], include: [{params: [{name: v, value: '1'}]}, {params: [{name: os, value: w}]}]}"),
+            "os=l v=1 | os=m v=1 | os=w");
+  EXPECT_EQ(combinations_of("{include: [{params: [{name: a, value: x}]}, {params: [{name: a, value: z}]}]}"), "a=x | a=z");
+}
+
+constexpr std::string_view kMatrixRun = R"y(
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: run}
+spec:
+  params: [{name: versions, value: [a, b]}]
+  pipelineSpec:
+    params: [{name: versions, type: array}]
+    tasks:
+    - name: build
+      matrix: {params: [{name: version, value: ["$(params.versions[*])"]}]}
+      taskSpec:
+        params: [{name: version}]
+        results: [{name: out}]
+        steps: [{name: main, image: i, args: ["$(params.version)"]}]
+    - name: use
+      params: [{name: outs, value: ["$(tasks.build.results.out[*])"]}]
+      taskSpec:
+        params: [{name: outs, type: array}]
+        steps: [{name: main, image: i, args: ["$(params.outs[*])"]}]
+)y";
+
+TEST(Matrix, RunsOneTaskRunACombinationAndCollectsTheResults) {
+  Lab lab;
+  lab.ends = [](std::string_view task_run, std::string_view) {
+    return Lab::End{.message = results_message({{"out", "from " + std::string(task_run)}})};
+  };
+  lab.put(kMatrixRun);
+  lab.settle();
+  EXPECT_EQ(lab.pod("run-build-0-pod").spec()["containers"][0]["args"][0], Value("a"));
+  EXPECT_EQ(lab.pod("run-build-1-pod").spec()["containers"][0]["args"][0], Value("b"));
+  lab.play();
+  EXPECT_EQ(Lab::outcome(lab.run()),
+            "True/Succeeded: Tasks Completed: 2 (Failed: 0, Cancelled 0), Skipped: 0");
+  EXPECT_EQ(lab.run().status()["childReferences"].size(), 3U);
+  EXPECT_EQ(lab.pod("run-use-pod").spec()["containers"][0]["args"],
+            json::parse(R"y(["from run-build-0","from run-build-1"])y").value());
+}
+
+TEST(Matrix, ACrashAmidstTheFanOutIsMadeGood) {
+  Lab lab;
+  bool failed = false;
+  lab.world.fault = [&](const Step& step) -> std::optional<Error> {
+    const auto* create = std::get_if<Create>(&step);
+    if (create != nullptr && create->target.key.name == "run-build-1" && !failed) {
+      failed = true;
+      return Error::internal("away");
+    }
+    return std::nullopt;
+  };
+  lab.put(kMatrixRun);
+  lab.ends = [](std::string_view, std::string_view) {
+    return Lab::End{.message = results_message({{"out", "x"}})};
+  };
+  lab.play();
+  lab.advance(std::chrono::seconds(5));
+  lab.play();
+  EXPECT_TRUE(failed);
+  EXPECT_EQ(succeeded(lab.run())["reason"], Value("Succeeded"));
+  EXPECT_EQ(lab.world.count(api::kTaskRun), 3U);
+}
+
+TEST(Matrix, AnEmptyListSkipsTheTask) {
+  Lab lab;
+  std::string run(kMatrixRun);
+  run.replace(run.find("[a, b]"), 6, "[]");
+  lab.put(run);
+  lab.play();
+  EXPECT_EQ(Lab::skipped(lab.run()),
+            "build (Matrix Parameters have an empty array), use (Parent Tasks were skipped)");
+}
+
+TEST(StepActions, TakeThePlaceOfTheStep) {
+  Lab lab;
+  lab.put(R"y(
+apiVersion: tekton.dev/v1beta1
+kind: StepAction
+metadata: {name: clone}
+spec:
+  image: git
+  params: [{name: url}, {name: depth, default: "1"}]
+  script: "clone $(params.url) $(params.depth)"
+---
+apiVersion: tekton.dev/v1
+kind: TaskRun
+metadata: {name: tr}
+spec:
+  params: [{name: where, value: "https://x"}]
+  taskSpec:
+    params: [{name: where}]
+    steps: [{name: get, ref: {name: clone}, params: [{name: url, value: "$(params.where)"}]}]
+)y");
+  lab.settle();
+  const Object pod = lab.pod("tr-pod");
+  EXPECT_EQ(pod.spec()["containers"][0]["image"], Value("git"));
+  EXPECT_NE(pod.annotation("athanor.dev/steps").find("clone https://x 1"), std::string_view::npos);
+}
+
+TEST(StepActions, AMissingOneFailsTheTaskRun) {
+  Lab lab;
+  lab.put(R"y(
+apiVersion: tekton.dev/v1
+kind: TaskRun
+metadata: {name: tr}
+spec:
+  taskSpec: {steps: [{name: get, ref: {name: gone}}]}
+)y");
+  lab.settle();
+  EXPECT_EQ(Lab::outcome(lab.task_run("tr")),
+            "False/TaskRunResolutionFailed: error when listing tasks for taskRun tr: "
+            "stepactions.tekton.dev \"gone\" not found");
+}
+
+TEST(EarlyDiagnosis, APodWithoutItsSecretFailsAfterItsGrace) {
+  Lab lab;
+  lab.put(R"y(
+apiVersion: tekton.dev/v1
+kind: TaskRun
+metadata: {name: tr}
+spec:
+  taskSpec:
+    volumes: [{name: v, secret: {secretName: creds}}, {name: o, secret: {secretName: other, optional: true}}]
+    steps: [{name: main, image: i}]
+)y");
+  lab.settle();
+  lab.world.update(api::kPod, {"ns", "tr-pod"},
+                   [](Value& object) { object.member("spec").set("nodeName", "n1"); });
+  lab.set_pod_status("tr-pod", "{phase: Pending}");
+  lab.advance(std::chrono::seconds(50));
+  EXPECT_EQ(succeeded(lab.task_run("tr"))["reason"], Value("Pending"));
+  lab.advance(std::chrono::seconds(20));
+  EXPECT_EQ(Lab::outcome(lab.task_run("tr")),
+            "False/FailedMount: MountVolume.SetUp failed for volume \"v\" : secret \"creds\" not found");
+  EXPECT_FALSE(lab.has_pod("tr-pod"));
+}
+
+}  // namespace
+}  // namespace athanor::tekton
