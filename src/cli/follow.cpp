@@ -222,8 +222,7 @@ int run(const LogsOptions& options) {
     return fail(session.error());
   }
   // A job that does not exist would leave the watches silent.
-  if (const auto job = session->get(api::kFournosJob, session->ns(), options.name);
-      !job.ok()) {
+  if (const auto job = session->get(api::kFournosJob, session->ns(), options.name); !job.ok()) {
     return fail(job.error());
   }
   Follower follower(*session, session->ns(), options.name,

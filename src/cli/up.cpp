@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// athanor up.
+#include <fmt/core.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "api/describe.hpp"
+#include "api/fournos.hpp"
+#include "api/kinds.hpp"
+#include "base/log.hpp"
+#include "cli/default_lab.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "embedded/lab/control_plane.hpp"
+#include "fournos/operators.hpp"
+#include "fournos/settings.hpp"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves its declaration
+                        // to the program
+
+namespace athanor::cli {
+namespace {
+
+// What stop() gives pods; then they are killed. Within the 5 s that spec/apiserver.md 1.5 allows.
+constexpr Duration kPodGrace = std::chrono::seconds(2);
+
+std::map<std::string, std::string> environment_map() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    variables.emplace(text.substr(0, equals), text.substr(std::min(equals + 1, text.size())));
+  }
+  return variables;
+}
+
+std::string default_data(const std::map<std::string, std::string>& environment) {
+  const auto value = [&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string{} : found->second;
+  };
+  if (const std::string state = value("XDG_STATE_HOME"); !state.empty()) {
+    return state + "/athanor";
+  }
+  return value("HOME") + "/.local/state/athanor";
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Error::not_found(fmt::format("cannot read {}", path));
+  }
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// The lab file, or the built-in one, with the way to read what it names.
+Result<void> load_lab(const UpOptions& options, lab::ControlPlaneOptions& out) {
+  if (options.lab.empty()) {
+    ATHANOR_TRY(const std::string text, default_lab_file("lab.yaml"));
+    ATHANOR_TRY(out.lab, lab::parse_lab(text, "built-in lab"));
+    out.read_file = default_lab_file;
+    return {};
+  }
+  ATHANOR_TRY(const std::string text, read_file(options.lab));
+  ATHANOR_TRY(out.lab, lab::parse_lab(text, options.lab));
+  const std::size_t slash = options.lab.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : options.lab.substr(0, slash + 1);
+  out.read_file = [folder](const std::string& name) {
+    return read_file(name.front() == '/' ? name : folder + name);
+  };
+  return {};
+}
+
+// Settings of the controllers: the lab file's, and over them the environment's.
+Result<Value> fournos_settings(const lab::Lab& lab,
+                               const std::map<std::string, std::string>& environment) {
+  std::map<std::string, std::string> variables = environment;
+  for (const auto& [name, value] : lab.settings) {
+    variables.emplace(name, value);
+  }
+  variables.emplace("FOURNOS_NAMESPACE", lab.ns);
+  ATHANOR_TRY(const fournos::Settings settings, fournos::parse_settings(variables));
+  return api::encode(settings);
+}
+
+log::Level level_of(int verbosity) {
+  return verbosity <= 0   ? log::Level::Error
+         : verbosity == 1 ? log::Level::Warn
+         : verbosity <= 3 ? log::Level::Info
+                          : log::Level::Debug;
+}
+
+Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
+  const auto environment = environment_map();
+  lab::ControlPlaneOptions result;
+  result.data = options.data.empty() ? default_data(environment) : options.data;
+  result.port = options.port;
+  result.storage = options.storage == "memory" ? lab::StorageKind::Memory : lab::StorageKind::Disk;
+  result.pods = options.pods == "timed" ? lab::PodsKind::Timed : lab::PodsKind::Process;
+  result.controllers = options.controllers;
+  ATHANOR_TRY_VOID(load_lab(options, result));
+  const auto systems = fournos::fournos_operators();
+  result.operators.assign(systems.begin(), systems.end());
+  const auto kinds = api::custom_kinds();
+  result.custom_kinds.assign(kinds.begin(), kinds.end());
+  ATHANOR_TRY(result.config["fournos"], fournos_settings(result.lab, environment));
+  return result;
+}
+
+// Blocks until the program is asked to end.
+void wait_for_end(const sigset_t& signals) {
+  int signal = 0;
+  while (::sigwait(&signals, &signal) != 0) {
+  }
+  log::info("ending the lab", {{"signal", signal}});
+}
+
+}  // namespace
+
+int run(const UpOptions& options) {
+  log::configure(level_of(options.verbosity), log::Format::Auto);
+  ::mallopt(M_ARENA_MAX, 2);  // more arenas cost memory and win nothing on few threads
+  // Every thread to come inherits the mask: the signals reach wait_for_end() alone.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+
+  auto planned = plan(options);
+  if (!planned.ok()) {
+    return fail(planned.error());
+  }
+  const std::string ns = planned->lab.ns;
+  auto plane = lab::ControlPlane::start(*std::move(planned));
+  if (!plane.ok()) {
+    return fail(plane.error());
+  }
+  Terminal(STDOUT_FILENO)
+      .print(fmt::format("listening {}\nkubeconfig {}\n\nThe lab is lit. In another terminal:\n"
+                         "  export KUBECONFIG={}\n"
+                         "  kubectl get fournosjobs,workloads,pipelineruns -A\n"
+                         "  athanor submit -n {} --cluster cluster-2 --gpu a100:2 --project llmd "
+                         "--arg cks --follow\n",
+                         (*plane)->address(), (*plane)->kubeconfig(), (*plane)->kubeconfig(), ns));
+  wait_for_end(signals);
+  (*plane)->stop(kPodGrace);
+  return 0;
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// Putting the lab together, from the disk up, and taking it apart in reverse.
+#include "embedded/lab/control_plane.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+#include "embedded/lab/background_queue.hpp"
+#include "embedded/lab/embedded_operators.hpp"
+#include "embedded/lab/engine_driver.hpp"
+#include "embedded/lab/installer.hpp"
+#include "embedded/lab/late_server.hpp"
+#include "embedded/lab/ticker.hpp"
+#include "embedded/nodes/pod_runtime.hpp"
+#include "embedded/nodes/process/process_runtime.hpp"
+#include "embedded/store/data_dir.hpp"
+#include "embedded/store/journal_sqlite.hpp"
+#include "embedded/transport/https_server.hpp"
+#include "embedded/transport/pki.hpp"
+#include "embedded/transport/token_file.hpp"
+#include "embedded/transport/token_signer.hpp"
+#include "runtime/metrics.hpp"
+
+namespace athanor::lab {
+namespace {
+
+constexpr std::chrono::milliseconds kCloseTime{2000};
+constexpr const char* kLoopNames[] = {"garbage-collector-controller", "namespace-controller"};
+
+// A service account token for a pod's volume, asked of the server itself.
+Result<std::string> pod_token(apiserver::Server& server, const Clock& clock,
+                              const nodes::TokenWish& wish) {
+  Value spec = Value::object(
+      {{"expirationSeconds", wish.seconds},
+       {"boundObjectRef",
+        Value::object(
+            {{"kind", "Pod"}, {"apiVersion", "v1"}, {"name", wish.pod}, {"uid", wish.pod_uid}})}});
+  if (!wish.audience.empty()) {
+    spec.set("audiences", Value::list({wish.audience}));
+  }
+  apiserver::Request request;
+  request.method = "POST";
+  request.path =
+      fmt::format("/api/v1/namespaces/{}/serviceaccounts/{}/token", wish.ns, wish.service_account);
+  request.headers.emplace("content-type", "application/json");
+  request.body = Value::object(
+      {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", spec}});
+  request.credentials.internal_user = "system:apiserver";
+  const apiserver::Response response = server.handle(std::move(request), clock.now());
+  const Value answer = response.value.value_or(Value());
+  if (response.status >= 400) {
+    return Error{.code = response.status,
+                 .reason = answer["reason"].str(),
+                 .message = answer["message"].str()};
+  }
+  return answer["status"]["token"].str();
+}
+
+class RunningControlPlane final : public ControlPlane {
+ public:
+  explicit RunningControlPlane(ControlPlaneOptions options)
+      : options_(std::move(options)), clock_(wall_clock()), entropy_(system_entropy()) {}
+  RunningControlPlane(const RunningControlPlane&) = delete;
+  RunningControlPlane& operator=(const RunningControlPlane&) = delete;
+  ~RunningControlPlane() override { stop(Duration::zero()); }
+
+  Result<void> light() {
+    ATHANOR_TRY_VOID(check_controllers(options_.controllers, all_operators()));
+    // Before anything else: the spawner must be forked while there is one thread.
+    std::optional<nodes::Spawner> spawner;
+    if (options_.pods == PodsKind::Process) {
+      ATHANOR_TRY(spawner, nodes::Spawner::start());
+    }
+    ATHANOR_TRY(directory_, store::DataDirectory::open(options_.data));
+    kubeconfig_ = directory_->kubeconfig();
+    ATHANOR_TRY_VOID(open_store());
+    ATHANOR_TRY_VOID(start_pods(std::move(spawner)));
+    ATHANOR_TRY_VOID(start_server());
+    ATHANOR_TRY_VOID(install());
+    ATHANOR_TRY_VOID(start_controllers());
+    https_->start();
+    return transport::write_admin_kubeconfig(kubeconfig_, pki_, address_);
+  }
+
+  [[nodiscard]] const std::string& kubeconfig() const override { return kubeconfig_; }
+  [[nodiscard]] const std::string& address() const override { return address_; }
+
+  void stop(Duration grace) override {
+    if (std::exchange(stopped_, true)) {
+      return;
+    }
+    if (late_.ready()) {
+      late_.begin_shutdown();
+    }
+    if (driver_) {
+      driver_->stop();  // nobody starts pods any more
+    }
+    background_.reset();
+    if (processes_ != nullptr) {
+      processes_->shut_down(grace);
+    }
+    ticker_.reset();
+    if (https_) {
+      https_->stop(kCloseTime);
+    }
+    driver_.reset();
+    https_.reset();
+    server_.reset();
+    runtime_.reset();
+    if (store_) {
+      store_->close();
+    }
+    store_.reset();
+  }
+
+ private:
+  [[nodiscard]] std::vector<const Operator*> all_operators() const {
+    std::vector<const Operator*> operators = embedded_operators();
+    operators.insert(operators.end(), options_.operators.begin(), options_.operators.end());
+    return operators;
+  }
+
+  Result<void> open_store() {
+    auto journal = options_.storage == StorageKind::Disk
+                       ? store::sqlite_journal({.path = directory_->database()})
+                       : store::memory_journal();
+    ATHANOR_TRY(store_, store::Store::open(std::move(journal), {}));
+    return {};
+  }
+
+  Result<void> start_pods(std::optional<nodes::Spawner> spawner) {
+    if (spawner) {
+      ATHANOR_TRY(auto processes,
+                  nodes::ProcessRuntime::create(*std::move(spawner),
+                                                {.folder = directory_->path(),
+                                                 .tokens =
+                                                     [this](const nodes::TokenWish& wish) {
+                                                       return pod_token(late_, *clock_, wish);
+                                                     },
+                                                 .clock = clock_.get()}));
+      processes_ = processes.get();
+      runtime_ = std::move(processes);
+    }
+    return {};
+  }
+
+  // The port is bound first, as the server must know it; requests are answered from start() on.
+  Result<void> start_server() {
+    ATHANOR_TRY(pki_, transport::ensure_pki({.directory = directory_->pki(),
+                                             .hosts = {options_.host},
+                                             .now = clock_->now()}));
+    ATHANOR_TRY(https_, transport::HttpsServer::create({.certificate_pem = pki_.server_certificate,
+                                                        .key_pem = pki_.server_key,
+                                                        .client_ca_pem = pki_.ca_certificate},
+                                                       {.server = &late_,
+                                                        .store = store_.get(),
+                                                        .clock = clock_.get(),
+                                                        .encode = apiserver::encode}));
+    ATHANOR_TRY(port_, https_->bind(options_.host, options_.port));
+    address_ = fmt::format("https://{}:{}", options_.host, port_);
+    ATHANOR_TRY(signer_, transport::make_token_signer({.key_pem = pki_.service_account_key}));
+    ATHANOR_TRY(auto tokens, transport::ensure_token_file(directory_->tokens()));
+    ATHANOR_TRY(server_, apiserver::Server::create({.advertise_host = options_.host,
+                                                    .advertise_port = port_,
+                                                    .ca_certificate_pem = pki_.ca_certificate,
+                                                    .tokens = std::move(tokens)},
+                                                   {.store = store_.get(),
+                                                    .clock = clock_.get(),
+                                                    .entropy = entropy_.get(),
+                                                    .tokens = signer_.get(),
+                                                    .logs = processes_,
+                                                    .metrics = [this] { return metrics_.text(); },
+                                                    .admission = embedded_admission}));
+    late_.set(*server_);
+    return {};
+  }
+
+  Result<void> install() {
+    Installer installer(*server_, *clock_);
+    ATHANOR_TRY_VOID(installer.install_kinds(options_.custom_kinds));
+    ATHANOR_TRY_VOID(installer.install_rbac(all_operators()));
+    ATHANOR_TRY(std::vector<Value> objects, lab_objects(options_.lab, options_.read_file));
+    for (Value& object : objects) {
+      ATHANOR_TRY_VOID(installer.apply(std::move(object), options_.lab.ns));
+    }
+    return {};
+  }
+
+  Result<void> start_controllers() {
+    ticker_ = std::make_unique<Ticker>(*server_, *clock_);
+    for (const Operator* op : all_operators()) {
+      if (controller_enabled(options_.controllers, op->name)) {
+        enabled_.push_back(op);
+      }
+    }
+    register_pods();
+    driver_ = std::make_unique<EngineDriver>(enabled_, DriverOptions{.server = server_.get(),
+                                                                     .store = store_.get(),
+                                                                     .clock = clock_.get(),
+                                                                     .entropy = entropy_.get(),
+                                                                     .executors = &executors_,
+                                                                     .metrics = &metrics_,
+                                                                     .config = config()});
+    if (runtime_) {
+      runtime_->listen([this](std::string query, Value state) {
+        driver_->observe(std::move(query), std::move(state));
+      });
+    }
+    return driver_->start();
+  }
+
+  [[nodiscard]] std::map<std::string, Value, std::less<>> config() const {
+    auto config = options_.config;
+    config["rootCA"] = Value::object({{"pem", pki_.ca_certificate}});
+    config["kubelet"] = Value::object(
+        {{"environment", Value::object({{"KUBERNETES_SERVICE_HOST", options_.host},
+                                        {"KUBERNETES_SERVICE_PORT", fmt::format("{}", port_)}})}});
+    return config;
+  }
+
+  // What the kubelet asks of its runtime; files and processes are not touched on the controllers
+  // thread.
+  void register_pods() {
+    if (!runtime_) {
+      return;
+    }
+    background_ = std::make_unique<BackgroundQueue>();
+    const auto on = [this](std::string_view verb, auto action) {
+      executors_.on_act(
+          std::string(verb),
+          [this, action](const std::string& /*id*/, const Value& args, Executors::Completion done) {
+            background_->add([this, action, args, done = std::move(done)] {
+              action(*runtime_, args);
+              done(Value::object());
+            });
+          });
+    };
+    on(nodes::kStartVerb,
+       [](nodes::PodRuntime& runtime, const Value& args) { runtime.start(args); });
+    on(nodes::kStopVerb, [](nodes::PodRuntime& runtime, const Value& args) {
+      runtime.stop(args["uid"].str(), std::chrono::milliseconds(args["graceMs"].as_int()));
+    });
+    on(nodes::kForgetVerb,
+       [](nodes::PodRuntime& runtime, const Value& args) { runtime.forget(args["uid"].str()); });
+    executors_.on_probe("pod", [this](const std::string& query, Executors::Completion done) {
+      done(runtime_->state(query));
+    });
+  }
+
+  ControlPlaneOptions options_;
+  std::unique_ptr<Clock> clock_;
+  std::unique_ptr<Entropy> entropy_;
+  Metrics metrics_{};
+  std::optional<store::DataDirectory> directory_{};
+  std::string kubeconfig_{};
+  std::string address_{};
+  int port_ = 0;
+  bool stopped_ = false;
+  transport::Pki pki_{};
+  LateServer late_{};
+  std::unique_ptr<store::Store> store_{};
+  std::unique_ptr<nodes::PodRuntime> runtime_{};
+  nodes::ProcessRuntime* processes_ = nullptr;  // runtime_, when it runs processes
+  std::unique_ptr<apiserver::TokenSigner> signer_{};
+  std::unique_ptr<apiserver::Server> server_{};
+  std::unique_ptr<transport::HttpsServer> https_{};
+  std::unique_ptr<BackgroundQueue> background_{};
+  Executors executors_{};
+  std::vector<const Operator*> enabled_{};
+  std::unique_ptr<Ticker> ticker_{};
+  std::unique_ptr<EngineDriver> driver_{};
+};
+
+// The words of a --controllers list.
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::size_t start = 0;
+  while (start <= list.size()) {
+    const std::size_t end = std::min(list.find(',', start), list.size());
+    if (end > start) {
+      words.push_back(list.substr(start, end - start));
+    }
+    start = end + 1;
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ControlPlane>> ControlPlane::start(ControlPlaneOptions options) {
+  auto plane = std::make_unique<RunningControlPlane>(std::move(options));
+  ATHANOR_TRY_VOID(plane->light());
+  return std::unique_ptr<ControlPlane>(std::move(plane));
+}
+
+std::vector<std::string> controller_names(std::span<const Operator* const> operators) {
+  std::vector<std::string> names(std::begin(kLoopNames), std::end(kLoopNames));
+  for (const Operator* op : operators) {
+    names.emplace_back(op->name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool controller_enabled(const std::string& list, std::string_view name) {
+  bool enabled = false;
+  for (const std::string& word : words_of(list)) {
+    if (word == "*") {
+      enabled = true;
+    } else if (word == name) {
+      return true;
+    } else if (word.front() == '-' && std::string_view(word).substr(1) == name) {
+      return false;
+    }
+  }
+  return enabled;
+}
+
+Result<void> check_controllers(const std::string& list,
+                               std::span<const Operator* const> operators) {
+  const std::vector<std::string> known = controller_names(operators);
+  for (const std::string& word : words_of(list)) {
+    const std::string name = word.front() == '-' ? word.substr(1) : word;
+    if (name != "*" && std::ranges::find(known, name) == known.end()) {
+      std::string all;
+      for (const std::string& one : known) {
+        all += (all.empty() ? "" : ", ") + one;
+      }
+      return Error::bad_request(
+          fmt::format("--controllers: \"{}\" is no controller; known are: {}", name, all));
+    }
+  }
+  return {};
+}
+
+}  // namespace athanor::lab

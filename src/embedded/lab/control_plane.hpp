@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// ControlPlane: the whole lab in one process, put together: store, API server, HTTPS, controllers,
+// nodes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/describe.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "embedded/lab/lab_file.hpp"
+#include "runtime/view/operator.hpp"
+
+namespace athanor::lab {
+
+enum class StorageKind : std::uint8_t { Disk, Memory };
+enum class PodsKind : std::uint8_t { Process, Timed };
+
+struct ControlPlaneOptions {
+  std::string data{};  // the data directory
+  std::string host = "127.0.0.1";
+  int port = 6443;  // 0: any free one
+  StorageKind storage = StorageKind::Disk;
+  PodsKind pods = PodsKind::Process;
+  std::string controllers = "*";  // "*", "name", "-name", comma-separated; empty: none
+  Lab lab{};
+  ReadFile read_file{};                                // resolves Lab::manifests
+  std::vector<const Operator*> operators{};            // of the systems (cli/ hands them over)
+  std::vector<const api::CustomKind*> custom_kinds{};  // installed at the start
+  std::map<std::string, Value, std::less<>> config{};  // of the systems' operators, by section
+};
+
+class ControlPlane {
+ public:
+  // Lights the lab; returns once it is ready. To be called while the program has one thread (the
+  // spawner is forked first). Errors say what is wrong and where: a held directory, a used port, a
+  // bad manifest.
+  static Result<std::unique_ptr<ControlPlane>> start(ControlPlaneOptions options);
+  virtual ~ControlPlane() = default;
+
+  [[nodiscard]] virtual const std::string& kubeconfig() const = 0;  // path
+  [[nodiscard]] virtual const std::string& address() const = 0;     // https://127.0.0.1:6443
+  // Ends pods (at most `grace`), controllers, connections, storage: in that order.
+  virtual void stop(Duration grace) = 0;
+};
+
+// The names that --controllers knows.
+std::vector<std::string> controller_names(std::span<const Operator* const> operators);
+// Whether a --controllers list lets a name run. The list is checked by check_controllers().
+bool controller_enabled(const std::string& list, std::string_view name);
+// An error naming the first word that is no controller.
+Result<void> check_controllers(const std::string& list, std::span<const Operator* const> operators);
+
+}  // namespace athanor::lab

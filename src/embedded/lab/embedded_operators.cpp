@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of controllers, and the webhooks of Kueue and Tekton as steps of the server's admission.
+#include "embedded/lab/embedded_operators.hpp"
+
+#include "embedded/kueue/admission.hpp"
+#include "embedded/kueue/scheduler.hpp"
+#include "embedded/nodes/nodes.hpp"
+#include "embedded/tekton/admission.hpp"
+#include "embedded/tekton/operators.hpp"
+
+namespace athanor::lab {
+namespace {
+
+using apiserver::AdmissionContext;
+using apiserver::AdmissionRequest;
+using apiserver::AdmissionStep;
+using apiserver::Operation;
+using apiserver::StatusResult;
+
+constexpr std::string_view kKueueGroup = "kueue.x-k8s.io";
+constexpr std::string_view kTektonGroup = "tekton.dev";
+
+bool writes_object_of(const AdmissionRequest& request, std::string_view group) {
+  return request.resource->group == group &&
+         (request.operation == Operation::Create || request.operation == Operation::Update);
+}
+
+StatusResult<void> kueue_defaults(AdmissionRequest& request, const AdmissionContext& /*context*/) {
+  if (writes_object_of(request, kKueueGroup) && request.operation == Operation::Create) {
+    kueue::apply_defaults(request.object);
+  }
+  return {};
+}
+
+StatusResult<void> kueue_rules(AdmissionRequest& request, const AdmissionContext& /*context*/) {
+  if (writes_object_of(request, kKueueGroup)) {
+    const Value* old = request.operation == Operation::Update ? &request.old_object : nullptr;
+    if (const auto verdict = kueue::validate(request.object, old); !verdict.ok()) {
+      return apiserver::status::of(verdict.error());
+    }
+  }
+  return {};
+}
+
+StatusResult<void> tekton_defaults(AdmissionRequest& request, const AdmissionContext& /*context*/) {
+  if (writes_object_of(request, kTektonGroup) && request.subresource.empty()) {
+    tekton::apply_defaults(request.object, request.operation == Operation::Create
+                                               ? tekton::WriteKind::Create
+                                               : tekton::WriteKind::Update);
+  }
+  return {};
+}
+
+StatusResult<void> tekton_rules(AdmissionRequest& request, const AdmissionContext& /*context*/) {
+  if (writes_object_of(request, kTektonGroup) && request.subresource.empty()) {
+    const Value* old = request.operation == Operation::Update ? &request.old_object : nullptr;
+    if (const auto denial = tekton::validate(request.object, old)) {
+      return apiserver::status::of(*denial);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<const Operator*> embedded_operators() {
+  return {&kueue::scheduler_operator(),       &kueue::workload_operator(),
+          &kueue::cluster_queue_operator(),   &kueue::local_queue_operator(),
+          &kueue::resource_flavor_operator(), &kueue::admission_check_operator(),
+          &tekton::pipelinerun_operator(),    &tekton::taskrun_operator(),
+          &nodes::kubelet_operator(),         &nodes::node_operator()};
+}
+
+std::vector<AdmissionStep> embedded_admission() {
+  return {{.name = "KueueWebhooks", .mutate = kueue_defaults, .validate = kueue_rules},
+          {.name = "TektonWebhooks", .mutate = tekton_defaults, .validate = tekton_rules}};
+}
+
+}  // namespace athanor::lab

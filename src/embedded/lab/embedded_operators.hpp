@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control plane's own controllers, beside those of the systems.
+#pragma once
+
+#include <vector>
+
+#include "embedded/apiserver/admission.hpp"
+#include "runtime/view/operator.hpp"
+
+namespace athanor::lab {
+
+// Queueing, pipelines, workloads, scheduler, nodes.
+std::vector<const Operator*> embedded_operators();
+// What Kueue's and Tekton's webhooks do, as admission steps (spec/kueue.md 5, spec/tekton.md 4, 5).
+std::vector<apiserver::AdmissionStep> embedded_admission();
+
+}  // namespace athanor::lab

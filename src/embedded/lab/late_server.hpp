@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// LateServer: stands for a server that is made later, so that those who serve it can be made first.
+#pragma once
+
+#include <atomic>
+#include <utility>
+
+#include "base/check.hpp"
+#include "embedded/apiserver/server.hpp"
+
+namespace athanor::lab {
+
+class LateServer final : public apiserver::Server {
+ public:
+  // Once; before the first request.
+  void set(apiserver::Server& server) { server_.store(&server); }
+  [[nodiscard]] bool ready() const { return server_.load() != nullptr; }
+
+  apiserver::Response handle(apiserver::Request request, Instant now) override {
+    return inner().handle(std::move(request), now);
+  }
+  void tick(Instant now) override { inner().tick(now); }
+  void begin_shutdown() override { inner().begin_shutdown(); }
+  [[nodiscard]] const apiserver::ResourceRegistry& registry() const override {
+    return inner().registry();
+  }
+
+ private:
+  [[nodiscard]] apiserver::Server& inner() const {
+    apiserver::Server* server = server_.load();
+    ATHANOR_CHECK(server != nullptr, "set() comes before the first request");
+    return *server;
+  }
+  std::atomic<apiserver::Server*> server_{nullptr};
+};
+
+}  // namespace athanor::lab

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Four ticks a second.
+#include "embedded/lab/ticker.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace athanor::lab {
+
+struct Ticker::Impl {
+  std::mutex mutex{};
+  std::condition_variable news{};
+  bool stopping = false;  // mutex
+  std::thread thread{};
+};
+
+Ticker::Ticker(apiserver::Server& server, const Clock& clock) : impl_(std::make_unique<Impl>()) {
+  impl_->thread = std::thread([impl = impl_.get(), &server, &clock] {
+    constexpr auto kPeriod = std::chrono::milliseconds(250);
+    std::unique_lock lock(impl->mutex);
+    while (!impl->news.wait_for(lock, kPeriod, [impl] { return impl->stopping; })) {
+      lock.unlock();
+      server.tick(clock.now());
+      lock.lock();
+    }
+  });
+}
+
+Ticker::~Ticker() {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stopping = true;
+    impl_->news.notify_one();
+  }
+  impl_->thread.join();
+}
+
+}  // namespace athanor::lab
