@@ -210,13 +210,13 @@ std::size_t Value::size() const noexcept {
   return 0;
 }
 
-std::span<const Member> Value::members() const noexcept {
+std::span<const Member> Value::members() const& noexcept {
   const Raw raw(*this);
   const ObjectNode* node = raw.tag() == Tag::Object ? raw.node<ObjectNode>() : nullptr;
   return node == nullptr ? std::span<const Member>() : node->elements();
 }
 
-std::span<const Value> Value::items() const noexcept {
+std::span<const Value> Value::items() const& noexcept {
   const Raw raw(*this);
   const ListNode* node = raw.tag() == Tag::List ? raw.node<ListNode>() : nullptr;
   return node == nullptr ? std::span<const Value>() : node->elements();

@@ -97,8 +97,11 @@ class Value {
   [[nodiscard]] std::size_t size() const noexcept;
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   // Empty unless an object, respectively a list.
-  [[nodiscard]] std::span<const Member> members() const noexcept;
-  [[nodiscard]] std::span<const Value> items() const noexcept;
+  [[nodiscard]] std::span<const Member> members() const& noexcept;
+  [[nodiscard]] std::span<const Value> items() const& noexcept;
+  // A span into a temporary would dangle: `for (... : f().items())`.
+  std::span<const Member> members() const&& = delete;
+  std::span<const Value> items() const&& = delete;
 
   // The member or item, nullptr when absent. O(members).
   [[nodiscard]] const Value* find(std::string_view key) const noexcept;

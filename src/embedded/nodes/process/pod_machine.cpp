@@ -235,12 +235,14 @@ Value PodMachine::describe(const Container& container) {
       state.set("state", "running");
       state.set("startedAt", format_time(*container.started));
       break;
-    case State::Ended:
+    case State::Ended: {
       state.set("state", "terminated");
-      for (const Member& fact : outcome(container).members()) {
+      const Value facts = outcome(container);
+      for (const Member& fact : facts.members()) {
         state.set(fact.key(), fact.value);
       }
       break;
+    }
   }
   if (container.last.is_object()) {
     state.set("last", container.last);
