@@ -5,6 +5,7 @@
 #include "embedded/kueue/admission.hpp"
 #include "embedded/kueue/scheduler.hpp"
 #include "embedded/nodes/nodes.hpp"
+#include "embedded/scheduler/scheduler.hpp"
 #include "embedded/tekton/admission.hpp"
 #include "embedded/tekton/operators.hpp"
 
@@ -68,7 +69,8 @@ std::vector<const Operator*> embedded_operators() {
           &kueue::cluster_queue_operator(),   &kueue::local_queue_operator(),
           &kueue::resource_flavor_operator(), &kueue::admission_check_operator(),
           &tekton::pipelinerun_operator(),    &tekton::taskrun_operator(),
-          &nodes::kubelet_operator(),         &nodes::node_operator()};
+          &scheduler::scheduler_operator(),   &nodes::kubelet_operator(),
+          &nodes::node_operator()};
 }
 
 std::vector<AdmissionStep> embedded_admission() {
