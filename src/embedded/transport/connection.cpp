@@ -235,19 +235,14 @@ void Connection::handle(apiserver::Request request) {
   auto response = std::make_shared<apiserver::Response>();
   try {
     *response = dependencies.server->handle(std::move(request), dependencies.clock->now());
-    if (response->value && response->stream == nullptr && dependencies.encode) {
-      dependencies.encode(asked, *response);
+    if (response->stream == nullptr) {
+      apiserver::encode(asked, *response);
     }
   } catch (const std::exception& failure) {
     // A bug, but one that must cost this request only (spec/apiserver.md 2.10).
     log::error("a request failed inside the server",
                {{"path", asked.path}, {"error", failure.what()}});
     *response = status_response(Error::internal("Internal error occurred"));
-  }
-  const auto encoding = asked.headers.find("accept-encoding");
-  if (response->stream == nullptr && response->body.size() >= core_->options.gzip_from &&
-      encoding != asked.headers.end() && accepts_gzip(encoding->second)) {
-    compress(*response);
   }
   if (response->durable_after == 0 || dependencies.store == nullptr) {
     return answer(std::move(response));

@@ -7,13 +7,11 @@
 
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "embedded/apiserver/http.hpp"
 #include "embedded/apiserver/server.hpp"
 #include "embedded/store/store.hpp"
 
@@ -24,10 +22,9 @@ struct HttpsOptions {
   std::string key_pem{};
   std::string client_ca_pem{};  // empty: client certificates are not asked for
   int workers = 2;
-  std::size_t header_limit = 64 * 1024;         // more: 431
-  std::size_t body_limit = 3 * 1024 * 1024;     // more: 413
-  std::size_t stream_limit = 16 * 1024 * 1024;  // unsent bytes of a stream, see stall_timeout
-  std::size_t gzip_from = 128 * 1024;           // bodies from this size on, when the client can
+  std::size_t header_limit = 64 * 1024;              // more: 431
+  std::size_t body_limit = 3 * 1024 * 1024;          // more: 413
+  std::size_t stream_limit = 16 * 1024 * 1024;       // unsent bytes of a stream, see stall_timeout
   std::chrono::milliseconds header_timeout{32'000};  // handshake; first to last byte of a head
   std::chrono::milliseconds body_timeout{120'000};
   std::chrono::milliseconds idle_timeout{90'000};   // between requests
@@ -40,8 +37,6 @@ struct HttpsDependencies {
   apiserver::Server* server = nullptr;
   store::Store* store = nullptr;  // for Response::durable_after; may be null
   Clock* clock = nullptr;
-  // Makes bytes of Response::value: apiserver::encode.
-  std::function<void(const apiserver::Request&, apiserver::Response&)> encode{};
 };
 
 // Not thread-safe itself.

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Response heads by hand; gzip by zlib.
+// Response heads by hand.
 #include "embedded/transport/response_writer.hpp"
 
-#include <zlib.h>
-
 #include <array>
-#include <cctype>
 #include <chrono>
 #include <utility>
 
@@ -14,9 +11,6 @@
 
 namespace athanor::transport {
 namespace {
-
-constexpr int kGzipWindow = 15 + 16;  // 16: gzip's framing instead of zlib's
-constexpr int kGzipMemory = 8;        // zlib's default
 
 std::string_view phrase(int status) {
   static constexpr std::array<std::pair<int, std::string_view>, 33> kPhrases = {{
@@ -75,30 +69,6 @@ void append_field(std::string& head, std::string_view name, std::string_view val
 void append_two_digits(std::string& text, unsigned number) {
   text += static_cast<char>('0' + (number / 10 % 10));
   text += static_cast<char>('0' + (number % 10));
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
-
-// ";q=0", ";q=0.0", ...: explicitly not acceptable.
-bool has_zero_weight(std::string_view parameters) {
-  const std::size_t at = parameters.find("q=");
-  if (at == std::string_view::npos) {
-    return false;
-  }
-  for (const char c : parameters.substr(at + 2)) {
-    if (c >= '1' && c <= '9') {
-      return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace
@@ -162,41 +132,6 @@ std::string http_date(Instant instant) {
   append_two_digits(text, static_cast<unsigned>(time.seconds().count()));
   text += " GMT";
   return text;
-}
-
-bool accepts_gzip(std::string_view accept_encoding) {
-  while (!accept_encoding.empty()) {
-    const std::size_t end = accept_encoding.find(',');
-    const std::string_view item = accept_encoding.substr(0, end);
-    accept_encoding.remove_prefix(end == std::string_view::npos ? accept_encoding.size() : end + 1);
-    const std::size_t semicolon = item.find(';');
-    if (trimmed(item.substr(0, semicolon)) == "gzip") {
-      return semicolon == std::string_view::npos || !has_zero_weight(item.substr(semicolon));
-    }
-  }
-  return false;
-}
-
-void compress(apiserver::Response& response) {
-  z_stream stream{};
-  // The fastest level, as kube-apiserver: these bodies mostly cross a loopback.
-  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kGzipMemory,
-                   Z_DEFAULT_STRATEGY) != Z_OK) {
-    return;
-  }
-  std::string compressed(deflateBound(&stream, response.body.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(response.body.data());
-  stream.avail_in = static_cast<uInt>(response.body.size());
-  stream.next_out = reinterpret_cast<Bytef*>(compressed.data());
-  stream.avail_out = static_cast<uInt>(compressed.size());
-  const bool done = deflate(&stream, Z_FINISH) == Z_STREAM_END;
-  compressed.resize(stream.total_out);
-  deflateEnd(&stream);
-  if (done) {
-    response.body = std::move(compressed);
-    response.headers.emplace_back("Content-Encoding", "gzip");
-    response.headers.emplace_back("Vary", "Accept-Encoding");
-  }
 }
 
 apiserver::Response status_response(const Error& error) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Responses to bytes: heads, dates, compression, and the answers the transport gives by itself.
+// Responses to bytes: heads, dates, and the answers the transport gives by itself.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,6 @@ bool has_body(int status);
 
 // "Sun, 06 Nov 1994 08:49:37 GMT".
 std::string http_date(Instant instant);
-
-// The value of Accept-Encoding allows gzip.
-bool accepts_gzip(std::string_view accept_encoding);
-// Compresses the body and says so in the headers; leaves the response alone when that fails.
-void compress(apiserver::Response& response);
 
 // The Kubernetes Status of an error.
 apiserver::Response status_response(const Error& error);

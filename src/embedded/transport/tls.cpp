@@ -229,7 +229,7 @@ apiserver::Credentials TlsStream::credentials() const {
     credentials.certificate_rejected = true;
     return credentials;
   }
-  auto& known = credentials.certificate.emplace();
+  apiserver::Credentials::Certificate known;
   const X509_NAME* name = X509_get_subject_name(certificate);
   if (auto names = name_entries(name, NID_commonName); !names.empty()) {
     known.common_name = std::move(names.back());
@@ -241,6 +241,7 @@ apiserver::Credentials TlsStream::credentials() const {
         sha256_hex({reinterpret_cast<const char*>(der), static_cast<std::size_t>(size)});
     OPENSSL_free(der);
   }
+  credentials.certificate = std::move(known);
   return credentials;
 }
 

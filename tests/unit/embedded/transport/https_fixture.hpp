@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "embedded/apiserver/resource_info.hpp"
 #include "embedded/apiserver/server.hpp"
 #include "embedded/transport/https_server.hpp"
 #include "embedded/transport/pki.hpp"
@@ -101,6 +102,7 @@ class FakeServer final : public apiserver::Server {
   }
   void tick(Instant /*now*/) override {}
   void begin_shutdown() override {}
+  [[nodiscard]] const apiserver::ResourceRegistry& registry() const override { return registry_; }
 
   static apiserver::Response text(std::string body) {
     apiserver::Response response;
@@ -119,6 +121,7 @@ class FakeServer final : public apiserver::Server {
   }
   std::mutex mutex_{};
   std::map<std::string, Handler> handlers_{};
+  const apiserver::ResourceRegistry registry_{{}};  // nothing is served
 };
 
 class HttpsTest : public ::testing::Test {

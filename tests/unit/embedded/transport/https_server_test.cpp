@@ -34,13 +34,7 @@ void HttpsTest::start() {
   options.certificate_pem = pki.server_certificate;
   options.key_pem = pki.server_key;
   options.client_ca_pem = pki.ca_certificate;
-  auto made = HttpsServer::create(
-      options, {.server = &api,
-                .store = store,
-                .clock = clock.get(),
-                .encode = [](const apiserver::Request& /*request*/, apiserver::Response& response) {
-                  response.body = json::print(*response.value);
-                }});
+  auto made = HttpsServer::create(options, {.server = &api, .store = store, .clock = clock.get()});
   ASSERT_TRUE(made.ok()) << made.error().message;
   server = *std::move(made);
   const auto bound = server->bind("127.0.0.1", 0);
@@ -97,7 +91,8 @@ TEST_F(HttpsTest, EncodesValues) {
     return response;
   });
   start();
-  EXPECT_EQ(TlsClient(port).get("/value").body, R"({"a":1})");
+  EXPECT_EQ(TlsClient(port).get("/value").body, "{\"a\":1}\n");
+  EXPECT_EQ(TlsClient(port).get("/value?pretty=true").body, "{\n  \"a\": 1\n}\n");
 }
 
 TEST_F(HttpsTest, ReadsBodiesOfBothFramings) {

@@ -170,14 +170,5 @@ TEST(ResponseWriterTest, PrintsDates) {
   EXPECT_EQ(http_date(*parse_time("2026-02-28T23:00:09Z")), "Sat, 28 Feb 2026 23:00:09 GMT");
 }
 
-TEST(ResponseWriterTest, ReadsAcceptEncoding) {
-  for (const char* yes : {"gzip", "deflate, gzip", "gzip;q=0.5", " gzip ;q=1", "br,gzip,zstd"}) {
-    EXPECT_TRUE(accepts_gzip(yes)) << yes;
-  }
-  for (const char* no : {"", "identity", "gzip;q=0", "gzip; q=0.000", "xgzip", "*"}) {
-    EXPECT_FALSE(accepts_gzip(no)) << no;
-  }
-}
-
 }  // namespace
 }  // namespace athanor::transport
