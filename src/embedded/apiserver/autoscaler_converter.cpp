@@ -36,7 +36,7 @@ bool is_cpu(const Value& metric) {
 // Takes the first cpu utilisation out of a list of metrics; Null when there is none.
 Value take_cpu(Value& metrics, std::string_view target) {
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    const Value utilization = metrics[i]["resource"][target]["averageUtilization"];
+    Value utilization = metrics[i]["resource"][target]["averageUtilization"];
     if (is_cpu(metrics[i]) && !utilization.is_null()) {
       metrics.erase_item(i);
       return utilization;
@@ -135,8 +135,8 @@ class AutoscalerConverter final : public Converter {
 }  // namespace
 
 const Converter& autoscaler_converter() {
-  static const AutoscalerConverter converter;
-  return converter;
+  static const AutoscalerConverter kConverter;
+  return kConverter;
 }
 
 }  // namespace athanor::apiserver

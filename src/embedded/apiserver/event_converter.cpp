@@ -51,8 +51,8 @@ class EventConverter final : public Converter {
 }  // namespace
 
 const Converter& event_converter() {
-  static const EventConverter converter;
-  return converter;
+  static const EventConverter kConverter;
+  return kConverter;
 }
 
 }  // namespace athanor::apiserver

@@ -14,12 +14,12 @@ FieldSet one_field(std::string_view name) {
 
 // What a write of the main object, respectively of its status, never owns.
 const FieldSet& status_field() {
-  static const FieldSet set = one_field("status");
-  return set;
+  static const FieldSet kSet = one_field("status");
+  return kSet;
 }
 const FieldSet& spec_field() {
-  static const FieldSet set = one_field("spec");
-  return set;
+  static const FieldSet kSet = one_field("spec");
+  return kSet;
 }
 
 }  // namespace

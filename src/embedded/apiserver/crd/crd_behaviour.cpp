@@ -253,7 +253,7 @@ std::string_view storage_version(const Value& crd) {
 }
 
 const KindBehaviour& crd_behaviour() {
-  static const KindBehaviour behaviour = [] {
+  static const KindBehaviour kBehaviour = [] {
     KindBehaviour made;
     made.apply_defaults = &apply_crd_defaults;
     made.prepare_create = &prepare_crd_create;
@@ -262,7 +262,7 @@ const KindBehaviour& crd_behaviour() {
     made.validate_update = &validate_crd_update;
     return made;
   }();
-  return behaviour;
+  return kBehaviour;
 }
 
 }  // namespace athanor::apiserver
