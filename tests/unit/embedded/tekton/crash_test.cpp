@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every single write of a run may fail, or take effect and be reported as failed: the run ends as without it
-// (stack.md 9.4, P3 and P6).
+// Every single write of a run may fail, or take effect and be reported as failed: the run ends as
+// without it (stack.md 9.4, P3 and P6).
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"
@@ -90,8 +90,9 @@ TEST(Crash, AnyOneFailedWriteChangesNothingInTheEnd) {
   World calm;
   play(calm, -1);
   const std::string expected = summary(calm.lab);
-  EXPECT_NE(expected.find("True/Succeeded: Tasks Completed: 4 (Failed: 1 (Ignored: 1), Cancelled 0)"),
-            std::string::npos)
+  EXPECT_NE(
+      expected.find("True/Succeeded: Tasks Completed: 4 (Failed: 1 (Ignored: 1), Cancelled 0)"),
+      std::string::npos)
       << expected;
   EXPECT_GT(calm.writes, 12);
   for (int failing = 0; failing < calm.writes; ++failing) {

@@ -28,11 +28,15 @@ std::string combinations_of(std::string_view matrix) {
 TEST(Matrix, CrossesItsParamsAndAddsWhatIsIncluded) {
   EXPECT_EQ(combinations_of("{params: [{name: os, value: [l, m]}, {name: b, value: [c, s]}]}"),
             "os=l b=c | os=m b=c | os=l b=s | os=m b=s");
-  EXPECT_EQ(combinations_of("{params: [{name: os, value: [l, m]}], include: [{params: [{name: os, value: l}, {name: v, value: '1'}]}]}"),
+  EXPECT_EQ(combinations_of("{params: [{name: os, value: [l, m]}], include: [{params: [{name: os, "
+                            "value: l}, {name: v, value: '1'}]}]}"),
             "os=l v=1 | os=m");
-  EXPECT_EQ(combinations_of("{params: [{name: os, value: [l, m]}], include: [{params: [{name: v, value: '1'}]}, {params: [{name: os, value: w}]}]}"),
+  EXPECT_EQ(combinations_of("{params: [{name: os, value: [l, m]}], include: [{params: [{name: v, "
+                            "value: '1'}]}, {params: [{name: os, value: w}]}]}"),
             "os=l v=1 | os=m v=1 | os=w");
-  EXPECT_EQ(combinations_of("{include: [{params: [{name: a, value: x}]}, {params: [{name: a, value: z}]}]}"), "a=x | a=z");
+  EXPECT_EQ(combinations_of(
+                "{include: [{params: [{name: a, value: x}]}, {params: [{name: a, value: z}]}]}"),
+            "a=x | a=z");
 }
 
 constexpr std::string_view kMatrixRun = R"y(
@@ -166,8 +170,9 @@ spec:
   lab.advance(std::chrono::seconds(50));
   EXPECT_EQ(succeeded(lab.task_run("tr"))["reason"], Value("Pending"));
   lab.advance(std::chrono::seconds(20));
-  EXPECT_EQ(Lab::outcome(lab.task_run("tr")),
-            "False/FailedMount: MountVolume.SetUp failed for volume \"v\" : secret \"creds\" not found");
+  EXPECT_EQ(
+      Lab::outcome(lab.task_run("tr")),
+      "False/FailedMount: MountVolume.SetUp failed for volume \"v\" : secret \"creds\" not found");
   EXPECT_FALSE(lab.has_pod("tr-pod"));
 }
 
