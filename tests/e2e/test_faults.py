@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults: a kill in the middle of a thousand creates, a full disk, pods that do not want to die."""
+
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import threading
+
+import pytest
+from support import JOBS, alive, forge, wait_for
+from test_up import pids_of
+
+JOBS_PATH = f"/apis/fournos.dev/v1/namespaces/{JOBS}/fournosjobs"
+
+
+class Writer(threading.Thread):
+    """Creates jobs over one connection until told to stop or the server is gone; notes what was acknowledged."""
+
+    def __init__(self, lab, number, count, half):
+        super().__init__()
+        self.lab, self.number, self.count, self.half = lab, number, count, half
+        self.acknowledged, self.refused = {}, []
+
+    def run(self):
+        connection = self.lab.connection()
+        headers = {"Content-Type": "application/json"}
+        if self.lab.token:
+            headers["Authorization"] = f"Bearer {self.lab.token}"
+        try:
+            for i in range(self.count):
+                name = f"kill-{self.number}-{i:03d}"
+                body = {"metadata": {"name": name}, "apiVersion": "fournos.dev/v1", "kind": "FournosJob", "spec": forge()}
+                connection.request("POST", JOBS_PATH, json.dumps(body), headers)
+                answer = connection.getresponse()
+                text = answer.read()
+                if answer.status == 201:
+                    self.acknowledged[name] = json.loads(text)["metadata"]["uid"]
+                    self.half.release()
+                else:
+                    self.refused.append(text)
+        except OSError:
+            return
+        except Exception as error:  # noqa: BLE001 - http.client raises its own kinds when the server dies
+            if type(error).__module__ != "http.client":
+                raise
+
+
+def test_kill_in_the_middle_of_a_thousand_creates(make_lab):
+    lab = make_lab("--pods", "timed", name="kill").start()
+    wait_for("the namespace", lambda: lab.http("GET", f"/api/v1/namespaces/{JOBS}").code == 200)
+    half = threading.Semaphore(0)
+    writers = [Writer(lab, number, 250, half) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    for _ in range(500):
+        assert half.acquire(timeout=60), "creates do not get through"
+    runs_before = {
+        r["metadata"]["name"]: r["metadata"]["uid"] for r in lab.get(f"/apis/tekton.dev/v1/namespaces/{JOBS}/pipelineruns")["items"]
+    }
+    os.kill(lab.process.pid, signal.SIGKILL)
+    lab.process.wait(10)
+    for writer in writers:
+        writer.join(30)
+    acknowledged = {k: v for writer in writers for k, v in writer.acknowledged.items()}
+    assert 500 <= len(acknowledged) < 1000, "the kill came too late to be in the middle"
+    assert not [r for writer in writers for r in writer.refused]
+
+    lab.start()
+    jobs = {j["metadata"]["name"]: j for j in lab.get(JOBS_PATH)["items"]}
+    lost = [name for name, uid in acknowledged.items() if jobs.get(name, {}).get("metadata", {}).get("uid") != uid]
+    assert not lost, f"{len(lost)} acknowledged jobs are gone, such as {lost[:3]}"
+
+    # A second run would show as a new uid of the same name: a watch from the restart on sees each one made and removed.
+    runs_path = f"/apis/tekton.dev/v1/namespaces/{JOBS}/pipelineruns"
+
+    def all_done():
+        phases = {j["metadata"]["name"]: j.get("status", {}).get("phase") for j in lab.get(JOBS_PATH)["items"]}
+        assert "Failed" not in phases.values()
+        return all(phase == "Succeeded" for phase in phases.values())
+
+    wait_for("every job to finish", all_done, deadline=150, interval=0.5)
+    runs = lab.get(runs_path)["items"]
+    after = {r["metadata"]["name"]: r["metadata"]["uid"] for r in runs}
+    twice = [name for name, uid in runs_before.items() if after.get(name) != uid]
+    assert not twice, f"PipelineRuns made anew: {twice[:3]}"
+    owners = [r["metadata"]["ownerReferences"][0]["uid"] for r in runs]
+    assert len(owners) == len(set(owners)) == len(jobs)
+
+
+def fill(mount, keep):
+    """Writes a file until the file system has less than `keep` bytes left."""
+    with open(mount / "ballast", "ab", buffering=0) as ballast:
+        while True:
+            free = os.statvfs(mount)
+            left = free.f_bavail * free.f_frsize
+            if left <= keep:
+                return
+            ballast.write(b"\0" * min(65536, left - keep if left - keep > 4096 else 4096))
+
+
+def test_a_full_disk_is_an_error_to_the_writer_and_passes(make_lab, tmp_path):
+    lab = make_lab("--controllers", "", name="full")
+    lab.data.mkdir()
+    probe = subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "-o", "size=1m", "t", str(lab.data)], capture_output=True, check=False)
+    private = probe.returncode == 0
+    if private:
+        # a file system of 48 MiB that only this process sees; the test reaches it through /proc
+        lab.start(wrapper=["unshare", "-Urm", "sh", "-c", f'mount -t tmpfs -o size=48m t {lab.data} && exec "$0" "$@"'], ready=False)
+        mount = pathlib.Path(f"/proc/{lab.process.pid}/root{lab.data}")
+        kubeconfig = lab.data
+        wait_for("the lab's own mount", lambda: (mount / "admin.kubeconfig").exists())
+        (kubeconfig / "admin.kubeconfig").write_bytes((mount / "admin.kubeconfig").read_bytes())
+        wait_for("the lab is ready", lab._ready)
+    else:
+        # no namespaces here: no file may grow beyond what it is now
+        lab.start(restore_signals=False)
+    path = "/api/v1/namespaces/default/configmaps"
+    big = {"a": "x" * 200_000}
+    assert lab.http("POST", path, {"metadata": {"name": "before"}, "data": big}).code == 201
+
+    if private:
+        fill(mount, 0)
+    else:
+        size = max(f.stat().st_size for f in lab.data.rglob("*") if f.is_file())
+        resource.prlimit(lab.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    refused = acknowledged = 0
+    names = []
+    for i in range(200):
+        answer = lab.http("POST", path, {"metadata": {"name": f"full-{i}"}, "data": big})
+        if answer.code == 201:
+            names.append(f"full-{i}")
+            acknowledged += 1
+        else:
+            assert answer.code >= 500 and answer.json["kind"] == "Status", answer.text
+            refused += 1
+            if refused == 3:
+                break
+    assert refused == 3, f"the disk never became full ({acknowledged} writes)"
+    assert lab.process.poll() is None, "a full disk ended the server"
+    assert lab.http("GET", path + "/before").code == 200, "reads go on"
+    assert lab.http("GET", path + f"/full-{acknowledged}").code == 404, "a refused write must not be visible"
+
+    if private:
+        (mount / "ballast").unlink()
+    else:
+        resource.prlimit(lab.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    wait_for("writing again", lambda: lab.http("POST", path, {"metadata": {"name": "after"}}).code in (201, 409), deadline=20)
+    for name in [*names, "before", "after"]:
+        assert lab.http("GET", f"{path}/{name}").code == 200, name
+    assert lab.http("GET", path + f"/full-{acknowledged}").code == 404
+    if not private:
+        assert lab.stop() == 0
+        lab.start()
+        for name in [*names, "before", "after"]:
+            assert lab.http("GET", f"{path}/{name}").code == 200, name
+
+
+STUBBORN = 'trap "" TERM; (trap "" TERM; sleep 9872) & while :; do sleep 9873; done'
+
+
+def test_a_pod_that_ignores_sigterm_dies_after_its_grace_with_its_children(lab, ns):
+    wait_for("default service account", lambda: lab.http("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default").code == 200)
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "stubborn"},
+        "spec": {"terminationGracePeriodSeconds": 2, "containers": [{"name": "c", "image": "busybox", "command": ["sh", "-c", STUBBORN]}]},
+    }
+    assert lab.http("POST", f"/api/v1/namespaces/{ns}/pods", pod).code == 201
+    wait_for("its child", lambda: pids_of("9872"))
+    children = pids_of("9872")
+    path = f"/api/v1/namespaces/{ns}/pods/stubborn"
+    assert lab.http("DELETE", path).code == 200
+    dying = lab.http("GET", path)
+    assert dying.code == 200 and dying.json["metadata"]["deletionGracePeriodSeconds"] == 2
+    assert any(alive(p) for p in children), "killed before its grace was over"
+    wait_for("the pod to go", lambda: lab.http("GET", path).code == 404, deadline=20)
+    assert not [p for p in children + pids_of("9873") if alive(p)], "a child outlived its pod"
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_exit_codes_and_restarts_are_those_of_the_process(lab, ns, force):
+    wait_for("default service account", lambda: lab.http("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default").code == 200)
+    command = "kill -9 $$" if force else "exit 42"
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "ends"},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox", "command": ["sh", "-c", command]}]},
+    }
+    lab.http("POST", f"/api/v1/namespaces/{ns}/pods", pod)
+    path = f"/api/v1/namespaces/{ns}/pods/ends"
+    wait_for("its end", lambda: lab.get(path)["status"].get("phase") == "Failed")
+    state = lab.get(path)["status"]["containerStatuses"][0]["state"]["terminated"]
+    assert state["exitCode"] == (137 if force else 42)
