@@ -2,6 +2,8 @@
 // The field tables of FournosJob and its three schemas: one per served dialect and their union.
 #include "api/fournos.hpp"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <string>
 
@@ -27,14 +29,13 @@ std::string immutable_rules() {
                                "priority", "forge",     "executionEngine", "pipeline"};
   std::string rules = "[";
   for (const std::string field : kFields) {
-    const std::string now = "(has(self.spec) && has(self.spec." + field + "))";
-    const std::string before = "(has(oldSelf.spec) && has(oldSelf.spec." + field + "))";
-    const std::string same = "self.spec." + field + " == oldSelf.spec." + field;
+    const std::string now = fmt::format("(has(self.spec) && has(self.spec.{}))", field);
+    const std::string before = fmt::format("(has(oldSelf.spec) && has(oldSelf.spec.{}))", field);
     rules += rules.size() > 1 ? "," : "";
     rules += R"({"rule":"!has(oldSelf.status) || !has(oldSelf.status.phase) || ()";
-    rules += now + " == " + before + " && (!" + now + " || " + same + "))";
-    rules +=
-        R"(","message":")" + std::string(kImmutable) + R"(","fieldPath":".spec.)" + field + "\"}";
+    rules += fmt::format("{} == {} && (!{} || self.spec.{} == oldSelf.spec.{}))", now, before, now,
+                         field, field);
+    rules += fmt::format(R"(","message":"{}","fieldPath":".spec.{}"}})", kImmutable, field);
   }
   return rules + "]";
 }

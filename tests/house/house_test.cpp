@@ -290,7 +290,7 @@ TEST(House, PureRoomsKnowNeitherClockNorChance) {
 // What a file is for is said once: in its header when it has one.
 TEST(House, EveryFileSaysItsLicenceAndWhatItIsFor) {
   std::set<std::string> headers;
-  for (const Source& source : product()) {
+  for (const Source& source : everything()) {
     if (source.is_header()) {
       headers.insert(source.path);
     }

@@ -2,6 +2,8 @@
 // The discovery endpoints: which document, in which form.
 #include "embedded/apiserver/discovery.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -108,7 +110,7 @@ Value root_paths(const Call& call) {
     const std::string base = group.name.empty() ? "/api" : "/apis/" + group.name;
     paths.insert(base);
     for (const std::string& version : group.versions) {
-      paths.insert(base + "/" + version);
+      paths.insert(fmt::format("{}/{}", base, version));
     }
   }
   Value list = Value::list();

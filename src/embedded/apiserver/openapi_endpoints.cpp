@@ -90,9 +90,9 @@ std::string http_date(Instant instant) {
   constexpr std::string_view kDays = "SunMonTueWedThuFriSat";
   constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
   return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT",
-                     kDays.substr(std::chrono::weekday(days).c_encoding() * 3, 3),
+                     kDays.substr(std::chrono::weekday(days).c_encoding() * std::size_t{3}, 3),
                      static_cast<unsigned>(date.day()),
-                     kMonths.substr((static_cast<unsigned>(date.month()) - 1) * 3, 3),
+                     kMonths.substr((static_cast<unsigned>(date.month()) - 1) * std::size_t{3}, 3),
                      static_cast<int>(date.year()), time.hours().count(), time.minutes().count(),
                      time.seconds().count());
 }

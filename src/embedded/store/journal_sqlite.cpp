@@ -43,6 +43,7 @@ bool is_event_resource(std::string_view resource) {
 class SqliteJournal final : public Journal {
  public:
   explicit SqliteJournal(SqliteOptions options) : options_(std::move(options)) {}
+  // NOLINTNEXTLINE(bugprone-exception-escape): only out of memory throws there, and then it ends
   ~SqliteJournal() override { shut(); }
   SqliteJournal(const SqliteJournal&) = delete;
   SqliteJournal& operator=(const SqliteJournal&) = delete;
@@ -202,22 +203,18 @@ Result<Journal::Recovered> SqliteJournal::recover() {
 
 void SqliteJournal::append(Revision revision, std::span<const EventPtr> events,
                            std::function<void(Result<void>)> done) {
-  bool queued = false;
   {
     const std::lock_guard lock(mutex_);
-    queued = open_ && !stopping_;
-    if (queued) {
+    if (open_ && !stopping_) {
       Commit& commit = queue_.emplace_back();
       commit.revision = revision;
       commit.events.assign(events.begin(), events.end());
       commit.done = std::move(done);
+      work_.notify_one();
+      return;
     }
   }
-  if (queued) {
-    work_.notify_one();
-  } else {
-    done(Error::unavailable("the journal is closed"));
-  }
+  done(Error::unavailable("the journal is closed"));
 }
 
 Result<void> SqliteJournal::writable() {

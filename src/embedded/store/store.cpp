@@ -74,9 +74,9 @@ class MemoryStore final : public Store {
         revision_(recovered.revision),
         oldest_(recovered.revision),
         durability_(recovered.revision) {
-    for (StoredPtr& object : recovered.objects) {
+    for (const StoredPtr& object : recovered.objects) {
       owners_.update(object->resource, object->key, {}, object->body);
-      tables_[object->resource].load(std::move(object));
+      tables_[object->resource].load(object);
     }
   }
   ~MemoryStore() override { shut(); }

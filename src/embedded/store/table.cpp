@@ -93,7 +93,7 @@ std::vector<EventPtr> Table::events_after(Revision after, std::size_t limit) con
   return {first, first + static_cast<std::ptrdiff_t>(size)};
 }
 
-void Table::load(StoredPtr object) {
+void Table::load(const StoredPtr& object) {
   put(object);
 }
 

@@ -24,7 +24,7 @@ class Table {
   [[nodiscard]] std::vector<EventPtr> events_after(Revision after, std::size_t limit) const;
 
   // Sets the object without an event; for recovery.
-  void load(StoredPtr object);
+  void load(const StoredPtr& object);
   void apply(const EventPtr& event);
   // Forgets the oldest event.
   void drop_oldest() { events_.pop_front(); }

@@ -20,7 +20,7 @@ constexpr std::int64_t kMaxSeconds = std::int64_t{1} << 32;
 // What kubelets ask for; such a token lives longer, so that clients that never reload it go on, and
 // says when it should have been replaced.
 constexpr std::int64_t kKubeletSeconds = 3607;
-constexpr std::int64_t kExtendedSeconds = 365 * 24 * 3600;
+constexpr std::int64_t kExtendedSeconds = std::int64_t{365} * 24 * 3600;
 
 struct Bound {
   Value claims{};  // {"pod": {name, uid}, "node": ...}

@@ -72,7 +72,7 @@ std::string resolve(const std::string& path) {
       return std::string(resolved) + rest;
     }
     const std::size_t slash = existing.rfind('/');
-    rest = existing.substr(slash) + rest;
+    rest.insert(0, existing, slash);
     existing = slash == 0 ? "/" : existing.substr(0, slash);
   }
   return path;
@@ -120,7 +120,7 @@ class RootBuilder {
       if (name == "." || name == "..") {
         continue;
       }
-      problem = add(folder == "/" ? "/" + name : folder + "/" + name);
+      problem = add(fmt::format("{}/{}", folder == "/" ? "" : folder, name));
       if (!problem.empty()) {
         break;
       }

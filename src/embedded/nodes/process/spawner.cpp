@@ -54,6 +54,7 @@ struct Child {
 
 std::vector<char*> c_strings(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) {
     pointers.push_back(text.data());
   }
@@ -84,15 +85,15 @@ std::vector<char*> c_strings(std::vector<std::string>& texts) {
   }
   const std::string folder = order["cwd"].str();
   if (!folder.empty() && ::chdir(folder.c_str()) != 0) {
-    give_up(fmt::format("working directory {}: {}", folder,
-                        std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe): one thread
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+    give_up(fmt::format("working directory {}: {}", folder, std::strerror(errno)));
   }
   std::vector<std::string> environment{fmt::format("{}={}", kMarker, order["id"].as_int())};
   for (const Value& pair : order["env"].items()) {
     environment.push_back(fmt::format("{}={}", pair[0].as_string(), pair[1].as_string()));
     if (pair[0].as_string() == "PATH") {
-      ::setenv("PATH", pair[1].str().c_str(),
-               1);  // NOLINT(concurrency-mt-unsafe): execvpe looks commands up with it
+      // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, and execvpe looks commands up with it
+      ::setenv("PATH", pair[1].str().c_str(), 1);
     }
   }
   std::vector<std::string> command;
@@ -103,8 +104,8 @@ std::vector<char*> c_strings(std::vector<std::string>& texts) {
     give_up("no command");
   }
   ::execvpe(command.front().c_str(), c_strings(command).data(), c_strings(environment).data());
-  give_up(fmt::format("{}: {}", command.front(),
-                      std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe): one thread
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+  give_up(fmt::format("{}: {}", command.front(), std::strerror(errno)));
 }
 
 class SpawnerLoop {
