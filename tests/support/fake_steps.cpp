@@ -146,7 +146,9 @@ Result<void> FakeWorld::apply(const Plan& plan, std::string_view by) {
                                   ? Result<void>(*error)
                                   : std::visit([&](const auto& one) { return run(one, by); }, step);
     if (!done.ok()) {
-      if (is_refusal(done.error())) {
+      // As the engine does: what was known already is no news.
+      if (is_refusal(done.error()) &&
+          observe(refusal_query(step), Duration::max()).error != done.error()) {
         fail_observation(refusal_query(step), done.error());
       }
       return done;
@@ -301,11 +303,13 @@ bool FakeWorld::must_wait(const Object& object, const Delete& step) const {
   if (!object.metadata()["finalizers"].empty()) {
     return true;
   }
-  if (!graceful_pods || object.kind() != "Pod" || step.grace_seconds.value_or(-1) == 0) {
-    return false;
-  }
+  return step.grace_seconds.value_or(-1) != 0 && ends_gracefully(object);
+}
+
+bool FakeWorld::ends_gracefully(const Object& object) const {
   const auto phase = object.status()["phase"].as_string();
-  return !object.spec()["nodeName"].as_string().empty() && phase != "Succeeded" &&
+  return graceful_pods && object.kind() == "Pod" &&
+         !object.spec()["nodeName"].as_string().empty() && phase != "Succeeded" &&
          phase != "Failed";
 }
 

@@ -104,7 +104,10 @@ bool FakeWorld::store(const Id& id, Value body, std::string_view manager, const 
   changes_.push_back({.id = id, .before = before, .after = stored.object});
   const bool held = before.has_finalizer("foregroundDeletion") &&
                     stored.object.has_finalizer("foregroundDeletion");
-  if (before.deleting() && !before.metadata()["finalizers"].empty() && !held &&
+  // A pod whose grace has not passed stays for its kubelet.
+  const bool graceful = ends_gracefully(stored.object) &&
+                        stored.object.metadata()["deletionGracePeriodSeconds"].as_int() > 0;
+  if (before.deleting() && !before.metadata()["finalizers"].empty() && !held && !graceful &&
       stored.object.metadata()["finalizers"].empty()) {
     erase(id, Propagation::Background);
   }

@@ -174,6 +174,7 @@ class FakeWorld final : public Snapshot {
   void erase(const Id& id, Propagation mode);
   void collect_dependents(const std::string& uid, Propagation mode);
   [[nodiscard]] bool must_wait(const Object& object, const Delete& step) const;
+  [[nodiscard]] bool ends_gracefully(const Object& object) const;
   void record(std::string_view verb, const Ref& ref, const Value& body);
   void make(Value body, const Id& id, std::string_view manager, const Value& applied);
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Job controller (batch/v1): runs pods until enough of them have succeeded.
+#pragma once
+
+#include "runtime/view/operator.hpp"
+
+namespace athanor::workloads {
+
+// Jobs of spec.managedBy unset or kubernetes.io/job-controller. Counts each pod once, through the
+// finalizer batch.kubernetes.io/job-tracking; removes finished jobs after their time to live. Not
+// implemented: podFailurePolicy, successPolicy, backoffLimitPerIndex.
+const Operator& job_operator();
+
+}  // namespace athanor::workloads

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pods from the template.
+#include "embedded/workloads/job_pods.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/digest.hpp"
+#include "kube/condition.hpp"
+
+namespace athanor::workloads {
+namespace {
+
+constexpr std::size_t kLongestPrefix = 58;  // of a generated name
+constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+constexpr std::size_t kSuffix = 5;
+
+std::set<std::string> names_of(const std::vector<Object>& pods) {
+  std::set<std::string> names;
+  for (const Object& pod : pods) {
+    names.emplace(pod.name());
+  }
+  return names;
+}
+
+Value make_pod(const Object& job, const std::string& name) {
+  const Value& pod_template = job.spec()["template"];
+  Value metadata = Value::object({{"name", name}, {"namespace", job.ns()}});
+  for (const char* part : {"labels", "annotations"}) {
+    if (pod_template["metadata"].contains(part)) {
+      metadata.set(part, pod_template["metadata"][part]);
+    }
+  }
+  metadata.set("ownerReferences", Value::list({OwnerReference{.api_version = "batch/v1",
+                                                              .kind = "Job",
+                                                              .name = std::string(job.name()),
+                                                              .uid = std::string(job.uid()),
+                                                              .controller = true,
+                                                              .block_owner_deletion = true}
+                                                   .to_value()}));
+  Value finalizers = pod_template["metadata"]["finalizers"];
+  finalizers.push_back(kTrackingFinalizer);
+  metadata.set("finalizers", finalizers);
+  return Value::object({{"apiVersion", "v1"},
+                        {"kind", "Pod"},
+                        {"metadata", metadata},
+                        {"spec", pod_template["spec"]}});
+}
+
+// A container learns its index from a variable; a variable of the template wins.
+void tell_index(Value& container) {
+  constexpr const char* kVariable = "JOB_COMPLETION_INDEX";
+  for (const Value& variable : container["env"].items()) {
+    if (variable["name"].as_string() == kVariable) {
+      return;
+    }
+  }
+  container.member("env").push_back(Value::object(
+      {{"name", kVariable},
+       {"valueFrom",
+        Value::object(
+            {{"fieldRef", Value::object({{"apiVersion", "v1"},
+                                         {"fieldPath",
+                                          fmt::format("metadata.labels['{}']", kIndexKey)}})}})}}));
+}
+
+void set_index(Value& pod, const Object& job, std::int64_t index) {
+  const std::string text = fmt::format("{}", index);
+  pod.set_path({"metadata", "annotations", kIndexKey}, text);
+  pod.set_path({"metadata", "labels", kIndexKey}, text);
+  Value& spec = pod.member("spec");
+  spec.set("hostname", fmt::format("{}-{}", job.name(), index));
+  for (const char* list : {"containers", "initContainers"}) {
+    for (std::size_t i = 0; i < spec[list].size(); ++i) {
+      tell_index(spec.member(list).item(i));
+    }
+  }
+}
+
+// Lower goes first.
+auto worth(const Object& pod) {
+  const bool ready = condition_is(pod.status()["conditions"], "Ready", "True");
+  const auto created = pod.creation_time().value_or(Instant{});
+  return std::tuple(!pod.spec()["nodeName"].as_string().empty(),
+                    pod.status()["phase"].as_string() == "Running", ready,
+                    -created.time_since_epoch().count(), std::string(pod.name()));
+}
+
+void by_worth(std::vector<Object>& pods) {
+  std::ranges::stable_sort(pods,
+                           [](const Object& a, const Object& b) { return worth(a) < worth(b); });
+}
+
+}  // namespace
+
+std::string hashed_name(std::string_view prefix, std::string_view seed) {
+  std::string name(prefix.substr(0, kLongestPrefix));
+  const std::string hash = sha256(seed);
+  for (std::size_t i = 0; i < kSuffix; ++i) {
+    name += kAlphabet[static_cast<unsigned char>(hash[i]) % kAlphabet.size()];
+  }
+  return name;
+}
+
+std::vector<Value> new_pods(const JobFacts& facts, std::int64_t count) {
+  const Object& job = facts.job;
+  std::set<std::string> taken = names_of(facts.pods);
+  std::vector<Value> pods;
+  // As many as have ended were made before: names are looked for from there on.
+  for (std::int64_t ordinal = facts.succeeded() + facts.failed();
+       static_cast<std::int64_t>(pods.size()) < count; ++ordinal) {
+    const std::string name =
+        hashed_name(fmt::format("{}-", job.name()), fmt::format("{}/{}", job.uid(), ordinal));
+    if (taken.insert(name).second) {
+      pods.push_back(make_pod(job, name));
+    }
+  }
+  return pods;
+}
+
+std::vector<Value> new_indexed_pods(const JobFacts& facts, std::int64_t count) {
+  const Object& job = facts.job;
+  Indexes busy = facts.completed;
+  for (const Object& pod : facts.active) {
+    busy.insert(index_of(pod));
+  }
+  if (facts.replace_failed_only) {
+    for (const Object& pod : facts.terminating) {
+      busy.insert(index_of(pod));
+    }
+  }
+  std::set<std::string> taken = names_of(facts.pods);
+  std::vector<Value> pods;
+  for (std::int64_t index = 0;
+       index < facts.completions.value_or(0) && static_cast<std::int64_t>(pods.size()) < count;
+       ++index) {
+    if (busy.contains(index)) {
+      continue;
+    }
+    std::string name;
+    for (int attempt = 0; name.empty() || !taken.insert(name).second; ++attempt) {
+      name = hashed_name(fmt::format("{}-{}-", job.name(), index),
+                         fmt::format("{}/{}/{}", job.uid(), index, attempt));
+    }
+    Value pod = make_pod(job, name);
+    set_index(pod, job, index);
+    pods.push_back(std::move(pod));
+  }
+  return pods;
+}
+
+std::vector<Object> superfluous_pods(const JobFacts& facts) {
+  std::vector<Object> worst_last = facts.active;
+  by_worth(worst_last);
+  std::ranges::reverse(worst_last);
+  Indexes seen;
+  std::vector<Object> superfluous;
+  for (const Object& pod : worst_last) {
+    const std::int64_t index = index_of(pod);
+    const bool wanted = index >= 0 && index < facts.completions.value_or(0) &&
+                        !facts.completed.contains(index) && seen.insert(index).second;
+    if (!wanted) {
+      superfluous.push_back(pod);
+    }
+  }
+  return superfluous;
+}
+
+std::vector<Object> excess_pods(const JobFacts& facts, std::int64_t count) {
+  std::vector<Object> pods = facts.active;
+  by_worth(pods);
+  if (facts.indexed) {
+    std::set<std::string> first = names_of(superfluous_pods(facts));
+    std::ranges::stable_partition(
+        pods, [&](const Object& pod) { return first.contains(std::string(pod.name())); });
+  }
+  pods.resize(std::min(pods.size(), static_cast<std::size_t>(std::max<std::int64_t>(count, 0))));
+  return pods;
+}
+
+}  // namespace athanor::workloads
