@@ -1,27 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last stage: a response's value as bytes (spec/apiserver.md 2.6). Compression is the transport's.
+// The last stage: a response's value as bytes (spec/apiserver.md 2.5, 2.6).
+#include <zlib.h>
+
+#include <limits>
+
 #include "embedded/apiserver/negotiate.hpp"
 #include "embedded/apiserver/server.hpp"
 #include "kube/json.hpp"
 #include "kube/yaml.hpp"
 
 namespace athanor::apiserver {
+namespace {
 
-void encode(const Request& request, Response& response) {
-  if (!response.value) {
+constexpr std::size_t kGzipFrom = std::size_t{128} << 10;  // bytes
+constexpr int kGzipWindow = 15 + 16;                       // the largest, with a gzip header
+constexpr int kMemoryLevel = 8;                            // zlib's default
+
+// Empty when zlib has no memory; the body then stays plain.
+std::string gzip(std::string& body) {
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kMemoryLevel,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    return {};
+  }
+  std::string packed(deflateBound(&stream, static_cast<uLong>(body.size())), '\0');
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): zlib speaks unsigned bytes
+  stream.next_in = reinterpret_cast<Bytef*>(body.data());
+  stream.avail_in = static_cast<uInt>(body.size());
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as above
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const bool finished = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+  packed.resize(finished ? stream.total_out : 0);
+  deflateEnd(&stream);
+  return packed;
+}
+
+void compress(const Request& request, Response& response) {
+  if (response.stream != nullptr || response.body.size() < kGzipFrom ||
+      response.body.size() > std::numeric_limits<uInt>::max() / 2 ||
+      request.header("accept-encoding").find("gzip") == std::string_view::npos) {
     return;
   }
-  response.body.clear();
-  if (response.content_type == "application/yaml") {
-    response.body = yaml::print(*response.value);
-  } else if (wants_pretty(request)) {
-    response.body = json::print(*response.value, json::Style::Pretty);
-    response.body += '\n';
-  } else {
-    json::append(*response.value, response.body);
-    response.body += '\n';
+  std::string packed = gzip(response.body);
+  if (packed.empty()) {
+    return;
   }
-  response.value.reset();
+  response.body = std::move(packed);
+  response.headers.emplace_back("Content-Encoding", "gzip");
+  response.headers.emplace_back("Vary", "Accept-Encoding");
+}
+
+}  // namespace
+
+void encode(const Request& request, Response& response) {
+  if (response.value) {
+    response.body.clear();
+    if (response.content_type == "application/yaml") {
+      response.body = yaml::print(*response.value);
+    } else if (wants_pretty(request)) {
+      response.body = json::print(*response.value, json::Style::Pretty);
+      response.body += '\n';
+    } else {
+      json::append(*response.value, response.body);
+      response.body += '\n';
+    }
+    response.value.reset();
+  }
+  compress(request, response);
 }
 
 }  // namespace athanor::apiserver

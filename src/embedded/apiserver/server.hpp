@@ -101,8 +101,8 @@ class Server {
   [[nodiscard]] virtual const ResourceRegistry& registry() const = 0;
 };
 
-// Makes bytes of `response.value` as the request asked for (JSON, YAML, pretty), where there is one
-// (spec/apiserver.md 2.6).
+// Makes bytes of `response.value` as the request asked for (JSON, YAML, pretty), where there is
+// one, and compresses a large body for a client that takes gzip (spec/apiserver.md 2.5, 2.6).
 void encode(const Request& request, Response& response);
 
 }  // namespace athanor::apiserver

@@ -17,6 +17,22 @@ TEST(Encode, PrettyForBrowsersAndOnRequest) {
   EXPECT_TRUE(server.get("/version").text.ends_with("}\n"));
 }
 
+TEST(Encode, CompressesLargeBodiesForThoseWhoTakeIt) {
+  TestServer server;
+  const std::string path = "/api/v1/namespaces/tst/configmaps";
+  Value big = config_map("big");
+  big.member("data").set("k", std::string(200'000, 'x'));
+  ASSERT_EQ(server.post(path, big).status, 201);
+  const Answer packed = server.call("GET " + path, "", {{"accept-encoding", "gzip, deflate"}});
+  EXPECT_EQ(packed.header("Content-Encoding"), "gzip");
+  EXPECT_EQ(packed.header("Vary"), "Accept-Encoding");
+  EXPECT_LT(packed.text.size(), 20'000U);
+  EXPECT_THAT(packed.text, StartsWith("\x1f\x8b"));
+  EXPECT_EQ(server.get(path).header("Content-Encoding"), "");
+  const Answer small = server.call("GET /version", "", {{"accept-encoding", "gzip"}});
+  EXPECT_EQ(small.header("Content-Encoding"), "");
+}
+
 TEST(Encode, EchoesTheAuditId) {
   TestServer server;
   EXPECT_EQ(server.call("GET /version", "", {{"audit-id", "mine"}}).header("Audit-Id"), "mine");
