@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// HorizontalPodAutoscalers (spec/apiserver.md 14.2, Appendix T).
+#include <fmt/format.h>
+
+#include <array>
+
+#include "embedded/apiserver/kinds/cells.hpp"
+#include "embedded/apiserver/kinds/checks.hpp"
+#include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/kind_table.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::int64_t kCpuPercent = 80;
+
+void default_autoscaler(Value& object, const KindContext& context) {
+  const bool first_version = context.resource.version == "v1";
+  edit_member(object, "spec", [&](Value& spec) {
+    default_to(spec, "minReplicas", 1);
+    if (!first_version && spec["metrics"].empty()) {
+      spec.set("metrics",
+               Value::list({Value::object(
+                   {{"type", "Resource"},
+                    {"resource", Value::object({{"name", "cpu"},
+                                                {"target", Value::object({{"type", "Utilization"},
+                                                                          {"averageUtilization",
+                                                                           kCpuPercent}})}})}})}));
+    }
+  });
+}
+
+FieldErrors validate_autoscaler(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& spec = object["spec"];
+  const std::int64_t least = spec["minReplicas"].as_int(1);
+  const std::int64_t most = spec["maxReplicas"].as_int();
+  if (least < 1) {
+    errors.push_back(
+        FieldError::invalid("spec.minReplicas", least, "must be greater than or equal to 1"));
+  }
+  if (most < 1) {
+    errors.push_back(FieldError::invalid("spec.maxReplicas", most, "must be greater than 0"));
+  }
+  if (most < least) {
+    errors.push_back(FieldError::invalid("spec.maxReplicas", most,
+                                         "must be greater than or equal to `minReplicas`"));
+  }
+  require(errors, "spec.scaleTargetRef.kind", spec["scaleTargetRef"]["kind"]);
+  require(errors, "spec.scaleTargetRef.name", spec["scaleTargetRef"]["name"]);
+  return errors;
+}
+
+FieldErrors validate_autoscaler_update(const Value& object, const Value& /*old_object*/,
+                                       const KindContext& context) {
+  return context.subresource.empty() ? validate_autoscaler(object, context) : FieldErrors{};
+}
+
+// What the target is, and what was measured last.
+std::string metric_text(const Value& metric, const Value& current) {
+  const Value& resource = metric["resource"];
+  if (!resource.is_object()) {
+    return fmt::format("{}: <unknown>", metric["type"].as_string());
+  }
+  const std::string_view name = resource["name"].as_string();
+  const Value& target = resource["target"];
+  const Value& measured = current["resource"]["current"];
+  if (const Value& percent = target["averageUtilization"]; percent.is_number()) {
+    const Value& now = measured["averageUtilization"];
+    return fmt::format("{}: {}/{}%", name,
+                       now.is_number() ? fmt::format("{}%", now.as_int()) : std::string(kUnknown),
+                       percent.as_int());
+  }
+  const Value& now = measured["averageValue"];
+  return fmt::format("{}: {}/{}", name, now.is_null() ? std::string(kUnknown) : scalar_text(now),
+                     scalar_text(target["averageValue"]));
+}
+
+Cells autoscaler_cells(const Value& object, Instant now) {
+  const Value& spec = object["spec"];
+  const Value& status = object["status"];
+  const Value& target = spec["scaleTargetRef"];
+  std::vector<std::string> targets;
+  for (std::size_t i = 0; i < spec["metrics"].size(); ++i) {
+    targets.push_back(metric_text(spec["metrics"][i], status["currentMetrics"][i]));
+  }
+  if (const Value& percent = spec["targetCPUUtilizationPercentage"]; percent.is_number()) {
+    const Value& measured = status["currentCPUUtilizationPercentage"];
+    targets.push_back(fmt::format(
+        "cpu: {}/{}%",
+        measured.is_number() ? fmt::format("{}%", measured.as_int()) : std::string(kUnknown),
+        percent.as_int()));
+  }
+  return {name_cell(object),
+          fmt::format("{}/{}", target["kind"].as_string(), target["name"].as_string()),
+          targets.empty() ? std::string(kNone) : join(targets, ", "),
+          spec["minReplicas"].is_null() ? std::string(kUnset)
+                                        : std::to_string(spec["minReplicas"].as_int()),
+          std::to_string(spec["maxReplicas"].as_int()),
+          std::to_string(status["currentReplicas"].as_int()),
+          age_cell(object, now)};
+}
+
+constexpr std::array kRows = {
+    KindRow{.group = "autoscaling",
+            .plural = "horizontalpodautoscalers",
+            .behaviour = {.apply_defaults = &default_autoscaler,
+                          .validate_create = &validate_autoscaler,
+                          .validate_update = &validate_autoscaler_update,
+                          .cells = &autoscaler_cells}},
+};
+
+}  // namespace
+
+std::span<const KindRow> autoscaling_rows() {
+  return kRows;
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/apiserver/kinds/checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "embedded/apiserver/kinds/edit.hpp"
+#include "kube/quantity.hpp"
+
+namespace athanor::apiserver {
+
+void append(FieldErrors& errors, FieldErrors more) {
+  errors.insert(errors.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+}
+
+std::string at(std::string_view path, std::size_t index) {
+  return fmt::format("{}[{}]", path, index);
+}
+
+std::string at(std::string_view path, std::string_view key) {
+  return fmt::format("{}[{}]", path, key);
+}
+
+std::string below(std::string_view path, std::string_view field) {
+  return path.empty() ? std::string(field) : fmt::format("{}.{}", path, field);
+}
+
+void check_name(FieldErrors& errors, const std::string& path, std::string_view text,
+                NameError (*rule)(std::string_view)) {
+  if (const NameError error = rule(text)) {
+    errors.push_back(FieldError::invalid(path, text, *error));
+  }
+}
+
+void require_name(FieldErrors& errors, const std::string& path, std::string_view text,
+                  NameError (*rule)(std::string_view)) {
+  if (text.empty()) {
+    errors.push_back(FieldError::required(path));
+  } else {
+    check_name(errors, path, text, rule);
+  }
+}
+
+bool require(FieldErrors& errors, const std::string& path, const Value& value,
+             std::string_view text) {
+  const bool absent = value.is_null() || (value.is_string() && value.as_string().empty()) ||
+                      ((value.is_list() || value.is_object()) && value.empty());
+  if (absent) {
+    errors.push_back(FieldError::required(path, text));
+  }
+  return !absent;
+}
+
+void check_choice(FieldErrors& errors, const std::string& path, const Value& value,
+                  const std::vector<std::string>& choices) {
+  if (!value.as_string().empty() &&
+      std::find(choices.begin(), choices.end(), value.as_string()) == choices.end()) {
+    errors.push_back(FieldError::not_supported(path, value, choices));
+  }
+}
+
+void check_not_negative(FieldErrors& errors, const std::string& path, const Value& value) {
+  if (value.as_int() < 0) {
+    errors.push_back(FieldError::invalid(path, value, "must be greater than or equal to 0"));
+  }
+}
+
+void check_between(FieldErrors& errors, const std::string& path, const Value& value,
+                   std::int64_t least, std::int64_t most) {
+  if (value.is_number() && (value.as_int() < least || value.as_int() > most)) {
+    errors.push_back(FieldError::invalid(
+        path, value, fmt::format("must be between {} and {}, inclusive", least, most)));
+  }
+}
+
+void check_unchanged(FieldErrors& errors, const std::string& path, const Value& now,
+                     const Value& before) {
+  if (now != before) {
+    errors.push_back(FieldError::invalid(path, now, kImmutable));
+  }
+}
+
+void check_port(FieldErrors& errors, const std::string& path, std::int64_t port) {
+  if (port < 1 || port > 65535) {
+    errors.push_back(FieldError::invalid(path, port, "must be between 1 and 65535, inclusive"));
+  }
+}
+
+void check_labels(FieldErrors& errors, const std::string& path, const Value& labels) {
+  for (const Member& label : labels.members()) {
+    check_name(errors, path, label.key(), &validate_label_key);
+    check_name(errors, path, label.value.as_string(), &validate_label_value);
+  }
+}
+
+void check_label_selector(FieldErrors& errors, const std::string& path, const Value& selector) {
+  check_labels(errors, below(path, "matchLabels"), selector["matchLabels"]);
+  const std::string list = below(path, "matchExpressions");
+  for (std::size_t i = 0; i < selector["matchExpressions"].size(); ++i) {
+    const Value& expression = selector["matchExpressions"][i];
+    const std::string here = at(list, i);
+    check_name(errors, here + ".key", expression["key"].as_string(), &validate_label_key);
+    const std::string_view op = expression["operator"].as_string();
+    const bool has_values = !expression["values"].empty();
+    if (is_one_of(op, {"In", "NotIn"})) {
+      if (!has_values) {
+        errors.push_back(FieldError::required(
+            here + ".values", "must be specified when `operator` is 'In' or 'NotIn'"));
+      }
+    } else if (is_one_of(op, {"Exists", "DoesNotExist"})) {
+      if (has_values) {
+        errors.push_back(FieldError::forbidden(
+            here + ".values",
+            "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+      }
+    } else {
+      errors.push_back(FieldError::invalid(here + ".operator", expression["operator"],
+                                           "not a valid selector operator"));
+    }
+    for (std::size_t j = 0; j < expression["values"].size(); ++j) {
+      check_name(errors, at(here + ".values", j), expression["values"][j].as_string(),
+                 &validate_label_value);
+    }
+  }
+}
+
+namespace {
+
+void check_node_requirement(FieldErrors& errors, const std::string& path,
+                            const Value& requirement) {
+  const std::string_view op = requirement["operator"].as_string();
+  const std::size_t count = requirement["values"].size();
+  if (is_one_of(op, {"In", "NotIn"})) {
+    if (count == 0) {
+      errors.push_back(FieldError::required(
+          path + ".values", "must be specified when `operator` is 'In' or 'NotIn'"));
+    }
+  } else if (is_one_of(op, {"Exists", "DoesNotExist"})) {
+    if (count > 0) {
+      errors.push_back(FieldError::forbidden(
+          path + ".values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+    }
+  } else if (is_one_of(op, {"Gt", "Lt"})) {
+    if (count != 1) {
+      errors.push_back(FieldError::required(
+          path + ".values", "must be specified single value when `operator` is 'Lt' or 'Gt'"));
+    }
+  } else {
+    errors.push_back(FieldError::invalid(path + ".operator", requirement["operator"],
+                                         "not a valid selector operator"));
+  }
+  check_name(errors, path + ".key", requirement["key"].as_string(), &validate_label_key);
+}
+
+}  // namespace
+
+void check_node_selector(FieldErrors& errors, const std::string& path, const Value& selector) {
+  const std::string list = below(path, "nodeSelectorTerms");
+  const Value& terms = selector["nodeSelectorTerms"];
+  if (terms.empty()) {
+    errors.push_back(FieldError::required(list, "must have at least one node selector term"));
+  }
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const Value& expressions = terms[i]["matchExpressions"];
+    for (std::size_t j = 0; j < expressions.size(); ++j) {
+      check_node_requirement(errors, at(at(list, i) + ".matchExpressions", j), expressions[j]);
+    }
+  }
+}
+
+void check_quantity(FieldErrors& errors, const std::string& path, const Value& quantity) {
+  const auto parsed = Quantity::parse(quantity);
+  if (!parsed) {
+    errors.push_back(FieldError::invalid(path, quantity, "must be a quantity"));
+  } else if (parsed->is_negative()) {
+    errors.push_back(FieldError::invalid(path, quantity, "must be greater than or equal to 0"));
+  }
+}
+
+}  // namespace athanor::apiserver

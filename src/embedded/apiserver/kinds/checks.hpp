@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks that many kinds share, with the texts of the reference.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/field_error.hpp"
+#include "kube/names.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+using FieldErrors = std::vector<FieldError>;
+
+inline constexpr std::string_view kImmutable = "field is immutable";
+
+void append(FieldErrors& errors, FieldErrors more);
+// "spec.ports[2]".
+std::string at(std::string_view path, std::size_t index);
+// "limits[nvidia.com/gpu]".
+std::string at(std::string_view path, std::string_view key);
+// "spec.ports".
+std::string below(std::string_view path, std::string_view field);
+
+// Invalid with what a rule of kube/names.hpp says, if it says something.
+void check_name(FieldErrors& errors, const std::string& path, std::string_view text,
+                NameError (*rule)(std::string_view));
+// Required when empty, else as above.
+void require_name(FieldErrors& errors, const std::string& path, std::string_view text,
+                  NameError (*rule)(std::string_view));
+// Required when absent or empty. True when there is something.
+bool require(FieldErrors& errors, const std::string& path, const Value& value,
+             std::string_view text = {});
+// An empty text passes.
+void check_choice(FieldErrors& errors, const std::string& path, const Value& value,
+                  const std::vector<std::string>& choices);
+void check_not_negative(FieldErrors& errors, const std::string& path, const Value& value);
+// Absent passes.
+void check_between(FieldErrors& errors, const std::string& path, const Value& value,
+                   std::int64_t least, std::int64_t most);
+void check_unchanged(FieldErrors& errors, const std::string& path, const Value& now,
+                     const Value& before);
+// 1 to 65535.
+void check_port(FieldErrors& errors, const std::string& path, std::int64_t port);
+void check_labels(FieldErrors& errors, const std::string& path, const Value& labels);
+// A metav1.LabelSelector.
+void check_label_selector(FieldErrors& errors, const std::string& path, const Value& selector);
+// A core NodeSelector: {nodeSelectorTerms}.
+void check_node_selector(FieldErrors& errors, const std::string& path, const Value& selector);
+// A quantity that parses and is not below zero.
+void check_quantity(FieldErrors& errors, const std::string& path, const Value& quantity);
+
+}  // namespace athanor::apiserver

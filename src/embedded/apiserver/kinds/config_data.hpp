@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// ConfigMaps and Secrets (spec/apiserver.md 14.2, 14.4).
+#pragma once
+
+#include "embedded/apiserver/kind_behaviour.hpp"
+#include "embedded/apiserver/kinds/cells.hpp"
+#include "embedded/apiserver/kinds/checks.hpp"
+
+namespace athanor::apiserver {
+
+FieldErrors validate_config_map(const Value& object, const KindContext& context);
+FieldErrors validate_config_map_update(const Value& object, const Value& old_object,
+                                       const KindContext& context);
+Cells config_map_cells(const Value& object, Instant now);
+
+void default_secret(Value& object, const KindContext& context);
+FieldErrors validate_secret(const Value& object, const KindContext& context);
+FieldErrors validate_secret_update(const Value& object, const Value& old_object,
+                                   const KindContext& context);
+Cells secret_cells(const Value& object, Instant now);
+
+}  // namespace athanor::apiserver

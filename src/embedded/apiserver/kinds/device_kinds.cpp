@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dynamic resource allocation: claims, classes, slices (spec/apiserver.md 14).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "embedded/apiserver/kinds/cells.hpp"
+#include "embedded/apiserver/kinds/checks.hpp"
+#include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/kind_table.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::size_t kMaxDevices = 128;
+constexpr std::size_t kMaxAttributes = 32;  // with the capacities
+constexpr std::size_t kMaxIdentifier = 32;
+
+void default_request(Value& request) {
+  const auto fill = [](Value& exact) {
+    default_to(exact, "allocationMode", "ExactCount");
+    if (exact["allocationMode"].as_string() == "ExactCount") {
+      default_to(exact, "count", 1);
+    }
+  };
+  if (request["exactly"].is_object()) {
+    edit_member(request, "exactly", fill);
+  }
+  edit_items(request, "firstAvailable", fill);
+}
+
+void default_claim_spec(Value& spec) {
+  if (!spec["devices"]["requests"].empty()) {
+    edit_member(spec, "devices",
+                [](Value& devices) { edit_items(devices, "requests", default_request); });
+  }
+}
+
+void default_claim(Value& object, const KindContext& /*context*/) {
+  if (object["spec"].is_object()) {
+    edit_member(object, "spec", default_claim_spec);
+  }
+}
+
+void default_claim_template(Value& object, const KindContext& /*context*/) {
+  if (object["spec"]["spec"].is_object()) {
+    edit_member(object, "spec", [](Value& spec) { edit_member(spec, "spec", default_claim_spec); });
+  }
+}
+
+void check_claim_spec(FieldErrors& errors, const Value& spec, const std::string& path) {
+  std::set<std::string> names;
+  const Value& requests = spec["devices"]["requests"];
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::string here = at(path + ".devices.requests", i);
+    const Value& request = requests[i];
+    require_name(errors, here + ".name", request["name"].as_string(), &validate_dns1123_label);
+    if (!names.insert(request["name"].str()).second) {
+      errors.push_back(FieldError::duplicate(here + ".name", request["name"]));
+    }
+    const bool exactly = !request["exactly"].is_null();
+    if (exactly == !request["firstAvailable"].empty()) {
+      errors.push_back(
+          FieldError::required(here, "exactly one of `exactly` or `firstAvailable` is required"));
+    }
+    if (exactly) {
+      require(errors, here + ".exactly.deviceClassName", request["exactly"]["deviceClassName"]);
+      check_choice(errors, here + ".exactly.allocationMode", request["exactly"]["allocationMode"],
+                   {"All", "ExactCount"});
+    }
+  }
+}
+
+FieldErrors validate_claim(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  check_claim_spec(errors, object["spec"], "spec");
+  return errors;
+}
+
+FieldErrors validate_claim_update(const Value& object, const Value& old_object,
+                                  const KindContext& /*context*/) {
+  FieldErrors errors;
+  check_unchanged(errors, "spec", object["spec"], old_object["spec"]);
+  return errors;
+}
+
+FieldErrors validate_claim_template(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  check_claim_spec(errors, object["spec"]["spec"], "spec.spec");
+  return errors;
+}
+
+bool is_c_identifier(std::string_view text) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !text.empty() && is_letter(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+// "[domain/]identifier".
+void check_attribute_name(FieldErrors& errors, const std::string& path, std::string_view name) {
+  const std::size_t slash = name.find('/');
+  std::string_view identifier = name;
+  if (slash != std::string_view::npos) {
+    check_name(errors, path, name.substr(0, slash), &validate_dns1123_subdomain);
+    identifier = name.substr(slash + 1);
+  }
+  if (identifier.size() > kMaxIdentifier) {
+    errors.push_back(FieldError::too_long(path, static_cast<std::int64_t>(kMaxIdentifier)));
+  } else if (!is_c_identifier(identifier)) {
+    errors.push_back(FieldError::invalid(
+        path, identifier,
+        "a valid C identifier must start with alphabetic character or '_', followed by a string "
+        "of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex "
+        "used for validation is '[A-Za-z_][A-Za-z0-9_]*')"));
+  }
+}
+
+void check_device(FieldErrors& errors, const Value& device, const std::string& path) {
+  const std::size_t properties = device["attributes"].size() + device["capacity"].size();
+  if (properties > kMaxAttributes) {
+    errors.push_back(FieldError::invalid(
+        path, static_cast<std::int64_t>(properties),
+        fmt::format("the total number of attributes and capacities must not exceed {}",
+                    kMaxAttributes)));
+  }
+  for (const Member& attribute : device["attributes"].members()) {
+    const std::string here = at(path + ".attributes", attribute.key());
+    check_attribute_name(errors, here, attribute.key());
+    if (attribute.value.size() != 1) {
+      errors.push_back(
+          FieldError::invalid(here, attribute.value, "exactly one value must be specified"));
+    }
+  }
+  for (const Member& capacity : device["capacity"].members()) {
+    const std::string here = at(path + ".capacity", capacity.key());
+    check_attribute_name(errors, here, capacity.key());
+    check_quantity(errors, here + ".value", capacity.value["value"]);
+  }
+}
+
+FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& spec = object["spec"];
+  std::size_t places = 0;
+  for (const std::string_view place :
+       {"nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"}) {
+    places += spec[place].is_null() ? 0U : 1U;
+  }
+  if (places != 1) {
+    constexpr std::string_view kPlaces =
+        "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is "
+        "required";
+    errors.push_back(places == 0 ? FieldError::required("spec", kPlaces)
+                                 : FieldError::invalid("spec", spec, kPlaces));
+  }
+  require_name(errors, "spec.driver", spec["driver"].as_string(), &validate_dns1123_subdomain);
+  require(errors, "spec.pool.name", spec["pool"]["name"]);
+  const Value& devices = spec["devices"];
+  if (devices.size() > kMaxDevices) {
+    errors.push_back(FieldError::too_many("spec.devices", static_cast<std::int64_t>(devices.size()),
+                                          static_cast<std::int64_t>(kMaxDevices)));
+  }
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::string here = at("spec.devices", i);
+    require_name(errors, here + ".name", devices[i]["name"].as_string(), &validate_dns1123_label);
+    if (!names.insert(devices[i]["name"].str()).second) {
+      errors.push_back(FieldError::duplicate(here + ".name", devices[i]["name"]));
+    }
+    check_device(errors, devices[i], here);
+  }
+  return errors;
+}
+
+FieldErrors validate_slice_update(const Value& object, const Value& old_object,
+                                  const KindContext& context) {
+  FieldErrors errors = validate_slice(object, context);
+  const Value& spec = object["spec"];
+  const Value& old_spec = old_object["spec"];
+  check_unchanged(errors, "spec.driver", spec["driver"], old_spec["driver"]);
+  check_unchanged(errors, "spec.nodeName", spec["nodeName"], old_spec["nodeName"]);
+  check_unchanged(errors, "spec.pool.name", spec["pool"]["name"], old_spec["pool"]["name"]);
+  return errors;
+}
+
+Cells claim_cells(const Value& object, Instant now) {
+  const Value& status = object["status"];
+  std::vector<std::string> states;
+  if (object["metadata"].contains("deletionTimestamp")) {
+    states.emplace_back("deleted");
+  }
+  if (status["allocation"].is_null()) {
+    if (states.empty()) {
+      states.emplace_back("pending");
+    }
+  } else {
+    states.emplace_back("allocated");
+    if (!status["reservedFor"].empty()) {
+      states.emplace_back("reserved");
+    }
+  }
+  return {name_cell(object), join(states, ","), age_cell(object, now)};
+}
+
+Cells name_and_age(const Value& object, Instant now) {
+  return {name_cell(object), age_cell(object, now)};
+}
+
+Cells slice_cells(const Value& object, Instant now) {
+  const Value& spec = object["spec"];
+  return {name_cell(object), text_cell(spec["nodeName"], kUnset), spec["driver"].str(),
+          spec["pool"]["name"].str(), age_cell(object, now)};
+}
+
+constexpr std::string_view kGroup = "resource.k8s.io";
+
+constexpr std::array kRows = {
+    KindRow{.group = kGroup,
+            .plural = "resourceclaims",
+            .behaviour = {.apply_defaults = &default_claim,
+                          .validate_create = &validate_claim,
+                          .validate_update = &validate_claim_update,
+                          .cells = &claim_cells}},
+    KindRow{.group = kGroup,
+            .plural = "resourceclaimtemplates",
+            .behaviour = {.apply_defaults = &default_claim_template,
+                          .validate_create = &validate_claim_template,
+                          .validate_update = &validate_claim_update,
+                          .cells = &name_and_age}},
+    KindRow{.group = kGroup,
+            .plural = "resourceslices",
+            .behaviour = {.validate_create = &validate_slice,
+                          .validate_update = &validate_slice_update,
+                          .cells = &slice_cells}},
+    KindRow{.group = kGroup, .plural = "deviceclasses", .behaviour = {.cells = &name_and_age}},
+};
+
+}  // namespace
+
+std::span<const KindRow> device_rows() {
+  return kRows;
+}
+
+}  // namespace athanor::apiserver

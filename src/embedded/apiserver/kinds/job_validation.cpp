@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/apiserver/kinds/job_validation.hpp"
+
+#include <fmt/format.h>
+
+#include "embedded/apiserver/kinds/cron_schedule.hpp"
+#include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/pod_spec.hpp"
+#include "kube/condition.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::size_t kCronJobName = 52;  // the controller appends 11 characters
+
+bool is_indexed(const Value& spec) {
+  return spec["completionMode"].as_string() == "Indexed";
+}
+
+void check_restart_policy(FieldErrors& errors, const Value& spec, const std::string& path) {
+  const Value& policy = spec["template"]["spec"]["restartPolicy"];
+  const std::string field = path + ".template.spec.restartPolicy";
+  if (policy.as_string() == "Always" || policy.as_string().empty()) {
+    errors.push_back(FieldError::required(field, R"(valid values: "OnFailure", "Never")"));
+  } else if (!is_one_of(policy.as_string(), {"OnFailure", "Never"})) {
+    errors.push_back(FieldError::not_supported(field, policy, {"OnFailure", "Never"}));
+  } else if (!spec["podFailurePolicy"].is_null() && policy.as_string() != "Never") {
+    errors.push_back(FieldError::invalid(
+        field, policy, R"(only "Never" is supported when podFailurePolicy is specified)"));
+  }
+}
+
+void check_failure_policy(FieldErrors& errors, const Value& spec, const std::string& path) {
+  const Value& rules = spec["podFailurePolicy"]["rules"];
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const std::string here = at(path + ".podFailurePolicy.rules", i);
+    const Value& rule = rules[i];
+    if (require(errors, here + ".action", rule["action"])) {
+      check_choice(errors, here + ".action", rule["action"],
+                   {"Count", "FailIndex", "FailJob", "Ignore"});
+    }
+    const bool codes = !rule["onExitCodes"].is_null();
+    const bool conditions = !rule["onPodConditions"].empty();
+    if (codes && conditions) {
+      errors.push_back(FieldError::invalid(
+          here, rule, "specifying both OnExitCodes and OnPodConditions is not supported"));
+    } else if (!codes && !conditions) {
+      errors.push_back(FieldError::invalid(
+          here, rule, "specifying one of OnExitCodes and OnPodConditions is required"));
+    }
+    if (codes) {
+      check_choice(errors, here + ".onExitCodes.operator", rule["onExitCodes"]["operator"],
+                   {"In", "NotIn"});
+      require(errors, here + ".onExitCodes.values", rule["onExitCodes"]["values"]);
+    }
+  }
+}
+
+void check_job_spec(FieldErrors& errors, const Value& spec, const std::string& path) {
+  for (const std::string_view field :
+       {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
+        "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes"}) {
+    check_not_negative(errors, below(path, field), spec[field]);
+  }
+  check_choice(errors, path + ".completionMode", spec["completionMode"], {"Indexed", "NonIndexed"});
+  if (is_indexed(spec) && spec["completions"].is_null()) {
+    errors.push_back(
+        FieldError::required(path + ".completions", "when completion mode is Indexed"));
+  }
+  if (!is_indexed(spec)) {
+    for (const std::string_view field : {"backoffLimitPerIndex", "maxFailedIndexes"}) {
+      if (!spec[field].is_null()) {
+        errors.push_back(FieldError::invalid(below(path, field), spec[field],
+                                             "requires indexed completion mode"));
+      }
+    }
+  }
+  check_choice(errors, path + ".podReplacementPolicy", spec["podReplacementPolicy"],
+               {"Failed", "TerminatingOrFailed"});
+  if (const std::string_view manager = spec["managedBy"].as_string();
+      !manager.empty() && manager.find('/') == std::string_view::npos) {
+    errors.push_back(FieldError::invalid(
+        path + ".managedBy", manager, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
+  }
+  check_failure_policy(errors, spec, path);
+  append(errors, validate_pod_template(spec["template"], path + ".template"));
+  check_restart_policy(errors, spec, path);
+}
+
+// A suspended job that never started may still be told where to run.
+Value without_scheduling(Value pod_template, const Value& old_template) {
+  const auto restore = [&](std::string_view part, std::initializer_list<std::string_view> fields) {
+    edit_member(pod_template, part, [&](Value& value) {
+      for (const std::string_view field : fields) {
+        if (const Value* old = old_template[part].find(field)) {
+          value.set(field, *old);
+        } else if (value.contains(field)) {
+          value.erase(field);
+        }
+      }
+    });
+  };
+  restore("metadata", {"labels", "annotations"});
+  restore("spec", {"nodeSelector", "affinity", "tolerations", "schedulingGates"});
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    const Value& old_containers = old_template["spec"][list];
+    if (pod_template["spec"][list].size() != old_containers.size()) {
+      continue;
+    }
+    for (std::size_t i = 0; i < old_containers.size(); ++i) {
+      pod_template.member("spec").member(list).item(i).set("resources",
+                                                           old_containers[i]["resources"]);
+    }
+  }
+  return pod_template;
+}
+
+void check_spec_change(FieldErrors& errors, const Value& object, const Value& old_object) {
+  const Value& spec = object["spec"];
+  const Value& old_spec = old_object["spec"];
+  const bool elastic = is_indexed(spec) && !spec["completions"].is_null() &&
+                       spec["completions"] == spec["parallelism"];
+  if (!elastic) {
+    check_unchanged(errors, "spec.completions", spec["completions"], old_spec["completions"]);
+  }
+  for (const std::string_view field : {"selector", "completionMode", "podFailurePolicy",
+                                       "backoffLimitPerIndex", "managedBy", "successPolicy"}) {
+    check_unchanged(errors, below("spec", field), spec[field], old_spec[field]);
+  }
+  Value pod_template = spec["template"];
+  const Value& old_template = old_spec["template"];
+  const bool waiting = old_spec["suspend"].as_bool() && old_object["status"]["startTime"].is_null();
+  if (waiting && pod_template != old_template) {
+    pod_template = without_scheduling(std::move(pod_template), old_template);
+  }
+  if (pod_template != old_template) {
+    errors.push_back(FieldError::invalid("spec.template", spec["template"], kImmutable));
+  }
+}
+
+void check_status_change(FieldErrors& errors, const Value& object, const Value& old_object) {
+  const Value& status = object["status"];
+  const Value& old_status = old_object["status"];
+  for (const std::string_view type :
+       {"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"}) {
+    if (condition_is(old_status["conditions"], type, "True") &&
+        !condition_is(status["conditions"], type, "True")) {
+      errors.push_back(
+          FieldError::invalid("status.conditions", type,
+                              fmt::format("cannot disable the terminal {}=True condition", type)));
+    }
+  }
+  const bool complete = condition_is(status["conditions"], "Complete", "True");
+  if (complete && condition_is(status["conditions"], "Failed", "True")) {
+    errors.push_back(FieldError::invalid("status.conditions", "Failed",
+                                         "cannot set Complete=True and Failed=True conditions"));
+  }
+  const Value& completion = status["completionTime"];
+  if (!completion.is_null() && !complete) {
+    errors.push_back(
+        FieldError::invalid("status.completionTime", completion,
+                            "cannot set completionTime when there is no Complete=True condition"));
+  }
+  if (!old_status["completionTime"].is_null() && completion != old_status["completionTime"]) {
+    errors.push_back(FieldError::invalid("status.completionTime", completion,
+                                         "completionTime cannot be mutated"));
+  }
+  const bool indexed = is_indexed(object["spec"]);
+  for (const std::string_view counter : {"succeeded", "failed"}) {
+    if ((counter == "failed" || !indexed) &&
+        status[counter].as_int() < old_status[counter].as_int()) {
+      errors.push_back(FieldError::invalid(below("status", counter), status[counter].as_int(),
+                                           fmt::format("cannot decrease the {} counter", counter)));
+    }
+  }
+  for (const std::string_view counter : {"active", "ready", "terminating"}) {
+    check_not_negative(errors, below("status", counter), status[counter]);
+  }
+}
+
+}  // namespace
+
+FieldErrors validate_job(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& spec = object["spec"];
+  check_job_spec(errors, spec, "spec");
+  if (spec["selector"].is_null()) {
+    errors.push_back(FieldError::required("spec.selector"));
+  } else {
+    check_label_selector(errors, "spec.selector", spec["selector"]);
+    if (!spec["manualSelector"].as_bool()) {
+      const Value& uid = object["metadata"]["uid"];
+      if (spec["selector"]["matchLabels"][kControllerUidLabel] != uid ||
+          spec["selector"]["matchLabels"].size() != 1) {
+        errors.push_back(FieldError::invalid("spec.selector", spec["selector"],
+                                             "`selector` not auto-generated"));
+      }
+    }
+  }
+  return errors;
+}
+
+FieldErrors validate_job_update(const Value& object, const Value& old_object,
+                                const KindContext& context) {
+  FieldErrors errors;
+  if (context.subresource == "status") {
+    check_status_change(errors, object, old_object);
+  } else if (object["spec"] != old_object["spec"]) {
+    check_job_spec(errors, object["spec"], "spec");
+    check_spec_change(errors, object, old_object);
+  }
+  return errors;
+}
+
+FieldErrors validate_cron_job(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& spec = object["spec"];
+  const std::string name = object["metadata"]["name"].str();
+  if (name.size() > kCronJobName) {
+    errors.push_back(
+        FieldError::invalid("metadata.name", name, "must be no more than 52 characters"));
+  }
+  const std::string schedule = spec["schedule"].str();
+  if (schedule.empty()) {
+    errors.push_back(FieldError::required("spec.schedule"));
+  } else if (const auto error = cron_error(schedule)) {
+    errors.push_back(FieldError::invalid("spec.schedule", schedule, *error));
+  }
+  if (const Value* zone = spec.find("timeZone")) {
+    const std::string_view text = zone->as_string();
+    if (text.empty()) {
+      errors.push_back(
+          FieldError::invalid("spec.timeZone", text, "timeZone must be nil or non-empty string"));
+    } else if (text == "Local" || text == "local") {
+      errors.push_back(FieldError::invalid("spec.timeZone", text,
+                                           "timeZone must be an explicit time zone as defined in "
+                                           "https://www.iana.org/time-zones"));
+    } else if (!is_time_zone(text)) {
+      errors.push_back(
+          FieldError::invalid("spec.timeZone", text, fmt::format("unknown time zone {}", text)));
+    }
+  }
+  check_choice(errors, "spec.concurrencyPolicy", spec["concurrencyPolicy"],
+               {"Allow", "Forbid", "Replace"});
+  for (const std::string_view field :
+       {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"}) {
+    check_not_negative(errors, below("spec", field), spec[field]);
+  }
+  check_job_spec(errors, spec["jobTemplate"]["spec"], "spec.jobTemplate.spec");
+  return errors;
+}
+
+FieldErrors validate_cron_job_update(const Value& object, const Value& old_object,
+                                     const KindContext& context) {
+  if (!context.subresource.empty() || object["spec"] == old_object["spec"]) {
+    return {};
+  }
+  return validate_cron_job(object, context);
+}
+
+}  // namespace athanor::apiserver

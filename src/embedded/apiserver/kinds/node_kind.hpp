@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes (spec/apiserver.md 14.4, Appendix T).
+#pragma once
+
+#include "embedded/apiserver/kind_behaviour.hpp"
+#include "embedded/apiserver/kinds/cells.hpp"
+#include "embedded/apiserver/kinds/checks.hpp"
+
+namespace athanor::apiserver {
+
+FieldErrors validate_node(const Value& object, const KindContext& context);
+FieldErrors validate_node_update(const Value& object, const Value& old_object,
+                                 const KindContext& context);
+Cells node_cells(const Value& object, Instant now);
+
+}  // namespace athanor::apiserver

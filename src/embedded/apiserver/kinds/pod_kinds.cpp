@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pods and PodTemplates (spec/apiserver.md 14).
+#include <array>
+
+#include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/kind_table.hpp"
+#include "embedded/apiserver/kinds/pod_cells.hpp"
+#include "embedded/apiserver/kinds/pod_spec.hpp"
+#include "embedded/apiserver/kinds/pod_update.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+void default_pod(Value& pod, const KindContext& /*context*/) {
+  edit_member(pod, "spec", [](Value& spec) { default_pod_spec(spec, PodSpecOf::Pod); });
+  const std::string_view qos = qos_class(pod["spec"]);
+  edit_member(pod, "status", [&](Value& status) {
+    default_to(status, "phase", "Pending");
+    // Follows from the spec, which admission may still have changed.
+    if (status["qosClass"].as_string() != qos) {
+      status.set("qosClass", qos);
+    }
+  });
+}
+
+FieldErrors validate_pod(const Value& pod, const KindContext& /*context*/) {
+  return validate_pod_spec(pod["spec"], "spec");
+}
+
+FieldErrors validate_pod_change(const Value& pod, const Value& old_pod,
+                                const KindContext& context) {
+  if (!context.subresource.empty()) {
+    return {};
+  }
+  FieldErrors errors = validate_pod_update(pod, old_pod);
+  if (errors.empty() && pod["spec"] != old_pod["spec"]) {
+    errors = validate_pod_spec(pod["spec"], "spec");
+  }
+  return errors;
+}
+
+void default_template(Value& object, const KindContext& /*context*/) {
+  edit_member(object, "template", default_pod_template);
+}
+
+FieldErrors validate_template(const Value& object, const KindContext& /*context*/) {
+  return validate_pod_template(object["template"], "template");
+}
+
+FieldErrors validate_template_change(const Value& object, const Value& /*old_object*/,
+                                     const KindContext& context) {
+  return validate_template(object, context);
+}
+
+Cells template_cells(const Value& object, Instant /*now*/) {
+  const Value& pod_template = object["template"];
+  return {name_cell(object), containers_cell(pod_template["spec"]),
+          images_cell(pod_template["spec"]), labels_cell(pod_template["metadata"]["labels"])};
+}
+
+constexpr std::array kRows = {
+    KindRow{.group = "",
+            .plural = "pods",
+            .behaviour = {.apply_defaults = &default_pod,
+                          .validate_create = &validate_pod,
+                          .validate_update = &validate_pod_change,
+                          .cells = &pod_cells}},
+    KindRow{.group = "",
+            .plural = "podtemplates",
+            .behaviour = {.apply_defaults = &default_template,
+                          .validate_create = &validate_template,
+                          .validate_update = &validate_template_change,
+                          .cells = &template_cells}},
+};
+
+}  // namespace
+
+std::span<const KindRow> pod_rows() {
+  return kRows;
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may change in a pod's spec once it exists (spec/apiserver.md 14.4).
+#pragma once
+
+#include "embedded/apiserver/kinds/checks.hpp"
+
+namespace athanor::apiserver {
+
+FieldErrors validate_pod_update(const Value& pod, const Value& old_pod);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// LimitRanges, ResourceQuotas, PriorityClasses, RuntimeClasses and PodDisruptionBudgets
+// (spec/apiserver.md 14).
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "embedded/apiserver/kinds/cells.hpp"
+#include "embedded/apiserver/kinds/checks.hpp"
+#include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/kind_table.hpp"
+#include "kube/quantity.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::int64_t kMaxUserPriority = 1'000'000'000;
+constexpr std::string_view kSystemPrefix = "system-";
+
+// Containers alone have defaults: from the most they may have down to what they ask for.
+void default_limits(Value& limit) {
+  if (limit["type"].as_string() != "Container") {
+    return;
+  }
+  const auto fill = [&](std::string_view to, std::string_view from) {
+    const Value source = limit[from];
+    for (const Member& amount : source.members()) {
+      if (!limit[to].contains(amount.key())) {
+        limit.member(to).set(amount.key(), amount.value);
+      }
+    }
+  };
+  fill("default", "max");
+  fill("defaultRequest", "default");
+  fill("defaultRequest", "min");
+}
+
+void default_limit_range(Value& object, const KindContext& /*context*/) {
+  edit_member(object, "spec", [](Value& spec) { edit_items(spec, "limits", default_limits); });
+}
+
+void check_order(FieldErrors& errors, const Value& limit, const std::string& path,
+                 std::string_view low, std::string_view high) {
+  for (const Member& amount : limit[low].members()) {
+    const auto least = Quantity::parse(amount.value);
+    const auto most = Quantity::parse(limit[high][amount.key()]);
+    if (least && most && *least > *most) {
+      errors.push_back(FieldError::invalid(at(below(path, low), amount.key()), amount.value,
+                                           fmt::format("{} value {} is greater than {} value {}",
+                                                       low, least->text(), high, most->text())));
+    }
+  }
+}
+
+FieldErrors validate_limit_range(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& limits = object["spec"]["limits"];
+  std::map<std::string, int> types;
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const Value& limit = limits[i];
+    const std::string here = at("spec.limits", i);
+    require(errors, here + ".type", limit["type"]);
+    if (++types[limit["type"].str()] > 1) {
+      errors.push_back(FieldError::duplicate(here + ".type", limit["type"]));
+    }
+    for (const std::string_view list : {"max", "min", "default", "defaultRequest"}) {
+      for (const Member& amount : limit[list].members()) {
+        check_quantity(errors, at(below(here, list), amount.key()), amount.value);
+      }
+    }
+    check_order(errors, limit, here, "min", "max");
+    check_order(errors, limit, here, "min", "defaultRequest");
+    check_order(errors, limit, here, "defaultRequest", "default");
+    check_order(errors, limit, here, "defaultRequest", "max");
+    check_order(errors, limit, here, "min", "default");
+    check_order(errors, limit, here, "default", "max");
+  }
+  return errors;
+}
+
+FieldErrors validate_limit_range_update(const Value& object, const Value& /*old_object*/,
+                                        const KindContext& context) {
+  return validate_limit_range(object, context);
+}
+
+Cells created_cells(const Value& object, Instant /*now*/) {
+  return {name_cell(object), object["metadata"]["creationTimestamp"].str()};
+}
+
+FieldErrors validate_quota(const Value& object, const KindContext& context) {
+  FieldErrors errors;
+  const std::string part = context.subresource == "status" ? "status" : "spec";
+  for (const Member& amount : object[part]["hard"].members()) {
+    const std::string path = at(part + ".hard", amount.key());
+    check_quantity(errors, path, amount.value);
+    if (amount.key().find('/') == std::string_view::npos) {
+      check_name(errors, path, amount.key(), &validate_qualified_name);
+    }
+  }
+  const Value& scopes = object["spec"]["scopes"];
+  for (std::size_t i = 0; i < scopes.size(); ++i) {
+    check_choice(errors, "spec.scopes", scopes[i],
+                 {"BestEffort", "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating",
+                  "PriorityClass", "Terminating", "VolumeAttributesClass"});
+  }
+  return errors;
+}
+
+FieldErrors validate_quota_update(const Value& object, const Value& old_object,
+                                  const KindContext& context) {
+  FieldErrors errors = validate_quota(object, context);
+  check_unchanged(errors, "spec.scopes", object["spec"]["scopes"], old_object["spec"]["scopes"]);
+  return errors;
+}
+
+Cells quota_cells(const Value& object, Instant now) {
+  std::map<std::string, Value> hard;
+  for (const Member& amount : object["status"]["hard"].members()) {
+    hard.emplace(amount.key(), amount.value);
+  }
+  std::vector<std::string> requests;
+  std::vector<std::string> limits;
+  for (const auto& [name, most] : hard) {
+    const Value& used = object["status"]["used"][name];
+    (name.starts_with("limits.") ? limits : requests)
+        .push_back(fmt::format("{}: {}/{}", name, used.is_null() ? "0" : scalar_text(used),
+                               scalar_text(most)));
+  }
+  return {name_cell(object), join(requests, ", "), join(limits, ", "), age_cell(object, now)};
+}
+
+void default_priority_class(Value& object, const KindContext& /*context*/) {
+  default_to(object, "preemptionPolicy", "PreemptLowerPriority");
+}
+
+bool is_system_priority(std::string_view name, std::int64_t value) {
+  return (name == "system-node-critical" && value == 2'000'001'000) ||
+         (name == "system-cluster-critical" && value == 2'000'000'000);
+}
+
+FieldErrors validate_priority_class(const Value& object, const KindContext& context) {
+  FieldErrors errors;
+  const std::string name = object["metadata"]["name"].str();
+  const std::int64_t value = object["value"].as_int();
+  if (name.starts_with(kSystemPrefix)) {
+    if (!is_system_priority(name, value)) {
+      errors.push_back(FieldError::forbidden(
+          "metadata.name",
+          fmt::format("priority class names with '{}' prefix are reserved for system use only. "
+                      "error: {} is not a known system priority class",
+                      kSystemPrefix, name)));
+    }
+  } else if (value > kMaxUserPriority) {
+    errors.push_back(FieldError::forbidden(
+        "value",
+        fmt::format("maximum allowed value of a user defined priority is {}", kMaxUserPriority)));
+  }
+  check_choice(errors, "preemptionPolicy", object["preemptionPolicy"],
+               {"Never", "PreemptLowerPriority"});
+  if (object["globalDefault"].as_bool()) {
+    const auto page = context.store.list("priorityclasses.scheduling.k8s.io", {});
+    for (const store::StoredPtr& other :
+         page.ok() ? page->items : std::vector<store::StoredPtr>{}) {
+      if (other->key.name != name && other->body["globalDefault"].as_bool()) {
+        errors.push_back(FieldError::forbidden(
+            "globalDefault",
+            fmt::format("PriorityClass {} is already marked as default. Only one default can exist",
+                        other->key.name)));
+        break;
+      }
+    }
+  }
+  return errors;
+}
+
+FieldErrors validate_priority_class_update(const Value& object, const Value& old_object,
+                                           const KindContext& context) {
+  FieldErrors errors;
+  if (object["value"] != old_object["value"]) {
+    errors.push_back(FieldError::forbidden("value", "may not be changed in an update."));
+  }
+  check_unchanged(errors, "preemptionPolicy", object["preemptionPolicy"],
+                  old_object["preemptionPolicy"]);
+  if (object["globalDefault"].as_bool() && !old_object["globalDefault"].as_bool()) {
+    append(errors, validate_priority_class(object, context));
+  }
+  return errors;
+}
+
+Cells priority_class_cells(const Value& object, Instant now) {
+  return {name_cell(object), object["value"].as_int(), object["globalDefault"].as_bool(),
+          age_cell(object, now), text_cell(object["preemptionPolicy"], "PreemptLowerPriority")};
+}
+
+FieldErrors validate_runtime_class(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  require_name(errors, "handler", object["handler"].as_string(), &validate_dns1123_label);
+  return errors;
+}
+
+FieldErrors validate_runtime_class_update(const Value& object, const Value& old_object,
+                                          const KindContext& /*context*/) {
+  FieldErrors errors;
+  check_unchanged(errors, "handler", object["handler"], old_object["handler"]);
+  return errors;
+}
+
+Cells runtime_class_cells(const Value& object, Instant now) {
+  return {name_cell(object), object["handler"].str(), age_cell(object, now)};
+}
+
+FieldErrors validate_budget(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& spec = object["spec"];
+  if (!spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null()) {
+    errors.push_back(
+        FieldError::invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"));
+  }
+  for (const std::string_view field : {"minAvailable", "maxUnavailable"}) {
+    check_not_negative(errors, below("spec", field), spec[field]);
+  }
+  check_label_selector(errors, "spec.selector", spec["selector"]);
+  check_choice(errors, "spec.unhealthyPodEvictionPolicy", spec["unhealthyPodEvictionPolicy"],
+               {"AlwaysAllow", "IfHealthyBudget"});
+  return errors;
+}
+
+FieldErrors validate_budget_update(const Value& object, const Value& /*old_object*/,
+                                   const KindContext& context) {
+  return context.subresource.empty() ? validate_budget(object, context) : FieldErrors{};
+}
+
+Cells budget_cells(const Value& object, Instant now) {
+  const Value& spec = object["spec"];
+  const auto amount = [&](std::string_view field) {
+    return spec[field].is_null() ? std::string("N/A") : scalar_text(spec[field]);
+  };
+  return {name_cell(object), amount("minAvailable"), amount("maxUnavailable"),
+          object["status"]["disruptionsAllowed"].as_int(), age_cell(object, now)};
+}
+
+constexpr std::array kRows = {
+    KindRow{.group = "",
+            .plural = "limitranges",
+            .behaviour = {.apply_defaults = &default_limit_range,
+                          .validate_create = &validate_limit_range,
+                          .validate_update = &validate_limit_range_update,
+                          .cells = &created_cells}},
+    KindRow{.group = "",
+            .plural = "resourcequotas",
+            .behaviour = {.validate_create = &validate_quota,
+                          .validate_update = &validate_quota_update,
+                          .cells = &quota_cells}},
+    KindRow{.group = "scheduling.k8s.io",
+            .plural = "priorityclasses",
+            .behaviour = {.apply_defaults = &default_priority_class,
+                          .validate_create = &validate_priority_class,
+                          .validate_update = &validate_priority_class_update,
+                          .cells = &priority_class_cells}},
+    KindRow{.group = "node.k8s.io",
+            .plural = "runtimeclasses",
+            .behaviour = {.validate_create = &validate_runtime_class,
+                          .validate_update = &validate_runtime_class_update,
+                          .cells = &runtime_class_cells}},
+    KindRow{.group = "policy",
+            .plural = "poddisruptionbudgets",
+            .behaviour = {.validate_create = &validate_budget,
+                          .validate_update = &validate_budget_update,
+                          .cells = &budget_cells}},
+};
+
+}  // namespace
+
+std::span<const KindRow> policy_rows() {
+  return kRows;
+}
+
+}  // namespace athanor::apiserver

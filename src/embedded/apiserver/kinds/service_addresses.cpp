@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/apiserver/kinds/service_addresses.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <set>
+#include <vector>
+
+#include "embedded/apiserver/kinds/edit.hpp"
+#include "kube/field_error.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::int64_t kFirstNodePort = 30000;
+constexpr std::int64_t kLastNodePort = 32767;
+// The kubernetes service has the first address.
+constexpr std::uint32_t kReserved = 1;
+// Addresses below are left to those who ask for one by name, as in Kubernetes.
+constexpr std::uint32_t kStaticBand = 256;
+
+struct Taken {
+  std::set<std::uint32_t> addresses{};
+  std::set<std::int64_t> ports{};
+};
+
+// What all other services hold.
+Taken taken_by_others(const Value& service, const KindContext& context) {
+  Taken taken;
+  const auto page = context.store.list("services", {});
+  if (!page.ok()) {
+    return taken;
+  }
+  const Value& metadata = service["metadata"];
+  for (const store::StoredPtr& stored : page->items) {
+    if (stored->key.name == metadata["name"].as_string() &&
+        stored->key.ns == metadata["namespace"].as_string()) {
+      continue;
+    }
+    const Value& spec = stored->body["spec"];
+    for (const Value& ip : spec["clusterIPs"].items()) {
+      if (const auto address = parse_ipv4(ip.as_string())) {
+        taken.addresses.insert(*address);
+      }
+    }
+    for (const Value& port : spec["ports"].items()) {
+      if (const std::int64_t number = port["nodePort"].as_int(); number != 0) {
+        taken.ports.insert(number);
+      }
+    }
+    if (const std::int64_t number = spec["healthCheckNodePort"].as_int(); number != 0) {
+      taken.ports.insert(number);
+    }
+  }
+  return taken;
+}
+
+StatusError refuse(const Value& service, const FieldError& error) {
+  return status::invalid({"Service", ""}, service["metadata"]["name"].as_string(), {error});
+}
+
+class Allocation {
+ public:
+  Allocation(Value& service, const Value& old_service, const KindContext& context)
+      : service_(service), old_spec_(old_service["spec"]), context_(context) {}
+
+  StatusResult<void> run() {
+    const Value& spec = service_["spec"];
+    const std::string type = spec["type"].str();
+    if (type == "ExternalName") {
+      release();
+      return {};
+    }
+    if (!needs_anything(type)) {
+      return {};
+    }
+    taken_ = taken_by_others(service_, context_);
+    ATHANOR_TRY_VOID(take_address());
+    const bool exposed =
+        type == "NodePort" ||
+        (type == "LoadBalancer" && spec["allocateLoadBalancerNodePorts"].as_bool(true));
+    if (!exposed) {
+      return {};
+    }
+    return take_ports();
+  }
+
+ private:
+  [[nodiscard]] std::string_view cluster_ip() const {
+    return service_["spec"]["clusterIP"].as_string();
+  }
+
+  // False for an update that leaves addresses and ports as they were.
+  [[nodiscard]] bool needs_anything(std::string_view type) const {
+    if (old_spec_.is_null() || cluster_ip().empty() ||
+        old_spec_["type"] != service_["spec"]["type"]) {
+      return true;
+    }
+    return type != "ClusterIP" && old_spec_["ports"] != service_["spec"]["ports"];
+  }
+
+  void release() {
+    Value& spec = service_.member("spec");
+    for (const std::string_view field :
+         {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
+      spec.erase(field);
+    }
+    edit_items(spec, "ports", [](Value& port) {
+      if (port.contains("nodePort")) {
+        port.erase("nodePort");
+      }
+    });
+  }
+
+  void set_address(std::string_view text) {
+    Value& spec = service_.member("spec");
+    spec.set("clusterIP", text);
+    spec.set("clusterIPs", Value::list({text}));
+  }
+
+  StatusResult<void> take_address() {
+    const Value& ips = service_["spec"]["clusterIPs"];
+    const std::string wanted =
+        cluster_ip().empty() && !ips.empty() ? ips[0].str() : std::string(cluster_ip());
+    if (wanted == "None") {
+      set_address(wanted);
+      return {};
+    }
+    const auto range = AddressRange::parse(context_.options.service_cluster_ip_range);
+    if (!range) {
+      return status::internal("the range of service addresses is not an IPv4 network");
+    }
+    if (!wanted.empty()) {
+      return take_wanted(*range, wanted);
+    }
+    if (const std::string kept = old_spec_["clusterIP"].str(); !kept.empty() && kept != "None") {
+      set_address(kept);
+      return {};
+    }
+    const std::uint32_t first =
+        range->last_offset() > 2 * kStaticBand ? kStaticBand : kReserved + 1;
+    const std::uint32_t count = range->last_offset() - first + 1;
+    const auto start = static_cast<std::uint32_t>(context_.entropy.next() % count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t address = range->at(first + (start + i) % count);
+      if (!taken_.addresses.contains(address)) {
+        set_address(format_ipv4(address));
+        return {};
+      }
+    }
+    return status::internal("failed to allocate a serviceIP: range is full");
+  }
+
+  StatusResult<void> take_wanted(const AddressRange& range, const std::string& wanted) {
+    const Value shown = Value::list({wanted});
+    const auto address = parse_ipv4(wanted);
+    if (!address) {
+      return refuse(service_,
+                    FieldError::invalid("spec.clusterIPs", shown, "must be a valid IP address"));
+    }
+    if (!range.contains(*address)) {
+      return refuse(service_,
+                    FieldError::invalid(
+                        "spec.clusterIPs", shown,
+                        fmt::format("failed to allocate IP {}: the provided network does not match "
+                                    "the current range",
+                                    wanted)));
+    }
+    if (taken_.addresses.contains(*address)) {
+      return refuse(service_, FieldError::invalid(
+                                  "spec.clusterIPs", shown,
+                                  fmt::format("failed to allocate IP {}: provided IP is already "
+                                              "allocated",
+                                              wanted)));
+    }
+    set_address(wanted);
+    return {};
+  }
+
+  // The node port that this port had before the update.
+  [[nodiscard]] std::int64_t kept_port(const Value& port) const {
+    for (const Value& old : old_spec_["ports"].items()) {
+      if (old["port"] == port["port"] && old["protocol"] == port["protocol"]) {
+        return old["nodePort"].as_int();
+      }
+    }
+    return 0;
+  }
+
+  StatusResult<void> take_ports() {
+    const Value ports = service_["spec"]["ports"];
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+      std::int64_t number = ports[i]["nodePort"].as_int();
+      const std::string field = fmt::format("spec.ports[{}].nodePort", i);
+      if (number == 0) {
+        number = kept_port(ports[i]);
+      } else if (number < kFirstNodePort || number > kLastNodePort) {
+        return refuse(service_, FieldError::invalid(
+                                    field, number,
+                                    "provided port is not in the valid range. The range of valid "
+                                    "ports is 30000-32767"));
+      } else if (taken_.ports.contains(number)) {
+        return refuse(service_,
+                      FieldError::invalid(field, number, "provided port is already allocated"));
+      }
+      if (number == 0) {
+        ATHANOR_TRY(number, free_port(ports));
+      }
+      taken_.ports.insert(number);
+      service_.member("spec").member("ports").item(i).set("nodePort", number);
+    }
+    return {};
+  }
+
+  StatusResult<std::int64_t> free_port(const Value& ports) {
+    std::set<std::int64_t> asked;
+    for (const Value& port : ports.items()) {
+      asked.insert(port["nodePort"].as_int());
+    }
+    constexpr auto kCount = static_cast<std::uint64_t>(kLastNodePort - kFirstNodePort + 1);
+    const std::uint64_t start = context_.entropy.next() % kCount;
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      const std::int64_t number = kFirstNodePort + static_cast<std::int64_t>((start + i) % kCount);
+      if (!taken_.ports.contains(number) && !asked.contains(number)) {
+        return number;
+      }
+    }
+    return status::internal("failed to allocate a nodePort: range is full");
+  }
+
+  Value& service_;
+  const Value& old_spec_;
+  const KindContext& context_;
+  Taken taken_{};
+};
+
+}  // namespace
+
+std::optional<std::uint32_t> parse_ipv4(std::string_view text) {
+  std::uint32_t address = 0;
+  for (int part = 0; part < 4; ++part) {
+    const std::size_t dot = text.find('.');
+    if ((dot == std::string_view::npos) != (part == 3)) {
+      return std::nullopt;
+    }
+    const std::string_view digits = text.substr(0, dot);
+    std::uint32_t value = 0;
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (code != std::errc() || end != digits.data() + digits.size() || value > 255 ||
+        (digits.size() > 1 && digits.front() == '0')) {
+      return std::nullopt;
+    }
+    address = (address << 8U) | value;
+    text.remove_prefix(part == 3 ? digits.size() : dot + 1);
+  }
+  return address;
+}
+
+std::string format_ipv4(std::uint32_t address) {
+  return fmt::format("{}.{}.{}.{}", address >> 24U, (address >> 16U) & 255U, (address >> 8U) & 255U,
+                     address & 255U);
+}
+
+std::optional<AddressRange> AddressRange::parse(std::string_view cidr) {
+  const std::size_t slash = cidr.find('/');
+  if (slash == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto base = parse_ipv4(cidr.substr(0, slash));
+  const std::string_view digits = cidr.substr(slash + 1);
+  unsigned bits = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+  // Between 4 and 2^24 addresses.
+  if (!base || code != std::errc() || end != digits.data() + digits.size() || bits < 8 ||
+      bits > 30) {
+    return std::nullopt;
+  }
+  AddressRange range;
+  range.size_ = 1U << (32U - bits);
+  range.base_ = *base & ~(range.size_ - 1);
+  return range;
+}
+
+bool AddressRange::contains(std::uint32_t address) const {
+  return address > base_ && address - base_ < size_ - 1;
+}
+
+StatusResult<void> allocate_service(Value& service, const Value& old_service,
+                                    const KindContext& context) {
+  return Allocation(service, old_service, context).run();
+}
+
+}  // namespace athanor::apiserver

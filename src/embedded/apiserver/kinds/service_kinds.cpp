@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// Services, Endpoints and EndpointSlices (spec/apiserver.md 14).
+#include <fmt/format.h>
+
+#include <array>
+#include <set>
+
+#include "embedded/apiserver/kinds/cells.hpp"
+#include "embedded/apiserver/kinds/checks.hpp"
+#include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/kind_table.hpp"
+#include "embedded/apiserver/kinds/service_addresses.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::size_t kShownEndpoints = 3;
+constexpr std::int64_t kAffinitySeconds = 10800;
+
+bool is_headless(const Value& spec) {
+  return spec["clusterIP"].as_string() == "None" ||
+         (!spec["clusterIPs"].empty() && spec["clusterIPs"][0].as_string() == "None");
+}
+
+void default_type(Value& spec) {
+  const std::string type = spec["type"].str();
+  if (type == "ExternalName") {
+    return;
+  }
+  default_to(spec, "internalTrafficPolicy", "Cluster");
+  default_to(spec, "ipFamilies", Value::list({"IPv4"}));
+  default_to(spec, "ipFamilyPolicy", "SingleStack");
+  if (is_one_of(type, {"NodePort", "LoadBalancer"})) {
+    default_to(spec, "externalTrafficPolicy", "Cluster");
+  }
+  if (type == "LoadBalancer") {
+    default_to(spec, "allocateLoadBalancerNodePorts", true);
+  }
+}
+
+void default_service(Value& object, const KindContext& /*context*/) {
+  edit_member(object, "spec", [](Value& spec) {
+    default_to(spec, "type", "ClusterIP");
+    default_to(spec, "sessionAffinity", "None");
+    if (spec["sessionAffinity"].as_string() == "ClientIP") {
+      edit_member(spec, "sessionAffinityConfig", [](Value& config) {
+        edit_member(config, "clientIP",
+                    [](Value& client) { default_to(client, "timeoutSeconds", kAffinitySeconds); });
+      });
+    }
+    edit_items(spec, "ports", [](Value& port) {
+      default_to(port, "protocol", "TCP");
+      const Value& target = port["targetPort"];
+      if (target.is_null() || (target.is_number() && target.as_int() == 0) ||
+          (target.is_string() && target.as_string().empty())) {
+        const Value number = port["port"];
+        port.set("targetPort", number);
+      }
+    });
+    default_type(spec);
+  });
+  edit_member(object, "status",
+              [](Value& status) { default_to(status, "loadBalancer", Value::object()); });
+}
+
+bool has_node_ports(std::string_view type) {
+  return is_one_of(type, {"NodePort", "LoadBalancer"});
+}
+
+// What a writer leaves out stays as it was allocated, unless the new type has no use for it.
+void prepare_service_update(Value& object, const Value& old_object, const KindContext& context) {
+  if (!context.subresource.empty()) {
+    return;
+  }
+  const Value& old_spec = old_object["spec"];
+  edit_member(object, "spec", [&](Value& spec) {
+    const std::string type = text_or(spec["type"], "ClusterIP");
+    const std::string old_type = old_spec["type"].str();
+    if (type != "ExternalName" && old_type != "ExternalName" &&
+        spec["clusterIP"].as_string().empty() && spec["clusterIPs"].empty()) {
+      spec.set("clusterIP", old_spec["clusterIP"]);
+      spec.set("clusterIPs", old_spec["clusterIPs"]);
+    }
+    if (has_node_ports(old_type) && !has_node_ports(type)) {
+      edit_items(spec, "ports", [](Value& port) {
+        if (port.contains("nodePort")) {
+          port.erase("nodePort");
+        }
+      });
+      spec.erase("externalTrafficPolicy");
+    }
+    if (old_type == "LoadBalancer" && type != "LoadBalancer") {
+      for (const std::string_view field :
+           {"allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"}) {
+        spec.erase(field);
+      }
+    }
+    if (type == "ExternalName" && old_type != "ExternalName") {
+      spec.erase("internalTrafficPolicy");
+    }
+  });
+}
+
+void check_target(FieldErrors& errors, const std::string& path, const Value& target) {
+  if (target.is_number()) {
+    check_port(errors, path, target.as_int());
+    return;
+  }
+  const std::string_view name = target.as_string();
+  if (name.size() > 15) {
+    errors.push_back(FieldError::invalid(path, name, "must be no more than 15 characters"));
+  } else if (name.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
+    errors.push_back(FieldError::invalid(path, name, "must contain at least one letter (a-z)"));
+  } else if (validate_dns1123_label(name)) {
+    errors.push_back(FieldError::invalid(
+        path, name, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"));
+  }
+}
+
+void check_ports(FieldErrors& errors, const Value& ports) {
+  std::set<std::string> names;
+  std::set<std::pair<std::int64_t, std::string>> numbers;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const Value& port = ports[i];
+    const std::string here = at("spec.ports", i);
+    const std::string name = port["name"].str();
+    if (name.empty()) {
+      if (ports.size() > 1) {
+        errors.push_back(FieldError::required(here + ".name"));
+      }
+    } else {
+      check_name(errors, here + ".name", name, &validate_dns1123_label);
+      if (!names.insert(name).second) {
+        errors.push_back(FieldError::duplicate(here + ".name", name));
+      }
+    }
+    check_port(errors, here + ".port", port["port"].as_int());
+    check_choice(errors, here + ".protocol", port["protocol"], {"SCTP", "TCP", "UDP"});
+    check_target(errors, here + ".targetPort", port["targetPort"]);
+    if (!numbers.emplace(port["port"].as_int(), port["protocol"].str()).second) {
+      errors.push_back(FieldError::duplicate(
+          here, Value::object({{"protocol", port["protocol"]}, {"port", port["port"]}})));
+    }
+  }
+}
+
+FieldErrors validate_service(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& spec = object["spec"];
+  const std::string_view type = spec["type"].as_string();
+  if (spec["ports"].empty() && !is_headless(spec) && type != "ExternalName") {
+    errors.push_back(FieldError::required("spec.ports"));
+  }
+  check_ports(errors, spec["ports"]);
+  check_choice(errors, "spec.type", spec["type"],
+               {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"});
+  check_choice(errors, "spec.sessionAffinity", spec["sessionAffinity"], {"ClientIP", "None"});
+  check_choice(errors, "spec.externalTrafficPolicy", spec["externalTrafficPolicy"],
+               {"Cluster", "Local"});
+  check_choice(errors, "spec.internalTrafficPolicy", spec["internalTrafficPolicy"],
+               {"Cluster", "Local"});
+  check_labels(errors, "spec.selector", spec["selector"]);
+  if (type == "ExternalName") {
+    require_name(errors, "spec.externalName", spec["externalName"].as_string(),
+                 &validate_dns1123_subdomain);
+  }
+  if (has_node_ports(type) && is_headless(spec)) {
+    errors.push_back(FieldError::invalid("spec.clusterIPs[0]", "None",
+                                         "may not be set to 'None' for LoadBalancer services"));
+  }
+  return errors;
+}
+
+FieldErrors validate_service_update(const Value& object, const Value& old_object,
+                                    const KindContext& context) {
+  if (!context.subresource.empty()) {
+    return {};
+  }
+  FieldErrors errors = validate_service(object, context);
+  const Value& ips = object["spec"]["clusterIPs"];
+  const Value& old_ips = old_object["spec"]["clusterIPs"];
+  const bool had = old_object["spec"]["type"].as_string() != "ExternalName" && !old_ips.empty();
+  const bool has = object["spec"]["type"].as_string() != "ExternalName";
+  if (had && has && ips[0] != old_ips[0]) {
+    errors.push_back(FieldError::invalid("spec.clusterIPs[0]", ips, "may not change once set"));
+  }
+  return errors;
+}
+
+std::string external_text(const Value& service) {
+  const Value& spec = service["spec"];
+  const std::string_view type = spec["type"].as_string();
+  std::vector<std::string> addresses;
+  if (type == "ExternalName") {
+    return spec["externalName"].str();
+  }
+  if (type == "LoadBalancer") {
+    for (const Value& ingress : service["status"]["loadBalancer"]["ingress"].items()) {
+      addresses.push_back(text_or(ingress["ip"], ingress["hostname"].as_string()));
+    }
+  }
+  for (const Value& ip : spec["externalIPs"].items()) {
+    addresses.push_back(ip.str());
+  }
+  if (addresses.empty()) {
+    return type == "LoadBalancer" ? "<pending>" : std::string(kNone);
+  }
+  return join(addresses, ",");
+}
+
+Value ports_cell(const Value& ports) {
+  std::vector<std::string> parts;
+  for (const Value& port : ports.items()) {
+    const std::int64_t node_port = port["nodePort"].as_int();
+    parts.push_back(
+        node_port > 0 ? fmt::format("{}:{}/{}", port["port"].as_int(), node_port,
+                                    port["protocol"].as_string())
+                      : fmt::format("{}/{}", port["port"].as_int(), port["protocol"].as_string()));
+  }
+  return parts.empty() ? Value(kNone) : Value(join(parts, ","));
+}
+
+Cells service_cells(const Value& object, Instant now) {
+  const Value& spec = object["spec"];
+  return {name_cell(object),
+          spec["type"].str(),
+          text_cell(spec["clusterIP"]),
+          external_text(object),
+          ports_cell(spec["ports"]),
+          age_cell(object, now),
+          labels_cell(spec["selector"])};
+}
+
+void default_endpoints(Value& object, const KindContext& /*context*/) {
+  edit_items(object, "subsets", [](Value& subset) {
+    edit_items(subset, "ports", [](Value& port) { default_to(port, "protocol", "TCP"); });
+  });
+}
+
+void default_slice(Value& object, const KindContext& /*context*/) {
+  edit_items(object, "ports", [](Value& port) {
+    default_to(port, "name", "");
+    default_to(port, "protocol", "TCP");
+  });
+}
+
+FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  if (require(errors, "addressType", object["addressType"])) {
+    check_choice(errors, "addressType", object["addressType"], {"FQDN", "IPv4", "IPv6"});
+  }
+  const Value& endpoints = object["endpoints"];
+  for (std::size_t i = 0; i < endpoints.size(); ++i) {
+    require(errors, at("endpoints", i) + ".addresses", endpoints[i]["addresses"],
+            "must contain at least 1 address");
+  }
+  return errors;
+}
+
+FieldErrors validate_slice_update(const Value& object, const Value& old_object,
+                                  const KindContext& context) {
+  FieldErrors errors = validate_slice(object, context);
+  check_unchanged(errors, "addressType", object["addressType"], old_object["addressType"]);
+  return errors;
+}
+
+// The first few, and how many more there are.
+std::string shortened(const std::vector<std::string>& all, std::string_view none) {
+  if (all.empty()) {
+    return std::string(none);
+  }
+  const std::size_t shown = std::min(all.size(), kShownEndpoints);
+  std::string text = join({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown)}, ",");
+  if (all.size() > shown) {
+    text += fmt::format(" + {} more...", all.size() - shown);
+  }
+  return text;
+}
+
+Cells endpoints_cells(const Value& object, Instant now) {
+  std::vector<std::string> all;
+  for (const Value& subset : object["subsets"].items()) {
+    for (const Value& address : subset["addresses"].items()) {
+      if (subset["ports"].empty()) {
+        all.push_back(address["ip"].str());
+      }
+      for (const Value& port : subset["ports"].items()) {
+        all.push_back(fmt::format("{}:{}", address["ip"].as_string(), port["port"].as_int()));
+      }
+    }
+  }
+  return {name_cell(object), shortened(all, kNone), age_cell(object, now)};
+}
+
+Cells slice_cells(const Value& object, Instant now) {
+  std::vector<std::string> ports;
+  for (const Value& port : object["ports"].items()) {
+    ports.push_back(port["port"].is_null() ? "*" : std::to_string(port["port"].as_int()));
+  }
+  std::vector<std::string> addresses;
+  for (const Value& endpoint : object["endpoints"].items()) {
+    for (const Value& address : endpoint["addresses"].items()) {
+      addresses.push_back(address.str());
+    }
+  }
+  return {name_cell(object), object["addressType"].str(), shortened(ports, kUnset),
+          shortened(addresses, kUnset), age_cell(object, now)};
+}
+
+constexpr std::array kRows = {
+    KindRow{.group = "",
+            .plural = "services",
+            .behaviour = {.apply_defaults = &default_service,
+                          .prepare_update = &prepare_service_update,
+                          .validate_create = &validate_service,
+                          .validate_update = &validate_service_update,
+                          .allocate = &allocate_service,
+                          .cells = &service_cells}},
+    KindRow{.group = "",
+            .plural = "endpoints",
+            .behaviour = {.apply_defaults = &default_endpoints, .cells = &endpoints_cells}},
+    KindRow{.group = "discovery.k8s.io",
+            .plural = "endpointslices",
+            .behaviour = {.apply_defaults = &default_slice,
+                          .validate_create = &validate_slice,
+                          .validate_update = &validate_slice_update,
+                          .cells = &slice_cells}},
+};
+
+}  // namespace
+
+std::span<const KindRow> service_rows() {
+  return kRows;
+}
+
+}  // namespace athanor::apiserver

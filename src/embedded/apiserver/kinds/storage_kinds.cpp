@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// Volumes, claims, storage classes and what CSI drivers say of themselves (spec/apiserver.md 14).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "embedded/apiserver/kinds/cells.hpp"
+#include "embedded/apiserver/kinds/checks.hpp"
+#include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/kind_table.hpp"
+#include "kube/quantity.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::string_view kDefaultClass = "storageclass.kubernetes.io/is-default-class";
+// The members of a volume's spec that are not its source.
+constexpr std::array<std::string_view, 9> kNoSource = {"capacity",
+                                                       "accessModes",
+                                                       "claimRef",
+                                                       "persistentVolumeReclaimPolicy",
+                                                       "storageClassName",
+                                                       "mountOptions",
+                                                       "volumeMode",
+                                                       "nodeAffinity",
+                                                       "volumeAttributesClassName"};
+
+std::string short_modes(const Value& modes) {
+  std::vector<std::string> parts;
+  for (const Value& mode : modes.items()) {
+    const std::string_view text = mode.as_string();
+    parts.emplace_back(text == "ReadWriteOnce"      ? "RWO"
+                       : text == "ReadOnlyMany"     ? "ROX"
+                       : text == "ReadWriteMany"    ? "RWX"
+                       : text == "ReadWriteOncePod" ? "RWOP"
+                                                    : "");
+  }
+  return join(parts, ",");
+}
+
+std::string phase_text(const Value& object) {
+  return object["metadata"].contains("deletionTimestamp") ? "Terminating"
+                                                          : object["status"]["phase"].str();
+}
+
+void default_claim(Value& object, const KindContext& /*context*/) {
+  edit_member(object, "spec", [](Value& spec) { default_to(spec, "volumeMode", "Filesystem"); });
+  edit_member(object, "status", [](Value& status) { default_to(status, "phase", "Pending"); });
+}
+
+FieldErrors validate_claim(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& spec = object["spec"];
+  if (spec["accessModes"].empty()) {
+    errors.push_back(
+        FieldError::required("spec.accessModes", "at least 1 access mode is required"));
+  }
+  for (std::size_t i = 0; i < spec["accessModes"].size(); ++i) {
+    check_choice(errors, at("spec.accessModes", i), spec["accessModes"][i],
+                 {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"});
+  }
+  const Value& storage = spec["resources"]["requests"]["storage"];
+  if (storage.is_null()) {
+    errors.push_back(FieldError::required("spec.resources[storage]"));
+  } else if (const auto amount = Quantity::parse(storage);
+             !amount || amount->is_negative() || amount->is_zero()) {
+    errors.push_back(
+        FieldError::invalid("spec.resources[storage]", storage, "must be greater than zero"));
+  }
+  check_choice(errors, "spec.volumeMode", spec["volumeMode"], {"Block", "Filesystem"});
+  if (!spec["selector"].is_null()) {
+    check_label_selector(errors, "spec.selector", spec["selector"]);
+  }
+  return errors;
+}
+
+FieldErrors validate_claim_update(const Value& object, const Value& old_object,
+                                  const KindContext& context) {
+  FieldErrors errors;
+  if (!context.subresource.empty() || object["spec"] == old_object["spec"]) {
+    return errors;
+  }
+  append(errors, validate_claim(object, context));
+  Value spec = object["spec"];
+  const Value& old_spec = old_object["spec"];
+  const auto restore = [&](std::string_view field) {
+    if (const Value* old = old_spec.find(field)) {
+      spec.set(field, *old);
+    } else {
+      spec.erase(field);
+    }
+  };
+  if (old_spec["volumeName"].as_string().empty()) {
+    restore("volumeName");
+  }
+  if (old_spec["storageClassName"].is_null()) {
+    restore("storageClassName");  // the default class, given later
+  }
+  restore("volumeAttributesClassName");
+  const auto wanted = Quantity::parse(spec["resources"]["requests"]["storage"]);
+  const auto before = Quantity::parse(old_spec["resources"]["requests"]["storage"]);
+  const bool bound = old_object["status"]["phase"].as_string() == "Bound";
+  if (wanted && before && *wanted >= *before && bound) {
+    spec.set_path({"resources", "requests", "storage"},
+                  old_spec["resources"]["requests"]["storage"]);
+  } else if (wanted && before && *wanted < *before && bound) {
+    errors.push_back(FieldError::forbidden("spec.resources.requests.storage",
+                                           "field can not be less than previous value"));
+    return errors;
+  }
+  if (spec != old_spec) {
+    errors.push_back(
+        FieldError::forbidden("spec",
+                              "spec is immutable after creation except resources.requests and "
+                              "volumeAttributesClassName for bound claims"));
+  }
+  return errors;
+}
+
+Cells claim_cells(const Value& object, Instant now) {
+  const Value& spec = object["spec"];
+  const bool bound = !spec["volumeName"].as_string().empty();
+  const Value& status = object["status"];
+  return {name_cell(object),
+          phase_text(object),
+          spec["volumeName"].str(),
+          bound
+              ? scalar_text(status["capacity"]["storage"].is_null() ? Value("0")
+                                                                    : status["capacity"]["storage"])
+              : "",
+          bound ? short_modes(status["accessModes"]) : "",
+          spec["storageClassName"].str(),
+          text_cell(spec["volumeAttributesClassName"], kUnset),
+          age_cell(object, now),
+          text_cell(spec["volumeMode"], kUnset)};
+}
+
+void default_volume(Value& object, const KindContext& /*context*/) {
+  edit_member(object, "spec", [](Value& spec) {
+    default_to(spec, "persistentVolumeReclaimPolicy", "Retain");
+    default_to(spec, "volumeMode", "Filesystem");
+    if (spec["hostPath"].is_object()) {
+      edit_member(spec, "hostPath", [](Value& path) { default_to(path, "type", ""); });
+    }
+  });
+  edit_member(object, "status", [](Value& status) { default_to(status, "phase", "Pending"); });
+}
+
+void prepare_volume(Value& object, const KindContext& context) {
+  object.set("status", Value::object({{"phase", "Pending"},
+                                      {"lastPhaseTransitionTime", format_time(context.now)}}));
+}
+
+void prepare_volume_update(Value& object, const Value& old_object, const KindContext& context) {
+  const Value& status = object["status"];
+  const Value& old_status = old_object["status"];
+  if (context.subresource == "status" && status["phase"] != old_status["phase"] &&
+      status["lastPhaseTransitionTime"] == old_status["lastPhaseTransitionTime"]) {
+    object.member("status").set("lastPhaseTransitionTime", format_time(context.now));
+  }
+}
+
+std::vector<std::string> sources(const Value& spec) {
+  std::vector<std::string> result;
+  for (const Member& member : spec.members()) {
+    if (std::find(kNoSource.begin(), kNoSource.end(), member.key()) == kNoSource.end()) {
+      result.emplace_back(member.key());
+    }
+  }
+  return result;
+}
+
+FieldErrors validate_volume(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& spec = object["spec"];
+  if (spec["accessModes"].empty()) {
+    errors.push_back(FieldError::required("spec.accessModes"));
+  }
+  if (spec["capacity"].empty()) {
+    errors.push_back(FieldError::required("spec.capacity"));
+  } else if (!spec["capacity"].contains("storage") || spec["capacity"].size() > 1) {
+    errors.push_back(FieldError::not_supported("spec.capacity", spec["capacity"], {"storage"}));
+  } else {
+    check_quantity(errors, "spec.capacity[storage]", spec["capacity"]["storage"]);
+  }
+  check_choice(errors, "spec.persistentVolumeReclaimPolicy", spec["persistentVolumeReclaimPolicy"],
+               {"Delete", "Recycle", "Retain"});
+  const std::vector<std::string> given = sources(spec);
+  if (given.empty()) {
+    errors.push_back(FieldError::required("spec", "must specify a volume type"));
+  }
+  for (std::size_t i = 1; i < given.size(); ++i) {
+    errors.push_back(
+        FieldError::forbidden("spec." + given[i], "may not specify more than 1 volume type"));
+  }
+  return errors;
+}
+
+FieldErrors validate_volume_update(const Value& object, const Value& old_object,
+                                   const KindContext& context) {
+  if (!context.subresource.empty()) {
+    return {};
+  }
+  FieldErrors errors = validate_volume(object, context);
+  const Value& spec = object["spec"];
+  const Value& old_spec = old_object["spec"];
+  const std::vector<std::string> given = sources(spec);
+  bool changed = given != sources(old_spec);
+  for (const std::string& source : given) {
+    changed = changed || spec[source] != old_spec[source];
+  }
+  if (changed) {
+    errors.push_back(FieldError::forbidden(
+        "spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation"));
+  }
+  check_unchanged(errors, "spec.volumeMode", spec["volumeMode"], old_spec["volumeMode"]);
+  return errors;
+}
+
+Cells volume_cells(const Value& object, Instant now) {
+  const Value& spec = object["spec"];
+  const Value& claim = spec["claimRef"];
+  return {name_cell(object),
+          spec["capacity"]["storage"].is_null() ? std::string("0")
+                                                : scalar_text(spec["capacity"]["storage"]),
+          short_modes(spec["accessModes"]),
+          spec["persistentVolumeReclaimPolicy"].str(),
+          phase_text(object),
+          claim.is_null()
+              ? std::string()
+              : fmt::format("{}/{}", claim["namespace"].as_string(), claim["name"].as_string()),
+          spec["storageClassName"].str(),
+          text_cell(spec["volumeAttributesClassName"], kUnset),
+          object["status"]["reason"].str(),
+          age_cell(object, now),
+          text_cell(spec["volumeMode"], kUnset)};
+}
+
+void default_class(Value& object, const KindContext& /*context*/) {
+  default_to(object, "reclaimPolicy", "Delete");
+  default_to(object, "volumeBindingMode", "Immediate");
+}
+
+FieldErrors validate_class(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  require(errors, "provisioner", object["provisioner"]);
+  check_choice(errors, "reclaimPolicy", object["reclaimPolicy"], {"Delete", "Retain"});
+  check_choice(errors, "volumeBindingMode", object["volumeBindingMode"],
+               {"Immediate", "WaitForFirstConsumer"});
+  return errors;
+}
+
+FieldErrors validate_class_update(const Value& object, const Value& old_object,
+                                  const KindContext& context) {
+  FieldErrors errors = validate_class(object, context);
+  for (const std::string_view field : {"parameters", "provisioner", "reclaimPolicy"}) {
+    if (object[field] != old_object[field] &&
+        !(object[field].empty() && old_object[field].empty() && field == "parameters")) {
+      errors.push_back(
+          FieldError::forbidden(field, fmt::format("updates to {} are forbidden.", field)));
+    }
+  }
+  check_unchanged(errors, "volumeBindingMode", object["volumeBindingMode"],
+                  old_object["volumeBindingMode"]);
+  return errors;
+}
+
+Cells class_cells(const Value& object, Instant now) {
+  std::string name = object["metadata"]["name"].str();
+  if (object["metadata"]["annotations"][kDefaultClass].as_string() == "true") {
+    name += " (default)";
+  }
+  return {name,
+          object["provisioner"].str(),
+          text_cell(object["reclaimPolicy"], "Delete"),
+          text_cell(object["volumeBindingMode"], kUnset),
+          object["allowVolumeExpansion"].as_bool(),
+          age_cell(object, now)};
+}
+
+void default_driver(Value& object, const KindContext& /*context*/) {
+  edit_member(object, "spec", [](Value& spec) {
+    default_to(spec, "attachRequired", true);
+    default_to(spec, "podInfoOnMount", false);
+    default_to(spec, "volumeLifecycleModes", Value::list({"Persistent"}));
+    default_to(spec, "storageCapacity", false);
+    default_to(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+    default_to(spec, "requiresRepublish", false);
+    default_to(spec, "seLinuxMount", false);
+  });
+}
+
+Cells driver_cells(const Value& object, Instant now) {
+  const Value& spec = object["spec"];
+  std::vector<std::string> audiences;
+  for (const Value& request : spec["tokenRequests"].items()) {
+    audiences.push_back(request["audience"].str());
+  }
+  return {name_cell(object),
+          spec["attachRequired"].as_bool(true),
+          spec["podInfoOnMount"].as_bool(),
+          spec["storageCapacity"].as_bool(),
+          audiences.empty() ? std::string(kUnset) : join(audiences, ","),
+          spec["requiresRepublish"].as_bool(),
+          list_cell(spec["volumeLifecycleModes"]),
+          age_cell(object, now)};
+}
+
+Cells csi_node_cells(const Value& object, Instant now) {
+  return {name_cell(object), static_cast<std::int64_t>(object["spec"]["drivers"].size()),
+          age_cell(object, now)};
+}
+
+Cells created_cells(const Value& object, Instant /*now*/) {
+  return {name_cell(object), object["metadata"]["creationTimestamp"].str()};
+}
+
+Cells attachment_cells(const Value& object, Instant now) {
+  const Value& spec = object["spec"];
+  return {name_cell(object),
+          spec["attacher"].str(),
+          spec["source"]["persistentVolumeName"].str(),
+          spec["nodeName"].str(),
+          object["status"]["attached"].as_bool(),
+          age_cell(object, now)};
+}
+
+Cells attributes_class_cells(const Value& object, Instant now) {
+  return {name_cell(object), object["driverName"].str(), age_cell(object, now)};
+}
+
+constexpr std::array kRows = {
+    KindRow{.group = "",
+            .plural = "persistentvolumeclaims",
+            .behaviour = {.apply_defaults = &default_claim,
+                          .validate_create = &validate_claim,
+                          .validate_update = &validate_claim_update,
+                          .cells = &claim_cells}},
+    KindRow{.group = "",
+            .plural = "persistentvolumes",
+            .behaviour = {.apply_defaults = &default_volume,
+                          .prepare_create = &prepare_volume,
+                          .prepare_update = &prepare_volume_update,
+                          .validate_create = &validate_volume,
+                          .validate_update = &validate_volume_update,
+                          .cells = &volume_cells}},
+    KindRow{.group = "storage.k8s.io",
+            .plural = "storageclasses",
+            .behaviour = {.apply_defaults = &default_class,
+                          .validate_create = &validate_class,
+                          .validate_update = &validate_class_update,
+                          .cells = &class_cells}},
+    KindRow{.group = "storage.k8s.io",
+            .plural = "csidrivers",
+            .behaviour = {.apply_defaults = &default_driver, .cells = &driver_cells}},
+    KindRow{
+        .group = "storage.k8s.io", .plural = "csinodes", .behaviour = {.cells = &csi_node_cells}},
+    KindRow{.group = "storage.k8s.io",
+            .plural = "csistoragecapacities",
+            .behaviour = {.cells = &created_cells}},
+    KindRow{.group = "storage.k8s.io",
+            .plural = "volumeattachments",
+            .behaviour = {.cells = &attachment_cells}},
+    KindRow{.group = "storage.k8s.io",
+            .plural = "volumeattributesclasses",
+            .behaviour = {.cells = &attributes_class_cells}},
+};
+
+}  // namespace
+
+std::span<const KindRow> storage_rows() {
+  return kRows;
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of webhook configurations (spec/apiserver.md 14.4).
+#pragma once
+
+#include "embedded/apiserver/kind_behaviour.hpp"
+#include "embedded/apiserver/kinds/checks.hpp"
+
+namespace athanor::apiserver {
+
+FieldErrors validate_webhooks(const Value& object, const KindContext& context);
+FieldErrors validate_webhooks_update(const Value& object, const Value& old_object,
+                                     const KindContext& context);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defaults and table of Deployments, ReplicaSets, StatefulSets, DaemonSets,
+// ReplicationControllers and ControllerRevisions (spec/apiserver.md 14).
+#include <fmt/format.h>
+
+#include <array>
+
+#include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/kind_table.hpp"
+#include "embedded/apiserver/kinds/pod_spec.hpp"
+#include "embedded/apiserver/kinds/workload_cells.hpp"
+#include "embedded/apiserver/kinds/workload_validation.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+// Counted by the DaemonSet controllers of old.
+constexpr std::string_view kTemplateGeneration = "deprecated.daemonset.template.generation";
+
+void default_deployment(Value& object, const KindContext& /*context*/) {
+  edit_member(object, "spec", [](Value& spec) {
+    default_to(spec, "replicas", 1);
+    edit_member(spec, "strategy", [](Value& strategy) {
+      default_to(strategy, "type", "RollingUpdate");
+      if (strategy["type"].as_string() == "RollingUpdate") {
+        edit_member(strategy, "rollingUpdate", [](Value& update) {
+          default_to(update, "maxUnavailable", "25%");
+          default_to(update, "maxSurge", "25%");
+        });
+      }
+    });
+    default_to(spec, "revisionHistoryLimit", 10);
+    default_to(spec, "progressDeadlineSeconds", 600);
+    edit_member(spec, "template", default_pod_template);
+  });
+}
+
+void default_replica_set(Value& object, const KindContext& /*context*/) {
+  edit_member(object, "spec", [](Value& spec) {
+    default_to(spec, "replicas", 1);
+    edit_member(spec, "template", default_pod_template);
+  });
+}
+
+void default_replication_controller(Value& object, const KindContext& /*context*/) {
+  const Value labels = object["spec"]["template"]["metadata"]["labels"];
+  edit_member(object, "spec", [&](Value& spec) {
+    default_to(spec, "replicas", 1);
+    if (spec["selector"].empty() && !labels.empty()) {
+      spec.set("selector", labels);
+    }
+    if (spec["template"].is_object()) {
+      edit_member(spec, "template", default_pod_template);
+    }
+  });
+  if (object["metadata"]["labels"].empty() && !labels.empty()) {
+    object.member("metadata").set("labels", labels);
+  }
+}
+
+void default_claim_template(Value& claim) {
+  default_to(claim, "kind", "PersistentVolumeClaim");
+  default_to(claim, "apiVersion", "v1");
+  edit_member(claim, "spec", [](Value& spec) { default_to(spec, "volumeMode", "Filesystem"); });
+  edit_member(claim, "status", [](Value& status) { default_to(status, "phase", "Pending"); });
+}
+
+void default_stateful_set(Value& object, const KindContext& /*context*/) {
+  edit_member(object, "spec", [](Value& spec) {
+    default_to(spec, "replicas", 1);
+    default_to(spec, "podManagementPolicy", "OrderedReady");
+    edit_member(spec, "updateStrategy", [](Value& strategy) {
+      default_to(strategy, "type", "RollingUpdate");
+      if (strategy["type"].as_string() == "RollingUpdate") {
+        edit_member(strategy, "rollingUpdate",
+                    [](Value& update) { default_to(update, "partition", 0); });
+      }
+    });
+    default_to(spec, "revisionHistoryLimit", 10);
+    edit_member(spec, "persistentVolumeClaimRetentionPolicy", [](Value& policy) {
+      default_to(policy, "whenDeleted", "Retain");
+      default_to(policy, "whenScaled", "Retain");
+    });
+    edit_items(spec, "volumeClaimTemplates", default_claim_template);
+    edit_member(spec, "template", default_pod_template);
+  });
+  edit_member(object, "status", [](Value& status) {
+    default_to(status, "replicas", 0);
+    default_to(status, "availableReplicas", 0);
+  });
+}
+
+void default_daemon_set(Value& object, const KindContext& /*context*/) {
+  edit_member(object, "spec", [](Value& spec) {
+    edit_member(spec, "updateStrategy", [](Value& strategy) {
+      default_to(strategy, "type", "RollingUpdate");
+      if (strategy["type"].as_string() == "RollingUpdate") {
+        edit_member(strategy, "rollingUpdate", [](Value& update) {
+          default_to(update, "maxUnavailable", 1);
+          default_to(update, "maxSurge", 0);
+        });
+      }
+    });
+    default_to(spec, "revisionHistoryLimit", 10);
+    edit_member(spec, "template", default_pod_template);
+  });
+}
+
+void set_template_generation(Value& object, std::int64_t generation) {
+  object.member("metadata")
+      .member("annotations")
+      .set(kTemplateGeneration, std::to_string(generation));
+}
+
+void prepare_daemon_set(Value& object, const KindContext& /*context*/) {
+  set_template_generation(object, 1);
+}
+
+void prepare_daemon_set_update(Value& object, const Value& old_object, const KindContext& context) {
+  if (!context.subresource.empty()) {
+    return;
+  }
+  const Value& kept = old_object["metadata"]["annotations"][kTemplateGeneration];
+  if (object["spec"]["template"] != old_object["spec"]["template"]) {
+    // Both have their defaults only once the server added them: compared with defaults.
+    Value now = object;
+    default_daemon_set(now, context);
+    if (now["spec"]["template"] != old_object["spec"]["template"]) {
+      set_template_generation(object, old_object["metadata"]["generation"].as_int() + 1);
+      return;
+    }
+  }
+  if (!kept.is_null() && object["metadata"]["annotations"][kTemplateGeneration] != kept) {
+    object.member("metadata").member("annotations").set(kTemplateGeneration, kept);
+  }
+}
+
+constexpr std::array kRows = {
+    KindRow{.group = "apps",
+            .plural = "deployments",
+            .behaviour = {.apply_defaults = &default_deployment,
+                          .validate_create = &validate_deployment,
+                          .validate_update = &validate_deployment_update,
+                          .cells = &deployment_cells}},
+    KindRow{.group = "apps",
+            .plural = "replicasets",
+            .behaviour = {.apply_defaults = &default_replica_set,
+                          .validate_create = &validate_replica_set,
+                          .validate_update = &validate_replica_set_update,
+                          .cells = &replica_set_cells}},
+    KindRow{.group = "",
+            .plural = "replicationcontrollers",
+            .behaviour = {.apply_defaults = &default_replication_controller,
+                          .validate_create = &validate_replication_controller,
+                          .validate_update = &validate_replication_controller_update,
+                          .cells = &replication_controller_cells}},
+    KindRow{.group = "apps",
+            .plural = "statefulsets",
+            .behaviour = {.apply_defaults = &default_stateful_set,
+                          .validate_create = &validate_stateful_set,
+                          .validate_update = &validate_stateful_set_update,
+                          .cells = &stateful_set_cells}},
+    KindRow{.group = "apps",
+            .plural = "daemonsets",
+            .behaviour = {.apply_defaults = &default_daemon_set,
+                          .prepare_create = &prepare_daemon_set,
+                          .prepare_update = &prepare_daemon_set_update,
+                          .validate_create = &validate_daemon_set,
+                          .validate_update = &validate_daemon_set_update,
+                          .cells = &daemon_set_cells}},
+    KindRow{.group = "apps",
+            .plural = "controllerrevisions",
+            .behaviour = {.validate_update = &validate_controller_revision_update,
+                          .cells = &controller_revision_cells}},
+};
+
+}  // namespace
+
+std::span<const KindRow> workload_rows() {
+  return kRows;
+}
+
+}  // namespace athanor::apiserver
