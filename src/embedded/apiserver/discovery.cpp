@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>

@@ -12,6 +12,9 @@ namespace {
 class WatchStream final : public Stream {
  public:
   explicit WatchStream(std::shared_ptr<Watcher> watcher) : watcher_(std::move(watcher)) {}
+  WatchStream(const WatchStream&) = delete;
+  WatchStream& operator=(const WatchStream&) = delete;
+  ~WatchStream() override { watcher_->on_ready({}); }
   State pull(std::string& out) override { return watcher_->pull(out); }
   void on_ready(std::function<void()> wake) override { watcher_->on_ready(std::move(wake)); }
 

@@ -82,7 +82,9 @@ class Watcher {
   bool last_bookmark_done_ = false;
   Instant last_tick_{};
 
-  std::mutex wake_mutex_{};
+  // Held during the call, so that none runs after on_ready({}); recursive, as the callee may pull
+  // at once.
+  std::recursive_mutex wake_mutex_{};
   std::function<void()> wake_{};
 };
 
