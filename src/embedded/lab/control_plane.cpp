@@ -173,6 +173,7 @@ class RunningControlPlane final : public ControlPlane {
                                                     .tokens = signer_.get(),
                                                     .logs = processes_,
                                                     .metrics = [this] { return metrics_.text(); },
+                                                    .converter = embedded_converter,
                                                     .admission = embedded_admission}));
     late_.set(*server_);
     return {};

@@ -3,6 +3,7 @@
 #include "embedded/lab/embedded_operators.hpp"
 
 #include "embedded/kueue/admission.hpp"
+#include "embedded/kueue/conversion.hpp"
 #include "embedded/kueue/scheduler.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "embedded/scheduler/scheduler.hpp"
@@ -62,14 +63,32 @@ StatusResult<void> tekton_rules(AdmissionRequest& request, const AdmissionContex
   return {};
 }
 
+class KueueConverter final : public apiserver::Converter {
+ public:
+  [[nodiscard]] StatusResult<Value> convert(const Value& object, std::string_view /*from_version*/,
+                                            std::string_view to_version) const override {
+    return kueue::convert(object, to_version);
+  }
+};
+
 }  // namespace
 
+const apiserver::Converter* embedded_converter(std::string_view group, std::string_view /*kind*/) {
+  static const KueueConverter kConverter;
+  return group == kKueueGroup ? &kConverter : nullptr;
+}
+
 std::vector<const Operator*> embedded_operators() {
-  return {&kueue::scheduler_operator(),       &kueue::workload_operator(),
-          &kueue::cluster_queue_operator(),   &kueue::local_queue_operator(),
-          &kueue::resource_flavor_operator(), &kueue::admission_check_operator(),
-          &tekton::pipelinerun_operator(),    &tekton::taskrun_operator(),
-          &scheduler::scheduler_operator(),   &nodes::kubelet_operator(),
+  return {&kueue::scheduler_operator(),
+          &kueue::workload_operator(),
+          &kueue::cluster_queue_operator(),
+          &kueue::local_queue_operator(),
+          &kueue::resource_flavor_operator(),
+          &kueue::admission_check_operator(),
+          &tekton::pipelinerun_operator(),
+          &tekton::taskrun_operator(),
+          &scheduler::scheduler_operator(),
+          &nodes::kubelet_operator(),
           &nodes::node_operator()};
 }
 

@@ -2,9 +2,11 @@
 // The control plane's own controllers, beside those of the systems.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "embedded/apiserver/admission.hpp"
+#include "embedded/apiserver/converter.hpp"
 #include "runtime/view/operator.hpp"
 
 namespace athanor::lab {
@@ -13,5 +15,8 @@ namespace athanor::lab {
 std::vector<const Operator*> embedded_operators();
 // What Kueue's and Tekton's webhooks do, as admission steps (spec/kueue.md 5, spec/tekton.md 4, 5).
 std::vector<apiserver::AdmissionStep> embedded_admission();
+// Between the served versions of kinds that differ in more than their apiVersion; nullptr for all
+// others.
+const apiserver::Converter* embedded_converter(std::string_view group, std::string_view kind);
 
 }  // namespace athanor::lab

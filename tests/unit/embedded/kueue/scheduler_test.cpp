@@ -6,8 +6,8 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
-#include "unit/embedded/kueue/fixture.hpp"
 #include "kube/json.hpp"
+#include "unit/embedded/kueue/fixture.hpp"
 
 namespace athanor::kueue::test {
 namespace {

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Field by field, as the table of spec/kueue.md section 4 lists them.
+#include "embedded/kueue/conversion.hpp"
+
+#include <utility>
+
+namespace athanor::kueue {
+namespace {
+
+constexpr std::string_view kOld = "kueue.x-k8s.io/v1beta1";
+constexpr std::string_view kNew = "kueue.x-k8s.io/v1beta2";
+constexpr std::string_view kOldWorkloadClass = "kueue.x-k8s.io/workloadpriorityclass";
+constexpr std::string_view kOldPodClass = "scheduling.k8s.io/priorityclass";
+
+// Renames a member where it is present.
+void rename(Value& object, std::string_view from, std::string_view to) {
+  if (!object.is_object() || !object.contains(from)) {
+    return;
+  }
+  Value value = object[from];
+  object.erase(from);
+  object.set(to, std::move(value));
+}
+
+Value* part(Value& object, std::string_view name) {
+  return object[name].is_object() ? &object.member(name) : nullptr;
+}
+
+void workload_to_new(Value& object) {
+  if (Value* spec = part(object, "spec")) {
+    const Value name = (*spec)["priorityClassName"];
+    const std::string_view source = (*spec)["priorityClassSource"].as_string();
+    // A name without its source names nothing.
+    if (name.is_string() && source == kOldWorkloadClass) {
+      spec->set("priorityClassRef", Value::object({{"group", "kueue.x-k8s.io"},
+                                                   {"kind", "WorkloadPriorityClass"},
+                                                   {"name", name}}));
+    } else if (name.is_string() && source == kOldPodClass) {
+      spec->set("priorityClassRef",
+                Value::object(
+                    {{"group", "scheduling.k8s.io"}, {"kind", "PriorityClass"}, {"name", name}}));
+    }
+    spec->erase("priorityClassName");
+    spec->erase("priorityClassSource");
+  }
+  if (Value* status = part(object, "status")) {
+    rename(*status, "accumulatedPastExexcutionTimeSeconds", "accumulatedPastExecutionTimeSeconds");
+  }
+}
+
+void workload_to_old(Value& object) {
+  if (Value* spec = part(object, "spec")) {
+    const Value ref = (*spec)["priorityClassRef"];
+    spec->erase("priorityClassRef");
+    if (ref.is_object()) {
+      const bool workload_class = ref["kind"].as_string() == "WorkloadPriorityClass";
+      spec->set("priorityClassName", ref["name"]);
+      spec->set("priorityClassSource", workload_class ? kOldWorkloadClass : kOldPodClass);
+    }
+  }
+  if (Value* status = part(object, "status")) {
+    rename(*status, "accumulatedPastExecutionTimeSeconds", "accumulatedPastExexcutionTimeSeconds");
+  }
+}
+
+void cluster_queue_to_new(Value& object) {
+  if (Value* spec = part(object, "spec")) {
+    rename(*spec, "cohort", "cohortName");
+    const Value checks = (*spec)["admissionChecks"];
+    spec->erase("admissionChecks");
+    if (!checks.empty()) {
+      Value rules = Value::list();
+      for (const Value& check : checks.items()) {
+        rules.push_back(Value::object({{"name", check}}));
+      }
+      spec->set_path({"admissionChecksStrategy", "admissionChecks"}, std::move(rules));
+    }
+    if (Value* fungibility = part(*spec, "flavorFungibility")) {
+      if ((*fungibility)["whenCanBorrow"].as_string() == "Borrow") {
+        fungibility->set("whenCanBorrow", "MayStopSearch");
+      }
+      if ((*fungibility)["whenCanPreempt"].as_string() == "Preempt") {
+        fungibility->set("whenCanPreempt", "MayStopSearch");
+      }
+    }
+  }
+  if (Value* status = part(object, "status")) {
+    status->erase("pendingWorkloadsStatus");
+    if (Value* sharing = part(*status, "fairSharing")) {
+      sharing->erase("admissionFairSharingStatus");
+    }
+  }
+}
+
+void cluster_queue_to_old(Value& object) {
+  if (Value* spec = part(object, "spec")) {
+    rename(*spec, "cohortName", "cohort");
+  }
+}
+
+void local_queue_to_new(Value& object) {
+  if (Value* status = part(object, "status")) {
+    rename(*status, "flavorUsage", "flavorsUsage");
+    status->erase("flavors");
+  }
+}
+
+void local_queue_to_old(Value& object) {
+  if (Value* status = part(object, "status")) {
+    rename(*status, "flavorsUsage", "flavorUsage");
+  }
+}
+
+}  // namespace
+
+Value convert(const Value& object, std::string_view to_version) {
+  Value result = object;
+  result.set("apiVersion", to_version);
+  const std::string_view from = object["apiVersion"].as_string();
+  if (from == to_version) {
+    return result;
+  }
+  const std::string_view kind = object["kind"].as_string();
+  if (to_version == kNew && kind == "Workload") {
+    workload_to_new(result);
+  } else if (to_version == kOld && kind == "Workload") {
+    workload_to_old(result);
+  } else if (to_version == kNew && kind == "ClusterQueue") {
+    cluster_queue_to_new(result);
+  } else if (to_version == kOld && kind == "ClusterQueue") {
+    cluster_queue_to_old(result);
+  } else if (to_version == kNew && kind == "LocalQueue") {
+    local_queue_to_new(result);
+  } else if (to_version == kOld && kind == "LocalQueue") {
+    local_queue_to_old(result);
+  }
+  return result;
+}
+
+}  // namespace athanor::kueue
