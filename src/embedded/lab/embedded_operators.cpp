@@ -9,6 +9,7 @@
 #include "embedded/scheduler/scheduler.hpp"
 #include "embedded/tekton/admission.hpp"
 #include "embedded/tekton/operators.hpp"
+#include "embedded/workloads/job.hpp"
 
 namespace athanor::lab {
 namespace {
@@ -89,7 +90,7 @@ std::vector<const Operator*> embedded_operators() {
           &tekton::taskrun_operator(),
           &scheduler::scheduler_operator(),
           &nodes::kubelet_operator(),
-          &nodes::node_operator()};
+          &nodes::node_operator(),            &workloads::job_operator()};
 }
 
 std::vector<AdmissionStep> embedded_admission() {
