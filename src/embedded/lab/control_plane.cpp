@@ -157,8 +157,7 @@ class RunningControlPlane final : public ControlPlane {
                                                         .client_ca_pem = pki_.ca_certificate},
                                                        {.server = &late_,
                                                         .store = store_.get(),
-                                                        .clock = clock_.get(),
-                                                        .encode = apiserver::encode}));
+                                                        .clock = clock_.get()}));
     ATHANOR_TRY(port_, https_->bind(options_.host, options_.port));
     address_ = fmt::format("https://{}:{}", options_.host, port_);
     ATHANOR_TRY(signer_, transport::make_token_signer({.key_pem = pki_.service_account_key}));
