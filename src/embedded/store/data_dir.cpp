@@ -9,15 +9,14 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace athanor::store {
 namespace {
 
 Error system_error(const std::string& path) {
-  return Error::internal(path + ": " +
-                         std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is
+  return Error::internal(path + ": " + std::generic_category().message(errno));
 }
 
 // The directories above `path` get the usual mode, the last one 0700.

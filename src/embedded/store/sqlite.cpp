@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 
 namespace athanor::store {
 namespace {
@@ -17,8 +17,7 @@ Error error_of(sqlite3* database) {
   std::string message = sqlite3_errmsg(database);
   const int system_error = sqlite3_system_errno(database);
   if ((code & 0xff) == SQLITE_IOERR && system_error != 0) {
-    message += std::string(": ") +
-               std::strerror(system_error);  // NOLINT(concurrency-mt-unsafe): glibc's is
+    message += std::string(": ") + std::generic_category().message(system_error);
   }
   if ((code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB) {
     return {.code = 500, .reason = "DataCorrupted", .message = std::move(message)};
@@ -94,8 +93,7 @@ Result<Database> Database::open(const std::string& path) {
   // SQLite gives its other files the mode of this one.
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) {
-    return Error::internal(path + ": " +
-                           std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is
+    return Error::internal(path + ": " + std::generic_category().message(errno));
   }
   ::close(file);
   Database opened;

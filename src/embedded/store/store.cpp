@@ -68,7 +68,7 @@ EventPtr make_event(const Write& write, const StoredPtr& current, Revision revis
 class MemoryStore final : public Store {
  public:
   MemoryStore(std::unique_ptr<Journal> journal, const Options& options,
-              Journal::Recovered recovered)
+              const Journal::Recovered& recovered)
       : options_(options),
         journal_(std::move(journal)),
         revision_(recovered.revision),
@@ -311,9 +311,9 @@ void MemoryStore::shut() {
 
 Result<std::unique_ptr<Store>> Store::open(std::unique_ptr<Journal> journal,
                                            const Options& options) {
-  ATHANOR_TRY(auto recovered, journal->recover());
+  ATHANOR_TRY(const auto recovered, journal->recover());
   return std::unique_ptr<Store>(
-      std::make_unique<MemoryStore>(std::move(journal), options, std::move(recovered)));
+      std::make_unique<MemoryStore>(std::move(journal), options, recovered));
 }
 
 std::string resource_name(std::string_view plural, std::string_view group) {

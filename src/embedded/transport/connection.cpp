@@ -16,9 +16,11 @@ namespace athanor::transport {
 namespace {
 
 constexpr auto kLingerTime = std::chrono::seconds(2);
-constexpr std::size_t kReadAhead = 64 * 1024;   // of a client that talks during a stream
-constexpr std::size_t kProgress = 64 * 1024;    // bytes that count as progress
-constexpr std::size_t kJoinedBody = 14 * 1024;  // goes into one TLS record with its head
+constexpr std::size_t kReadAhead =
+    std::size_t{64} * 1024;                                // of a client that talks during a stream
+constexpr std::size_t kProgress = std::size_t{64} * 1024;  // bytes that count as progress
+constexpr std::size_t kJoinedBody =
+    std::size_t{14} * 1024;  // goes into one TLS record with its head
 constexpr std::size_t kChunkPrefix = 2 * sizeof(std::size_t) + 2;  // hex digits, CR LF
 
 Connection::Time now() {

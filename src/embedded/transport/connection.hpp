@@ -24,10 +24,10 @@ class Connection;
 
 // What all connections of a server share.
 struct TransportCore {
-  TransportCore(HttpsOptions server_options, HttpsDependencies server_dependencies,
+  TransportCore(HttpsOptions server_options, const HttpsDependencies& server_dependencies,
                 TlsContext context)
       : options(std::move(server_options)),
-        dependencies(std::move(server_dependencies)),
+        dependencies(server_dependencies),
         tls(std::move(context)),
         workers(options.workers) {}
 
@@ -38,10 +38,11 @@ struct TransportCore {
   WorkerPool workers;
   // For the loop's thread alone:
   std::set<std::shared_ptr<Connection>> connections{};
-  std::function<void()> when_empty{};   // the last connection is gone
-  bool draining = false;                // connections close after their response
-  std::array<char, 16 * 1024> block{};  // where reads go first, so that idle connections have none
-  std::string date{};                   // of date_second
+  std::function<void()> when_empty{};  // the last connection is gone
+  bool draining = false;               // connections close after their response
+  std::array<char, std::size_t{16} * 1024>
+      block{};         // where reads go first, so that idle connections have none
+  std::string date{};  // of date_second
   std::chrono::sys_seconds date_second{};
 };
 

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -154,11 +154,10 @@ void HttpsServer::State::drain(std::chrono::milliseconds time) {
 }
 
 Result<std::unique_ptr<HttpsServer>> HttpsServer::create(HttpsOptions options,
-                                                         HttpsDependencies dependencies) {
+                                                         const HttpsDependencies& dependencies) {
   ATHANOR_TRY(auto tls,
               TlsContext::create(options.certificate_pem, options.key_pem, options.client_ca_pem));
-  auto core =
-      std::make_shared<TransportCore>(std::move(options), std::move(dependencies), std::move(tls));
+  auto core = std::make_shared<TransportCore>(std::move(options), dependencies, std::move(tls));
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
   return std::unique_ptr<HttpsServer>(new HttpsServer(std::make_unique<State>(std::move(core))));
 }
@@ -182,9 +181,8 @@ Result<int> HttpsServer::bind(const std::string& host, int port) {
   const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
   const int socket = listen_on(*addresses);
   if (socket < 0) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's strerror is safe
     return Error::unavailable("cannot listen on " + address_text(host, port) + ": " +
-                              std::strerror(errno));
+                              std::generic_category().message(errno));
   }
   state_->listeners.push_back(std::make_unique<State::Listener>(state_->core->loop, socket));
   return port_of(socket);

@@ -22,9 +22,9 @@ struct HttpsOptions {
   std::string key_pem{};
   std::string client_ca_pem{};  // empty: client certificates are not asked for
   int workers = 2;
-  std::size_t header_limit = 64 * 1024;              // more: 431
-  std::size_t body_limit = 3 * 1024 * 1024;          // more: 413
-  std::size_t stream_limit = 16 * 1024 * 1024;       // unsent bytes of a stream, see stall_timeout
+  std::size_t header_limit = std::size_t{64} << 10;  // more: 431
+  std::size_t body_limit = std::size_t{3} << 20;     // more: 413
+  std::size_t stream_limit = std::size_t{16} << 20;  // unsent bytes of a stream, see stall_timeout
   std::chrono::milliseconds header_timeout{32'000};  // handshake; first to last byte of a head
   std::chrono::milliseconds body_timeout{120'000};
   std::chrono::milliseconds idle_timeout{90'000};   // between requests
@@ -44,7 +44,7 @@ class HttpsServer {
  public:
   // Errors: key or certificates that cannot be used.
   static Result<std::unique_ptr<HttpsServer>> create(HttpsOptions options,
-                                                     HttpsDependencies dependencies);
+                                                     const HttpsDependencies& dependencies);
   HttpsServer(const HttpsServer&) = delete;
   HttpsServer& operator=(const HttpsServer&) = delete;
   // Stops without grace.

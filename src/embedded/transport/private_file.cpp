@@ -9,14 +9,13 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <system_error>
 
 namespace athanor::transport {
 namespace {
 
 Error system_error(const std::string& path) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's strerror is safe
-  return Error::internal(path + ": " + std::strerror(errno));
+  return Error::internal(path + ": " + std::generic_category().message(errno));
 }
 
 bool write_all(int file, std::string_view content) {

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdint>
 
 #include "base/digest.hpp"
 #include "embedded/transport/crypto.hpp"
@@ -18,12 +17,9 @@
 namespace athanor::transport {
 namespace {
 
-// The socket is kept in the BIO's data pointer.
-void* as_data(int socket) {
-  return reinterpret_cast<void*>(static_cast<std::intptr_t>(socket));
-}
-int as_socket(BIO* bio) {
-  return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+// The BIO's data is the TlsStream's socket.
+int socket_of(BIO* bio) {
+  return *static_cast<const int*>(BIO_get_data(bio));
 }
 
 bool would_block() {
@@ -32,7 +28,7 @@ bool would_block() {
 
 int socket_read(BIO* bio, char* buffer, int size) {
   BIO_clear_retry_flags(bio);
-  const auto got = ::recv(as_socket(bio), buffer, static_cast<std::size_t>(size), 0);
+  const auto got = ::recv(socket_of(bio), buffer, static_cast<std::size_t>(size), 0);
   if (got < 0 && would_block()) {
     BIO_set_retry_read(bio);
   }
@@ -41,7 +37,7 @@ int socket_read(BIO* bio, char* buffer, int size) {
 
 int socket_write(BIO* bio, const char* bytes, int size) {
   BIO_clear_retry_flags(bio);
-  const auto sent = ::send(as_socket(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+  const auto sent = ::send(socket_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
   if (sent < 0 && would_block()) {
     BIO_set_retry_write(bio);
   }
@@ -172,9 +168,9 @@ void TlsStream::Free::operator()(ssl_st* stream) const {
 }
 
 TlsStream::TlsStream(const TlsContext& context, int socket)
-    : stream_(SSL_new(context.context_.get())) {
+    : socket_(socket), stream_(SSL_new(context.context_.get())) {
   BIO* bio = BIO_new(socket_method());
-  BIO_set_data(bio, as_data(socket));
+  BIO_set_data(bio, &socket_);
   BIO_set_init(bio, 1);
   SSL_set_bio(stream_.get(), bio, bio);
   SSL_set_app_data(stream_.get(), &certificate_rejected_);

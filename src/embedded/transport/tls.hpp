@@ -61,6 +61,7 @@ class TlsStream {
     void operator()(ssl_st* stream) const;
   };
   Outcome outcome_of(int result);
+  int socket_;
   std::unique_ptr<ssl_st, Free> stream_;
   bool certificate_rejected_ = false;
 };

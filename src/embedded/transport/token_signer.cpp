@@ -21,7 +21,7 @@
 namespace athanor::transport {
 namespace {
 
-constexpr int kNumberBytes = 32;               // of r, s, x and y on P-256
+constexpr std::size_t kNumberBytes = 32;       // of r, s, x and y on P-256
 constexpr std::size_t kRemembered = 4096;      // verified tokens
 constexpr std::size_t kLongestToken = 65'536;  // bytes
 
@@ -44,7 +44,7 @@ const unsigned char* bytes_of(std::string_view text) {
 
 std::string fixed_bytes(const BIGNUM* number) {
   std::array<unsigned char, kNumberBytes> bytes{};
-  BN_bn2binpad(number, bytes.data(), kNumberBytes);
+  BN_bn2binpad(number, bytes.data(), static_cast<int>(bytes.size()));
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -63,8 +63,9 @@ std::optional<std::string> der_signature(std::string_view raw) {
     return std::nullopt;
   }
   const SignaturePtr signature(ECDSA_SIG_new());
-  BIGNUM* r = BN_bin2bn(bytes_of(raw), kNumberBytes, nullptr);
-  BIGNUM* s = BN_bin2bn(bytes_of(raw.substr(kNumberBytes)), kNumberBytes, nullptr);
+  BIGNUM* r = BN_bin2bn(bytes_of(raw), static_cast<int>(kNumberBytes), nullptr);
+  BIGNUM* s =
+      BN_bin2bn(bytes_of(raw.substr(kNumberBytes)), static_cast<int>(kNumberBytes), nullptr);
   if (signature == nullptr || ECDSA_SIG_set0(signature.get(), r, s) != 1) {
     BN_free(r);
     BN_free(s);
