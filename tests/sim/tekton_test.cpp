@@ -176,16 +176,16 @@ TEST(TektonSim, ARunEndsAsItShould) {
 }
 
 TEST(TektonSim, TheSameSeedGivesTheSameRun) {
-  EXPECT_EQ(check_determinism(scene_of_run(), 7).value_or(""), "");
+  EXPECT_EQ(check_determinism(scene_of_run, 7).value_or(""), "");
 }
 
 TEST(TektonSim, ACrashAfterAnyWriteChangesNothing) {
-  EXPECT_EQ(check_crashes(scene_of_run(), 3, 1, ending).value_or(""), "");
+  EXPECT_EQ(check_crashes(scene_of_run, 3, 1, ending).value_or(""), "");
 }
 
 TEST(TektonSim, AStormChangesNothing) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    EXPECT_EQ(check_faults(scene_of_run(), seed, stormy(), ending).value_or(""), "") << seed;
+    EXPECT_EQ(check_faults(scene_of_run, seed, stormy(), ending).value_or(""), "") << seed;
   }
 }
 

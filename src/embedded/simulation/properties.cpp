@@ -37,10 +37,13 @@ std::optional<std::string> difference(const Value& expected, const Value& actual
 
 }  // namespace
 
-std::optional<std::string> check_determinism(Scene scene, std::uint64_t seed) {
+std::optional<std::string> check_determinism(const SceneMaker& make, std::uint64_t seed) {
+  Scene scene = make();
+  Scene again = make();
   scene.record = true;
-  World first(scene, seed);
-  World second(scene, seed);
+  again.record = true;
+  World first(std::move(scene), seed);
+  World second(std::move(again), seed);
   static_cast<void>(first.run());
   static_cast<void>(second.run());
   const auto& a = first.trace();
@@ -53,18 +56,19 @@ std::optional<std::string> check_determinism(Scene scene, std::uint64_t seed) {
                      at == a.end() ? "(end)" : *at, other == b.end() ? "(end)" : *other);
 }
 
-std::optional<std::string> check_crashes(const Scene& scene, std::uint64_t seed,
+std::optional<std::string> check_crashes(const SceneMaker& make, std::uint64_t seed,
                                          std::uint64_t stride, const Projection& projection) {
-  Scene calm = scene;
+  Scene calm = make();
   calm.faults = {};
-  const Run base = run_once(calm, seed, projection);
+  const Run base = run_once(std::move(calm), seed, projection);
   if (base.outcome.failure) {
     return "without faults: " + *base.outcome.failure;
   }
   for (std::uint64_t write = 1; write <= base.outcome.writes; write += stride) {
-    Scene crashing = calm;
+    Scene crashing = make();
+    crashing.faults = {};
     crashing.faults.crash_after = {write};
-    const Run run = run_once(crashing, seed, projection);
+    const Run run = run_once(std::move(crashing), seed, projection);
     auto wrong = run.outcome.failure;
     if (!wrong) {
       wrong = difference(base.end, run.end);
@@ -76,17 +80,17 @@ std::optional<std::string> check_crashes(const Scene& scene, std::uint64_t seed,
   return std::nullopt;
 }
 
-std::optional<std::string> check_faults(const Scene& scene, std::uint64_t seed,
+std::optional<std::string> check_faults(const SceneMaker& make, std::uint64_t seed,
                                         const Faults& faults, const Projection& projection) {
-  Scene calm = scene;
+  Scene calm = make();
   calm.faults = {};
-  const Run base = run_once(calm, seed, projection);
+  const Run base = run_once(std::move(calm), seed, projection);
   if (base.outcome.failure) {
     return "without faults: " + *base.outcome.failure;
   }
-  Scene disturbed = scene;
+  Scene disturbed = make();
   disturbed.faults = faults;
-  const Run run = run_once(disturbed, seed, projection);
+  const Run run = run_once(std::move(disturbed), seed, projection);
   if (run.outcome.failure) {
     return run.outcome.failure;
   }

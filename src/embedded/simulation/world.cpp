@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "embedded/simulation/world_impl.hpp"
+#include "runtime/cache.hpp"
 
 namespace athanor::sim {
 
@@ -18,6 +19,10 @@ namespace {
 constexpr std::string_view kAdministrator = "system:serviceaccount:kube-system:simulation-admin";
 constexpr std::uint64_t kMostSteps = 3'000'000;  // a livelock without virtual time passing
 constexpr Duration kQuietTime = std::chrono::hours(1);
+std::uint64_t version_of(const runtime::WatchEvent& event) {
+  return runtime::version_number(event.object.resource_version());
+}
+
 constexpr Duration kTick = std::chrono::seconds(30);  // of the server, while anything goes on
 
 }  // namespace
@@ -86,6 +91,10 @@ void World::Impl::take(std::span<const store::EventPtr> events) {
       if (!watch.pending.empty()) {
         due = std::max(due, watch.pending.back().due);
       }
+      if (scene.faults.ordered) {
+        due = std::max(due, latest_due);
+        latest_due = due;
+      }
       watch.pending.push_back({.event = std::move(one), .due = due});
     }
   }
@@ -103,10 +112,15 @@ void World::Impl::start_engine() {
   loop_inbox.clear();
   loops = std::make_unique<bridge::Loops>(*store, *server);
   // A restart may meet a replica that lags behind: it lists an older state and then streams what
-  // followed.
+  // followed. Not older than what the scene started with, which stands for a world that has long
+  // been there.
   std::optional<store::Revision> past;
   const store::Revision newest = store->revision();
-  const store::Revision oldest = std::max(store->oldest_revision(), newest > 40 ? newest - 40 : 1);
+  if (starts == 0) {
+    first_revision = newest;
+  }
+  const store::Revision oldest =
+      std::max({store->oldest_revision(), first_revision, newest > 40 ? newest - 40 : 1});
   if (starts > 0 && scene.faults.old_replica && newest > oldest && happens(0.5)) {
     past = oldest + entropy->next() % (newest - oldest);
   }
@@ -127,6 +141,44 @@ void World::Impl::start_engine() {
       replay(*kind, *missed);
     }
   }
+  if (scene.faults.ordered) {
+    replay_in_order();
+  }
+}
+
+// What is pending of all kinds gets due in the order in which it happened.
+void World::Impl::replay_in_order() {
+  std::map<std::uint64_t, std::vector<Pending*>> by_version;
+  for (auto& [kind, watch] : watches) {
+    for (Pending& pending : watch.pending) {
+      by_version[version_of(pending.event)].push_back(&pending);
+    }
+  }
+  for (const auto& [version, all] : by_version) {
+    for (Pending* pending : all) {
+      latest_due = std::max(latest_due, pending->due);
+      pending->due = latest_due;
+    }
+  }
+}
+
+void World::Impl::keep_first_event(std::vector<Choice>& possible) const {
+  const auto version = [this](const Choice& choice) {
+    return version_of(watches.at(choice.kind).pending.front().event);
+  };
+  const Choice* first = nullptr;
+  for (const Choice& choice : possible) {
+    if (choice.what == What::Event && (first == nullptr || version(choice) < version(*first))) {
+      first = &choice;
+    }
+  }
+  if (first == nullptr) {
+    return;
+  }
+  const Kind* kind = first->kind;
+  std::erase_if(possible, [kind](const Choice& choice) {
+    return choice.what == What::Event && choice.kind != kind;
+  });
 }
 
 void World::Impl::replay(const Kind& kind, const std::vector<store::EventPtr>& events) {
@@ -147,11 +199,16 @@ void World::Impl::replay(const Kind& kind, const std::vector<store::EventPtr>& e
   }
 }
 
+// With a common past a live read of one kind is one of all of them.
 void World::Impl::relist(const Kind& kind) {
-  watches[&kind].pending.clear();
-  auto listed = feed->list(*store, kind);
-  ATHANOR_CHECK(listed.ok(), "the present can be listed");
-  engine->absorb(*std::move(listed), clock.now());
+  for (const Kind* other : engine->kinds()) {
+    if (other == &kind || scene.faults.ordered) {
+      watches[other].pending.clear();
+      auto listed = feed->list(*store, *other);
+      ATHANOR_CHECK(listed.ok(), "the present can be listed");
+      engine->absorb(*std::move(listed), clock.now());
+    }
+  }
 }
 
 void World::Impl::crash() {
@@ -303,6 +360,9 @@ std::vector<World::Impl::Choice> World::Impl::choices() const {
     if (!watch.pending.empty() && watch.pending.front().due <= now) {
       possible.push_back({.what = What::Event, .kind = kind});
     }
+  }
+  if (scene.faults.ordered) {
+    keep_first_event(possible);
   }
   for (std::size_t i = 0; i < sending.size(); ++i) {
     possible.push_back({.what = What::Send, .index = i});

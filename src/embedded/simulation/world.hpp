@@ -35,6 +35,10 @@ struct Faults {
   double lag = 0;           // an event of a watch is held back up to max_lag; those behind it wait
   double gap = 0;           // a watch breaks: its pending events are lost, the kind is listed anew
   Duration max_lag = std::chrono::seconds(5);
+  // The watches of all kinds show one common past, as in the embedded world. Otherwise each kind
+  // lags by itself, as with an API server in another process: a controller may see an object's
+  // status before it sees the child it speaks of.
+  bool ordered = false;
   bool old_replica = false;  // after a crash lists may come from an older state
   // A crash after exactly these writes, counted from 1 over the whole run (exhaustive placement).
   std::vector<std::uint64_t> crash_after{};

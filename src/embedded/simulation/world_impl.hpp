@@ -63,7 +63,9 @@ struct World::Impl {
   void take(std::span<const store::EventPtr> events);
   void start_engine();
   void replay(const Kind& kind, const std::vector<store::EventPtr>& events);
+  void replay_in_order();
   void relist(const Kind& kind);
+  void keep_first_event(std::vector<Choice>& possible) const;
   void crash();
   // writes
   runtime::WriteResult call(const runtime::SendWrite& send);
@@ -104,8 +106,10 @@ struct World::Impl {
   Instant start_time{};
   Instant restart_at{};
   Instant next_tick{};
+  Instant latest_due{};  // of events, when they keep a common order
   std::size_t next_actor = 0;
   std::uint64_t starts = 0;
+  store::Revision first_revision = 0;  // what the scene started with
   std::uint64_t crashes = 0;
   std::uint64_t writes = 0;
   std::uint64_t loud_writes = 0;

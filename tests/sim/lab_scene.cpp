@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Putting the lab together.
+#include "sim/lab_scene.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "api/kinds.hpp"
+#include "embedded/lab/embedded_operators.hpp"
+#include "fournos/operators.hpp"
+#include "fournos/settings.hpp"
+#include "kube/yaml.hpp"
+#include "sim/timed_pods.hpp"
+
+namespace athanor::sim {
+
+std::vector<Value> objects_of(const std::string& file) {
+  const std::string path = std::string(ATHANOR_SOURCE_DIR) + "/" + file;
+  std::ifstream stream(path, std::ios::binary);
+  EXPECT_TRUE(stream.good()) << path;
+  auto objects = yaml::parse_all(std::string{std::istreambuf_iterator<char>(stream), {}});
+  EXPECT_TRUE(objects.ok()) << path;
+  return objects.ok() ? *std::move(objects) : std::vector<Value>{};
+}
+
+Scene lab_scene() {
+  Scene scene;
+  for (const Operator* op : fournos::fournos_operators()) {
+    scene.operators.push_back(op);
+  }
+  for (const Operator* op : lab::embedded_operators()) {
+    scene.operators.push_back(op);
+  }
+  for (const api::CustomKind* kind : api::custom_kinds()) {
+    scene.objects.push_back(api::crd_manifest(*kind));
+  }
+  for (const char* file :
+       {"00-namespace", "10-kueue", "11-local-queue", "20-secrets", "30-tasks", "31-pipelines"}) {
+    for (Value& object : objects_of("examples/fournos/setup/" + std::string(file) + ".yaml")) {
+      scene.objects.push_back(std::move(object));
+    }
+  }
+  const auto parsed = [](std::string_view text) { return yaml::parse(text).value_or({}); };
+  scene.objects.push_back(
+      parsed("{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: "
+             "fournos-local-dev}}"));
+  scene.objects.push_back(
+      parsed("{apiVersion: v1, kind: Node, metadata: {name: node-1, labels: {athanor.dev/emulated: "
+             "'true'}}}"));
+  const auto settings = fournos::parse_settings({{"FOURNOS_NAMESPACE", kLabNamespace}});
+  EXPECT_TRUE(settings.ok());
+  scene.config["fournos"] = api::encode(settings.value_or({}));
+  scene.admission = lab::embedded_admission;
+  TimedPods::install(scene, std::chrono::seconds(30));
+  return scene;
+}
+
+Value sample_job(const std::string& name, const std::string& cluster) {
+  Value job = objects_of("examples/fournos/sample-job.yaml").front();
+  job.set_path({"metadata", "name"}, name);
+  job.erase_path({"metadata", "generateName"});
+  job.set_path({"spec", "cluster"}, cluster);
+  return job;
+}
+
+}  // namespace athanor::sim

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The laptop lab as a scene: custom kinds, the sample setup of examples/fournos, Kueue and Tekton
+// with their write-time rules, one node with timed pods.
+#pragma once
+
+#include "embedded/simulation/world.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::sim {
+
+inline constexpr const char* kLabNamespace = "fournos-local-dev";
+
+// Every object of a YAML file below the source tree.
+std::vector<Value> objects_of(const std::string& file);
+Scene lab_scene();
+// A FournosJob like examples/fournos/sample-job.yaml.
+Value sample_job(const std::string& name, const std::string& cluster);
+
+}  // namespace athanor::sim

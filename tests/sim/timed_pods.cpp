@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// States of pods by virtual time.
+#include "sim/timed_pods.hpp"
+
+#include "embedded/nodes/pod_runtime.hpp"
+
+namespace athanor::sim {
+
+namespace {
+
+Value states(const Value& containers, Instant now) {
+  Value out = Value::list();
+  for (const Value& container : containers.items()) {
+    out.push_back(Value::object({{"name", container["name"]},
+                                 {"state", "running"},
+                                 {"restarts", 0},
+                                 {"startedAt", format_time(now)}}));
+  }
+  return out;
+}
+
+Value ended(const Value& running, std::int64_t exit_code, Instant now) {
+  Value out = Value::list();
+  for (const Value& container : running.items()) {
+    Value one = container;
+    if (one["state"].as_string() != "terminated") {
+      one.set("state", "terminated");
+      one.set("exitCode", exit_code);
+      one.set("reason", exit_code == 0 ? "Completed" : "Error");
+      one.set("finishedAt", format_time(now));
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Value nothing_known() {
+  return Value::object({{"uid", ""}, {"containers", Value::list()}, {"init", Value::list()}});
+}
+
+}  // namespace
+
+void TimedPods::install(Scene& scene, Duration run_time) {
+  const auto pods = std::make_shared<TimedPods>(run_time);
+  scene.executors[std::string(nodes::kStartVerb)] = [pods](World& world, const std::string&,
+                                                           const Value& spec) -> Result<Value> {
+    return pods->start(world, spec);
+  };
+  scene.executors[std::string(nodes::kStopVerb)] = [pods](World& world, const std::string&,
+                                                          const Value& args) -> Result<Value> {
+    return pods->stop(world, args);
+  };
+  scene.executors[std::string(nodes::kForgetVerb)] = [pods](World& world, const std::string&,
+                                                            const Value& args) -> Result<Value> {
+    return pods->forget(world, args);
+  };
+  scene.probes["pod"] = [pods](World&, std::string_view query) -> Result<Value> {
+    return pods->state(query);
+  };
+}
+
+Value TimedPods::start(World& world, const Value& spec) {
+  const std::string uid = spec["uid"].str();
+  if (pods_.contains(uid)) {
+    return true;
+  }
+  Pod& pod = pods_[uid];
+  pod.query = nodes::pod_query(spec["ns"].as_string(), spec["name"].as_string());
+  pod.state = Value::object({{"uid", uid},
+                             {"stopping", false},
+                             {"containers", states(spec["containers"], world.now())},
+                             {"init", Value::list()}});
+  world.observe(pod.query, pod.state);
+  world.after(run_time_, [self = shared_from_this(), uid](World& w) { self->end(w, uid, 0); });
+  return true;
+}
+
+Value TimedPods::stop(World& world, const Value& args) {
+  world.after(std::chrono::seconds(1), [self = shared_from_this(), uid = args["uid"].str()](
+                                           World& w) { self->end(w, uid, 143); });
+  return true;
+}
+
+Value TimedPods::forget(World& world, const Value& args) {
+  const auto at = pods_.find(args["uid"].str());
+  if (at != pods_.end()) {
+    const std::string query = at->second.query;
+    pods_.erase(at);
+    world.observe(query, nothing_known());
+  }
+  return true;
+}
+
+Value TimedPods::state(std::string_view query) const {
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.query == query) {
+      return pod.state;
+    }
+  }
+  return nothing_known();
+}
+
+void TimedPods::end(World& world, const std::string& uid, std::int64_t exit_code) {
+  const auto at = pods_.find(uid);
+  if (at == pods_.end()) {
+    return;
+  }
+  Value& state = at->second.state;
+  state.set("containers", ended(state["containers"], exit_code, world.now()));
+  world.observe(at->second.query, state);
+}
+
+}  // namespace athanor::sim
