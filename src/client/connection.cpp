@@ -125,6 +125,7 @@ class CurlConnection final : public Connection {
   CurlConnection(const CurlConnection&) = delete;
   CurlConnection& operator=(const CurlConnection&) = delete;
   ~CurlConnection() override {
+    take_in_and_out();
     for (auto& [handle, stream] : streams_) {
       curl_multi_remove_handle(multi_.get(), handle);
     }
@@ -175,31 +176,36 @@ class CurlConnection final : public Connection {
     curl_easy_setopt(handle, CURLOPT_HTTPHEADER, stream->headers.get());
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, Stream::receive);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, stream.get());
-    curl_multi_add_handle(multi_.get(), handle);
     streams_[handle] = stream.get();
-    // The handle of the caller keeps the stream; letting go of it takes the stream out of the multi
+    // libcurl takes no handles in or out while it calls back: a stream opened by another one's line
+    // waits for the next run().
+    if (driving_) {
+      opening_.push_back(stream);
+    } else {
+      curl_multi_add_handle(multi_.get(), handle);
+    }
+    // The caller's handle keeps the stream; letting go of it takes the stream out of the multi
     // handle.
-    return {stream.get(), [this, stream](void*) mutable {
-              if (streams_.erase(stream->handle.get()) > 0) {
-                curl_multi_remove_handle(multi_.get(), stream->handle.get());
-              }
-              stream.reset();
-            }};
+    return {stream.get(), [this, stream](void*) mutable { close(std::move(stream)); }};
   }
 
   void run(Duration timeout) override {
+    take_in_and_out();
+    driving_ = true;
     int running = 0;
     curl_multi_perform(multi_.get(), &running);
-    const auto wait = static_cast<int>(timeout.count() / 1000);
-    curl_multi_poll(multi_.get(), nullptr, 0, wait, nullptr);
+    curl_multi_poll(multi_.get(), nullptr, 0,
+                    opening_.empty() ? static_cast<int>(timeout.count() / 1000) : 0, nullptr);
     curl_multi_perform(multi_.get(), &running);
+    std::vector<std::pair<CURL*, CURLcode>> done;
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
-      if (message->msg != CURLMSG_DONE) {
-        continue;
+      if (message->msg == CURLMSG_DONE) {
+        done.emplace_back(message->easy_handle, message->data.result);
       }
-      const CURLcode code = message->data.result;
-      CURL* handle = message->easy_handle;
+    }
+    driving_ = false;
+    for (const auto& [handle, code] : done) {
       if (const auto found = streams_.find(handle); found != streams_.end()) {
         Stream* stream = found->second;
         streams_.erase(found);
@@ -210,6 +216,29 @@ class CurlConnection final : public Connection {
   }
 
  private:
+  void take_in_and_out() {
+    for (const std::shared_ptr<Stream>& stream : std::exchange(opening_, {})) {
+      curl_multi_add_handle(multi_.get(), stream->handle.get());
+    }
+    for (const std::shared_ptr<Stream>& stream : std::exchange(closing_, {})) {
+      curl_multi_remove_handle(multi_.get(), stream->handle.get());
+    }
+  }
+
+  void close(std::shared_ptr<Stream> stream) {
+    if (streams_.erase(stream->handle.get()) == 0) {
+      return;  // it ended by itself
+    }
+    if (std::erase(opening_, stream) > 0) {
+      return;
+    }
+    if (driving_) {
+      closing_.push_back(std::move(stream));
+    } else {
+      curl_multi_remove_handle(multi_.get(), stream->handle.get());
+    }
+  }
+
   Headers prepare(CURL* handle, const std::string& path, const std::string& accept) const {
     curl_easy_setopt(handle, CURLOPT_URL, (endpoint_.server + path).c_str());
     curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -237,6 +266,9 @@ class CurlConnection final : public Connection {
   Easy easy_;
   std::unique_ptr<CURLM, MultiClose> multi_;
   std::map<CURL*, Stream*> streams_{};
+  std::vector<std::shared_ptr<Stream>> opening_{};
+  std::vector<std::shared_ptr<Stream>> closing_{};
+  bool driving_ = false;
 };
 
 }  // namespace

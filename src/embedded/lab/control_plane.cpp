@@ -152,12 +152,11 @@ class RunningControlPlane final : public ControlPlane {
     ATHANOR_TRY(pki_, transport::ensure_pki({.directory = directory_->pki(),
                                              .hosts = {options_.host},
                                              .now = clock_->now()}));
-    ATHANOR_TRY(https_, transport::HttpsServer::create({.certificate_pem = pki_.server_certificate,
-                                                        .key_pem = pki_.server_key,
-                                                        .client_ca_pem = pki_.ca_certificate},
-                                                       {.server = &late_,
-                                                        .store = store_.get(),
-                                                        .clock = clock_.get()}));
+    ATHANOR_TRY(https_, transport::HttpsServer::create(
+                            {.certificate_pem = pki_.server_certificate,
+                             .key_pem = pki_.server_key,
+                             .client_ca_pem = pki_.ca_certificate},
+                            {.server = &late_, .store = store_.get(), .clock = clock_.get()}));
     ATHANOR_TRY(port_, https_->bind(options_.host, options_.port));
     address_ = fmt::format("https://{}:{}", options_.host, port_);
     ATHANOR_TRY(signer_, transport::make_token_signer({.key_pem = pki_.service_account_key}));

@@ -90,7 +90,8 @@ std::vector<const Operator*> embedded_operators() {
           &tekton::taskrun_operator(),
           &scheduler::scheduler_operator(),
           &nodes::kubelet_operator(),
-          &nodes::node_operator(),            &workloads::job_operator()};
+          &nodes::node_operator(),
+          &workloads::job_operator()};
 }
 
 std::vector<AdmissionStep> embedded_admission() {

@@ -200,9 +200,18 @@ void EngineDriver::Impl::run_effects() {
 
 void EngineDriver::Impl::perform(const SendWrite& send) {
   apiserver::Request request = bridge::to_request(send.request);
+  const std::string path = request.path;
   const Instant now = options.clock->now();
   const apiserver::Response response = options.server->handle(std::move(request), now);
-  engine.absorb(bridge::to_result(send.id, response), now);
+  runtime::WriteResult result = bridge::to_result(send.id, response);
+  // Lost races and objects gone meanwhile are everyday life; anything else is worth a line.
+  if (result.error && result.error->code != 404 && result.error->code != 409) {
+    log::warn("a controller's write was refused", {{"controller", send.op},
+                                                   {"path", path},
+                                                   {"code", result.error->code},
+                                                   {"error", result.error->message}});
+  }
+  engine.absorb(std::move(result), now);
 }
 
 void EngineDriver::Impl::perform(const Probe& probe) {

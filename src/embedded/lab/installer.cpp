@@ -37,14 +37,15 @@ std::string role_name(const Operator& op) {
 }
 
 std::string user_name(const Operator& op) {
-  const std::string_view user = op.user.empty() ? op.name : op.user;
-  return std::string(user.substr(user.rfind(':') + 1));
+  return op.user.empty() ? fmt::format("system:serviceaccount:kube-system:{}", op.name)
+                         : std::string(op.user);
 }
 
 }  // namespace
 
 Value operator_role(const Operator& op) {
-  Value rules = Value::list();
+  // Every controller tells of what it does.
+  Value rules = Value::list({rule("", "events", {"create", "update", "patch"})});
   for (const Kind* kind : op.reads) {
     rules.push_back(rule(kind->group, kind->plural, {"get", "list", "watch"}));
   }
@@ -64,8 +65,8 @@ Value operator_role(const Operator& op) {
 Result<void> Installer::install_rbac(std::span<const Operator* const> operators) {
   for (const Operator* op : operators) {
     ATHANOR_TRY_VOID(apply(operator_role(*op), {}));
-    const Value subject = Value::object(
-        {{"kind", "ServiceAccount"}, {"name", user_name(*op)}, {"namespace", "kube-system"}});
+    const Value subject =
+        Value::object({{"kind", "User"}, {"apiGroup", kRbac}, {"name", user_name(*op)}});
     ATHANOR_TRY_VOID(apply(Value::object({{"apiVersion", fmt::format("{}/v1", kRbac)},
                                           {"kind", "ClusterRoleBinding"},
                                           {"metadata", Value::object({{"name", role_name(*op)}})},
