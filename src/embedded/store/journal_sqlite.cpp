@@ -121,9 +121,11 @@ Result<void> SqliteJournal::prepare_database() {
     ATHANOR_TRY_VOID(
         database_.execute("PRAGMA max_page_count=" + std::to_string(options_.max_pages)));
   }
+  // With a rowid: an object of a few KiB then lies in its page, where a WITHOUT ROWID table moves
+  // everything above 1 KiB to overflow pages (233 instead of 105 MB for 50,000 objects).
   ATHANOR_TRY_VOID(database_.execute(
-      "CREATE TABLE IF NOT EXISTS object(key TEXT PRIMARY KEY, rv INTEGER NOT NULL,"
-      " sum INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID;"
+      "CREATE TABLE IF NOT EXISTS object(key TEXT PRIMARY KEY NOT NULL, rv INTEGER NOT NULL,"
+      " sum INTEGER NOT NULL, body BLOB NOT NULL);"
       "CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID"));
   return prepare_statements();
 }
@@ -140,7 +142,7 @@ Result<void> SqliteJournal::prepare_statements() {
 }
 
 Result<std::vector<StoredPtr>> SqliteJournal::load_objects() {
-  ATHANOR_TRY(auto rows, database_.prepare("SELECT key, rv, sum, body FROM object ORDER BY key"));
+  ATHANOR_TRY(auto rows, database_.prepare("SELECT key, rv, sum, body FROM object"));
   std::vector<StoredPtr> objects;
   std::vector<std::string> damaged;
   while (true) {

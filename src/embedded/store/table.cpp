@@ -68,6 +68,10 @@ Page Table::list(const ListOptions& options) const {
     }
     if (options.limit != 0 && page.items.size() == options.limit) {
       page.more = true;
+      if (!options.after && older.empty()) {
+        page.remaining = total - page.items.size();  // without a walk to the end
+        break;
+      }
       ++page.remaining;
     } else {
       page.items.push_back(*object);

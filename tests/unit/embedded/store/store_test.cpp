@@ -112,6 +112,9 @@ TEST(StoreTest, ListsInKeyOrderPageByPage) {
   ASSERT_TRUE(page.ok());
   EXPECT_TRUE(page->more);
   EXPECT_EQ(page->remaining, 2U);
+  EXPECT_EQ(store->list("configmaps", {.ns = "default", .limit = 1})->remaining, 1U);
+  EXPECT_EQ(store->list("configmaps", {.limit = 1, .after = kA})->remaining, 1U);
+  EXPECT_EQ(store->list("configmaps", {.exactly = 2, .limit = 1})->remaining, 1U);
   EXPECT_EQ(page->revision, 3U);
   EXPECT_THAT(texts(store->list("configmaps", {.after = page->items.back()->key})),
               ElementsAre("default/b=2", "other/c=3"));
