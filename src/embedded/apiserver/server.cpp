@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "embedded/apiserver/bootstrap.hpp"
 #include "embedded/apiserver/call.hpp"
 #include "embedded/apiserver/crd/crd_controller.hpp"
 #include "embedded/apiserver/document_cache.hpp"
@@ -42,6 +43,7 @@ namespace {
 
 constexpr std::size_t kWarningLimit = 256;    // bytes of one text
 constexpr std::size_t kWarningsLimit = 4096;  // bytes of all
+constexpr std::chrono::minutes kRestoreEvery{1};
 constexpr std::string_view kCrds = "customresourcedefinitions";
 
 void add_warnings(const std::vector<std::string>& warnings, Response& response) {
@@ -70,7 +72,10 @@ class ServerImpl final : public Server {
   ServerImpl(Options options, Dependencies dependencies)
       : core_(std::move(options), std::move(dependencies)), crds_(core_), events_(core_.store) {}
 
-  void start(Instant now) { crds_.sync(now); }
+  Result<void> start(Instant now) {
+    crds_.sync(now);
+    return restore_bootstrap_objects(now);
+  }
 
   Response handle(Request request, Instant now) override {
     Call call{.core = core_, .request = request, .now = now};
@@ -92,6 +97,12 @@ class ServerImpl final : public Server {
     core_.watches->tick(now);
     events_.tick(now);
     core_.store.trim(now);
+    if (now - last_restore_ >= kRestoreEvery) {
+      if (const auto restored = restore_bootstrap_objects(now); !restored.ok()) {
+        log::warn("bootstrap objects could not be restored",
+                  {{"error", restored.error().message}});
+      }
+    }
   }
 
   void begin_shutdown() override {
@@ -133,6 +144,17 @@ class ServerImpl final : public Server {
     }
   }
 
+  // What everybody may count on, even if somebody deleted it.
+  Result<void> restore_bootstrap_objects(Instant now) {
+    last_restore_ = now;
+    return install_bootstrap_objects({.store = core_.store,
+                                      .table = *core_.registry.table(),
+                                      .options = core_.options,
+                                      .entropy = core_.entropy,
+                                      .now = now});
+  }
+
+  Instant last_restore_{};  // touched by start() and tick() alone
   Core core_;
   CrdController crds_;
   EventExpiry events_;
@@ -147,7 +169,7 @@ Result<std::unique_ptr<Server>> Server::create(Options options, Dependencies dep
   }
   const Instant now = dependencies.clock->now();
   auto server = std::make_unique<ServerImpl>(std::move(options), std::move(dependencies));
-  server->start(now);
+  ATHANOR_TRY_VOID(server->start(now));
   return std::unique_ptr<Server>(std::move(server));
 }
 

@@ -52,6 +52,17 @@ UserInfo certificate_user(const Credentials::Certificate& certificate) {
   return user;
 }
 
+// Groups that a name alone must not give: impersonation goes by names, too.
+UserInfo in_process(std::string_view name) {
+  UserInfo user = internal_user(name);
+  if (name.starts_with(kNodePrefix)) {
+    user.groups.emplace_back("system:nodes");
+  } else if (name == kServerUser) {
+    user.groups.emplace_back("system:masters");
+  }
+  return user;
+}
+
 // The first method that succeeds wins; a bad credential beside a good one does not matter.
 class ChainAuthenticator final : public Authenticator {
  public:
@@ -62,7 +73,7 @@ class ChainAuthenticator final : public Authenticator {
                                                     Instant now) const override {
     const Credentials& credentials = request.credentials;
     if (credentials.internal_user) {
-      return internal_user(*credentials.internal_user);
+      return in_process(*credentials.internal_user);
     }
     if (credentials.certificate && !credentials.certificate->common_name.empty()) {
       return certificate_user(*credentials.certificate);
@@ -100,10 +111,6 @@ UserInfo internal_user(std::string_view name) {
     const std::string_view rest = name.substr(kServiceAccountPrefix.size());
     user.groups.emplace_back("system:serviceaccounts");
     user.groups.push_back(fmt::format("system:serviceaccounts:{}", rest.substr(0, rest.find(':'))));
-  } else if (name.starts_with(kNodePrefix)) {
-    user.groups.emplace_back("system:nodes");
-  } else if (name == kServerUser) {
-    user.groups.emplace_back("system:masters");
   }
   user.groups.emplace_back("system:authenticated");
   return user;

@@ -140,8 +140,13 @@ TEST_F(AuthenticateTest, InProcessUsersGetTheirGroups) {
       internal_user("system:serviceaccount:kube-system:job-controller").groups,
       (std::vector<std::string>{"system:serviceaccounts", "system:serviceaccounts:kube-system",
                                 "system:authenticated"}));
-  EXPECT_TRUE(internal_user("system:apiserver").in_group("system:masters"));
-  EXPECT_TRUE(internal_user("system:node:n1").in_group("system:nodes"));
+  Request request;
+  request.credentials.internal_user = "system:apiserver";
+  EXPECT_TRUE(ask(request)->in_group("system:masters"));
+  EXPECT_FALSE(internal_user("system:apiserver").in_group("system:masters"))
+      << "who may impersonate a name does not become a master";
+  request.credentials.internal_user = "system:node:n1";
+  EXPECT_TRUE(ask(request)->in_group("system:nodes"));
   EXPECT_EQ(internal_user("jane").groups, std::vector<std::string>{"system:authenticated"});
 }
 

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// Namespaces, priorities, RBAC, the service of the server itself, its API services.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "embedded/apiserver/auth/policy_rule.hpp"
+#include "embedded/apiserver/bootstrap.hpp"
+#include "embedded/apiserver/bootstrap/rbac_objects.hpp"
+#include "embedded/apiserver/decode.hpp"
+#include "embedded/apiserver/kind_behaviour.hpp"
+#include "embedded/apiserver/kinds/service_addresses.hpp"
+#include "kube/data.hpp"
+#include "kube/json.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNamespaces = {"default", "kube-node-lease",
+                                                         "kube-public", "kube-system"};
+constexpr std::string_view kAutoUpdate = "rbac.authorization.kubernetes.io/autoupdate";
+constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
+
+// Loops whose name differs from that of their reference's account; both have its role.
+struct LoopRole {
+  std::string_view loop{};
+  std::string_view role{};
+};
+constexpr std::array kLoopRoles = {
+    LoopRole{"garbage-collector-controller", "system:controller:generic-garbage-collector"},
+    LoopRole{"serviceaccount-controller", "system:controller:service-account-controller"},
+    LoopRole{"root-ca-certificate-publisher-controller",
+             "system:controller:root-ca-cert-publisher"},
+    LoopRole{"daemonset-controller", "system:controller:daemon-set-controller"},
+    LoopRole{"endpoints-controller", "system:controller:endpoint-controller"},
+    LoopRole{"pod-garbage-collector-controller", "system:controller:pod-garbage-collector"},
+    LoopRole{"node-lifecycle-controller", "system:controller:node-controller"},
+    LoopRole{"taint-eviction-controller", "system:controller:node-controller"},
+    LoopRole{"persistentvolume-binder-controller", "system:controller:persistent-volume-binder"},
+    LoopRole{"persistentvolumeclaim-protection-controller",
+             "system:controller:pvc-protection-controller"},
+    LoopRole{"persistentvolume-protection-controller",
+             "system:controller:pv-protection-controller"},
+    LoopRole{"resourceclaim-controller", "system:controller:resource-claim-controller"},
+};
+
+Value rule_list(const Value& rules) {
+  return rules.is_list() ? rules : Value::list();
+}
+
+bool covers(const std::vector<PolicyRule>& held, const Value& wanted) {
+  // Wanted rules are few and small: asked part by part, as an escalation check would.
+  for (const PolicyRule& part : split_rule(read_rule(wanted))) {
+    Attributes attributes;
+    attributes.verb = part.verbs.front();
+    if (!part.non_resource_urls.empty()) {
+      attributes.is_resource = false;
+      attributes.path = part.non_resource_urls.front();
+    } else {
+      const std::string& resource = part.resources.front();
+      const std::size_t slash = resource.find('/');
+      attributes.group = part.api_groups.front();
+      attributes.resource = resource.substr(0, slash);
+      attributes.subresource =
+          slash == std::string::npos ? std::string() : resource.substr(slash + 1);
+      attributes.name = part.resource_names.empty() ? std::string() : part.resource_names.front();
+    }
+    if (std::none_of(held.begin(), held.end(),
+                     [&](const PolicyRule& rule) { return rule.allows(attributes); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class Installation {
+ public:
+  explicit Installation(const BootstrapInput& input) : input_(input) {}
+
+  Result<void> run() {
+    ATHANOR_TRY_VOID(namespaces());
+    ATHANOR_TRY_VOID(priorities());
+    if (!input_.options.always_allow) {
+      ATHANOR_TRY_VOID(rbac());
+    }
+    ATHANOR_TRY_VOID(own_service());
+    ATHANOR_TRY_VOID(authentication_map());
+    ATHANOR_TRY_VOID(api_services());
+    if (writes_.empty()) {
+      return {};
+    }
+    const auto done = input_.store.commit(writes_, input_.now);
+    // Another writer was there first: the next time finds what it left.
+    return done.ok() || done.error().code == 409 ? Result<void>() : Result<void>(done.error());
+  }
+
+ private:
+  [[nodiscard]] store::StoredPtr find(std::string_view storage, const Value& object) const {
+    const Value& metadata = object["metadata"];
+    return input_.store.get(storage, {metadata["namespace"].str(), metadata["name"].str()});
+  }
+
+  Result<void> write(std::string_view storage, Value object, store::Revision expected) {
+    const ResourceInfo* resource = input_.table.by_storage(storage);
+    if (resource == nullptr) {
+      return Error::internal(fmt::format("{} is not served", storage));
+    }
+    auto normal = normalize(*resource, object);
+    if (!normal.ok()) {
+      return normal.error().to_error().with_context(storage);
+    }
+    const Value& metadata = (*normal)["metadata"];
+    writes_.push_back({.resource = std::string(storage),
+                       .key = {metadata["namespace"].str(), metadata["name"].str()},
+                       .body = *std::move(normal),
+                       .expected = expected});
+    return {};
+  }
+
+  Result<void> create(std::string_view storage, Value object) {
+    const ResourceInfo* resource = input_.table.by_storage(storage);
+    if (resource == nullptr) {
+      return Error::internal(fmt::format("{} is not served", storage));
+    }
+    Value& metadata = object.member("metadata");
+    metadata.set("uid", input_.entropy.uuid());
+    metadata.set("creationTimestamp", format_time(input_.now));
+    if (resource->has_generation) {
+      metadata.set("generation", 1);
+    }
+    if (const KindBehaviour* behaviour = resource->behaviour; behaviour != nullptr) {
+      const KindContext context{.resource = *resource,
+                                .store = input_.store,
+                                .table = input_.table,
+                                .options = input_.options,
+                                .entropy = input_.entropy,
+                                .now = input_.now};
+      if (behaviour->prepare_create != nullptr) {
+        behaviour->prepare_create(object, context);
+      }
+      if (behaviour->apply_defaults != nullptr) {
+        behaviour->apply_defaults(object, context);
+      }
+    }
+    return write(storage, std::move(object), 0);
+  }
+
+  Result<void> create_missing(std::string_view storage, Value object) {
+    return find(storage, object) != nullptr ? Result<void>() : create(storage, std::move(object));
+  }
+
+  Result<void> namespaces() {
+    for (const std::string_view name : kNamespaces) {
+      ATHANOR_TRY_VOID(create_missing(
+          "namespaces", Value::object({{"kind", "Namespace"},
+                                       {"apiVersion", "v1"},
+                                       {"metadata", Value::object({{"name", name}})}})));
+    }
+    return {};
+  }
+
+  Result<void> priorities() {
+    struct Row {
+      std::string_view name{};
+      std::int64_t value = 0;
+      std::string_view description{};
+    };
+    constexpr std::array kRows = {
+        Row{"system-cluster-critical", 2'000'000'000,
+            "Used for system critical pods that must run in the cluster, but can be moved to "
+            "another node if necessary."},
+        Row{"system-node-critical", 2'000'001'000,
+            "Used for system critical pods that must not be moved from their current node."}};
+    for (const Row& row : kRows) {
+      ATHANOR_TRY_VOID(
+          create_missing("priorityclasses.scheduling.k8s.io",
+                         Value::object({{"kind", "PriorityClass"},
+                                        {"apiVersion", "scheduling.k8s.io/v1"},
+                                        {"metadata", Value::object({{"name", row.name}})},
+                                        {"value", row.value},
+                                        {"description", row.description}})));
+    }
+    return {};
+  }
+
+  Result<void> rbac() {
+    ATHANOR_TRY(std::vector<BootstrapObject> objects, parse_rbac(data::rbac_text()));
+    for (const LoopRole& row : kLoopRoles) {
+      objects.push_back(loop_binding(row));
+    }
+    for (BootstrapObject& entry : objects) {
+      const store::StoredPtr stored = find(entry.storage, entry.object);
+      if (stored == nullptr) {
+        ATHANOR_TRY_VOID(create(entry.storage, std::move(entry.object)));
+      } else {
+        ATHANOR_TRY_VOID(reconcile(entry, *stored));
+      }
+    }
+    return {};
+  }
+
+  static BootstrapObject loop_binding(const LoopRole& row) {
+    return {
+        fmt::format("clusterrolebindings.{}", kGroup),
+        Value::object(
+            {{"kind", "ClusterRoleBinding"},
+             {"apiVersion", fmt::format("{}/v1", kGroup)},
+             {"metadata",
+              Value::object({{"name", fmt::format("athanor:controller:{}", row.loop)}})},
+             {"roleRef",
+              Value::object({{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", row.role}})},
+             {"subjects", Value::list({Value::object({{"kind", "ServiceAccount"},
+                                                      {"name", row.loop},
+                                                      {"namespace", "kube-system"}})})}})};
+  }
+
+  // Adds what is missing, takes nothing away.
+  Result<void> reconcile(const BootstrapObject& wanted, const store::Stored& stored) {
+    if (stored.body["metadata"]["annotations"][kAutoUpdate].as_string() == "false") {
+      return {};
+    }
+    Value object = stored.body;
+    for (const std::string_view part : {"labels", "annotations"}) {
+      for (const Member& member : wanted.object["metadata"][part].members()) {
+        if (!object["metadata"][part].contains(member.key())) {
+          object.member("metadata").member(part).set(member.key(), member.value);
+        }
+      }
+    }
+    // The rules of aggregated roles are the aggregation's business.
+    if (wanted.object["aggregationRule"].is_null()) {
+      const std::vector<PolicyRule> held = read_rules(stored.body["rules"]);
+      for (const Value& rule : wanted.object["rules"].items()) {
+        if (!covers(held, rule)) {
+          Value rules = rule_list(object["rules"]);
+          object.set("rules", rules.push_back(rule));
+        }
+      }
+    }
+    for (const Value& subject : wanted.object["subjects"].items()) {
+      const auto present = object["subjects"].items();
+      if (std::find(present.begin(), present.end(), subject) == present.end()) {
+        Value subjects = rule_list(object["subjects"]);
+        object.set("subjects", subjects.push_back(subject));
+      }
+    }
+    return object == stored.body ? Result<void>()
+                                 : write(wanted.storage, std::move(object), stored.revision);
+  }
+
+  // Writes `fields` over the stored object, or creates it.
+  Result<void> ensure(std::string_view storage, Value object,
+                      std::initializer_list<std::string_view> fields) {
+    const store::StoredPtr stored = find(storage, object);
+    if (stored == nullptr) {
+      return create(storage, std::move(object));
+    }
+    Value changed = stored->body;
+    for (const std::string_view field : fields) {
+      if (changed[field] != object[field]) {
+        changed.set(field, object[field]);
+      }
+    }
+    return changed == stored->body ? Result<void>()
+                                   : write(storage, std::move(changed), stored->revision);
+  }
+
+  Result<void> own_service() {
+    const auto range = AddressRange::parse(input_.options.service_cluster_ip_range);
+    if (!range) {
+      return Error::internal(fmt::format("service addresses: {} is not an IPv4 network",
+                                         input_.options.service_cluster_ip_range));
+    }
+    const std::int64_t port = input_.options.advertise_port;
+    const std::string address = format_ipv4(range->at(1));
+    Value service = parse_own(R"({"kind":"Service","apiVersion":"v1",
+      "metadata":{"name":"kubernetes","namespace":"default",
+                  "labels":{"component":"apiserver","provider":"kubernetes"}},
+      "spec":{"type":"ClusterIP","ports":[{"name":"https","protocol":"TCP","port":443}]}})");
+    service.member("spec").set("clusterIP", address);
+    service.member("spec").set("clusterIPs", Value::list({address}));
+    // Port 0: not known yet; a service without target stays with its own port.
+    const Value target = port > 0 ? Value(port) : Value(443);
+    service.member("spec").member("ports").item(0).set("targetPort", target);
+    const store::StoredPtr stored = find("services", service);
+    if (stored == nullptr) {
+      ATHANOR_TRY_VOID(create("services", std::move(service)));
+    } else if (stored->body["spec"]["ports"][0]["targetPort"] != target) {
+      Value changed = stored->body;
+      changed.member("spec").set("ports", service["spec"]["ports"]);
+      ATHANOR_TRY_VOID(write("services", std::move(changed), stored->revision));
+    }
+    return own_endpoints(port);
+  }
+
+  // Where the server answers, unless only this machine could reach it.
+  Result<void> own_endpoints(std::int64_t port) {
+    const std::string& host = input_.options.advertise_host;
+    if (!parse_ipv4(host) || host.starts_with("127.") || port <= 0) {
+      return {};
+    }
+    Value endpoints = parse_own(R"({"kind":"Endpoints","apiVersion":"v1",
+      "metadata":{"name":"kubernetes","namespace":"default",
+                  "labels":{"endpointslice.kubernetes.io/skip-mirror":"true"}}})");
+    endpoints.set(
+        "subsets",
+        Value::list({Value::object(
+            {{"addresses", Value::list({Value::object({{"ip", host}})})},
+             {"ports", Value::list({Value::object(
+                           {{"name", "https"}, {"port", port}, {"protocol", "TCP"}})})}})}));
+    ATHANOR_TRY_VOID(ensure("endpoints", std::move(endpoints), {"subsets"}));
+    Value slice = parse_own(R"({"kind":"EndpointSlice","apiVersion":"discovery.k8s.io/v1",
+      "metadata":{"name":"kubernetes","namespace":"default",
+                  "labels":{"kubernetes.io/service-name":"kubernetes"}},
+      "addressType":"IPv4"})");
+    slice.set("endpoints",
+              Value::list({Value::object({{"addresses", Value::list({host})},
+                                          {"conditions", Value::object({{"ready", true}})}})}));
+    slice.set(
+        "ports",
+        Value::list({Value::object({{"name", "https"}, {"port", port}, {"protocol", "TCP"}})}));
+    return ensure("endpointslices.discovery.k8s.io", std::move(slice), {"endpoints", "ports"});
+  }
+
+  // What extension servers and the stock controllers read at their start.
+  Result<void> authentication_map() {
+    Value map = parse_own(R"({"kind":"ConfigMap","apiVersion":"v1",
+      "metadata":{"name":"extension-apiserver-authentication","namespace":"kube-system"},
+      "data":{"requestheader-allowed-names":"[\"front-proxy-client\"]",
+              "requestheader-extra-headers-prefix":"[\"X-Remote-Extra-\"]",
+              "requestheader-group-headers":"[\"X-Remote-Group\"]",
+              "requestheader-username-headers":"[\"X-Remote-User\"]"}})");
+    if (!input_.options.ca_certificate_pem.empty()) {
+      map.member("data").set("client-ca-file", input_.options.ca_certificate_pem);
+      map.member("data").set("requestheader-client-ca-file", input_.options.ca_certificate_pem);
+    }
+    return ensure("configmaps", std::move(map), {"data"});
+  }
+
+  Result<void> api_services() {
+    for (const GroupInfo& group : input_.table.groups()) {
+      for (const std::string& version : group.versions) {
+        const auto resources = input_.table.resources(group.name, version);
+        if (resources.empty() || resources.front()->is_custom) {
+          continue;
+        }
+        ATHANOR_TRY_VOID(
+            create_missing("apiservices.apiregistration.k8s.io", api_service(group.name, version)));
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] Value api_service(const std::string& group, const std::string& version) const {
+    constexpr std::int64_t kCorePriority = 18000;
+    constexpr std::int64_t kGroupPriority = 17000;
+    constexpr std::int64_t kVersionPriority = 15;
+    Value spec = Value::object({{"version", version}});
+    if (!group.empty()) {
+      spec.set("group", group);
+    }
+    spec.set("groupPriorityMinimum", group.empty() ? kCorePriority : kGroupPriority);
+    spec.set("versionPriority", group.empty() ? std::int64_t{1} : kVersionPriority);
+    const Value condition = Value::object({{"type", "Available"},
+                                           {"status", "True"},
+                                           {"lastTransitionTime", format_time(input_.now)},
+                                           {"reason", "Local"},
+                                           {"message", "Local APIServices are always available"}});
+    return Value::object(
+        {{"kind", "APIService"},
+         {"apiVersion", "apiregistration.k8s.io/v1"},
+         {"metadata",
+          Value::object({{"name", fmt::format("{}.{}", version, group)},
+                         {"labels", Value::object({{"kube-aggregator.kubernetes.io/automanaged",
+                                                    "onstart"}})}})},
+         {"spec", std::move(spec)},
+         {"status", Value::object({{"conditions", Value::list({condition})}})}});
+  }
+
+  // A literal of this file.
+  static Value parse_own(std::string_view text) { return json::parse(text).value_or(Value()); }
+
+  const BootstrapInput& input_;
+  std::vector<store::Write> writes_{};
+};
+
+}  // namespace
+
+Result<void> install_bootstrap_objects(const BootstrapInput& input) {
+  return Installation(input).run();
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The default roles and bindings, read from Appendix R (spec/apiserver.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+struct BootstrapObject {
+  std::string storage{};  // "roles.rbac.authorization.k8s.io"
+  Value object{};
+};
+
+// Internal naming the line that is not of the table's form.
+Result<std::vector<BootstrapObject>> parse_rbac(std::string_view text);
+
+}  // namespace athanor::apiserver
