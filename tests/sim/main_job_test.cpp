@@ -96,6 +96,54 @@ TEST(MainJob, EndsTheSameWhateverHappens) {
   });
 }
 
+// Three jobs; one is deleted in the middle of its run, one is stopped by its user.
+Scene interrupted_jobs() {
+  Scene scene = three_jobs();
+  scene.actors.push_back(
+      {.at = std::chrono::seconds(45), .act = [](World& world) {
+         EXPECT_TRUE(world.remove(api::kFournosJob, {kLabNamespace, "job-1"}).ok());
+       }});
+  scene.actors.push_back(
+      {.at = std::chrono::seconds(50), .act = [](World& world) {
+         Value merge;
+         merge.set_path({"spec", "shutdown"}, "Stop");
+         static_cast<void>(world.patch(api::kFournosJob, {kLabNamespace, "job-2"}, merge));
+       }});
+  return scene;
+}
+
+TEST(MainJob, WhatIsDeletedLeavesNothing) {
+  for_each_seed(6, [](std::uint64_t seed) -> std::optional<std::string> {
+    Scene scene = interrupted_jobs();
+    scene.faults = laptop_storm();
+    World world(std::move(scene), seed);
+    const Outcome outcome = world.run();
+    if (outcome.failure) {
+      return outcome.failure;
+    }
+    for (const Kind* kind :
+         {&api::kPipelineRun, &api::kTaskRun, &api::kPod, &api::kueue::kWorkload}) {
+      for (const Object& object : world.list(*kind)) {
+        if (object.name().starts_with("job-1")) {
+          return "job-1 left " + std::string(kind->name) + " " + object.key().text();
+        }
+      }
+    }
+    const auto stopped = world.get(api::kFournosJob, {kLabNamespace, "job-2"});
+    const std::string phase = stopped ? stopped->status()["phase"].str() : "(gone)";
+    if (phase != "Stopped") {
+      return "job-2 ended as " + phase;
+    }
+    for (const Object& pod : world.list(api::kPod)) {
+      const auto pod_phase = pod.status()["phase"].as_string();
+      if (pod_phase != "Succeeded" && pod_phase != "Failed") {
+        return "pod " + pod.key().text() + " is " + std::string(pod_phase);
+      }
+    }
+    return std::nullopt;
+  });
+}
+
 TEST(MainJob, ACrashAfterAnyWriteChangesNothing) {
   for_each_seed(
       1, [](std::uint64_t seed) { return check_crashes(three_jobs, seed, 9, what_a_user_sees); });
