@@ -181,6 +181,9 @@ class RunningControlPlane final : public ControlPlane {
     Installer installer(*server_, *clock_);
     ATHANOR_TRY_VOID(installer.install_kinds(options_.custom_kinds));
     ATHANOR_TRY_VOID(installer.install_rbac(all_operators()));
+    for (Value& object : embedded_objects()) {
+      ATHANOR_TRY_VOID(installer.apply(std::move(object), {}));
+    }
     ATHANOR_TRY(std::vector<Value> objects, lab_objects(options_.lab, options_.read_file));
     for (Value& object : objects) {
       ATHANOR_TRY_VOID(installer.apply(std::move(object), options_.lab.ns));

@@ -8,8 +8,10 @@
 #include "embedded/nodes/nodes.hpp"
 #include "embedded/scheduler/scheduler.hpp"
 #include "embedded/tekton/admission.hpp"
+#include "embedded/tekton/config_objects.hpp"
 #include "embedded/tekton/operators.hpp"
 #include "embedded/workloads/job.hpp"
+#include "embedded/workloads/namespace_basics.hpp"
 
 namespace athanor::lab {
 namespace {
@@ -22,6 +24,7 @@ using apiserver::StatusResult;
 
 constexpr std::string_view kKueueGroup = "kueue.x-k8s.io";
 constexpr std::string_view kTektonGroup = "tekton.dev";
+constexpr std::string_view kTektonNamespace = "tekton-pipelines";
 
 bool writes_object_of(const AdmissionRequest& request, std::string_view group) {
   return request.resource->group == group &&
@@ -55,6 +58,12 @@ StatusResult<void> tekton_defaults(AdmissionRequest& request, const AdmissionCon
 }
 
 StatusResult<void> tekton_rules(AdmissionRequest& request, const AdmissionContext& /*context*/) {
+  if (request.resource->storage == "configmaps" && request.key.ns == kTektonNamespace &&
+      request.operation != Operation::Delete) {
+    if (const auto denial = tekton::validate_config(request.object)) {
+      return apiserver::status::of(*denial);
+    }
+  }
   if (writes_object_of(request, kTektonGroup) && request.subresource.empty()) {
     const Value* old = request.operation == Operation::Update ? &request.old_object : nullptr;
     if (const auto denial = tekton::validate(request.object, old)) {
@@ -91,7 +100,14 @@ std::vector<const Operator*> embedded_operators() {
           &scheduler::scheduler_operator(),
           &nodes::kubelet_operator(),
           &nodes::node_operator(),
-          &workloads::job_operator()};
+          &workloads::job_operator(),
+          &workloads::service_account_operator(),
+          &workloads::root_ca_operator(),
+          &workloads::role_aggregation_operator()};
+}
+
+std::vector<Value> embedded_objects() {
+  return tekton::config_objects();
 }
 
 std::vector<AdmissionStep> embedded_admission() {

@@ -13,6 +13,8 @@ namespace athanor::lab {
 
 // Queueing, pipelines, workloads, scheduler, nodes.
 std::vector<const Operator*> embedded_operators();
+// What they read their settings from; made at the start when missing.
+std::vector<Value> embedded_objects();
 // What Kueue's and Tekton's webhooks do, as admission steps (spec/kueue.md 5, spec/tekton.md 4, 5).
 std::vector<apiserver::AdmissionStep> embedded_admission();
 // Between the served versions of kinds that differ in more than their apiVersion; nullptr for all

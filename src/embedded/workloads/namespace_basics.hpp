@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every namespace and role owes to controllers (spec/apiserver.md 16.2, 16.3).
+#pragma once
+
+#include "runtime/view/operator.hpp"
+
+namespace athanor::workloads {
+
+// ServiceAccount `default` in every namespace that stays.
+const Operator& service_account_operator();
+// ConfigMap kube-root-ca.crt in every namespace that stays; the PEM comes from
+// view.config("rootCA")["pem"].
+const Operator& root_ca_operator();
+// ClusterRoles with an aggregationRule get the rules of the roles it selects, in order of their
+// names.
+const Operator& role_aggregation_operator();
+
+}  // namespace athanor::workloads
