@@ -102,6 +102,9 @@ class RunningControlPlane final : public ControlPlane {
     if (processes_ != nullptr) {
       processes_->shut_down(grace);
     }
+    if (runtime_) {
+      runtime_->listen({});  // it outlives the driver that listens
+    }
     ticker_.reset();
     if (https_) {
       https_->stop(kCloseTime);

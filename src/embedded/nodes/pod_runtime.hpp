@@ -31,6 +31,7 @@ class PodRuntime {
   using Listener = std::function<void(std::string query, Value state)>;
 
   virtual ~PodRuntime() = default;
+  // After it returns, the listener of before is not called any more. Not to be called by it.
   virtual void listen(Listener listener) = 0;
   // Starts a pod of sandbox_spec.hpp; a second start of the same uid does nothing.
   virtual void start(const Value& spec) = 0;

@@ -209,6 +209,12 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
   return {};
 }
 
+// What the `timed` runtime is told (spec/tekton.md section 12).
+Value simulation_of(const Object& pod) {
+  const auto parsed = json::parse(pod.annotation(kSimulateAnnotation));
+  return parsed.ok() && parsed->is_object() ? *parsed : Value::object();
+}
+
 Value step_of(const Value& steps, std::string_view container) {
   for (const Value& step : steps.items()) {
     if (step["container"].as_string() == container) {
@@ -250,6 +256,9 @@ SandboxSpec make_sandbox_spec(const View& view, const Object& pod) {
       {{"uid", pod.uid()},
        {"ns", pod.ns()},
        {"name", pod.name()},
+       {"hostname", pod.spec()["hostname"].str()},
+       {"task", pod.label(kPipelineTaskLabel)},
+       {"simulate", simulation_of(pod)},
        {"restartPolicy", pod.spec()["restartPolicy"].str()},
        {"grace", pod.spec()["terminationGracePeriodSeconds"].as_int(kDefaultGraceSeconds)},
        {"sequential", steps.is_list()},

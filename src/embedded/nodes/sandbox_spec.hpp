@@ -2,7 +2,7 @@
 // What a runtime needs to run a pod, as one value: commands, resolved environment, mounts, and the
 // contents of its volumes.
 //
-//   {uid, ns, name, restartPolicy, grace, sequential,
+//   {uid, ns, name, hostname, task, simulate, restartPolicy, grace, sequential,
 //    init: [container...], containers: [container...], volumes: [volume...]}
 //   container: {name, command: [..], script, env: [[name, value]..], workingDir, results: [..],
 //   onError, timeoutMs,
@@ -22,6 +22,9 @@ namespace athanor::nodes {
 // Steps run one after another (Tekton's pods): the annotation that says so, a list with one entry
 // per container.
 inline constexpr const char* kStepsAnnotation = "athanor.dev/steps";
+// How long a container takes and how it ends where nothing runs (timed/timed_pods.hpp).
+inline constexpr const char* kSimulateAnnotation = "athanor.dev/simulate";
+inline constexpr const char* kPipelineTaskLabel = "tekton.dev/pipelineTask";
 
 struct SandboxSpec {
   Value value{};                 // when `waiting_reason` is empty

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -57,7 +58,9 @@ Result<void> write_file(const std::string& path, std::string_view data, unsigned
 
 // Paths inside a volume stay inside it.
 bool is_inside(std::string_view path) {
-  return !path.empty() && path.front() != '/' && path.find("..") == std::string_view::npos;
+  const std::filesystem::path parts(path);
+  return !path.empty() && path.front() != '/' &&
+         std::ranges::none_of(parts, [](const auto& part) { return part == ".."; });
 }
 
 std::string script_text(std::string_view script) {
@@ -148,6 +151,29 @@ Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
   return mounts;
 }
 
+namespace {
+
+// What every container has, then its own, which wins.
+Value environment_of(const Value& spec, const Value& container) {
+  const Value& own = container["env"];
+  Value env = Value::list();
+  const auto add_default = [&](const char* name, Value value) {
+    if (std::ranges::none_of(own.items(),
+                             [&](const Value& pair) { return pair[0].as_string() == name; })) {
+      env.push_back(Value::list({name, std::move(value)}));
+    }
+  };
+  add_default("PATH", kDefaultPath);
+  add_default("HOME", spec["sequential"].as_bool() ? "/tekton/home" : "/");
+  add_default("HOSTNAME", spec["hostname"].as_string().empty() ? spec["name"] : spec["hostname"]);
+  for (const Value& pair : own.items()) {
+    env.push_back(pair);
+  }
+  return env;
+}
+
+}  // namespace
+
 Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
                                       std::int64_t id) const {
   const std::string name = container["name"].str();
@@ -164,12 +190,7 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
   if (steps) {
     ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/steps/{}", path_, name)));
   }
-  Value env = Value::list({Value::list({"PATH", kDefaultPath}),
-                           Value::list({"HOME", steps ? "/tekton/home" : "/"}),
-                           Value::list({"HOSTNAME", spec["name"]})});
-  for (const Value& pair : container["env"].items()) {
-    env.push_back(pair);
-  }
+  const Value env = environment_of(spec, container);
   std::string folder = container["workingDir"].str();
   if (folder.empty()) {
     folder = steps ? "/workspace" : "/";
@@ -204,11 +225,11 @@ Result<std::string> PodDirectory::read_results(const Value& container) const {
   }
   std::string text = json::print(results);
   if (text.size() > kMaxMessage) {
-    return Error::invalid(
-        "results",
-        fmt::format(
-            "Termination message is above max allowed size {}, caused by large task result.",
-            kMaxMessage));
+    return Error{.code = 413,
+                 .reason = "TaskRunResultLargerThanAllowedLimit",
+                 .message = fmt::format("Termination message is above max allowed size {}, caused "
+                                        "by large task result.",
+                                        kMaxMessage)};
   }
   return text;
 }

@@ -114,13 +114,19 @@ class RootBuilder {
     if (entries == nullptr) {
       return failure("read", folder);
     }
-    std::string problem;
+    std::vector<std::string> paths;
     while (const dirent* entry = ::readdir(entries)) {  // NOLINT(concurrency-mt-unsafe): one thread
       const std::string name = entry->d_name;
-      if (name == "." || name == "..") {
-        continue;
+      if (name != "." && name != "..") {
+        paths.push_back(fmt::format("{}/{}", folder == "/" ? "" : folder, name));
       }
-      problem = add(fmt::format("{}/{}", folder == "/" ? "" : folder, name));
+    }
+    // What holds the view itself first, while it is empty: it is bound with all that is in it.
+    std::ranges::stable_partition(paths,
+                                  [this](const std::string& path) { return holds_root(path); });
+    std::string problem;
+    for (const std::string& path : paths) {
+      problem = add(path);
       if (!problem.empty()) {
         break;
       }
@@ -163,7 +169,14 @@ class RootBuilder {
       // A folder this user may not enter stays empty, as it would be unreadable anyway.
       return errno == EACCES || errno == EPERM ? std::string{} : failure("bind", path);
     }
+    if (holds_root(path)) {
+      ::umount2((root_ + root_).c_str(), MNT_DETACH);  // the view is not to be seen in itself
+    }
     return {};
+  }
+
+  [[nodiscard]] bool holds_root(const std::string& path) const {
+    return root_.starts_with(path + "/");
   }
 
   std::string root_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods on the spawner: one thread reads what it reports and keeps the pods' deadlines.
+// Pods on the spawner: one thread reads what it reports, keeps the pods' deadlines and tells the
+// listener.
 #include "embedded/nodes/process/process_runtime.hpp"
 
 #include <fmt/core.h>
@@ -10,22 +11,27 @@
 #include <algorithm>
 #include <condition_variable>
 #include <csignal>
+#include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "embedded/nodes/pod_machine.hpp"
 #include "embedded/nodes/process/framing.hpp"
 #include "embedded/nodes/process/log_stream.hpp"
-#include "embedded/nodes/process/pod_machine.hpp"
 
 namespace athanor::nodes {
 namespace {
 
 using Notices = std::vector<std::pair<std::string, Value>>;  // query and state
+
+constexpr int kCannotStart = 128;
 
 struct Pod {
   PodMachine machine;
@@ -52,51 +58,60 @@ class SpawnedRuntime final : public ProcessRuntime {
   }
 
   void listen(Listener listener) override {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard telling(telling_);
     listener_ = std::move(listener);
   }
 
   void start(const Value& spec) override {
-    Notices notices;
+    const std::string uid = spec["uid"].str();
     {
       const std::lock_guard lock(mutex_);
-      const std::string uid = spec["uid"].str();
-      if (pods_.contains(uid)) {
+      if (closing_ || pods_.contains(uid) || !preparing_.insert(uid).second) {
         return;
       }
-      Pod pod{.machine = PodMachine(spec),
-              .directory = PodDirectory(options_.folder, spec),
-              .query = pod_query(spec["ns"].as_string(), spec["name"].as_string())};
-      // A pod of before a restart may have left files: its containers start afresh.
-      pod.directory.remove();
-      const auto prepared = pod.directory.prepare(spec, options_.tokens);
-      Pod& placed = pods_.emplace(uid, std::move(pod)).first->second;
-      by_query_[placed.query] = uid;
-      if (prepared.ok()) {
-        advance(placed, notices);
-      } else {
-        fail_all(placed, prepared.error().message, notices);
-      }
     }
-    publish(notices);
+    // Without the lock: files take time, and a token is asked of the API server, which may be
+    // asking for a log right now.
+    PodDirectory directory(options_.folder, spec);
+    directory.remove();  // a pod of before a restart may have left files: it starts afresh
+    const auto prepared = directory.prepare(spec, options_.tokens);
+    {
+      const std::lock_guard lock(mutex_);
+      preparing_.erase(uid);
+      Pod& pod =
+          pods_
+              .emplace(uid,
+                       Pod{.machine = PodMachine(spec),
+                           .directory = std::move(directory),
+                           .query = pod_query(spec["ns"].as_string(), spec["name"].as_string())})
+              .first->second;
+      by_query_[pod.query] = uid;
+      if (closing_) {
+        pod.machine.stop(Duration::zero(), options_.clock->now());
+      }
+      if (!prepared.ok()) {
+        log::warn("cannot prepare a pod",
+                  {{"pod", pod.query}, {"error", prepared.error().message}});
+        pod.machine.fail(prepared.error().message, options_.clock->now());
+      }
+      advance(uid, pod);
+    }
     wake();
   }
 
   void stop(const std::string& uid, Duration grace) override {
-    Notices notices;
     {
       const std::lock_guard lock(mutex_);
       if (const auto found = pods_.find(uid); found != pods_.end()) {
         found->second.machine.stop(grace, options_.clock->now());
-        advance(found->second, notices);
+        advance(uid, found->second);
       }
     }
-    publish(notices);
     wake();
   }
 
   void forget(const std::string& uid) override {
-    Notices notices;
+    std::optional<PodDirectory> directory;
     {
       const std::lock_guard lock(mutex_);
       const auto found = pods_.find(uid);
@@ -104,20 +119,21 @@ class SpawnedRuntime final : public ProcessRuntime {
         return;
       }
       const std::string query = found->second.query;
-      found->second.directory.remove();
+      directory = std::move(found->second.directory);
       pods_.erase(found);
       if (by_query_[query] == uid) {
         by_query_.erase(query);
-        notices.emplace_back(query, nothing());
+        notices_.emplace_back(query, nothing());
       }
       logs_.end_pod(uid);
     }
-    publish(notices);
+    directory->remove();
+    wake();
   }
 
   [[nodiscard]] Value state(std::string_view query) const override {
     const std::lock_guard lock(mutex_);
-    const auto found = by_query_.find(std::string(query));
+    const auto found = by_query_.find(query);
     return found == by_query_.end() ? nothing() : pods_.at(found->second).machine.state();
   }
 
@@ -131,24 +147,21 @@ class SpawnedRuntime final : public ProcessRuntime {
     const PodMachine& machine = found->second.machine;
     bool running = false;
     for (std::size_t i = 0; i < machine.size(); ++i) {
-      running = running ||
-                (machine.container(i)["name"].as_string() == options.container && !machine.over());
+      running = running || (machine.container(i)["name"].as_string() == options.container &&
+                            machine.running(i));
     }
     return logs_.open(found->second.directory.log_path(options.container), std::string(uid),
                       options, running);
   }
 
   void shut_down(Duration grace) override {
-    Notices notices;
-    {
-      const std::lock_guard lock(mutex_);
-      for (auto& [uid, pod] : pods_) {
-        pod.machine.stop(grace, options_.clock->now());
-        advance(pod, notices);
-      }
+    std::unique_lock lock(mutex_);
+    closing_ = true;
+    for (auto& [uid, pod] : pods_) {
+      pod.machine.stop(grace, options_.clock->now());
+      advance(uid, pod);
     }
     wake();
-    std::unique_lock lock(mutex_);
     constexpr auto kReapTime = std::chrono::seconds(1);
     idle_.wait_for(lock, grace + kReapTime, [this] { return processes_.empty(); });
   }
@@ -163,36 +176,28 @@ class SpawnedRuntime final : public ProcessRuntime {
     static_cast<void>(::write(wake_, &one, sizeof one));
   }
 
-  void publish(const Notices& notices) {
-    Listener listener;
-    {
-      const std::lock_guard lock(mutex_);
-      listener = listener_;
-    }
-    if (listener) {
-      for (const auto& [query, state] : notices) {
-        listener(query, state);
+  // Carries out what the pod's machine wants. With the lock held.
+  void advance(const std::string& uid, Pod& pod) {
+    std::vector<Order> orders;
+    bool again = true;
+    while (again) {
+      again = false;
+      orders.clear();
+      pod.machine.advance(options_.clock->now(), orders);
+      for (const Order& order : orders) {
+        // A container that could not start changes what comes next.
+        again = !carry_out(uid, pod, order) || again;
       }
     }
+    if (pod.machine.next_due()) {
+      with_deadlines_.insert(uid);
+    } else {
+      with_deadlines_.erase(uid);
+    }
+    notices_.emplace_back(pod.query, pod.machine.state());
   }
 
-  // Carries out what the pod's machine wants. With the lock held.
-  void advance(Pod& pod, Notices& notices) {
-    const Instant now = options_.clock->now();
-    std::vector<Order> orders;
-    pod.machine.advance(now, orders);
-    bool again = false;
-    for (const Order& order : orders) {
-      again = !carry_out(pod, order) || again;
-    }
-    if (again) {
-      advance(pod, notices);  // a container that could not start changes what comes next
-      return;
-    }
-    notices.emplace_back(pod.query, pod.machine.state());
-  }
-
-  bool carry_out(Pod& pod, const Order& order) {
+  bool carry_out(const std::string& uid, Pod& pod, const Order& order) {
     if (order.type != Order::Type::Run) {
       const auto process = pod.processes.find(order.container);
       if (process != pod.processes.end()) {
@@ -209,94 +214,110 @@ class SpawnedRuntime final : public ProcessRuntime {
     const std::int64_t id = ++last_process_;
     const auto run = pod.directory.run_order(pod.machine.spec(), container, id);
     if (!run.ok() || !send_frame(spawner_.socket(), *run)) {
-      constexpr int kCannotStart = 128;
       pod.machine.exited(order.container, kCannotStart,
                          run.ok() ? "the spawner is gone" : run.error().message,
                          options_.clock->now());
       return false;
     }
     pod.processes[order.container] = id;
-    processes_[id] = {pod.machine.spec()["uid"].str(), order.container};
+    processes_[id] = {uid, order.container};
     return true;
-  }
-
-  void fail_all(Pod& pod, const std::string& message, Notices& notices) {
-    log::warn("cannot prepare a pod", {{"pod", pod.query}, {"error", message}});
-    constexpr int kCannotStart = 128;
-    for (std::size_t i = 0; i < pod.machine.size(); ++i) {
-      pod.machine.exited(i, kCannotStart, message, options_.clock->now());
-    }
-    notices.emplace_back(pod.query, pod.machine.state());
   }
 
   void loop(const std::stop_token& stop) {
     FrameReader reader;
+    bool connected = true;
     while (!stop.stop_requested()) {
-      pollfd polled[] = {{spawner_.socket(), POLLIN, 0}, {wake_, POLLIN, 0}};
+      // A negative descriptor is not polled.
+      pollfd polled[] = {{connected ? spawner_.socket() : -1, POLLIN, 0}, {wake_, POLLIN, 0}};
       ::poll(polled, 2, poll_timeout());
       std::uint64_t count = 0;
       static_cast<void>(::read(wake_, &count, sizeof count));
-      Notices notices;
       if (polled[0].revents != 0) {
-        if (!reader.fill(spawner_.socket())) {
-          log::error("the spawner of pod processes ended unexpectedly; pods cannot run any more");
-          return;
-        }
+        connected = reader.fill(spawner_.socket());
         while (const auto event = reader.next()) {
-          take(*event, notices);
+          take(*event);
+        }
+        if (!connected) {
+          lose_all();
         }
       }
-      {
-        const std::lock_guard lock(mutex_);
-        const Instant now = options_.clock->now();
-        for (auto& [uid, pod] : pods_) {
-          if (const auto due = pod.machine.next_due(); due && *due <= now) {
-            advance(pod, notices);
-          }
-        }
+      meet_deadlines();
+      publish();
+    }
+  }
+
+  void meet_deadlines() {
+    const std::lock_guard lock(mutex_);
+    const Instant now = options_.clock->now();
+    const std::vector<std::string> uids(with_deadlines_.begin(), with_deadlines_.end());
+    for (const std::string& uid : uids) {
+      Pod& pod = pods_.at(uid);
+      if (const auto due = pod.machine.next_due(); due && *due <= now) {
+        advance(uid, pod);
       }
-      publish(notices);
     }
   }
 
   [[nodiscard]] int poll_timeout() const {
     const std::lock_guard lock(mutex_);
     constexpr std::int64_t kLongest = 60'000;
-    std::int64_t timeout = kLongest;
+    std::int64_t timeout = notices_.empty() ? kLongest : 0;
     const Instant now = options_.clock->now();
-    for (const auto& [uid, pod] : pods_) {
-      if (const auto due = pod.machine.next_due()) {
+    for (const std::string& uid : with_deadlines_) {
+      if (const auto due = pods_.at(uid).machine.next_due()) {
         timeout = std::min(timeout, std::max<std::int64_t>(0, (*due - now).count() / 1000 + 1));
       }
     }
     return static_cast<int>(timeout);
   }
 
-  void take(const Value& event, Notices& notices) {
+  // From this thread alone, so that states arrive in their order.
+  void publish() {
+    Notices notices;
+    {
+      const std::lock_guard lock(mutex_);
+      notices.swap(notices_);
+    }
+    const std::lock_guard telling(telling_);
+    if (listener_) {
+      for (const auto& [query, state] : notices) {
+        listener_(query, state);
+      }
+    }
+  }
+
+  void take(const Value& event) {
     const std::lock_guard lock(mutex_);
     const auto process = processes_.find(event["id"].as_int());
     if (process == processes_.end()) {
       return;
     }
     const auto [uid, index] = process->second;
-    Pod& pod = pods_.at(uid);
     const std::string_view kind = event["event"].as_string();
     if (kind == "log") {
-      logs_.grew(uid, pod.machine.container(index)["name"].as_string());
+      logs_.grew(uid, pods_.at(uid).machine.container(index)["name"].as_string());
     } else if (kind == "exited") {
-      processes_.erase(process);
-      pod.processes.erase(index);
-      end_of(pod, index, static_cast<int>(event["code"].as_int()));
-      advance(pod, notices);
-      logs_.grew(uid, pod.machine.container(index)["name"].as_string());
-      if (!pod.machine.running(index)) {
-        logs_.end_container(uid, pod.machine.container(index)["name"].as_string());
-      }
+      ended(process->first, static_cast<int>(event["code"].as_int()));
+    }
+  }
+
+  // With the lock held.
+  void ended(std::int64_t id, int code) {
+    const auto [uid, index] = processes_.at(id);
+    processes_.erase(id);
+    Pod& pod = pods_.at(uid);
+    pod.processes.erase(index);
+    const std::string name = pod.machine.container(index)["name"].str();
+    end_of(pod, index, code);
+    logs_.end_container(uid, name);
+    advance(uid, pod);
+    if (processes_.empty()) {
       idle_.notify_all();
     }
   }
 
-  static void end_of(Pod& pod, std::size_t index, int code) {
+  void end_of(Pod& pod, std::size_t index, int code) const {
     const Value& container = pod.machine.container(index);
     std::string message;
     if (pod.machine.spec()["sequential"].as_bool()) {
@@ -309,21 +330,36 @@ class SpawnedRuntime final : public ProcessRuntime {
         message = results.error().message;
       }
     }
-    pod.machine.exited(index, code, std::move(message), wall_clock()->now());
+    pod.machine.exited(index, code, std::move(message), options_.clock->now());
+  }
+
+  // The spawner died, and its children with it.
+  void lose_all() {
+    const std::lock_guard lock(mutex_);
+    constexpr int kKilled = 137;
+    log::error("the spawner of pod processes ended unexpectedly; pods cannot run any more");
+    while (!processes_.empty()) {
+      ended(processes_.begin()->first, kKilled);
+    }
   }
 
   Spawner spawner_;
   ProcessRuntimeOptions options_;
   int wake_;
+  std::mutex telling_{};  // taken alone, never with mutex_
+  Listener listener_{};   // telling_
   mutable std::mutex mutex_{};
   std::condition_variable idle_{};
-  Listener listener_{};                            // mutex_
-  std::map<std::string, Pod> pods_{};              // mutex_; by uid
-  std::map<std::string, std::string> by_query_{};  // mutex_; query to the newest uid
-  std::map<std::int64_t, std::pair<std::string, std::size_t>>
-      processes_{};                // mutex_; process to uid and container
-  std::int64_t last_process_ = 0;  // mutex_
-  LogStreams logs_{};              // mutex_ (its streams have their own)
+  bool closing_ = false;                                        // mutex_, as is all that follows
+  Notices notices_{};                                           // not told yet, in order
+  std::map<std::string, Pod> pods_{};                           // by uid
+  std::set<std::string> preparing_{};                           // uids
+  std::set<std::string> with_deadlines_{};                      // uids
+  std::map<std::string, std::string, std::less<>> by_query_{};  // query to the newest uid
+  // Process to uid and container.
+  std::map<std::int64_t, std::pair<std::string, std::size_t>> processes_{};
+  std::int64_t last_process_ = 0;
+  LogStreams logs_{};  // its streams have their own lock
   std::jthread thread_{};
 };
 
@@ -331,6 +367,14 @@ class SpawnedRuntime final : public ProcessRuntime {
 
 Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::create(Spawner spawner,
                                                                ProcessRuntimeOptions options) {
+  // Mounts and working directories are made elsewhere: the path must not depend on where we are.
+  std::error_code error;
+  std::filesystem::create_directories(options.folder, error);
+  const std::filesystem::path folder = std::filesystem::canonical(options.folder, error);
+  if (error) {
+    return Error::internal(fmt::format("cannot use {}: {}", options.folder, error.message()));
+  }
+  options.folder = folder.string();
   return std::unique_ptr<ProcessRuntime>(
       std::make_unique<SpawnedRuntime>(std::move(spawner), std::move(options)));
 }

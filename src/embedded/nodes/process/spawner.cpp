@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The spawner's process and its loop: one thread, one poll over the socket, the children's output
-// and their ends.
+// and their ends. It never waits for the program: what it reports queues up here.
 #include "embedded/nodes/process/spawner.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
@@ -13,28 +12,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/time.hpp"
+#include "embedded/nodes/process/container_process.hpp"
 #include "embedded/nodes/process/framing.hpp"
 #include "embedded/nodes/process/log_format.hpp"
-#include "embedded/nodes/process/private_root.hpp"
+#include "embedded/nodes/process/strays.hpp"
 
 namespace athanor::nodes {
 namespace {
 
-constexpr const char* kMarker = "ATHANOR_CONTAINER";
-constexpr int kCannotStart = 127;
+// Reads in a row from one container, so that a chatty one does not silence the others.
+constexpr int kReadsPerTurn = 4;
+// What a pipe may still hold when its container has ended.
+constexpr int kReadsAtEnd = 32;
 
 // One container's process as the spawner knows it.
 struct Child {
@@ -43,74 +44,12 @@ struct Child {
   int output = -1;
   int log = -1;
   std::string partial{};
-  bool exited = false;
+  bool grew = false;  // the log did, and nobody was told yet
 };
-
-[[noreturn]] void give_up(const std::string& message) {
-  const std::string line = "athanor: " + message + "\n";
-  static_cast<void>(::write(STDERR_FILENO, line.data(), line.size()));
-  ::_exit(kCannotStart);
-}
-
-std::vector<char*> c_strings(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) {
-    pointers.push_back(text.data());
-  }
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-// In the child: output, view, environment, command. Never returns.
-[[noreturn]] void become(const Value& order, int output) {
-  ::setsid();
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  const int input = ::open("/dev/null", O_RDONLY);
-  ::dup2(input, STDIN_FILENO);
-  ::dup2(output, STDOUT_FILENO);
-  ::dup2(output, STDERR_FILENO);
-  ::close_range(3, ~0U, 0);
-
-  std::vector<Mount> mounts;
-  for (const Value& mount : order["mounts"].items()) {
-    mounts.push_back({mount["from"].str(), mount["to"].str(), mount["readOnly"].as_bool()});
-  }
-  if (const std::string problem = enter_private_root(order["scratch"].str(), std::move(mounts));
-      !problem.empty()) {
-    give_up(problem);
-  }
-  const std::string folder = order["cwd"].str();
-  if (!folder.empty() && ::chdir(folder.c_str()) != 0) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
-    give_up(fmt::format("working directory {}: {}", folder, std::strerror(errno)));
-  }
-  std::vector<std::string> environment{fmt::format("{}={}", kMarker, order["id"].as_int())};
-  for (const Value& pair : order["env"].items()) {
-    environment.push_back(fmt::format("{}={}", pair[0].as_string(), pair[1].as_string()));
-    if (pair[0].as_string() == "PATH") {
-      // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, and execvpe looks commands up with it
-      ::setenv("PATH", pair[1].str().c_str(), 1);
-    }
-  }
-  std::vector<std::string> command;
-  for (const Value& word : order["argv"].items()) {
-    command.push_back(word.str());
-  }
-  if (command.empty()) {
-    give_up("no command");
-  }
-  ::execvpe(command.front().c_str(), c_strings(command).data(), c_strings(environment).data());
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
-  give_up(fmt::format("{}: {}", command.front(), std::strerror(errno)));
-}
 
 class SpawnerLoop {
  public:
-  explicit SpawnerLoop(int socket) : socket_(socket) {
+  explicit SpawnerLoop(int socket) : socket_(socket), self_(::getpid()) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
@@ -125,31 +64,41 @@ class SpawnerLoop {
     ::prctl(PR_SET_NAME, "athanor-spawner");
   }
 
+  // Until the program is gone.
   void run() {
-    while (true) {
-      std::vector<pollfd> polled{{socket_, POLLIN, 0}, {signals_, POLLIN, 0}};
-      for (const auto& [id, child] : children_) {
-        if (child.output >= 0) {
-          polled.push_back({child.output, POLLIN, 0});
-        }
-      }
-      ::poll(polled.data(), polled.size(), -1);
-      for (std::size_t i = 2; i < polled.size(); ++i) {
-        if (polled[i].revents != 0) {
-          read_output(polled[i].fd);
-        }
-      }
-      if (polled[1].revents != 0) {
-        reap();
-      }
-      if (polled[0].revents != 0 && !take_orders()) {
-        end_all();
-        return;
-      }
+    while (turn()) {
     }
+    end_all();
   }
 
  private:
+  bool turn() {
+    report_growth();
+    if (!reports_.flush(socket_)) {
+      return false;
+    }
+    const short out = reports_.empty() ? short{0} : short{POLLOUT};
+    std::vector<pollfd> polled{{socket_, static_cast<short>(POLLIN | out), 0},
+                               {signals_, POLLIN, 0}};
+    std::vector<std::int64_t> ids;
+    for (const auto& [id, child] : children_) {
+      if (child.output >= 0) {
+        polled.push_back({child.output, POLLIN, 0});
+        ids.push_back(id);
+      }
+    }
+    ::poll(polled.data(), polled.size(), -1);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (polled[i + 2].revents != 0) {
+        read_output(children_.at(ids[i]), kReadsPerTurn);
+      }
+    }
+    if (polled[1].revents != 0) {
+      reap();
+    }
+    return (polled[0].revents & ~POLLOUT) == 0 || take_orders();
+  }
+
   bool take_orders() {
     const bool open = orders_.fill(socket_);
     while (const auto order = orders_.next()) {
@@ -167,72 +116,62 @@ class SpawnerLoop {
     Child child{.id = order["id"].as_int()};
     int ends[2] = {-1, -1};
     child.log = ::open(order["log"].str().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (child.log < 0 || ::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-      report_exit(child.id, kCannotStart, 0);
-      return;
-    }
-    // The child's end blocks: programs do not expect EAGAIN from their output.
-    ::fcntl(ends[1], F_SETFL, 0);
-    child.pid = ::fork();
+    const bool ready = child.log >= 0 && ::pipe2(ends, O_CLOEXEC) == 0;
+    child.pid = ready ? ::fork() : -1;
     if (child.pid == 0) {
-      become(order, ends[1]);
+      become_container(order, ends[1], self_);
     }
-    ::close(ends[1]);
+    if (ends[1] >= 0) {
+      ::close(ends[1]);
+    }
     child.output = ends[0];
     if (child.pid < 0) {
-      ::close(ends[0]);
-      ::close(child.log);
+      close_files(child);
       report_exit(child.id, kCannotStart, 0);
       return;
     }
-    const std::int64_t id = child.id;
-    children_.emplace(id, std::move(child));
-    send_frame(socket_, Value::object({{"event", "started"}, {"id", id}}));
+    // This end alone: programs do not expect EAGAIN from their output.
+    ::fcntl(child.output, F_SETFL, O_NONBLOCK);
+    reports_.push(Value::object({{"event", "started"}, {"id", child.id}}));
+    children_.emplace(child.id, std::move(child));
   }
 
   void signal_child(std::int64_t id, int signal) {
     const auto found = children_.find(id);
-    if (found != children_.end() && !found->second.exited) {
+    if (found != children_.end()) {
       ::kill(-found->second.pid, signal);
       ::kill(found->second.pid, signal);  // before its setsid(), the group does not exist yet
     }
   }
 
-  void read_output(int descriptor) {
-    for (auto& [id, child] : children_) {
-      if (child.output != descriptor) {
-        continue;
-      }
-      if (!drain(child)) {
-        ::close(child.output);
-        child.output = -1;
-        finish(id);
-      }
-      return;
-    }
-  }
-
-  // Copies what is there into the log, line by line with the time; false at the end of the output.
-  bool drain(Child& child) {
+  // Copies what is there into the log, line by line with the time; closes it at its end.
+  static void read_output(Child& child, int reads) {
     char chunk[65536];
-    bool any = false;
-    bool open = true;
-    while (true) {
+    while (child.output >= 0 && reads-- > 0) {
       const ssize_t count = ::read(child.output, chunk, sizeof chunk);
       if (count > 0) {
         const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
         append_log(child.log, child.partial,
                    std::string_view(chunk, static_cast<std::size_t>(count)), now);
-        any = true;
-        continue;
+        child.grew = true;
+      } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+        ::close(std::exchange(child.output, -1));
+      } else if (errno == EAGAIN) {
+        return;
       }
-      open = count < 0 && (errno == EAGAIN || errno == EINTR);
-      break;
     }
-    if (any) {
-      send_frame(socket_, Value::object({{"event", "log"}, {"id", child.id}}));
+  }
+
+  // One message a container, however much it wrote since the last one went out.
+  void report_growth() {
+    if (!reports_.empty()) {
+      return;
     }
-    return open;
+    for (auto& [id, child] : children_) {
+      if (std::exchange(child.grew, false)) {
+        reports_.push(Value::object({{"event", "log"}, {"id", id}}));
+      }
+    }
   }
 
   void reap() {
@@ -240,124 +179,115 @@ class SpawnerLoop {
     while (::read(signals_, &info, sizeof info) > 0) {
     }
     int status = 0;
+    bool any = false;
     for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
          pid = ::waitpid(-1, &status, WNOHANG)) {
-      for (auto& [id, child] : children_) {
-        if (child.pid == pid) {
-          end_of(child, status);
-          break;
-        }
+      any = true;
+      const auto found = std::ranges::find_if(
+          children_, [pid](const auto& entry) { return entry.second.pid == pid; });
+      if (found != children_.end()) {
+        end_of(found->second, status);
+        children_.erase(found);
       }
     }
-    std::erase_if(children_,
-                  [](const auto& entry) { return entry.second.exited && entry.second.output < 0; });
+    if (any) {
+      kill_strays();  // each one that dies may leave others behind, and brings us here again
+    }
   }
 
   // The container is over with its first process: whatever else it started ends, too.
   void end_of(Child& child, int status) {
-    child.exited = true;
     ::kill(-child.pid, SIGKILL);
-    kill_strays(child.id);
-    if (child.output >= 0) {
-      drain(child);
-      ::close(child.output);
-      child.output = -1;
-    }
+    read_output(child, kReadsAtEnd);
     flush_log(child.log, child.partial);
-    ::close(child.log);
+    close_files(child);
     report_exit(child.id, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
                 WIFSIGNALED(status) ? WTERMSIG(status) : 0);
   }
 
-  // Processes that left the group: orphans fall to this process and still carry the container's
-  // mark.
-  void kill_strays(std::int64_t id) {
-    const std::string mark = fmt::format("{}={}", kMarker, id);
-    std::set<pid_t> known;
-    for (const auto& [other, child] : children_) {
-      known.insert(child.pid);
+  static void close_files(Child& child) {
+    for (int* file : {&child.output, &child.log}) {
+      if (*file >= 0) {
+        ::close(std::exchange(*file, -1));
+      }
+    }
+  }
+
+  // Ends what belongs to no running container: by its mark, or when it threw that away, by the view
+  // it lives in.
+  void kill_strays() {
+    std::set<pid_t> leaders;
+    for (const auto& [id, child] : children_) {
+      leaders.insert(child.pid);
     }
     for (const pid_t pid : own_children()) {
-      if (!known.contains(pid) && has_mark(pid, mark)) {
-        ::kill(-pid, SIGKILL);
-        ::kill(pid, SIGKILL);
+      if (leaders.contains(pid)) {
+        continue;
+      }
+      const auto id = marked_container(pid);
+      if (id ? !children_.contains(*id) : in_no_view_of(pid, leaders)) {
+        kill_tree(pid);
       }
     }
   }
 
-  static std::vector<pid_t> own_children() {
-    std::vector<pid_t> pids;
-    const std::string path = fmt::format("/proc/self/task/{}/children", ::getpid());
-    if (FILE* file = std::fopen(path.c_str(), "re")) {
-      int pid = 0;
-      while (std::fscanf(file, "%d", &pid) ==
-             1) {  // NOLINT(cert-err34-c): the kernel writes numbers
-        pids.push_back(pid);
-      }
-      std::fclose(file);
-    }
-    return pids;
-  }
-
-  static bool has_mark(pid_t pid, const std::string& mark) {
-    const int file = ::open(fmt::format("/proc/{}/environ", pid).c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-      return false;
-    }
-    char buffer[4096];
-    const ssize_t count = ::read(file, buffer, sizeof buffer);
-    ::close(file);
-    return count > 0 &&
-           std::string_view(buffer, static_cast<std::size_t>(count)).starts_with(mark + '\0');
-  }
-
-  void finish(std::int64_t id) {
-    const auto found = children_.find(id);
-    if (found != children_.end() && found->second.exited) {
-      children_.erase(found);
-    }
+  // False, too, for one that has ended meanwhile: its number may be a living group's.
+  static bool in_no_view_of(pid_t pid, const std::set<pid_t>& leaders) {
+    const auto view = mount_namespace(pid);
+    return view && std::ranges::none_of(
+                       leaders, [&](pid_t leader) { return view == mount_namespace(leader); });
   }
 
   void report_exit(std::int64_t id, int code, int signal) {
-    send_frame(socket_, Value::object(
-                            {{"event", "exited"}, {"id", id}, {"code", code}, {"signal", signal}}));
+    reports_.push(
+        Value::object({{"event", "exited"}, {"id", id}, {"code", code}, {"signal", signal}}));
   }
 
   void end_all() {
     for (auto& [id, child] : children_) {
-      if (!child.exited) {
-        ::kill(-child.pid, SIGKILL);
-        ::kill(child.pid, SIGKILL);
-      }
+      kill_tree(child.pid);
     }
-    while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+    do {
       for (const pid_t pid : own_children()) {
-        ::kill(pid, SIGKILL);
+        kill_tree(pid);
       }
-    }
+    } while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR);
   }
 
   int socket_;
+  pid_t self_;
   int signals_ = -1;
   FrameReader orders_{};
-  std::map<std::int64_t, Child> children_{};
+  FrameWriter reports_{};
+  std::map<std::int64_t, Child> children_{};  // running ones
 };
+
+Error system_error(const char* what) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+  return Error::internal(fmt::format("{}: {}", what, std::strerror(errno)));
+}
 
 }  // namespace
 
 Result<Spawner> Spawner::start() {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Error::internal(fmt::format(
-        "socketpair: {}", std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe): one thread
+    return system_error("socketpair");
   }
   const pid_t pid = ::fork();
   if (pid < 0) {
-    return Error::internal(fmt::format(
-        "fork: {}", std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe): one thread
+    const Error error = system_error("fork");
+    ::close(ends[0]);
+    ::close(ends[1]);
+    return error;
   }
   if (pid == 0) {
-    ::close(ends[0]);
+    // Nothing of the program stays open here, or others would wait for its end.
+    const auto socket = static_cast<unsigned>(ends[1]);
+    if (socket > STDERR_FILENO + 1) {
+      ::close_range(STDERR_FILENO + 1, socket - 1, 0);
+    }
+    ::close_range(socket + 1, ~0U, 0);
     ::setsid();  // a terminal's Ctrl-C is for the program, which then ends the pods in order
     SpawnerLoop(ends[1]).run();
     ::_exit(0);

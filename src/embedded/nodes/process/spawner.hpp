@@ -8,6 +8,9 @@
 //                    {op: "signal", id, signal}
 // Messages from it:  {event: "started", id}  {event: "log", id}  {event: "exited", id, code,
 // signal}
+//
+// A container is over when its first process has ended; everything else it started is killed then,
+// wherever it went. The program must read its messages, but the spawner does not wait for that.
 #pragma once
 
 #include "base/result.hpp"

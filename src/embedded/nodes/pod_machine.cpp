@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of a pod's containers.
-#include "embedded/nodes/process/pod_machine.hpp"
+#include "embedded/nodes/pod_machine.hpp"
 
 #include <fmt/core.h>
 
@@ -12,6 +12,7 @@ namespace athanor::nodes {
 namespace {
 
 constexpr int kKilled = 137;
+constexpr int kCannotStart = 128;
 constexpr Duration kFirstBackoff = std::chrono::seconds(10);
 constexpr Duration kMostBackoff = std::chrono::seconds(300);
 constexpr int kExitCodeResult = 3;  // the type of bookkeeping entries in a step's message
@@ -186,6 +187,19 @@ void PodMachine::stop(Duration grace, Instant now) {
       container.finished = now;
       container.restart_at.reset();
     }
+  }
+}
+
+void PodMachine::fail(const std::string& message, Instant now) {
+  stopping_ = true;
+  for (Container& container : containers_) {
+    container.state = State::Ended;
+    container.code = kCannotStart;
+    container.reason = "StartError";
+    container.message = message;
+    container.started = container.started ? container.started : now;
+    container.finished = now;
+    container.restart_at.reset();
   }
 }
 

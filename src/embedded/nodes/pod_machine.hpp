@@ -39,6 +39,8 @@ class PodMachine {
   // A container's process has ended; `message` is what it leaves for the pod's status (results).
   void exited(std::size_t index, int code, std::string message, Instant now);
   void stop(Duration grace, Instant now);
+  // Nothing of it can run: every container ends with exit code 128 and this message.
+  void fail(const std::string& message, Instant now);
   [[nodiscard]] std::optional<Instant> next_due() const;
   // As PodRuntime::state().
   [[nodiscard]] Value state() const;

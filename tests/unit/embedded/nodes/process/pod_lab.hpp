@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodLab: a ProcessRuntime with a folder of its own, and ways to wait for what its pods do.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "embedded/nodes/process/process_runtime.hpp"
+
+namespace athanor::nodes {
+
+class PodLab {
+ public:
+  PodLab();
+  ~PodLab();
+  PodLab(const PodLab&) = delete;
+  PodLab& operator=(const PodLab&) = delete;
+
+  [[nodiscard]] ProcessRuntime& runtime() { return *runtime_; }
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  // Ends everything, the spawner too.
+  void close() { runtime_.reset(); }
+
+  // Starts a pod of sandbox_spec.hpp given as YAML; uid and ns are filled in: the uid is
+  // "uid-<name>".
+  void start(std::string_view yaml);
+  // The state of a pod once `done` holds for it; a failure of the test and the last state when it
+  // does not within 20 s.
+  Value wait(const std::string& pod, const std::function<bool(const Value& state)>& done);
+  // Until all of its containers have ended.
+  Value wait_end(const std::string& pod);
+  // What the container has written so far.
+  std::string log(const std::string& pod, const std::string& container,
+                  apiserver::LogOptions options = {});
+  // Host path of a pod's volume.
+  [[nodiscard]] std::string volume(const std::string& pod, const std::string& name) const;
+
+  TokenSource tokens{};  // used if set before start()
+
+ private:
+  std::string folder_;
+  std::unique_ptr<Clock> clock_;
+  std::mutex mutex_{};
+  std::condition_variable changed_{};
+  std::map<std::string, Value> states_{};
+  std::unique_ptr<ProcessRuntime> runtime_{};
+};
+
+// Asks again and again, for at most 20 s.
+bool eventually(const std::function<bool()>& holds);
+std::string read_text(const std::string& path);
+void write_text(const std::string& path, std::string_view text);
+// The process exists and has not ended.
+bool alive(int pid);
+// The container's entry in a state.
+Value container_of(const Value& state, std::string_view name);
+
+}  // namespace athanor::nodes

@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: Apache-2.0
+// Containers as real processes: what they see, how they end, what is left.
+#include "embedded/nodes/process/process_runtime.hpp"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <vector>
+
+#include "base/digest.hpp"
+#include "kube/json.hpp"
+#include "unit/embedded/nodes/process/pod_lab.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// {name: c, command: [/bin/sh, -c, script]} with more members.
+std::string shell(const std::string& script, const std::string& more = "") {
+  return fmt::format("{{name: c, command: [/bin/sh, -c, {}]{}}}", json::quote(script), more);
+}
+
+std::string pod(const std::string& container, const std::string& more = "") {
+  return fmt::format("{{name: p, containers: [{}]{}}}", container, more);
+}
+
+std::vector<int> pids_in(const std::string& text) {
+  std::istringstream words(text);
+  std::vector<int> pids;
+  for (int pid = 0; words >> pid;) {
+    pids.push_back(pid);
+  }
+  return pids;
+}
+
+TEST(ProcessRuntime, ExitCodesAreTheProcesses) {
+  struct Case {
+    const char* script;
+    int code;
+    const char* reason;
+  };
+  for (const Case& c : {Case{"exit 0", 0, "Completed"}, Case{"exit 3", 3, "Error"},
+                        Case{"kill -9 $$", 137, "Error"}, Case{"kill -TERM $$", 143, "Error"}}) {
+    PodLab lab;
+    lab.start(pod(shell(c.script)));
+    const Value container = container_of(lab.wait_end("p"), "c");
+    EXPECT_EQ(container["exitCode"].as_int(-1), c.code) << c.script;
+    EXPECT_EQ(container["reason"].str(), c.reason) << c.script;
+    EXPECT_FALSE(container["startedAt"].str().empty());
+    EXPECT_FALSE(container["finishedAt"].str().empty());
+  }
+}
+
+TEST(ProcessRuntime, AMissingCommandEndsWith127AndSaysSo) {
+  PodLab lab;
+  lab.start(pod("{name: c, command: [no-such-program, -x]}"));
+  EXPECT_EQ(container_of(lab.wait_end("p"), "c")["exitCode"].as_int(), 127);
+  EXPECT_EQ(lab.log("p", "c"), "athanor: no-such-program: No such file or directory\n");
+}
+
+TEST(ProcessRuntime, TheEnvironmentIsTheContainersAlone) {
+  ::setenv("ATHANOR_TEST_SECRET", "leaked", 1);  // NOLINT(concurrency-mt-unsafe): one thread
+  PodLab lab;
+  lab.start(pod(shell("echo \"$A|$HOME|$HOSTNAME|$ATHANOR_TEST_SECRET|$(env | grep -c ^HOME=)\"",
+                      ", env: [[A, 'x y'], [HOME, /there]]"),
+                ", hostname: j-0"));
+  lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "c"), "x y|/there|j-0||1\n");
+}
+
+TEST(ProcessRuntime, OnlyStandardStreamsAreOpen) {
+  PodLab lab;
+  lab.start(
+      pod(shell("for f in /proc/$$/fd/*; do if [ -e $f ]; then echo ${f##*/}; fi; done; read x || "
+                "echo no input")));
+  lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "c"), "0\n1\n2\nno input\n");
+}
+
+TEST(ProcessRuntime, VolumesAreWhereTheyAreMounted) {
+  PodLab lab;
+  lab.start(fmt::format(
+      "{{name: p, volumes: [{{name: data, type: empty}}, {{name: conf, type: files, files: "
+      "[{{path: "
+      "a/b.txt, data: {}, mode: 256}}]}}], containers: [{}]}}",
+      base64_encode("content"),
+      shell(
+          "set -e; cat /etc/app/a/b.txt; echo; stat -c %a /etc/app/a/b.txt; echo new > "
+          "/work/deep/er/file; cat /work/deep/er/file; echo sub > /sub/file; cat "
+          "/work/deep/er/part/file; touch /etc/app/x 2>/dev/null || echo read-only; ls /etc/passwd",
+          ", mounts: [{volume: data, path: /work/deep/er}, {volume: conf, path: /etc/app, "
+          "readOnly: true}, {volume: data, path: /sub, subPath: part}, {volume: conf, path: "
+          "/one.txt, subPath: a/b.txt}]")));
+  EXPECT_EQ(container_of(lab.wait_end("p"), "c")["exitCode"].as_int(-1), 0);
+  EXPECT_EQ(lab.log("p", "c"), "content\n400\nnew\nsub\nread-only\n/etc/passwd\n");
+  EXPECT_EQ(read_text(lab.volume("p", "data") + "/file"), "new\n");
+  EXPECT_FALSE(std::filesystem::exists("/work/deep")) << "nothing is seen outside";
+}
+
+TEST(ProcessRuntime, MountsFollowLinksOfTheHost) {
+  PodLab lab;  // /var/run is a link to /run where the tokens of service accounts are mounted
+  lab.start(
+      "{name: p, volumes: [{name: t, type: files, files: [{path: token, data: dG9r}]}], "
+      "containers: "
+      "[{name: c, command: [cat, /var/run/secrets/kubernetes.io/serviceaccount/token], mounts: "
+      "[{volume: t, path: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}]}]}");
+  lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "c"), "tok");
+}
+
+TEST(ProcessRuntime, TheViewIsNotSeenInItselfAndLeavesNothingBehind) {
+  PodLab lab;
+  lab.start(pod(shell("grep -c scratch /proc/self/mounts; ls -d /ws"),
+                ", volumes: [{name: d, type: empty}]"));
+  lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "c").substr(0, 2), "0\n");
+  EXPECT_EQ(read_text("/proc/self/mounts").find(lab.folder()), std::string::npos);
+}
+
+TEST(ProcessRuntime, ClaimsOutliveTheirPods) {
+  PodLab lab;
+  const std::string claim = ", volumes: [{name: v, type: claim, claim: data}]";
+  const std::string mount = ", mounts: [{volume: v, path: /claimed}]";
+  lab.start(pod(shell("echo kept > /claimed/x", mount), claim));
+  lab.wait_end("p");
+  lab.runtime().forget("uid-p");
+  lab.start(
+      "{name: q, volumes: [{name: v, type: claim, claim: data}], containers: [{name: c, "
+      "command: [cat, /claimed/x], mounts: [{volume: v, path: /claimed}]}]}");
+  lab.wait_end("q");
+  EXPECT_EQ(lab.log("q", "c"), "kept\n");
+}
+
+TEST(ProcessRuntime, TokensAreAskedForAndMounted) {
+  PodLab lab;
+  lab.tokens = [](const TokenWish& wish) {
+    return fmt::format("{}/{} {} {} {}", wish.ns, wish.service_account, wish.pod_uid, wish.audience,
+                       wish.seconds);
+  };
+  lab.start(
+      "{name: p, volumes: [{name: t, type: files, serviceAccount: sa, tokens: [{path: token, "
+      "audience: kueue, seconds: 600}]}], containers: [{name: c, command: [cat, /t/token], mounts: "
+      "[{volume: t, path: /t}]}]}");
+  lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "c"), "ns/sa uid-p kueue 600");
+}
+
+TEST(ProcessRuntime, WhatCannotBePreparedFailsAsAWhole) {
+  PodLab lab;
+  lab.start(
+      "{name: p, restartPolicy: Always, volumes: [{name: v, type: files, files: [{path: "
+      "../out, data: ''}]}], containers: [{name: a, command: [x]}, {name: b, command: [x]}]}");
+  const Value state = lab.wait_end("p");
+  for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(container_of(state, name)["exitCode"].as_int(), 128);
+    EXPECT_EQ(container_of(state, name)["reason"].str(), "StartError");
+    EXPECT_EQ(container_of(state, name)["message"].str(),
+              "volume v: path ../out leaves the volume");
+  }
+}
+
+TEST(ProcessRuntime, LogsAreFollowedWhileTheyGrow) {
+  PodLab lab;
+  lab.start(pod(shell("echo one; until [ -e /v/go ]; do sleep 0.01; done; echo two; printf three",
+                      ", mounts: [{volume: v, path: /v}]"),
+                ", volumes: [{name: v, type: empty}]"));
+  ASSERT_TRUE(eventually([&] { return lab.log("p", "c") == "one\n"; }));
+  auto stream = lab.runtime().open({"ns", "p"}, "uid-p", {.container = "c", .follow = true});
+  ASSERT_TRUE(stream.ok());
+  std::atomic<int> woken = 0;
+  (*stream)->on_ready([&woken] { ++woken; });
+  std::string text;
+  EXPECT_EQ((*stream)->pull(text), apiserver::Stream::State::Open);
+  EXPECT_EQ(text, "one\n");
+  write_text(lab.volume("p", "v") + "/go", "");
+  auto state = apiserver::Stream::State::Open;
+  EXPECT_TRUE(eventually([&] {
+    if (woken.exchange(0) > 0) {
+      state = (*stream)->pull(text);
+    }
+    return state == apiserver::Stream::State::Ended;
+  }));
+  EXPECT_EQ(text, "one\ntwo\nthree");
+}
+
+TEST(ProcessRuntime, FollowingAnEndedContainerOfARunningPodEnds) {
+  PodLab lab;
+  lab.start(
+      "{name: p, containers: [{name: a, command: [echo, hi]}, {name: b, command: [sleep, "
+      "infinity]}]}");
+  lab.wait("p", [](const Value& s) { return container_of(s, "a")["state"].str() == "terminated"; });
+  auto stream = lab.runtime().open({"ns", "p"}, "uid-p", {.container = "a", .follow = true});
+  ASSERT_TRUE(stream.ok());
+  std::string text;
+  EXPECT_EQ((*stream)->pull(text), apiserver::Stream::State::Ended);
+  EXPECT_EQ(text, "hi\n");
+}
+
+TEST(ProcessRuntime, LogOptions) {
+  PodLab lab;
+  lab.start(pod(shell("for i in 1 2 3 4 5; do echo line $i; done")));
+  lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "c", {.tail_lines = 2}), "line 4\nline 5\n");
+  EXPECT_EQ(lab.log("p", "c", {.tail_lines = 0}), "");
+  EXPECT_EQ(lab.log("p", "c", {.limit_bytes = 10}), "line 1\nlin");
+  const std::string stamped = lab.log("p", "c", {.timestamps = true, .tail_lines = 1});
+  EXPECT_TRUE(parse_time(stamped.substr(0, stamped.find(' ')))) << stamped;
+  EXPECT_EQ(stamped.substr(stamped.find(' ')), " line 5\n");
+  EXPECT_EQ(lab.log("p", "c", {.previous = true}), "error: container c has no previous log");
+}
+
+TEST(ProcessRuntime, RestartsKeepTheLogOfTheRunBefore) {
+  PodLab lab;
+  lab.start(
+      pod(shell("if [ -e /v/x ]; then echo second; exit 0; fi; touch /v/x; echo first; exit 1",
+                ", mounts: [{volume: v, path: /v}]"),
+          ", restartPolicy: OnFailure, volumes: [{name: v, type: empty}]"));
+  const Value container = container_of(lab.wait_end("p"), "c");
+  EXPECT_EQ(container["restarts"].as_int(), 1);
+  EXPECT_EQ(container["last"]["exitCode"].as_int(), 1);
+  EXPECT_EQ(lab.log("p", "c"), "second\n");
+  EXPECT_EQ(lab.log("p", "c", {.previous = true}), "first\n");
+}
+
+TEST(ProcessRuntime, InitContainersRunFirstOneAfterAnother) {
+  PodLab lab;
+  lab.start(
+      "{name: p, volumes: [{name: v, type: empty}], init: [{name: i1, command: [/bin/sh, -c, "
+      "'sleep 0.05; echo 1 >> /v/x'], mounts: [{volume: v, path: /v}]}, {name: i2, command: "
+      "[/bin/sh, -c, 'echo 2 >> /v/x'], mounts: [{volume: v, path: /v}]}], containers: "
+      "[{name: c, command: [cat, /v/x], mounts: [{volume: v, path: /v}]}]}");
+  lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "c"), "1\n2\n");
+}
+
+TEST(ProcessRuntime, StepsRunInOrderAndHandResultsOn) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: step-a, results: [r, unused], script: "
+      "\"#!/bin/sh\\nsleep 0.05; printf 'v 1\\n' > /tekton/results/r; pwd; echo $HOME\"}, {name: "
+      "step-b, workingDir: sub, results: [r], script: \"cat /tekton/results/r; cat "
+      "/tekton/steps/step-a/exitCode; pwd; echo $1\", command: [arg]}]}");
+  const Value state = lab.wait_end("p");
+  EXPECT_EQ(container_of(state, "step-a")["message"].str(),
+            R"([{"key":"r","value":"v 1\n","type":1}])");
+  EXPECT_EQ(lab.log("p", "step-a"), "/workspace\n/tekton/home\n");
+  EXPECT_EQ(lab.log("p", "step-b"), "v 1\n0/workspace/sub\narg\n");
+}
+
+TEST(ProcessRuntime, AFailedStepSkipsTheRest) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: a, command: [/bin/sh, -c, 'exit 4']}, "
+      "{name: b, command: [touch, /workspace/no]}]}");
+  const Value state = lab.wait_end("p");
+  EXPECT_EQ(container_of(state, "a")["exitCode"].as_int(), 4);
+  EXPECT_EQ(container_of(state, "b")["exitCode"].as_int(), 1);
+  EXPECT_EQ(container_of(state, "b")["reason"].str(), "Skipped");
+  EXPECT_FALSE(std::filesystem::exists(lab.folder() + "/pods/uid-p/workspace/no"));
+}
+
+TEST(ProcessRuntime, AStepThatMayFailDoesNotSkipTheRest) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: a, onError: continue, command: "
+      "[/bin/sh, -c, 'exit 4']}, {name: b, command: [cat, /tekton/steps/a/exitCode]}]}");
+  const Value state = lab.wait_end("p");
+  EXPECT_EQ(container_of(state, "a")["exitCode"].as_int(-1), 0);
+  EXPECT_EQ(container_of(state, "a")["message"].str(),
+            R"([{"key":"ExitCode","value":"4","type":3}])");
+  EXPECT_EQ(container_of(state, "b")["exitCode"].as_int(-1), 0);
+  EXPECT_EQ(lab.log("p", "b"), "4");
+}
+
+TEST(ProcessRuntime, AStepEndsAtItsTimeout) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: a, timeoutMs: 100, command: [sleep, "
+      "infinity]}, {name: b, command: ['true']}]}");
+  const Value state = lab.wait_end("p");
+  EXPECT_EQ(container_of(state, "a")["reason"].str(), "TimeoutExceeded");
+  EXPECT_EQ(container_of(state, "a")["exitCode"].as_int(), 1);
+  EXPECT_EQ(container_of(state, "b")["reason"].str(), "Skipped");
+}
+
+TEST(ProcessRuntime, ResultsThatAreTooLargeFailTheStep) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: a, results: [r], command: [/bin/sh, "
+      "-c, 'head -c 5000 /dev/zero | tr \"\\\\0\" x > /tekton/results/r']}]}");
+  const Value container = container_of(lab.wait_end("p"), "a");
+  EXPECT_EQ(container["exitCode"].as_int(), 1);
+  EXPECT_EQ(container["message"].str(),
+            "Termination message is above max allowed size 4096, caused by large task result.");
+}
+
+TEST(ProcessRuntime, StoppingIsPoliteFirst) {
+  PodLab lab;
+  lab.start(pod(shell("trap 'echo bye; exit 5' TERM; echo up; while :; do sleep 0.01; done")));
+  ASSERT_TRUE(eventually([&] { return lab.log("p", "c") == "up\n"; }));
+  lab.runtime().stop("uid-p", seconds(30));
+  EXPECT_EQ(container_of(lab.wait_end("p"), "c")["exitCode"].as_int(), 5);
+  EXPECT_TRUE(lab.log("p", "c").ends_with("bye\n")) << lab.log("p", "c");
+}
+
+TEST(ProcessRuntime, WhoIgnoresTheSignalIsKilledAfterItsGraceWithAllItsChildren) {
+  PodLab lab;
+  // A child, one in a session of its own, one that also threw its environment away.
+  lab.start(pod(shell("trap '' TERM; sleep infinity & echo $! >> /v/pids; setsid sh -c 'echo $$ >> "
+                      "/v/pids; exec sleep infinity' & setsid env -i PATH=$PATH sh -c '(echo $$ >> "
+                      "/v/pids; exec sleep infinity) &' ; setsid env -i PATH=$PATH sh -c 'sleep "
+                      "infinity & echo $! >> /v/pids' ; echo $$ >> /v/pids; echo up; while :; do "
+                      "sleep 0.01; done",
+                      ", mounts: [{volume: v, path: /v}]"),
+                ", volumes: [{name: v, type: empty}]"));
+  ASSERT_TRUE(eventually([&] { return lab.log("p", "c") == "up\n"; }));
+  const std::vector<int> pids = pids_in(read_text(lab.volume("p", "v") + "/pids"));
+  ASSERT_GE(pids.size(), 4U);
+  const auto before = std::chrono::steady_clock::now();
+  lab.runtime().stop("uid-p", milliseconds(150));
+  EXPECT_EQ(container_of(lab.wait_end("p"), "c")["exitCode"].as_int(), 137);
+  EXPECT_GE(std::chrono::steady_clock::now() - before, milliseconds(150));
+  for (const int pid : pids) {
+    EXPECT_TRUE(eventually([pid] { return !alive(pid); })) << pid;
+  }
+}
+
+TEST(ProcessRuntime, OrphansThatHoldTheOutputOpenDoNotHoldTheContainer) {
+  PodLab lab;
+  lab.start(pod(shell("setsid sh -c 'while :; do echo noise; done' & sleep 0.05; exit 2")));
+  EXPECT_EQ(container_of(lab.wait_end("p"), "c")["exitCode"].as_int(), 2);
+}
+
+TEST(ProcessRuntime, AProcessOfARunningContainerSurvivesTheEndOfAnother) {
+  PodLab lab;
+  lab.start(
+      "{name: keep, volumes: [{name: v, type: empty}], containers: [{name: c, command: "
+      "[/bin/sh, -c, \"setsid sh -c 'echo $$ > /v/pid; exec sleep infinity' & sleep 0.05; exec "
+      "sleep infinity\"], mounts: [{volume: v, path: /v}]}]}");
+  ASSERT_TRUE(eventually([&] { return !read_text(lab.volume("keep", "v") + "/pid").empty(); }));
+  const int pid = pids_in(read_text(lab.volume("keep", "v") + "/pid")).front();
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    lab.start("{name: " + name + ", containers: [{name: c, command: [/bin/true]}]}");
+    lab.wait_end(name);
+  }
+  EXPECT_TRUE(alive(pid));
+}
+
+TEST(ProcessRuntime, ForgettingRemovesLogsAndFolders) {
+  PodLab lab;
+  lab.start(pod(shell("echo x")));
+  lab.wait_end("p");
+  lab.runtime().forget("uid-p");
+  lab.wait("p", [](const Value& state) { return state["uid"].as_string().empty(); });
+  EXPECT_FALSE(std::filesystem::exists(lab.folder() + "/pods/uid-p"));
+  EXPECT_EQ(lab.log("p", "c"), "error: pod ns/p has no logs on its node");
+}
+
+TEST(ProcessRuntime, ARunningPodIsNotForgotten) {
+  PodLab lab;
+  lab.start(pod(shell("exec sleep infinity")));
+  lab.runtime().forget("uid-p");
+  EXPECT_EQ(lab.runtime().state(pod_query("ns", "p"))["uid"].str(), "uid-p");
+}
+
+TEST(ProcessRuntime, ShuttingDownEndsEverythingAndStartsNothingMore) {
+  PodLab lab;
+  lab.start(pod(shell("trap '' TERM; echo up; while :; do sleep 0.01; done")));
+  ASSERT_TRUE(eventually([&] { return lab.log("p", "c") == "up\n"; }));
+  lab.runtime().shut_down(milliseconds(50));
+  EXPECT_EQ(container_of(lab.wait_end("p"), "c")["exitCode"].as_int(), 137);
+  lab.start("{name: late, containers: [{name: c, command: [/bin/true]}]}");
+  EXPECT_EQ(lab.runtime().state(pod_query("ns", "late"))["uid"].str(), "");
+}
+
+TEST(ProcessRuntime, ChattyContainersHoldUpNobody) {
+  PodLab lab;
+  for (int i = 0; i < 4; ++i) {
+    lab.start(
+        fmt::format("{{name: noise{}, containers: [{{name: c, command: [/bin/sh, -c, 'yes "
+                    "$(printf %099d 0) | head -c 4000000']}}]}}",
+                    i));
+  }
+  for (int i = 0; i < 60; ++i) {
+    lab.start(fmt::format("{{name: p{}, containers: [{{name: c, command: [echo, x]}}]}}", i));
+  }
+  for (int i = 0; i < 60; ++i) {
+    EXPECT_EQ(container_of(lab.wait_end(fmt::format("p{}", i)), "c")["exitCode"].as_int(-1), 0);
+  }
+  for (int i = 0; i < 4; ++i) {
+    lab.wait_end(fmt::format("noise{}", i));
+    EXPECT_EQ(lab.log(fmt::format("noise{}", i), "c").size(), 4000000U);
+  }
+}
+
+double cpu_seconds(int who) {
+  rusage usage{};
+  ::getrusage(who, &usage);
+  const auto seconds_of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+}
+
+TEST(ProcessRuntime, TwoHundredContainersAndWhatOneCosts) {
+  constexpr int kContainers = 200;
+  const double before = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN);
+  {
+    PodLab lab;
+    for (int i = 0; i < kContainers; ++i) {
+      lab.start(fmt::format("{{name: p{}, containers: [{{name: c, command: [/bin/true]}}]}}", i));
+    }
+    for (int i = 0; i < kContainers; ++i) {
+      EXPECT_EQ(container_of(lab.wait_end(fmt::format("p{}", i)), "c")["exitCode"].as_int(-1), 0);
+    }
+  }
+  const double each =
+      1000 * (cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN) - before) / kContainers;
+  RecordProperty("cpu_ms_per_container", fmt::format("{:.2f}", each));
+  std::cout << fmt::format("cpu per container: {:.2f} ms\n", each);
+}
+
+// Runs in a child process, as what happens to it must not happen to the test.
+int in_child(const std::function<int()>& body) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::_exit(body());
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST(ProcessRuntime, WhenTheProgramIsKilledItsContainersEnd) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe(ends), 0);
+  const int code = in_child([&] {
+    PodLab lab;
+    lab.start(pod(shell("trap '' TERM HUP; setsid sleep infinity & echo $$ $! > /v/pids; while :; "
+                        "do sleep 0.01; done",
+                        ", mounts: [{volume: v, path: /v}]"),
+                  ", volumes: [{name: v, type: empty}]"));
+    std::string pids;
+    eventually(
+        [&] { return pids_in(pids = read_text(lab.volume("p", "v") + "/pids")).size() == 2; });
+    static_cast<void>(::write(ends[1], pids.data(), pids.size()));
+    ::kill(::getpid(), SIGKILL);
+    return 0;
+  });
+  EXPECT_EQ(code, 128 + SIGKILL);
+  char text[100] = {};
+  ASSERT_GT(::read(ends[0], text, sizeof text - 1), 0);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  const std::vector<int> pids = pids_in(text);
+  ASSERT_EQ(pids.size(), 2U);
+  for (const int pid : pids) {
+    EXPECT_TRUE(eventually([pid] { return !alive(pid); })) << pid;
+  }
+}
+
+TEST(ProcessRuntime, WhenTheSpawnerIsKilledThePodsEndAndTheProgramGoesOn) {
+  PodLab lab;
+  lab.start(
+      pod(shell("echo $PPID > /v/pid; exec sleep infinity", ", mounts: [{volume: v, path: /v}]"),
+          ", volumes: [{name: v, type: empty}]"));
+  std::string text;
+  ASSERT_TRUE(
+      eventually([&] { return !(text = read_text(lab.volume("p", "v") + "/pid")).empty(); }));
+  ::kill(pids_in(text).front(), SIGKILL);
+  EXPECT_EQ(container_of(lab.wait_end("p"), "c")["exitCode"].as_int(), 137);
+  lab.start("{name: q, containers: [{name: c, command: [/bin/true]}]}");
+  EXPECT_EQ(container_of(lab.wait_end("q"), "c")["message"].str(), "the spawner is gone");
+}
+
+TEST(ProcessRuntime, DescriptorsOfEndedContainersAreClosed) {
+  PodLab lab;
+  const auto count_files = [](const std::string& pid) {
+    std::error_code error;
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry :
+         std::filesystem::directory_iterator("/proc/" + pid + "/fd", error)) {
+      ++count;
+    }
+    return count;
+  };
+  lab.start(pod(shell("echo $PPID")));
+  lab.wait_end("p");
+  const std::string spawner = std::to_string(pids_in(lab.log("p", "c")).front());
+  const std::size_t there = count_files(spawner);
+  const std::size_t here = count_files("self");
+  for (int i = 0; i < 30; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    lab.start("{name: " + name + ", containers: [{name: c, command: [echo, x]}]}");
+    lab.wait_end(name);
+  }
+  EXPECT_EQ(count_files(spawner), there);
+  EXPECT_EQ(count_files("self"), here);
+}
+
+TEST(ProcessRuntime, WorksWithoutPrivileges) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "already without privileges";
+  }
+  constexpr unsigned kNobody = 65534;
+  const int code = in_child([&] {
+    if (::setresgid(kNobody, kNobody, kNobody) != 0 ||
+        ::setresuid(kNobody, kNobody, kNobody) != 0) {
+      return 3;
+    }
+    ::prctl(PR_SET_DUMPABLE, 1);  // as a process that never was root is
+    PodLab lab;
+    lab.start(fmt::format(
+        "{{name: p, volumes: [{{name: v, type: files, files: [{{path: a, data: {}}}]}}, "
+        "{{name: w, type: empty}}], containers: [{}]}}",
+        base64_encode("text"),
+        shell("set -e; id -u; cat /opt/conf/a; echo; touch /opt/conf/b 2>/dev/null || "
+              "echo read-only; echo x > /new/place/f; cat /new/place/f; cat /proc/self/"
+              "status | grep -c Name",
+              ", mounts: [{volume: v, path: /opt/conf, readOnly: true}, {volume: w, "
+              "path: /new/place}]")));
+    const Value container = container_of(lab.wait_end("p"), "c");
+    const std::string log = lab.log("p", "c");
+    if (container["exitCode"].as_int(-1) != 0 || log != "65534\ntext\nread-only\nx\n1\n") {
+      std::cerr << json::print(container) << "\n" << log;
+      return 1;
+    }
+    return 0;
+  });
+  EXPECT_EQ(code, 0);
+}
+
+}  // namespace
+}  // namespace athanor::nodes
