@@ -139,7 +139,6 @@ int run(const UpOptions& options) {
   if (!planned.ok()) {
     return fail(planned.error());
   }
-  const std::string ns = planned->lab.ns;
   auto plane = lab::ControlPlane::start(*std::move(planned));
   if (!plane.ok()) {
     return fail(plane.error());
@@ -148,9 +147,9 @@ int run(const UpOptions& options) {
       .print(fmt::format("listening {}\nkubeconfig {}\n\nThe lab is lit. In another terminal:\n"
                          "  export KUBECONFIG={}\n"
                          "  kubectl get fournosjobs,workloads,pipelineruns -A\n"
-                         "  athanor submit -n {} --cluster cluster-2 --gpu a100:2 --project llmd "
+                         "  athanor submit --cluster cluster-2 --gpu a100:2 --project llmd "
                          "--arg cks --follow\n",
-                         (*plane)->address(), (*plane)->kubeconfig(), (*plane)->kubeconfig(), ns));
+                         (*plane)->address(), (*plane)->kubeconfig(), (*plane)->kubeconfig()));
   wait_for_end(signals);
   (*plane)->stop(kPodGrace);
   return 0;

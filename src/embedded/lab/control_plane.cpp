@@ -82,7 +82,7 @@ class RunningControlPlane final : public ControlPlane {
     ATHANOR_TRY_VOID(install());
     ATHANOR_TRY_VOID(start_controllers());
     https_->start();
-    return transport::write_admin_kubeconfig(kubeconfig_, pki_, address_);
+    return transport::write_admin_kubeconfig(kubeconfig_, pki_, address_, options_.lab.ns);
   }
 
   [[nodiscard]] const std::string& kubeconfig() const override { return kubeconfig_; }

@@ -159,7 +159,7 @@ Result<Pki> ensure_pki(const PkiOptions& options) {
              .service_account_key = std::move(service_account_key)};
 }
 
-std::string admin_kubeconfig(const Pki& pki, const std::string& server) {
+std::string admin_kubeconfig(const Pki& pki, const std::string& server, const std::string& ns) {
   return "apiVersion: v1\n"
          "kind: Config\n"
          "clusters:\n"
@@ -185,12 +185,15 @@ std::string admin_kubeconfig(const Pki& pki, const std::string& server) {
          "  context:\n"
          "    cluster: athanor\n"
          "    user: kubernetes-admin\n"
+         "    namespace: " +
+         ns +
+         "\n"
          "current-context: athanor\n";
 }
 
 Result<void> write_admin_kubeconfig(const std::string& path, const Pki& pki,
-                                    const std::string& server) {
-  return write_private_file(path, admin_kubeconfig(pki, server));
+                                    const std::string& server, const std::string& ns) {
+  return write_private_file(path, admin_kubeconfig(pki, server, ns));
 }
 
 }  // namespace athanor::transport

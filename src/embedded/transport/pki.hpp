@@ -32,10 +32,12 @@ struct Pki {
 // clients depend on them.
 Result<Pki> ensure_pki(const PkiOptions& options);
 
-// A kubeconfig of the administrator with everything embedded; `server` is "https://127.0.0.1:6443".
-std::string admin_kubeconfig(const Pki& pki, const std::string& server);
+// A kubeconfig of the administrator with everything embedded; `server` is "https://127.0.0.1:6443",
+// `ns` the namespace that commands without one mean.
+std::string admin_kubeconfig(const Pki& pki, const std::string& server,
+                             const std::string& ns = "default");
 // Writes it with mode 0600 by rename.
 Result<void> write_admin_kubeconfig(const std::string& path, const Pki& pki,
-                                    const std::string& server);
+                                    const std::string& server, const std::string& ns = "default");
 
 }  // namespace athanor::transport
