@@ -8,6 +8,7 @@
 #include "fournos/phase.hpp"
 #include "kube/condition.hpp"
 #include "runtime/view/failures.hpp"
+#include "runtime/view/live.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -23,12 +24,6 @@ Child::State state_of(const Job& job, const Object& object) {
     }
   }
   return Child::State::Ours;
-}
-
-std::optional<std::int64_t> priority_of(const Tick& tick) {
-  const auto found =
-      tick.view.get<api::kueue::WorkloadPriorityClass>(Key{.name = tick.job.spec().priority});
-  return found ? std::optional<std::int64_t>(found->value) : std::nullopt;
 }
 
 }  // namespace
@@ -77,19 +72,59 @@ Ensured ensure(const Tick& tick, const Kind& kind, const Value& desired) {
   return result;
 }
 
-bool priority_known(const Tick& tick) {
-  return tick.job.spec().priority.empty() || priority_of(tick).has_value();
+Sure surely(const Tick& tick, const Kind& kind, const Key& key) {
+  if (auto object = tick.view.get(kind, key)) {
+    return {.known = true, .object = std::move(object)};
+  }
+  Live live = read_live(tick.view, kind, key, tick.now);
+  Sure sure{.known = live.known};
+  if (!live.objects.empty()) {
+    sure.object = std::move(live.objects.front());
+  }
+  return sure;
+}
+
+LiveChild live_child(const Tick& tick, const Ref& ref) {
+  const Live live = read_live(tick.view, *ref.kind, ref.key, tick.now);
+  LiveChild child{.known = live.known};
+  if (!live.objects.empty() && state_of(tick.job, live.objects.front()) == Child::State::Ours) {
+    child.object = live.objects.front();
+  }
+  return child;
+}
+
+bool gone_for_good(const Tick& tick, const Ref& ref) {
+  const LiveChild child = live_child(tick, ref);
+  return child.known && !child.object;
+}
+
+Plan await_answer(const Tick& tick) {
+  Plan plan;
+  plan.wake_at(tick.now + kLiveAge);  // asks again should the answer be an error
+  return plan;
+}
+
+Priority priority_of(const Tick& tick) {
+  const std::string& name = tick.job.spec().priority;
+  if (name.empty()) {
+    return {.known = true};
+  }
+  const Sure found = surely(tick, api::kueue::kWorkloadPriorityClass, Key{.name = name});
+  if (!found.object) {
+    return {.known = found.known, .missing = found.known};
+  }
+  return {.known = true, .value = found.object->body()["value"].as_int()};
 }
 
 WorkloadEnsured ensure_workload(const Tick& tick) {
-  std::optional<std::int64_t> priority;
-  if (!tick.job.spec().priority.empty()) {
-    priority = priority_of(tick);
-    if (!priority) {
-      return {.missing_priority = true};
-    }
+  const Priority priority = priority_of(tick);
+  if (priority.missing) {
+    return {.missing_priority = true};
   }
-  return {.ensured = ensure(tick, api::kueue::kWorkload, workload_object(tick, priority))};
+  if (!priority.known) {
+    return {.ensured = {.state = Ensured::State::Waiting, .steps = await_answer(tick)}};
+  }
+  return {.ensured = ensure(tick, api::kueue::kWorkload, workload_object(tick, priority.value))};
 }
 
 RunState run_state(const Object& pipeline_run) {

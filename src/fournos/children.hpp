@@ -47,14 +47,39 @@ struct Ensured {
 };
 Ensured ensure(const Tick& tick, const Kind& kind, const Value& desired);
 
+// An object from the view or, where the view has none, past the caches: what may be absent for good
+// has to be asked for.
+struct Sure {
+  bool known = false;  // false: asked; the answer runs the job again
+  std::optional<Object> object{};
+  [[nodiscard]] bool absent() const { return known && !object; }
+};
+Sure surely(const Tick& tick, const Kind& kind, const Key& key);
+// What the API server holds of a child, whatever the view shows.
+struct LiveChild {
+  bool known = false;              // false: asked
+  std::optional<Object> object{};  // this job's own; a leftover counts as absent
+};
+LiveChild live_child(const Tick& tick, const Ref& ref);
+// True once it is certain that the job has no such child.
+bool gone_for_good(const Tick& tick, const Ref& ref);
+// The plan of a tick that asked and waits for the answer.
+Plan await_answer(const Tick& tick);
+
+// The value of the class that spec.priority names; neither when it names none.
+struct Priority {
+  bool known = false;
+  bool missing = false;  // no such class
+  std::optional<std::int64_t> value{};
+};
+Priority priority_of(const Tick& tick);
+
 // The job's Workload. `missing_priority` is set when spec.priority names no class.
 struct WorkloadEnsured {
   Ensured ensured{};
   bool missing_priority = false;
 };
 WorkloadEnsured ensure_workload(const Tick& tick);
-// False when spec.priority names no WorkloadPriorityClass.
-bool priority_known(const Tick& tick);
 
 // A PipelineRun's Succeeded condition, and whether the run is over: True, or False with a
 // completion time.

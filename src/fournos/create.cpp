@@ -13,6 +13,7 @@
 #include "fournos/phases.hpp"
 #include "fournos/ttl.hpp"
 #include "runtime/view/failures.hpp"
+#include "runtime/view/live.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -125,8 +126,11 @@ std::optional<Obstacle> check_cluster(const Tick& tick) {
   if (auto obstacle = unlisted(tick, api::kueue::kResourceFlavor, text::kListClusters)) {
     return obstacle;
   }
-  const bool known = tick.view.get(api::kueue::kResourceFlavor, Key{.name = cluster}).has_value();
-  return known ? std::nullopt : refuse(fmt::format(text::kNoCluster, cluster));
+  const Sure flavor = surely(tick, api::kueue::kResourceFlavor, Key{.name = cluster});
+  if (!flavor.known) {
+    return Obstacle{.waiting = true};
+  }
+  return flavor.object ? std::nullopt : refuse(fmt::format(text::kNoCluster, cluster));
 }
 
 std::optional<Obstacle> check_environment(const Tick& tick) {
@@ -145,9 +149,12 @@ std::optional<Obstacle> check_reserved_refs(const Tick& tick) {
 }
 
 std::optional<Obstacle> check_priority(const Tick& tick) {
-  return priority_known(tick)
-             ? std::nullopt
-             : refuse(fmt::format(text::kNoPriorityClass, tick.job.spec().priority));
+  const Priority priority = priority_of(tick);
+  if (!priority.known) {
+    return Obstacle{.waiting = true};
+  }
+  return priority.missing ? refuse(fmt::format(text::kNoPriorityClass, tick.job.spec().priority))
+                          : std::nullopt;
 }
 
 constexpr Check kCommonChecks[] = {check_name, check_lock_until, check_engines};
@@ -242,6 +249,22 @@ Plan accept(const Tick& tick) {
   return plan;
 }
 
+// R5.1: every covered resource with the prefix, whatever its quota.
+std::set<std::string> gpu_types(const Tick& tick, const std::vector<Object>& queues) {
+  const std::string& prefix = tick.settings.gpu_prefix;
+  std::set<std::string> types;
+  for (const Object& queue : queues) {
+    for (const Value& group : queue.spec()["resourceGroups"].items()) {
+      for (const Value& resource : group["coveredResources"].items()) {
+        if (resource.as_string().starts_with(prefix)) {
+          types.insert(resource.str().substr(prefix.size()));
+        }
+      }
+    }
+  }
+  return types;
+}
+
 // "2026-05-04T10:00:00+00:00".
 std::string offset_time(Instant instant) {
   std::string written = format_time(instant);
@@ -276,24 +299,21 @@ std::optional<Obstacle> check_gpu_type(const Tick& tick) {
   if (auto obstacle = unlisted(tick, api::kueue::kClusterQueue, text::kListGpuTypes)) {
     return obstacle;
   }
-  const std::string& prefix = tick.settings.gpu_prefix;
-  std::set<std::string> types;
-  for (const Object& queue : tick.view.list(api::kueue::kClusterQueue)) {
-    for (const Value& group : queue.spec()["resourceGroups"].items()) {
-      for (const Value& resource : group["coveredResources"].items()) {
-        if (resource.as_string().starts_with(prefix)) {
-          types.insert(resource.str().substr(prefix.size()));
-        }
-      }
-    }
+  const std::string& wanted = job.spec().hardware->gpu_type;
+  if (gpu_types(tick, tick.view.list(api::kueue::kClusterQueue)).contains(wanted)) {
+    return std::nullopt;
+  }
+  const Live queues = list_live(tick.view, api::kueue::kClusterQueue, tick.now);
+  if (!queues.known) {
+    return Obstacle{.waiting = true};
+  }
+  const std::set<std::string> types = gpu_types(tick, queues.objects);
+  if (types.contains(wanted)) {
+    return std::nullopt;
   }
   if (types.empty()) {
     return Obstacle{.message = std::string(text::kNoGpuTypes),
                     .condition = std::string(text::kNoGpuTypesFound)};
-  }
-  const std::string& wanted = job.spec().hardware->gpu_type;
-  if (types.contains(wanted)) {
-    return std::nullopt;
   }
   return Obstacle{.message = fmt::format(text::kUnknownGpuType, wanted, fmt::join(types, ", ")),
                   .condition = fmt::format(text::kUnknownGpuTypeShort, wanted)};
@@ -313,6 +333,9 @@ Plan create(const Tick& tick) {
     return *std::move(waiting);
   }
   if (const auto obstacle = first_obstacle(tick)) {
+    if (obstacle->waiting) {
+      return await_answer(tick);
+    }
     return obstacle->retry ? Plan::retry(*obstacle->retry) : rejected(tick, obstacle->message);
   }
   return accept(tick);

@@ -7,6 +7,7 @@
 // is our own last step.
 #include <fmt/format.h>
 
+#include "api/kueue.hpp"
 #include "fournos/messages.hpp"
 #include "fournos/phase.hpp"
 #include "fournos/phases.hpp"
@@ -24,11 +25,11 @@ struct Eviction {
   std::string message{};
 };
 
-std::optional<Eviction> eviction_of(const Child& workload) {
-  if (!workload.ours()) {
+std::optional<Eviction> eviction_of(const Object* workload) {
+  if (workload == nullptr) {
     return Eviction{.reason = "WorkloadDeleted"};
   }
-  const Value& conditions = workload.object.status()["conditions"];
+  const Value& conditions = workload->status()["conditions"];
   const Value& evicted = find_condition(conditions, "Evicted");
   if (evicted["status"].as_string() == "True") {
     return Eviction{.reason = evicted["reason"].str(), .message = evicted["message"].str()};
@@ -103,9 +104,21 @@ std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, con
   if (policy == EvictionPolicy::Ignore || tick.job.clusterless) {
     return std::nullopt;
   }
-  const auto eviction = eviction_of(workload);
+  auto eviction = eviction_of(workload.ours() ? &workload.object : nullptr);
   if (!eviction) {
     return std::nullopt;
+  }
+  // A lagging view must not stop a good run: what it says is looked up before anything is done
+  // about it.
+  if (!noticed(tick.job)) {
+    const LiveChild live = live_child(tick, {&api::kueue::kWorkload, tick.job.object().key()});
+    if (!live.known) {
+      return await_answer(tick);
+    }
+    eviction = eviction_of(live.object ? &*live.object : nullptr);
+    if (!eviction) {
+      return std::nullopt;
+    }
   }
   if (run.ours()) {
     const bool done = run_state(run.object).done();

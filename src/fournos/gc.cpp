@@ -12,6 +12,7 @@
 #include "fournos/messages.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
+#include "runtime/view/live.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -39,9 +40,8 @@ Belonging belonging_of(const Object& child, const Kind& kind) {
   return belonging;
 }
 
-bool is_stray(const View& view, const Object& child, const Belonging& belonging) {
-  const auto job = view.get(api::kFournosJob, {std::string(child.ns()), belonging.job});
-  return !job || (!belonging.uid.empty() && belonging.uid != job->uid());
+bool is_stray(const Belonging& belonging, const Object* job) {
+  return job == nullptr || (!belonging.uid.empty() && belonging.uid != job->uid());
 }
 
 template <const Kind& K>
@@ -55,14 +55,22 @@ Plan collect(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   const Belonging belonging = belonging_of(*child, K);
-  if (belonging.job.empty() || !is_stray(view, *child, belonging)) {
+  const Key job_key{key.ns, belonging.job};
+  const auto job = belonging.job.empty() ? std::nullopt : view.get(api::kFournosJob, job_key);
+  if (belonging.job.empty() || !is_stray(belonging, job ? &*job : nullptr)) {
     return Plan::done();
   }
   Plan plan;
   const Instant due = child->creation_time().value_or(Instant()) + settings.gc_interval();
   if (due > now) {
     plan.wake_at(due);
-  } else {
+    return plan;
+  }
+  // The last look past the caches, right before deleting (R14.5).
+  const Live live = read_live(view, api::kFournosJob, job_key, now);
+  if (!live.known) {
+    plan.wake_at(now + kLiveAge);
+  } else if (is_stray(belonging, live.objects.empty() ? nullptr : &live.objects.front())) {
     plan.then(Delete{.target = {&K, key}, .guard = {.uid = std::string(child->uid())}});
   }
   return plan;

@@ -41,6 +41,7 @@ struct Obstacle {
   std::string message{};    // status.message of the Failed job
   std::string condition{};  // message of Resolved=False where it differs
   std::optional<Error> retry{};
+  bool waiting = false;  // for an answer (await_answer)
 };
 // R5.1, R6.1: the GPU type is one that some ClusterQueue covers.
 std::optional<Obstacle> check_gpu_type(const Tick& tick);

@@ -29,7 +29,11 @@ Plan fail(const Tick& tick, std::string_view reason, std::string_view message,
 Plan start(const Tick& tick) {
   const std::string& pipeline_name = tick.job.spec().pipeline;
   const auto denied = unreadable(tick.view, api::kPipeline);
-  const auto pipeline = tick.view.get(api::kPipeline, {tick.job.ns(), pipeline_name});
+  const Sure found = surely(tick, api::kPipeline, {tick.job.ns(), pipeline_name});
+  if (!found.known && !denied) {
+    return await_answer(tick);
+  }
+  const std::optional<Object>& pipeline = found.object;
   if (!pipeline) {
     const int code = denied ? denied->code : 404;
     return fail(tick, "PipelineNotFound",
@@ -90,12 +94,19 @@ Plan queue_up(const Tick& tick) {
 Plan resolved(const Tick& tick) {
   if (tick.job.wants_gpus()) {
     if (const auto obstacle = check_gpu_type(tick)) {
+      if (obstacle->waiting) {
+        return await_answer(tick);
+      }
       return obstacle->retry ? Plan::retry(*obstacle->retry)
                              : fail(tick, "InvalidGPUType", obstacle->message, obstacle->condition);
     }
   }
-  if (const auto bad = bad_secret_ref(tick)) {
-    return fail(tick, kBadSecretRef, *bad);
+  const RefsChecked refs = check_secret_refs(tick);
+  if (!refs.known) {
+    return await_answer(tick);
+  }
+  if (!refs.bad.empty()) {
+    return fail(tick, kBadSecretRef, refs.bad);
   }
   return tick.job.clusterless ? enter_clusterless(tick) : queue_up(tick);
 }

@@ -130,7 +130,7 @@ Plan watch_run(const Tick& tick) {
     return *std::move(evicted);
   }
   if (!run.ours()) {
-    return lose_run(tick);
+    return gone_for_good(tick, run.ref) ? lose_run(tick) : await_answer(tick);
   }
   const RunState state = run_state(run.object);
   if (state.done()) {

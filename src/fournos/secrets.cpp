@@ -61,7 +61,13 @@ void want_copy(const Tick& tick, SecretsReady& ready, const Object& source,
 
 void want_kubeconfig(const Tick& tick, SecretsReady& ready) {
   const std::string source_name = kubeconfig_secret_name(tick, tick.job.status().cluster);
-  const auto source = tick.view.get(api::kSecret, {tick.settings.secrets_namespace, source_name});
+  const Sure sure = surely(tick, api::kSecret, {tick.settings.secrets_namespace, source_name});
+  if (!sure.known) {
+    ready.waiting = true;
+    ready.steps.merge(await_answer(tick));
+    return;
+  }
+  const std::optional<Object>& source = sure.object;
   if (!source) {
     ready.failure = fmt::format(text::kCopyKubeconfig, http_reason(404));
     ready.reason = "KubeconfigNotFound";
@@ -71,10 +77,11 @@ void want_kubeconfig(const Tick& tick, SecretsReady& ready) {
 }
 
 void want_ref(const Tick& tick, SecretsReady& ready, const std::string& ref) {
-  const auto source =
-      tick.view.get(api::kSecret, {tick.settings.secrets_namespace, vault_secret_name(tick, ref)});
+  const Sure sure =
+      surely(tick, api::kSecret, {tick.settings.secrets_namespace, vault_secret_name(tick, ref)});
+  const std::optional<Object>& source = sure.object;
   if (!source) {
-    return;  // bad_secret_ref() has spoken
+    return;  // check_secret_refs() has spoken
   }
   const std::string copy_name = secret_copy_name(tick.job, ref);
   want_copy(tick, ready, *source, copy_name, true);
@@ -88,19 +95,22 @@ void want_ref(const Tick& tick, SecretsReady& ready, const std::string& ref) {
 
 }  // namespace
 
-std::optional<std::string> bad_secret_ref(const Tick& tick) {
+RefsChecked check_secret_refs(const Tick& tick) {
   const std::string& ns = tick.settings.secrets_namespace;
   for (const std::string& ref : tick.job.spec().secret_refs) {
     const std::string secret_name = vault_secret_name(tick, ref);
-    const auto source = tick.view.get(api::kSecret, {ns, secret_name});
-    if (!source) {
-      return fmt::format(text::kSecretMissing, secret_name, ref, ns);
+    const Sure source = surely(tick, api::kSecret, {ns, secret_name});
+    if (!source.known) {
+      return {.known = false};
     }
-    if (source->label(name::kVaultEntry) != "true") {
-      return fmt::format(text::kSecretNotVault, secret_name);
+    if (!source.object) {
+      return {.bad = fmt::format(text::kSecretMissing, secret_name, ref, ns)};
+    }
+    if (source.object->label(name::kVaultEntry) != "true") {
+      return {.bad = fmt::format(text::kSecretNotVault, secret_name)};
     }
   }
-  return std::nullopt;
+  return {};
 }
 
 SecretsReady copy_secrets(const Tick& tick) {
@@ -111,11 +121,15 @@ SecretsReady copy_secrets(const Tick& tick) {
   if (!tick.job.clusterless) {
     want_kubeconfig(tick, ready);
   }
-  if (ready.failure.empty()) {
-    if (auto bad = bad_secret_ref(tick)) {
-      ready.failure = *std::move(bad);
-      ready.reason = kBadSecretRef;
-    }
+  const RefsChecked refs = check_secret_refs(tick);
+  if (!refs.known) {
+    ready.waiting = true;
+    ready.steps.merge(await_answer(tick));
+    return ready;
+  }
+  if (ready.failure.empty() && !refs.bad.empty()) {
+    ready.failure = refs.bad;
+    ready.reason = kBadSecretRef;
   }
   for (const std::string& ref : tick.job.spec().secret_refs) {
     if (ready.failure.empty()) {

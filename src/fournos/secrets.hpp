@@ -16,13 +16,17 @@ namespace athanor::fournos {
 
 // Reason of the condition when a reference is refused.
 inline constexpr std::string_view kBadSecretRef = "SecretRefNotFound";
-// R6.2: the text for the first reference that names no synced Secret; nullopt when all do.
-std::optional<std::string> bad_secret_ref(const Tick& tick);
+// R6.2: the text for the first reference that names no synced Secret; empty when all do.
+struct RefsChecked {
+  bool known = true;  // false: asked past the caches, no answer yet
+  std::string bad{};
+};
+RefsChecked check_secret_refs(const Tick& tick);
 
 struct SecretsReady {
   Plan steps{};
   std::vector<SecretMount> mounts{};
-  bool waiting = false;   // a copy of an earlier job has to go first
+  bool waiting = false;   // for an answer, or a copy of an earlier job has to go first
   std::string failure{};  // the job fails with this text ...
   std::string reason{};   // ... and this reason of PipelineRunReady
 };

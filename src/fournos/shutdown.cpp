@@ -78,7 +78,7 @@ Plan begin_shutdown(const Tick& tick) {
   }
   const Child run = pipeline_run_of(tick);
   if (!run.ours()) {
-    return stop_at_once(tick);
+    return gone_for_good(tick, run.ref) ? stop_at_once(tick) : await_answer(tick);
   }
   const RunState state = run_state(run.object);
   // Tekton refuses to cancel what is over: the job ends as its run did (11.2).
@@ -88,7 +88,7 @@ Plan begin_shutdown(const Tick& tick) {
 Plan finish_shutdown(const Tick& tick) {
   const Child run = pipeline_run_of(tick);
   if (!run.ours()) {
-    return stopped(tick, text::kRunNotFound);
+    return gone_for_good(tick, run.ref) ? stopped(tick, text::kRunNotFound) : await_answer(tick);
   }
   const RunState state = run_state(run.object);
   if (state.done()) {

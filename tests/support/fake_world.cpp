@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "kube/condition.hpp"
 #include "kube/json.hpp"
+#include "runtime/view/live.hpp"
 #include "runtime/view/select.hpp"
 
 namespace athanor::test {
@@ -38,7 +39,23 @@ Value without_resource_version(const Value& body) {
 
 }  // namespace
 
-FakeWorld::FakeWorld() : now(*parse_time("2026-01-05T00:00:00Z")) {}
+FakeWorld::FakeWorld() : now(*parse_time("2026-01-05T00:00:00Z")) {
+  probes["live"] = [](FakeWorld& world, std::string_view text) -> Result<Value> {
+    const auto query = LiveQuery::parse(text);
+    if (!query) {
+      return Error::bad_request("not a live read");
+    }
+    const Kind kind{.group = query->group,
+                    .version = query->version,
+                    .name = query->kind,
+                    .plural = query->plural};
+    if (query->key.name.empty()) {
+      return LiveQuery::answer(world.list(kind, {.ns = query->key.ns}));
+    }
+    const auto object = world.get(kind, query->key);
+    return LiveQuery::answer(object ? std::vector<Object>{*object} : std::vector<Object>());
+  };
+}
 FakeWorld::~FakeWorld() = default;
 
 FakeWorld::Id FakeWorld::id_of(const Kind& kind, const Key& key) {

@@ -73,7 +73,7 @@ class FakeWorld final : public Snapshot {
   std::map<std::string, std::function<Result<Value>(FakeWorld&, const Act&)>, std::less<>>
       executors{};
   // Answers observations that a reconcile found older than its max age, by the part of the query
-  // before the first ':'.
+  // before the first ':'. Live reads (runtime/view/live.hpp) are answered from the start.
   std::map<std::string, std::function<Result<Value>(FakeWorld&, std::string_view query)>,
            std::less<>>
       probes{};

@@ -14,6 +14,7 @@
 #include "base/log.hpp"
 #include "embedded/bridge/calls.hpp"
 #include "embedded/bridge/kind_feed.hpp"
+#include "embedded/bridge/live_read.hpp"
 #include "embedded/bridge/loops.hpp"
 #include "runtime/engine.hpp"
 
@@ -215,6 +216,11 @@ void EngineDriver::Impl::perform(const SendWrite& send) {
 }
 
 void EngineDriver::Impl::perform(const Probe& probe) {
+  if (bridge::is_live_read(probe.query)) {
+    engine.absorb(answered(probe.query, bridge::answer_live(*options.store, probe.query)),
+                  options.clock->now());
+    return;
+  }
   const Executors::Probe* ask = options.executors->probe(probe.query);
   if (ask == nullptr) {
     engine.absorb(answered(probe.query, Error::not_found("nobody answers " + probe.query)),

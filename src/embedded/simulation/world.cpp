@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "embedded/bridge/live_read.hpp"
 #include "embedded/simulation/world_impl.hpp"
 #include "runtime/cache.hpp"
 
@@ -318,6 +319,10 @@ void World::Impl::run_engine() {
 }
 
 void World::Impl::ask(const std::string& query) {
+  if (bridge::is_live_read(query)) {
+    deliver_later(query, bridge::answer_live(*store, query));
+    return;
+  }
   const auto at = scene.probes.find(query.substr(0, query.find(':')));
   deliver_later(query, at == scene.probes.end()
                            ? Result<Value>(Error::not_found("nobody answers " + query))

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads that go past the caches. A cache may lag behind, and right after a start it may show an
+// older state; a decision that absence makes final (a job fails, a child is a stray) asks the API
+// server first. Such a read is an observation: the controller gives up its turn, and runs again
+// when the answer is there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/kind.hpp"
+#include "kube/object.hpp"
+#include "kube/value.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor {
+
+// The question, as drivers see it. Its text is the observation's query: "live:<group> <version>
+// <Kind> <plural> <namespace> <name>", "-" for an empty part; no name: all objects of the kind in
+// that namespace (or anywhere).
+struct LiveQuery {
+  std::string group{}, version{}, kind{}, plural{};
+  Key key{};
+
+  static LiveQuery of(const Kind& kind, const Key& key);
+  // nullopt for any other query.
+  static std::optional<LiveQuery> parse(std::string_view query);
+  [[nodiscard]] std::string text() const;
+  // "/apis/batch/v1/namespaces/a/jobs/b": what to GET.
+  [[nodiscard]] std::string path() const;
+  // The answer to report: {"objects": [...]}; an absent object is an empty list. Trouble is
+  // reported as an error.
+  static Value answer(const std::vector<Object>& objects);
+};
+
+struct Live {
+  bool known = false;             // false: asked, the answer will queue the key again
+  std::vector<Object> objects{};  // at most one for a named object
+  [[nodiscard]] bool absent() const { return known && objects.empty(); }
+};
+// An answer counts for kLiveAge.
+inline constexpr Duration kLiveAge = std::chrono::seconds(2);
+Live read_live(const View& view, const Kind& kind, const Key& key, Instant now);
+Live list_live(const View& view, const Kind& kind, Instant now);
+
+}  // namespace athanor
