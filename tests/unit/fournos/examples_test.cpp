@@ -97,6 +97,9 @@ TEST_F(Examples, JobsRun) {
   for (const std::string& file : example_files("")) {
     SCOPED_TRACE(file);
     Value job = documents(file).at(0);
+    if (job["kind"].as_string() != "FournosJob") {
+      continue;  // a lab file
+    }
     expect_declared(schema, job, "");
     EXPECT_FALSE(job["metadata"]["generateName"].as_string().empty());
     const Key name{kExampleNs, job["metadata"]["generateName"].str() + std::to_string(number++)};
