@@ -209,6 +209,7 @@ Plan prepare(const Tick& tick, Label label) {
 
 Plan rejected(const Tick& tick, const std::string& message) {
   Plan plan = prepare(tick, Label::Skip);
+  plan.merge(release_workload(tick));  // made before a crash, when all was well yet
   plan.merge(reject_job(tick, message));
   return plan;
 }
@@ -323,6 +324,7 @@ Plan create(const Tick& tick) {
   const api::FournosJobSpec& spec = tick.job.spec();
   if (!spec.shutdown.empty()) {
     Plan plan = prepare(tick, Label::Skip);
+    plan.merge(release_workload(tick));
     StatusWrite(tick).enter(phase::kStopped, text::kStoppedByUser).into(plan);
     return plan;
   }

@@ -9,6 +9,7 @@
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "base/check.hpp"
+#include "fournos/job.hpp"
 #include "fournos/messages.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
@@ -44,6 +45,12 @@ bool is_stray(const Belonging& belonging, const Object* job) {
   return job == nullptr || (!belonging.uid.empty() && belonging.uid != job->uid());
 }
 
+// Quota that a finished job still holds: the job's own last write saw an old view.
+bool is_forgotten(const Kind& kind, const Object* job) {
+  return &kind == &api::kueue::kWorkload && job != nullptr &&
+         is_terminal(job->status()["phase"].as_string());
+}
+
 template <const Kind& K>
 Plan collect(const View& view, const Key& key, Instant now) {
   const auto settings = api::decode<Settings>(view.config("fournos"));
@@ -57,20 +64,25 @@ Plan collect(const View& view, const Key& key, Instant now) {
   const Belonging belonging = belonging_of(*child, K);
   const Key job_key{key.ns, belonging.job};
   const auto job = belonging.job.empty() ? std::nullopt : view.get(api::kFournosJob, job_key);
-  if (belonging.job.empty() || !is_stray(belonging, job ? &*job : nullptr)) {
+  if (belonging.job.empty()) {
+    return Plan::done();
+  }
+  const bool forgotten = is_forgotten(K, job ? &*job : nullptr);
+  if (!forgotten && !is_stray(belonging, job ? &*job : nullptr)) {
     return Plan::done();
   }
   Plan plan;
   const Instant due = child->creation_time().value_or(Instant()) + settings.gc_interval();
-  if (due > now) {
+  if (due > now && !forgotten) {
     plan.wake_at(due);
     return plan;
   }
   // The last look past the caches, right before deleting (R14.5).
   const Live live = read_live(view, api::kFournosJob, job_key, now);
+  const Object* seen = live.objects.empty() ? nullptr : &live.objects.front();
   if (!live.known) {
     plan.wake_at(now + kLiveAge);
-  } else if (is_stray(belonging, live.objects.empty() ? nullptr : &live.objects.front())) {
+  } else if (is_stray(belonging, seen) || is_forgotten(K, seen)) {
     plan.then(Delete{.target = {&K, key}, .guard = {.uid = std::string(child->uid())}});
   }
   return plan;

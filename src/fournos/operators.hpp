@@ -13,7 +13,8 @@ namespace athanor::fournos {
 const Operator& fournosjob_operator();
 
 // Garbage collection, one operator a kind of child (R14.5): a child whose FournosJob is gone, or is
-// another one of the same name, is deleted once it is older than FOURNOS_GC_INTERVAL_SEC.
+// another one of the same name, is deleted once it is older than FOURNOS_GC_INTERVAL_SEC;
+// the Workload of a finished job goes at once.
 std::span<const Operator* const> fournos_gc_operators();
 // The one of them that looks after a kind: Workload, PipelineRun, Job or Secret.
 const Operator& fournos_gc_operator(const Kind& kind);

@@ -253,6 +253,33 @@ TEST_F(Collection, KeepsWhatIsNotProvenStray) {
   EXPECT_TRUE(has_run("job"));
 }
 
+TEST_F(Collection, QuotaOfAFinishedJobGoesAtOnce) {
+  start("job", kShared);
+  run_says("job", "True", "", true);
+  world.put(stray("kueue.x-k8s.io/v1beta2", "Workload",
+                  "{app.kubernetes.io/managed-by: fournos, fournos.dev/job-name: job}"));
+  settle();
+  EXPECT_FALSE(has_workload("stray"));
+}
+
+// Found by the simulator: the operator died between making the Workload and writing the phase.
+TEST_F(Shutdown, BeforeThePhaseIsWritten) {
+  bool down = false;
+  world.fault = [&](const Step& step) -> std::optional<Error> {
+    down = down || std::holds_alternative<Status>(step);
+    return down ? std::optional(Error::unavailable("crash")) : std::nullopt;
+  };
+  submit("job", kShared);
+  EXPECT_TRUE(has_workload("job"));
+  world.fault = {};
+  world.update(api::kFournosJob, key("job"), [](Value& object) {
+    object.set_path({"spec", "shutdown"}, "Stop");
+  });
+  settle();
+  EXPECT_EQ(phase("job"), "Stopped");
+  EXPECT_FALSE(has_workload("job"));
+}
+
 TEST_F(Collection, ChildrenOfAnEarlierJobOfThatName) {
   submit("job", "");
   Value secret = stray("v1", "Secret", "{app.kubernetes.io/managed-by: fournos}");
