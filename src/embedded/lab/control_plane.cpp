@@ -16,6 +16,7 @@
 #include "embedded/lab/ticker.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/process_runtime.hpp"
+#include "embedded/nodes/timed/timed_runtime.hpp"
 #include "embedded/store/data_dir.hpp"
 #include "embedded/store/journal_sqlite.hpp"
 #include "embedded/transport/https_server.hpp"
@@ -146,6 +147,8 @@ class RunningControlPlane final : public ControlPlane {
                                                  .clock = clock_.get()}));
       processes_ = processes.get();
       runtime_ = std::move(processes);
+    } else {
+      runtime_ = nodes::timed_runtime(*clock_);
     }
     return {};
   }

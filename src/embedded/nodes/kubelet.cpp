@@ -28,13 +28,13 @@ void write_status(Plan& plan, const Object& pod, Value status) {
 }
 
 void stop(Plan& plan, std::string_view uid, std::int64_t grace_seconds) {
-  plan.then(Act{.id = fmt::format("{}/{}", uid, grace_seconds),
+  plan.then(Act{.id = fmt::format("{}/stop/{}", uid, grace_seconds),
                 .verb = std::string(kStopVerb),
                 .args = Value::object({{"uid", uid}, {"graceMs", grace_seconds * 1000}})});
 }
 
 void forget(Plan& plan, std::string_view uid) {
-  plan.then(Act{.id = std::string(uid),
+  plan.then(Act{.id = fmt::format("{}/forget", uid),
                 .verb = std::string(kForgetVerb),
                 .args = Value::object({{"uid", uid}})});
 }
@@ -53,7 +53,8 @@ bool on_emulated_node(const View& view, const Object& pod) {
     return false;
   }
   const auto object = view.get(api::kNode, {"", node});
-  return object && object->label(kEmulatedLabel) == "true";
+  // A deleted node's pods fall to whoever is left to end them.
+  return object ? object->label(kEmulatedLabel) == "true" : pod.deleting();
 }
 
 // The pod object is gone, by force or with its namespace: nothing of it may go on running.
@@ -115,7 +116,9 @@ Plan begin(const View& view, const Object& pod, Instant now) {
     emit(plan, pod, "Warning", "SandboxChanged",
          "The node was restarted: the pod's containers start again");
   }
-  plan.then(Act{.id = std::string(pod.uid()), .verb = std::string(kStartVerb), .args = spec.value});
+  plan.then(Act{.id = fmt::format("{}/start", pod.uid()),
+                .verb = std::string(kStartVerb),
+                .args = spec.value});
   return plan;
 }
 
@@ -129,12 +132,12 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (!pod) {
     return clean_up(state);
   }
-  if (!on_emulated_node(view, *pod)) {
-    return Plan::done();
-  }
   const std::string_view runs = state["uid"].as_string();
   if (!runs.empty() && runs != pod->uid()) {
     return clean_up(state);  // an earlier pod of this name goes first
+  }
+  if (runs.empty() && !on_emulated_node(view, *pod)) {
+    return Plan::done();
   }
   if (pod->deleting()) {
     return end(*pod, state, now);
@@ -142,20 +145,23 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (is_terminal(*pod)) {
     return Plan::done();
   }
-  if (runs.empty()) {
-    return begin(view, *pod, now);
-  }
   Plan plan;
   const auto deadline = deadline_of(*pod);
   if (deadline && *deadline <= now && !all_ended(state)) {
-    stop(plan, pod->uid(), 0);
+    if (!runs.empty()) {
+      stop(plan, pod->uid(), 0);
+    }
     write_status(
         plan, *pod,
         failed_status(*pod, state, "DeadlineExceeded",
                       "Pod was active on the node longer than the specified deadline", now));
     return plan;
   }
-  write_status(plan, *pod, running_status(*pod, state, now));
+  if (runs.empty()) {
+    plan = begin(view, *pod, now);
+  } else {
+    write_status(plan, *pod, running_status(*pod, state, now));
+  }
   if (deadline && !all_ended(state)) {
     plan.wake_at(*deadline);
   }

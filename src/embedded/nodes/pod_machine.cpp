@@ -170,7 +170,14 @@ void PodMachine::exited(std::size_t index, int code, std::string message, Instan
     ++container.restarts;
     container.state = State::Waiting;
     container.reason = "CrashLoopBackOff";
-    container.restart_at = container.restarts == 1 ? now : now + backoff_of(container.restarts);
+    // The first restart comes at once.
+    const Duration backoff =
+        container.restarts == 1 ? Duration::zero() : backoff_of(container.restarts - 1);
+    container.restart_at = now + backoff;
+    container.message =
+        fmt::format("back-off {} restarting failed container={} pod={}_{}({})",
+                    format_go_duration(backoff), container.spec["name"].as_string(),
+                    spec_["name"].as_string(), spec_["ns"].as_string(), spec_["uid"].as_string());
   }
 }
 
@@ -244,6 +251,7 @@ Value PodMachine::describe(const Container& container) {
     case State::Waiting:
       state.set("state", "waiting");
       state.set("reason", container.reason);
+      state.set("message", container.message);
       break;
     case State::Running:
       state.set("state", "running");

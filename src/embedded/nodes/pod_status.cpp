@@ -91,6 +91,33 @@ Value container_statuses(const Object& pod, const char* list, const Value& state
   return statuses;
 }
 
+// Containers that wait for init containers say so.
+Value with_initializing(const Value& states) {
+  Value list = Value::list();
+  for (Value state : states.items()) {
+    if (state["state"].as_string() == "waiting" && state["reason"].as_string().empty()) {
+      state.set("reason", "PodInitializing");
+    }
+    list.push_back(std::move(state));
+  }
+  return list;
+}
+
+bool is_done(const Value& state) {
+  return state["state"].as_string() == "terminated" && state["exitCode"].as_int() == 0;
+}
+
+// The init containers that have not succeeded, as a kubelet lists them; empty: all have.
+std::string incomplete(const Value& states) {
+  std::string names;
+  for (const Value& state : states.items()) {
+    if (!is_done(state)) {
+      names += fmt::format("{}{}", names.empty() ? "" : " ", state["name"].as_string());
+    }
+  }
+  return names;
+}
+
 bool any_started(const Value& states) {
   return std::ranges::any_of(states.items(), [](const Value& s) {
     return s["state"].as_string() == "running" || s["state"].as_string() == "terminated" ||
@@ -105,7 +132,8 @@ std::string phase_of(const Value& state) {
                      std::ranges::any_of(state["init"].items(), failed);
     return bad ? "Failed" : "Succeeded";
   }
-  return any_started(state["containers"]) || any_started(state["init"]) ? "Running" : "Pending";
+  // While init containers run, a pod is still pending.
+  return any_started(state["containers"]) ? "Running" : "Pending";
 }
 
 class Conditions {
@@ -169,7 +197,10 @@ Value running_status(const Object& pod, const Value& state, Instant now) {
   Value status = base_status(pod, now);
   const std::string phase = phase_of(state);
   status.set("phase", phase);
-  const Value statuses = container_statuses(pod, "containers", state["containers"]);
+  const std::string uninitialized = incomplete(state["init"]);
+  const Value statuses = container_statuses(
+      pod, "containers",
+      uninitialized.empty() ? state["containers"] : with_initializing(state["containers"]));
   status.set("containerStatuses", statuses);
   if (!pod.spec()["initContainers"].empty()) {
     status.set("initContainerStatuses", container_statuses(pod, "initContainers", state["init"]));
@@ -180,7 +211,12 @@ Value running_status(const Object& pod, const Value& state, Instant now) {
       phase == "Running" &&
       std::ranges::all_of(statuses.items(), [](const Value& s) { return s["ready"].as_bool(); });
   conditions.set("PodReadyToStartContainers", !over);
-  conditions.set("Initialized", true, phase == "Succeeded" ? "PodCompleted" : "");
+  if (uninitialized.empty()) {
+    conditions.set("Initialized", true, phase == "Succeeded" ? "PodCompleted" : "");
+  } else {
+    conditions.set("Initialized", false, "ContainersNotInitialized",
+                   fmt::format("containers with incomplete status: [{}]", uninitialized));
+  }
   for (const char* type : {"Ready", "ContainersReady"}) {
     if (phase == "Succeeded") {
       conditions.set(type, false, "PodCompleted");

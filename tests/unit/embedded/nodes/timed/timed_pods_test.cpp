@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pods in virtual time, and the same on a clock that runs.
+#include "embedded/nodes/timed/timed_pods.hpp"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "embedded/nodes/pod_runtime.hpp"
+#include "embedded/nodes/pod_status.hpp"
+#include "embedded/nodes/timed/timed_runtime.hpp"
+#include "kube/json.hpp"
+#include "kube/yaml.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class TimedPodsTest : public testing::Test {
+ protected:
+  void start(const std::string& more) {
+    Value spec =
+        yaml::parse("{uid: u, ns: ns, name: p, restartPolicy: Never, " + more + "}").value();
+    pods.start(spec, now);
+    tell();
+  }
+  void tell() {
+    for (auto& [query, state] : pods.advance(now)) {
+      EXPECT_EQ(query, "pod:ns/p");
+      last = std::move(state);
+      ++told;
+    }
+  }
+  // Goes from event to event until nothing is due; the time that took.
+  Duration run() {
+    const Instant begin = now;
+    for (int events = 0; pods.next_due() && events < 1000; ++events) {
+      now = *pods.next_due();
+      tell();
+    }
+    return now - begin;
+  }
+  Value container(std::size_t index) { return last["containers"][index]; }
+
+  TimedPods pods{};
+  Instant now{seconds(1'800'000'000)};
+  Value last{};
+  int told = 0;
+};
+
+TEST_F(TimedPodsTest, AContainerTakesATenthOfASecond) {
+  start("containers: [{name: c}]");
+  EXPECT_EQ(container(0)["state"].str(), "running");
+  EXPECT_EQ(run(), milliseconds(100));
+  EXPECT_EQ(container(0)["state"].str(), "terminated");
+  EXPECT_EQ(container(0)["exitCode"].as_int(-1), 0);
+  EXPECT_EQ(told, 2);
+}
+
+TEST_F(TimedPodsTest, TakesTimeAndExitCodeOfTheAnnotation) {
+  start("simulate: {c: {seconds: 90.5, exitCode: 3}}, containers: [{name: c}, {name: d}]");
+  EXPECT_EQ(run(), milliseconds(90500));
+  EXPECT_EQ(container(0)["exitCode"].as_int(), 3);
+  EXPECT_EQ(container(0)["reason"].str(), "Error");
+  EXPECT_EQ(container(1)["exitCode"].as_int(-1), 0);
+}
+
+TEST_F(TimedPodsTest, StepsAreNamedByTheirTaskAndRunInOrder) {
+  start(
+      "task: load, sequential: true, simulate: {load/run: {seconds: 5, results: {score: 7, other: "
+      "x}}, step-end: {seconds: 2}}, containers: [{name: step-run, results: [score]}, {name: "
+      "step-end}]");
+  EXPECT_EQ(container(1)["state"].str(), "waiting");
+  EXPECT_EQ(run(), seconds(7));
+  EXPECT_EQ(container(0)["message"].str(), R"([{"key":"score","value":"7","type":1}])");
+  EXPECT_EQ(container(1)["finishedAt"].str(), format_time(now));
+}
+
+TEST_F(TimedPodsTest, AFailedStepSkipsTheRestInNoTime) {
+  start(
+      "sequential: true, simulate: {a: {seconds: 1, exitCode: 2}}, containers: [{name: a}, {name: "
+      "b}]");
+  EXPECT_EQ(run(), seconds(1));
+  EXPECT_EQ(container(1)["reason"].str(), "Skipped");
+}
+
+TEST_F(TimedPodsTest, TimeoutsEndAStep) {
+  start(
+      "sequential: true, simulate: {a: {seconds: 100}}, containers: [{name: a, timeoutMs: 3000}]");
+  EXPECT_EQ(run(), seconds(3));
+  EXPECT_EQ(container(0)["reason"].str(), "TimeoutExceeded");
+}
+
+TEST_F(TimedPodsTest, StoppingEndsAtOnce) {
+  start("simulate: {c: {seconds: 100}}, containers: [{name: c}]");
+  pods.forget("u");
+  now += seconds(10);
+  pods.stop("u", seconds(30), now);
+  tell();
+  EXPECT_EQ(container(0)["exitCode"].as_int(), 143);
+  EXPECT_EQ(container(0)["finishedAt"].str(), format_time(now));
+  EXPECT_FALSE(pods.next_due());
+  pods.forget("u");
+  tell();
+  EXPECT_EQ(last["uid"].str(), "");
+  EXPECT_EQ(pods.state("pod:ns/p")["uid"].str(), "");
+}
+
+TEST_F(TimedPodsTest, AServerRunsUntilItIsStopped) {
+  start("restartPolicy: Always, containers: [{name: c}]");
+  EXPECT_FALSE(pods.next_due());
+  pods.stop("u", seconds(0), now);
+  tell();
+  EXPECT_EQ(container(0)["exitCode"].as_int(), 137);
+}
+
+TEST_F(TimedPodsTest, FailuresRestartAfterTheirWaits) {
+  start(
+      "restartPolicy: OnFailure, simulate: {c: {seconds: 1, exitCode: 1}}, containers: [{name: "
+      "c}]");
+  for (const int wait : {0, 10, 20, 40, 80, 160, 300, 300}) {
+    now = *pods.next_due();
+    tell();
+    ASSERT_TRUE(container(0)["state"].str() == "running" || wait > 0);
+    if (wait > 0) {
+      EXPECT_EQ(container(0)["reason"].str(), "CrashLoopBackOff");
+      EXPECT_EQ(*pods.next_due() - now, seconds(wait));
+      now = *pods.next_due();
+      tell();
+      EXPECT_EQ(container(0)["state"].str(), "running");
+    }
+  }
+}
+
+TEST_F(TimedPodsTest, LatenessDoesNotAddUp) {
+  start("sequential: true, containers: [{name: a}, {name: b}, {name: c}]");
+  now += seconds(50);
+  tell();
+  EXPECT_TRUE(all_ended(last));
+  EXPECT_EQ(container(2)["finishedAt"].str(), format_time(now - seconds(50) + milliseconds(300)));
+}
+
+TEST_F(TimedPodsTest, TenThousandPodsCostWhatTheyDo) {
+  for (int i = 0; i < 10'000; ++i) {
+    pods.start(yaml::parse("{uid: u" + std::to_string(i) + ", ns: ns, name: p" + std::to_string(i) +
+                           ", simulate: {c: {seconds: " + std::to_string(i % 7 + 1) +
+                           "}}, containers: [{name: c}]}")
+                   .value(),
+               now);
+  }
+  EXPECT_EQ(pods.advance(now).size(), 10'000U);
+  std::size_t ended = 0;
+  while (const auto due = pods.next_due()) {
+    ended += pods.advance(*due).size();
+  }
+  EXPECT_EQ(ended, 10'000U);
+}
+
+TEST(TimedRuntime, TellsItsListenerOnTime) {
+  const auto clock = wall_clock();
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Value> states;
+  const auto runtime = timed_runtime(*clock);
+  runtime->listen([&](const std::string&, Value state) {
+    const std::lock_guard lock(mutex);
+    states.push_back(std::move(state));
+    changed.notify_all();
+  });
+  runtime->start(yaml::parse("{uid: u, ns: ns, name: p, containers: [{name: c}]}").value());
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(changed.wait_for(lock, seconds(20), [&] { return states.size() == 2; }));
+  EXPECT_EQ(states[0]["containers"][0]["state"].str(), "running");
+  EXPECT_EQ(states[1]["containers"][0]["state"].str(), "terminated");
+  EXPECT_EQ(json::print(runtime->state("pod:ns/p")), json::print(states[1]));
+}
+
+}  // namespace
+}  // namespace athanor::nodes
