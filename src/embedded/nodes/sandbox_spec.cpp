@@ -12,6 +12,7 @@
 #include "base/time.hpp"
 #include "embedded/nodes/sandbox_volumes.hpp"
 #include "kube/json.hpp"
+#include "kube/quantity.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -25,6 +26,22 @@ Value entrypoint_of(std::string_view image) {
     return Value::list({"/bin/sleep", "infinity"});
   }
   return Value::list({"/bin/sh"});
+}
+
+// "limits.memory" in units of the divisor (1 without one), rounded up.
+std::string resource_of(const Value& container, const Value& reference) {
+  const std::string_view path = reference["resource"].as_string();
+  const std::size_t dot = std::min(path.find('.'), path.size());
+  const std::string_view list = path.substr(0, dot);
+  const std::string_view name = path.substr(std::min(dot + 1, path.size()));
+  const auto amount = Quantity::parse(container["resources"][list][name]);
+  if (!amount) {
+    return "0";
+  }
+  const auto divisor = Quantity::parse(reference["divisor"]);
+  const std::int64_t unit = divisor && !divisor->is_zero() ? divisor->milli_value() : 1000;
+  const std::int64_t milli = amount->milli_value();
+  return fmt::format("{}", milli / unit + (milli % unit != 0 ? 1 : 0));
 }
 
 class EnvironmentBuilder {
@@ -115,11 +132,7 @@ class EnvironmentBuilder {
       return {};
     }
     if (from.contains("resourceFieldRef")) {
-      const std::string_view resource = from["resourceFieldRef"]["resource"].as_string();
-      const std::size_t dot = resource.find('.');
-      set(name, container["resources"][resource.substr(0, dot)]
-                         [resource.substr(std::min(dot, resource.size() - 1) + 1)]
-                             .str());
+      set(name, resource_of(container, from["resourceFieldRef"]));
       return {};
     }
     const bool secret = from.contains("secretKeyRef");
@@ -195,7 +208,7 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
                                 {"env", environment.list()},
                                 {"workingDir", container["workingDir"].str()},
                                 {"mounts", mounts_of(container, environment)}});
-  for (const char* key : {"script", "results", "onError"}) {
+  for (const char* key : {"script", "results", "stepResults", "onError"}) {
     if (step.contains(key)) {
       result.set(key, step[key]);
     }

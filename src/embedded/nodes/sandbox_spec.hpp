@@ -5,7 +5,7 @@
 //   {uid, ns, name, hostname, task, simulate, restartPolicy, grace, sequential,
 //    init: [container...], containers: [container...], volumes: [volume...]}
 //   container: {name, command: [..], script, env: [[name, value]..], workingDir, results: [..],
-//   onError, timeoutMs,
+//   stepResults: [..], onError, timeoutMs,
 //               mounts: [{volume, path, subPath, readOnly}]}
 //   volume: {name, type: "empty" | "files" | "claim", claim, files: [{path, data (base64), mode}],
 //            tokens: [{path, audience, seconds}], serviceAccount}

@@ -22,8 +22,11 @@
 namespace athanor::nodes {
 namespace {
 
-constexpr std::size_t kMaxMessage = 4096;  // spec/tekton.md 10.3
-constexpr int kStringResult = 1;
+// The most a setting may allow (spec/tekton.md 10.3); what it does allow is the TaskRun's business.
+constexpr std::size_t kMaxMessage = std::size_t{1} << 20;
+// Types of entries in a step's message.
+constexpr int kTaskResult = 1;
+constexpr int kStepResult = 4;
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 // What a steps pod finds below /tekton.
 constexpr const char* kStepFolders[] = {"results", "home",      "steps",    "scripts",
@@ -188,7 +191,7 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
     argv.insert_item(0, script);
   }
   if (steps) {
-    ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/steps/{}", path_, name)));
+    ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/steps/{}/results", path_, name)));
   }
   const Value env = environment_of(spec, container);
   std::string folder = container["workingDir"].str();
@@ -208,18 +211,29 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
                         {"log", log_path(name)}});
 }
 
+namespace {
+
+// The results that were written into `folder`, as entries of a step's message.
+void add_results(const std::string& folder, const Value& declared, int type, Value& entries) {
+  for (const Value& name : declared.items()) {
+    std::ifstream file(fmt::format("{}/{}", folder, name.as_string()), std::ios::binary);
+    if (!file) {
+      continue;
+    }
+    std::string text(kMaxMessage + 1, '\0');  // one byte more than may be is enough to refuse it
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    entries.push_back(Value::object({{"key", name}, {"value", text}, {"type", type}}));
+  }
+}
+
+}  // namespace
+
 Result<std::string> PodDirectory::read_results(const Value& container) const {
   Value results = Value::list();
-  for (const Value& declared : container["results"].items()) {
-    std::ifstream file(fmt::format("{}/tekton/results/{}", path_, declared.as_string()),
-                       std::ios::binary);
-    if (file) {
-      results.push_back(
-          Value::object({{"key", declared},
-                         {"value", std::string(std::istreambuf_iterator<char>(file), {})},
-                         {"type", kStringResult}}));
-    }
-  }
+  add_results(path_ + "/tekton/results", container["results"], kTaskResult, results);
+  add_results(fmt::format("{}/tekton/steps/{}/results", path_, container["name"].as_string()),
+              container["stepResults"], kStepResult, results);
   if (results.empty()) {
     return std::string{};
   }

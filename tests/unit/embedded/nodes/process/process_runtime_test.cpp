@@ -260,6 +260,18 @@ TEST(ProcessRuntime, StepsRunInOrderAndHandResultsOn) {
   EXPECT_EQ(lab.log("p", "step-b"), "v 1\n0/workspace/sub\narg\n");
 }
 
+TEST(ProcessRuntime, StepResultsAreTheStepsOwn) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: step-a, stepResults: [r], script: "
+      "'printf x > /tekton/steps/step-a/results/r'}, {name: step-b, stepResults: [r], command: "
+      "['true']}]}");
+  const Value state = lab.wait_end("p");
+  EXPECT_EQ(container_of(state, "step-a")["message"].str(),
+            R"([{"key":"r","value":"x","type":4}])");
+  EXPECT_EQ(container_of(state, "step-b")["message"].str(), "");
+}
+
 TEST(ProcessRuntime, AFailedStepSkipsTheRest) {
   PodLab lab;
   lab.start(
@@ -300,11 +312,11 @@ TEST(ProcessRuntime, ResultsThatAreTooLargeFailTheStep) {
   PodLab lab;
   lab.start(
       "{name: p, sequential: true, containers: [{name: a, results: [r], command: [/bin/sh, "
-      "-c, 'head -c 5000 /dev/zero | tr \"\\\\0\" x > /tekton/results/r']}]}");
+      "-c, 'head -c 2000000 /dev/zero | tr \"\\\\0\" x > /tekton/results/r']}]}");
   const Value container = container_of(lab.wait_end("p"), "a");
   EXPECT_EQ(container["exitCode"].as_int(), 1);
   EXPECT_EQ(container["message"].str(),
-            "Termination message is above max allowed size 4096, caused by large task result.");
+            "Termination message is above max allowed size 1048576, caused by large task result.");
 }
 
 TEST(ProcessRuntime, StoppingIsPoliteFirst) {

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order, restarts and ends of a pod's containers.
+#include "embedded/nodes/pod_machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "embedded/nodes/pod_status.hpp"
+#include "kube/yaml.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+using std::chrono::seconds;
+
+class PodMachineTest : public testing::Test {
+ protected:
+  PodMachine make(const std::string& spec) {
+    return PodMachine(yaml::parse("{uid: u, ns: ns, name: p, " + spec + "}").value());
+  }
+  // "run 0, kill 1".
+  std::string advance(PodMachine& machine) {
+    std::vector<Order> orders;
+    machine.advance(now, orders);
+    std::string text;
+    for (const Order& order : orders) {
+      const char* verb = order.type == Order::Type::Run         ? "run "
+                         : order.type == Order::Type::Terminate ? "terminate "
+                                                                : "kill ";
+      text += (text.empty() ? "" : ", ") + std::string(verb) + std::to_string(order.container);
+    }
+    return text;
+  }
+
+  Instant now{seconds(1'800'000'000)};
+};
+
+TEST_F(PodMachineTest, ContainersStartTogetherInitContainersOneByOne) {
+  PodMachine machine = make("init: [{name: i}, {name: j}], containers: [{name: a}, {name: b}]");
+  EXPECT_EQ(advance(machine), "run 0");
+  EXPECT_EQ(advance(machine), "");
+  machine.exited(0, 0, "", now);
+  EXPECT_EQ(advance(machine), "run 1");
+  machine.exited(1, 0, "", now);
+  EXPECT_EQ(advance(machine), "run 2, run 3");
+  machine.exited(2, 0, "", now);
+  EXPECT_FALSE(machine.over());
+  machine.exited(3, 0, "", now);
+  EXPECT_TRUE(machine.over());
+  EXPECT_TRUE(all_ended(machine.state()));
+}
+
+TEST_F(PodMachineTest, RestartPolicies) {
+  struct Case {
+    const char* policy;
+    int code;
+    bool restarts;
+  };
+  for (const Case& c :
+       {Case{"Never", 0, false}, Case{"Never", 1, false}, Case{"OnFailure", 0, false},
+        Case{"OnFailure", 1, true}, Case{"Always", 0, true}, Case{"Always", 1, true}}) {
+    PodMachine machine =
+        make(std::string("restartPolicy: ") + c.policy + ", containers: [{name: a}]");
+    advance(machine);
+    machine.exited(0, c.code, "", now);
+    EXPECT_EQ(advance(machine), c.restarts ? "run 0" : "") << c.policy << c.code;
+    EXPECT_EQ(machine.over(), !c.restarts) << c.policy << c.code;
+    EXPECT_EQ(all_ended(machine.state()), !c.restarts) << c.policy << c.code;
+  }
+}
+
+TEST_F(PodMachineTest, AFailedInitContainerEndsThePodUnlessItRestarts) {
+  PodMachine never = make("restartPolicy: Never, init: [{name: i}], containers: [{name: a}]");
+  advance(never);
+  never.exited(0, 2, "", now);
+  EXPECT_EQ(advance(never), "");
+  EXPECT_TRUE(never.over());
+  EXPECT_TRUE(all_ended(never.state()));
+  PodMachine always = make("restartPolicy: Always, init: [{name: i}], containers: [{name: a}]");
+  advance(always);
+  always.exited(0, 2, "", now);
+  EXPECT_FALSE(all_ended(always.state()));
+  EXPECT_EQ(advance(always), "run 0");
+}
+
+TEST_F(PodMachineTest, BackOffIsToldAndKept) {
+  PodMachine machine = make("restartPolicy: Always, containers: [{name: a}]");
+  advance(machine);
+  machine.exited(0, 1, "", now);
+  EXPECT_EQ(advance(machine), "run 0");
+  machine.exited(0, 1, "", now);
+  EXPECT_EQ(advance(machine), "");
+  const Value state = machine.state()["containers"][0];
+  EXPECT_EQ(state["reason"].str(), "CrashLoopBackOff");
+  EXPECT_EQ(state["message"].str(), "back-off 10s restarting failed container=a pod=p_ns(u)");
+  EXPECT_EQ(*machine.next_due(), now + seconds(10));
+  now += seconds(10);
+  EXPECT_EQ(advance(machine), "run 0");
+  EXPECT_FALSE(machine.next_due());
+}
+
+TEST_F(PodMachineTest, StoppingIsPoliteThenDeadlyAndAskedOnce) {
+  PodMachine machine = make("restartPolicy: Always, containers: [{name: a}, {name: b}]");
+  advance(machine);
+  machine.stop(seconds(30), now);
+  EXPECT_EQ(advance(machine), "terminate 0, terminate 1");
+  EXPECT_EQ(advance(machine), "");
+  EXPECT_EQ(*machine.next_due(), now + seconds(30));
+  machine.exited(0, 143, "", now);
+  now += seconds(30);
+  EXPECT_EQ(advance(machine), "kill 1");
+  EXPECT_EQ(advance(machine), "");
+  EXPECT_FALSE(machine.next_due()) << "or a loop would spin";
+  machine.exited(1, 137, "", now);
+  EXPECT_TRUE(machine.over());
+}
+
+TEST_F(PodMachineTest, AShorterGraceWins) {
+  PodMachine machine = make("containers: [{name: a}]");
+  advance(machine);
+  machine.stop(seconds(30), now);
+  advance(machine);
+  machine.stop(seconds(0), now);
+  EXPECT_EQ(advance(machine), "kill 0");
+}
+
+TEST_F(PodMachineTest, StoppingEndsWhatHasNotStarted) {
+  PodMachine machine = make("sequential: true, containers: [{name: a}, {name: b}]");
+  advance(machine);
+  machine.stop(seconds(1), now);
+  machine.exited(0, 143, "", now);
+  EXPECT_EQ(advance(machine), "");
+  EXPECT_TRUE(all_ended(machine.state()));
+  EXPECT_EQ(machine.state()["containers"][1]["exitCode"].as_int(), 137);
+}
+
+TEST_F(PodMachineTest, FailingEndsEverything) {
+  PodMachine machine = make("restartPolicy: Always, init: [{name: i}], containers: [{name: a}]");
+  machine.fail("no disk", now);
+  EXPECT_EQ(advance(machine), "");
+  EXPECT_TRUE(machine.over());
+  EXPECT_FALSE(machine.next_due());
+  EXPECT_TRUE(all_ended(machine.state()));
+}
+
+}  // namespace
+}  // namespace athanor::nodes
