@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ATHANOR = pathlib.Path(os.environ.get("ATHANOR", ROOT / "build/dev/athanor"))
 KUBECTL = os.environ.get("KUBECTL", "kubectl")
 JOBS = "fournos-local-dev"  # namespace of the default lab
-DEADLINE = 60.0  # seconds; generous, since two cores may be shared
+DEADLINE = float(os.environ.get("E2E_DEADLINE", "60"))  # seconds; generous, since two cores may be shared
 
 
 class Timeout(AssertionError):

@@ -112,10 +112,10 @@ spec:
 """
     lab.kubectl("apply", "-f", "-", stdin=crd)
     lab.kubectl("wait", "--for=condition=Established", "crd/greetings.e2e.kopf.dev", "--timeout=10s")
-    (tmp_path / "operator.py").write_text(KOPF_OPERATOR, encoding="utf-8")
+    (tmp_path / "greeter.py").write_text(KOPF_OPERATOR, encoding="utf-8")
     log = open(tmp_path / "kopf.log", "w", encoding="utf-8")
     operator = subprocess.Popen(
-        [sys.executable, "-m", "kopf", "run", "--standalone", "-n", ns, str(tmp_path / "operator.py")],
+        [sys.executable, "-m", "kopf", "run", "--standalone", "-n", ns, str(tmp_path / "greeter.py")],
         env=lab.env, stdout=log, stderr=subprocess.STDOUT, cwd=tmp_path,
     )
     path = f"/apis/e2e.kopf.dev/v1/namespaces/{ns}/greetings"

@@ -128,4 +128,4 @@ def test_cluster_info_and_raw(lab):
     assert "is running at" in lab.kubectl("cluster-info").out
     assert lab.kubectl("get", "--raw", "/readyz").out == "ok"
     assert "[+]ping ok" in lab.kubectl("get", "--raw", "/livez?verbose").out
-    assert "apiserver_" in lab.kubectl("get", "--raw", "/metrics").out
+    assert "athanor_" in lab.kubectl("get", "--raw", "/metrics").out
