@@ -85,7 +85,8 @@ void Follower::watch_job() {
   job_stream_open_ = true;
   job_stream_ = session_.connection().stream(
       Session::path(api::kFournosJob, ns_) +
-          "?watch=true&fieldSelector=" + client::escape("metadata.name=" + name_),
+          fmt::format("?watch=true&fieldSelector={}&resourceVersion={}",
+                      client::escape("metadata.name=" + name_), options_.since),
       {.line =
            [this](std::string_view line) {
              const auto event = json::parse(line);
@@ -94,6 +95,8 @@ void Follower::watch_job() {
              }
              const std::string_view type = (*event)["type"].as_string();
              gone_ = type == "DELETED";
+             // A watch taken up again goes on where this one ended, unless that is too long ago.
+             options_.since = (*event)["object"]["metadata"]["resourceVersion"].str();
              if (type == "ADDED" || type == "MODIFIED") {
                on_job(Object((*event)["object"]));
              }
@@ -203,8 +206,11 @@ void Follower::report_queue() {
   }
 }
 
-int follow_job(Session& session, const std::string& ns, const std::string& name) {
-  Follower follower(session, ns, name, {});
+int follow_job(Session& session, const Object& created) {
+  const std::string ns(created.ns());
+  const std::string name(created.name());
+  // From its creation on: a quick job must not have passed its first phases unseen.
+  Follower follower(session, ns, name, {.since = std::string(created.resource_version())});
   const auto phase = follower.run();
   if (!phase.ok()) {
     return fail(phase.error());

@@ -20,6 +20,7 @@ struct FollowOptions {
   bool progress = true;     // phases and queue position, not the log lines alone
   bool follow_logs = true;  // stay until the job is over
   std::string task{};       // this pipeline task alone
+  std::string since{};      // changes of the job after this version; empty: from its state now
 };
 
 class Follower {

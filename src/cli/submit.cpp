@@ -77,7 +77,7 @@ int run(const SubmitOptions& options) {
     return 0;
   }
   if (options.follow) {
-    return follow_job(*session, ns, std::string(object.name()));
+    return follow_job(*session, object);
   }
   if (options.output == Output::Table && out.interactive()) {
     out.print(fmt::format("Follow it: athanor logs -f {} -n {}\n", object.name(), ns));

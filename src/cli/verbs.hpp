@@ -23,7 +23,7 @@ int run(const Message& message);
 
 // Shows a job until it is over: phases, queue position, steps and their log lines. 0 only if it
 // Succeeded.
-int follow_job(Session& session, const std::string& ns, const std::string& name);
+int follow_job(Session& session, const Object& created);
 // The job and everything that belongs to it, as a table.
 Result<std::string> job_summary(Session& session, const std::string& ns, const std::string& name);
 

@@ -43,7 +43,7 @@ def test_submit_of_a_failing_job_fails(lab):
 @pytest.mark.parametrize(
     ("args", "code", "text"),
     [
-        (["submit", "--gpu", "a100", "--project", "p"], 2, "TYPE:COUNT"),
+        (["submit", "--gpu", "a100", "--project", "p"], 2, "--gpu a100: give type and count, as in --gpu a100:2"),
         (["submit", "--gpu", "a100:zero", "--project", "p"], 2, ""),
         (["submti"], 2, 'did you mean "submit"?'),
         (["submit", "--clutser", "x"], 2, 'did you mean "--cluster"?'),
@@ -74,9 +74,13 @@ def test_jobs_lists_and_shows_one(lab):
 
 
 def test_jobs_watches(lab):
+    earlier = lab.submit(forge())["metadata"]["name"]
     watching = subprocess.Popen([str(ATHANOR), "jobs", "-w", "-n", JOBS], env=lab.env, stdout=subprocess.PIPE, text=True)
     try:
         assert watching.stdout.readline().split()[0] == "NAME"
+        for line in watching.stdout:  # what was there comes first: from here on the watch is open
+            if line.startswith(earlier):
+                break
         name = lab.submit(forge())["metadata"]["name"]
         seen = []
         end = time.monotonic() + 30
