@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types are declared once: a table of fields per C++ struct, from which come reading, printing, the CRD
-// manifest, defaults, validation and the reference page (design.md section 4, stack.md section 5).
+// Types are declared once: a table of fields per C++ struct, from which come reading, printing, the
+// CRD manifest, defaults, validation and the reference page (design.md section 4, stack.md section
+// 5).
 //
 // A struct is a view for reading and a builder for writing, never the storage format: what a struct
 // does not know stays in the Value it was read from.
@@ -24,70 +25,87 @@
 
 namespace athanor::api {
 
-enum class Shape : std::uint8_t { String, Integer, Number, Boolean, Quantity, Time, Any, Object, List, Map };
+enum class Shape : std::uint8_t {
+  String,
+  Integer,
+  Number,
+  Boolean,
+  Quantity,
+  Time,
+  Any,
+  Object,
+  List,
+  Map
+};
 
 struct TypeInfo;
 
 // How one C++ member type is read and written; one static object per type (ops_of below).
 struct MemberOps {
   Shape shape = Shape::Any;
-  const MemberOps* element = nullptr;                 // of a List or Map
-  const TypeInfo& (*type)() = nullptr;                // of an Object
-  std::string_view format{};                          // schema format implied by the C++ type ("int32", "date-time")
-  void (*decode)(const Value& value, void* member) = nullptr;    // a value of another type leaves the default
-  Value (*encode)(const void* member) = nullptr;      // Null: absent
+  const MemberOps* element = nullptr;   // of a List or Map
+  const TypeInfo& (*type)() = nullptr;  // of an Object
+  std::string_view format{};  // schema format implied by the C++ type ("int32", "date-time")
+  void (*decode)(const Value& value,
+                 void* member) = nullptr;         // a value of another type leaves the default
+  Value (*encode)(const void* member) = nullptr;  // Null: absent
 };
 
 // Schema facts of one field. Text fields are empty when they do not apply.
 struct Rules {
   bool required = false;
   bool nullable = false;
-  bool preserve_unknown = false;       // x-kubernetes-preserve-unknown-fields
+  bool preserve_unknown = false;  // x-kubernetes-preserve-unknown-fields
   bool embedded_resource = false;
   bool int_or_string = false;
-  std::string_view default_json{};     // "60", "\"1h\"", "{}"
-  std::string_view enum_values{};      // "Stop|Terminate"
+  std::string_view default_json{};  // "60", "\"1h\"", "{}"
+  std::string_view enum_values{};   // "Stop|Terminate"
   std::string_view pattern{};
-  std::string_view item_pattern{};     // of a list's string items
-  std::string_view item_json{};        // further schema keys of a list's items or a map's values: {"maxLength": 63}
-  std::string_view format{};           // "int64"; Instant and int32 members set theirs by themselves
+  std::string_view item_pattern{};  // of a list's string items
+  std::string_view
+      item_json{};  // further schema keys of a list's items or a map's values: {"maxLength": 63}
+  std::string_view format{};  // "int64"; Instant and int32 members set theirs by themselves
   std::optional<double> minimum{}, maximum{};
-  std::optional<std::int64_t> min_length{}, max_length{}, min_items{}, max_items{}, min_properties{}, max_properties{};
-  std::string_view list_type{};        // "atomic", "set", "map"
-  std::string_view list_keys{};        // "name" or "group,name"
-  std::string_view map_type{};         // "atomic"
-  std::string_view validations_json{}; // x-kubernetes-validations as a JSON list
-  std::string_view schema_json{};      // replaces the generated schema of this field altogether
+  std::optional<std::int64_t> min_length{}, max_length{}, min_items{}, max_items{},
+      min_properties{}, max_properties{};
+  std::string_view list_type{};         // "atomic", "set", "map"
+  std::string_view list_keys{};         // "name" or "group,name"
+  std::string_view map_type{};          // "atomic"
+  std::string_view validations_json{};  // x-kubernetes-validations as a JSON list
+  std::string_view schema_json{};       // replaces the generated schema of this field altogether
 };
 
 struct FieldInfo {
   std::string_view name{};
   std::string_view doc{};
   const MemberOps* ops = nullptr;
-  void* (*member)(void* object) = nullptr;   // nullptr: known to the schema alone, not to the struct
+  void* (*member)(void* object) = nullptr;  // nullptr: known to the schema alone, not to the struct
   Rules rules{};
 };
 
 struct TypeInfo {
-  std::string_view name{};             // "FournosJobSpec"
+  std::string_view name{};  // "FournosJobSpec"
   std::string_view doc{};
   std::span<const FieldInfo> fields{};
   std::string_view validations_json{};
   bool preserve_unknown = false;
 };
 
-// Specialised per described struct by ATHANOR_DESCRIBED, which stands outside any namespace and names the struct in
-// full: ATHANOR_DESCRIBED(athanor::api::FournosJob); type() is defined beside the field table.
+// Specialised per described struct by ATHANOR_DESCRIBED, which stands outside any namespace and
+// names the struct in full: ATHANOR_DESCRIBED(athanor::api::FournosJob); type() is defined beside
+// the field table.
 template <class T>
 struct Describe;
-#define ATHANOR_DESCRIBED(T)                   \
-  template <>                                  \
-  struct athanor::api::Describe<T> {           \
+#define ATHANOR_DESCRIBED(T)                       \
+  template <>                                      \
+  struct athanor::api::Describe<T> {               \
     static const ::athanor::api::TypeInfo& type(); \
   }
 
 template <class T>
-concept Described = requires { { Describe<T>::type() } -> std::same_as<const TypeInfo&>; };
+concept Described = requires {
+  { Describe<T>::type() } -> std::same_as<const TypeInfo&>;
+};
 
 // Reads every declared field that is present; anything else keeps its default.
 void decode(const TypeInfo& type, const Value& value, void* object);
@@ -105,9 +123,10 @@ Value encode(const T& object) {
   return encode(Describe<T>::type(), &object);
 }
 
-// The member types a described struct may use: bool, int64, int32, double, string, Instant, Quantity, Value,
-// described structs, and optional, vector and string-keyed map of these. ops_of<M>() and field<>() live in
-// describe_ops.hpp, which only the .cpp files with field tables include.
+// The member types a described struct may use: bool, int64, int32, double, string, Instant,
+// Quantity, Value, described structs, and optional, vector and string-keyed map of these.
+// ops_of<M>() and field<>() live in describe_ops.hpp, which only the .cpp files with field tables
+// include.
 
 // A printed column of a kind.
 struct PrinterColumn {
@@ -117,10 +136,10 @@ struct PrinterColumn {
 };
 
 struct VersionInfo {
-  std::string_view name{};             // "v1beta2"
+  std::string_view name{};  // "v1beta2"
   bool served = true, storage = true;
-  std::string_view deprecation_warning{};    // deprecated when not empty
-  const TypeInfo& (*type)() = nullptr;       // the root: spec, status or whatever lies at the top
+  std::string_view deprecation_warning{};  // deprecated when not empty
+  const TypeInfo& (*type)() = nullptr;     // the root: spec, status or whatever lies at the top
   bool status_subresource = true;
   std::span<const PrinterColumn> columns{};
   std::span<const std::string_view> selectable_fields{};
@@ -128,11 +147,12 @@ struct VersionInfo {
 
 // Everything a CRD manifest says about one custom kind.
 struct CustomKind {
-  const Kind* kind = nullptr;          // of the storage version
+  const Kind* kind = nullptr;  // of the storage version
   std::string_view singular{};
   std::span<const std::string_view> short_names{};
   std::span<const std::string_view> categories{};
-  std::span<const VersionInfo> versions{};       // by default CRDs carry no conversion; see the kind's own header
+  std::span<const VersionInfo>
+      versions{};  // by default CRDs carry no conversion; see the kind's own header
   std::span<const std::pair<std::string_view, std::string_view>> annotations{};
 };
 
