@@ -30,10 +30,13 @@ Core::Core(Options options_in, Dependencies dependencies_in)
       watches(std::make_unique<WatchHub>(store)),
       documents(std::make_unique<DocumentCache>()) {
   if (dependencies.admission) {
+    // Quotas count what everybody else made of the object: they stay last.
     std::vector<AdmissionStep> more = dependencies.admission();
-    const bool quota_last = !admission.empty() && admission.back().name == "ResourceQuota";
-    admission.insert(quota_last ? admission.end() - 1 : admission.end(),
-                     std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    const auto quota =
+        std::find_if(admission.begin(), admission.end(),
+                     [](const AdmissionStep& step) { return step.name == "ResourceQuota"; });
+    admission.insert(quota, std::make_move_iterator(more.begin()),
+                     std::make_move_iterator(more.end()));
   }
 }
 

@@ -4,8 +4,35 @@
 
 namespace athanor::apiserver {
 
+bool is_main_write(const AdmissionRequest& request, std::string_view group,
+                   std::string_view plural) {
+  return request.resource->plural == plural && request.resource->group == group &&
+         request.subresource.empty() &&
+         (request.operation == Operation::Create || request.operation == Operation::Update);
+}
+
+bool creates(const AdmissionRequest& request, std::string_view group, std::string_view plural) {
+  return request.operation == Operation::Create && is_main_write(request, group, plural);
+}
+
+StatusError refuse(const AdmissionRequest& request, std::string_view text) {
+  return status::forbidden({request.resource->plural, request.resource->group}, request.key.name,
+                           text);
+}
+
 std::vector<AdmissionStep> built_in_admission() {
-  return {escalation_step()};
+  return {namespace_lifecycle_step(),
+          limit_ranger_step(),
+          service_account_step(),
+          taint_nodes_step(),
+          priority_step(),
+          default_toleration_step(),
+          storage_protection_step(),
+          claim_resize_step(),
+          runtime_class_step(),
+          escalation_step(),
+          default_storage_class_step(),
+          resource_quota_step()};
 }
 
 }  // namespace athanor::apiserver

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ControlLoop: the server's own controllers that work on every resource, also on ones nobody knew
-// at build time: garbage collection and namespace deletion (spec/apiserver.md 17). An Operator
+// at build time: garbage collection, namespace deletion, quotas (spec/apiserver.md 17). An Operator
 // names its kinds; these cannot.
 #pragma once
 
@@ -38,5 +38,7 @@ struct LoopContext {
 std::unique_ptr<ControlLoop> make_garbage_collector(const LoopContext& context);
 // spec/apiserver.md 17.1.
 std::unique_ptr<ControlLoop> make_namespace_controller(const LoopContext& context);
+// Recounts ResourceQuotas (spec/apiserver.md 15.1, 17).
+std::unique_ptr<ControlLoop> make_quota_controller(const LoopContext& context);
 
 }  // namespace athanor::apiserver

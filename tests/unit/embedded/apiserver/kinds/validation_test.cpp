@@ -335,7 +335,7 @@ TEST_P(ChangeRules, Hold) {
 }
 
 constexpr const char* kPod =
-    R"({"metadata":{"name":"p"},"spec":{"activeDeadlineSeconds":100,
+    R"({"metadata":{"name":"p"},"spec":{"activeDeadlineSeconds":100,"automountServiceAccountToken":false,
       "tolerations":[{"key":"a","operator":"Exists"}],"containers":[{"name":"c","image":"a:1"}]}})";
 constexpr const char* kGated =
     R"({"metadata":{"name":"p"},"spec":{"schedulingGates":[{"name":"a.b/c"}],

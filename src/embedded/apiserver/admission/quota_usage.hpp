@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an object costs in terms of resource quotas, and which quotas it concerns
+// (spec/apiserver.md 15.1).
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "embedded/apiserver/admission/pod_amounts.hpp"
+#include "embedded/store/store.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+// "count/deployments.apps", "pods", "requests.cpu", ... of one object.
+Amounts quota_usage(std::string_view group, std::string_view plural, const Value& object);
+
+// True when the quota's scopes admit the object (scopes choose among pods alone).
+bool in_quota_scope(const Value& quota, std::string_view group, std::string_view plural,
+                    const Value& object);
+
+// What all objects of the quota's namespace use of `hard`.
+Amounts namespace_usage(const store::Store& store, const Value& quota, const Value& hard);
+
+// {"pods": "3"} of the names in `hard`, zero where nothing is used.
+Value used_value(const Amounts& used, const Value& hard);
+
+// Of limited names, those that every container must state: "requests.cpu for: c".
+std::string missing_amounts(const Value& pod_spec, const Value& hard);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// ResourceQuotas: every create reserves what it needs in the quotas' status, in one transaction
+// with the object, so that no race oversteps a limit. What goes away is given back by the quota
+// controller's recount (spec/apiserver.md 15.1).
+#include <fmt/format.h>
+
+#include "embedded/apiserver/admission/quota_usage.hpp"
+#include "embedded/apiserver/admission/steps.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+// "cpu=2,pods=1"
+std::string text_of(const Amounts& amounts) {
+  std::string text;
+  for (const auto& [name, quantity] : amounts) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, quantity.text());
+  }
+  return text;
+}
+
+// What the write takes of the names in `hard`; what an update gives back does not count.
+Amounts needed(const AdmissionRequest& request, const Value& hard) {
+  const ResourceInfo& resource = *request.resource;
+  Amounts needs;
+  const Amounts before = request.operation == Operation::Update
+                             ? quota_usage(resource.group, resource.plural, request.old_object)
+                             : Amounts();
+  for (const auto& [name, quantity] :
+       quota_usage(resource.group, resource.plural, request.object)) {
+    Quantity more = quantity;
+    if (const auto held = before.find(name); held != before.end()) {
+      more -= held->second;
+    }
+    if (hard.contains(name) && !more.is_zero() && !more.is_negative()) {
+      needs.emplace(name, more);
+    }
+  }
+  return needs;
+}
+
+// What is used now. A status that does not speak of the spec's limits is not up to date: counted.
+Value current_use(const AdmissionContext& context, const Value& quota, const Value& hard) {
+  const Value& status = quota["status"];
+  if (status["hard"] == hard && !status["used"].is_null()) {
+    return status["used"];
+  }
+  return used_value(namespace_usage(context.store, quota, hard), hard);
+}
+
+StatusResult<void> reserve(AdmissionRequest& request, const AdmissionContext& context,
+                           const store::Stored& stored) {
+  const Value& quota = stored.body;
+  const Value& hard = quota["spec"]["hard"];
+  const ResourceInfo& resource = *request.resource;
+  if (!in_quota_scope(quota, resource.group, resource.plural, request.object)) {
+    return {};
+  }
+  if (creates(request, "", "pods")) {
+    if (const std::string missing = missing_amounts(request.object["spec"], hard);
+        !missing.empty()) {
+      return refuse(request,
+                    fmt::format("failed quota: {}: must specify {}", stored.key.name, missing));
+    }
+  }
+  const Amounts needs = needed(request, hard);
+  if (needs.empty()) {
+    return {};
+  }
+  Value used = current_use(context, quota, hard);
+  Amounts over_needs;
+  Amounts over_used;
+  Amounts over_hard;
+  for (const auto& [name, more] : needs) {
+    const Quantity held = Quantity::parse(used[name]).value_or(Quantity());
+    const auto limit = Quantity::parse(hard[name]);
+    if (limit && held + more > *limit) {
+      over_needs.emplace(name, more);
+      over_used.emplace(name, held);
+      over_hard.emplace(name, *limit);
+    }
+    used.set(name, (held + more).with_format(limit ? limit->format() : more.format()).text());
+  }
+  if (!over_needs.empty()) {
+    return refuse(request, fmt::format("exceeded quota: {}, requested: {}, used: {}, limited: {}",
+                                       stored.key.name, text_of(over_needs), text_of(over_used),
+                                       text_of(over_hard)));
+  }
+  Value changed = quota;
+  changed.member("status").set("hard", hard);
+  changed.member("status").set("used", std::move(used));
+  request.extra_writes.push_back({.resource = "resourcequotas",
+                                  .key = stored.key,
+                                  .body = std::move(changed),
+                                  .expected = stored.revision});
+  return {};
+}
+
+StatusResult<void> validate(AdmissionRequest& request, const AdmissionContext& context) {
+  const bool counted = request.operation == Operation::Create ||
+                       (request.operation == Operation::Update &&
+                        (request.resource->plural == "services" ||
+                         request.resource->plural == "persistentvolumeclaims"));
+  if (!counted || !request.resource->namespaced || !request.subresource.empty()) {
+    return {};
+  }
+  const auto page = context.store.list("resourcequotas", {.ns = request.key.ns});
+  if (!page.ok()) {
+    return {};
+  }
+  for (const store::StoredPtr& quota : page->items) {
+    ATHANOR_TRY_VOID(reserve(request, context, *quota));
+  }
+  return {};
+}
+
+}  // namespace
+
+AdmissionStep resource_quota_step() {
+  return {.name = "ResourceQuota", .mutate = {}, .validate = &validate};
+}
+
+}  // namespace athanor::apiserver
