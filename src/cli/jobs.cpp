@@ -47,11 +47,20 @@ std::vector<std::string> header_of(bool with_namespace) {
   return header;
 }
 
+// Rows of a live list cannot wait for the widest one.
+std::vector<std::size_t> live_widths(bool with_namespace) {
+  std::vector<std::size_t> widths{28, 12, 9, 13, 5, 0};
+  if (with_namespace) {
+    widths.insert(widths.begin(), 18);
+  }
+  return widths;
+}
+
 // Prints one line per change, from the current state on, until the stream ends for good.
 int watch_jobs(Session& session, const std::string& ns, const JobsOptions& options) {
   const Terminal out(STDOUT_FILENO);
   if (options.output == Output::Table) {
-    out.print(Table(header_of(options.all_namespaces)).text());
+    out.print(Table(header_of(options.all_namespaces), live_widths(options.all_namespaces)).text());
   }
   std::string url = Session::path(job_kind(), ns) + "?watch=true";
   if (!options.name.empty()) {
@@ -71,7 +80,8 @@ int watch_jobs(Session& session, const std::string& ns, const JobsOptions& optio
                     out.print(render({job}, options.output, true, job_kind()));
                     return;
                   }
-                  Table table(row_of(job, options.all_namespaces));
+                  const Table table(row_of(job, options.all_namespaces),
+                                    live_widths(options.all_namespaces));
                   out.print(table.text());
                 },
             .ended =

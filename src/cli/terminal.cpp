@@ -67,7 +67,7 @@ void Terminal::print(std::string_view text) const {
 }
 
 std::string Table::text() const {
-  std::vector<std::size_t> widths;
+  std::vector<std::size_t> widths = least_;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
     for (std::size_t i = 0; i < row.size(); ++i) {

@@ -32,13 +32,16 @@ class Terminal {
 // Columns as wide as their widest cell, three blanks between; no trailing blanks.
 class Table {
  public:
-  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
+  // `least`: columns are at least this wide, so that rows printed one by one line up.
+  explicit Table(std::vector<std::string> header, std::vector<std::size_t> least = {})
+      : rows_{std::move(header)}, least_(std::move(least)) {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   [[nodiscard]] std::size_t rows() const { return rows_.size() - 1; }
   [[nodiscard]] std::string text() const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> least_;
 };
 
 // "athanor: MESSAGE" to stderr; returns the exit code for it (1).

@@ -334,7 +334,7 @@ TEST(House, NothingIsLeftToDo) {
 }
 
 TEST(House, NoneOfTheWordsThisHouseDoesWithout) {
-  for (const std::string_view word : {"using namespace std;", "goto", "malloc", "setjmp"}) {
+  for (const std::string_view word : {"using namespace std;", "goto", "malloc(", "setjmp"}) {
     const auto found = files_with(product(), word, false);
     EXPECT_TRUE(found.empty()) << joined(found);
   }
