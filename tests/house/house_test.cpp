@@ -35,6 +35,7 @@ const std::map<std::string_view, Names> kMayInclude{
     {"embedded/nodes", {"runtime/view", "api", "kube", "base"}},
     {"embedded/nodes/process",
      {"embedded/nodes", "embedded/apiserver", "runtime/view", "api", "kube", "base"}},
+    {"embedded/nodes/timed", {"embedded/nodes", "runtime/view", "api", "kube", "base"}},
     {"embedded/store", {"kube", "base"}},
     {"embedded/apiserver", {"embedded/store", "api", "kube", "base"}},
     {"embedded/transport", {"embedded/apiserver", "embedded/store", "api", "kube", "base"}},
@@ -46,8 +47,8 @@ const std::map<std::string_view, Names> kMayInclude{
     {"embedded/lab",
      {"embedded/bridge", "embedded/transport", "embedded/apiserver", "embedded/store",
       "embedded/kueue", "embedded/tekton", "embedded/workloads", "embedded/scheduler",
-      "embedded/nodes", "embedded/nodes/process", "runtime", "runtime/view", "api", "kube",
-      "base"}},
+      "embedded/nodes", "embedded/nodes/process", "embedded/nodes/timed", "runtime", "runtime/view",
+      "api", "kube", "base"}},
     {"cli", {"embedded/lab", "client", "fournos", "runtime/view", "api", "kube", "base"}},
 };
 

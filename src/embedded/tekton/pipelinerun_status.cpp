@@ -36,7 +36,8 @@ std::string validation_text(const RunFacts& facts, int invalid, const Settings& 
   }
   std::string joined = join(errors, "; ");
   if (joined.size() > kMaxErrorText) {
-    joined = joined.substr(0, kMaxErrorText) + "...";
+    joined.resize(kMaxErrorText);
+    joined += "...";
   }
   return text + " (" + joined + ")";
 }
