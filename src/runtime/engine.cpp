@@ -202,6 +202,9 @@ void Engine::Impl::take(const WriteResult& result, Instant now) {
 
 void Engine::Impl::take(const Observation& observation, Instant now) {
   Observed& known = observations[observation.query];
+  if (observation.asked && !known.in_flight) {
+    return;
+  }
   const bool news = known.in_flight || known.value != observation.value ||
                     known.error.has_value() != observation.error.has_value() ||
                     (known.error && !(*known.error == *observation.error));

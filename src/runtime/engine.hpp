@@ -58,6 +58,9 @@ struct Observation {
   std::string query{};
   std::optional<Value> value{};
   std::optional<Error> error{};
+  // The answer to a Probe. It may be older than news that came unasked after the question: then it
+  // is dropped.
+  bool asked = false;
 };
 struct Tick {};
 using Input = std::variant<WatchEvent, Relisted, WriteResult, Observation, Tick>;
@@ -71,7 +74,7 @@ struct SendWrite {
 struct Probe {
   std::string query{};
 };
-// At most once per id; the result comes back as an Observation.
+// At most once per verb and id; the result comes back as an Observation.
 struct Execute {
   std::string id{};
   std::string verb{};

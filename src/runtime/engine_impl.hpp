@@ -135,7 +135,7 @@ struct Engine::Impl final : Snapshot {
   std::uint64_t last_write = 0;
   std::map<std::string, Observed, std::less<>> observations{};
   std::map<std::string, Instant, std::less<>> probed{};
-  std::set<std::string, std::less<>> act_ids{};
+  std::set<std::string, std::less<>> act_ids{};  // "<verb>:<id>"
   std::deque<std::string> act_order{};
   std::map<Applied, Value, AppliedOrder> last_applied{};  // (target, manager): fields
   EventRecorder events;

@@ -216,15 +216,16 @@ void Engine::Impl::emit(Task& task, const Emit& step, Instant now) {
 }
 
 void Engine::Impl::act(const Act& step, Instant) {
-  if (!act_ids.insert(step.id).second) {
+  std::string query = step.verb + ":" + step.id;
+  if (!act_ids.insert(query).second) {
     return;
   }
-  act_order.push_back(step.id);
+  act_order.push_back(query);
   if (act_order.size() > kRememberedActs) {
     act_ids.erase(act_order.front());
     act_order.pop_front();
   }
-  observations[step.verb + ":" + step.id].in_flight = true;
+  observations[query].in_flight = true;
   out.emplace_back(Execute{.id = step.id, .verb = step.verb, .args = step.args});
 }
 

@@ -412,7 +412,7 @@ Result<void> FakeWorld::run(const Emit& step, std::string_view) {
 }
 
 Result<void> FakeWorld::run(const Act& step, std::string_view) {
-  if (!act_ids_.insert(step.id).second) {
+  if (!act_ids_.insert(step.verb + ":" + step.id).second) {
     return {};
   }
   acts.push_back(step);

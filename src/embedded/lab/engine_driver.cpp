@@ -223,13 +223,16 @@ void EngineDriver::Impl::perform(const Probe& probe) {
   }
   const Executors::Probe* ask = options.executors->probe(probe.query);
   if (ask == nullptr) {
-    engine.absorb(answered(probe.query, Error::not_found("nobody answers " + probe.query)),
-                  options.clock->now());
+    Observation none = answered(probe.query, Error::not_found("nobody answers " + probe.query));
+    none.asked = true;
+    engine.absorb(std::move(none), options.clock->now());
     return;
   }
   (*ask)(probe.query, [self = weak_from_this(), query = probe.query](Result<Value> answer) {
     if (const auto impl = self.lock()) {
-      impl->post(answered(query, std::move(answer)));
+      Observation observation = answered(query, std::move(answer));
+      observation.asked = true;
+      impl->post(std::move(observation));
     }
   });
 }

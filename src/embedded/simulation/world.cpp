@@ -324,9 +324,11 @@ void World::Impl::ask(const std::string& query) {
     return;
   }
   const auto at = scene.probes.find(query.substr(0, query.find(':')));
-  deliver_later(query, at == scene.probes.end()
-                           ? Result<Value>(Error::not_found("nobody answers " + query))
-                           : at->second(world, query));
+  deliver_later(query,
+                at == scene.probes.end()
+                    ? Result<Value>(Error::not_found("nobody answers " + query))
+                    : at->second(world, query),
+                true);
 }
 
 void World::Impl::execute_act(const runtime::Execute& execute) {
@@ -334,11 +336,12 @@ void World::Impl::execute_act(const runtime::Execute& execute) {
   deliver_later(execute.verb + ":" + execute.id,
                 at == scene.executors.end()
                     ? Result<Value>(Error::not_found("no executor for " + execute.verb))
-                    : at->second(world, execute.id, execute.args));
+                    : at->second(world, execute.id, execute.args),
+                false);
 }
 
-void World::Impl::deliver_later(std::string query, Result<Value> answer) {
-  runtime::Observation observation{.query = std::move(query)};
+void World::Impl::deliver_later(std::string query, Result<Value> answer, bool asked) {
+  runtime::Observation observation{.query = std::move(query), .asked = asked};
   if (answer.ok()) {
     observation.value = *std::move(answer);
   } else {
@@ -376,7 +379,12 @@ std::vector<World::Impl::Choice> World::Impl::choices() const {
     possible.push_back({.what = What::Result, .index = i});
   }
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (answers[i].due <= now) {
+    const std::string& query = answers[i].observation.query;
+    // News of one thing come in order.
+    const bool first =
+        std::none_of(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(i),
+                     [&](const Answer& earlier) { return earlier.observation.query == query; });
+    if (first && answers[i].due <= now) {
       possible.push_back({.what = What::Answer, .index = i});
     }
   }

@@ -74,7 +74,7 @@ struct World::Impl {
   void run_engine();
   void ask(const std::string& query);
   void execute_act(const runtime::Execute& execute);
-  void deliver_later(std::string query, Result<Value> answer);
+  void deliver_later(std::string query, Result<Value> answer, bool asked);
   [[nodiscard]] std::vector<Choice> choices() const;
   void deliver(const Kind& kind);
   void step(const Choice& choice);

@@ -62,7 +62,8 @@ Plan follow_orders(const View& view, const Key& key, Instant now) {
     plan.then(Emit{.about = {&kConfigMap, key}, .reason = "Told", .note = data["emit"].str()});
   }
   if (data.contains("act")) {
-    plan.then(Act{.id = data["act"].str(), .verb = "do"});
+    plan.then(
+        Act{.id = data["act"].str(), .verb = data.contains("verb") ? data["verb"].str() : "do"});
   }
   if (data.contains("ask")) {
     const Observed seen = view.observe("ask:" + data["ask"].str(), seconds(60));
@@ -293,11 +294,30 @@ TEST_F(EngineTest, ProbesOnceAndRunsTheReadersWithTheAnswer) {
   EXPECT_EQ(others.size(), 1U) << "the answer is fresh";
 }
 
+TEST_F(EngineTest, AnAnswerOlderThanNewsIsDropped) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"ask": "q"}})")});
+  feed(Observation{.query = "ask:q", .value = Value("new")});
+  feed(Observation{.query = "ask:q", .value = Value("old"), .asked = true});
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].request.body, parsed(R"({"status": {"seen": "new"}})"));
+  feed(WriteResult{.id = sent[0].id, .error = Error::internal("again")});
+  wait(seconds(1));
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_EQ(sent[1].request.body, sent[0].request.body);
+}
+
 TEST_F(EngineTest, AnActIsExecutedOnce) {
   start({object(kConfigMap, "m", 5, R"({"data": {"act": "1"}})")});
   changed(object(kConfigMap, "m", 101, R"({"data": {"act": "1", "x": "2"}})"));
   ASSERT_EQ(others.size(), 1U);
   EXPECT_EQ(std::get<Execute>(others[0]).id, "1");
+}
+
+TEST_F(EngineTest, TheSameIdUnderAnotherVerbIsAnotherAct) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"act": "1"}})")});
+  changed(object(kConfigMap, "m", 101, R"({"data": {"act": "1", "verb": "undo"}})"));
+  ASSERT_EQ(others.size(), 2U);
+  EXPECT_EQ(std::get<Execute>(others[1]).verb, "undo");
 }
 
 TEST_F(EngineTest, EqualEventsAreCountedNotRepeated) {
