@@ -21,6 +21,7 @@
 #include "embedded/lab/control_plane.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
+#include "kube/yaml.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves its declaration
                         // to the program
@@ -79,15 +80,34 @@ Result<void> load_lab(const UpOptions& options, lab::ControlPlaneOptions& out) {
 }
 
 // Settings of the controllers: the lab file's, and over them the environment's.
-Result<Value> fournos_settings(const lab::Lab& lab,
-                               const std::map<std::string, std::string>& environment) {
+Result<fournos::Settings> fournos_settings(const lab::Lab& lab,
+                                           const std::map<std::string, std::string>& environment) {
   std::map<std::string, std::string> variables = environment;
   for (const auto& [name, value] : lab.settings) {
     variables.emplace(name, value);
   }
-  variables.emplace("FOURNOS_NAMESPACE", lab.ns);
-  ATHANOR_TRY(const fournos::Settings settings, fournos::parse_settings(variables));
-  return api::encode(settings);
+  if (!variables.contains("FOURNOS_WORKLOAD_NAMESPACE")) {
+    variables.emplace("FOURNOS_NAMESPACE", lab.ns);
+  }
+  ATHANOR_TRY(fournos::Settings settings, fournos::parse_settings(variables));
+  if (!settings.resolve_template_path.empty()) {
+    ATHANOR_TRY(const std::string text, read_file(settings.resolve_template_path));
+    auto parsed = yaml::parse(text);
+    if (!parsed.ok()) {
+      return parsed.error().with_context(settings.resolve_template_path);
+    }
+    settings.resolve_template = *std::move(parsed);
+  }
+  return settings;
+}
+
+// Every kind, FournosJob in the dialect that FOURNOS_API asks for.
+std::vector<const api::CustomKind*> kinds_of(const fournos::Settings& settings) {
+  std::vector<const api::CustomKind*> kinds;
+  for (const api::CustomKind* kind : api::custom_kinds()) {
+    kinds.push_back(kind->kind == &api::kFournosJob ? &api::fournos_job_crd(settings.api()) : kind);
+  }
+  return kinds;
 }
 
 log::Level level_of(int verbosity) {
@@ -108,9 +128,9 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   ATHANOR_TRY_VOID(load_lab(options, result));
   const auto systems = fournos::fournos_operators();
   result.operators.assign(systems.begin(), systems.end());
-  const auto kinds = api::custom_kinds();
-  result.custom_kinds.assign(kinds.begin(), kinds.end());
-  ATHANOR_TRY(result.config["fournos"], fournos_settings(result.lab, environment));
+  ATHANOR_TRY(const fournos::Settings settings, fournos_settings(result.lab, environment));
+  result.custom_kinds = kinds_of(settings);
+  result.config["fournos"] = api::encode(settings);
   return result;
 }
 
