@@ -24,6 +24,7 @@ int run(const QueueOptions& options) {
   const std::vector<QueueEntry> entries = queue_entries(*workloads);
   if (options.output != Output::Table) {
     std::vector<Object> ordered;
+    ordered.reserve(entries.size());
     for (const QueueEntry& entry : entries) {
       ordered.push_back(entry.workload);
     }
