@@ -94,7 +94,7 @@ TEST(LabFile, WantsToBeALab) {
 
 TEST(LabObjects, GiveEveryFlavorEveryResourceInOneOrder) {
   const auto lab = parse_lab(std::string(kHead) +
-                                 "clusters:\n- {name: a, quota: {x: 1}}\n- {name: b, quota: {y: "
+                                 "clusters:\n- {name: a, quota: {r1: 1}}\n- {name: b, quota: {r2: "
                                  "2}}\nqueues: [{name: q}]\n",
                              "lab.yaml");
   ASSERT_TRUE(lab.ok());
