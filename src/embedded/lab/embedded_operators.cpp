@@ -10,8 +10,10 @@
 #include "embedded/tekton/admission.hpp"
 #include "embedded/tekton/config_objects.hpp"
 #include "embedded/tekton/operators.hpp"
+#include "embedded/workloads/deployment.hpp"
 #include "embedded/workloads/job.hpp"
 #include "embedded/workloads/namespace_basics.hpp"
+#include "embedded/workloads/replica_set.hpp"
 
 namespace athanor::lab {
 namespace {
@@ -101,6 +103,8 @@ std::vector<const Operator*> embedded_operators() {
           &nodes::kubelet_operator(),
           &nodes::node_operator(),
           &workloads::job_operator(),
+          &workloads::replica_set_operator(),
+          &workloads::deployment_operator(),
           &workloads::service_account_operator(),
           &workloads::root_ca_operator(),
           &workloads::role_aggregation_operator()};

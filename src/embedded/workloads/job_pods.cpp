@@ -7,23 +7,10 @@
 #include <algorithm>
 #include <set>
 
-#include "base/digest.hpp"
-#include "kube/condition.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 
 namespace athanor::workloads {
 namespace {
-
-constexpr std::size_t kLongestPrefix = 58;  // of a generated name
-constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
-constexpr std::size_t kSuffix = 5;
-
-std::set<std::string> names_of(const std::vector<Object>& pods) {
-  std::set<std::string> names;
-  for (const Object& pod : pods) {
-    names.emplace(pod.name());
-  }
-  return names;
-}
 
 Value make_pod(const Object& job, const std::string& name) {
   const Value& pod_template = job.spec()["template"];
@@ -79,30 +66,7 @@ void set_index(Value& pod, const Object& job, std::int64_t index) {
   }
 }
 
-// Lower goes first.
-auto worth(const Object& pod) {
-  const bool ready = condition_is(pod.status()["conditions"], "Ready", "True");
-  const auto created = pod.creation_time().value_or(Instant{});
-  return std::tuple(!pod.spec()["nodeName"].as_string().empty(),
-                    pod.status()["phase"].as_string() == "Running", ready,
-                    -created.time_since_epoch().count(), std::string(pod.name()));
-}
-
-void by_worth(std::vector<Object>& pods) {
-  std::ranges::stable_sort(pods,
-                           [](const Object& a, const Object& b) { return worth(a) < worth(b); });
-}
-
 }  // namespace
-
-std::string hashed_name(std::string_view prefix, std::string_view seed) {
-  std::string name(prefix.substr(0, kLongestPrefix));
-  const std::string hash = sha256(seed);
-  for (std::size_t i = 0; i < kSuffix; ++i) {
-    name += kAlphabet[static_cast<unsigned char>(hash[i]) % kAlphabet.size()];
-  }
-  return name;
-}
 
 std::vector<Value> new_pods(const JobFacts& facts, std::int64_t count) {
   const Object& job = facts.job;
@@ -153,7 +117,7 @@ std::vector<Value> new_indexed_pods(const JobFacts& facts, std::int64_t count) {
 
 std::vector<Object> superfluous_pods(const JobFacts& facts) {
   std::vector<Object> worst_last = facts.active;
-  by_worth(worst_last);
+  by_removal_order(worst_last);
   std::ranges::reverse(worst_last);
   Indexes seen;
   std::vector<Object> superfluous;
@@ -170,7 +134,7 @@ std::vector<Object> superfluous_pods(const JobFacts& facts) {
 
 std::vector<Object> excess_pods(const JobFacts& facts, std::int64_t count) {
   std::vector<Object> pods = facts.active;
-  by_worth(pods);
+  by_removal_order(pods);
   if (facts.indexed) {
     std::set<std::string> first = names_of(superfluous_pods(facts));
     std::ranges::stable_partition(

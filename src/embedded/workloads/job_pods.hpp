@@ -12,9 +12,6 @@
 
 namespace athanor::workloads {
 
-// `prefix` cut to what a generated name may have, and five characters of a hash of `seed`.
-std::string hashed_name(std::string_view prefix, std::string_view seed);
-
 // `count` new pods of a job without indexes, in no order that matters.
 std::vector<Value> new_pods(const JobFacts& facts, std::int64_t count);
 // At most `count` new pods of an Indexed job: the lowest indexes that neither run nor are done.

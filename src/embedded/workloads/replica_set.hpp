@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ReplicaSet controller (apps/v1): keeps a number of equal pods running.
+#pragma once
+
+#include "runtime/view/operator.hpp"
+
+namespace athanor::workloads {
+
+// Counts the pods it controls; orphans that match its selector are not adopted.
+const Operator& replica_set_operator();
+
+}  // namespace athanor::workloads
