@@ -23,7 +23,7 @@ namespace {
 using Checked = std::optional<Refusal>;
 
 Refusal user_error(std::string reason, std::string_view message) {
-  return {std::move(reason), std::string(kUserError) + std::string(message)};
+  return {std::move(reason), user_error_prefix() + std::string(message)};
 }
 
 // The names that most messages carry.

@@ -5,6 +5,10 @@
 
 namespace athanor::tekton {
 
+std::string user_error_prefix() {
+  return "[User error] ";
+}
+
 const Value& succeeded(const Object& run) {
   return find_condition(run.status()["conditions"], "Succeeded");
 }

@@ -28,7 +28,8 @@ inline constexpr std::string_view kOnErrorAnnotation = "pipeline.tekton.dev/pipe
 inline constexpr std::string_view kLastAppliedAnnotation =
     "kubectl.kubernetes.io/last-applied-configuration";
 inline constexpr std::string_view kRelease = "v1.9.2";
-inline constexpr std::string_view kUserError = "[User error] ";
+// The start of every message about what a user got wrong.
+std::string user_error_prefix();
 
 // statusMessage of a TaskRun that its PipelineRun stops (8.1, 8.5).
 inline constexpr std::string_view kCancelledWithRun =

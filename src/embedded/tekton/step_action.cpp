@@ -22,12 +22,12 @@ Result<Value, Refusal> replaced(const Value& step, const Value& action) {
   if (const std::string problem = task_param_problem(action["params"], step["params"]);
       !problem.empty()) {
     return Refusal{"TaskRunValidationFailed",
-                   std::string(kUserError) + "invalid input params for step " +
+                   user_error_prefix() + "invalid input params for step " +
                        quoted(step["name"].as_string()) + ": " + problem};
   }
   const auto values = param_values(action["params"], step["params"]);
   if (!values) {
-    return Refusal{"TaskRunValidationFailed", std::string(kUserError) + values.error().message};
+    return Refusal{"TaskRunValidationFailed", user_error_prefix() + values.error().message};
   }
   const Replacements replacements = replacements_of(*values);
   Value result = step;

@@ -104,7 +104,7 @@ Checked check_params(const Object& run, const std::vector<KnownTask>& members,
     const std::string problem = task_param_problem(specs, assumed_params(specs, params));
     if (!problem.empty()) {
       return Refusal{"PipelineValidationFailed",
-                     std::string(kUserError) + "Validation failed for pipelinerun " +
+                     user_error_prefix() + "Validation failed for pipelinerun " +
                          std::string(run.name()) + " with error invalid input params for task " +
                          member.task_name + ": " + problem};
     }
@@ -165,7 +165,7 @@ Checked check_optional_workspaces(const Value& pipeline, const std::vector<Known
       if (!declared.is_null() && !declared["optional"].as_bool() &&
           named(pipeline["workspaces"], outer)["optional"].as_bool()) {
         return Refusal{"RequiredWorkspaceMarkedOptional",
-                       std::string(kUserError) +
+                       user_error_prefix() +
                            "Optional workspace not supported by task: pipeline workspace " +
                            quoted(outer) + " is marked optional but pipeline task " +
                            quoted(member.task["name"].as_string()) + " requires it be provided"};

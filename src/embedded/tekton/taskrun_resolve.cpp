@@ -141,13 +141,13 @@ Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_
   const Value spec = *std::move(whole);
   const Value& params = task_run.spec()["params"];
   if (const std::string problem = task_param_problem(spec["params"], params); !problem.empty()) {
-    return Refusal{"TaskRunValidationFailed", std::string(kUserError) +
+    return Refusal{"TaskRunValidationFailed", user_error_prefix() +
                                                   "invalid input params for task " +
                                                   task_name(task_run) + ": " + problem};
   }
   const auto values = param_values(spec["params"], params);
   if (!values) {
-    return Refusal{"TaskRunValidationFailed", std::string(kUserError) + values.error().message};
+    return Refusal{"TaskRunValidationFailed", user_error_prefix() + values.error().message};
   }
   Replacements replacements = task_replacements(task_run, spec, *values);
   resolved.bindings = Value::list();

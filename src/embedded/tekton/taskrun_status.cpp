@@ -308,14 +308,14 @@ Result<Value> task_results(const Value& task_spec, const Object& pod) {
         {{"name", name}, {"type", value_type(found->second)}, {"value", found->second}}));
   }
   if (const std::string problems = type_problems(declarations, results); !problems.empty()) {
-    return Error::bad_request(std::string(kUserError) +
+    return Error::bad_request(user_error_prefix() +
                               "Provided results don't match declared results; may be invalid JSON "
                               "or missing result declaration:  " +
                               problems);
   }
   if (!missing_keys.empty()) {
     return Error::bad_request(
-        std::string(kUserError) +
+        user_error_prefix() +
         "missing keys for these results which are required in TaskResult's properties " +
         go_map(missing_keys));
   }
