@@ -320,7 +320,7 @@ void World::Impl::run_engine() {
 
 void World::Impl::ask(const std::string& query) {
   if (bridge::is_live_read(query)) {
-    deliver_later(query, bridge::answer_live(*store, query));
+    deliver_later(query, bridge::answer_live(*store, query), true);
     return;
   }
   const auto at = scene.probes.find(query.substr(0, query.find(':')));
@@ -383,7 +383,9 @@ std::vector<World::Impl::Choice> World::Impl::choices() const {
     // News of one thing come in order.
     const bool first =
         std::none_of(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(i),
-                     [&](const Answer& earlier) { return earlier.observation.query == query; });
+                     [&](const Answer& earlier) {
+                       return earlier.observation.query == query && earlier.due <= now;
+                     });
     if (first && answers[i].due <= now) {
       possible.push_back({.what = What::Answer, .index = i});
     }
