@@ -100,6 +100,13 @@ std::optional<Instant> deadline_of(const Object& pod) {
   return *started + std::chrono::seconds(seconds.as_int());
 }
 
+bool has_limits(const Object& pod) {
+  return std::ranges::any_of(pod.spec()["containers"].items(), [](const Value& container) {
+    const Value& limits = container["resources"]["limits"];
+    return limits.contains("cpu") || limits.contains("memory");
+  });
+}
+
 Plan begin(const View& view, const Object& pod, Instant now) {
   Plan plan;
   const SandboxSpec spec = make_sandbox_spec(view, pod);
@@ -115,6 +122,10 @@ Plan begin(const View& view, const Object& pod, Instant now) {
   if (pod.status()["phase"].as_string() == "Running") {
     emit(plan, pod, "Warning", "SandboxChanged",
          "The node was restarted: the pod's containers start again");
+  }
+  if (has_limits(pod)) {
+    emit(plan, pod, "Normal", "LimitsNotEnforced",
+         "Limits of cpu and memory are not enforced on emulated nodes");
   }
   plan.then(Act{.id = fmt::format("{}/start", pod.uid()),
                 .verb = std::string(kStartVerb),

@@ -183,6 +183,9 @@ Value mounts_of(const Value& container, const EnvironmentBuilder& environment) {
 // One container; `step` is its entry of the steps annotation, Null without one.
 std::string add_container(const View& view, const Object& pod, const Value& container,
                           const Value& step, Value& list) {
+  if (container["securityContext"]["privileged"].as_bool()) {
+    return "privileged containers are not run on emulated nodes";
+  }
   EnvironmentBuilder environment(view, pod);
   const Value& settings = view.config("kubelet");
   for (const Member& variable : settings["environment"].members()) {

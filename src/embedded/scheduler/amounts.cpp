@@ -10,7 +10,7 @@ namespace athanor::scheduler {
 namespace {
 
 constexpr std::int64_t kSmallCpu = 100;                   // thousandths
-constexpr std::int64_t kSmallMemory = 200 * 1024 * 1024;  // bytes
+constexpr std::int64_t kSmallMemory = std::int64_t{200} * 1024 * 1024;  // bytes
 
 // A limit stands for a request that is not given.
 Amounts container_requests(const Value& container) {

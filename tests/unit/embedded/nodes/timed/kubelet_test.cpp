@@ -187,6 +187,19 @@ TEST_F(KubeletTest, OptionalSourcesMayBeMissing) {
   EXPECT_EQ(phase(), "Running");
 }
 
+TEST_F(KubeletTest, PrivilegedContainersAreRefused) {
+  pod("containers: [{name: c, securityContext: {privileged: true}}]");
+  EXPECT_EQ(waiting(),
+            "CreateContainerConfigError: privileged containers are not run on emulated nodes");
+}
+
+TEST_F(KubeletTest, LimitsAreSaidOnceNotToBeEnforced) {
+  pod("containers: [{name: c, resources: {limits: {memory: 1Gi}}}]");
+  pass(seconds(1));
+  EXPECT_EQ(phase(), "Succeeded");
+  EXPECT_EQ(world.event_count("LimitsNotEnforced", "p"), 1);
+}
+
 TEST_F(KubeletTest, EndsAPodAtItsDeadline) {
   pod("activeDeadlineSeconds: 10, containers: [{name: c}]", kLong);
   pass(seconds(9));
