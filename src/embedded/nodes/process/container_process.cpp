@@ -43,7 +43,7 @@ std::vector<char*> c_strings(std::vector<std::string>& texts) {
 // Neither what the spawner blocks nor what the program ignores is the container's business.
 void reset_signals() {
   for (int signal = 1; signal < NSIG; ++signal) {
-    ::signal(signal, SIG_DFL);
+    ::signal(signal, SIG_DFL);  // NOLINT(concurrency-mt-unsafe): one thread
   }
   sigset_t none;
   sigemptyset(&none);
