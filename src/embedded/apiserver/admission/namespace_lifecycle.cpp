@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Admission of what lies in namespaces: they must exist and not be on their way out.
 #include "embedded/apiserver/admission/steps.hpp"
 
 namespace athanor::apiserver {
