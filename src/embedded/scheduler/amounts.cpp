@@ -9,7 +9,7 @@
 namespace athanor::scheduler {
 namespace {
 
-constexpr std::int64_t kSmallCpu = 100;                   // thousandths
+constexpr std::int64_t kSmallCpu = 100;                                 // thousandths
 constexpr std::int64_t kSmallMemory = std::int64_t{200} * 1024 * 1024;  // bytes
 
 // A limit stands for a request that is not given.

@@ -40,6 +40,7 @@ Refusal check_resources(const Candidate& candidate, const NodeState& state) {
 // "2 Insufficient cpu, 1 Too many pods": each reason with its count, in order of text.
 std::string histogram(const std::map<std::string, int>& counts) {
   std::vector<std::string> entries;
+  entries.reserve(counts.size());
   for (const auto& [reason, count] : counts) {
     entries.push_back(fmt::format("{} {}", count, reason));
   }

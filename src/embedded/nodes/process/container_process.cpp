@@ -43,11 +43,11 @@ std::vector<char*> c_strings(std::vector<std::string>& texts) {
 // Neither what the spawner blocks nor what the program ignores is the container's business.
 void reset_signals() {
   for (int signal = 1; signal < NSIG; ++signal) {
-    ::signal(signal, SIG_DFL);  // NOLINT(concurrency-mt-unsafe): one thread
+    ::signal(signal, SIG_DFL);
   }
   sigset_t none;
   sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
 void redirect(int output) {

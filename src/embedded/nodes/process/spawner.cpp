@@ -55,7 +55,7 @@ class SpawnerLoop {
     sigaddset(&set, SIGCHLD);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
