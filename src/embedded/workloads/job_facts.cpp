@@ -58,21 +58,19 @@ class Tracker {
       return;
     }
     const std::string uid(pod.uid());
-    if (known_succeeded_.erase(uid) > 0) {
-      facts_.uncounted_succeeded.push_back(uid);
-    } else if (known_failed_.erase(uid) > 0) {
-      facts_.uncounted_failed.push_back(uid);
-    } else if (pod_succeeded(pod)) {
-      if (facts_.indexed) {
-        if (const std::int64_t index = index_of(pod);
-            index >= 0 && index < facts_.completions.value_or(0)) {
-          facts_.completed.insert(index);
-        }
-      } else {
-        facts_.uncounted_succeeded.push_back(uid);
+    const bool told = known_succeeded_.contains(uid) || known_failed_.contains(uid);
+    const bool succeeded = told ? known_succeeded_.erase(uid) > 0 : pod_succeeded(pod);
+    const bool failed =
+        told ? known_failed_.erase(uid) > 0
+             : pod_failed(pod) || being_deleted_counts(pod, facts_) || fails_as_a_whole(facts_.job);
+    if (succeeded && facts_.indexed && !told) {
+      if (const std::int64_t index = index_of(pod);
+          index >= 0 && index < facts_.completions.value_or(0)) {
+        facts_.completed.insert(index);
       }
-    } else if (pod_failed(pod) || being_deleted_counts(pod, facts_) ||
-               fails_as_a_whole(facts_.job)) {
+    } else if (succeeded) {
+      facts_.uncounted_succeeded.push_back(uid);
+    } else if (failed) {
       facts_.uncounted_failed.push_back(uid);
     } else {
       return;
