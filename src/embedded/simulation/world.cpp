@@ -500,12 +500,12 @@ std::optional<Instant> World::Impl::next_due() const {
 // Lets everything happen that is due before `end`; false: too many steps.
 bool World::Impl::run_until(Instant end) {
   while (!failure) {
+    if (++steps > kMostSteps) {
+      failure = "livelock: too many steps; the last write: " + last_write;
+      return false;
+    }
     const std::vector<Choice> possible = choices();
     if (!possible.empty()) {
-      if (++steps > kMostSteps) {
-        failure = "livelock: too many steps; the last write: " + last_write;
-        return false;
-      }
       step(possible[entropy->next() % possible.size()]);
       continue;
     }
