@@ -36,12 +36,10 @@ struct Error {
 template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
-  Result(T value)
-      : state_(std::in_place_index<0>, std::move(value)) {
-  }  // NOLINT(google-explicit-constructor): reads as the value
-  Result(E error)
-      : state_(std::in_place_index<1>, std::move(error)) {
-  }  // NOLINT(google-explicit-constructor): reads as the error
+  // NOLINTNEXTLINE(google-explicit-constructor): reads as the value
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): reads as the error
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -66,8 +64,8 @@ template <class E>
 class [[nodiscard]] Result<void, E> {
  public:
   Result() = default;
-  Result(E error)
-      : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor): reads as the error
+  // NOLINTNEXTLINE(google-explicit-constructor): reads as the error
+  Result(E error) : error_(std::move(error)) {}
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
   const E& error() const& { return *error_; }
