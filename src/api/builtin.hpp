@@ -14,7 +14,8 @@ inline constexpr Kind kSecret{"", "v1", "Secret", "secrets", true};
 inline constexpr Kind kServiceAccount{"", "v1", "ServiceAccount", "serviceaccounts", true};
 inline constexpr Kind kService{"", "v1", "Service", "services", true};
 inline constexpr Kind kEvent{"", "v1", "Event", "events", true};
-inline constexpr Kind kPersistentVolumeClaim{"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", true};
+inline constexpr Kind kPersistentVolumeClaim{"", "v1", "PersistentVolumeClaim",
+                                             "persistentvolumeclaims", true};
 inline constexpr Kind kPersistentVolume{"", "v1", "PersistentVolume", "persistentvolumes", false};
 inline constexpr Kind kLimitRange{"", "v1", "LimitRange", "limitranges", true};
 inline constexpr Kind kResourceQuota{"", "v1", "ResourceQuota", "resourcequotas", true};
@@ -22,9 +23,12 @@ inline constexpr Kind kJob{"batch", "v1", "Job", "jobs", true};
 inline constexpr Kind kCronJob{"batch", "v1", "CronJob", "cronjobs", true};
 inline constexpr Kind kDeployment{"apps", "v1", "Deployment", "deployments", true};
 inline constexpr Kind kReplicaSet{"apps", "v1", "ReplicaSet", "replicasets", true};
-inline constexpr Kind kPriorityClass{"scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", false};
-inline constexpr Kind kClusterRole{"rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false};
+inline constexpr Kind kPriorityClass{"scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
+                                     false};
+inline constexpr Kind kClusterRole{"rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles",
+                                   false};
 inline constexpr Kind kLease{"coordination.k8s.io", "v1", "Lease", "leases", true};
-inline constexpr Kind kCustomResourceDefinition{"apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false};
+inline constexpr Kind kCustomResourceDefinition{
+    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false};
 
 }  // namespace athanor::api

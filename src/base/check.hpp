@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invariants: a broken one is a programming error and ends the program. Never for input from outside.
+// Invariants: a broken one is a programming error and ends the program. Never for input from
+// outside.
 #pragma once
 
 namespace athanor {
@@ -7,4 +8,5 @@ namespace athanor {
 }  // namespace athanor
 
 #define ATHANOR_CHECK(condition, why) \
-  ((condition) ? static_cast<void>(0) : ::athanor::check_failed(#condition, why, __FILE__, __LINE__))
+  ((condition) ? static_cast<void>(0) \
+               : ::athanor::check_failed(#condition, why, __FILE__, __LINE__))

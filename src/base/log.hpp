@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structured log records to stderr: coloured text on a terminal, one JSON object per line otherwise.
-// Never pass secrets or whole objects. Thread-safe. Rate-limited per message: 10 a second.
+// Structured log records to stderr: coloured text on a terminal, one JSON object per line
+// otherwise. Never pass secrets or whole objects. Thread-safe. Rate-limited per message: 10 a
+// second.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ struct Field {
   Field(std::string_view field_name, const char* text) : name(field_name), value(text) {}
   Field(std::string_view field_name, std::int64_t number);
   Field(std::string_view field_name, std::uint64_t number);
-  Field(std::string_view field_name, int number) : Field(field_name, static_cast<std::int64_t>(number)) {}
+  Field(std::string_view field_name, int number)
+      : Field(field_name, static_cast<std::int64_t>(number)) {}
 };
 using Fields = std::initializer_list<Field>;
 
@@ -30,9 +32,17 @@ using Fields = std::initializer_list<Field>;
 void configure(Level level, Format format);
 [[nodiscard]] bool enabled(Level level);
 void write(Level level, std::string_view message, Fields fields = {});
-inline void error(std::string_view message, Fields fields = {}) { write(Level::Error, message, fields); }
-inline void warn(std::string_view message, Fields fields = {}) { write(Level::Warn, message, fields); }
-inline void info(std::string_view message, Fields fields = {}) { write(Level::Info, message, fields); }
-inline void debug(std::string_view message, Fields fields = {}) { write(Level::Debug, message, fields); }
+inline void error(std::string_view message, Fields fields = {}) {
+  write(Level::Error, message, fields);
+}
+inline void warn(std::string_view message, Fields fields = {}) {
+  write(Level::Warn, message, fields);
+}
+inline void info(std::string_view message, Fields fields = {}) {
+  write(Level::Info, message, fields);
+}
+inline void debug(std::string_view message, Fields fields = {}) {
+  write(Level::Debug, message, fields);
+}
 
 }  // namespace athanor::log

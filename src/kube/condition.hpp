@@ -25,10 +25,12 @@ const Value& find_condition(const Value& conditions, std::string_view type);
 bool condition_is(const Value& conditions, std::string_view type, std::string_view status);
 
 enum class ConditionOrder : std::uint8_t {
-  InPlace,      // an existing entry keeps its place (the Kubernetes helper)
-  MoveToEnd,    // the entry is removed and appended (Fournos, spec/fournos.md R12.1)
+  InPlace,    // an existing entry keeps its place (the Kubernetes helper)
+  MoveToEnd,  // the entry is removed and appended (Fournos, spec/fournos.md R12.1)
 };
-// Sets one condition; lastTransitionTime moves only when status changes. Empty reason and message are left out.
-void set_condition(Value& conditions, const Condition& condition, Instant now, ConditionOrder order = ConditionOrder::InPlace);
+// Sets one condition; lastTransitionTime moves only when status changes. Empty reason and message
+// are left out.
+void set_condition(Value& conditions, const Condition& condition, Instant now,
+                   ConditionOrder order = ConditionOrder::InPlace);
 
 }  // namespace athanor

@@ -14,12 +14,13 @@ namespace athanor::json {
 
 struct ParseOptions {
   int max_depth = 200;
-  // When set, receives the paths of duplicate keys ("data.a"), in document order; the last one wins.
+  // When set, receives the paths of duplicate keys ("data.a"), in document order; the last one
+  // wins.
   std::vector<std::string>* duplicates = nullptr;
 };
 
-// RFC 8259, strict. Invalid UTF-8 and lone surrogates become U+FFFD. Errors are BadRequest with the text
-// that Go's decoder would use where it is fixed ("unexpected end of JSON input").
+// RFC 8259, strict. Invalid UTF-8 and lone surrogates become U+FFFD. Errors are BadRequest with the
+// text that Go's decoder would use where it is fixed ("unexpected end of JSON input").
 Result<Value> parse(std::string_view text, const ParseOptions& options = {});
 
 enum class Style : std::uint8_t { Compact, Pretty };  // Pretty: two blanks

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSONPath subset of printer columns and selectable fields: .a.b, ['a'], [0], [*], [?(@.type=="x")].
+// The JSONPath subset of printer columns and selectable fields: .a.b, ['a'], [0], [*],
+// [?(@.type=="x")].
 #pragma once
 
 #include <memory>

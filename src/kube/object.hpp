@@ -40,10 +40,16 @@ class Object {
   [[nodiscard]] std::string_view ns() const { return metadata()["namespace"].as_string(); }
   [[nodiscard]] Key key() const { return {std::string(ns()), std::string(name())}; }
   [[nodiscard]] std::string_view uid() const { return metadata()["uid"].as_string(); }
-  [[nodiscard]] std::string_view resource_version() const { return metadata()["resourceVersion"].as_string(); }
+  [[nodiscard]] std::string_view resource_version() const {
+    return metadata()["resourceVersion"].as_string();
+  }
   [[nodiscard]] std::int64_t generation() const { return metadata()["generation"].as_int(); }
-  [[nodiscard]] std::string_view label(std::string_view key) const { return metadata()["labels"][key].as_string(); }
-  [[nodiscard]] std::string_view annotation(std::string_view key) const { return metadata()["annotations"][key].as_string(); }
+  [[nodiscard]] std::string_view label(std::string_view key) const {
+    return metadata()["labels"][key].as_string();
+  }
+  [[nodiscard]] std::string_view annotation(std::string_view key) const {
+    return metadata()["annotations"][key].as_string();
+  }
   [[nodiscard]] bool deleting() const { return metadata().contains("deletionTimestamp"); }
   [[nodiscard]] std::optional<Instant> creation_time() const;
   [[nodiscard]] std::optional<Instant> deletion_time() const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON Patch (RFC 6902) and JSON Merge Patch (RFC 7386) over Values. Strategic merge: strategic_patch.hpp.
+// JSON Patch (RFC 6902) and JSON Merge Patch (RFC 7386) over Values. Strategic merge:
+// strategic_patch.hpp.
 #pragma once
 
 #include "base/result.hpp"
@@ -7,10 +8,12 @@
 
 namespace athanor {
 
-// Errors: BadRequest for a malformed patch, Invalid for a failed test or a missing path (spec/apiserver.md 9.4).
+// Errors: BadRequest for a malformed patch, Invalid for a failed test or a missing path
+// (spec/apiserver.md 9.4).
 Result<Value> apply_json_patch(const Value& document, const Value& patch);
 Value apply_merge_patch(const Value& document, const Value& patch);
-// The smallest merge patch that turns `from` into `to`; Null when they are equal. Lists are replaced whole.
+// The smallest merge patch that turns `from` into `to`; Null when they are equal. Lists are
+// replaced whole.
 Value make_merge_patch(const Value& from, const Value& to);
 
 }  // namespace athanor

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resource quantities: exact decimal arithmetic with nano resolution and canonical text (spec/apiserver.md 14.6).
+// Resource quantities: exact decimal arithmetic with nano resolution and canonical text
+// (spec/apiserver.md 14.6).
 #pragma once
 
 #include <compare>
@@ -45,7 +46,9 @@ class Quantity {
   [[nodiscard]] Quantity times(std::int64_t factor) const;
   friend bool operator==(const Quantity& a, const Quantity& b) { return a.nano_ == b.nano_; }
   friend std::strong_ordering operator<=>(const Quantity& a, const Quantity& b) {
-    return a.nano_ < b.nano_ ? std::strong_ordering::less : a.nano_ > b.nano_ ? std::strong_ordering::greater : std::strong_ordering::equal;
+    return a.nano_ < b.nano_   ? std::strong_ordering::less
+           : a.nano_ > b.nano_ ? std::strong_ordering::greater
+                               : std::strong_ordering::equal;
   }
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Label and field selectors: parsing with Kubernetes' texts, and matching (spec/apiserver.md 8.4, 8.5).
+// Label and field selectors: parsing with Kubernetes' texts, and matching
+// (spec/apiserver.md 8.4, 8.5).
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Value: the one in-memory form of every Kubernetes object and of every JSON and YAML document.
 //
-// A Value is 16 bytes with value semantics: copying shares (atomic reference count), changing a shared
-// node first clones that node alone, so an edited object shares every untouched subtree with the
-// original. Reading one Value from several threads is safe; changing one handle is for one thread.
-// Strings up to 14 bytes live inline. Objects keep insertion order and compare without regard to it.
-// Integers keep int64/uint64 exactly; Int, Uint and integral Double compare by number.
+// A Value is 16 bytes with value semantics: copying shares (atomic reference count), changing a
+// shared node first clones that node alone, so an edited object shares every untouched subtree with
+// the original. Reading one Value from several threads is safe; changing one handle is for one
+// thread. Strings up to 14 bytes live inline. Objects keep insertion order and compare without
+// regard to it. Integers keep int64/uint64 exactly; Int, Uint and integral Double compare by
+// number.
 #pragma once
 
 #include <compare>
@@ -56,17 +57,20 @@ class Value {
   }
 
   // Literals read as values: Value v = "text"; v = 3; v = true.
-  Value(std::nullptr_t) noexcept : Value() {}    // NOLINT(google-explicit-constructor): see above
-  Value(bool flag) noexcept;                     // NOLINT(google-explicit-constructor): see above
-  Value(double number) noexcept;                 // NOLINT(google-explicit-constructor): see above
-  Value(const char* text) : Value(std::string_view(text)) {}  // NOLINT(google-explicit-constructor): see above
-  Value(const std::string& text) : Value(std::string_view(text)) {}  // NOLINT(google-explicit-constructor): see above
-  Value(std::string_view text);                  // NOLINT(google-explicit-constructor): see above
+  // NOLINTBEGIN(google-explicit-constructor): see above
+  Value(std::nullptr_t) noexcept : Value() {}
+  Value(bool flag) noexcept;
+  Value(double number) noexcept;
+  Value(const char* text) : Value(std::string_view(text)) {}
+  Value(const std::string& text) : Value(std::string_view(text)) {}
+  Value(std::string_view text);
   template <std::integral I>
     requires(!std::same_as<I, bool>)
-  Value(I number) noexcept : Value(make_integer(number)) {}  // NOLINT(google-explicit-constructor): see above
+  Value(I number) noexcept : Value(make_integer(number)) {}
+  // NOLINTEND(google-explicit-constructor)
 
-  // Value::object({{"kind", "Pod"}, {"spec", Value::object({})}}); a repeated key: the last one wins.
+  // Value::object({{"kind", "Pod"}, {"spec", Value::object({})}}); a repeated key: the last one
+  // wins.
   static Value object(std::initializer_list<Member> members = {});
   static Value object(std::vector<Member> members);
   static Value list(std::initializer_list<Value> items = {});
@@ -78,16 +82,20 @@ class Value {
   }
   [[nodiscard]] bool is_null() const noexcept { return type() == Type::Null; }
   [[nodiscard]] bool is_bool() const noexcept { return type() == Type::Bool; }
-  [[nodiscard]] bool is_integer() const noexcept { return type() == Type::Int || type() == Type::Uint; }
+  [[nodiscard]] bool is_integer() const noexcept {
+    return type() == Type::Int || type() == Type::Uint;
+  }
   [[nodiscard]] bool is_number() const noexcept { return is_integer() || type() == Type::Double; }
   [[nodiscard]] bool is_string() const noexcept { return type() == Type::String; }
   [[nodiscard]] bool is_list() const noexcept { return type() == Type::List; }
   [[nodiscard]] bool is_object() const noexcept { return type() == Type::Object; }
 
-  // The scalar, or the fallback when the type differs (a Double with an integral value counts as integer).
+  // The scalar, or the fallback when the type differs (a Double with an integral value counts as
+  // integer).
   [[nodiscard]] bool as_bool(bool fallback = false) const noexcept;
   [[nodiscard]] std::int64_t as_int(std::int64_t fallback = 0) const noexcept;
-  [[nodiscard]] std::uint64_t as_uint(std::uint64_t fallback = 0) const noexcept;  // fallback below zero, too
+  [[nodiscard]] std::uint64_t as_uint(
+      std::uint64_t fallback = 0) const noexcept;  // fallback below zero, too
   [[nodiscard]] double as_double(double fallback = 0) const noexcept;
   // Valid until this handle is changed or destroyed; empty when not a string.
   [[nodiscard]] std::string_view as_string() const noexcept;
@@ -109,20 +117,24 @@ class Value {
   // The member, item or nested member, or a Null value when any step is absent. Never fails.
   const Value& operator[](std::string_view key) const noexcept;
   const Value& operator[](std::size_t index) const noexcept;
-  const Value& operator[](int index) const noexcept { return (*this)[static_cast<std::size_t>(index)]; }
+  const Value& operator[](int index) const noexcept {
+    return (*this)[static_cast<std::size_t>(index)];
+  }
   const Value& operator[](const char* key) const noexcept { return (*this)[std::string_view(key)]; }
   [[nodiscard]] const Value& at(Path path) const noexcept;
   [[nodiscard]] const Value& at(std::span<const std::string> path) const noexcept;
 
-  // Changes this handle alone. Null becomes an object (list) on first use; any other type: a broken invariant.
-  Value& set(std::string_view key, Value value);        // returns *this
-  Value& set_path(Path path, Value value);              // makes the objects on the way; returns *this
+  // Changes this handle alone. Null becomes an object (list) on first use; any other type: a broken
+  // invariant.
+  Value& set(std::string_view key, Value value);  // returns *this
+  Value& set_path(Path path, Value value);        // makes the objects on the way; returns *this
   bool erase(std::string_view key);
   bool erase_path(Path path);
-  Value& push_back(Value item);                         // returns *this
+  Value& push_back(Value item);  // returns *this
   void insert_item(std::size_t index, Value item);
   void erase_item(std::size_t index);
-  // The member (made Null when absent) or item, to be changed in place; valid until the next change of this handle.
+  // The member (made Null when absent) or item, to be changed in place; valid until the next change
+  // of this handle.
   Value& member(std::string_view key);
   Value& item(std::size_t index);
 
@@ -146,7 +158,8 @@ class Value {
   static Value from_int(std::int64_t number) noexcept;
   static Value from_uint(std::uint64_t number) noexcept;  // Int when it fits
 
-  // Tags are Type's enumerators, with inline and heap strings apart; from the latter on a node may hang.
+  // Tags are Type's enumerators, with inline and heap strings apart; from the latter on a node may
+  // hang.
   static constexpr std::size_t kTagByte = 15;
   static constexpr int kInlineStringTag = 5;
   [[nodiscard]] bool has_node() const noexcept { return storage_[kTagByte] > kInlineStringTag; }
@@ -163,7 +176,7 @@ class Value {
 
 // One name and value of an object.
 struct Member {
-  Value name{};   // always a String
+  Value name{};  // always a String
   Value value{};
   Member() = default;
   Member(std::string_view key, Value member_value) : name(key), value(std::move(member_value)) {}

@@ -102,8 +102,7 @@ class ServerImpl final : public Server {
     core_.store.trim(now);
     if (now - last_restore_ >= kRestoreEvery) {
       if (const auto restored = restore_bootstrap_objects(now); !restored.ok()) {
-        log::warn("bootstrap objects could not be restored",
-                  {{"error", restored.error().message}});
+        log::warn("bootstrap objects could not be restored", {{"error", restored.error().message}});
       }
     }
   }

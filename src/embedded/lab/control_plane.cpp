@@ -17,7 +17,6 @@
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/process_runtime.hpp"
 #include "embedded/nodes/timed/timed_runtime.hpp"
-#include "embedded/nodes/timed/timed_runtime.hpp"
 #include "embedded/store/data_dir.hpp"
 #include "embedded/store/journal_sqlite.hpp"
 #include "embedded/transport/https_server.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operator: one controller as the engine knows it: a name, what it watches and writes, and a pure function.
+// Operator: one controller as the engine knows it: a name, what it watches and writes, and a pure
+// function.
 #pragma once
 
 #include <functional>
@@ -29,16 +30,18 @@ struct Backoff {
 };
 
 struct Operator {
-  std::string_view name{};                     // "fournosjob"; field manager and log name
-  const Kind* primary = nullptr;               // keys are this kind's; every change of one queues its key
-  std::span<const Kind* const> reads{};        // generates watches and RBAC; an undeclared read is a broken invariant
+  std::string_view name{};        // "fournosjob"; field manager and log name
+  const Kind* primary = nullptr;  // keys are this kind's; every change of one queues its key
+  std::span<const Kind* const>
+      reads{};  // generates watches and RBAC; an undeclared read is a broken invariant
   std::span<const Kind* const> writes{};
   std::span<const Index> indexes{};
   // The pure function. `key` is of `primary`, or for a singleton operator {"" , "singleton"}.
   Plan (*reconcile)(const View& view, const Key& key, Instant now) = nullptr;
   // True: one key, run whenever anything it read changed (a scheduler that looks at everything).
   bool singleton = false;
-  // Writes act as this user in the embedded server; empty: system:serviceaccount:kube-system:<name>.
+  // Writes act as this user in the embedded server; empty:
+  // system:serviceaccount:kube-system:<name>.
   std::string_view user{};
   Backoff backoff{};
   // Kinds whose coarse lists (no namespace, no label, no index) are allowed because they are few.

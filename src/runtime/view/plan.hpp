@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan: what a controller wants done: an ordered list of steps that the engine carries out (stack.md 9.2, 9.3).
+// Plan: what a controller wants done: an ordered list of steps that the engine carries out
+// (stack.md 9.2, 9.3).
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,11 @@ struct Guard {
 struct Apply {
   Ref target{};
   Value fields{};
-  std::string manager{};       // empty: the operator's name
+  std::string manager{};  // empty: the operator's name
   bool force = true;
 };
-// AlreadyExists with the same controller owner uid (or without any owner in `object`) counts as success. With
-// metadata.generateName and no name, target.key.name is empty.
+// AlreadyExists with the same controller owner uid (or without any owner in `object`) counts as
+// success. With metadata.generateName and no name, target.key.name is empty.
 struct Create {
   Ref target{};
   Value object{};
@@ -43,15 +44,16 @@ struct Patch {
   std::string subresource{};
   Guard guard{};
 };
-// Status as it shall be for the keys given: the engine sends the smallest merge patch of status against what the view holds, or
-// nothing. Keys absent from `status` are left alone; a Null value removes a key.
+// Status as it shall be for the keys given: the engine sends the smallest merge patch of status
+// against what the view holds, or nothing. Keys absent from `status` are left alone; a Null value
+// removes a key.
 struct Status {
   Ref target{};
   Value status{};
   Guard guard{};
 };
-// Replaces the whole object (PUT, guarded by the resource version in `object`); for subresource writes such as
-// namespaces/finalize and pods/binding set `subresource` (binding is a POST).
+// Replaces the whole object (PUT, guarded by the resource version in `object`); for subresource
+// writes such as namespaces/finalize and pods/binding set `subresource` (binding is a POST).
 struct Replace {
   Ref target{};
   Value object{};
@@ -69,12 +71,12 @@ struct Delete {
 struct Emit {
   Ref about{};
   std::string about_uid{};
-  std::string type = "Normal";   // or "Warning"
+  std::string type = "Normal";  // or "Warning"
   std::string reason{};
   std::string note{};
 };
-// The outside world: a verb for the executor registered under it ("process.start"). `id` is an idempotency key; the result
-// comes back as an observation under the query "<verb>:<id>".
+// The outside world: a verb for the executor registered under it ("process.start"). `id` is an
+// idempotency key; the result comes back as an observation under the query "<verb>:<id>".
 struct Act {
   std::string id{};
   std::string verb{};
@@ -85,7 +87,8 @@ using Step = std::variant<Apply, Create, Patch, Status, Replace, Delete, Emit, A
 class [[nodiscard]] Plan {
  public:
   static Plan done() { return {}; }
-  // Transient trouble: the key runs again after its backoff (the operator's, by default 5 ms doubling to 1000 s).
+  // Transient trouble: the key runs again after its backoff (the operator's, by default 5 ms
+  // doubling to 1000 s).
   static Plan retry(Error error);
   // Final until something it read changes.
   static Plan reject(Error error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// View: what a controller sees: a frozen state of the caches and of observations of the outside world.
-// Every read is recorded, absence too, so that a change re-queues exactly those who read it (stack.md 9.3).
+// View: what a controller sees: a frozen state of the caches and of observations of the outside
+// world. Every read is recorded, absence too, so that a change re-queues exactly those who read it
+// (stack.md 9.3).
 #pragma once
 
 #include <memory>
@@ -19,8 +20,9 @@
 
 namespace athanor {
 
-// Which objects a list depends on. Labels are ANDed equalities. `index` names one of the engine's indexes:
-// "owner" (value: owner uid), "node" (pods by spec.nodeName), or one that an Operator declares.
+// Which objects a list depends on. Labels are ANDed equalities. `index` names one of the engine's
+// indexes: "owner" (value: owner uid), "node" (pods by spec.nodeName), or one that an Operator
+// declares.
 struct Select {
   std::string ns{};
   std::vector<std::pair<std::string, std::string>> labels{};
@@ -33,7 +35,7 @@ struct Observed {
   std::optional<Value> value{};
   std::optional<Error> error{};
   Instant at{};
-  bool in_flight = false;       // asked, not answered yet
+  bool in_flight = false;  // asked, not answered yet
 };
 
 // Where a View reads from: the engine's caches, the store itself (embedded), or a test's fixture.
@@ -55,7 +57,8 @@ struct Reads {
   };
   std::vector<Ref> objects{};
   std::vector<ListRead> lists{};
-  std::vector<std::pair<std::string, Duration>> observations{};   // query, max age: the engine asks when stale
+  std::vector<std::pair<std::string, Duration>>
+      observations{};  // query, max age: the engine asks when stale
 };
 
 class View {
@@ -64,10 +67,13 @@ class View {
 
   [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const;
   [[nodiscard]] std::vector<Object> list(const Kind& kind, const Select& select = {}) const;
-  // Never calls out: returns what is known and tells the engine to ask when that is older than max_age.
+  // Never calls out: returns what is known and tells the engine to ask when that is older than
+  // max_age.
   [[nodiscard]] Observed observe(std::string_view query, Duration max_age) const;
   // Settings of a section ("fournos"), fixed for the run.
-  [[nodiscard]] const Value& config(std::string_view section) const { return snapshot_.config(section); }
+  [[nodiscard]] const Value& config(std::string_view section) const {
+    return snapshot_.config(section);
+  }
 
   // Typed reads: T is a described struct with `Object object` and `static const Kind& kind()`.
   template <api::Described T>
