@@ -14,7 +14,9 @@ namespace athanor::client {
 namespace {
 
 std::string write_file(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + "/" + name;
+  // Cases run side by side: each has files of its own.
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::string path = ::testing::TempDir() + "/" + test->name() + "-" + name;
   std::ofstream(path) << text;
   return path;
 }
@@ -49,11 +51,13 @@ TEST(Kubeconfig, ListedFilesAreMergedAndTheFirstContextCounts) {
 }
 
 TEST(Kubeconfig, InlineDataIsDecodedAndFilesAreReadBesideTheConfig) {
-  write_file("ca.pem", "PEM");
+  const std::string ca = write_file("ca.pem", "PEM");
   const auto endpoint =
       endpoint_of(*yaml::parse("{current-context: x, contexts: [{name: x, context: {cluster: c, "
                                "user: u}}], clusters: [{name: c, cluster: "
-                               "{server: \"https://h\", certificate-authority: ca.pem}}], users: "
+                               "{server: \"https://h\", certificate-authority: " +
+                               ca.substr(ca.rfind('/') + 1) +
+                               "}}], users: "
                                "[{name: u, user: {client-key-data: " +
                                base64_encode("KEY") + "}}]}"),
                   "", ::testing::TempDir());
