@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops: the API server's own control loops (garbage collection, namespace deletion) as one thing
-// to drive.
+// Loops: the API server's own control loops (garbage collection, namespace deletion, quotas) as
+// one thing to drive.
 #pragma once
 
 #include <memory>

@@ -29,7 +29,8 @@ namespace athanor::lab {
 namespace {
 
 constexpr std::chrono::milliseconds kCloseTime{2000};
-constexpr const char* kLoopNames[] = {"garbage-collector-controller", "namespace-controller"};
+constexpr const char* kLoopNames[] = {"garbage-collector-controller", "namespace-controller",
+                                      "resourcequota-controller"};
 
 // A service account token for a pod's volume, asked of the server itself.
 Result<std::string> pod_token(apiserver::Server& server, const Clock& clock,

@@ -45,7 +45,8 @@ class QuotaController final : public ControlLoop {
     for (const std::string& ns : std::exchange(due_, {})) {
       recount(ns, now);
     }
-    return next_recount_;
+    // Nothing to come back for where there is no quota.
+    return store_.count(kQuotas, "") > 0 ? std::optional(next_recount_) : std::nullopt;
   }
 
  private:
