@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/field_error.hpp"
 
+#include <gtest/gtest.h>
+
 namespace athanor {
 namespace {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/protobuf.hpp"
 
+#include <gtest/gtest.h>
+
 #include "kube/json.hpp"
 #include "kube/prune.hpp"
 #include "kube/resources.hpp"

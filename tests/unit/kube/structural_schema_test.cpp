@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/structural_schema.hpp"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "kube/json.hpp"
 #include "kube/types.hpp"
 

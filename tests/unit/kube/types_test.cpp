@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/types.hpp"
 
+#include <gtest/gtest.h>
+
 #include <chrono>
 
 #include "kube/data.hpp"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/validate.hpp"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "kube/formats.hpp"
 #include "kube/json.hpp"
 #include "kube/structural_schema.hpp"
