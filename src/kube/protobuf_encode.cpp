@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <set>
+#include <span>
+#include <vector>
 
 #include "base/digest.hpp"
 #include "base/time.hpp"
@@ -17,7 +18,7 @@
 namespace athanor::protobuf {
 namespace {
 
-std::string message(const Value& value, const Schema& schema, const ProtoPath& prefix);
+std::string message(const Value& value, const Schema& schema);
 void field(WireWriter& out, std::uint32_t number, const Value& value, const Schema& schema);
 
 std::uint64_t bits(std::int64_t number) {
@@ -58,15 +59,15 @@ std::string any_message(const Value& value, const Schema& schema) {
   if (kind == JsonUnion::SchemaOrBool) {
     out.varint(1, value.as_bool(value.is_object()) ? 1 : 0);
     if (value.is_object()) {
-      out.bytes(2, message(value, object, {}));
+      out.bytes(2, message(value, object));
     }
     return out.take();
   }
   if (value.is_object()) {
-    out.bytes(1, message(value, object, {}));
+    out.bytes(1, message(value, object));
   }
   for (const Value& item : value.items()) {
-    out.bytes(2, kind == JsonUnion::SchemaOrArray ? message(item, object, {}) : item.str());
+    out.bytes(2, kind == JsonUnion::SchemaOrArray ? message(item, object) : item.str());
   }
   return out.take();
 }
@@ -116,7 +117,7 @@ void field(WireWriter& out, std::uint32_t number, const Value& value, const Sche
       if (schema.additional != nullptr) {
         map_entries(out, number, value, *schema.additional);
       } else {
-        out.bytes(number, message(value, schema, {}));
+        out.bytes(number, message(value, schema));
       }
       break;
     case SchemaType::List:
@@ -144,33 +145,49 @@ void field(WireWriter& out, std::uint32_t number, const Value& value, const Sche
   }
 }
 
-// The fields of one message in the order of their numbers. Below `prefix`: an embedded message
-// whose fields are in the same JSON object; left out when none of them is set.
-std::string message(const Value& value, const Schema& schema, const ProtoPath& prefix) {
-  std::set<std::uint32_t> numbers;
-  for (const SchemaField& each : schema.fields) {
-    if (below(each, prefix)) {
-      numbers.insert(each.proto[prefix.size()]);
-    }
-  }
-  WireWriter out;
-  for (const std::uint32_t number : numbers) {
-    ProtoPath path = prefix;
-    path.push_back(number);
-    const auto leaf = std::find_if(schema.fields.begin(), schema.fields.end(),
-                                   [&](const SchemaField& each) { return each.proto == path; });
-    if (leaf == schema.fields.end()) {
-      const std::string embedded = message(value, schema, path);
-      if (!embedded.empty()) {
-        out.bytes(number, embedded);
-      }
+// A field that the object has.
+struct Present {
+  const SchemaField* field = nullptr;
+  const Value* value = nullptr;
+};
+
+// Fields whose paths agree up to `depth`, sorted by path: embedded messages are runs of equal
+// numbers.
+void append_fields(WireWriter& out, std::span<const Present> fields, std::size_t depth) {
+  while (!fields.empty()) {
+    const SchemaField& first = *fields.front().field;
+    const std::uint32_t number = first.proto[depth];
+    if (first.proto.size() == depth + 1) {
+      field(out, number, *fields.front().value, *first.schema);
+      fields = fields.subspan(1);
       continue;
     }
-    const Value* member = value.find(leaf->name);
-    if (member != nullptr && !member->is_null()) {
-      field(out, number, *member, *leaf->schema);
+    std::size_t size = 1;
+    while (size < fields.size() && fields[size].field->proto[depth] == number) {
+      ++size;
+    }
+    WireWriter embedded;
+    append_fields(embedded, fields.first(size), depth + 1);
+    out.bytes(number, embedded.text());
+    fields = fields.subspan(size);
+  }
+}
+
+// The fields of one message in the order of their numbers; embedded messages whose fields are in
+// the same JSON object are left out when none of them is set.
+std::string message(const Value& value, const Schema& schema) {
+  std::vector<Present> present;
+  present.reserve(value.size());
+  for (const Member& member : value.members()) {
+    const SchemaField* const found = schema.field(member.key());
+    if (found != nullptr && !found->proto.empty() && !member.value.is_null()) {
+      present.push_back({.field = found, .value = &member.value});
     }
   }
+  std::sort(present.begin(), present.end(),
+            [](const Present& a, const Present& b) { return a.field->proto < b.field->proto; });
+  WireWriter out;
+  append_fields(out, present, 0);
   return out.take();
 }
 
@@ -186,7 +203,7 @@ SchemaPtr schema_of(const Value& object) {
 }  // namespace
 
 std::string encode_message(const Value& value, const Schema& schema) {
-  return message(value, schema, {});
+  return message(value, schema);
 }
 
 Result<std::string> encode(const Value& object) {

@@ -7,6 +7,7 @@
 #include "embedded/apiserver/negotiate.hpp"
 #include "embedded/apiserver/server.hpp"
 #include "kube/json.hpp"
+#include "kube/protobuf.hpp"
 #include "kube/yaml.hpp"
 
 namespace athanor::apiserver {
@@ -51,20 +52,34 @@ void compress(const Request& request, Response& response) {
   response.headers.emplace_back("Vary", "Accept-Encoding");
 }
 
+std::string text_of(const Request& request, const Response& response) {
+  if (response.content_type == "application/yaml") {
+    return yaml::print(*response.value);
+  }
+  std::string text;
+  if (wants_pretty(request)) {
+    text = json::print(*response.value, json::Style::Pretty);
+  } else {
+    json::append(*response.value, text);
+  }
+  return text += '\n';
+}
+
+std::string bytes_of(const Request& request, Response& response) {
+  if (response.content_type == kProtobufType) {
+    if (auto bytes = protobuf::encode(*response.value); bytes.ok()) {
+      return *std::move(bytes);
+    }
+    response.content_type = "application/json";  // not a built-in type; every client reads this
+  }
+  return text_of(request, response);
+}
+
 }  // namespace
 
 void encode(const Request& request, Response& response) {
   if (response.value) {
-    response.body.clear();
-    if (response.content_type == "application/yaml") {
-      response.body = yaml::print(*response.value);
-    } else if (wants_pretty(request)) {
-      response.body = json::print(*response.value, json::Style::Pretty);
-      response.body += '\n';
-    } else {
-      json::append(*response.value, response.body);
-      response.body += '\n';
-    }
+    response.body = bytes_of(request, response);
     response.value.reset();
   }
   compress(request, response);

@@ -61,6 +61,9 @@ StatusResult<Response> handle_watch(Call& call) {
   }
   ATHANOR_TRY_VOID(add_start(call, options, spec));
   Response response;
+  if (call.accepted.encoding == Encoding::Protobuf) {
+    response.content_type = "application/vnd.kubernetes.protobuf;stream=watch";
+  }
   response.durable_after = spec.initial.empty() ? 0 : spec.after;
   response.stream = call.core.watches->open(std::move(spec), call.now);
   return response;

@@ -90,7 +90,16 @@ std::optional<Encoding> encoding_of(const Element& element, const Offer& offer) 
   if (element.type == "application/yaml" && !offer.watch) {
     return Encoding::Yaml;
   }
+  if (element.type == kProtobufType) {
+    return Encoding::Protobuf;
+  }
   return std::nullopt;
+}
+
+// A Table has no protobuf form here, a custom resource none at all.
+bool has_protobuf(const Offer& offer, Shape shape) {
+  const bool metadata = shape == Shape::Metadata || shape == Shape::MetadataList;
+  return metadata || (shape == Shape::Whole && !offer.custom);
 }
 
 // False when the element asks for a transformation that is not offered.
@@ -146,11 +155,29 @@ StatusResult<Accepted> negotiate(const Request& request, const Offer& offer) {
     }
     Accepted candidate = accepted;
     candidate.encoding = *encoding;
-    if (read_shape(element, offer, candidate)) {
+    if (read_shape(element, offer, candidate) &&
+        (candidate.encoding != Encoding::Protobuf || has_protobuf(offer, candidate.shape))) {
       return candidate;
     }
   }
   return status::not_acceptable(offer.watch ? kOfferedWatch : kOffered);
+}
+
+Encoding negotiate_error(const Request& request, bool custom) {
+  const auto accepted = negotiate(request, {.transforms = false, .watch = false, .custom = custom});
+  return accepted.ok() ? accepted->encoding : Encoding::Json;
+}
+
+std::string_view content_type_of(Encoding encoding) {
+  switch (encoding) {
+    case Encoding::Json:
+      return "application/json";
+    case Encoding::Yaml:
+      return "application/yaml";
+    case Encoding::Protobuf:
+      return kProtobufType;
+  }
+  return "application/json";
 }
 
 StatusResult<BodyFormat> body_format(const Request& request, bool allow_protobuf) {
@@ -161,7 +188,7 @@ StatusResult<BodyFormat> body_format(const Request& request, bool allow_protobuf
   if (type == "application/yaml") {
     return BodyFormat::Yaml;
   }
-  if (type == "application/vnd.kubernetes.protobuf" && allow_protobuf) {
+  if (type == kProtobufType && allow_protobuf) {
     return BodyFormat::Protobuf;
   }
   return status::unsupported_media_type(allow_protobuf ? kOffered : kOfferedCustom);

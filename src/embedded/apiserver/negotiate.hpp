@@ -12,7 +12,7 @@
 
 namespace athanor::apiserver {
 
-enum class Encoding : std::uint8_t { Json, Yaml };
+enum class Encoding : std::uint8_t { Json, Yaml, Protobuf };
 enum class Shape : std::uint8_t { Whole, Table, Metadata, MetadataList };
 
 struct Accepted {
@@ -26,10 +26,17 @@ struct Accepted {
 struct Offer {
   bool transforms = true;  // Table and PartialObjectMetadata
   bool watch = false;      // frames: no YAML
+  bool custom = false;     // a custom resource: protobuf for its metadata alone
 };
+
+inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
 
 // NotAcceptable (406) when no element fits.
 StatusResult<Accepted> negotiate(const Request& request, const Offer& offer);
+// The form of a Status: the first one that fits, else JSON.
+Encoding negotiate_error(const Request& request, bool custom);
+// "application/json", ...
+std::string_view content_type_of(Encoding encoding);
 
 // ?pretty=, or a browser or command-line fetcher that says nothing (2.6).
 bool wants_pretty(const Request& request);

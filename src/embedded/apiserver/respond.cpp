@@ -9,9 +9,7 @@ namespace athanor::apiserver {
 Response value_response(const Call& call, Value value, int code) {
   Response response;
   response.status = code;
-  if (call.accepted.encoding == Encoding::Yaml) {
-    response.content_type = "application/yaml";
-  }
+  response.content_type = content_type_of(call.accepted.encoding);
   response.value = std::move(value);
   return response;
 }

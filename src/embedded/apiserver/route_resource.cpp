@@ -131,8 +131,9 @@ StatusResult<Response> route_resource(Call& call) {
   if (!handler.ok()) {
     return std::move(handler).error();
   }
-  ATHANOR_TRY(call.accepted,
-              negotiate(call.request, {.transforms = true, .watch = call.path.verb == "watch"}));
+  ATHANOR_TRY(call.accepted, negotiate(call.request, {.transforms = true,
+                                                      .watch = call.path.verb == "watch",
+                                                      .custom = call.resource->is_custom}));
   if (call.path.verb != "watch") {
     ATHANOR_TRY_VOID(check_timeout(call.request));
   }

@@ -84,7 +84,7 @@ class ServerImpl final : public Server {
     Call call{.core = core_, .request = request, .now = now};
     call.in_process = request.credentials.internal_user.has_value();
     StatusResult<Response> served = serve(call);
-    Response response = served.ok() ? *std::move(served) : error_response(served.error());
+    Response response = served.ok() ? *std::move(served) : refusal(call, served.error());
     if (call.resource != nullptr && call.request.method != "GET") {
       after_write(call, now);
     }
@@ -125,6 +125,16 @@ class ServerImpl final : public Server {
     }
     call.table = core_.registry.table();
     return call.path.is_resource ? route_resource(call) : route_plain(call);
+  }
+
+  // A Status in the form that the client takes (spec/apiserver.md 5.1, 5.3).
+  static Response refusal(const Call& call, const StatusError& error) {
+    Response response = error_response(error);
+    if (response.value && !call.in_process) {
+      const bool custom = call.resource != nullptr && call.resource->is_custom;
+      response.content_type = content_type_of(negotiate_error(call.request, custom));
+    }
+    return response;
   }
 
   // A definition that was written takes effect before its writer hears of it.

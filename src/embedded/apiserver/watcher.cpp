@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/apiserver/watcher.hpp"
 
+#include "base/log.hpp"
 #include "embedded/apiserver/versions.hpp"
 #include "kube/json.hpp"
+#include "kube/protobuf.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -17,11 +19,25 @@ std::string form_of(const WatchSpec& spec) {
   if (spec.accepted.shape == Shape::Table) {
     return {};
   }
-  return spec.resource->api_version() + (spec.accepted.shape == Shape::Whole ? "" : "|meta|") +
-         (spec.accepted.shape == Shape::Whole ? "" : spec.accepted.meta_version);
+  std::string form = spec.resource->api_version();
+  if (spec.accepted.shape != Shape::Whole) {
+    form += "|meta|" + spec.accepted.meta_version;
+  }
+  if (spec.accepted.encoding == Encoding::Protobuf) {
+    form += "|protobuf";
+  }
+  return form;
 }
 
-void append_frame(std::string_view type, const Value& object, std::string& out) {
+void append_frame(Encoding encoding, std::string_view type, const Value& object, std::string& out) {
+  if (encoding == Encoding::Protobuf) {
+    if (const auto frame = protobuf::encode_watch_frame(type, object); frame.ok()) {
+      out += *frame;
+    } else {
+      log::error("a watch event has no protobuf form", {{"error", frame.error().message}});
+    }
+    return;
+  }
   out += R"({"type":")";
   out += type;
   out += R"(","object":)";
@@ -129,7 +145,7 @@ void Watcher::fail(const StatusError& error) {
   {
     const std::lock_guard lock(mutex_);
     Item item;
-    append_frame("ERROR", error.to_value(), item.frame);
+    append_frame(spec_.accepted.encoding, "ERROR", error.to_value(), item.frame);
     queue_.push_back(std::move(item));
     ended_ = true;
   }
@@ -166,7 +182,7 @@ std::string Watcher::bookmark_frame(const Bookmark& bookmark) const {
     object = partial_metadata(spec_.accepted, Value::object({{"metadata", std::move(metadata)}}));
   }
   std::string frame;
-  append_frame("BOOKMARK", object, frame);
+  append_frame(spec_.accepted.encoding, "BOOKMARK", object, frame);
   return frame;
 }
 
@@ -183,7 +199,7 @@ std::string Watcher::frame_of(std::string_view type, const Value& object, bool h
     shaped = partial_metadata(spec_.accepted, object);
   }
   std::string frame;
-  append_frame(type, shaped, frame);
+  append_frame(spec_.accepted.encoding, type, shaped, frame);
   return frame;
 }
 
@@ -200,7 +216,7 @@ void Watcher::take_initial(std::string& out) {
     }
     auto object = to_served(*spec_.resource, stored);
     if (!object.ok()) {
-      append_frame("ERROR", object.error().to_value(), out);
+      append_frame(spec_.accepted.encoding, "ERROR", object.error().to_value(), out);
       ended_ = true;
       return;
     }
@@ -222,7 +238,8 @@ void Watcher::write_event(SharedEvent& shared, std::string& out) {
     old_object = to_served(*spec_.resource, *event.previous);
   }
   if (!now_object.ok() || !old_object.ok()) {
-    append_frame("ERROR", (now_object.ok() ? old_object : now_object).error().to_value(), out);
+    append_frame(spec_.accepted.encoding, "ERROR",
+                 (now_object.ok() ? old_object : now_object).error().to_value(), out);
     ended_ = true;
     return;
   }

@@ -7,6 +7,7 @@
 #include "kube/prune.hpp"
 #include "kube/resources.hpp"
 #include "kube/types.hpp"
+#include "support/sample_object.hpp"
 
 namespace athanor::protobuf {
 namespace {
@@ -244,65 +245,6 @@ TEST(ProtobufEncode, HasNoFormForCustomResources) {
   EXPECT_EQ(body.error().code, 406);
 }
 
-// A value of the type with every field set, down to `depth` levels of structs.
-Value sample(const Schema& schema, int depth, int& counter) {
-  ++counter;
-  switch (schema.type) {
-    case SchemaType::String:
-      return "s" + std::to_string(counter);
-    case SchemaType::Boolean:
-      return true;
-    case SchemaType::Integer:
-      return -counter;
-    case SchemaType::Number:
-      return counter + 0.5;
-    case SchemaType::Bytes:
-      return "AP8=";
-    case SchemaType::Quantity:
-      return std::to_string(counter) + "Gi";
-    case SchemaType::Time:
-      return "2026-11-20T10:20:35Z";
-    case SchemaType::MicroTime:
-      return "2026-11-20T10:20:35.123456Z";
-    case SchemaType::IntOrString:
-      return counter % 2 == 0 ? Value(counter) : Value("25%");
-    case SchemaType::Duration:
-      return counter;
-    case SchemaType::RawExtension:
-    case SchemaType::Fields:
-      return Value::object({{"f:x", Value::object()}});
-    case SchemaType::Any:
-      if (!schema.any_of.empty() && depth > 0) {
-        return sample(*schema.any_of.front(), depth - 1, counter);
-      }
-      return schema.any_of.empty() ? Value(counter) : Value::object({{"type", "string"}});
-    case SchemaType::List: {
-      Value list = Value::list();
-      for (int i = 0; i < (depth > 0 ? 2 : 1); ++i) {
-        list.push_back(sample(*schema.items, depth - 1, counter));
-      }
-      return list;
-    }
-    case SchemaType::Object: {
-      Value object = Value::object();
-      if (schema.additional != nullptr) {
-        object.set("key-a", sample(*schema.additional, depth - 1, counter));
-        return object.set("key-b", sample(*schema.additional, depth - 1, counter));
-      }
-      for (const SchemaField& field : schema.fields) {
-        const bool nested = field.schema->type == SchemaType::Object ||
-                            field.schema->type == SchemaType::List ||
-                            field.schema->type == SchemaType::Any;
-        if (!field.proto.empty() && (!nested || depth > 0)) {
-          object.set(field.name, sample(*field.schema, depth - 1, counter));
-        }
-      }
-      return object;
-    }
-  }
-  return {};
-}
-
 class EveryKind : public testing::TestWithParam<int> {};
 
 TEST_P(EveryKind, SurvivesARoundTrip) {
@@ -311,7 +253,7 @@ TEST_P(EveryKind, SurvivesARoundTrip) {
         BuiltinTypes::get().by_kind(resource.group, resource.version, resource.kind);
     ASSERT_NE(schema, nullptr);
     int counter = 0;
-    Value object = sample(*schema, GetParam(), counter);
+    Value object = test::sample_object(*schema, GetParam(), counter);
     object.set("apiVersion",
                resource.group.empty() ? resource.version : resource.group + "/" + resource.version);
     object.set("kind", resource.kind);

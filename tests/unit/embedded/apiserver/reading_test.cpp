@@ -301,8 +301,7 @@ TEST(Forms, TablesAndMetadata) {
   const Answer partial = server.call(
       "GET " + std::string(kMaps), "",
       {{"accept",
-        "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;"
-        "v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}});
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"}});
   EXPECT_EQ(partial.value["kind"].as_string(), "PartialObjectMetadataList");
   EXPECT_EQ(partial.value["items"][0]["kind"].as_string(), "PartialObjectMetadata");
   EXPECT_FALSE(partial.value["items"][0].contains("data"));
