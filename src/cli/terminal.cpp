@@ -22,8 +22,8 @@ std::size_t width(std::string_view text) {
 Terminal::Terminal(int descriptor)
     : descriptor_(descriptor),
       interactive_(::isatty(descriptor) == 1),
-      colours_(interactive_ && std::getenv("NO_COLOR") == nullptr) {
-}  // NOLINT(concurrency-mt-unsafe): read before any thread starts
+      // NOLINTNEXTLINE(concurrency-mt-unsafe): read before any thread starts
+      colours_(interactive_ && std::getenv("NO_COLOR") == nullptr) {}
 
 std::string Terminal::paint(std::string_view text, Colour colour) const {
   if (!colours_ || colour == Colour::Plain) {

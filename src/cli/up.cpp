@@ -146,6 +146,7 @@ void wait_for_end(const sigset_t& signals) {
 
 int run(const UpOptions& options) {
   log::configure(level_of(options.verbosity), log::Format::Auto);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread starts
   ::mallopt(M_ARENA_MAX, 2);  // more arenas cost memory and win nothing on few threads
   // Every thread to come inherits the mask: the signals reach wait_for_end() alone.
   sigset_t signals;

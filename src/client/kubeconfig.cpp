@@ -47,7 +47,7 @@ void resolve_paths(Value& entry, const std::string& folder) {
        {"certificate-authority", "client-certificate", "client-key", "tokenFile"}) {
     const std::string path = entry[key].str();
     if (!path.empty() && path.front() != '/') {
-      entry.set(key, folder + "/" + path);
+      entry.set(key, fmt::format("{}/{}", folder, path));
     }
   }
 }

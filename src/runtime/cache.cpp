@@ -44,8 +44,44 @@ std::vector<std::string> Cache::values(const Secondary& index, const Object& obj
   return *std::move(found);
 }
 
-const Cache::Secondary& Cache::secondary(bool is_label, const std::string& name) const {
-  for (const Secondary& known : secondaries_) {
+void Cache::Sum::add(const Object& object, std::int64_t sign) {
+  Totals share;
+  measure(object, share);
+  for (const auto& [name, amount] : share) {
+    std::int64_t& total = totals[name];
+    total += sign * amount;
+    if (total == 0) {
+      totals.erase(name);
+    }
+  }
+}
+
+void Cache::Bucket::insert(const Object& object) {
+  if (!keys.insert(object.key()).second) {
+    return;
+  }
+  for (Sum& sum : sums) {
+    sum.add(object, 1);
+  }
+  for (Ranks& order : ranks) {
+    order.insert(object);
+  }
+}
+
+void Cache::Bucket::erase(const Object& object) {
+  if (keys.erase(object.key()) == 0) {
+    return;
+  }
+  for (Sum& sum : sums) {
+    sum.add(object, -1);
+  }
+  for (Ranks& order : ranks) {
+    order.erase(object);
+  }
+}
+
+Cache::Secondary& Cache::secondary(bool is_label, const std::string& name) const {
+  for (Secondary& known : secondaries_) {
     if (known.is_label == is_label && known.name == name) {
       return known;
     }
@@ -53,7 +89,7 @@ const Cache::Secondary& Cache::secondary(bool is_label, const std::string& name)
   Secondary made{.is_label = is_label, .name = name};
   for (const auto& [key, object] : objects_) {
     for (std::string& value : values(made, object)) {
-      made.buckets[std::move(value)].insert(key);
+      made.buckets[std::move(value)].keys.insert(key);
     }
   }
   return secondaries_.emplace_back(std::move(made));
@@ -63,7 +99,7 @@ void Cache::put(const Key& key, Object object) {
   drop(key);
   for (Secondary& index : secondaries_) {
     for (std::string& value : values(index, object)) {
-      index.buckets[std::move(value)].insert(key);
+      index.buckets[std::move(value)].insert(object);
     }
   }
   objects_.insert_or_assign(key, std::move(object));
@@ -77,8 +113,12 @@ void Cache::drop(const Key& key) {
   for (Secondary& index : secondaries_) {
     for (const std::string& value : values(index, at->second)) {
       const auto bucket = index.buckets.find(value);
-      if (bucket != index.buckets.end() && bucket->second.erase(key) > 0 &&
-          bucket->second.empty()) {
+      if (bucket == index.buckets.end()) {
+        continue;
+      }
+      bucket->second.erase(at->second);
+      if (bucket->second.keys.empty() && bucket->second.sums.empty() &&
+          bucket->second.ranks.empty()) {
         index.buckets.erase(bucket);
       }
     }
@@ -161,16 +201,68 @@ const Object* Cache::find(const Key& key) const {
   return at == objects_.end() ? nullptr : &at->second;
 }
 
+bool Cache::is_bucket(const Select& select) {
+  return !select.index.empty() && select.ns.empty() && select.labels.empty();
+}
+
+Cache::Bucket& Cache::bucket(const Select& select) const {
+  ATHANOR_CHECK(is_bucket(select), "sums and ranks hang on the bucket of an index");
+  return secondary(false, select.index).buckets[select.index_value];
+}
+
+Totals Cache::totals(const Select& select, Measure measure) const {
+  Bucket& of = bucket(select);
+  for (const Sum& sum : of.sums) {
+    if (sum.measure == measure) {
+      return sum.totals;
+    }
+  }
+  Sum& sum = of.sums.emplace_back(Sum{.measure = measure});
+  for (const Key& key : of.keys) {
+    sum.add(objects_.at(key), 1);
+  }
+  return sum.totals;
+}
+
+const Ranks& Cache::ranks(const Select& select, const Ranking& ranking) const {
+  Bucket& of = bucket(select);
+  for (const Ranks& known : of.ranks) {
+    if (known.ranking() == ranking) {
+      return known;
+    }
+  }
+  Ranks& made = of.ranks.emplace_back(ranking);
+  for (const Key& key : of.keys) {
+    made.insert(objects_.at(key));
+  }
+  return made;
+}
+
+std::vector<Group> Cache::groups(const Select& select, const Ranking& ranking) const {
+  return ranks(select, ranking).groups();
+}
+
+std::vector<Object> Cache::ranked(const Select& select, const Ranking& ranking,
+                                  std::string_view group, const Object* after,
+                                  std::size_t limit) const {
+  std::vector<Object> found;
+  for (const Key& key : ranks(select, ranking).keys(group, after, limit)) {
+    found.push_back(objects_.at(key));
+  }
+  return found;
+}
+
 std::vector<Object> Cache::list(const Select& select) const {
   std::vector<Object> found;
+  const bool whole_bucket = is_bucket(select);
   const auto from_bucket = [&](const Secondary& index, const std::string& value) {
     const auto bucket = index.buckets.find(value);
     if (bucket == index.buckets.end()) {
       return;
     }
-    for (const Key& key : bucket->second) {
+    for (const Key& key : bucket->second.keys) {
       const Object& object = objects_.at(key);
-      if (selects(*kind_, select, object, declared_)) {
+      if (whole_bucket || selects(*kind_, select, object, declared_)) {
         found.push_back(object);
       }
     }

@@ -14,6 +14,7 @@
 #include "kube/kind.hpp"
 #include "kube/object.hpp"
 #include "runtime/view/operator.hpp"
+#include "runtime/view/rank.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor::runtime {
@@ -51,9 +52,29 @@ class Cache {
   [[nodiscard]] const std::map<Key, Object>& objects() const { return objects_; }
   // In order of namespace and name. O(result) with an index or a label, else O(namespace).
   [[nodiscard]] std::vector<Object> list(const Select& select) const;
+  // As Snapshot's, for a select that is an index and its value alone (is_bucket): kept up to date
+  // from the first call on.
+  [[nodiscard]] static bool is_bucket(const Select& select);
+  [[nodiscard]] Totals totals(const Select& select, Measure measure) const;
+  [[nodiscard]] std::vector<Group> groups(const Select& select, const Ranking& ranking) const;
+  [[nodiscard]] std::vector<Object> ranked(const Select& select, const Ranking& ranking,
+                                           std::string_view group, const Object* after,
+                                           std::size_t limit) const;
 
  private:
-  using Bucket = std::set<Key>;
+  struct Sum {
+    Measure measure = nullptr;
+    Totals totals{};  // without zeros
+    void add(const Object& object, std::int64_t sign);
+  };
+  // Emptied buckets stay when sums or ranks hang on them.
+  struct Bucket {
+    std::set<Key> keys{};
+    std::vector<Sum> sums{};
+    std::vector<Ranks> ranks{};
+    void insert(const Object& object);
+    void erase(const Object& object);
+  };
   using Buckets = std::map<std::string, Bucket, std::less<>>;
   struct Secondary {
     bool is_label = false;
@@ -63,7 +84,9 @@ class Cache {
 
   static Object slim(Object object);
   [[nodiscard]] std::vector<std::string> values(const Secondary& index, const Object& object) const;
-  [[nodiscard]] const Secondary& secondary(bool is_label, const std::string& name) const;
+  [[nodiscard]] Secondary& secondary(bool is_label, const std::string& name) const;
+  [[nodiscard]] Bucket& bucket(const Select& select) const;
+  [[nodiscard]] const Ranks& ranks(const Select& select, const Ranking& ranking) const;
   void put(const Key& key, Object object);
   void drop(const Key& key);
 

@@ -86,6 +86,28 @@ std::vector<Object> Engine::Impl::list(const Kind& kind, const Select& select) c
   return held->list(select);
 }
 
+Totals Engine::Impl::totals(const Kind& kind, const Select& select, Measure measure) const {
+  const Cache* held = find_cache(kind);
+  return held != nullptr && Cache::is_bucket(select) ? held->totals(select, measure)
+                                                     : Snapshot::totals(kind, select, measure);
+}
+
+std::vector<Group> Engine::Impl::groups(const Kind& kind, const Select& select,
+                                        const Ranking& ranking) const {
+  const Cache* held = find_cache(kind);
+  return held != nullptr && Cache::is_bucket(select) ? held->groups(select, ranking)
+                                                     : Snapshot::groups(kind, select, ranking);
+}
+
+std::vector<Object> Engine::Impl::ranked(const Kind& kind, const Select& select,
+                                         const Ranking& ranking, std::string_view group,
+                                         const Object* after, std::size_t limit) const {
+  const Cache* held = find_cache(kind);
+  return held != nullptr && Cache::is_bucket(select)
+             ? held->ranked(select, ranking, group, after, limit)
+             : Snapshot::ranked(kind, select, ranking, group, after, limit);
+}
+
 Observed Engine::Impl::observe(std::string_view query, Duration) const {
   const auto at = observations.find(query);
   return at == observations.end() ? Observed{} : at->second;

@@ -65,6 +65,13 @@ struct Engine::Impl final : Snapshot {
   // Snapshot
   [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const override;
   [[nodiscard]] std::vector<Object> list(const Kind& kind, const Select& select) const override;
+  [[nodiscard]] Totals totals(const Kind& kind, const Select& select,
+                              Measure measure) const override;
+  [[nodiscard]] std::vector<Group> groups(const Kind& kind, const Select& select,
+                                          const Ranking& ranking) const override;
+  [[nodiscard]] std::vector<Object> ranked(const Kind& kind, const Select& select,
+                                           const Ranking& ranking, std::string_view group,
+                                           const Object* after, std::size_t limit) const override;
   [[nodiscard]] Observed observe(std::string_view query, Duration max_age) const override;
   [[nodiscard]] const Value& config(std::string_view section) const override;
 

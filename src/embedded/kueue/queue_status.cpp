@@ -6,66 +6,16 @@
 #include <algorithm>
 
 #include "api/kueue.hpp"
+#include "embedded/kueue/holding.hpp"
 #include "embedded/kueue/scheduler.hpp"
 #include "embedded/kueue/snapshot.hpp"
+#include "embedded/kueue/waiting.hpp"
 #include "kube/condition.hpp"
 
 namespace athanor::kueue {
 namespace {
 
 constexpr std::string_view kInUse = api::kueue::kInUseFinalizer;
-constexpr std::string_view kLocalQueueIndex =
-    "kueue-local-queue";  // "ns/queue" of workloads without quota
-constexpr std::string_view kReservedIndex =
-    "kueue-reserved-in";  // ClusterQueue a workload holds quota of
-constexpr std::string_view kReservedLocalIndex = "kueue-reserved-local";  // "ns/queue" of those
-
-bool counts_as_pending(const Object& workload) {
-  return !has_quota(workload) && is_active(workload) && !is_finished(workload) &&
-         !workload.deleting();
-}
-bool holds_quota(const Object& workload) {
-  return has_quota(workload) && is_active(workload) && !is_finished(workload);
-}
-std::string local_queue_of(const Object& workload) {
-  return Key{std::string(workload.ns()), workload.spec()["queueName"].str()}.text();
-}
-std::vector<std::string> pending_local_queue(const Object& workload) {
-  return counts_as_pending(workload) ? std::vector{local_queue_of(workload)}
-                                     : std::vector<std::string>{};
-}
-std::vector<std::string> reserved_local_queue(const Object& workload) {
-  return holds_quota(workload) ? std::vector{local_queue_of(workload)} : std::vector<std::string>{};
-}
-std::vector<std::string> reserved_in(const Object& workload) {
-  return holds_quota(workload)
-             ? std::vector{workload.status().at({"admission", "clusterQueue"}).str()}
-             : std::vector<std::string>{};
-}
-
-// What a set of workloads holds, and how much of it is admitted.
-struct Tally {
-  std::int64_t reserving = 0;
-  std::int64_t admitted = 0;
-  std::map<FlavorResource, Amount> reservation{};
-  std::map<FlavorResource, Amount> usage{};
-};
-
-Tally tally_of(const std::vector<Object>& workloads) {
-  Tally tally;
-  for (const Object& workload : workloads) {
-    const bool admitted = condition_is(workload.status()["conditions"], "Admitted", "True");
-    ++tally.reserving;
-    tally.admitted += admitted ? 1 : 0;
-    for (const auto& [cell, amount] : held_quota(workload)) {
-      tally.reservation[cell] += amount;
-      if (admitted) {
-        tally.usage[cell] += amount;
-      }
-    }
-  }
-  return tally;
-}
 
 // Every declared flavor and resource, zeros included, in the order of the spec; `borrowed` only for
 // ClusterQueues.
@@ -126,8 +76,7 @@ Plan reconcile_cluster_queue(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   Plan plan;
-  const Tally tally = tally_of(view.list(
-      api::kueue::kWorkload, {.index = std::string(kReservedIndex), .index_value = key.name}));
+  const Tally tally = tally_of(view, reserved_in(key.name));
   if (object->deleting() && tally.reserving == 0 && object->has_finalizer(kInUse)) {
     release_finalizer(api::kueue::kClusterQueue, *object, plan);
     return plan;
@@ -137,10 +86,7 @@ Plan reconcile_cluster_queue(const View& view, const Key& key, Instant now) {
   std::int64_t pending = 0;
   for (const auto& [local_key, local] : snapshot.local_queues) {
     if (local.cluster_queue == key.name) {
-      pending += static_cast<std::int64_t>(
-          view.list(api::kueue::kWorkload,
-                    {.index = std::string(kLocalQueueIndex), .index_value = local_key.text()})
-              .size());
+      pending += view.count(api::kueue::kWorkload, waiting_in(local_key));
     }
   }
   Value status =
@@ -180,13 +126,8 @@ Plan reconcile_local_queue(const View& view, const Key& key, Instant now) {
     conditions =
         with_active(*object, "True", "Ready", "Can submit new workloads to localQueue", now);
   }
-  const std::string text = key.text();
-  const Tally tally = tally_of(view.list(
-      api::kueue::kWorkload, {.index = std::string(kReservedLocalIndex), .index_value = text}));
-  const auto pending = static_cast<std::int64_t>(
-      view.list(api::kueue::kWorkload,
-                {.index = std::string(kLocalQueueIndex), .index_value = text})
-          .size());
+  const Tally tally = tally_of(view, reserved_local(key));
+  const std::int64_t pending = view.count(api::kueue::kWorkload, waiting_in(key));
   Value status = Value::object({{"conditions", conditions},
                                 {"pendingWorkloads", pending},
                                 {"reservingWorkloads", tally.reserving},
@@ -256,12 +197,7 @@ std::span<const Kind* const> queue_status_reads() {
 }
 
 std::span<const Index> queue_indexes() {
-  static const Index kIndexes[] = {
-      {.kind = &api::kueue::kWorkload, .name = kLocalQueueIndex, .values = pending_local_queue},
-      {.kind = &api::kueue::kWorkload, .name = kReservedIndex, .values = reserved_in},
-      {.kind = &api::kueue::kWorkload,
-       .name = kReservedLocalIndex,
-       .values = reserved_local_queue}};
+  static const Index kIndexes[] = {waiting_in_index(), reserved_index(), reserved_local_index()};
   return kIndexes;
 }
 

@@ -7,37 +7,55 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "embedded/kueue/flavor_assigner.hpp"
+#include "embedded/kueue/holding.hpp"
+#include "embedded/kueue/waiting.hpp"
 #include "embedded/kueue/workload_status.hpp"
 #include "kube/condition.hpp"
 
 namespace athanor::kueue {
 namespace {
 
-struct Pending {
-  Object workload{};
-  QueueOrder order{};
-  std::vector<PodSetRequests> requests{};
-};
-
-// The heads of one ClusterQueue, best first.
+// What waits for one ClusterQueue, best head first.
 struct Line {
   const ClusterQueue* queue = nullptr;
-  std::vector<Pending> entries{};
-  std::size_t next = 0;
+  std::vector<Shape> shapes{};
+  std::map<QueueOrder, std::size_t> heads{};  // shapes, by the order of their heads
   bool blocked = false;
 
-  [[nodiscard]] bool has_head() const { return !blocked && next < entries.size(); }
-  [[nodiscard]] const Pending& head() const { return entries[next]; }
+  void add(Shape shape) {
+    shapes.push_back(std::move(shape));
+    queue_head(shapes.size() - 1);
+  }
+  [[nodiscard]] bool has_head() const { return !blocked && !heads.empty(); }
+  [[nodiscard]] Shape& shape() { return shapes[heads.begin()->second]; }
+  [[nodiscard]] const QueueOrder& order() const { return heads.begin()->first; }
+  [[nodiscard]] const Object& head() { return *shape().head(); }
+  void take() {
+    const std::size_t index = heads.begin()->second;
+    shapes[index].take();
+    heads.erase(heads.begin());
+    queue_head(index);
+  }
+  void drop_shape() { heads.erase(heads.begin()); }
+
+ private:
+  void queue_head(std::size_t index) {
+    if (const Object* head = shapes[index].head()) {
+      heads.emplace(queue_order(*head), index);
+    }
+  }
 };
 
 struct Nominee {
   Line* line = nullptr;
+  std::vector<PodSetRequests> requests{};
   Assignment assignment{};
 };
 
@@ -46,16 +64,11 @@ class Cycle {
   Cycle(const View& view, Instant now) : view_(view), now_(now), snapshot_(read_queues(view)) {}
 
   Plan run() {
-    for (const Object& workload :
-         view_.list(api::kueue::kWorkload,
-                    {.index = std::string(kStateIndex), .index_value = std::string(kLive)})) {
-      count_usage(snapshot_, workload);
-      if (is_candidate(workload)) {
-        enqueue(workload);
+    count_usage(snapshot_, view_);
+    for (WaitingShape& waiting : waiting_shapes(view_)) {
+      if (is_candidate(waiting.shape)) {
+        enqueue(std::move(waiting));
       }
-    }
-    for (auto& [name, line] : lines_) {
-      std::ranges::sort(line.entries, {}, &Pending::order);
     }
     while (std::ranges::any_of(lines_, [](const auto& entry) { return entry.second.has_head(); })) {
       one_round();
@@ -64,11 +77,9 @@ class Cycle {
   }
 
  private:
-  // Waits for quota and is allowed to: not deactivated, not backing off, not ending.
-  bool is_candidate(const Object& workload) {
-    if (has_quota(workload) || !is_active(workload) || workload.deleting()) {
-      return false;
-    }
+  // Is not backing off.
+  bool is_candidate(Shape& shape) {
+    const Object& workload = *shape.head();
     if (condition_is(workload.status()["conditions"], "Requeued", "False")) {
       return false;
     }
@@ -80,18 +91,18 @@ class Cycle {
     return true;
   }
 
-  void enqueue(const Object& workload) {
-    const std::string queue_name = workload.spec()["queueName"].str();
+  void enqueue(WaitingShape waiting) {
+    const Key& key = waiting.local_queue;
     const auto inadmissible = [&](const std::string& message) {
-      add_pending(plan_, workload, "Inadmissible", message, {}, now_);
+      tell(waiting.shape, "Inadmissible", message, {});
     };
-    const auto local = snapshot_.local_queues.find({std::string(workload.ns()), queue_name});
+    const auto local = snapshot_.local_queues.find(key);
     if (local == snapshot_.local_queues.end()) {
-      inadmissible(fmt::format("LocalQueue {} doesn't exist", queue_name));
+      inadmissible(fmt::format("LocalQueue {} doesn't exist", key.name));
       return;
     }
     if (local->second.stopped) {
-      inadmissible(fmt::format("LocalQueue {} is inactive", queue_name));
+      inadmissible(fmt::format("LocalQueue {} is inactive", key.name));
       return;
     }
     const std::string& name = local->second.cluster_queue;
@@ -106,7 +117,16 @@ class Cycle {
     }
     Line& line = lines_[name];
     line.queue = &queue->second;
-    line.entries.push_back({.workload = workload, .order = queue_order(workload)});
+    line.add(std::move(waiting.shape));
+  }
+
+  // Tells every workload of a shape that was not told so yet why it waits.
+  void tell(Shape& shape, std::string_view reason, const std::string& message,
+            const std::vector<PodSetRequests>& requests) {
+    for (const Object& workload :
+         shape.others_than(told(reason, cut(message, kConditionMessageLimit)))) {
+      add_pending(plan_, workload, reason, message, requests, now_);
+    }
   }
 
   // One cycle of the reference: the head of every queue, in entry order (7.4).
@@ -117,18 +137,18 @@ class Cycle {
         continue;
       }
       if (std::string problem = ineligible(line); !problem.empty()) {
-        refuse(line, problem);
+        refuse(line, problem, {});
         continue;
       }
-      Pending& head = line.entries[line.next];
-      head.requests =
-          pod_set_requests(head.workload, limit_range_defaults(std::string(head.workload.ns())));
+      auto requests =
+          pod_set_requests(line.head(), limit_range_defaults(std::string(line.head().ns())));
+      Assignment assignment = assign_flavors(snapshot_, *line.queue, requests);
       nominees.push_back(
-          {.line = &line, .assignment = assign_flavors(snapshot_, *line.queue, head.requests)});
+          {.line = &line, .requests = std::move(requests), .assignment = std::move(assignment)});
     }
     std::ranges::stable_sort(nominees, [](const Nominee& a, const Nominee& b) {
-      return std::pair(a.assignment.borrow_height, a.line->head().order) <
-             std::pair(b.assignment.borrow_height, b.line->head().order);
+      return std::tie(a.assignment.borrow_height, a.line->order()) <
+             std::tie(b.assignment.borrow_height, b.line->order());
     });
     for (const Nominee& nominee : nominees) {
       settle(nominee);
@@ -138,7 +158,7 @@ class Cycle {
   void settle(const Nominee& nominee) {
     Line& line = *nominee.line;
     if (nominee.assignment.mode != Mode::Fit) {
-      refuse(line, nominee.assignment.message());
+      refuse(line, nominee.assignment.message(), nominee.requests);
       return;
     }
     if (!still_fits(snapshot_, *line.queue, nominee.assignment)) {
@@ -147,21 +167,25 @@ class Cycle {
     for (const auto& [cell, amount] : nominee.assignment.usage()) {
       snapshot_.quota.add_usage(line.queue->node, cell, amount);
     }
-    add_admission(plan_, line.head().workload, *line.queue, nominee.assignment, now_);
-    ++line.next;
+    add_admission(plan_, line.head(), *line.queue, nominee.assignment, now_);
+    line.take();
   }
 
-  // The head stays pending; under StrictFIFO it keeps those behind it waiting (7.2).
-  void refuse(Line& line, const std::string& message) {
-    const Pending& head = line.head();
-    add_pending(plan_, head.workload, "Pending", message, head.requests, now_);
-    line.blocked = line.queue->strict_fifo && message != kWrongNamespace;
-    ++line.next;
+  // The head stays pending, and with it all of its shape: nothing becomes free within a cycle.
+  // Under StrictFIFO it keeps those behind it waiting, unheard (7.2).
+  void refuse(Line& line, const std::string& message, const std::vector<PodSetRequests>& requests) {
+    if (line.queue->strict_fifo && message != kWrongNamespace) {
+      add_pending(plan_, line.head(), "Pending", message, requests, now_);
+      line.blocked = true;
+      return;
+    }
+    tell(line.shape(), "Pending", message, requests);
+    line.drop_shape();
   }
 
   // The first rule of 7.3 that speaks against the head; empty when none does.
-  std::string ineligible(const Line& line) {
-    const Object& workload = line.head().workload;
+  std::string ineligible(Line& line) {
+    const Object& workload = line.head();
     for (const Value& check : workload.status()["admissionChecks"].items()) {
       const std::string_view state = check["state"].as_string();
       if (state == "Retry" || state == "Rejected") {
@@ -231,8 +255,7 @@ const Operator& scheduler_operator() {
   static const Kind* const kSmall[] = {&api::kueue::kClusterQueue, &api::kueue::kLocalQueue,
                                        &api::kueue::kCohort, &api::kueue::kResourceFlavor,
                                        &api::kueue::kAdmissionCheck};
-  static const Index kIndexes[] = {
-      {.kind = &api::kueue::kWorkload, .name = kStateIndex, .values = workload_states}};
+  static const Index kIndexes[] = {waiting_index(), reserved_index()};
   static const Operator kOperator{.name = "kueue-admission",
                                   .primary = &api::kueue::kWorkload,
                                   .reads = kReads,

@@ -208,25 +208,4 @@ Snapshot read_queues(const View& view) {
   return snapshot;
 }
 
-void count_usage(Snapshot& snapshot, const Object& workload) {
-  if (!has_quota(workload) || !is_active(workload) || is_finished(workload)) {
-    return;
-  }
-  const auto queue =
-      snapshot.cluster_queues.find(workload.status().at({"admission", "clusterQueue"}).str());
-  if (queue == snapshot.cluster_queues.end()) {
-    return;
-  }
-  for (const auto& [cell, amount] : held_quota(workload)) {
-    snapshot.quota.add_usage(queue->second.node, cell, amount);
-  }
-}
-
-std::vector<std::string> workload_states(const Object& workload) {
-  if (is_finished(workload)) {
-    return {};
-  }
-  return {std::string(kLive)};
-}
-
 }  // namespace athanor::kueue

@@ -64,12 +64,5 @@ struct Snapshot {
 
 // Queues, flavors and quota without any use of it.
 Snapshot read_queues(const View& view);
-// Counts what a workload holds; inactive and finished ones hold nothing.
-void count_usage(Snapshot& snapshot, const Object& workload);
-
-// The states under which workloads are indexed (index "kueue-state"): "live" until finished.
-std::vector<std::string> workload_states(const Object& workload);
-inline constexpr std::string_view kStateIndex = "kueue-state";
-inline constexpr std::string_view kLive = "live";
 
 }  // namespace athanor::kueue

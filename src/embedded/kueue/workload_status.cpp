@@ -14,7 +14,6 @@
 namespace athanor::kueue {
 namespace {
 
-constexpr std::size_t kConditionLimit = 32768;
 constexpr std::size_t kEventLimit = 1024;
 
 Ref ref_of(const Object& workload) {
@@ -37,7 +36,7 @@ class StatusEdit {
                   {.type = std::string(type),
                    .status = std::string(status),
                    .reason = std::string(reason),
-                   .message = cut(message, kConditionLimit),
+                   .message = cut(message, kConditionMessageLimit),
                    .observed_generation = workload_.generation()},
                   now_);
   }
@@ -184,7 +183,7 @@ void add_pending(Plan& plan, const Object& workload, std::string_view reason,
                  const std::string& message, const std::vector<PodSetRequests>& requests,
                  Instant now) {
   const Value& current = find_condition(workload.status()["conditions"], "QuotaReserved");
-  const std::string kept = cut(message, kConditionLimit);
+  const std::string kept = cut(message, kConditionMessageLimit);
   if (current["status"].as_string() == "False" && current["reason"].as_string() == reason &&
       current["message"].as_string() == kept) {
     return;

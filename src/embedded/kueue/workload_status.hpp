@@ -12,7 +12,8 @@
 
 namespace athanor::kueue {
 
-// Condition messages are cut at 32768 bytes, event messages at 1024; both then end " ...".
+// Condition messages are cut here, event messages at 1024 bytes; both then end " ...".
+inline constexpr std::size_t kConditionMessageLimit = 32768;
 std::string cut(std::string text, std::size_t limit);
 
 // Quota is reserved, and the workload admitted unless admission checks have a say.

@@ -4,6 +4,10 @@
 // (stack.md 9.3).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +34,23 @@ struct Select {
   std::string index_value{};
 };
 
+// Named sums over the objects of a list, and what one object adds to them. Pure: the engine keeps
+// the sums up to date object by object.
+using Totals = std::map<std::string, std::int64_t, std::less<>>;
+using Measure = void (*)(const Object& object, Totals& totals);
+
+// Groups the objects of a list and orders each group: by `place` (as bytes), then by key. Pure: the
+// engine keeps the order up to date object by object.
+struct Ranking {
+  std::string (*group)(const Object& object) = nullptr;
+  std::string (*place)(const Object& object) = nullptr;
+  friend bool operator==(const Ranking&, const Ranking&) = default;
+};
+struct Group {
+  std::string name{};
+  std::size_t size = 0;
+};
+
 // The answer of the outside world to one query, as far as it is known.
 struct Observed {
   std::optional<Value> value{};
@@ -45,6 +66,15 @@ class Snapshot {
   [[nodiscard]] virtual std::optional<Object> get(const Kind& kind, const Key& key) const = 0;
   // In order of namespace and name.
   [[nodiscard]] virtual std::vector<Object> list(const Kind& kind, const Select& select) const = 0;
+  // As the functions of View; the defaults compute them from list(). The engine answers from what
+  // its caches keep when the select is an index and its value alone.
+  [[nodiscard]] virtual Totals totals(const Kind& kind, const Select& select,
+                                      Measure measure) const;
+  [[nodiscard]] virtual std::vector<Group> groups(const Kind& kind, const Select& select,
+                                                  const Ranking& ranking) const;
+  [[nodiscard]] virtual std::vector<Object> ranked(const Kind& kind, const Select& select,
+                                                   const Ranking& ranking, std::string_view group,
+                                                   const Object* after, std::size_t limit) const;
   [[nodiscard]] virtual Observed observe(std::string_view query, Duration max_age) const = 0;
   [[nodiscard]] virtual const Value& config(std::string_view section) const = 0;
 };
@@ -67,6 +97,16 @@ class View {
 
   [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const;
   [[nodiscard]] std::vector<Object> list(const Kind& kind, const Select& select = {}) const;
+  // Reads that depend on the whole list, at a cost that does not grow with it: the sums of
+  // `measure` (zeros left out), the groups of `ranking` by name, and at most `limit` objects of one
+  // group behind `after` (nullptr: from the first).
+  [[nodiscard]] Totals totals(const Kind& kind, const Select& select, Measure measure) const;
+  [[nodiscard]] std::int64_t count(const Kind& kind, const Select& select) const;
+  [[nodiscard]] std::vector<Group> groups(const Kind& kind, const Select& select,
+                                          const Ranking& ranking) const;
+  [[nodiscard]] std::vector<Object> ranked(const Kind& kind, const Select& select,
+                                           const Ranking& ranking, std::string_view group,
+                                           const Object* after, std::size_t limit) const;
   // Never calls out: returns what is known and tells the engine to ask when that is older than
   // max_age.
   [[nodiscard]] Observed observe(std::string_view query, Duration max_age) const;

@@ -114,6 +114,75 @@ TEST(Cache, IndexesFollowChanges) {
   EXPECT_EQ(cache.list(by_node).size(), 1U);
 }
 
+void count_by_node(const Object& pod, Totals& totals) {
+  totals["pods"] += 1;
+  totals["priority"] += pod.spec()["priority"].as_int();
+}
+std::string by_class(const Object& pod) {
+  return pod.spec()["priorityClassName"].str();
+}
+std::string by_priority(const Object& pod) {
+  return pod.spec()["priority"].str() + pod.spec()["order"].str();
+}
+
+Object placed(const std::string& name, int version, const std::string& node, int priority,
+              const std::string& order) {
+  return Object(Value::object(
+      {{"metadata",
+        Value::object(
+            {{"namespace", "a"}, {"name", name}, {"resourceVersion", std::to_string(version)}})},
+       {"spec", Value::object({{"nodeName", node},
+                               {"priority", priority},
+                               {"priorityClassName", priority > 5 ? "high" : "low"},
+                               {"order", order}})}}));
+}
+
+TEST(Cache, SumsFollowChangesWithoutZeros) {
+  Cache cache(kPod, {});
+  const Select on_n1{.index = "node", .index_value = "n1"};
+  cache.set(placed("one", 1, "n1", 3, "a"));
+  EXPECT_EQ(cache.totals(on_n1, count_by_node), (Totals{{"pods", 1}, {"priority", 3}}));
+  cache.set(placed("two", 2, "n1", 4, "a"));
+  EXPECT_EQ(cache.totals(on_n1, count_by_node), (Totals{{"pods", 2}, {"priority", 7}}));
+  cache.set(placed("two", 3, "n1", 0, "a"));
+  EXPECT_EQ(cache.totals(on_n1, count_by_node), (Totals{{"pods", 2}, {"priority", 3}}));
+  cache.set(placed("one", 4, "n2", 3, "a"));
+  EXPECT_EQ(cache.totals(on_n1, count_by_node), (Totals{{"pods", 1}}));
+  cache.remove(placed("two", 5, "n1", 0, "a"));
+  EXPECT_EQ(cache.totals(on_n1, count_by_node), Totals{});
+  cache.set(placed("three", 6, "n1", 2, "a"));
+  EXPECT_EQ(cache.totals(on_n1, count_by_node), (Totals{{"pods", 1}, {"priority", 2}}));
+}
+
+TEST(Cache, RanksFollowChanges) {
+  Cache cache(kPod, {});
+  const Select on_n1{.index = "node", .index_value = "n1"};
+  const Ranking ranking{.group = by_class, .place = by_priority};
+  const auto names = [&](std::string_view group, const Object* after, std::size_t limit) {
+    std::string text;
+    for (const Object& pod : cache.ranked(on_n1, ranking, group, after, limit)) {
+      text += std::string(pod.name()) + " ";
+    }
+    return text;
+  };
+  cache.set(placed("one", 1, "n1", 3, "b"));
+  cache.set(placed("two", 2, "n1", 3, "a"));
+  EXPECT_EQ(names("low", nullptr, 10), "two one ");
+  cache.set(placed("three", 3, "n1", 9, "c"));
+  cache.set(placed("four", 4, "n1", 3, "a"));
+  EXPECT_EQ(names("low", nullptr, 10), "four two one ") << "equal places are ordered by key";
+  const Object four = placed("four", 4, "n1", 3, "a");
+  EXPECT_EQ(names("low", &four, 1), "two ");
+  const auto groups = cache.groups(on_n1, ranking);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].name + " " + std::to_string(groups[0].size), "high 1");
+  EXPECT_EQ(groups[1].name + " " + std::to_string(groups[1].size), "low 3");
+  cache.set(placed("two", 5, "n1", 9, "a"));
+  cache.remove(placed("one", 6, "n1", 3, "b"));
+  EXPECT_EQ(names("low", nullptr, 10), "four ");
+  EXPECT_EQ(names("high", nullptr, 10), "two three ");
+}
+
 TEST(Cache, AListIsOfItsNamespaceAlone) {
   Cache cache(kPod, {});
   Value other = pod("p", 6).body();

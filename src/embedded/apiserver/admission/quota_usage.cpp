@@ -257,6 +257,7 @@ std::string missing_amounts(const Value& pod_spec, const Value& hard) {
     }
   }
   std::vector<std::string> parts;
+  parts.reserve(missing.size());
   for (const auto& [name, containers] : missing) {
     parts.push_back(fmt::format("{} for: {}", name, fmt::join(containers, ",")));
   }

@@ -101,7 +101,7 @@ class Installation {
     return input_.store.get(storage, {metadata["namespace"].str(), metadata["name"].str()});
   }
 
-  Result<void> write(std::string_view storage, Value object, store::Revision expected) {
+  Result<void> write(std::string_view storage, const Value& object, store::Revision expected) {
     const ResourceInfo* resource = input_.table.by_storage(storage);
     if (resource == nullptr) {
       return Error::internal(fmt::format("{} is not served", storage));

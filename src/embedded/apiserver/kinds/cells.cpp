@@ -37,6 +37,7 @@ Value labels_cell(const Value& labels) {
     sorted.emplace(label.key(), label.value.str());
   }
   std::vector<std::string> parts;
+  parts.reserve(sorted.size());
   for (const auto& [key, value] : sorted) {
     parts.push_back(fmt::format("{}={}", key, value));
   }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums are named by a letter ('r' reserved, 'u' used, 'n' counts), the flavor and the resource.
+#include "embedded/kueue/holding.hpp"
+
+#include <fmt/core.h>
+
+#include <string_view>
+#include <vector>
+
+#include "api/kueue.hpp"
+#include "kube/condition.hpp"
+
+namespace athanor::kueue {
+namespace {
+
+constexpr std::string_view kReservedIndex = "kueue-reserved-in";
+constexpr std::string_view kReservedLocalIndex = "kueue-reserved-local";
+constexpr std::string_view kReserving = "n reserving";
+constexpr std::string_view kAdmitted = "n admitted";
+constexpr char kSeparator = '\n';  // in no name of a flavor
+
+bool holds_quota(const Object& workload) {
+  return has_quota(workload) && is_active(workload) && !is_finished(workload);
+}
+
+std::vector<std::string> cluster_queue_held(const Object& workload) {
+  return holds_quota(workload)
+             ? std::vector{workload.status().at({"admission", "clusterQueue"}).str()}
+             : std::vector<std::string>{};
+}
+std::vector<std::string> local_queue_held(const Object& workload) {
+  return holds_quota(workload)
+             ? std::vector{Key{std::string(workload.ns()), workload.spec()["queueName"].str()}
+                               .text()}
+             : std::vector<std::string>{};
+}
+
+void add_held(const Object& workload, Totals& totals) {
+  const bool admitted = condition_is(workload.status()["conditions"], "Admitted", "True");
+  ++totals[std::string(kReserving)];
+  if (admitted) {
+    ++totals[std::string(kAdmitted)];
+  }
+  for (const auto& [cell, amount] : held_quota(workload)) {
+    const std::string name = fmt::format("{}{}{}", cell.flavor, kSeparator, cell.resource);
+    totals["r" + name] += amount;
+    if (admitted) {
+      totals["u" + name] += amount;
+    }
+  }
+}
+
+}  // namespace
+
+const Index& reserved_index() {
+  static const Index kIndex{
+      .kind = &api::kueue::kWorkload, .name = kReservedIndex, .values = cluster_queue_held};
+  return kIndex;
+}
+
+const Index& reserved_local_index() {
+  static const Index kIndex{
+      .kind = &api::kueue::kWorkload, .name = kReservedLocalIndex, .values = local_queue_held};
+  return kIndex;
+}
+
+Select reserved_in(const std::string& cluster_queue) {
+  return {.index = std::string(kReservedIndex), .index_value = cluster_queue};
+}
+
+Select reserved_local(const Key& local_queue) {
+  return {.index = std::string(kReservedLocalIndex), .index_value = local_queue.text()};
+}
+
+Tally tally_of(const View& view, const Select& select) {
+  Tally tally;
+  for (const auto& [name, amount] : view.totals(api::kueue::kWorkload, select, add_held)) {
+    if (name == kReserving) {
+      tally.reserving = amount;
+    } else if (name == kAdmitted) {
+      tally.admitted = amount;
+    } else {
+      const std::size_t separator = name.find(kSeparator);
+      const FlavorResource cell{.flavor = name.substr(1, separator - 1),
+                                .resource = name.substr(separator + 1)};
+      (name.front() == 'r' ? tally.reservation : tally.usage).emplace(cell, amount);
+    }
+  }
+  return tally;
+}
+
+void count_usage(Snapshot& snapshot, const View& view) {
+  for (const auto& [name, queue] : snapshot.cluster_queues) {
+    for (const auto& [cell, amount] : tally_of(view, reserved_in(name)).reservation) {
+      snapshot.quota.add_usage(queue.node, cell, amount);
+    }
+  }
+}
+
+}  // namespace athanor::kueue

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workloads that hold quota, as sums that the engine's caches keep.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "embedded/kueue/snapshot.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::kueue {
+
+// Index "kueue-reserved-in": the ClusterQueue that a workload, active and not finished, holds quota
+// of. Index "kueue-reserved-local": "namespace/queue" of its LocalQueue.
+const Index& reserved_index();
+const Index& reserved_local_index();
+Select reserved_in(const std::string& cluster_queue);
+Select reserved_local(const Key& local_queue);
+
+// What the workloads of a select hold, and how much of it is admitted.
+struct Tally {
+  std::int64_t reserving = 0;
+  std::int64_t admitted = 0;
+  std::map<FlavorResource, Amount> reservation{};
+  std::map<FlavorResource, Amount> usage{};
+};
+Tally tally_of(const View& view, const Select& select);
+
+// Counts the quota in use into a snapshot.
+void count_usage(Snapshot& snapshot, const View& view);
+
+}  // namespace athanor::kueue

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups are named "namespace/queue", shape and last words, with a separator that no name contains.
+#include "embedded/kueue/waiting.hpp"
+
+#include <fmt/core.h>
+
+#include "api/kueue.hpp"
+#include "base/digest.hpp"
+#include "kube/condition.hpp"
+#include "kube/json.hpp"
+
+namespace athanor::kueue {
+namespace {
+
+constexpr char kSeparator = '\n';
+constexpr std::string_view kWaitingIndex = "kueue-waiting";
+constexpr std::string_view kWaitingInIndex = "kueue-waiting-in";
+constexpr std::string_view kAll = "all";
+// Read at a time from a group: about as many as one cycle admits.
+constexpr std::size_t kChunk = 16;
+
+Key queue_key(const Object& workload) {
+  return {std::string(workload.ns()), workload.spec()["queueName"].str()};
+}
+
+std::vector<std::string> waiting(const Object& workload) {
+  return is_waiting(workload) ? std::vector{std::string(kAll)} : std::vector<std::string>{};
+}
+std::vector<std::string> waiting_in_queue(const Object& workload) {
+  return is_waiting(workload) ? std::vector{queue_key(workload).text()}
+                              : std::vector<std::string>{};
+}
+
+std::string group_of(const Object& workload) {
+  const Value& status = workload.status();
+  // Everything that the rules of a cycle look at, besides the queue.
+  std::string shape = json::print(workload.spec()["podSets"]);
+  for (const Value* part : {&status["reclaimablePods"], &status["requeueState"]}) {
+    shape += json::print(*part);
+  }
+  for (const Value& check : status["admissionChecks"].items()) {
+    shape += check["state"].as_string();
+    shape += kSeparator;
+  }
+  shape += find_condition(status["conditions"], "Requeued")["status"].as_string();
+  const Value& reserved = find_condition(status["conditions"], "QuotaReserved");
+  return fmt::format("{}{}{}{}{}", queue_key(workload).text(), kSeparator, sha1_hex(shape),
+                     kSeparator,
+                     told(reserved["reason"].as_string(), reserved["message"].as_string()));
+}
+
+// Sorts as queue_order does.
+std::string place_of(const Object& workload) {
+  const auto [priority, queued, uid] = queue_order(workload);
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63U;
+  return fmt::format("{:016x}{} {}", static_cast<std::uint64_t>(priority) ^ kSign, queued, uid);
+}
+
+constexpr Ranking kLine{.group = group_of, .place = place_of};
+
+Select all_waiting() {
+  return {.index = std::string(kWaitingIndex), .index_value = std::string(kAll)};
+}
+
+}  // namespace
+
+bool is_waiting(const Object& workload) {
+  return !has_quota(workload) && is_active(workload) && !is_finished(workload) &&
+         !workload.deleting();
+}
+
+const Index& waiting_index() {
+  static const Index kIndex{
+      .kind = &api::kueue::kWorkload, .name = kWaitingIndex, .values = waiting};
+  return kIndex;
+}
+
+const Index& waiting_in_index() {
+  static const Index kIndex{
+      .kind = &api::kueue::kWorkload, .name = kWaitingInIndex, .values = waiting_in_queue};
+  return kIndex;
+}
+
+Select waiting_in(const Key& local_queue) {
+  return {.index = std::string(kWaitingInIndex), .index_value = local_queue.text()};
+}
+
+std::string told(std::string_view reason, std::string_view message) {
+  return reason.empty() ? std::string() : sha1_hex(fmt::format("{} {}", reason, message));
+}
+
+void Shape::add_group(std::string group, std::string told_words) {
+  groups_.push_back({.group = std::move(group), .told_words = std::move(told_words)});
+}
+
+const Object* Shape::head_of(Entries& entries) {
+  if (entries.next == entries.read.size() && !entries.whole) {
+    const Object last = entries.read.empty() ? Object() : entries.read.back();
+    entries.read = view_.ranked(api::kueue::kWorkload, all_waiting(), kLine, entries.group,
+                                entries.read.empty() ? nullptr : &last, kChunk);
+    entries.next = 0;
+    entries.whole = entries.read.size() < kChunk;
+  }
+  return entries.next < entries.read.size() ? &entries.read[entries.next] : nullptr;
+}
+
+const Object* Shape::head() {
+  if (first_ == nullptr) {
+    std::optional<QueueOrder> best;
+    for (Entries& entries : groups_) {
+      const Object* candidate = head_of(entries);
+      if (candidate == nullptr) {
+        continue;
+      }
+      if (QueueOrder order = queue_order(*candidate); !best || order < *best) {
+        best = std::move(order);
+        first_ = &entries;
+      }
+    }
+  }
+  return first_ == nullptr ? nullptr : head_of(*first_);
+}
+
+void Shape::take() {
+  ++first_->next;
+  first_ = nullptr;
+}
+
+std::vector<Object> Shape::others_than(std::string_view told_words) {
+  std::vector<Object> others;
+  for (Entries& entries : groups_) {
+    if (entries.told_words == told_words) {
+      continue;
+    }
+    while (const Object* object = head_of(entries)) {
+      others.push_back(*object);
+      ++entries.next;
+    }
+  }
+  first_ = nullptr;
+  return others;
+}
+
+std::vector<WaitingShape> waiting_shapes(const View& view) {
+  std::vector<WaitingShape> shapes;
+  std::string shape;  // "namespace/queue" and shape of the last one
+  for (const Group& group : view.groups(api::kueue::kWorkload, all_waiting(), kLine)) {
+    const std::size_t queue_end = group.name.find(kSeparator);
+    const std::size_t shape_end = group.name.rfind(kSeparator);
+    if (shapes.empty() || group.name.compare(0, shape_end, shape) != 0) {
+      shape = group.name.substr(0, shape_end);
+      const std::string queue = group.name.substr(0, queue_end);
+      const std::size_t slash = queue.find('/');
+      shapes.push_back(
+          {.local_queue = {queue.substr(0, slash), queue.substr(slash + 1)}, .shape = Shape(view)});
+    }
+    shapes.back().shape.add_group(group.name, group.name.substr(shape_end + 1));
+  }
+  return shapes;
+}
+
+}  // namespace athanor::kueue

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workloads that wait for quota, as the engine's caches keep them: by queue, by what decides
+// about them, by what they were told last, each group in queue order. A cycle looks at the heads of
+// groups, so that ten thousand equal workloads cost as much as one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "embedded/kueue/workload_info.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::kueue {
+
+// Counts as waiting: active, without quota, neither finished nor being deleted.
+bool is_waiting(const Object& workload);
+// Index "kueue-waiting": "all" while a workload waits.
+const Index& waiting_index();
+// Index "kueue-waiting-in": "namespace/queue" while a workload waits.
+const Index& waiting_in_index();
+Select waiting_in(const Key& local_queue);
+// What identifies the words a workload was told: the reason and message of its QuotaReserved False
+// condition.
+std::string told(std::string_view reason, std::string_view message);
+
+// Workloads of one LocalQueue that no rule of admission tells apart: the same requests, the same
+// state of checks and of requeueing.
+class Shape {
+ public:
+  // Groups of one shape, as waiting_shapes finds them.
+  explicit Shape(const View& view) : view_(view) {}
+  void add_group(std::string group, std::string told_words);
+
+  // The first in queue order that was not taken; nullptr at the end.
+  [[nodiscard]] const Object* head();
+  void take();
+  // Those not taken whose last words differ.
+  [[nodiscard]] std::vector<Object> others_than(std::string_view told_words);
+
+ private:
+  struct Entries {
+    std::string group{};
+    std::string told_words{};
+    std::vector<Object> read{};  // a part of the group
+    std::size_t next = 0;
+    bool whole = false;  // nothing behind `read`
+  };
+  [[nodiscard]] const Object* head_of(Entries& entries);
+
+  const View& view_;
+  std::vector<Entries> groups_{};
+  Entries* first_ = nullptr;  // the group of head(); nullptr: not known
+};
+
+struct WaitingShape {
+  Key local_queue{};
+  Shape shape;
+};
+// Every shape that waits, by LocalQueue.
+std::vector<WaitingShape> waiting_shapes(const View& view);
+
+}  // namespace athanor::kueue
