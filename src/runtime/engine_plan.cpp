@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One plan's way: reconcile, steps in order, results, and when its key runs again.
 #include <algorithm>
+#include <set>
 
 #include "api/builtin.hpp"
 #include "base/check.hpp"
@@ -20,10 +21,11 @@ bool declares(std::span<const Kind* const> kinds, const Kind* kind) {
 
 // Targets are dependencies, too: a step is left out because of what the cache holds of them.
 void add_targets(Reads& reads, const Plan& plan) {
+  std::set<Ref, RefOrder> known(reads.objects.begin(), reads.objects.end());
   for (const Step& step : plan.steps()) {
     const Ref* ref = target_of(step);
     if (ref != nullptr && !std::holds_alternative<Emit>(step) && !ref->key.name.empty() &&
-        std::find(reads.objects.begin(), reads.objects.end(), *ref) == reads.objects.end()) {
+        known.insert(*ref).second) {
       reads.objects.push_back(*ref);
     }
   }

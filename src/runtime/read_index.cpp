@@ -14,10 +14,7 @@ bool same(const Reads& a, const Reads& b) {
     return false;
   }
   for (std::size_t i = 0; i < a.lists.size(); ++i) {
-    const Select& x = a.lists[i].select;
-    const Select& y = b.lists[i].select;
-    if (a.lists[i].kind != b.lists[i].kind || x.ns != y.ns || x.labels != y.labels ||
-        x.index != y.index || x.index_value != y.index_value) {
+    if (a.lists[i].kind != b.lists[i].kind || a.lists[i].select != b.lists[i].select) {
       return false;
     }
   }

@@ -254,7 +254,7 @@ class RunningControlPlane final : public ControlPlane {
     });
     on(nodes::kForgetVerb,
        [](nodes::PodRuntime& runtime, const Value& args) { runtime.forget(args["uid"].str()); });
-    executors_.on_probe("pod", [this](const std::string& query, Executors::Completion done) {
+    executors_.on_probe("pod", [this](const std::string& query, const Executors::Completion& done) {
       done(runtime_->state(query));
     });
   }

@@ -20,12 +20,8 @@ constexpr std::int64_t kMaxNodes = 5000;
 // Walks the document and collects every problem with the line it is on.
 class Reader {
  public:
-  Reader(std::string_view name, std::vector<std::pair<std::string, std::size_t>> lines)
-      : name_(name) {
-    for (auto& [path, line] : lines) {
-      lines_.emplace(std::move(path), line);
-    }
-  }
+  Reader(std::string_view name, const std::vector<std::pair<std::string, std::size_t>>& lines)
+      : name_(name), lines_(lines.begin(), lines.end()) {}
 
   void problem(const std::string& path, std::string_view what) {
     problems_.push_back(

@@ -46,18 +46,26 @@ std::vector<Object> Snapshot::ranked(const Kind& kind, const Select& select, con
   return found;
 }
 
+// A reader walks through one list in parts: noted once.
+void View::note(const Kind& kind, const Select& select) const {
+  if (reads_.lists.empty() || reads_.lists.back().kind != &kind ||
+      reads_.lists.back().select != select) {
+    reads_.lists.push_back({&kind, select});
+  }
+}
+
 std::optional<Object> View::get(const Kind& kind, const Key& key) const {
   reads_.objects.push_back({&kind, key});
   return snapshot_.get(kind, key);
 }
 
 std::vector<Object> View::list(const Kind& kind, const Select& select) const {
-  reads_.lists.push_back({&kind, select});
+  note(kind, select);
   return snapshot_.list(kind, select);
 }
 
 Totals View::totals(const Kind& kind, const Select& select, Measure measure) const {
-  reads_.lists.push_back({&kind, select});
+  note(kind, select);
   return snapshot_.totals(kind, select, measure);
 }
 
@@ -68,14 +76,14 @@ std::int64_t View::count(const Kind& kind, const Select& select) const {
 
 std::vector<Group> View::groups(const Kind& kind, const Select& select,
                                 const Ranking& ranking) const {
-  reads_.lists.push_back({&kind, select});
+  note(kind, select);
   return snapshot_.groups(kind, select, ranking);
 }
 
 std::vector<Object> View::ranked(const Kind& kind, const Select& select, const Ranking& ranking,
                                  std::string_view group, const Object* after,
                                  std::size_t limit) const {
-  reads_.lists.push_back({&kind, select});
+  note(kind, select);
   return snapshot_.ranked(kind, select, ranking, group, after, limit);
 }
 

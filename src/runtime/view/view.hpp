@@ -32,6 +32,7 @@ struct Select {
   std::vector<std::pair<std::string, std::string>> labels{};
   std::string index{};
   std::string index_value{};
+  friend bool operator==(const Select&, const Select&) = default;
 };
 
 // Named sums over the objects of a list, and what one object adds to them. Pure: the engine keeps
@@ -134,6 +135,8 @@ class View {
   }
 
  private:
+  void note(const Kind& kind, const Select& select) const;
+
   const Snapshot& snapshot_;
   Reads& reads_;
 };
