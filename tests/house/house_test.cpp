@@ -45,7 +45,7 @@ const std::map<std::string_view, Names> kMayInclude{
      {"embedded/bridge", "embedded/apiserver", "embedded/store", "runtime", "runtime/view", "api",
       "kube", "base"}},
     {"embedded/lab",
-     {"embedded/bridge", "embedded/transport", "embedded/apiserver", "embedded/store",
+     {"client", "embedded/bridge", "embedded/transport", "embedded/apiserver", "embedded/store",
       "embedded/kueue", "embedded/tekton", "embedded/workloads", "embedded/scheduler",
       "embedded/nodes", "embedded/nodes/process", "embedded/nodes/timed", "runtime", "runtime/view",
       "api", "kube", "base"}},

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,20 @@
 namespace athanor::apiserver {
 
 class Authorizer;
+struct Call;  // call.hpp
 
 enum class Operation : std::uint8_t { Create, Update, Delete, Connect };
 std::string_view operation_name(Operation operation);  // "CREATE", ...
+
+// Which mutating webhooks ran, and whether the mutating steps have to run once more, as a webhook
+// changed what an earlier one had seen (spec/apiserver.md 15.2).
+struct Reinvocation {
+  bool second_round = false;
+  bool wanted = false;
+  std::set<std::string> ran{};    // since the last change; those with reinvocationPolicy IfNeeded
+  std::set<std::string> again{};  // to be called in the second round
+  Value last_output{};            // of the webhooks of the first round
+};
 
 struct AdmissionRequest {
   Operation operation = Operation::Create;
@@ -40,6 +52,7 @@ struct AdmissionRequest {
   // Committed together with the object, all or nothing (a quota's usage). `expected` set: when it
   // no longer holds, the server runs admission again.
   std::vector<store::Write> extra_writes{};
+  Reinvocation reinvocation{};
 };
 
 // What steps may look at. Lives for one request.
@@ -50,6 +63,7 @@ struct AdmissionContext {
   const Options& options;
   Entropy& entropy;
   Instant now{};
+  Call* call = nullptr;  // the request under way; for steps that ask the outside world
 };
 
 // One step. `mutate` or `validate` may be empty. A refusal ends the request.

@@ -27,7 +27,7 @@ void merge_texts(const Value& from, std::string_view field, Value& pod) {
   }
 }
 
-StatusResult<Value> bind(const Value& pod, const Value& binding, Instant now) {
+StatusResult<Value> bound_pod(const Value& pod, const Value& binding, Instant now) {
   const std::string name = pod["metadata"]["name"].str();
   const std::string_view uid = binding["metadata"]["uid"].as_string();
   if (!uid.empty() && uid != pod["metadata"]["uid"].as_string()) {
@@ -62,13 +62,13 @@ StatusResult<Value> bind(const Value& pod, const Value& binding, Instant now) {
 
 StatusResult<Response> handle_binding(Call& call) {
   ATHANOR_TRY(const WriteOptions options, read_write_options(call.request, "CreateOptions"));
-  ATHANOR_TRY(const Value binding,
+  ATHANOR_TRY(Value binding,
               read_body(call, {.group = "",
                                .version = "v1",
                                .kind = "Binding",
                                .schema = BuiltinTypes::get().by_kind("", "v1", "Binding")}));
-  const std::string_view node = binding["target"]["name"].as_string();
-  const std::string_view kind = binding["target"]["kind"].as_string();
+  const std::string node = binding["target"]["name"].str();
+  const std::string kind = binding["target"]["kind"].str();
   std::vector<FieldError> errors;
   if (!kind.empty() && kind != "Node") {
     errors.push_back(
@@ -80,20 +80,22 @@ StatusResult<Response> handle_binding(Call& call) {
   if (!errors.empty()) {
     return status::invalid({.name = "Binding", .group = ""}, call.path.name, errors);
   }
-  const std::string_view named = binding["metadata"]["name"].as_string();
+  const std::string named = binding["metadata"]["name"].str();
   if (call.path.name.empty()) {
-    call.path.name = std::string(named);
+    call.path.name = named;
     call.resource = call.table->find("", "v1", "pods");
   } else if (!named.empty() && named != call.path.name) {
     return status::bad_request(
         fmt::format("the name of the object ({}) does not match the name on the URL ({})", named,
                     call.path.name));
   }
+  ATHANOR_TRY_VOID(admit_posted(call, "binding", binding, options));
   UpdateInput input;
+  input.admitted = true;
   input.subresource = "binding";
   input.from_patch = true;
   input.tracked = true;
-  input.transform = [&](const Value& pod) { return bind(pod, binding, call.now); };
+  input.transform = [&](const Value& pod) { return bound_pod(pod, binding, call.now); };
   ATHANOR_TRY(const Written written, update_object(call, options, input));
   Response response = value_response(call, success_status(std::nullopt, 201), 201);
   response.durable_after = written.revision;

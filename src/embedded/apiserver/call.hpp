@@ -12,6 +12,7 @@
 #include "embedded/apiserver/admission.hpp"
 #include "embedded/apiserver/authenticate.hpp"
 #include "embedded/apiserver/authorize.hpp"
+#include "embedded/apiserver/conversation.hpp"
 #include "embedded/apiserver/http.hpp"
 #include "embedded/apiserver/kind_behaviour.hpp"
 #include "embedded/apiserver/negotiate.hpp"
@@ -52,6 +53,7 @@ struct Core {
 struct Call {
   Core& core;
   const Request& request;
+  Conversation& conversation;
   Instant now{};
   ResourceTablePtr table{};
   RequestPath path{};
@@ -61,6 +63,8 @@ struct Call {
   bool in_process = false;  // the caller reads Response::value
   std::vector<std::string> warnings{};
 
+  // Random numbers of this request.
+  [[nodiscard]] Entropy& entropy() const { return conversation.entropy(); }
   [[nodiscard]] Key key() const {
     return {resource->namespaced ? path.ns : std::string(), path.name};
   }

@@ -47,7 +47,7 @@ class Creation {
          {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"}) {
       metadata.erase(field);
     }
-    metadata.set("uid", call_.core.entropy.uuid());
+    metadata.set("uid", call_.entropy().uuid());
     metadata.set("creationTimestamp", now_value(call_));
     if (call_.resource->has_generation) {
       metadata.set("generation", 1);
@@ -172,7 +172,7 @@ StatusResult<Written> create_object(Call& call, const WriteOptions& options, Cre
   for (int attempt = 1;; ++attempt) {
     if (generated) {
       input.object.member("metadata")
-          .set("name", prefix.substr(0, kGeneratedPrefix) + call.core.entropy.name_suffix());
+          .set("name", prefix.substr(0, kGeneratedPrefix) + call.entropy().name_suffix());
     }
     const std::size_t warnings = call.warnings.size();
     auto written = Creation(call, options, input).run();

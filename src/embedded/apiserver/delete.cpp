@@ -98,7 +98,7 @@ class Deletion {
       ATHANOR_TRY_VOID(
           resource.behaviour->before_delete(stored_->body, call_.kind_context(options_.dry_run)));
     }
-    if (call_.core.admission.empty()) {
+    if (call_.core.admission.empty() || options_.admitted) {
       return {};
     }
     request_.operation = Operation::Delete;

@@ -19,7 +19,8 @@ struct DeleteOptions {
   std::optional<std::int64_t> grace_seconds{};
   std::string precondition_uid{};
   std::string precondition_revision{};
-  Value as_sent{};  // for admission
+  Value as_sent{};        // for admission
+  bool admitted = false;  // admission has seen the request (an eviction)
 };
 
 StatusResult<DeleteOptions> read_delete_options(Call& call);

@@ -6,6 +6,7 @@
 #include "embedded/apiserver/delete.hpp"
 #include "embedded/apiserver/pod_subresources.hpp"
 #include "embedded/apiserver/respond.hpp"
+#include "embedded/apiserver/write.hpp"
 #include "kube/condition.hpp"
 #include "kube/selector.hpp"
 
@@ -117,26 +118,30 @@ StatusResult<void> ask_budgets(Call& call, const Key& key, bool dry_run) {
 StatusResult<Response> handle_eviction(Call& call) {
   ATHANOR_TRY(const Document document,
               parse_body(call, {.api_version = "policy/v1", .kind = "Eviction"}, true));
-  const Value& eviction = document.value;
-  const std::string_view kind = eviction["kind"].as_string();
-  const std::string_view version = eviction["apiVersion"].as_string();
+  Value eviction = document.value;
+  const std::string kind = eviction["kind"].str();
+  const std::string version = eviction["apiVersion"].str();
   if ((!kind.empty() && kind != "Eviction") ||
       (!version.empty() && version != "policy/v1" && version != "policy/v1beta1")) {
     return status::bad_request(
         fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme", kind, version));
   }
-  const std::string_view named = eviction["metadata"]["name"].as_string();
+  const std::string named = eviction["metadata"]["name"].str();
   if (!named.empty() && named != call.path.name) {
     return status::bad_request("name in URL does not match name in Eviction object");
   }
   ATHANOR_TRY(DeleteOptions options, parse_delete_options(eviction["deleteOptions"]));
-  for (const std::string_view value : call.request.parameters("dryRun")) {
-    options.dry_run = options.dry_run || value == "All";
-  }
+  ATHANOR_TRY(WriteOptions posted, read_write_options(call.request, "CreateOptions"));
+  options.dry_run = options.dry_run || posted.dry_run;
+  posted.dry_run = options.dry_run;
   const Key key = call.key();
   if (call.core.store.get("pods", key) == nullptr) {
     return status::not_found(call.qualified_resource(), key.name);
   }
+  eviction.set("kind", "Eviction");
+  eviction.set("apiVersion", version.empty() ? "policy/v1" : version);
+  ATHANOR_TRY_VOID(admit_posted(call, "eviction", eviction, posted));
+  options.admitted = true;
   ATHANOR_TRY_VOID(ask_budgets(call, key, options.dry_run));
   ATHANOR_TRY(const Deleted deleted, delete_object(call, key, options));
   Response response = value_response(call, success_status(std::nullopt, 201), 201);

@@ -14,7 +14,7 @@ Duration timeout_of(Call& call, const ListOptions& options) {
   std::int64_t seconds = options.timeout_seconds.value_or(0);
   if (seconds <= 0) {
     seconds = kShortestDefault +
-              static_cast<std::int64_t>(call.core.entropy.next() % (kShortestDefault + 1));
+              static_cast<std::int64_t>(call.entropy().next() % (kShortestDefault + 1));
   }
   return std::chrono::seconds(seconds);
 }

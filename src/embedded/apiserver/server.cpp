@@ -12,6 +12,7 @@
 #include "embedded/apiserver/crd/crd_controller.hpp"
 #include "embedded/apiserver/document_cache.hpp"
 #include "embedded/apiserver/event_expiry.hpp"
+#include "embedded/apiserver/exchange.hpp"
 #include "embedded/apiserver/respond.hpp"
 #include "embedded/apiserver/route.hpp"
 #include "embedded/apiserver/watch_hub.hpp"
@@ -30,12 +31,12 @@ Core::Core(Options options_in, Dependencies dependencies_in)
       watches(std::make_unique<WatchHub>(store)),
       documents(std::make_unique<DocumentCache>()) {
   if (dependencies.admission) {
-    // Quotas count what everybody else made of the object: they stay last.
+    // Webhooks see what the built-in steps made of the object, quotas what everybody else did.
     std::vector<AdmissionStep> more = dependencies.admission();
-    const auto quota =
-        std::find_if(admission.begin(), admission.end(),
-                     [](const AdmissionStep& step) { return step.name == "ResourceQuota"; });
-    admission.insert(quota, std::make_move_iterator(more.begin()),
+    const auto webhooks = std::find_if(
+        admission.begin(), admission.end(),
+        [](const AdmissionStep& step) { return step.name == "MutatingAdmissionWebhook"; });
+    admission.insert(webhooks, std::make_move_iterator(more.begin()),
                      std::make_move_iterator(more.end()));
   }
 }
@@ -73,7 +74,13 @@ void add_warnings(const std::vector<std::string>& warnings, Response& response) 
 class ServerImpl final : public Server {
  public:
   ServerImpl(Options options, Dependencies dependencies)
-      : core_(std::move(options), std::move(dependencies)), crds_(core_), events_(core_.store) {}
+      : core_(std::move(options), std::move(dependencies)), crds_(core_), events_(core_.store) {
+    exchanges_ = {.pass = [this](const Request& request, Instant now,
+                                 Conversation& talk) { return pass(request, now, talk); },
+                  .entropy = &core_.entropy,
+                  .clock = core_.dependencies.clock,
+                  .outside = core_.dependencies.outside};
+  }
 
   Result<void> start(Instant now) {
     crds_.sync(now);
@@ -81,18 +88,12 @@ class ServerImpl final : public Server {
   }
 
   Response handle(Request request, Instant now) override {
-    Call call{.core = core_, .request = request, .now = now};
-    call.in_process = request.credentials.internal_user.has_value();
-    StatusResult<Response> served = serve(call);
-    Response response = served.ok() ? *std::move(served) : refusal(call, served.error());
-    if (call.resource != nullptr && call.request.method != "GET") {
-      after_write(call, now);
-    }
-    add_warnings(call.warnings, response);
-    if (!call.in_process) {
-      add_headers(request, response);
-    }
-    return response;
+    return run_exchange(exchanges_, request, now);
+  }
+
+  void handle_async(Request request, Instant now, Executor resume,
+                    UniqueFunction<void(Response)> done) override {
+    start_exchange(exchanges_, std::move(request), now, std::move(resume), std::move(done));
   }
 
   void tick(Instant now) override {
@@ -115,6 +116,26 @@ class ServerImpl final : public Server {
   [[nodiscard]] const ResourceRegistry& registry() const override { return core_.registry; }
 
  private:
+  // One pass of a request; nullopt: the outside world has to be asked first.
+  std::optional<Response> pass(const Request& request, Instant now, Conversation& conversation) {
+    conversation.begin_pass();
+    Call call{.core = core_, .request = request, .conversation = conversation, .now = now};
+    call.in_process = request.credentials.internal_user.has_value();
+    StatusResult<Response> served = serve(call);
+    if (!served.ok() && is_pending(served.error())) {
+      return std::nullopt;
+    }
+    Response response = served.ok() ? *std::move(served) : refusal(call, served.error());
+    if (call.resource != nullptr && call.request.method != "GET") {
+      after_write(call, now);
+    }
+    add_warnings(call.warnings, response);
+    if (!call.in_process) {
+      add_headers(request, response);
+    }
+    return response;
+  }
+
   StatusResult<Response> serve(Call& call) {
     ATHANOR_TRY(call.user, core_.authenticator->authenticate(call.request, call.now));
     ATHANOR_TRY(call.user, impersonate(core_, call.request, std::move(call.user)));
@@ -170,9 +191,15 @@ class ServerImpl final : public Server {
   Core core_;
   CrdController crds_;
   EventExpiry events_;
+  ExchangeContext exchanges_{};
 };
 
 }  // namespace
+
+void Server::handle_async(Request request, Instant now, Executor /*resume*/,
+                          UniqueFunction<void(Response)> done) {
+  done(handle(std::move(request), now));
+}
 
 Result<std::unique_ptr<Server>> Server::create(Options options, Dependencies dependencies) {
   if (dependencies.store == nullptr || dependencies.entropy == nullptr ||

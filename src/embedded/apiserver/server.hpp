@@ -14,12 +14,14 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "base/unique_function.hpp"
 #include "embedded/apiserver/http.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::apiserver {
 
 struct AdmissionStep;    // admission.hpp
+class Outside;           // outside.hpp
 class ResourceRegistry;  // resource_info.hpp
 class Converter;         // converter.hpp
 
@@ -71,12 +73,16 @@ struct Options {
   std::string service_cluster_ip_range = "10.96.0.0/16";
 };
 
+// Runs a task later, on a thread of the owner's choice.
+using Executor = std::function<void(UniqueFunction<void()> task)>;
+
 struct Dependencies {
   store::Store* store = nullptr;
   Clock* clock = nullptr;
   Entropy* entropy = nullptr;
   TokenSigner* tokens = nullptr;           // may be null: no tokens
   PodLogs* logs = nullptr;                 // may be null: logs answer 501
+  Outside* outside = nullptr;              // may be null: every call of a webhook fails
   std::function<std::string()> metrics{};  // the text of /metrics; may be empty
   // Conversion between the versions of a custom kind (group, kind) without a webhook; may be empty
   // or answer null (converter.hpp).
@@ -91,7 +97,12 @@ class Server {
   static Result<std::unique_ptr<Server>> create(Options options, Dependencies dependencies);
   virtual ~Server() = default;
 
+  // Waits for the webhooks that the request concerns; only for threads that may.
   virtual Response handle(Request request, Instant now) = 0;
+  // Never waits. `done` gets the answer, once: on this thread if nobody outside had to be asked,
+  // else in a task of `resume`. The server outlives both.
+  virtual void handle_async(Request request, Instant now, Executor resume,
+                            UniqueFunction<void(Response)> done);
   // What the server owes to time alone: event TTL, watch timeouts and bookmarks, history. About
   // every 250 ms.
   virtual void tick(Instant now) = 0;

@@ -10,6 +10,7 @@
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/managers.hpp"
 #include "embedded/apiserver/versions.hpp"
+#include "embedded/apiserver/webhooks/hook.hpp"
 #include "embedded/apiserver/write.hpp"
 #include "kube/field_error.hpp"
 
@@ -27,7 +28,7 @@ class Update {
   StatusResult<Written> run() {
     ATHANOR_TRY(live_, to_served(*call_.resource, *stored_));
     ATHANOR_TRY(object_, input_.transform(live_));
-    if (object_.identical(live_)) {
+    if (object_.identical(live_) && !has_webhooks(call_.core.store)) {
       return unchanged();
     }
     if (!input_.normal) {
@@ -41,7 +42,9 @@ class Update {
     bump_generation();
     ATHANOR_TRY_VOID(validate_object(call_, object_, live_, input_.subresource, options_.dry_run));
     request_.object = object_;
-    ATHANOR_TRY_VOID(run_validating(call_, request_));
+    if (!input_.admitted) {
+      ATHANOR_TRY_VOID(run_validating(call_, request_));
+    }
     if (object_ == live_ && request_.extra_writes.empty()) {
       return unchanged();
     }
@@ -198,7 +201,7 @@ class Update {
     request_.options = Value();
     request_.user = &call_.user;
     request_.dry_run = options_.dry_run;
-    if (!call_.core.admission.empty()) {
+    if (!call_.core.admission.empty() && !input_.admitted) {
       request_.options = options_.to_value(
           input_.options_kind == "PatchOptions" ? "UpdateOptions" : input_.options_kind);
       ATHANOR_TRY_VOID(run_mutating(call_, request_));

@@ -38,6 +38,7 @@ struct UpdateInput {
   bool normal = false;      // transform's result is normalised already
   bool from_patch = false;  // a wrong uid is a field error; a body without RV means the latest
   bool tracked = false;     // transform sets managedFields itself (apply)
+  bool admitted = false;    // admission has seen what was posted (admit_posted)
 };
 // Updates the object that the call names. NotFound when it is absent.
 StatusResult<Written> update_object(Call& call, const WriteOptions& options,
@@ -46,6 +47,10 @@ StatusResult<Written> update_object(Call& call, const WriteOptions& options,
 // The steps in between, for handlers with writes of their own.
 StatusResult<void> run_mutating(Call& call, AdmissionRequest& request);
 StatusResult<void> run_validating(Call& call, AdmissionRequest& request);
+// Admission of what is posted to a subresource and never stored (an Eviction, a Binding); changes
+// `object` as webhooks want it.
+StatusResult<void> admit_posted(Call& call, std::string_view subresource, Value& object,
+                                const WriteOptions& options);
 // All errors of an object that is about to be stored; `old_object` Null on create.
 StatusResult<void> validate_object(Call& call, const Value& object, const Value& old_object,
                                    std::string_view subresource, bool dry_run);

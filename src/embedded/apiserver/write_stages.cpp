@@ -17,8 +17,27 @@ AdmissionContext admission_context(Call& call) {
           .table = *call.table,
           .authorizer = *call.core.authorizer,
           .options = call.core.options,
-          .entropy = call.core.entropy,
-          .now = call.now};
+          .entropy = call.entropy(),
+          .now = call.now,
+          .call = &call};
+}
+
+// One function of all steps. Warnings reach the client whatever becomes of the request.
+StatusResult<void> run_steps(Call& call, AdmissionRequest& request,
+                             decltype(AdmissionStep::mutate) AdmissionStep::*function) {
+  const AdmissionContext context = admission_context(call);
+  StatusResult<void> outcome;
+  for (const AdmissionStep& step : call.core.admission) {
+    if (step.*function) {
+      outcome = (step.*function)(request, context);
+      if (!outcome.ok()) {
+        break;
+      }
+    }
+  }
+  call.warnings.insert(call.warnings.end(), request.warnings.begin(), request.warnings.end());
+  request.warnings.clear();
+  return outcome;
 }
 
 void append(std::vector<FieldError>& errors, std::vector<FieldError> more) {
@@ -46,30 +65,40 @@ KindContext Call::kind_context(bool dry_run) {
           .table = *table,
           .options = core.options,
           .user = &user,
-          .entropy = core.entropy,
+          .entropy = conversation.entropy(),
           .now = now,
           .dry_run = dry_run,
           .warnings = &warnings};
 }
 
 StatusResult<void> run_mutating(Call& call, AdmissionRequest& request) {
-  const AdmissionContext context = admission_context(call);
-  for (const AdmissionStep& step : call.core.admission) {
-    if (step.mutate) {
-      ATHANOR_TRY_VOID(step.mutate(request, context));
-    }
+  StatusResult<void> outcome = run_steps(call, request, &AdmissionStep::mutate);
+  if (outcome.ok() && request.reinvocation.wanted) {
+    request.reinvocation.second_round = true;
+    request.extra_writes.clear();  // the steps say again what they need
+    outcome = run_steps(call, request, &AdmissionStep::mutate);
   }
-  return {};
+  return outcome;
 }
 
 StatusResult<void> run_validating(Call& call, AdmissionRequest& request) {
-  const AdmissionContext context = admission_context(call);
-  for (const AdmissionStep& step : call.core.admission) {
-    if (step.validate) {
-      ATHANOR_TRY_VOID(step.validate(request, context));
-    }
-  }
-  call.warnings.insert(call.warnings.end(), request.warnings.begin(), request.warnings.end());
+  return run_steps(call, request, &AdmissionStep::validate);
+}
+
+StatusResult<void> admit_posted(Call& call, std::string_view subresource, Value& object,
+                                const WriteOptions& options) {
+  AdmissionRequest request;
+  request.operation = Operation::Create;
+  request.resource = call.resource;
+  request.subresource = std::string(subresource);
+  request.key = call.key();
+  request.object = object;
+  request.options = options.to_value("CreateOptions");
+  request.user = &call.user;
+  request.dry_run = options.dry_run;
+  ATHANOR_TRY_VOID(run_mutating(call, request));
+  ATHANOR_TRY_VOID(run_validating(call, request));
+  object = request.object;
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "embedded/lab/engine_driver.hpp"
 #include "embedded/lab/installer.hpp"
 #include "embedded/lab/late_server.hpp"
+#include "embedded/lab/network.hpp"
 #include "embedded/lab/ticker.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/process_runtime.hpp"
@@ -97,6 +98,9 @@ class RunningControlPlane final : public ControlPlane {
     if (late_.ready()) {
       late_.begin_shutdown();
     }
+    if (network_) {
+      network_->stop();  // nobody waits for a webhook any more
+    }
     if (driver_) {
       driver_->stop();  // nobody starts pods any more
     }
@@ -113,6 +117,7 @@ class RunningControlPlane final : public ControlPlane {
     }
     driver_.reset();
     https_.reset();
+    network_.reset();
     server_.reset();
     runtime_.reset();
     if (store_) {
@@ -168,6 +173,7 @@ class RunningControlPlane final : public ControlPlane {
     address_ = fmt::format("https://{}:{}", options_.host, port_);
     ATHANOR_TRY(signer_, transport::make_token_signer({.key_pem = pki_.service_account_key}));
     ATHANOR_TRY(auto tokens, transport::ensure_token_file(directory_->tokens()));
+    network_ = std::make_unique<Network>();
     ATHANOR_TRY(server_, apiserver::Server::create({.advertise_host = options_.host,
                                                     .advertise_port = port_,
                                                     .ca_certificate_pem = pki_.ca_certificate,
@@ -177,6 +183,7 @@ class RunningControlPlane final : public ControlPlane {
                                                     .entropy = entropy_.get(),
                                                     .tokens = signer_.get(),
                                                     .logs = processes_,
+                                                    .outside = network_.get(),
                                                     .metrics = [this] { return metrics_.text(); },
                                                     .converter = embedded_converter,
                                                     .admission = embedded_admission}));
@@ -275,6 +282,7 @@ class RunningControlPlane final : public ControlPlane {
   nodes::ProcessRuntime* processes_ = nullptr;  // runtime_, when it runs processes
   std::unique_ptr<apiserver::TokenSigner> signer_{};
   std::unique_ptr<apiserver::Server> server_{};
+  std::unique_ptr<Network> network_{};
   std::unique_ptr<transport::HttpsServer> https_{};
   std::unique_ptr<BackgroundQueue> background_{};
   Executors executors_{};

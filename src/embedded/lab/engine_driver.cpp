@@ -61,12 +61,14 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
 
   void post(std::span<const store::EventPtr> events);
   void post(Observation observation);
+  void post(UniqueFunction<void()> task);
   void loop();
   bool wait();
   void drain();
   void run_effects();
   void run_loops();
   void perform(const SendWrite& send);
+  void take_result(const SendWrite& send, const apiserver::Response& response);
   void perform(const Probe& probe);
   void perform(const Execute& execute);
   void perform(const Relist& relist);
@@ -82,11 +84,13 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
   std::vector<runtime::WatchEvent> converted{};
   std::vector<store::EventPtr> event_batch{};
   std::vector<Observation> observation_batch{};
+  std::vector<UniqueFunction<void()>> task_batch{};
 
   mutable std::mutex mutex{};  // guards the members below
   std::condition_variable news{};
   std::vector<store::EventPtr> inbox{};
   std::vector<Observation> answers{};
+  std::vector<UniqueFunction<void()>> tasks{};  // writes whose webhooks have answered
   bool stopping = false;
   bool resting = false;  // the thread sleeps and the engine is idle
 
@@ -111,11 +115,20 @@ void EngineDriver::Impl::post(Observation observation) {
   news.notify_one();
 }
 
+void EngineDriver::Impl::post(UniqueFunction<void()> task) {
+  const std::scoped_lock lock(mutex);
+  tasks.push_back(std::move(task));
+  resting = false;
+  news.notify_one();
+}
+
 // Sleeps until there is something to do; false: stop.
 bool EngineDriver::Impl::wait() {
   const bool engine_idle = engine.idle();
   std::unique_lock lock(mutex);
-  const auto has_news = [&] { return stopping || !inbox.empty() || !answers.empty(); };
+  const auto has_news = [&] {
+    return stopping || !inbox.empty() || !answers.empty() || !tasks.empty();
+  };
   resting = engine_idle && !has_news();
   std::optional<Instant> until = timer;
   if (const auto loop = loops.next_due(); loop && (!until || *loop < *until)) {
@@ -136,6 +149,7 @@ void EngineDriver::Impl::drain() {
     const std::scoped_lock lock(mutex);
     event_batch.swap(inbox);
     observation_batch.swap(answers);
+    task_batch.swap(tasks);
   }
   const Instant now = options.clock->now();
   loops.feed(event_batch);
@@ -151,6 +165,10 @@ void EngineDriver::Impl::drain() {
     engine.absorb(std::move(observation), now);
   }
   observation_batch.clear();
+  for (UniqueFunction<void()>& task : task_batch) {
+    task();
+  }
+  task_batch.clear();
 }
 
 void EngineDriver::Impl::loop() {
@@ -200,19 +218,31 @@ void EngineDriver::Impl::run_effects() {
 }
 
 void EngineDriver::Impl::perform(const SendWrite& send) {
-  apiserver::Request request = bridge::to_request(send.request);
-  const std::string path = request.path;
-  const Instant now = options.clock->now();
-  const apiserver::Response response = options.server->handle(std::move(request), now);
+  // The answer comes at once unless webhooks have to be asked; then other keys go on.
+  options.server->handle_async(
+      bridge::to_request(send.request), options.clock->now(),
+      [self = weak_from_this()](UniqueFunction<void()> task) {
+        if (const auto impl = self.lock()) {
+          impl->post(std::move(task));
+        }
+      },
+      [self = weak_from_this(), send](apiserver::Response response) {
+        if (const auto impl = self.lock()) {
+          impl->take_result(send, response);
+        }
+      });
+}
+
+void EngineDriver::Impl::take_result(const SendWrite& send, const apiserver::Response& response) {
   runtime::WriteResult result = bridge::to_result(send.id, response);
   // Lost races and objects gone meanwhile are everyday life; anything else is worth a line.
   if (result.error && result.error->code != 404 && result.error->code != 409) {
     log::warn("a controller's write was refused", {{"controller", send.op},
-                                                   {"path", path},
+                                                   {"path", bridge::to_request(send.request).path},
                                                    {"code", result.error->code},
                                                    {"error", result.error->message}});
   }
-  engine.absorb(std::move(result), now);
+  engine.absorb(std::move(result), options.clock->now());
 }
 
 void EngineDriver::Impl::perform(const Probe& probe) {
@@ -310,7 +340,7 @@ void EngineDriver::observe(std::string query, Result<Value> answer) {
 
 bool EngineDriver::idle() const {
   const std::scoped_lock lock(impl_->mutex);
-  return impl_->resting && impl_->inbox.empty() && impl_->answers.empty();
+  return impl_->resting && impl_->inbox.empty() && impl_->answers.empty() && impl_->tasks.empty();
 }
 
 }  // namespace athanor::lab

@@ -19,6 +19,10 @@ class LateServer final : public apiserver::Server {
   apiserver::Response handle(apiserver::Request request, Instant now) override {
     return inner().handle(std::move(request), now);
   }
+  void handle_async(apiserver::Request request, Instant now, apiserver::Executor resume,
+                    UniqueFunction<void(apiserver::Response)> done) override {
+    inner().handle_async(std::move(request), now, std::move(resume), std::move(done));
+  }
   void tick(Instant now) override { inner().tick(now); }
   void begin_shutdown() override { inner().begin_shutdown(); }
   [[nodiscard]] const apiserver::ResourceRegistry& registry() const override {

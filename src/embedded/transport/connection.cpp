@@ -27,6 +27,13 @@ Connection::Time now() {
   return std::chrono::steady_clock::now();
 }
 
+// A bug, but one that must cost this request only (spec/apiserver.md 2.10).
+std::shared_ptr<apiserver::Response> failed_inside(const std::string& path, const char* what) {
+  log::error("a request failed inside the server", {{"path", path}, {"error", what}});
+  return std::make_shared<apiserver::Response>(
+      status_response(Error::internal("Internal error occurred")));
+}
+
 }  // namespace
 
 // Lets a stream on any thread wake its connection: at most one task waits in the loop, and the
@@ -234,17 +241,30 @@ void Connection::handle(apiserver::Request request) {
   asked.path = request.path;
   asked.query = request.query;
   asked.headers = request.headers;
-  auto response = std::make_shared<apiserver::Response>();
+  const auto resume = [core = core_](UniqueFunction<void()> task) {
+    core->workers.submit(std::move(task));
+  };
   try {
-    *response = dependencies.server->handle(std::move(request), dependencies.clock->now());
+    dependencies.server->handle_async(
+        std::move(request), dependencies.clock->now(), resume,
+        [self = shared_from_this(), asked](apiserver::Response answered) {
+          self->handled(asked, std::move(answered));
+        });
+  } catch (const std::exception& failure) {
+    answer(failed_inside(asked.path, failure.what()));
+  }
+}
+
+// On a worker, too: the answer is there.
+void Connection::handled(const apiserver::Request& asked, apiserver::Response answered) {
+  const auto& dependencies = core_->dependencies;
+  auto response = std::make_shared<apiserver::Response>(std::move(answered));
+  try {
     if (response->stream == nullptr) {
       apiserver::encode(asked, *response);
     }
   } catch (const std::exception& failure) {
-    // A bug, but one that must cost this request only (spec/apiserver.md 2.10).
-    log::error("a request failed inside the server",
-               {{"path", asked.path}, {"error", failure.what()}});
-    *response = status_response(Error::internal("Internal error occurred"));
+    response = failed_inside(asked.path, failure.what());
   }
   if (response->durable_after == 0 || dependencies.store == nullptr) {
     return answer(std::move(response));

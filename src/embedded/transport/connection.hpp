@@ -93,7 +93,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Handling.
   void dispatch();
-  void handle(apiserver::Request request);                     // on a worker
+  // On a worker.
+  void handle(apiserver::Request request);
+  void handled(const apiserver::Request& asked, apiserver::Response answered);
   void answer(std::shared_ptr<apiserver::Response> response);  // any thread
   void respond(apiserver::Response& response);
   void respond_with_body(apiserver::Response& response, Framing framing);

@@ -2,7 +2,23 @@
 // The built-in admission steps, in their order (spec/apiserver.md 15.1).
 #include "embedded/apiserver/admission/steps.hpp"
 
+#include "embedded/apiserver/webhooks/webhook_steps.hpp"
+
 namespace athanor::apiserver {
+
+std::string_view operation_name(Operation operation) {
+  switch (operation) {
+    case Operation::Create:
+      return "CREATE";
+    case Operation::Update:
+      return "UPDATE";
+    case Operation::Delete:
+      return "DELETE";
+    case Operation::Connect:
+      break;
+  }
+  return "CONNECT";
+}
 
 bool is_main_write(const AdmissionRequest& request, std::string_view group,
                    std::string_view plural) {
@@ -32,6 +48,8 @@ std::vector<AdmissionStep> built_in_admission() {
           runtime_class_step(),
           escalation_step(),
           default_storage_class_step(),
+          mutating_webhook_step(),
+          validating_webhook_step(),
           resource_quota_step()};
 }
 

@@ -159,7 +159,7 @@ StatusResult<Response> handle_token_request(Call& call) {
                                       {"exp", now + (extended ? kExtendedSeconds : wanted)},
                                       {"iat", now},
                                       {"iss", signer->issuer()},
-                                      {"jti", call.core.entropy.uuid()},
+                                      {"jti", call.entropy().uuid()},
                                       {"kubernetes.io", identity},
                                       {"nbf", now},
                                       {"sub", service_account_user(call.path.ns, call.path.name)}});

@@ -61,7 +61,7 @@ struct Answer {
 
 class TestServer {
  public:
-  explicit TestServer(Options options = {}) {
+  explicit TestServer(Options options = {}, Outside* outside = nullptr) {
     options.always_allow = true;
     auto opened = store::Store::open(store::memory_journal(), {});
     EXPECT_TRUE(opened.ok());
@@ -70,6 +70,7 @@ class TestServer {
     dependencies.store = store_.get();
     dependencies.clock = &clock_;
     dependencies.entropy = entropy_.get();
+    dependencies.outside = outside;
     auto server = Server::create(std::move(options), std::move(dependencies));
     EXPECT_TRUE(server.ok());
     server_ = *std::move(server);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What went wrong with a transfer, in the words of Go's net/http, as Kubernetes' messages carry
+// them. For the .cpp files of client/.
+#pragma once
+
+#include <string>
+
+#include "client/async_http.hpp"
+
+namespace athanor::client {
+
+// Of a transfer (a CURL*) that ended with `code` (a CURLcode); never empty.
+std::string curl_failure(void* handle, int code, const HttpQuery& query);
+
+}  // namespace athanor::client

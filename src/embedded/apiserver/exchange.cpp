@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/apiserver/exchange.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+
+#include "base/log.hpp"
+#include "embedded/apiserver/respond.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr int kPassLimit = 256;  // far more than webhooks in a row
+constexpr std::chrono::seconds kRequestTimeout{60};
+
+using Questions = std::vector<Conversation::Question>;
+
+StatusError endless() {
+  return status::internal("the request asked the outside world too often");
+}
+
+// The time that the request has left bounds every question.
+void ask(const ExchangeContext& context, Instant deadline, OutsideRequest request,
+         UniqueFunction<void(OutsideAnswer)> done) {
+  if (context.outside == nullptr) {
+    return done({.failure = "this server has no network"});
+  }
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - context.clock->now());
+  request.timeout = std::min(request.timeout, left);
+  if (left <= std::chrono::milliseconds(0)) {
+    return done({.failure = "context deadline exceeded"});
+  }
+  context.outside->ask(std::move(request), std::move(done));
+}
+
+// Shared with answers that come in on other threads.
+struct Waiter {
+  std::mutex mutex{};
+  std::condition_variable all_there{};
+  std::size_t open = 0;
+};
+
+void wait_for_answers(const ExchangeContext& context, Instant deadline,
+                      Conversation& conversation) {
+  Questions questions = conversation.take_questions();
+  const auto waiter = std::make_shared<Waiter>();
+  waiter->open = questions.size();
+  for (Conversation::Question& question : questions) {
+    ask(context, deadline, std::move(question.request),
+        [&conversation, waiter, key = std::move(question.key)](OutsideAnswer answer) {
+          conversation.answer(key, std::move(answer));
+          const std::lock_guard lock(waiter->mutex);
+          --waiter->open;
+          waiter->all_there.notify_one();
+        });
+  }
+  std::unique_lock lock(waiter->mutex);
+  waiter->all_there.wait(lock, [&] { return waiter->open == 0; });
+}
+
+// One request that nobody waits for.
+struct Exchange {
+  Exchange(const ExchangeContext& shared, Request asked, Instant at, Executor executor,
+           UniqueFunction<void(Response)> callback)
+      : context(shared),
+        request(std::move(asked)),
+        now(at),
+        conversation(*shared.entropy),
+        resume(std::move(executor)),
+        done(std::move(callback)) {}
+
+  const ExchangeContext& context;
+  const Request request;
+  const Instant now;
+  Conversation conversation;
+  const Executor resume;
+  UniqueFunction<void(Response)> done;
+  std::atomic<std::size_t> open = 0;
+  int passes = 0;
+};
+
+void advance(const std::shared_ptr<Exchange>& exchange) {
+  std::optional<Response> response;
+  try {
+    response = exchange->context.pass(exchange->request, exchange->now, exchange->conversation);
+  } catch (const std::exception& failure) {
+    // A bug, but one that must cost this request only (spec/apiserver.md 2.10).
+    log::error("a request failed inside the server",
+               {{"path", exchange->request.path}, {"error", failure.what()}});
+    response = error_response(status::internal(failure.what()));
+  }
+  if (!response && ++exchange->passes > kPassLimit) {
+    response = error_response(endless());
+  }
+  if (response) {
+    return exchange->done(*std::move(response));
+  }
+  Questions questions = exchange->conversation.take_questions();
+  exchange->open = questions.size();
+  for (Conversation::Question& question : questions) {
+    ask(exchange->context, exchange->now + kRequestTimeout, std::move(question.request),
+        [exchange, key = std::move(question.key)](OutsideAnswer answer) {
+          exchange->conversation.answer(key, std::move(answer));
+          if (exchange->open.fetch_sub(1) == 1) {
+            exchange->resume([exchange] { advance(exchange); });
+          }
+        });
+  }
+}
+
+}  // namespace
+
+Response run_exchange(const ExchangeContext& context, const Request& request, Instant now) {
+  Conversation conversation(*context.entropy);
+  for (int pass = 0; pass < kPassLimit; ++pass) {
+    if (auto response = context.pass(request, now, conversation)) {
+      return *std::move(response);
+    }
+    wait_for_answers(context, now + kRequestTimeout, conversation);
+  }
+  return error_response(endless());
+}
+
+void start_exchange(const ExchangeContext& context, Request request, Instant now, Executor resume,
+                    UniqueFunction<void(Response)> done) {
+  advance(std::make_shared<Exchange>(context, std::move(request), now, std::move(resume),
+                                     std::move(done)));
+}
+
+}  // namespace athanor::apiserver

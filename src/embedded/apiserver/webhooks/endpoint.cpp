@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/apiserver/webhooks/endpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/digest.hpp"
+#include "kube/condition.hpp"
+#include "kube/selector.hpp"
+#include "kube/text.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::string_view kSlices = "endpointslices.discovery.k8s.io";
+constexpr std::string_view kServiceLabel = "kubernetes.io/service-name";
+
+std::string join_address(std::string_view host, std::int64_t port) {
+  return host.find(':') == std::string_view::npos ? fmt::format("{}:{}", host, port)
+                                                  : fmt::format("[{}]:{}", host, port);
+}
+
+// The number of the port that is called `name`; an only port has no name.
+std::optional<std::int64_t> port_of(const Value& ports, std::string_view name) {
+  for (const Value& port : ports.items()) {
+    if (port["name"].as_string() == name) {
+      return port["port"].as_int();
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> from_slices(const store::Store& store, std::string_view ns,
+                                       std::string_view name, std::string_view port_name) {
+  const auto page = store.list(kSlices, {.ns = std::string(ns)});
+  if (!page.ok()) {
+    return std::nullopt;
+  }
+  for (const store::StoredPtr& slice : page->items) {
+    const Value& body = slice->body;
+    const auto port = port_of(body["ports"], port_name);
+    if (body["metadata"]["labels"][kServiceLabel].as_string() != name || !port) {
+      continue;
+    }
+    for (const Value& endpoint : body["endpoints"].items()) {
+      if (endpoint["conditions"]["ready"].as_bool(true) && !endpoint["addresses"].empty()) {
+        return join_address(endpoint["addresses"][0].as_string(), *port);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> from_endpoints(const store::Store& store, const Key& key,
+                                          std::string_view port_name) {
+  const store::StoredPtr stored = store.get("endpoints", key);
+  if (stored == nullptr) {
+    return std::nullopt;
+  }
+  for (const Value& subset : stored->body["subsets"].items()) {
+    const auto port = port_of(subset["ports"], port_name);
+    if (port && !subset["addresses"].empty()) {
+      return join_address(subset["addresses"][0]["ip"].as_string(), *port);
+    }
+  }
+  return std::nullopt;
+}
+
+// A target port of one pod: a number, or the name of a container's port.
+std::optional<std::int64_t> target_port(const Value& service_port, const Value& pod) {
+  const Value& target = service_port["targetPort"];
+  if (target.is_integer()) {
+    return target.as_int();
+  }
+  if (!target.is_string()) {
+    return service_port["port"].as_int();
+  }
+  for (const Value& container : pod["spec"]["containers"].items()) {
+    for (const Value& port : container["ports"].items()) {
+      if (port["name"].as_string() == target.as_string()) {
+        return port["containerPort"].as_int();
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Before the endpoints' controller has been there, or where none runs.
+std::optional<std::string> from_pods(const store::Store& store, std::string_view ns,
+                                     const Value& service, const Value& service_port) {
+  const Value& wanted = service["spec"]["selector"];
+  if (wanted.empty()) {
+    return std::nullopt;
+  }
+  const auto selector = LabelSelector::from_value(Value::object({{"matchLabels", wanted}}));
+  const auto page = store.list("pods", {.ns = std::string(ns)});
+  if (!selector.ok() || !page.ok()) {
+    return std::nullopt;
+  }
+  for (const store::StoredPtr& stored : page->items) {
+    const Value& pod = stored->body;
+    const std::string_view address = pod["status"]["podIP"].as_string();
+    if (address.empty() || pod["metadata"].contains("deletionTimestamp") ||
+        !selector->matches(pod["metadata"]["labels"]) ||
+        !condition_is(pod["status"]["conditions"], "Ready", "True")) {
+      continue;
+    }
+    if (const auto port = target_port(service_port, pod)) {
+      return join_address(address, *port);
+    }
+  }
+  return std::nullopt;
+}
+
+const Value* find_port(const Value& service, std::int64_t number) {
+  for (const Value& port : service["spec"]["ports"].items()) {
+    if (port["port"].as_int() == number) {
+      return &port;
+    }
+  }
+  return nullptr;
+}
+
+// "https://host/path" with an empty path made "/".
+std::string with_path(std::string_view url) {
+  const std::size_t host = url.find("://");
+  const std::size_t from = host == std::string_view::npos ? 0 : host + 3;
+  return std::string(url) + (url.find('/', from) == std::string_view::npos ? "/" : "");
+}
+
+}  // namespace
+
+ServiceEndpoint resolve_service(const store::Store& store, std::string_view ns,
+                                std::string_view name, std::int64_t port) {
+  const Key key{std::string(ns), std::string(name)};
+  const store::StoredPtr stored = store.get("services", key);
+  if (stored == nullptr) {
+    return {.failure = fmt::format("service \"{}\" not found", name)};
+  }
+  const Value& service = stored->body;
+  if (const auto fixed = service["metadata"]["annotations"][kEndpointAnnotation].as_string();
+      !fixed.empty()) {
+    return {.address = std::string(fixed)};
+  }
+  if (service["spec"]["type"].as_string() == "ExternalName") {
+    return {.address = join_address(service["spec"]["externalName"].as_string(), port)};
+  }
+  const Value* entry = find_port(service, port);
+  if (entry == nullptr) {
+    return {.failure = fmt::format("no service port {} found for service \"{}\"", port, name)};
+  }
+  const std::string_view port_name = (*entry)["name"].as_string();
+  std::optional<std::string> address = from_slices(store, ns, name, port_name);
+  if (!address) {
+    address = from_endpoints(store, key, port_name);
+  }
+  if (!address) {
+    address = from_pods(store, ns, service, *entry);
+  }
+  if (!address) {
+    return {.failure = fmt::format("no endpoints available for service \"{}\"", name)};
+  }
+  return {.address = *std::move(address)};
+}
+
+Target webhook_target(const store::Store& store, const Value& client_config,
+                      std::string_view query) {
+  constexpr std::int64_t kDefaultPort = 443;
+  Target target;
+  const Value& service = client_config["service"];
+  if (service.is_object()) {
+    const std::string_view name = service["name"].as_string();
+    const std::string_view ns = service["namespace"].as_string();
+    const std::int64_t port = service["port"].as_int(kDefaultPort);
+    const std::string_view path = service["path"].as_string();
+    target.request.url = fmt::format("https://{}.{}.svc:{}{}{}", name, ns, port,
+                                     path.starts_with('/') ? "" : "/", path);
+    ServiceEndpoint endpoint = resolve_service(store, ns, name, port);
+    target.request.connect_to = std::move(endpoint.address);
+    target.failure = std::move(endpoint.failure);
+  } else {
+    target.request.url = with_path(client_config["url"].as_string());
+  }
+  if (!query.empty()) {
+    target.request.url += fmt::format("?{}", query);
+  }
+  const std::string_view bundle = client_config["caBundle"].as_string();
+  target.request.ca_pem = base64_decode(bundle).value_or(std::string());
+  return target;
+}
+
+std::string refusal_text(const OutsideAnswer& answer) {
+  const std::string_view type = answer.header("content-type");
+  const bool text = type.empty() || type.starts_with("text/");
+  std::string_view body = text ? std::string_view(answer.body) : "unknown";
+  while (!body.empty() && (body.back() == '\n' || body.back() == '\r' || body.back() == ' ')) {
+    body.remove_suffix(1);
+  }
+  switch (answer.status) {
+    case 400:
+      return "the server rejected our request for an unknown reason";
+    case 401:
+      return "the server has asked for the client to provide credentials";
+    case 403:
+      return std::string(body);
+    case 404:
+      return "the server could not find the requested resource";
+    case 405:
+      return "the server does not allow this method on the requested resource";
+    case 409:
+      return "the server reported a conflict";
+    case 422:
+      return "the server rejected our request due to an error in our request";
+    case 429:
+      return "the server has received too many requests and has asked us to try again later";
+    case 503:
+      return "the server is currently unable to handle the request";
+    case 504:
+      return "the server was unable to return a response in the time allotted, but may still be "
+             "processing the request";
+    default:
+      break;
+  }
+  if (answer.status >= 500) {
+    return fmt::format("an error on the server ({}) has prevented the request from succeeding",
+                       go_quote(body));
+  }
+  return fmt::format(
+      "the server responded with the status code {} but did not return more information",
+      answer.status);
+}
+
+std::string post_failure(std::string_view url, std::string_view cause) {
+  return fmt::format("Post {}: {}", go_quote(url), cause);
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The webhooks of all Mutating- and ValidatingWebhookConfigurations, read once for each change
+// (spec/apiserver.md 15.2).
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "embedded/store/store.hpp"
+#include "kube/selector.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+struct HookRule {
+  std::vector<std::string> operations{}, groups{}, versions{}, resources{};
+  std::string scope{};
+};
+
+struct Hook {
+  std::string id{};  // "CONFIGURATION/NAME/INDEX"
+  std::string name{};
+  Value client_config{};
+  std::vector<HookRule> rules{};
+  LabelSelector namespaces{}, objects{};
+  Value match_conditions{};
+  std::chrono::seconds timeout{10};
+  std::string review_version = "v1";  // of admission.k8s.io
+  bool mutating = false;
+  bool ignores_failure = false;  // failurePolicy Ignore
+  bool equivalent = true;        // matchPolicy Equivalent
+  bool reinvocable = false;      // reinvocationPolicy IfNeeded
+  bool takes_dry_run = true;     // sideEffects None or NoneOnDryRun
+};
+using Hooks = std::vector<Hook>;
+
+// The webhooks in the order of their configurations' names, as of the last commit. Thread-safe.
+class HookCache {
+ public:
+  explicit HookCache(bool mutating) : mutating_(mutating) {}
+  std::shared_ptr<const Hooks> hooks(const store::Store& store);
+
+ private:
+  const bool mutating_;
+  std::mutex mutex_{};
+  std::vector<store::StoredPtr> read_{};  // what hooks_ was made of
+  std::shared_ptr<const Hooks> hooks_ = std::make_shared<const Hooks>();
+};
+
+// Whether there is any configuration at all.
+bool has_webhooks(const store::Store& store);
+
+}  // namespace athanor::apiserver

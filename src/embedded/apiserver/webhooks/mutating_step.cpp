@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutating webhooks: one after another, and once more where a later one changed the object.
+#include <fmt/format.h>
+
+#include "base/digest.hpp"
+#include "embedded/apiserver/call.hpp"
+#include "embedded/apiserver/decode.hpp"
+#include "embedded/apiserver/webhooks/conditions.hpp"
+#include "embedded/apiserver/webhooks/match.hpp"
+#include "embedded/apiserver/webhooks/review.hpp"
+#include "embedded/apiserver/webhooks/webhook_steps.hpp"
+#include "embedded/apiserver/write.hpp"
+#include "kube/json.hpp"
+#include "kube/patch.hpp"
+#include "kube/text.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+// Everything that ran is to see the changed object.
+void call_again(Reinvocation& reinvocation) {
+  reinvocation.again.merge(reinvocation.ran);
+  reinvocation.ran.clear();
+}
+
+// The object with the webhook's patch, in the request's version; Null when nothing was patched.
+StatusResult<Value> patched(const HookCall& call, const HookReply& reply,
+                            const AdmissionContext& context) {
+  const std::string_view encoded = reply.response["patch"].as_string();
+  if (encoded.empty()) {
+    return Value();
+  }
+  const auto text = base64_decode(encoded);
+  if (!text) {
+    return status::internal("illegal base64 data in the patch");
+  }
+  const auto patch = json::parse(*text);
+  if (!patch.ok()) {
+    return status::internal(patch.error().message);
+  }
+  if (patch->empty()) {
+    return Value();
+  }
+  if (call.object.is_null()) {
+    return status::internal(fmt::format(
+        "admission webhook {} attempted to modify the object, which is not supported for this "
+        "operation",
+        go_quote(call.hook.name)));
+  }
+  auto changed = apply_json_patch(call.object, *patch);
+  if (!changed.ok()) {
+    return status::internal(changed.error().message);
+  }
+  ATHANOR_TRY(Value object, in_version(call.version, *call.request.resource, *changed));
+  // Of a kind of its own (a Scale) there is nothing more to know here.
+  if (object["kind"].as_string() == call.request.resource->kind) {
+    auto normal = normalize(*call.request.resource, object);
+    if (!normal.ok()) {
+      return status::internal(normal.error().message);
+    }
+    object = *std::move(normal);
+    add_defaults(*context.call, object, call.request.dry_run);
+  }
+  return object;
+}
+
+// Whether the webhook changed the object.
+StatusResult<bool> call_one(const Hook& hook, const ResourceInfo& version,
+                            AdmissionRequest& request, const AdmissionContext& context) {
+  ATHANOR_TRY(const HookCall call, prepare_call(hook, request, version));
+  const HookReply reply = ask_hook(call, context);
+  if (!reply.there) {
+    return status::pending();
+  }
+  ATHANOR_TRY(const bool heard, judge(hook, reply, request));
+  if (!heard) {
+    return false;
+  }
+  ATHANOR_TRY(Value object, patched(call, reply, context));
+  if (object.is_null() || object == request.object) {
+    return false;
+  }
+  request.object = std::move(object);
+  return true;
+}
+
+StatusResult<void> mutate(const Hooks& hooks, AdmissionRequest& request,
+                          const AdmissionContext& context) {
+  Reinvocation& reinvocation = request.reinvocation;
+  if (reinvocation.second_round && reinvocation.last_output != request.object) {
+    call_again(reinvocation);  // a built-in step changed the object since
+  }
+  for (const Hook& hook : hooks) {
+    ATHANOR_TRY(const ResourceInfo* version, match_hook(hook, request, context));
+    if (version == nullptr) {
+      continue;
+    }
+    ATHANOR_TRY(const bool wanted, conditions_hold(hook, request, context));
+    if (!wanted || (reinvocation.second_round && !reinvocation.again.contains(hook.id))) {
+      continue;  // the second round calls nobody for the first time
+    }
+    ATHANOR_TRY(const bool changed, call_one(hook, *version, request, context));
+    if (changed) {
+      call_again(reinvocation);
+      reinvocation.wanted = true;
+    }
+    if (hook.reinvocable) {
+      reinvocation.ran.insert(hook.id);
+    }
+  }
+  reinvocation.last_output = request.object;
+  return {};
+}
+
+}  // namespace
+
+AdmissionStep mutating_webhook_step() {
+  const auto cache = std::make_shared<HookCache>(true);
+  return {.name = "MutatingAdmissionWebhook",
+          .mutate = [cache](AdmissionRequest& request,
+                            const AdmissionContext& context) -> StatusResult<void> {
+            const std::shared_ptr<const Hooks> hooks = cache->hooks(context.store);
+            if (hooks->empty() || exempt_from_webhooks(request)) {
+              return {};
+            }
+            return mutate(*hooks, request, context);
+          },
+          .validate = {}};
+}
+
+}  // namespace athanor::apiserver

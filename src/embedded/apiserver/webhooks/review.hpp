@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of one admission webhook: the AdmissionReview that is sent, and what its answer means
+// (spec/apiserver.md 15.2).
+#pragma once
+
+#include <string>
+
+#include "embedded/apiserver/admission.hpp"
+#include "embedded/apiserver/webhooks/hook.hpp"
+
+namespace athanor::apiserver {
+
+struct HookCall {
+  const Hook& hook;
+  const AdmissionRequest& request;
+  const ResourceInfo& version;  // that the webhook is shown
+  Value object{};               // in that version
+  Value old_object{};
+};
+// Converts what the webhook is to see; refuses a dry run that the webhook cannot take.
+StatusResult<HookCall> prepare_call(const Hook& hook, const AdmissionRequest& request,
+                                    const ResourceInfo& version);
+
+struct HookReply {
+  bool there = false;     // false: asked, the answer is still to come
+  std::string failure{};  // the call failed, or its answer is none
+  Value response{};       // of the AdmissionReview
+};
+// Asks within the request's conversation.
+HookReply ask_hook(const HookCall& call, const AdmissionContext& context);
+
+// Whether the request may go on after that reply. A failure counts as failurePolicy says; a denial
+// is a refusal. Warnings are added to the request.
+StatusResult<bool> judge(const Hook& hook, const HookReply& reply, AdmissionRequest& request);
+
+// `object` in another version of its resource.
+StatusResult<Value> in_version(const ResourceInfo& from, const ResourceInfo& to,
+                               const Value& object);
+
+}  // namespace athanor::apiserver

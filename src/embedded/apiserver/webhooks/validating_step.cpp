@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Validating webhooks: all at the same time, after every change.
+#include "embedded/apiserver/conversation.hpp"
+#include "embedded/apiserver/webhooks/conditions.hpp"
+#include "embedded/apiserver/webhooks/match.hpp"
+#include "embedded/apiserver/webhooks/review.hpp"
+#include "embedded/apiserver/webhooks/webhook_steps.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+struct Asked {
+  const Hook* hook = nullptr;
+  HookReply reply{};
+};
+
+// All webhooks are asked before the first answer is looked at.
+StatusResult<std::vector<Asked>> ask_all(const Hooks& hooks, const AdmissionRequest& request,
+                                         const AdmissionContext& context) {
+  std::vector<Asked> asked;
+  bool pending = false;
+  for (const Hook& hook : hooks) {
+    ATHANOR_TRY(const ResourceInfo* version, match_hook(hook, request, context));
+    if (version == nullptr) {
+      continue;
+    }
+    ATHANOR_TRY(const bool wanted, conditions_hold(hook, request, context));
+    if (!wanted) {
+      continue;
+    }
+    ATHANOR_TRY(const HookCall call, prepare_call(hook, request, *version));
+    asked.push_back({.hook = &hook, .reply = ask_hook(call, context)});
+    pending = pending || !asked.back().reply.there;
+  }
+  if (pending) {
+    return status::pending();
+  }
+  return asked;
+}
+
+StatusResult<void> validate(const Hooks& hooks, AdmissionRequest& request,
+                            const AdmissionContext& context) {
+  ATHANOR_TRY(const std::vector<Asked> asked, ask_all(hooks, request, context));
+  StatusResult<void> outcome;
+  for (const Asked& one : asked) {
+    const auto heard = judge(*one.hook, one.reply, request);
+    if (!heard.ok() && outcome.ok()) {
+      outcome = heard.error();
+    }
+  }
+  return outcome;
+}
+
+}  // namespace
+
+AdmissionStep validating_webhook_step() {
+  const auto cache = std::make_shared<HookCache>(false);
+  return {.name = "ValidatingAdmissionWebhook",
+          .mutate = {},
+          .validate = [cache](AdmissionRequest& request,
+                              const AdmissionContext& context) -> StatusResult<void> {
+            const std::shared_ptr<const Hooks> hooks = cache->hooks(context.store);
+            if (hooks->empty() || exempt_from_webhooks(request)) {
+              return {};
+            }
+            return validate(*hooks, request, context);
+          }};
+}
+
+}  // namespace athanor::apiserver
