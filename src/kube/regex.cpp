@@ -28,6 +28,15 @@ bool Regex::search(std::string_view text) const {
   return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), engine_->re2);
 }
 
+std::optional<Regex::Match> Regex::find(std::string_view text, std::size_t from) const {
+  re2::StringPiece found;
+  if (from > text.size() || !engine_->re2.Match(re2::StringPiece(text.data(), text.size()), from,
+                                                text.size(), re2::RE2::UNANCHORED, &found, 1)) {
+    return std::nullopt;
+  }
+  return Match{.start = static_cast<std::size_t>(found.data() - text.data()), .size = found.size()};
+}
+
 const std::string& Regex::expression() const {
   return engine_->re2.pattern();
 }

@@ -2,7 +2,9 @@
 // Regular expressions in Go's (RE2's) syntax: `pattern` of schemas and CEL's matches().
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +26,12 @@ class Regex {
 
   // True when some part of the text matches.
   [[nodiscard]] bool search(std::string_view text) const;
+  struct Match {
+    std::size_t start = 0;  // in bytes
+    std::size_t size = 0;
+  };
+  // The leftmost match that starts at `from` or later.
+  [[nodiscard]] std::optional<Match> find(std::string_view text, std::size_t from = 0) const;
   [[nodiscard]] const std::string& expression() const;
 
  private:

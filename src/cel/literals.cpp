@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cel/literals.hpp"
+
+#include "cel/time_text.hpp"
+#include "kube/regex.hpp"
+
+namespace athanor::cel {
+namespace {
+
+class LiteralChecker {
+ public:
+  void check(const Expr& expr) {
+    if (expr.kind == ExprKind::Call && !expr.arguments.empty()) {
+      call(expr);
+    }
+    for_each_child(expr, [this](const Expr& child) { check(child); });
+  }
+
+  Literals take() { return std::move(result_); }
+
+ private:
+  void fail(const Expr& at, const char* message) {
+    result_.issues.push_back({.position = at.position, .message = message});
+  }
+
+  void call(const Expr& expr) {
+    const Expr& last = *expr.arguments.back();
+    if (last.kind != ExprKind::Literal || !last.literal.is(Val::Kind::String)) {
+      return;
+    }
+    const std::string_view text = last.literal.text();
+    if (expr.target == nullptr && expr.name == "timestamp" && !parse_timestamp(text)) {
+      fail(last, "invalid timestamp argument");
+    } else if (expr.target == nullptr && expr.name == "duration" && !parse_duration(text)) {
+      fail(last, "invalid duration argument");
+    } else if (expr.name == "matches" || expr.name == "find" || expr.name == "findAll") {
+      auto compiled = Regex::compile(text);
+      if (compiled.ok()) {
+        result_.regexes.emplace(text, *std::move(compiled));
+      } else {
+        fail(last, expr.name == "matches" ? "invalid matches argument"
+                   : expr.name == "find"  ? "invalid find argument"
+                                          : "invalid findAll argument");
+      }
+    }
+  }
+
+  Literals result_{};
+};
+
+}  // namespace
+
+Literals check_literals(const Expr& root) {
+  LiteralChecker checker;
+  checker.check(root);
+  return checker.take();
+}
+
+}  // namespace athanor::cel

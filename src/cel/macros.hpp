@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Macros: has, all, exists, exists_one, map, filter, their forms with two variables, transformList,
+// transformMap, transformMapEntry, optMap, optFlatMap.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cel/ast.hpp"
+#include "cel/builder.hpp"
+
+namespace athanor::cel {
+
+struct Expansion {
+  ExprPtr expr{};  // null: see `error`
+  std::string error{};
+  std::uint32_t position = 0;  // of the error
+};
+
+// What a call stands for; nullopt when it is an ordinary call (the arguments are then untouched).
+// `target` is null for a global call. Takes target and arguments apart.
+std::optional<Expansion> expand_macro(Builder& builder, const std::string& name, ExprPtr& target,
+                                      std::vector<ExprPtr>& arguments);
+
+}  // namespace athanor::cel

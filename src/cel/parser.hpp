@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the text of an expression to its syntax tree, macros expanded.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "cel/ast.hpp"
+#include "cel/source.hpp"
+
+namespace athanor::cel {
+
+struct Parsed {
+  ExprPtr root{};             // null when there are issues
+  std::uint32_t last_id = 0;  // ids are 1..last_id
+  std::vector<Issue> issues{};
+};
+
+Parsed parse(std::string_view source);
+
+}  // namespace athanor::cel
