@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads a running lab with FournosJobs and prints what it took, one "name value unit" a line:
 //   athanor_bench latency N PIPELINE          one job after the other: created -> its PipelineRun
-//   athanor_bench burst N PIPELINE            N jobs at once on one cluster, until the last
-//   Succeeded athanor_bench scale N PIPELINE PID        N jobs over all clusters; memory of the
-//   lab's process
+//   athanor_bench burst N PIPELINE            N jobs at once on one cluster, until all Succeeded
+//   athanor_bench scale N PIPELINE PID [keep] N jobs over all clusters; memory of the lab's
+//   process;
+//                                             keep: and leaves them there to be looked at
 // $KUBECONFIG says where the lab is. scripts/bench starts it and compares with the targets.
 #include <fmt/core.h>
 
@@ -233,7 +234,7 @@ void burst(int count, const std::string& pipeline) {
   remove_all(*connection);
 }
 
-void scale(int count, const std::string& pipeline, int pid) {
+void scale(int count, const std::string& pipeline, int pid, bool keep) {
   const auto connection = connect();
   constexpr double kKib = 1024;
   constexpr double kMib = 1024 * kKib;
@@ -256,6 +257,9 @@ void scale(int count, const std::string& pipeline, int pid) {
       count / load.total, load.creating, load.total, 1000 * cpu / count);
   fmt::print("scale_per_job {:.1f} KiB\n", static_cast<double>(peak - before) / kKib / count);
   fmt::print("scale_peak {:.0f} MiB\n", static_cast<double>(peak) / kMib);
+  if (keep) {
+    return;
+  }
   const auto start = Clock::now();
   remove_all(*connection);
   fmt::print("scale_delete {:.1f} s\nscale_before {:.0f} MiB\nscale_after {:.0f} MiB\n",
@@ -269,17 +273,18 @@ void scale(int count, const std::string& pipeline, int pid) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() < 3) {
-    athanor::bench::give_up("usage: athanor_bench latency|burst|scale N PIPELINE [PID]");
+    athanor::bench::give_up("usage: athanor_bench latency|burst|scale N PIPELINE [PID [keep]]");
   }
   const int count = std::atoi(words[1].c_str());
   if (words[0] == "latency" && count > 0) {
     athanor::bench::latency(count, words[2]);
   } else if (words[0] == "burst" && count > 0) {
     athanor::bench::burst(count, words[2]);
-  } else if (words[0] == "scale" && count > 0 && words.size() == 4) {
-    athanor::bench::scale(count, words[2], std::atoi(words[3].c_str()));
+  } else if (words[0] == "scale" && count > 0 && words.size() >= 4) {
+    athanor::bench::scale(count, words[2], std::atoi(words[3].c_str()),
+                          words.size() == 5 && words[4] == "keep");
   } else {
-    athanor::bench::give_up("usage: athanor_bench latency|burst|scale N PIPELINE [PID]");
+    athanor::bench::give_up("usage: athanor_bench latency|burst|scale N PIPELINE [PID [keep]]");
   }
   return 0;
 }

@@ -146,6 +146,17 @@ Value ValueAccess::list_of(std::span<Value> items) {
   return result;
 }
 
+bool ValueAccess::shared(const Value& value) noexcept {
+  const Raw raw(value);
+  if (raw.tag() == Tag::HeapString) {
+    return raw.node<StringNode>()->shared();
+  }
+  if (raw.tag() == Tag::List) {
+    return !value.empty() && raw.node<ListNode>()->shared();
+  }
+  return raw.tag() == Tag::Object && !value.empty() && raw.node<ObjectNode>()->shared();
+}
+
 bool Value::as_bool(bool fallback) const noexcept {
   return Raw(*this).tag() == Tag::Bool ? Raw(*this).word() != 0 : fallback;
 }

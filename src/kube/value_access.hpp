@@ -17,6 +17,8 @@ struct ValueAccess {
   static Value object_of_distinct(std::span<Member> members);
   // A list of exactly these items, moved from.
   static Value list_of(std::span<Value> items);
+  // Whether another handle has the node of this one; false for what has no node.
+  static bool shared(const Value& value) noexcept;
 };
 
 }  // namespace athanor

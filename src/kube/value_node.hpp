@@ -122,6 +122,9 @@ class StringNode {
     return node;
   }
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] bool shared() const noexcept {
+    return references_.load(std::memory_order_acquire) > 1;
+  }
   static void release(StringNode* node) noexcept {
     if (node->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       std::destroy_at(node);

@@ -15,9 +15,12 @@
 #include "embedded/store/durability.hpp"
 #include "embedded/store/owner_index.hpp"
 #include "embedded/store/table.hpp"
+#include "kube/interner.hpp"
 
 namespace athanor::store {
 namespace {
+
+constexpr Duration kSweepInterval = std::chrono::seconds(10);
 
 Error expired(std::string message) {
   return {.code = 410, .reason = "Expired", .message = std::move(message)};
@@ -48,13 +51,17 @@ Result<void> check_expectation(const Write& write, const StoredPtr& current) {
   return {};
 }
 
-EventPtr make_event(const Write& write, const StoredPtr& current, Revision revision) {
+EventPtr make_event(const Write& write, const StoredPtr& current, Revision revision,
+                    Interner& interner) {
   auto object = std::make_shared<Stored>();
   object->resource = write.resource;
   object->key = write.key;
   object->revision = revision;
   object->body = write.body ? *write.body : current ? current->body : Value();
   object->body.set_path({"metadata", "resourceVersion"}, std::to_string(revision));
+  if (write.body) {
+    object->body = interner.intern(object->body, current ? current->body : Value());
+  }
   auto event = std::make_shared<Event>();
   event->type = !write.body          ? Event::Type::Deleted
                 : current == nullptr ? Event::Type::Added
@@ -76,7 +83,9 @@ class MemoryStore final : public Store {
         durability_(recovered.revision) {
     for (const StoredPtr& object : recovered.objects) {
       owners_.update(object->resource, object->key, {}, object->body);
-      tables_[object->resource].load(object);
+      auto shared = std::make_shared<Stored>(*object);
+      shared->body = interner_.intern(object->body, {});
+      tables_[object->resource].load(std::move(shared));
     }
   }
   ~MemoryStore() override { shut(); }
@@ -119,16 +128,20 @@ class MemoryStore final : public Store {
   };
 
   [[nodiscard]] const Table* find_table(std::string_view resource) const;
-  [[nodiscard]] Result<std::vector<EventPtr>> stage(std::span<const Write> writes) const;
+  [[nodiscard]] Result<std::vector<EventPtr>> stage(std::span<const Write> writes);
   void apply(const std::vector<EventPtr>& events, Instant now, std::vector<EventPtr>& dropped);
   // Forgets the oldest event; its memory is freed by the caller, outside the lock.
   void drop_oldest(std::vector<EventPtr>& dropped);
+  // Lets go of interned parts that no object has any more.
+  void sweep(Instant now);
   void shut();
 
   const Options options_;
   const std::unique_ptr<Journal> journal_;
-  std::mutex commit_mutex_{};
-  bool closed_ = false;  // guarded by commit_mutex_
+  std::mutex commit_mutex_{};  // guards these
+  bool closed_ = false;
+  Interner interner_{};
+  Instant swept_{};
 
   mutable std::shared_mutex mutex_{};
   std::atomic<Revision> revision_;
@@ -199,7 +212,7 @@ std::vector<std::string> MemoryStore::resources() const {
   return names;
 }
 
-Result<std::vector<EventPtr>> MemoryStore::stage(std::span<const Write> writes) const {
+Result<std::vector<EventPtr>> MemoryStore::stage(std::span<const Write> writes) {
   std::vector<EventPtr> events;
   events.reserve(writes.size());
   Revision revision = revision_.load();
@@ -212,7 +225,7 @@ Result<std::vector<EventPtr>> MemoryStore::stage(std::span<const Write> writes) 
       }
     }
     ATHANOR_TRY_VOID(check_expectation(write, current));
-    events.push_back(make_event(write, current, ++revision));
+    events.push_back(make_event(write, current, ++revision, interner_));
   }
   return events;
 }
@@ -290,10 +303,19 @@ Revision MemoryStore::oldest_revision() const {
 }
 
 void MemoryStore::trim(Instant now) {
+  sweep(now);
   std::vector<EventPtr> dropped;
   const std::unique_lock lock(mutex_);
   while (log_.size() > options_.event_minimum && log_.front().time + options_.history < now) {
     drop_oldest(dropped);
+  }
+}
+
+void MemoryStore::sweep(Instant now) {
+  const std::lock_guard order(commit_mutex_);
+  if (now - swept_ >= kSweepInterval) {
+    swept_ = now;
+    interner_.sweep();
   }
 }
 

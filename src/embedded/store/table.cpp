@@ -7,25 +7,46 @@
 namespace athanor::store {
 namespace {
 
-// The first entry of `objects` that a list with these options may show.
-template <class Objects>
-auto first_entry(const Objects& objects, const ListOptions& options) {
-  auto it = options.ns.empty() ? objects.begin() : objects.lower_bound(Key{options.ns, ""});
-  if (options.after && it != objects.end() && it->first <= *options.after) {
-    it = objects.upper_bound(*options.after);
-  }
-  return it;
+const Key& key_of(const StoredPtr& object) {
+  return object->key;
 }
+const Key& key_of(const std::pair<const Key, StoredPtr>& difference) {
+  return difference.first;
+}
+
+// The entries of `objects` that a list with these options may show.
+template <class Objects>
+class Range {
+ public:
+  Range(const Objects& objects, const ListOptions& options)
+      : at_(options.ns.empty() ? objects.begin() : objects.lower_bound(Key{options.ns, ""})),
+        end_(objects.end()),
+        ns_(options.ns) {
+    if (options.after && at_ != end_ && key_of(*at_) <= *options.after) {
+      at_ = objects.upper_bound(*options.after);
+    }
+  }
+  [[nodiscard]] bool done() const {
+    return at_ == end_ || (!ns_.empty() && key_of(*at_).ns != ns_);
+  }
+  [[nodiscard]] const Key& key() const { return key_of(*at_); }
+  const auto& take() { return *at_++; }
+
+ private:
+  typename Objects::const_iterator at_;
+  typename Objects::const_iterator end_;
+  const std::string& ns_;
+};
 
 }  // namespace
 
 StoredPtr Table::get(const Key& key) const {
   const auto it = objects_.find(key);
-  return it == objects_.end() ? nullptr : it->second;
+  return it == objects_.end() ? nullptr : *it;
 }
 
-Table::Objects Table::differences(Revision revision, std::string_view ns) const {
-  Objects older;
+Table::Differences Table::differences(Revision revision, std::string_view ns) const {
+  Differences older;
   for (auto it = events_.rbegin(); it != events_.rend() && (*it)->revision > revision; ++it) {
     const Event& event = **it;
     if (ns.empty() || event.object->key.ns == ns) {
@@ -37,33 +58,24 @@ Table::Objects Table::differences(Revision revision, std::string_view ns) const 
 }
 
 Page Table::list(const ListOptions& options) const {
-  const Objects older = options.exactly ? differences(*options.exactly, options.ns) : Objects();
-  const auto in_range = [&](const Objects& objects, Objects::const_iterator it) {
-    return it != objects.end() && (options.ns.empty() || it->first.ns == options.ns);
-  };
+  const Differences older =
+      options.exactly ? differences(*options.exactly, options.ns) : Differences();
   Page page;
   const std::size_t total = count(options.ns);
   page.items.reserve(options.limit == 0 ? total : std::min(options.limit, total));
-  auto now = first_entry(objects_, options);
-  auto then = first_entry(older, options);
-  while (true) {
-    const bool has_now = in_range(objects_, now);
-    const bool has_then = in_range(older, then);
-    if (!has_now && !has_then) {
-      break;
-    }
-    const StoredPtr* object = nullptr;
-    if (has_then && (!has_now || then->first <= now->first)) {
-      if (has_now && then->first == now->first) {
-        ++now;
+  Range now(objects_, options);
+  Range then(older, options);
+  while (!now.done() || !then.done()) {
+    StoredPtr object;
+    if (!then.done() && (now.done() || then.key() <= now.key())) {
+      if (!now.done() && then.key() == now.key()) {
+        now.take();
       }
-      object = &then->second;
-      ++then;
+      object = then.take().second;
     } else {
-      object = &now->second;
-      ++now;
+      object = now.take();
     }
-    if (*object == nullptr) {
+    if (object == nullptr) {
       continue;
     }
     if (options.limit != 0 && page.items.size() == options.limit) {
@@ -74,7 +86,7 @@ Page Table::list(const ListOptions& options) const {
       }
       ++page.remaining;
     } else {
-      page.items.push_back(*object);
+      page.items.push_back(std::move(object));
     }
   }
   return page;
@@ -111,14 +123,19 @@ void Table::apply(const EventPtr& event) {
 }
 
 void Table::put(const StoredPtr& object) {
-  const auto [it, added] = objects_.insert_or_assign(object->key, object);
-  if (added) {
+  auto next = objects_.lower_bound(object->key);
+  if (next != objects_.end() && (*next)->key == object->key) {
+    next = objects_.erase(next);
+  } else {
     ++counts_[object->key.ns];
   }
+  objects_.insert(next, object);
 }
 
 void Table::remove(const Key& key) {
-  objects_.erase(key);
+  if (const auto it = objects_.find(key); it != objects_.end()) {
+    objects_.erase(it);
+  }
   const auto it = counts_.find(key.ns);
   if (it != counts_.end() && --it->second == 0) {
     counts_.erase(it);

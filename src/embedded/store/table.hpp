@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +31,18 @@ class Table {
   void drop_oldest() { events_.pop_front(); }
 
  private:
-  using Objects = std::map<Key, StoredPtr>;
+  // Objects in the order of their keys, which they hold themselves.
+  struct ByKey {
+    using is_transparent = void;
+    bool operator()(const StoredPtr& a, const StoredPtr& b) const { return a->key < b->key; }
+    bool operator()(const StoredPtr& a, const Key& b) const { return a->key < b; }
+    bool operator()(const Key& a, const StoredPtr& b) const { return a < b->key; }
+  };
+  using Objects = std::set<StoredPtr, ByKey>;
+  using Differences = std::map<Key, StoredPtr>;
 
   // What differed from now at `revision`: nullptr for an object that did not exist.
-  [[nodiscard]] Objects differences(Revision revision, std::string_view ns) const;
+  [[nodiscard]] Differences differences(Revision revision, std::string_view ns) const;
   void put(const StoredPtr& object);
   void remove(const Key& key);
 

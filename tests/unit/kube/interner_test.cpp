@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/interner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "kube/json.hpp"
+
+namespace athanor {
+namespace {
+
+Value parsed(const std::string& text) {
+  auto value = json::parse(text);
+  EXPECT_TRUE(value.ok()) << text;
+  return value.ok() ? *value : Value();
+}
+
+std::string pod(int number) {
+  return R"({"metadata":{"name":"p)" + std::to_string(number) +
+         R"(","labels":{"app.kubernetes.io/name":"a-rather-long-value"}},)"
+         R"("spec":{"containers":[{"name":"main","image":"registry/of/some/image:v1"}]}})";
+}
+
+TEST(InternerTest, PartsThatCameBeforeAreShared) {
+  Interner interner;
+  Value kept;
+  for (int i = 0; i < 3; ++i) {
+    kept = interner.intern(parsed(pod(i)), {});
+  }
+  const Value next = interner.intern(parsed(pod(3)), {});
+  EXPECT_EQ(json::print(next), pod(3));
+  EXPECT_TRUE(next["spec"].identical(kept["spec"]));
+  EXPECT_TRUE(next["metadata"]["labels"].identical(kept["metadata"]["labels"]));
+  EXPECT_FALSE(next["metadata"].identical(kept["metadata"]));
+}
+
+TEST(InternerTest, UnchangedPartsComeFromTheStateBefore) {
+  Interner interner;
+  const Value before = interner.intern(parsed(pod(1)), {});
+  const Value after = interner.intern(parsed(pod(2)), before);
+  EXPECT_EQ(json::print(after), pod(2));
+  EXPECT_TRUE(after["spec"].identical(before["spec"]));
+  EXPECT_TRUE(interner.intern(parsed(pod(2)), after).identical(after));
+}
+
+TEST(InternerTest, OrderOfMembersAndKindsOfNumbersSurvive) {
+  Interner interner;
+  const char* const texts[] = {
+      R"({"a":{"first-long-name-of-it":1,"second-long-name-of-it":2}})",
+      R"({"a":{"second-long-name-of-it":2,"first-long-name-of-it":1}})",
+      R"({"a":{"first-long-name-of-it":1.0,"second-long-name-of-it":2}})",
+      R"({"a":[],"b":{},"c":null,"d":[null,false,"",18446744073709551615,-0.0,1e300]})",
+  };
+  for (int round = 0; round < 3; ++round) {
+    for (const char* const text : texts) {
+      const Value value = parsed(text);
+      EXPECT_EQ(json::print(interner.intern(value, {})), json::print(value));
+      EXPECT_EQ(json::print(interner.intern(value, parsed(texts[0]))), json::print(value));
+    }
+  }
+}
+
+TEST(InternerTest, ScalarsAndTextsMayBeTheWholeDocument) {
+  Interner interner;
+  for (const char* const text : {"1", "null", "true", R"("a text of more than fourteen bytes")",
+                                 R"(["a text of more than fourteen bytes"])"}) {
+    EXPECT_EQ(json::print(interner.intern(parsed(text), {})), json::print(parsed(text)));
+  }
+}
+
+TEST(InternerTest, SweepingForgetsWhatNobodyHas) {
+  Interner interner;
+  const std::string text = R"(["only some text, longer than inline"])";
+  const char* address = nullptr;
+  {
+    Value kept;
+    for (int i = 0; i < 3; ++i) {
+      kept = interner.intern(parsed(text), {});
+    }
+    address = kept[0].as_string().data();
+    interner.sweep();
+    EXPECT_EQ(interner.intern(parsed(text), {})[0].as_string().data(), address);
+  }
+  interner.sweep();
+  const Value first = interner.intern(parsed(text), {});
+  const Value second = interner.intern(parsed(text), {});
+  EXPECT_NE(first[0].as_string().data(), second[0].as_string().data());
+}
+
+// A small table under many documents: parts push each other out, texts stay what they are.
+TEST(InternerTest, AFullTableChangesNoDocument) {
+  Interner interner(8);
+  std::mt19937 random(7);  // NOLINT(cert-msc32-c,cert-msc51-cpp): a fixed seed to repeat it
+  Value before;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string text = pod(static_cast<int>(random() % 50));
+    const Value value = interner.intern(parsed(text), before);
+    ASSERT_EQ(json::print(value), text);
+    before = value;
+    if (i % 97 == 0) {
+      interner.sweep();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace athanor
