@@ -1,6 +1,6 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test unit e2e bench lint format clean
+.PHONY: help bootstrap build demo test unit e2e bench fuzz lint format clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ e2e: bootstrap ## black-box tests alone: kubectl, Python client, kopf
 
 bench: build ## speed and size, printed as figures
 	@scripts/bench
+
+fuzz: bootstrap ## every parser against random input, 60 s each (TIME=n)
+	@scripts/fuzz $(TIME)
 
 lint: bootstrap ## formatting, clang-tidy, the house's rules
 	@scripts/lint

@@ -78,6 +78,16 @@ void append(std::string& out, char32_t code_point) {
   }
 }
 
+std::string repaired(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Decoded next = decode(text);
+    append(out, next.code_point);
+    text.remove_prefix(next.size);
+  }
+  return out;
+}
+
 bool is_valid(std::string_view text) {
   while (!text.empty()) {
     const Decoded next = decode(text);

@@ -22,6 +22,8 @@ Decoded decode(std::string_view text);
 // Appends one code point; an invalid one is appended as U+FFFD.
 void append(std::string& out, char32_t code_point);
 bool is_valid(std::string_view text);
+// `text` with U+FFFD in the place of every invalid byte.
+std::string repaired(std::string_view text);
 // Number of code points (what Kubernetes calls characters).
 std::size_t length(std::string_view text);
 

@@ -179,8 +179,8 @@ std::optional<Quantity> Quantity::parse(std::string_view text) {
     return std::nullopt;
   }
   const bool binary = suffix->format == Format::BinarySI;
-  // Fewer digits leave room for 1024^6.
-  const auto decimal = parse_decimal(text.substr(0, end), binary ? 19 : 30);
+  // All digits of the largest amount in nano units; fewer where 1024^6 needs the room.
+  const auto decimal = parse_decimal(text.substr(0, end), binary ? 19 : 37);
   if (!decimal) {
     return std::nullopt;
   }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/digest.hpp"
+#include "base/utf8.hpp"
 #include "kube/text.hpp"
 #include "kube/yaml_scalar.hpp"
 
@@ -343,7 +344,7 @@ class Composer {
       if (!data) {
         return yaml_error(line, "!!binary value contains invalid base64 data");
       }
-      return PlainScalar{.type = Type::String, .value = *data};
+      return PlainScalar{.type = Type::String, .value = utf8::repaired(*data)};
     }
     const bool known = tag == "int" || tag == "float" || tag == "bool" || tag == "null" ||
                        tag == "timestamp" || tag == "merge";

@@ -42,6 +42,7 @@ TEST(Yaml, ResolvesPlainScalars) {
       {{"!!int \"3\""}, "3"},
       {{"!!float 3"}, "3"},
       {{"!!binary aGk="}, "\"hi\""},
+      {{"!!binary aP9p"}, "\"h\ufffdi\""},
       {{"!private 3"}, "\"3\""},
       {{"\"1\"", "'1'"}, "\"1\""},
       {{"\"yes\""}, "\"yes\""},

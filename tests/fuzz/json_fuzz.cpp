@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What parses prints, and the print parses to the same.
+#include "fuzz/fuzz.hpp"
+#include "kube/json.hpp"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace athanor;
+  std::vector<std::string> duplicates;
+  const auto value = json::parse(fuzz::text_of(data, size), {.duplicates = &duplicates});
+  if (value.ok()) {
+    const std::string printed = json::print(*value);
+    const auto again = json::parse(printed);
+    ATHANOR_CHECK(again.ok(), "a printed value parses");
+    ATHANOR_CHECK(*again == *value, "it says the same");
+    ATHANOR_CHECK(json::parse(json::print(*value, json::Style::Pretty)).value() == *again,
+                  "the pretty form says the same");
+  }
+  return 0;
+}
