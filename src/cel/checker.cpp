@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cel/unifier.hpp"
@@ -98,6 +99,10 @@ class Checker {
     return found == declarations_.end() ? nullptr : found->second;
   }
 
+  [[nodiscard]] bool is_local(std::string_view name) const {
+    return std::ranges::any_of(scopes_, [&](const auto& scope) { return scope.first == name; });
+  }
+
   TypePtr ident(const Expr& expr) {
     if (TypePtr type = lookup(expr.name)) {
       return type;
@@ -132,6 +137,15 @@ class Checker {
   }
 
   TypePtr select(Expr& expr) {
+    if (!expr.test_only && expr.target->kind == ExprKind::Ident && !is_local(expr.target->name)) {
+      const auto whole = declarations_.find(expr.target->name + "." + expr.name);
+      if (whole != declarations_.end()) {
+        expr.kind = ExprKind::Ident;
+        expr.name = whole->first;
+        expr.target = nullptr;
+        return whole->second;
+      }
+    }
     if (!expr.test_only && is_namespace(expr)) {
       const std::string name = qualified_name(expr);
       if (const TypePtr named = name.empty() ? nullptr : named_type(name)) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages that creates and updates share.
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <memory>
 
+#include "cel/schema_rules.hpp"
+#include "embedded/apiserver/crd/crd_resources.hpp"
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/metadata_rules.hpp"
 #include "embedded/apiserver/write.hpp"
@@ -43,6 +46,33 @@ StatusResult<void> run_steps(Call& call, AdmissionRequest& request,
 void append(std::vector<FieldError>& errors, std::vector<FieldError> more) {
   errors.insert(errors.end(), std::make_move_iterator(more.begin()),
                 std::make_move_iterator(more.end()));
+}
+
+// Errors after which the rules would judge what is not there (spec/apiserver.md 13.4).
+bool blocks_rules(const FieldError& error) {
+  return error.reason == "FieldValueNotSupported" || error.reason == "FieldValueRequired" ||
+         error.reason == "FieldValueTooLong" || error.reason == "FieldValueTooMany" ||
+         error.reason == "FieldValueTypeInvalid";
+}
+
+// The CEL rules of a custom resource, behind everything else.
+struct Change {
+  const Value& object;
+  const Value& old_object;  // Null on create
+};
+void judge_rules(Call& call, const cel::SchemaRules& rules, const Change& change,
+                 std::vector<FieldError>& errors) {
+  if (std::ranges::any_of(errors, blocks_rules)) {
+    errors.push_back(FieldError::invalid(
+        "<nil>", Value(),
+        "some validation rules were not checked because the object was invalid; correct the "
+        "existing errors to complete validation"));
+    return;
+  }
+  cel::SchemaRules::Verdict verdict =
+      rules.judge(change.object, change.old_object.is_null() ? nullptr : &change.old_object);
+  append(errors, std::move(verdict.errors));
+  call.warnings.insert(call.warnings.end(), verdict.ratcheted.begin(), verdict.ratcheted.end());
 }
 
 }  // namespace
@@ -120,6 +150,9 @@ StatusResult<void> validate_object(Call& call, const Value& object, const Value&
     if (resource.schema != nullptr) {
       append(errors, validate(object, *resource.schema,
                               {.old_object = create ? nullptr : &old_object, .path = {}}));
+    }
+    if (const cel::SchemaRules* rules = rules_of(resource)) {
+      judge_rules(call, *rules, {.object = object, .old_object = old_object}, errors);
     }
   } else if (const KindBehaviour* behaviour = resource.behaviour) {
     KindContext context = call.kind_context(dry_run);

@@ -14,6 +14,7 @@ Loops::Loops(store::Store& store, apiserver::Server& server) {
   loops_.push_back(apiserver::make_garbage_collector(context));
   loops_.push_back(apiserver::make_namespace_controller(context));
   loops_.push_back(apiserver::make_quota_controller(context));
+  loops_.push_back(apiserver::make_policy_controller(context));
   for (const auto& loop : loops_) {
     loop->start();
   }

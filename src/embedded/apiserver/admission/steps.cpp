@@ -2,6 +2,7 @@
 // The built-in admission steps, in their order (spec/apiserver.md 15.1).
 #include "embedded/apiserver/admission/steps.hpp"
 
+#include "embedded/apiserver/policies/policy_step.hpp"
 #include "embedded/apiserver/webhooks/webhook_steps.hpp"
 
 namespace athanor::apiserver {
@@ -49,6 +50,7 @@ std::vector<AdmissionStep> built_in_admission() {
           escalation_step(),
           default_storage_class_step(),
           mutating_webhook_step(),
+          validating_policy_step(),
           validating_webhook_step(),
           resource_quota_step()};
 }

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <set>
 
+#include "cel/schema_rules.hpp"
 #include "kube/condition.hpp"
 #include "kube/field_error.hpp"
 #include "kube/json.hpp"
@@ -200,6 +201,20 @@ void check_schemas(const Value& crd, std::vector<FieldError>& errors) {
   auto schemas = parse_crd_schemas(crd["spec"]);
   if (!schemas.ok()) {
     errors.insert(errors.end(), schemas.error().begin(), schemas.error().end());
+    return;
+  }
+  const Value& versions = crd["spec"]["versions"];
+  bool shared = true;
+  for (std::size_t i = 1; i < schemas->size(); ++i) {
+    shared = shared && (*schemas)[i].schema == (*schemas)[0].schema;
+  }
+  for (std::size_t i = 0; i < (shared ? 1 : schemas->size()); ++i) {
+    const std::string path = shared ? "spec.validation.openAPIV3Schema"
+                                    : fmt::format("spec.versions[{}].schema.openAPIV3Schema", i);
+    std::vector<FieldError> broken = cel::check_schema_rules(
+        versions[i]["schema"]["openAPIV3Schema"], *(*schemas)[i].schema->root(), path);
+    errors.insert(errors.end(), std::make_move_iterator(broken.begin()),
+                  std::make_move_iterator(broken.end()));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cel/schema_rules.hpp"
 #include "embedded/apiserver/crd/crd_behaviour.hpp"
 #include "embedded/store/store.hpp"
 #include "kube/structural_schema.hpp"
@@ -14,10 +15,13 @@ namespace {
 
 class SchemaOwner final : public CustomTypes {
  public:
-  explicit SchemaOwner(StructuralSchema::Ptr schema) : schema_(std::move(schema)) {}
+  explicit SchemaOwner(StructuralSchema::Ptr schema)
+      : schema_(std::move(schema)), rules_(cel::SchemaRules::compile(*schema_->root())) {}
+  [[nodiscard]] const cel::SchemaRules* rules() const { return rules_.get(); }
 
  private:
   StructuralSchema::Ptr schema_;
+  std::shared_ptr<const cel::SchemaRules> rules_;
 };
 
 std::vector<std::string> texts(const Value& list) {
@@ -153,6 +157,11 @@ std::vector<std::shared_ptr<const ResourceInfo>> crd_resources(const Value& crd,
     resources.push_back(std::move(info));
   }
   return resources;
+}
+
+const cel::SchemaRules* rules_of(const ResourceInfo& resource) {
+  const auto* owner = dynamic_cast<const SchemaOwner*>(resource.types.get());
+  return owner == nullptr ? nullptr : owner->rules();
 }
 
 }  // namespace athanor::apiserver

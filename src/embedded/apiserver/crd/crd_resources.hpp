@@ -11,6 +11,10 @@
 #include "embedded/apiserver/resource_info.hpp"
 #include "kube/value.hpp"
 
+namespace athanor::cel {
+class SchemaRules;  // cel/schema_rules.hpp
+}
+
 namespace athanor::apiserver {
 
 struct CrdServing {
@@ -23,5 +27,8 @@ struct CrdServing {
 // before).
 std::vector<std::shared_ptr<const ResourceInfo>> crd_resources(const Value& crd,
                                                                const CrdServing& serving);
+
+// The CEL rules of a custom resource's schema; nullptr when it has none.
+const cel::SchemaRules* rules_of(const ResourceInfo& resource);
 
 }  // namespace athanor::apiserver

@@ -9,6 +9,7 @@
 #include "embedded/apiserver/kinds/checks.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/kind_table.hpp"
+#include "embedded/apiserver/kinds/policy_validation.hpp"
 #include "embedded/apiserver/kinds/webhook_validation.hpp"
 #include "kube/condition.hpp"
 #include "kube/text.hpp"
@@ -220,11 +221,16 @@ constexpr std::array kRows = {
                           .cells = &webhook_cells}},
     KindRow{.group = kAdmission,
             .plural = "validatingadmissionpolicies",
-            .behaviour = {.apply_defaults = &default_policy, .cells = &policy_cells}},
-    KindRow{
-        .group = kAdmission,
-        .plural = "validatingadmissionpolicybindings",
-        .behaviour = {.apply_defaults = &default_policy_binding, .cells = &policy_binding_cells}},
+            .behaviour = {.apply_defaults = &default_policy,
+                          .validate_create = &validate_policy,
+                          .validate_update = &validate_policy_update,
+                          .cells = &policy_cells}},
+    KindRow{.group = kAdmission,
+            .plural = "validatingadmissionpolicybindings",
+            .behaviour = {.apply_defaults = &default_policy_binding,
+                          .validate_create = &validate_policy_binding,
+                          .validate_update = &validate_policy_binding_update,
+                          .cells = &policy_binding_cells}},
     KindRow{.group = "apiregistration.k8s.io",
             .plural = "apiservices",
             .behaviour = {.apply_defaults = &default_api_service,

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/policy_validation.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -131,6 +132,7 @@ void check_webhook(FieldErrors& errors, const Value& hook, const std::string& pa
   check_client(errors, hook["clientConfig"], path + ".clientConfig");
   check_rules(errors, hook["rules"], path + ".rules");
   check_conditions(errors, hook["matchConditions"], path + ".matchConditions");
+  check_condition_expressions(errors, hook["matchConditions"], path + ".matchConditions", false);
 }
 
 }  // namespace

@@ -40,5 +40,7 @@ std::unique_ptr<ControlLoop> make_garbage_collector(const LoopContext& context);
 std::unique_ptr<ControlLoop> make_namespace_controller(const LoopContext& context);
 // Recounts ResourceQuotas (spec/apiserver.md 15.1, 17).
 std::unique_ptr<ControlLoop> make_quota_controller(const LoopContext& context);
+// Type-checks ValidatingAdmissionPolicies (spec/apiserver.md 15.3).
+std::unique_ptr<ControlLoop> make_policy_controller(const LoopContext& context);
 
 }  // namespace athanor::apiserver

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "embedded/apiserver/policies/admission_cel.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -51,7 +52,7 @@ Result<Hook> read_hook(const Value& body, const std::string& configuration, std:
   }
   ATHANOR_TRY(hook.namespaces, selector_of(body["namespaceSelector"]));
   ATHANOR_TRY(hook.objects, selector_of(body["objectSelector"]));
-  hook.match_conditions = body["matchConditions"];
+  hook.conditions = compile_conditions(body["matchConditions"], {});
   hook.timeout = std::chrono::seconds(body["timeoutSeconds"].as_int(kDefaultTimeout));
   hook.review_version = review_version(body["admissionReviewVersions"]);
   hook.mutating = mutating;

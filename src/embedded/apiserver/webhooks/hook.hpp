@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "embedded/apiserver/policies/condition.hpp"
 #include "embedded/store/store.hpp"
 #include "kube/selector.hpp"
 #include "kube/value.hpp"
@@ -28,7 +29,7 @@ struct Hook {
   Value client_config{};
   std::vector<HookRule> rules{};
   LabelSelector namespaces{}, objects{};
-  Value match_conditions{};
+  Conditions conditions{};  // matchConditions
   std::chrono::seconds timeout{10};
   std::string review_version = "v1";  // of admission.k8s.io
   bool mutating = false;

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// fieldPath of a rule: ".a.b", "['a.b']" (spec/apiserver.md 13.5).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kube/schema.hpp"
+
+namespace athanor::cel {
+
+// Why the path names nothing of the schema; empty when it is good.
+std::string field_path_problem(std::string_view path, const Schema& schema);
+// As it joins the path of the schema in an error: ['b'] of a map becomes [b], of an object .b.
+std::string normal_field_path(std::string_view path, const Schema& schema);
+
+}  // namespace athanor::cel

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// ValidatingAdmissionPolicies and their bindings, read and compiled once for each change
+// (spec/apiserver.md 15.3).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "embedded/apiserver/policies/admission_cel.hpp"
+#include "embedded/apiserver/webhooks/hook.hpp"
+#include "embedded/store/store.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+// MatchResources: one hook for each rule, as rules may name single objects.
+struct MatchRule {
+  Hook hook{};
+  std::vector<std::string> names{};  // resourceNames; empty: all
+};
+struct PolicyMatch {
+  std::vector<MatchRule> include{};
+  std::vector<MatchRule> exclude{};
+};
+// A match without rules is every request that its selectors take.
+StatusResult<const ResourceInfo*> match_policy(const PolicyMatch& match,
+                                               const AdmissionRequest& request,
+                                               const AdmissionContext& context);
+
+struct PolicyVariable {
+  std::string name{};
+  cel::Program::Ptr program{};
+  std::string error{};
+};
+
+struct PolicyValidation {
+  std::string expression{};
+  std::string message{};
+  std::string reason{};  // empty: Invalid
+  cel::Program::Ptr program{};
+  std::string error{};
+  cel::Program::Ptr message_expression{};  // null: none
+};
+
+struct PolicyBinding {
+  std::string name{};
+  PolicyMatch match{};
+  Value param_ref{};
+  bool denies = false;
+  bool warns = false;
+};
+
+struct Policy {
+  std::string name{};
+  bool ignores_failure = false;
+  PolicyMatch match{};
+  Conditions conditions{};
+  std::vector<PolicyVariable> variables{};
+  std::vector<PolicyValidation> validations{};
+  Value param_kind{};  // Null: none
+  std::vector<PolicyBinding> bindings{};
+};
+using Policies = std::vector<Policy>;
+
+// The declarations of a policy's expressions, its variables so far included.
+cel::Declarations policy_declarations(const AdmissionVariables& variables,
+                                      const std::vector<PolicyVariable>& known);
+
+// Policies with at least one binding, by name. Thread-safe.
+class PolicyCache {
+ public:
+  std::shared_ptr<const Policies> policies(const store::Store& store);
+
+ private:
+  std::mutex mutex_{};
+  std::vector<store::StoredPtr> policies_read_{};
+  std::vector<store::StoredPtr> bindings_read_{};
+  std::shared_ptr<const Policies> made_ = std::make_shared<const Policies>();
+};
+
+}  // namespace athanor::apiserver

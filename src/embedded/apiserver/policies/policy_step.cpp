@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/apiserver/policies/policy_step.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "embedded/apiserver/admission/steps.hpp"
+#include "embedded/apiserver/policies/policy.hpp"
+#include "embedded/apiserver/policies/policy_params.hpp"
+#include "embedded/apiserver/webhooks/match.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::size_t kLongestMessage = 5 * 1024;
+constexpr const char* kOutOfBudget =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
+
+// `variables` of a policy: each is evaluated when it is asked for, once.
+class LazyVariables final : public cel::MapNode {
+ public:
+  LazyVariables(const std::vector<PolicyVariable>& variables, const cel::Bindings& bindings,
+                const cel::Authority& authority, std::uint64_t& cost)
+      : variables_(variables), bindings_(bindings), authority_(authority), cost_(cost) {}
+
+  [[nodiscard]] std::size_t size() const override { return variables_.size(); }
+  [[nodiscard]] std::optional<cel::Val> find(const cel::Val& key) const override {
+    for (const PolicyVariable& variable : variables_) {
+      if (variable.name == key.text()) {
+        return value_of(variable);
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::vector<cel::Val> keys() const override {
+    std::vector<cel::Val> keys;
+    for (const PolicyVariable& variable : variables_) {
+      keys.push_back(cel::Val::string(variable.name));
+    }
+    return keys;
+  }
+
+ private:
+  [[nodiscard]] cel::Val value_of(const PolicyVariable& variable) const {
+    if (const auto known = known_.find(variable.name); known != known_.end()) {
+      return known->second;
+    }
+    cel::Val value;
+    if (variable.program == nullptr) {
+      value = cel::Val::error(fmt::format("composited variable \"{}\" fails to compile: {}",
+                                          variable.name, variable.error));
+    } else {
+      cel::Evaluation done = variable.program->evaluate(bindings_, {.authority = &authority_});
+      cost_ += done.cost;
+      value = done.value.is_error()
+                  ? cel::Val::error(fmt::format("composited variable \"{}\" fails to evaluate: {}",
+                                                variable.name, done.value.text()))
+                  : std::move(done.value);
+    }
+    return known_.emplace(variable.name, std::move(value)).first->second;
+  }
+
+  const std::vector<PolicyVariable>& variables_;
+  const cel::Bindings& bindings_;
+  const cel::Authority& authority_;
+  std::uint64_t& cost_;
+  // One evaluation is one thread's.
+  mutable std::map<std::string, cel::Val, std::less<>> known_{};
+};
+
+struct Failure {
+  std::string message{};
+  std::string reason{};  // empty: Invalid
+};
+
+// One policy with one set of params.
+class PolicyRun {
+ public:
+  PolicyRun(const Policy& policy, cel::Bindings bindings, const cel::Authority& authority)
+      : policy_(policy), bindings_(std::move(bindings)), authority_(authority) {
+    bindings_.emplace_back(
+        "variables", cel::Val::map(std::make_shared<LazyVariables>(policy_.variables, bindings_,
+                                                                   authority_, variable_cost_)));
+  }
+  PolicyRun(const PolicyRun&) = delete;
+  PolicyRun& operator=(const PolicyRun&) = delete;
+
+  std::vector<Failure> run() {
+    const ConditionsVerdict verdict = judge_conditions(policy_.conditions, bindings_, authority_);
+    if (!verdict.hold) {
+      return {};
+    }
+    if (!verdict.error.empty()) {
+      error(verdict.error);
+      return std::move(failures_);
+    }
+    for (const PolicyValidation& validation : policy_.validations) {
+      if (!judge(validation)) {
+        break;
+      }
+    }
+    return std::move(failures_);
+  }
+
+ private:
+  void error(std::string text) {
+    if (!policy_.ignores_failure) {
+      failures_.push_back({.message = std::move(text), .reason = {}});
+    }
+  }
+
+  // False: the budget is gone.
+  bool spend(std::uint64_t cost) {
+    budget_ -= static_cast<std::int64_t>(cost + variable_cost_);
+    variable_cost_ = 0;
+    return budget_ >= 0;
+  }
+
+  bool judge(const PolicyValidation& validation) {
+    if (validation.program == nullptr) {
+      error(validation.error);
+      return true;
+    }
+    const cel::Evaluation done =
+        validation.program->evaluate(bindings_, {.authority = &authority_});
+    if (!spend(done.cost)) {
+      error(kOutOfBudget);
+      return false;
+    }
+    if (done.value.is_error()) {
+      error(evaluation_error(*validation.program, done.value));
+      return true;
+    }
+    if (!done.value.is_true()) {
+      failures_.push_back({.message = message_of(validation), .reason = validation.reason});
+    }
+    return budget_ >= 0;
+  }
+
+  std::string message_of(const PolicyValidation& validation) {
+    if (validation.message_expression != nullptr) {
+      const cel::Evaluation done = validation.message_expression->evaluate(bindings_);
+      if (!spend(done.cost)) {
+        return fmt::format("failed messageExpression: {}", kOutOfBudget);
+      }
+      const std::string text =
+          trimmed(done.value.is(cel::Val::Kind::String) ? done.value.text() : std::string_view());
+      if (!text.empty() && text.size() <= kLongestMessage && text.find('\n') == std::string::npos) {
+        return text;
+      }
+    }
+    const std::string own = trimmed(validation.message);
+    return own.empty() ? fmt::format("failed expression: {}", trimmed(validation.expression)) : own;
+  }
+
+  static std::string trimmed(std::string_view text) {
+    const std::size_t start = text.find_first_not_of(" \t\r\n\v\f");
+    if (start == std::string_view::npos) {
+      return {};
+    }
+    return std::string(text.substr(start, text.find_last_not_of(" \t\r\n\v\f") - start + 1));
+  }
+
+  const Policy& policy_;
+  cel::Bindings bindings_;
+  const cel::Authority& authority_;
+  std::int64_t budget_ = cel::kObjectCostBudget;
+  std::uint64_t variable_cost_ = 0;
+  std::vector<Failure> failures_{};
+};
+
+int code_of(std::string_view reason) {
+  if (reason == "Unauthorized") {
+    return 401;
+  }
+  if (reason == "Forbidden") {
+    return 403;
+  }
+  return reason == "RequestEntityTooLarge" ? 413 : 422;
+}
+
+// All policies against one request.
+class Dispatch {
+ public:
+  Dispatch(AdmissionRequest& request, const AdmissionContext& context)
+      : request_(request), context_(context), authority_(request, context) {}
+
+  StatusResult<void> run(const Policies& policies) {
+    for (const Policy& policy : policies) {
+      ATHANOR_TRY_VOID(policy_run(policy));
+    }
+    if (!denial_) {
+      return {};
+    }
+    return *std::move(denial_);
+  }
+
+ private:
+  StatusResult<void> policy_run(const Policy& policy) {
+    auto version = match_policy(policy.match, request_, context_);
+    if (!version.ok()) {
+      configuration_error(policy, nullptr,
+                          "failed to configure policy: " + version.error().message);
+      return {};
+    }
+    if (*version == nullptr) {
+      return {};
+    }
+    auto view = admission_view(request_, **version);
+    if (!view.ok()) {
+      configuration_error(
+          policy, nullptr,
+          "failed to configure policy: failed to convert object version: " + view.error().message);
+      return {};
+    }
+    for (const PolicyBinding& binding : policy.bindings) {
+      ATHANOR_TRY_VOID(binding_run(policy, binding, *view));
+    }
+    return {};
+  }
+
+  StatusResult<void> binding_run(const Policy& policy, const PolicyBinding& binding,
+                                 const AdmissionView& view) {
+    auto matched = match_policy(binding.match, request_, context_);
+    if (!matched.ok()) {
+      configuration_error(policy, &binding,
+                          "failed to configure binding: " + matched.error().message);
+      return {};
+    }
+    if (*matched == nullptr) {
+      return {};
+    }
+    const PolicyParams params = collect_params(policy, binding, request_, context_);
+    if (!params.error.empty()) {
+      configuration_error(policy, params.of_policy ? nullptr : &binding, params.error);
+      return {};
+    }
+    for (const Value& param : params.found) {
+      cel::Bindings bindings = admission_bindings(view);
+      bindings.emplace_back("params", cel::adapt(param));
+      ATHANOR_TRY(cel::Val ns, namespace_object());
+      bindings.emplace_back("namespaceObject", std::move(ns));
+      for (const Failure& failure : PolicyRun(policy, std::move(bindings), authority_).run()) {
+        note(policy, binding, failure);
+      }
+    }
+    return {};
+  }
+
+  // Null for what has no namespace.
+  StatusResult<cel::Val> namespace_object() const {
+    const std::string& name = request_.key.ns;
+    if (name.empty() || request_.resource->storage == "namespaces") {
+      return cel::Val();
+    }
+    const store::StoredPtr stored = context_.store.get("namespaces", {"", name});
+    if (stored == nullptr) {
+      return status::not_found({"namespaces", ""}, name);
+    }
+    static const cel::TypePtr kType =
+        admission_declarations({.namespace_object = true}).at("namespaceObject");
+    return cel::adapt(stored->body, kType);
+  }
+
+  void note(const Policy& policy, const PolicyBinding& binding, const Failure& failure) {
+    if (binding.warns) {
+      request_.warnings.push_back(
+          fmt::format("Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
+                      policy.name, binding.name, failure.message));
+    }
+    if (binding.denies) {
+      deny(fmt::format("ValidatingAdmissionPolicy '{}' with binding '{}' denied request: {}",
+                       policy.name, binding.name, failure.message),
+           failure.reason);
+    }
+  }
+
+  void configuration_error(const Policy& policy, const PolicyBinding* binding,
+                           const std::string& text) {
+    if (policy.ignores_failure) {
+      return;
+    }
+    deny(binding == nullptr
+             ? fmt::format("ValidatingAdmissionPolicy '{}' denied request: {}", policy.name, text)
+             : fmt::format("ValidatingAdmissionPolicy '{}' with binding '{}' denied request: {}",
+                           policy.name, binding->name, text),
+         {});
+  }
+
+  // The first denial is the answer.
+  void deny(const std::string& message, const std::string& reason) {
+    if (denial_) {
+      return;
+    }
+    StatusError error = refuse(request_, message);
+    error.reason = reason.empty() ? "Invalid" : reason;
+    error.code = code_of(error.reason);
+    if (error.details) {
+      error.details->causes.push_back({.reason = {}, .message = message, .field = {}});
+    }
+    denial_ = std::move(error);
+  }
+
+  AdmissionRequest& request_;
+  const AdmissionContext& context_;
+  RequestAuthority authority_;
+  std::optional<StatusError> denial_{};
+};
+
+}  // namespace
+
+AdmissionStep validating_policy_step() {
+  const auto cache = std::make_shared<PolicyCache>();
+  return {.name = "ValidatingAdmissionPolicy",
+          .mutate = {},
+          .validate = [cache](AdmissionRequest& request,
+                              const AdmissionContext& context) -> StatusResult<void> {
+            if (exempt_from_webhooks(request)) {
+              return {};
+            }
+            const std::shared_ptr<const Policies> policies = cache->policies(context.store);
+            return policies->empty() ? StatusResult<void>()
+                                     : Dispatch(request, context).run(*policies);
+          }};
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a policy's expressions get wrong about the kinds that its constraints name
+// (spec/apiserver.md 15.3, status.typeChecking).
+#pragma once
+
+#include "embedded/apiserver/resource_info.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+// [{fieldRef, warning}]; an empty list when nothing is wrong. Rules with wildcards name no kind.
+Value expression_warnings(const Value& policy, const ResourceTable& table);
+
+}  // namespace athanor::apiserver

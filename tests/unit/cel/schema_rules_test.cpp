@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of schemas: what they say about objects, and which of them a definition may have
+// (spec/apiserver.md 13.5).
+#include "cel/schema_rules.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kube/json.hpp"
+#include "kube/structural_schema.hpp"
+
+namespace athanor::cel {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Value parse(std::string_view text) {
+  const auto value = json::parse(text);
+  EXPECT_TRUE(value.ok()) << text;
+  return value.ok() ? *value : Value();
+}
+
+// {"type":"object","properties":{"spec":SPEC}} with its rules compiled.
+class World {
+ public:
+  explicit World(std::string_view spec, std::string_view root_rules = "[]") {
+    open_api_ = parse(R"({"type":"object","properties":{}})");
+    open_api_.set_path({"properties", "spec"}, parse(spec));
+    open_api_.set("x-kubernetes-validations", parse(root_rules));
+    auto schema = StructuralSchema::parse(open_api_, "s");
+    EXPECT_TRUE(schema.ok());
+    schema_ = *schema;
+    rules_ = SchemaRules::compile(*schema_->root());
+  }
+
+  // Every error as "FIELD: DETAIL"; `before` empty: a create.
+  std::vector<std::string> judge(std::string_view spec, std::string_view before = {}) {
+    Value object = parse(R"({"apiVersion":"ex.com/v1","kind":"A","metadata":{"name":"a"}})");
+    Value old_object = object;
+    object.set("spec", parse(spec));
+    if (!before.empty()) {
+      old_object.set("spec", parse(before));
+    }
+    if (rules_ == nullptr) {
+      return {"no rules"};
+    }
+    const auto verdict = rules_->judge(object, before.empty() ? nullptr : &old_object);
+    ratcheted_ = verdict.ratcheted;
+    return texts(verdict.errors);
+  }
+  std::vector<std::string> check() {
+    return texts(check_schema_rules(open_api_, *schema_->root(), "s"));
+  }
+  [[nodiscard]] const std::vector<std::string>& ratcheted() const { return ratcheted_; }
+
+ private:
+  static std::vector<std::string> texts(const std::vector<FieldError>& errors) {
+    std::vector<std::string> result;
+    result.reserve(errors.size());
+    for (const FieldError& error : errors) {
+      result.push_back(error.text());
+    }
+    return result;
+  }
+
+  Value open_api_{};
+  StructuralSchema::Ptr schema_{};
+  std::shared_ptr<const SchemaRules> rules_{};
+  std::vector<std::string> ratcheted_{};
+};
+
+constexpr std::string_view kLimits =
+    R"({"type":"object","properties":{"min":{"type":"integer"},"max":{"type":"integer"},
+        "name":{"type":"string","maxLength":20}},"x-kubernetes-validations":[RULE]})";
+
+std::string limits(std::string_view rule) {
+  std::string text(kLimits);
+  return text.replace(text.find("RULE"), 4, rule);
+}
+
+TEST(SchemaRules, NothingToDoWithoutRules) {
+  World world(R"({"type":"object"})");
+  EXPECT_THAT(world.judge("{}"), ElementsAre("no rules"));
+}
+
+TEST(SchemaRules, ABrokenRuleIsTheRulesText) {
+  World world(limits(R"({"rule":"self.min <= self.max"})"));
+  EXPECT_THAT(world.judge(R"({"min":1,"max":2})"), IsEmpty());
+  EXPECT_THAT(world.judge(R"({"min":3,"max":2})"),
+              ElementsAre(R"(spec: Invalid value: "object": failed rule: self.min <= self.max)"));
+}
+
+TEST(SchemaRules, MessageReasonAndFieldPathShapeTheError) {
+  World world(limits(R"({"rule":"self.min <= self.max","message":"min above max",
+                         "fieldPath":".min","reason":"FieldValueForbidden"})"));
+  EXPECT_THAT(world.judge(R"({"min":3,"max":2})"),
+              ElementsAre("spec.min: Forbidden: min above max"));
+  World required(limits(R"({"rule":"has(self.name)","message":"say a name",
+                            "fieldPath":".name","reason":"FieldValueRequired"
+})"));
+  EXPECT_THAT(required.judge("{}"), ElementsAre("spec.name: Required value: say a name"));
+}
+
+TEST(SchemaRules, AMessageExpressionWinsOverTheMessage) {
+  World world(limits(R"({"rule":"self.min <= self.max","message":"plain",
+      "messageExpression":"'min %d exceeds %d'.format([self.min, self.max])"})"));
+  EXPECT_THAT(world.judge(R"({"min":3,"max":2})"),
+              ElementsAre(R"(spec: Invalid value: "object": min 3 exceeds 2)"));
+  World broken(limits(R"({"rule":"self.min > 1","message":"plain",
+      "messageExpression":"'a' + string(self.max)"
+  })"));
+  EXPECT_THAT(broken.judge(R"({"min":0})"), ElementsAre(R"(spec: Invalid value: "object": plain)"));
+  }
+
+  TEST(SchemaRules, AnEvaluationErrorIsAFailure) {
+  World world(limits(R"({"rule":"self.min <= self.max","message":"min above max"})"));
+  EXPECT_THAT(world.judge(R"({"min":3})"),
+              ElementsAre(R"(spec: Invalid value: "object": no such key: max evaluating rule: )"
+                          "min above max"));
+  }
+
+  TEST(SchemaRules, ScalarsShowTheirValue) {
+  World world(R"({"type":"object","properties":{"n":{"type":"integer",
+      "x-kubernetes-validations":[{"rule":"self % 2 == 0","message":"must be even"}]}}})");
+  EXPECT_THAT(world.judge(R"({"n":3})"), ElementsAre("spec.n: Invalid value: 3: must be even"));
+  }
+
+  TEST(SchemaRules, TransitionRulesNeedAnOldValue) {
+  World world(limits(R"({"rule":"self.min >= oldSelf.min","message":"must only increase"})"));
+  EXPECT_THAT(world.judge(R"({"min":1})"), IsEmpty());
+  EXPECT_THAT(world.judge(R"({"min":1})", R"({"min":1})"), IsEmpty());
+  EXPECT_THAT(world.judge(R"({"min":1})", R"({"min":2})"),
+              ElementsAre(R"(spec: Invalid value: "object": must only increase)"));
+  }
+
+  TEST(SchemaRules, OptionalOldSelfIsJudgedOnCreateToo) {
+  World world(limits(R"({"rule":"oldSelf.hasValue() || self.min == 0","optionalOldSelf":true,
+                         "message":"start at 0"})"));
+  EXPECT_THAT(world.judge(R"({"min":1})"),
+              ElementsAre(R"(spec: Invalid value: "object": start at 0)"));
+  EXPECT_THAT(world.judge(R"({"min":1})", R"({"min":0})"), IsEmpty());
+  }
+
+  TEST(SchemaRules, KeyedListsAreComparedByKey) {
+  World world(R"({"type":"object","properties":{"items":{"type":"array","maxItems":9,
+      "x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
+      "items":{"type":"object","required":["k"],"properties":{"k":{"type":"string"},
+        "v":{"type":"integer","x-kubernetes-validations":[
+          {"rule":"self >= oldSelf","message":"must grow"}]}}}}}})");
+  EXPECT_THAT(world.judge(R"({"items":[{"k":"b","v":1},{"k":"a","v":1}]})",
+                          R"({"items":[{"k":"a","v":2},{"k":"b","v":0}]})"),
+              ElementsAre("spec.items[1].v: Invalid value: 1: must grow"));
+  EXPECT_THAT(world.judge(R"({"items":[{"k":"new","v":0}]})", R"({"items":[]})"), IsEmpty());
+  }
+
+  TEST(SchemaRules, SetsAndKeyedListsCompareWithoutOrder) {
+  World world(R"({"type":"object","x-kubernetes-validations":[
+      {"rule":"self.tags == oldSelf.tags","message":"immutable"}],
+      "properties":{"tags":{"type":"array","x-kubernetes-list-type":"set","maxItems":5,
+        "items":{"type":"string","maxLength":9}}}})");
+  EXPECT_THAT(world.judge(R"({"tags":["a","b"]})", R"({"tags":["b","a"]})"), IsEmpty());
+  EXPECT_THAT(world.judge(R"({"tags":["a"]})", R"({"tags":["b"]})"),
+              ElementsAre(R"(spec: Invalid value: "object": immutable)"));
+  }
+
+  TEST(SchemaRules, MapsAndItemsHaveTheirPaths) {
+  World world(R"({"type":"object","properties":{
+      "m":{"type":"object","additionalProperties":{"type":"integer",
+        "x-kubernetes-validations":[{"rule":"self > 0"}]}},
+      "l":{"type":"array","items":{"type":"integer",
+        "x-kubernetes-validations":[{"rule":"self > 0"}]}}}})");
+  EXPECT_THAT(world.judge(R"({"m":{"x":0},"l":[1,-1]})"),
+              ElementsAre("spec.m[x]: Invalid value: 0: failed rule: self > 0",
+                          "spec.l[1]: Invalid value: -1: failed rule: self > 0"));
+  }
+
+  TEST(SchemaRules, TheRootSeesNameKindAndVersion) {
+  World world(R"({"type":"object"})",
+              R"([{"rule":"self.metadata.name == 'one' && self.kind == 'A'",
+                   "message":"must be 'one'"}])");
+  EXPECT_THAT(world.judge("{}"), ElementsAre(R"(<nil>: Invalid value: "object": must be 'one')"));
+  World labels(R"({"type":"object"})", R"([{"rule":"self.metadata.labels.size() > 0"}])");
+  EXPECT_THAT(labels.check(), ElementsAre(HasSubstr("undefined field 'labels'")));
+  }
+
+TEST(SchemaRules, FormatsAreTypes) {
+  World world(R"({"type":"object","x-kubernetes-validations":[
+      {"rule":"self.end - self.start < duration('1h') && self.wait < duration('1m')"},
+      {"rule":"self.day.getFullYear() == 2026 && size(self.raw) == 3"},
+      {"rule":"type(self.port) == int ? self.port > 0 : self.port.matches('^[a-z]+$')"},
+      {"rule":"self.a__dash__b == 1 && self.__in__ == 2"}],
+      "properties":{
+  "start" : {"type" : "string", "format" : "date-time"},
+            "end" : {"type" : "string", "format" : "date-time"},
+                    "wait" : {"type" : "string", "format" : "duration"},
+                             "day" : {"type" : "string", "format" : "date"},
+                                     "raw" : {"type" : "string", "format" : "byte"},
+                                             "port" : {"x-kubernetes-int-or-string" : true},
+                                                      "a-b" : {"type" : "integer"},
+                                                              "in" : {
+    "type" : "integer"
+  }
+}
+})");
+  EXPECT_THAT(world.judge(R"({"start":"2026-01-01T00:00:00Z","end":"2026-01-01T00:30:00Z",
+      "wait":"5s","day":"2026-02-03","raw":"YWJj","port":"http","a-b":1,"in":2})"),
+              IsEmpty());
+}
+
+TEST(SchemaRules, UnchangedPartsAreOnlyWarnedAbout) {
+  World world(R"({"type":"object","properties":{
+      "a":{"type":"object","properties":{"n":{"type":"integer"}},
+           "x-kubernetes-validations":[{"rule":"self.n > 0","message":"n too small"}]},
+      "b":{"type":"integer"}}})");
+  EXPECT_THAT(world.judge(R"({"a":{"n":0},"b":2})", R"({"a":{"n":0},"b":1})"), IsEmpty());
+  EXPECT_THAT(world.ratcheted(), ElementsAre(R"(spec.a: Invalid value: "object": n too small)"));
+  EXPECT_THAT(world.judge(R"({"a":{"n":-1},"b":1})", R"({"a":{"n":0},"b":1})"),
+              ElementsAre(R"(spec.a: Invalid value: "object": n too small)"));
+}
+
+TEST(SchemaRules, ARuleThatCostsTooMuchEndsTheJudgement) {
+  World world(R"({"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"},
+      "x-kubernetes-validations":[
+        {"rule":"self.all(a, self.all(b, a + b >= 0))","message":"pairs"},
+        {"rule":"false","message":"never reached"}]
+}
+}
+})");
+  std::string list = "0";
+for (int i = 0; i < 600; ++i) {
+  list += ",1";
+}
+EXPECT_THAT(world.judge(R"({"l":[)" + list + "]}"),
+            ElementsAre(R"(spec.l: Invalid value: "array": 'operation cancelled: actual cost )"
+                        "limit exceeded': no further validation rules will be run due to call "
+                        "cost exceeds limit for rule: pairs"));
+}
+
+struct BadRule {
+  const char* rule = nullptr;
+  const char* error = nullptr;
+};
+
+void PrintTo(const BadRule& row, std::ostream* out) {
+  *out << row.rule;
+}
+
+class BadRules : public ::testing::TestWithParam<BadRule> {};
+
+TEST_P(BadRules, AreRefusedWhereTheyStand) {
+  World world(limits(GetParam().rule));
+  EXPECT_THAT(world.check(), ElementsAre(HasSubstr(GetParam().error)));
+}
+
+constexpr BadRule kBadRules[] = {
+    {R"({"rule":"self.nope"})",
+     "s.properties[spec].x-kubernetes-validations[0].rule: Invalid value: "
+     "{\"Rule\":\"self.nope\",\"Message\":\"\",\"MessageExpression\":\"\",\"Reason\":null,"
+     "\"FieldPath\":\"\",\"OptionalOldSelf\":null}: compilation failed: ERROR: <input>:1:5: "
+     "undefined field 'nope'\n | self.nope\n | ....^"},
+    {R"({"rule":"self.min"})", "cel expression must evaluate to a bool"},
+    {R"({"rule":" "})", "x-kubernetes-validations[0].rule: Required value: rule is not specified"},
+    {R"({"rule":"true","message":" "})", "message must be non-empty if specified"},
+    {R"({"rule":"true","message":"a\nb"})", "message must not contain line breaks"},
+    {R"({"rule":"true\n&& true"})",
+     "message: Required value: message must be specified if rule contains line breaks"},
+    {R"({"rule":"true","reason":"Nope"})",
+     "reason: Unsupported value: \"Nope\": supported values: \"FieldValueDuplicate\", "
+     "\"FieldValueForbidden\", \"FieldValueInvalid\", \"FieldValueRequired\""},
+    {R"({"rule":"true","fieldPath":".nope"})",
+     "fieldPath: Invalid value: \".nope\": fieldPath must be a valid path: does not refer to a "
+     "valid field"},
+    {R"({"rule":"true","messageExpression":"1"})", "messageExpression must evaluate to a string"},
+    {R"({"rule":"true","messageExpression":"self.x"})",
+     "messageExpression compilation failed: ERROR: <input>:1:5: undefined field 'x'"},
+    {R"({"rule":"true","optionalOldSelf":true})",
+     "optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule"},
+};
+INSTANTIATE_TEST_SUITE_P(All, BadRules, ::testing::ValuesIn(kBadRules));
+
+TEST(SchemaRulesCheck, OldSelfNeedsACounterpart) {
+  World world(R"({"type":"object","properties":{"l":{"type":"array","maxItems":3,
+      "items":{"type":"integer","x-kubernetes-validations":[{"rule":"self > oldSelf"}]}}}})");
+  EXPECT_THAT(
+      world.check(),
+      ElementsAre("s.properties[spec].properties[l].items.x-kubernetes-validations[0].rule: "
+                  "Invalid value: \"self > oldSelf\": oldSelf cannot be used on the "
+                  "uncorrelatable portion of the schema within "
+                  "s.properties[spec].properties[l]"));
+}
+
+TEST(SchemaRulesCheck, UnboundedLoopsAreTooExpensive) {
+  World world(R"({"type":"object","properties":{"tags":{"type":"array","items":{"type":"string"},
+      "x-kubernetes-validations":[{"rule":"self.all(x, x.contains('gpu'))"}]
+}
+}
+})");
+  constexpr const char* kAdvice =
+      " exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, "
+      "maxProperties, and maxLength where arrays, maps, and strings are declared)";
+const std::string path = "s.properties[spec].properties[tags].x-kubernetes-validations[0].rule: ";
+EXPECT_THAT(world.check(),
+            ElementsAre(path + "Forbidden: estimated rule cost" + kAdvice,
+                        path + "Forbidden: contributed to estimated rule cost total exceeding "
+                               "cost limit for entire OpenAPIv3 schema",
+                        std::string("s: Forbidden: x-kubernetes-validations estimated rule cost "
+                                    "total for entire OpenAPIv3 schema") +
+                            kAdvice));
+}
+
+TEST(SchemaRulesCheck, BoundsMakeLoopsCheap) {
+  World world(R"({"type":"object","properties":{"tags":{"type":"array","maxItems":1000,
+      "items":{"type":"string","maxLength":63},
+      "x-kubernetes-validations":[{"rule":"self.all(x, x.contains('gpu'))"}]
+}
+}
+})");
+  EXPECT_THAT(world.check(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace athanor::cel

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// ValidatingAdmissionPolicies through the server (spec/apiserver.md 15.3), and matchConditions of
+// webhooks (15.2).
+#include "embedded/apiserver/policies/type_check.hpp"
+#include "unit/embedded/apiserver/test_server.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kPolicies =
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+constexpr std::string_view kBindings =
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
+constexpr std::string_view kMaps = "/api/v1/namespaces/tst/configmaps";
+
+// Of writes of configmaps; `more` is laid over the spec.
+Value policy(std::string_view name, std::string_view more) {
+  Value object = parse(R"({"spec":{"matchConstraints":{"resourceRules":[
+      {"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}]}}})");
+  const Value over = parse(more);
+  for (const Member& member : over.members()) {
+    object.member("spec").set(member.key(), member.value);
+  }
+  object.set_path({"metadata", "name"}, Value(name));
+  return object;
+}
+
+Value binding(std::string_view name, std::string_view more = "{}") {
+  Value object = parse(R"({"spec":{"validationActions":["Deny"]}})");
+  object.member("spec").set("policyName", Value(name));
+  const Value over = parse(more);
+  for (const Member& member : over.members()) {
+    object.member("spec").set(member.key(), member.value);
+  }
+  object.set_path({"metadata", "name"}, Value(name));
+  return object;
+}
+
+class Policies : public ::testing::Test {
+ protected:
+  void install(std::string_view name, std::string_view spec, std::string_view bound = "{}") {
+    const Answer made = server_.post(kPolicies, policy(name, spec));
+    ASSERT_EQ(made.status, 201) << made.text;
+    const Answer tied = server_.post(kBindings, binding(name, bound));
+    ASSERT_EQ(tied.status, 201) << tied.text;
+  }
+  Answer create(std::string_view name, std::string_view data = "{}") {
+    return server_.post(kMaps, config_map(name, data));
+  }
+
+  TestServer server_{};
+};
+
+TEST_F(Policies, DenyWithTheirMessage) {
+  install("v1", R"({"validations":[
+      {"expression":"object.metadata.name != 'bad'","message":"name is bad"}]})");
+  const Answer refused = create("bad");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_EQ(refused.reason(), "Invalid");
+  EXPECT_EQ(refused.message(),
+            "configmaps \"bad\" is forbidden: ValidatingAdmissionPolicy 'v1' with binding 'v1' "
+            "denied request: name is bad");
+  EXPECT_EQ(refused.value["details"]["causes"],
+            parse(R"([{"message":"ValidatingAdmissionPolicy 'v1' with binding 'v1' denied )"
+                  R"(request: name is bad"}])"));
+  EXPECT_EQ(create("good").status, 201);
+}
+
+TEST_F(Policies, ReasonsHaveTheirCodes) {
+  install("r", R"({"validations":[
+      {"expression":"object.metadata.name != 'a'","reason":"Forbidden"},
+      {"expression":"object.metadata.name != 'b'","reason":"Unauthorized"},
+      {"expression":"object.metadata.name != 'c'","reason":"RequestEntityTooLarge"}]})");
+  EXPECT_EQ(create("a").status, 403);
+  EXPECT_EQ(create("b").status, 401);
+  EXPECT_EQ(create("c").status, 413);
+  EXPECT_THAT(create("a").message(),
+              HasSubstr("denied request: failed expression: object.metadata.name != 'a'"));
+}
+
+TEST_F(Policies, MessageExpressionsWin) {
+  install("m", R"({"validations":[{"expression":"size(object.data) < 2","message":"plain",
+      "messageExpression":"'has ' + string(size(object.data)) + ' entries'"}]})");
+  EXPECT_THAT(create("a", R"({"x":"1","y":"2"})").message(),
+              HasSubstr("denied request: has 2 entries"));
+}
+
+TEST_F(Policies, WarnWithoutRefusing) {
+  install("w", R"({"validations":[{"expression":"false","message":"name is bad"}]})",
+          R"({"validationActions":["Warn"]})");
+  const Answer made = create("bad");
+  EXPECT_EQ(made.status, 201);
+  EXPECT_THAT(
+      made.warnings(),
+      ElementsAre("299 - \"Validation failed for ValidatingAdmissionPolicy 'w' with binding "
+                  "'w': name is bad\""));
+}
+
+TEST_F(Policies, AuditsDoNotRefuse) {
+  install("a", R"({"validations":[{"expression":"false"}]})", R"({"validationActions":["Audit"]})");
+  EXPECT_EQ(create("a").status, 201);
+}
+
+TEST_F(Policies, ErrorsCountAsFailurePolicySays) {
+  install("e", R"({"validations":[{"expression":"object.nope == 1"}]})");
+  const Answer refused = create("a");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.message(), HasSubstr("denied request: expression 'object.nope == 1' resulted "
+                                           "in error: no such key: nope"));
+  ASSERT_EQ(
+      server_
+          .patch(std::string(kPolicies) + "/e", "merge", R"({"spec":{"failurePolicy":"Ignore"}})")
+          .status,
+      200);
+  EXPECT_EQ(create("a").status, 201);
+}
+
+TEST_F(Policies, SeeTheRequestItsUserAndTheNamespace) {
+  install("s", R"({"validations":[
+      {"expression":"request.operation == 'CREATE' && request.resource.resource == 'configmaps' && request.kind.kind == 'ConfigMap'"},
+      {"expression":"request.userInfo.username == 'admin' && 'system:masters' in request.userInfo.groups"},
+      {"expression":"request.namespace == 'tst' && namespaceObject.metadata.name == 'tst' && oldObject == null"},
+      {"expression":"!request.dryRun && !has(request.subResource)"},
+      {"expression":"authorizer.group('').resource('pods').namespace('tst').check('create').allowed()"},
+      {"expression":"authorizer.requestResource.check('create').allowed()"}]
+})");
+  const Answer made = create("a");
+EXPECT_EQ(made.status, 201) << made.message();
+}
+
+TEST_F(Policies, CompareUpdatesAndDeletes) {
+  install("u", R"({"validations":[
+      {"expression":"request.operation != 'UPDATE' || object.data == oldObject.data","message":"frozen"},
+      {"expression":"request.operation != 'DELETE' || object != null || oldObject.metadata.name != 'kept'","message":"kept"}]})");
+  ASSERT_EQ(create("kept", R"({"a":"1"})").status, 201);
+  const std::string kept = std::string(kMaps) + "/kept";
+  EXPECT_THAT(server_.patch(kept, "merge", R"({"data":{"a":"2"}})").message(),
+              HasSubstr("denied request: frozen"));
+  EXPECT_THAT(server_.remove(kept).message(), HasSubstr("denied request: kept"));
+}
+
+TEST_F(Policies, VariablesAreEvaluatedOnDemand) {
+  install("v", R"({"variables":[
+      {"name":"count","expression":"size(object.data)"},
+      {"name":"many","expression":"variables.count > 1"},
+      {"name":"broken","expression":"object.nope"}],
+    "validations":[{"expression":"!variables.many || variables.broken","message":"m"},
+                   {"expression":"!variables.many"}]
+})");
+  EXPECT_EQ(create("one", R"({"a":"1"})").status, 201);
+EXPECT_THAT(create("two", R"({"a":"1","b":"2"})").message(),
+            HasSubstr("composited variable \"broken\" fails to evaluate: no such key: nope"));
+}
+
+TEST_F(Policies, MatchConditionsDecideWhetherTheyApply) {
+  install("c", R"({"matchConditions":[
+      {"name":"only-x","expression":"object.metadata.name.startsWith('x')"}],
+    "validations":[{"expression":"false"}]
+})");
+  EXPECT_EQ(create("a").status, 201);
+EXPECT_EQ(create("xa").status, 422);
+}
+
+TEST_F(Policies, ConstraintsAndBindingsNarrowThem) {
+  install("n", R"({"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],
+        "apiVersions":["*"],"resources":["configmaps"]}],
+      "excludeResourceRules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["*"],
+        "resources":["configmaps"],"resourceNames":["spared"]}]},
+    "validations":[{"expression":"false"}]})",
+          R"({"matchResources":{"objectSelector":{"matchLabels":{"judge":"me"}}}})");
+  EXPECT_EQ(create("free").status, 201);
+  Value labelled = config_map("caught");
+  labelled.set_path({"metadata", "labels"}, parse(R"({"judge":"me"})"));
+  EXPECT_EQ(server_.post(kMaps, labelled).status, 422);
+  labelled.set_path({"metadata", "name"}, "spared");
+  EXPECT_EQ(server_.post(kMaps, labelled).status, 201);
+}
+
+TEST_F(Policies, ParamsComeFromTheBinding) {
+  ASSERT_EQ(
+      server_.post("/api/v1/namespaces/default/configmaps", config_map("limits", R"({"most":"1"})"))
+          .status,
+      201);
+  install("p", R"({"paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
+    "validations":[{"expression":"size(object.data) <= int(params.data.most)",
+                    "messageExpression":"'at most ' + params.data.most"
+}]
+})",
+          R"({"paramRef":{"name":"limits","namespace":"default","parameterNotFoundAction":"Deny"}})");
+EXPECT_EQ(create("a", R"({"x":"1"})").status, 201);
+EXPECT_THAT(create("b", R"({"x":"1","y":"2"})").message(), HasSubstr("denied request: at most 1"));
+ASSERT_EQ(server_
+              .patch(std::string(kBindings) + "/p", "merge",
+                     R"({"spec":{"paramRef":{"name":"gone"}}})")
+              .status,
+          200);
+EXPECT_THAT(create("c").message(),
+            HasSubstr("ValidatingAdmissionPolicy 'p' with binding 'p' denied request: failed to "
+                      "configure binding: no params found for policy binding with `Deny` "
+                      "parameterNotFoundAction"));
+}
+
+TEST_F(Policies, UnknownParamKindsAreConfigurationErrors) {
+  install("k", R"({"paramKind":{"apiVersion":"ex.com/v1","kind":"Nope"},
+    "validations":[{"expression":"params != null"}]})",
+          R"({"paramRef":{"name":"x","parameterNotFoundAction":"Allow"}})");
+  EXPECT_THAT(create("a").message(),
+              HasSubstr("ValidatingAdmissionPolicy 'k' denied request: failed to configure policy: "
+                        "failed to find resource referenced by paramKind: 'ex.com/v1, Kind=Nope'"));
+}
+
+TEST(PolicyTypes, AreCheckedForEveryKindNamed) {
+  const ResourceTable table(built_in_resources());
+  const Value warnings = expression_warnings(policy("t", R"({"validations":[
+          {"expression":"object.data.size() < 2 && object.metadata.name != ''"},
+          {"expression":"object.nope == 1"}]})"),
+                                             table);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0]["fieldRef"].as_string(), "spec.validations[1].expression");
+  EXPECT_EQ(warnings[0]["warning"].as_string(),
+            "/v1, Kind=ConfigMap: ERROR: <input>:1:7: undefined field 'nope'\n | object.nope == "
+            "1\n | ......^\n");
+}
+
+struct BadSpec {
+  const char* spec = nullptr;
+  const char* error = nullptr;
+};
+
+class BadPolicies : public ::testing::TestWithParam<BadSpec> {};
+
+TEST_P(BadPolicies, AreRefused) {
+  TestServer server;
+  const Answer refused = server.post(kPolicies, policy("p", GetParam().spec));
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.message(), HasSubstr(GetParam().error));
+}
+
+constexpr BadSpec kBadPolicies[] = {
+    {R"({"validations":[{"expression":"objekt.x"}]})",
+     "spec.validations[0].expression: Invalid value: \"objekt.x\": compilation failed: ERROR: "
+     "<input>:1:1: undeclared reference to 'objekt' (in container '')\n | objekt.x\n | ^"},
+    {R"({"validations":[{"expression":"request.nope == ''"}]})", "undefined field 'nope'"},
+    {R"({"validations":[{"expression":"params.x == 1"}]})", "undeclared reference to 'params'"},
+    {R"({"validations":[{"expression":"1"}]})", "must evaluate to bool"},
+    {R"({"validations":[{"expression":"true","messageExpression":"1"}]})",
+     "must evaluate to string"},
+    {R"({"validations":[{"expression":"variables.x"}]})", "undefined field 'x'"},
+    {R"({})",
+     "spec.validations: Required value: validations or auditAnnotations must be non-empty"},
+    {R"({"matchConditions":[{"name":"a","expression":"("}],"validations":[{"expression":"true"}]})",
+     "spec.matchConditions[0].expression: Invalid value"},
+    {R"({"variables":[{"name":"a-b","expression":"1"}],"validations":[{"expression":"true"}]})",
+     "spec.variables[0].name: Invalid value: \"a-b\": name is not a valid CEL identifier"},
+    {R"({"matchConstraints":null,"validations":[{"expression":"true"}]})",
+     "spec.matchConstraints: Required value"},
+};
+INSTANTIATE_TEST_SUITE_P(All, BadPolicies, ::testing::ValuesIn(kBadPolicies));
+
+TEST(BadBindings, AreRefused) {
+  TestServer server;
+  EXPECT_THAT(
+      server.post(kBindings, binding("b", R"({"validationActions":["Deny","Warn"]})")).message(),
+      HasSubstr("must not contain both Deny and Warn"));
+  EXPECT_THAT(server.post(kBindings, binding("b", R"({"validationActions":[]})")).message(),
+              HasSubstr("spec.validationActions: Required value"));
+  EXPECT_THAT(server.post(kBindings, binding("b", R"({"policyName":""})")).message(),
+              HasSubstr("spec.policyName: Required value"));
+}
+
+}  // namespace
+}  // namespace athanor::apiserver
