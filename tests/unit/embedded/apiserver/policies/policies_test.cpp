@@ -212,6 +212,62 @@ TEST_F(Policies, UnknownParamKindsAreConfigurationErrors) {
                         "failed to find resource referenced by paramKind: 'ex.com/v1, Kind=Nope'"));
 }
 
+// Nobody listens at the webhook: a call would be a 500.
+class HookConditions : public ::testing::Test {
+ protected:
+  void install(std::string_view conditions, std::string_view failure_policy) {
+    Value hook = parse(R"({"name":"h.ex.com","clientConfig":{"url":"https://127.0.0.1:1/x"},
+        "rules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],
+                  "resources":["configmaps"]}],
+        "sideEffects":"None","admissionReviewVersions":["v1"]})");
+    hook.set("matchConditions", parse(conditions));
+    hook.set("failurePolicy", Value(failure_policy));
+    const Answer made =
+        server_.post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+                     Value::object({{"metadata", Value::object({{"name", "h"}})},
+                                    {"webhooks", Value::list({hook})}}));
+    ASSERT_EQ(made.status, 201) << made.text;
+  }
+  Answer create(std::string_view name) { return server_.post(kMaps, config_map(name)); }
+
+  TestServer server_{};
+};
+
+TEST_F(HookConditions, AFalseOneSkipsTheWebhook) {
+  install(R"([{"name":"a","expression":"object.metadata.name == 'x'"},
+              {"name":"b","expression":"object.nope == 1"}])",
+          "Fail");
+  EXPECT_EQ(create("a").status, 201);
+  EXPECT_EQ(create("x").status, 403);
+}
+
+TEST_F(HookConditions, AnErrorIsAsTheFailurePolicySays) {
+  install(R"([{"name":"b","expression":"object.nope == 1"}])", "Fail");
+  const Answer refused = create("x");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(refused.message(),
+            "configmaps \"x\" is forbidden: expression 'object.nope == 1' resulted in error: no "
+            "such key: nope");
+}
+
+TEST_F(HookConditions, AnErrorIsIgnoredWhereFailuresAre) {
+  install(R"([{"name":"b","expression":"object.nope == 1"}])", "Ignore");
+  EXPECT_EQ(create("x").status, 201);
+}
+
+TEST_F(HookConditions, ThatDoNotCompileAreRefused) {
+  const Answer refused =
+      server_.post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+                   parse(R"({"metadata":{"name":"h"},"webhooks":[{"name":"h.ex.com",
+        "clientConfig":{"url":"https://127.0.0.1:1/x"},"sideEffects":"None",
+        "admissionReviewVersions":["v1"],
+        "matchConditions":[{"name":"a","expression":"nope"}]}]})"));
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.message(),
+              HasSubstr("webhooks[0].matchConditions[0].expression: Invalid value: \"nope\": "
+                        "compilation failed: ERROR: <input>:1:1: undeclared reference to 'nope'"));
+}
+
 TEST(PolicyTypes, AreCheckedForEveryKindNamed) {
   const ResourceTable table(built_in_resources());
   const Value warnings = expression_warnings(policy("t", R"({"validations":[
