@@ -76,10 +76,10 @@ TypePtr dictionary_type(const Schema& schema, TypePtr value) {
   return type;
 }
 
-TypePtr metadata_type() {
+TypePtr metadata_type(const std::string& name_of_type) {
   auto type = std::make_shared<Type>();
   type->kind = TypeKind::Object;
-  type->name = "object";
+  type->name = name_of_type;
   type->min_size = 2;
   for (const char* name : {"name", "generateName"}) {
     type->fields.emplace(
@@ -89,18 +89,21 @@ TypePtr metadata_type() {
   return type;
 }
 
-TypePtr object_of(const Schema& schema, SchemaPlace place) {
+SchemaPlace place_of(const Schema& schema) {
+  return schema.embedded_resource ? SchemaPlace::ResourceRoot : SchemaPlace::Field;
+}
+
+TypePtr object_of(const Schema& schema, SchemaPlace place, const std::string& name_of_type) {
   auto type = std::make_shared<Type>();
   type->kind = TypeKind::Object;
-  type->name = "object";
+  type->name = name_of_type;
   type->min_size = 2;
   const bool root = place == SchemaPlace::ResourceRoot;
   for (const SchemaField& field : schema.fields) {
-    const TypePtr below =
-        root && field.name == "metadata"
-            ? metadata_type()
-            : custom_type(*field.schema, field.schema->embedded_resource ? SchemaPlace::ResourceRoot
-                                                                         : SchemaPlace::Field);
+    const std::string inner = name_of_type + "." + field.name;
+    const TypePtr below = root && field.name == "metadata"
+                              ? metadata_type(inner)
+                              : custom_type(*field.schema, place_of(*field.schema), inner);
     if (below == nullptr) {
       continue;
     }
@@ -167,7 +170,7 @@ TypePtr builtin(const Schema& schema, std::vector<std::string_view>& open) {
 
 }  // namespace
 
-TypePtr custom_type(const Schema& schema, SchemaPlace place) {
+TypePtr custom_type(const Schema& schema, SchemaPlace place, const std::string& name) {
   switch (schema.type) {
     case SchemaType::IntOrString:
       return sized(TypeKind::Dyn, 1, schema.max_length ? *schema.max_length * 4 : kLongestString);
@@ -175,9 +178,7 @@ TypePtr custom_type(const Schema& schema, SchemaPlace place) {
       if (schema.items == nullptr) {
         return nullptr;
       }
-      TypePtr item =
-          custom_type(*schema.items, schema.items->embedded_resource ? SchemaPlace::ResourceRoot
-                                                                     : SchemaPlace::Field);
+      TypePtr item = custom_type(*schema.items, place_of(*schema.items), name + ".@idx");
       return item == nullptr ? nullptr : array_type(schema, std::move(item));
     }
     case SchemaType::Object: {
@@ -186,11 +187,10 @@ TypePtr custom_type(const Schema& schema, SchemaPlace place) {
                             !(schema.additional->type == SchemaType::Any &&
                               schema.additional->nullable && schema.additional->preserve_unknown);
       if (!declared) {
-        return object_of(schema, place);
+        return object_of(schema, place, name);
       }
-      TypePtr value = custom_type(*schema.additional, schema.additional->embedded_resource
-                                                          ? SchemaPlace::ResourceRoot
-                                                          : SchemaPlace::Field);
+      TypePtr value =
+          custom_type(*schema.additional, place_of(*schema.additional), name + ".@elem");
       return value == nullptr ? nullptr : dictionary_type(schema, std::move(value));
     }
     case SchemaType::String:

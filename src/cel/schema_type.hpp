@@ -3,6 +3,8 @@
 // (spec/apiserver.md 13.5, typing).
 #pragma once
 
+#include <string>
+
 #include "cel/type.hpp"
 #include "kube/schema.hpp"
 
@@ -15,8 +17,9 @@ enum class SchemaPlace : std::uint8_t { Field, ResourceRoot };
 
 // nullptr when expressions cannot see such values: preserved unknown fields and whatever contains
 // them. At a resource's root apiVersion, kind, metadata.name and metadata.generateName are there,
-// and nothing else of the metadata.
-TypePtr custom_type(const Schema& schema, SchemaPlace place);
+// and nothing else of the metadata. `name` is what messages call an object's type; those below add
+// their place to it.
+TypePtr custom_type(const Schema& schema, SchemaPlace place, const std::string& name = "selfType");
 
 // Of a built-in kind, whole metadata included; types within themselves are dyn.
 TypePtr builtin_type(const Schema& schema);

@@ -26,7 +26,7 @@ Value parse(std::string_view text) {
 class World {
  public:
   explicit World(std::string_view spec, std::string_view root_rules = "[]") {
-    open_api_ = parse(R"({"type":"object","properties":{}})");
+    open_api_ = parse(R"j({"type":"object","properties":{}})j");
     open_api_.set_path({"properties", "spec"}, parse(spec));
     open_api_.set("x-kubernetes-validations", parse(root_rules));
     auto schema = StructuralSchema::parse(open_api_, "s");
@@ -37,7 +37,7 @@ class World {
 
   // Every error as "FIELD: DETAIL"; `before` empty: a create.
   std::vector<std::string> judge(std::string_view spec, std::string_view before = {}) {
-    Value object = parse(R"({"apiVersion":"ex.com/v1","kind":"A","metadata":{"name":"a"}})");
+    Value object = parse(R"j({"apiVersion":"ex.com/v1","kind":"A","metadata":{"name":"a"}})j");
     Value old_object = object;
     object.set("spec", parse(spec));
     if (!before.empty()) {
@@ -72,8 +72,8 @@ class World {
 };
 
 constexpr std::string_view kLimits =
-    R"({"type":"object","properties":{"min":{"type":"integer"},"max":{"type":"integer"},
-        "name":{"type":"string","maxLength":20}},"x-kubernetes-validations":[RULE]})";
+    R"j({"type":"object","properties":{"min":{"type":"integer"},"max":{"type":"integer"},
+        "name":{"type":"string","maxLength":20}},"x-kubernetes-validations":[RULE]})j";
 
 std::string limits(std::string_view rule) {
   std::string text(kLimits);
@@ -81,112 +81,113 @@ std::string limits(std::string_view rule) {
 }
 
 TEST(SchemaRules, NothingToDoWithoutRules) {
-  World world(R"({"type":"object"})");
+  World world(R"j({"type":"object"})j");
   EXPECT_THAT(world.judge("{}"), ElementsAre("no rules"));
 }
 
 TEST(SchemaRules, ABrokenRuleIsTheRulesText) {
-  World world(limits(R"({"rule":"self.min <= self.max"})"));
-  EXPECT_THAT(world.judge(R"({"min":1,"max":2})"), IsEmpty());
-  EXPECT_THAT(world.judge(R"({"min":3,"max":2})"),
-              ElementsAre(R"(spec: Invalid value: "object": failed rule: self.min <= self.max)"));
+  World world(limits(R"j({"rule":"self.min <= self.max"})j"));
+  EXPECT_THAT(world.judge(R"j({"min":1,"max":2})j"), IsEmpty());
+  EXPECT_THAT(world.judge(R"j({"min":3,"max":2})j"),
+              ElementsAre(R"j(spec: Invalid value: "object": failed rule: self.min <= self.max)j"));
 }
 
 TEST(SchemaRules, MessageReasonAndFieldPathShapeTheError) {
-  World world(limits(R"({"rule":"self.min <= self.max","message":"min above max",
-                         "fieldPath":".min","reason":"FieldValueForbidden"})"));
-  EXPECT_THAT(world.judge(R"({"min":3,"max":2})"),
+  World world(limits(R"j({"rule":"self.min <= self.max","message":"min above max",
+                         "fieldPath":".min","reason":"FieldValueForbidden"})j"));
+  EXPECT_THAT(world.judge(R"j({"min":3,"max":2})j"),
               ElementsAre("spec.min: Forbidden: min above max"));
-  World required(limits(R"({"rule":"has(self.name)","message":"say a name",
+  World required(limits(R"j({"rule":"has(self.name)","message":"say a name",
                             "fieldPath":".name","reason":"FieldValueRequired"
-})"));
+})j"));
   EXPECT_THAT(required.judge("{}"), ElementsAre("spec.name: Required value: say a name"));
 }
 
 TEST(SchemaRules, AMessageExpressionWinsOverTheMessage) {
-  World world(limits(R"({"rule":"self.min <= self.max","message":"plain",
-      "messageExpression":"'min %d exceeds %d'.format([self.min, self.max])"})"));
-  EXPECT_THAT(world.judge(R"({"min":3,"max":2})"),
-              ElementsAre(R"(spec: Invalid value: "object": min 3 exceeds 2)"));
-  World broken(limits(R"({"rule":"self.min > 1","message":"plain",
+  World world(limits(R"j({"rule":"self.min <= self.max","message":"plain",
+      "messageExpression":"'min %d exceeds %d'.format([self.min, self.max])"})j"));
+  EXPECT_THAT(world.judge(R"j({"min":3,"max":2})j"),
+              ElementsAre(R"j(spec: Invalid value: "object": min 3 exceeds 2)j"));
+  World broken(limits(R"j({"rule":"self.min > 1","message":"plain",
       "messageExpression":"'a' + string(self.max)"
-  })"));
-  EXPECT_THAT(broken.judge(R"({"min":0})"), ElementsAre(R"(spec: Invalid value: "object": plain)"));
-  }
+  })j"));
+  EXPECT_THAT(broken.judge(R"j({"min":0})j"),
+              ElementsAre(R"j(spec: Invalid value: "object": plain)j"));
+}
 
-  TEST(SchemaRules, AnEvaluationErrorIsAFailure) {
-  World world(limits(R"({"rule":"self.min <= self.max","message":"min above max"})"));
-  EXPECT_THAT(world.judge(R"({"min":3})"),
-              ElementsAre(R"(spec: Invalid value: "object": no such key: max evaluating rule: )"
+TEST(SchemaRules, AnEvaluationErrorIsAFailure) {
+  World world(limits(R"j({"rule":"self.min <= self.max","message":"min above max"})j"));
+  EXPECT_THAT(world.judge(R"j({"min":3})j"),
+              ElementsAre(R"j(spec: Invalid value: "object": no such key: max evaluating rule: )j"
                           "min above max"));
-  }
+}
 
-  TEST(SchemaRules, ScalarsShowTheirValue) {
-  World world(R"({"type":"object","properties":{"n":{"type":"integer",
-      "x-kubernetes-validations":[{"rule":"self % 2 == 0","message":"must be even"}]}}})");
-  EXPECT_THAT(world.judge(R"({"n":3})"), ElementsAre("spec.n: Invalid value: 3: must be even"));
-  }
+TEST(SchemaRules, ScalarsShowTheirValue) {
+  World world(R"j({"type":"object","properties":{"n":{"type":"integer",
+      "x-kubernetes-validations":[{"rule":"self % 2 == 0","message":"must be even"}]}}})j");
+  EXPECT_THAT(world.judge(R"j({"n":3})j"), ElementsAre("spec.n: Invalid value: 3: must be even"));
+}
 
-  TEST(SchemaRules, TransitionRulesNeedAnOldValue) {
-  World world(limits(R"({"rule":"self.min >= oldSelf.min","message":"must only increase"})"));
-  EXPECT_THAT(world.judge(R"({"min":1})"), IsEmpty());
-  EXPECT_THAT(world.judge(R"({"min":1})", R"({"min":1})"), IsEmpty());
-  EXPECT_THAT(world.judge(R"({"min":1})", R"({"min":2})"),
-              ElementsAre(R"(spec: Invalid value: "object": must only increase)"));
-  }
+TEST(SchemaRules, TransitionRulesNeedAnOldValue) {
+  World world(limits(R"j({"rule":"self.min >= oldSelf.min","message":"must only increase"})j"));
+  EXPECT_THAT(world.judge(R"j({"min":1})j"), IsEmpty());
+  EXPECT_THAT(world.judge(R"j({"min":1})j", R"j({"min":1})j"), IsEmpty());
+  EXPECT_THAT(world.judge(R"j({"min":1})j", R"j({"min":2})j"),
+              ElementsAre(R"j(spec: Invalid value: "object": must only increase)j"));
+}
 
-  TEST(SchemaRules, OptionalOldSelfIsJudgedOnCreateToo) {
-  World world(limits(R"({"rule":"oldSelf.hasValue() || self.min == 0","optionalOldSelf":true,
-                         "message":"start at 0"})"));
-  EXPECT_THAT(world.judge(R"({"min":1})"),
-              ElementsAre(R"(spec: Invalid value: "object": start at 0)"));
-  EXPECT_THAT(world.judge(R"({"min":1})", R"({"min":0})"), IsEmpty());
-  }
+TEST(SchemaRules, OptionalOldSelfIsJudgedOnCreateToo) {
+  World world(limits(R"j({"rule":"oldSelf.hasValue() || self.min == 0","optionalOldSelf":true,
+                         "message":"start at 0"})j"));
+  EXPECT_THAT(world.judge(R"j({"min":1})j"),
+              ElementsAre(R"j(spec: Invalid value: "object": start at 0)j"));
+  EXPECT_THAT(world.judge(R"j({"min":1})j", R"j({"min":0})j"), IsEmpty());
+}
 
-  TEST(SchemaRules, KeyedListsAreComparedByKey) {
-  World world(R"({"type":"object","properties":{"items":{"type":"array","maxItems":9,
+TEST(SchemaRules, KeyedListsAreComparedByKey) {
+  World world(R"j({"type":"object","properties":{"items":{"type":"array","maxItems":9,
       "x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
       "items":{"type":"object","required":["k"],"properties":{"k":{"type":"string"},
         "v":{"type":"integer","x-kubernetes-validations":[
-          {"rule":"self >= oldSelf","message":"must grow"}]}}}}}})");
-  EXPECT_THAT(world.judge(R"({"items":[{"k":"b","v":1},{"k":"a","v":1}]})",
-                          R"({"items":[{"k":"a","v":2},{"k":"b","v":0}]})"),
+          {"rule":"self >= oldSelf","message":"must grow"}]}}}}}})j");
+  EXPECT_THAT(world.judge(R"j({"items":[{"k":"b","v":1},{"k":"a","v":1}]})j",
+                          R"j({"items":[{"k":"a","v":2},{"k":"b","v":0}]})j"),
               ElementsAre("spec.items[1].v: Invalid value: 1: must grow"));
-  EXPECT_THAT(world.judge(R"({"items":[{"k":"new","v":0}]})", R"({"items":[]})"), IsEmpty());
-  }
+  EXPECT_THAT(world.judge(R"j({"items":[{"k":"new","v":0}]})j", R"j({"items":[]})j"), IsEmpty());
+}
 
-  TEST(SchemaRules, SetsAndKeyedListsCompareWithoutOrder) {
-  World world(R"({"type":"object","x-kubernetes-validations":[
+TEST(SchemaRules, SetsAndKeyedListsCompareWithoutOrder) {
+  World world(R"j({"type":"object","x-kubernetes-validations":[
       {"rule":"self.tags == oldSelf.tags","message":"immutable"}],
       "properties":{"tags":{"type":"array","x-kubernetes-list-type":"set","maxItems":5,
-        "items":{"type":"string","maxLength":9}}}})");
-  EXPECT_THAT(world.judge(R"({"tags":["a","b"]})", R"({"tags":["b","a"]})"), IsEmpty());
-  EXPECT_THAT(world.judge(R"({"tags":["a"]})", R"({"tags":["b"]})"),
-              ElementsAre(R"(spec: Invalid value: "object": immutable)"));
-  }
+        "items":{"type":"string","maxLength":9}}}})j");
+  EXPECT_THAT(world.judge(R"j({"tags":["a","b"]})j", R"j({"tags":["b","a"]})j"), IsEmpty());
+  EXPECT_THAT(world.judge(R"j({"tags":["a"]})j", R"j({"tags":["b"]})j"),
+              ElementsAre(R"j(spec: Invalid value: "object": immutable)j"));
+}
 
-  TEST(SchemaRules, MapsAndItemsHaveTheirPaths) {
-  World world(R"({"type":"object","properties":{
+TEST(SchemaRules, MapsAndItemsHaveTheirPaths) {
+  World world(R"j({"type":"object","properties":{
       "m":{"type":"object","additionalProperties":{"type":"integer",
         "x-kubernetes-validations":[{"rule":"self > 0"}]}},
       "l":{"type":"array","items":{"type":"integer",
-        "x-kubernetes-validations":[{"rule":"self > 0"}]}}}})");
-  EXPECT_THAT(world.judge(R"({"m":{"x":0},"l":[1,-1]})"),
+        "x-kubernetes-validations":[{"rule":"self > 0"}]}}}})j");
+  EXPECT_THAT(world.judge(R"j({"m":{"x":0},"l":[1,-1]})j"),
               ElementsAre("spec.m[x]: Invalid value: 0: failed rule: self > 0",
                           "spec.l[1]: Invalid value: -1: failed rule: self > 0"));
-  }
+}
 
-  TEST(SchemaRules, TheRootSeesNameKindAndVersion) {
-  World world(R"({"type":"object"})",
-              R"([{"rule":"self.metadata.name == 'one' && self.kind == 'A'",
-                   "message":"must be 'one'"}])");
-  EXPECT_THAT(world.judge("{}"), ElementsAre(R"(<nil>: Invalid value: "object": must be 'one')"));
-  World labels(R"({"type":"object"})", R"([{"rule":"self.metadata.labels.size() > 0"}])");
+TEST(SchemaRules, TheRootSeesNameKindAndVersion) {
+  World world(R"j({"type":"object"})j",
+              R"j([{"rule":"self.metadata.name == 'one' && self.kind == 'A'",
+                   "message":"must be 'one'"}])j");
+  EXPECT_THAT(world.judge("{}"), ElementsAre(R"j(<nil>: Invalid value: "object": must be 'one')j"));
+  World labels(R"j({"type":"object"})j", R"j([{"rule":"self.metadata.labels.size() > 0"}])j");
   EXPECT_THAT(labels.check(), ElementsAre(HasSubstr("undefined field 'labels'")));
-  }
+}
 
 TEST(SchemaRules, FormatsAreTypes) {
-  World world(R"({"type":"object","x-kubernetes-validations":[
+  World world(R"j({"type":"object","x-kubernetes-validations":[
       {"rule":"self.end - self.start < duration('1h') && self.wait < duration('1m')"},
       {"rule":"self.day.getFullYear() == 2026 && size(self.raw) == 3"},
       {"rule":"type(self.port) == int ? self.port > 0 : self.port.matches('^[a-z]+$')"},
@@ -203,39 +204,39 @@ TEST(SchemaRules, FormatsAreTypes) {
     "type" : "integer"
   }
 }
-})");
-  EXPECT_THAT(world.judge(R"({"start":"2026-01-01T00:00:00Z","end":"2026-01-01T00:30:00Z",
-      "wait":"5s","day":"2026-02-03","raw":"YWJj","port":"http","a-b":1,"in":2})"),
+})j");
+  EXPECT_THAT(world.judge(R"j({"start":"2026-01-01T00:00:00Z","end":"2026-01-01T00:30:00Z",
+      "wait":"5s","day":"2026-02-03","raw":"YWJj","port":"http","a-b":1,"in":2})j"),
               IsEmpty());
 }
 
 TEST(SchemaRules, UnchangedPartsAreOnlyWarnedAbout) {
-  World world(R"({"type":"object","properties":{
+  World world(R"j({"type":"object","properties":{
       "a":{"type":"object","properties":{"n":{"type":"integer"}},
            "x-kubernetes-validations":[{"rule":"self.n > 0","message":"n too small"}]},
-      "b":{"type":"integer"}}})");
-  EXPECT_THAT(world.judge(R"({"a":{"n":0},"b":2})", R"({"a":{"n":0},"b":1})"), IsEmpty());
-  EXPECT_THAT(world.ratcheted(), ElementsAre(R"(spec.a: Invalid value: "object": n too small)"));
-  EXPECT_THAT(world.judge(R"({"a":{"n":-1},"b":1})", R"({"a":{"n":0},"b":1})"),
-              ElementsAre(R"(spec.a: Invalid value: "object": n too small)"));
+      "b":{"type":"integer"}}})j");
+  EXPECT_THAT(world.judge(R"j({"a":{"n":0},"b":2})j", R"j({"a":{"n":0},"b":1})j"), IsEmpty());
+  EXPECT_THAT(world.ratcheted(), ElementsAre(R"j(spec.a: Invalid value: "object": n too small)j"));
+  EXPECT_THAT(world.judge(R"j({"a":{"n":-1},"b":1})j", R"j({"a":{"n":0},"b":1})j"),
+              ElementsAre(R"j(spec.a: Invalid value: "object": n too small)j"));
 }
 
 TEST(SchemaRules, ARuleThatCostsTooMuchEndsTheJudgement) {
-  World world(R"({"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"},
+  World world(R"j({"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"},
       "x-kubernetes-validations":[
         {"rule":"self.all(a, self.all(b, a + b >= 0))","message":"pairs"},
         {"rule":"false","message":"never reached"}]
 }
 }
-})");
+})j");
   std::string list = "0";
-for (int i = 0; i < 600; ++i) {
-  list += ",1";
-}
-EXPECT_THAT(world.judge(R"({"l":[)" + list + "]}"),
-            ElementsAre(R"(spec.l: Invalid value: "array": 'operation cancelled: actual cost )"
-                        "limit exceeded': no further validation rules will be run due to call "
-                        "cost exceeds limit for rule: pairs"));
+  for (int i = 0; i < 600; ++i) {
+    list += ",1";
+  }
+  EXPECT_THAT(world.judge(R"j({"l":[)j" + list + "]}"),
+              ElementsAre(R"j(spec.l: Invalid value: "array": 'operation cancelled: actual cost )j"
+                          "limit exceeded': no further validation rules will be run due to call "
+                          "cost exceeds limit for rule: pairs"));
 }
 
 struct BadRule {
@@ -255,34 +256,35 @@ TEST_P(BadRules, AreRefusedWhereTheyStand) {
 }
 
 constexpr BadRule kBadRules[] = {
-    {R"({"rule":"self.nope"})",
+    {R"j({"rule":"self.nope"})j",
      "s.properties[spec].x-kubernetes-validations[0].rule: Invalid value: "
      "{\"Rule\":\"self.nope\",\"Message\":\"\",\"MessageExpression\":\"\",\"Reason\":null,"
      "\"FieldPath\":\"\",\"OptionalOldSelf\":null}: compilation failed: ERROR: <input>:1:5: "
      "undefined field 'nope'\n | self.nope\n | ....^"},
-    {R"({"rule":"self.min"})", "cel expression must evaluate to a bool"},
-    {R"({"rule":" "})", "x-kubernetes-validations[0].rule: Required value: rule is not specified"},
-    {R"({"rule":"true","message":" "})", "message must be non-empty if specified"},
-    {R"({"rule":"true","message":"a\nb"})", "message must not contain line breaks"},
-    {R"({"rule":"true\n&& true"})",
+    {R"j({"rule":"self.min"})j", "cel expression must evaluate to a bool"},
+    {R"j({"rule":" "})j",
+     "x-kubernetes-validations[0].rule: Required value: rule is not specified"},
+    {R"j({"rule":"true","message":" "})j", "message must be non-empty if specified"},
+    {R"j({"rule":"true","message":"a\nb"})j", "message must not contain line breaks"},
+    {R"j({"rule":"true\n&& true"})j",
      "message: Required value: message must be specified if rule contains line breaks"},
-    {R"({"rule":"true","reason":"Nope"})",
+    {R"j({"rule":"true","reason":"Nope"})j",
      "reason: Unsupported value: \"Nope\": supported values: \"FieldValueDuplicate\", "
      "\"FieldValueForbidden\", \"FieldValueInvalid\", \"FieldValueRequired\""},
-    {R"({"rule":"true","fieldPath":".nope"})",
+    {R"j({"rule":"true","fieldPath":".nope"})j",
      "fieldPath: Invalid value: \".nope\": fieldPath must be a valid path: does not refer to a "
      "valid field"},
-    {R"({"rule":"true","messageExpression":"1"})", "messageExpression must evaluate to a string"},
-    {R"({"rule":"true","messageExpression":"self.x"})",
+    {R"j({"rule":"true","messageExpression":"1"})j", "messageExpression must evaluate to a string"},
+    {R"j({"rule":"true","messageExpression":"self.x"})j",
      "messageExpression compilation failed: ERROR: <input>:1:5: undefined field 'x'"},
-    {R"({"rule":"true","optionalOldSelf":true})",
+    {R"j({"rule":"true","optionalOldSelf":true})j",
      "optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule"},
 };
 INSTANTIATE_TEST_SUITE_P(All, BadRules, ::testing::ValuesIn(kBadRules));
 
 TEST(SchemaRulesCheck, OldSelfNeedsACounterpart) {
-  World world(R"({"type":"object","properties":{"l":{"type":"array","maxItems":3,
-      "items":{"type":"integer","x-kubernetes-validations":[{"rule":"self > oldSelf"}]}}}})");
+  World world(R"j({"type":"object","properties":{"l":{"type":"array","maxItems":3,
+      "items":{"type":"integer","x-kubernetes-validations":[{"rule":"self > oldSelf"}]}}}})j");
   EXPECT_THAT(
       world.check(),
       ElementsAre("s.properties[spec].properties[l].items.x-kubernetes-validations[0].rule: "
@@ -292,31 +294,31 @@ TEST(SchemaRulesCheck, OldSelfNeedsACounterpart) {
 }
 
 TEST(SchemaRulesCheck, UnboundedLoopsAreTooExpensive) {
-  World world(R"({"type":"object","properties":{"tags":{"type":"array","items":{"type":"string"},
+  World world(R"j({"type":"object","properties":{"tags":{"type":"array","items":{"type":"string"},
       "x-kubernetes-validations":[{"rule":"self.all(x, x.contains('gpu'))"}]
 }
 }
-})");
+})j");
   constexpr const char* kAdvice =
       " exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, "
       "maxProperties, and maxLength where arrays, maps, and strings are declared)";
-const std::string path = "s.properties[spec].properties[tags].x-kubernetes-validations[0].rule: ";
-EXPECT_THAT(world.check(),
-            ElementsAre(path + "Forbidden: estimated rule cost" + kAdvice,
-                        path + "Forbidden: contributed to estimated rule cost total exceeding "
-                               "cost limit for entire OpenAPIv3 schema",
-                        std::string("s: Forbidden: x-kubernetes-validations estimated rule cost "
-                                    "total for entire OpenAPIv3 schema") +
-                            kAdvice));
+  const std::string path = "s.properties[spec].properties[tags].x-kubernetes-validations[0].rule: ";
+  EXPECT_THAT(world.check(),
+              ElementsAre(path + "Forbidden: estimated rule cost" + kAdvice,
+                          path + "Forbidden: contributed to estimated rule cost total exceeding "
+                                 "cost limit for entire OpenAPIv3 schema",
+                          std::string("s: Forbidden: x-kubernetes-validations estimated rule cost "
+                                      "total for entire OpenAPIv3 schema") +
+                              kAdvice));
 }
 
 TEST(SchemaRulesCheck, BoundsMakeLoopsCheap) {
-  World world(R"({"type":"object","properties":{"tags":{"type":"array","maxItems":1000,
+  World world(R"j({"type":"object","properties":{"tags":{"type":"array","maxItems":1000,
       "items":{"type":"string","maxLength":63},
       "x-kubernetes-validations":[{"rule":"self.all(x, x.contains('gpu'))"}]
 }
 }
-})");
+})j");
   EXPECT_THAT(world.check(), IsEmpty());
 }
 

@@ -20,10 +20,10 @@ constexpr std::string_view kCrds = "/apis/apiextensions.k8s.io/v1/customresource
 constexpr std::string_view kGizmos = "/apis/ex.com/v1/namespaces/tst/gizmos";
 
 Value definition(std::string_view schema) {
-  Value crd = parse(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+  Value crd = parse(R"j({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
     "metadata":{"name":"gizmos.ex.com"},
     "spec":{"group":"ex.com","scope":"Namespaced","names":{"plural":"gizmos","kind":"Gizmo"},
-      "versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}}}]}})");
+      "versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}}}]}})j");
   crd.member("spec")
       .member("versions")
       .item(0)
@@ -38,7 +38,7 @@ Value gizmo(std::string_view rest) {
   return object;
 }
 
-constexpr std::string_view kSchema = R"({"type":"object",
+constexpr std::string_view kSchema = R"j({"type":"object",
   "x-kubernetes-validations":[
     {"rule":"!has(self.spec.size) || !has(self.status) || !has(self.status.used) || self.status.used <= self.spec.size",
      "message":"used more than there is"}],
@@ -49,7 +49,7 @@ constexpr std::string_view kSchema = R"({"type":"object",
       "color":{"type":"string","enum":["red","blue"]},
       "zone":{"type":"string","x-kubernetes-validations":[
         {"rule":"self == oldSelf","message":"zone is immutable","reason":"FieldValueForbidden"}]}}},
-    "status":{"type":"object","properties":{"used":{"type":"integer"}}}}})";
+    "status":{"type":"object","properties":{"used":{"type":"integer"}}}}})j";
 
 class CelRules : public ::testing::Test {
  protected:
@@ -67,35 +67,35 @@ class CelRules : public ::testing::Test {
 };
 
 TEST_F(CelRules, JudgeCreates) {
-  const Answer refused = create(R"({"spec":{"size":-1}})");
+  const Answer refused = create(R"j({"spec":{"size":-1}})j");
   EXPECT_EQ(refused.status, 422);
   EXPECT_EQ(refused.message(),
-            R"(Gizmo.ex.com "g" is invalid: spec.size: Invalid value: -1: must not be negative)");
+            R"j(Gizmo.ex.com "g" is invalid: spec.size: Invalid value: -1: must not be negative)j");
   EXPECT_EQ(refused.value["details"]["causes"][0]["reason"].as_string(), "FieldValueInvalid");
   EXPECT_EQ(refused.value["details"]["causes"][0]["field"].as_string(), "spec.size");
-  EXPECT_EQ(create(R"({"spec":{"size":1}})").status, 201);
+  EXPECT_EQ(create(R"j({"spec":{"size":1}})j").status, 201);
 }
 
 TEST_F(CelRules, JudgeUpdatesAgainstWhatWasThere) {
-  ASSERT_EQ(create(R"({"spec":{"zone":"a"}})").status, 201);
-  const Answer refused = merge(R"({"spec":{"zone":"b"}})");
+  ASSERT_EQ(create(R"j({"spec":{"zone":"a"}})j").status, 201);
+  const Answer refused = merge(R"j({"spec":{"zone":"b"}})j");
   EXPECT_EQ(refused.status, 422);
   EXPECT_EQ(refused.message(),
-            R"(Gizmo.ex.com "g" is invalid: spec.zone: Forbidden: zone is immutable)");
-  EXPECT_EQ(merge(R"({"spec":{"zone":"a","size":5}})").status, 200);
+            R"j(Gizmo.ex.com "g" is invalid: spec.zone: Forbidden: zone is immutable)j");
+  EXPECT_EQ(merge(R"j({"spec":{"zone":"a","size":5}})j").status, 200);
 }
 
 TEST_F(CelRules, SeeDefaultsAndJudgeStatusWrites) {
-  ASSERT_EQ(create(R"({"spec":{}})").status, 201);
-  const Answer refused = merge(R"({"status":{"used":5}})", "/status");
+  ASSERT_EQ(create(R"j({"spec":{}})j").status, 201);
+  const Answer refused = merge(R"j({"status":{"used":5}})j", "/status");
   EXPECT_EQ(refused.status, 422);
   EXPECT_THAT(refused.message(),
-              HasSubstr(R"(<nil>: Invalid value: "object": used more than there is)"));
-  EXPECT_EQ(merge(R"({"status":{"used":4}})", "/status").status, 200);
+              HasSubstr(R"j(<nil>: Invalid value: "object": used more than there is)j"));
+  EXPECT_EQ(merge(R"j({"status":{"used":4}})j", "/status").status, 200);
 }
 
 TEST_F(CelRules, AreNotRunOnObjectsThatAreInvalidAnyway) {
-  const Answer refused = create(R"({"spec":{"size":-1,"color":"green"}})");
+  const Answer refused = create(R"j({"spec":{"size":-1,"color":"green"}})j");
   EXPECT_EQ(refused.status, 422);
   EXPECT_THAT(refused.message(), HasSubstr("spec.color: Unsupported value"));
   EXPECT_THAT(refused.message(),
@@ -107,19 +107,21 @@ TEST_F(CelRules, AreNotRunOnObjectsThatAreInvalidAnyway) {
 
 TEST_F(CelRules, ChangeWithTheDefinition) {
   Value crd = server_.get(std::string(kCrds) + "/gizmos.ex.com").value;
-  crd.member("spec").member("versions").item(0).set_path(
-      {"schema", "openAPIV3Schema", "x-kubernetes-validations"},
-      parse(R"([{"rule":"self.metadata.name.startsWith('x')","message":"name it x"
-}])"));
+  crd.member("spec")
+      .member("versions")
+      .item(0)
+      .set_path({"schema", "openAPIV3Schema", "x-kubernetes-validations"},
+                parse(R"j([{"rule":"self.metadata.name.startsWith('x')","message":"name it x"
+}])j"));
   ASSERT_EQ(server_.put(std::string(kCrds) + "/gizmos.ex.com", crd).status, 200);
-EXPECT_THAT(create(R"({"spec":{}})").message(), HasSubstr("name it x"));
+  EXPECT_THAT(create(R"j({"spec":{}})j").message(), HasSubstr("name it x"));
 }
 
 TEST_F(CelRules, ThatDoNotCompileRefuseTheDefinition) {
-  Value crd = definition(R"({"type":"object","properties":{"spec":{"type":"object",
-      "x-kubernetes-validations":[{"rule":"self.nope == 1"}]}}})");
+  Value crd = definition(R"j({"type":"object","properties":{"spec":{"type":"object",
+      "x-kubernetes-validations":[{"rule":"self.nope == 1"}]}}})j");
   crd.set_path({"metadata", "name"}, "gadgets.ex.com");
-  crd.set_path({"spec", "names"}, parse(R"({"plural":"gadgets","kind":"Gadget"})"));
+  crd.set_path({"spec", "names"}, parse(R"j({"plural":"gadgets","kind":"Gadget"})j"));
   const Answer refused = server_.post(kCrds, crd);
   EXPECT_EQ(refused.status, 422);
   EXPECT_THAT(refused.message(),
@@ -183,35 +185,33 @@ TEST_P(QuotedRules, CompileAndTell) {
 
 constexpr Quoted kQuoted[] = {
     {"das.md 2.1: latestAvailableRevision",
-     R"({"type":"object","properties":{"status":{"type":"object","properties":{
+     R"j({"type":"object","properties":{"status":{"type":"object","properties":{
        "latestAvailableRevision":{"type":"integer","format":"int32","x-kubernetes-validations":[
-         {"message":"must only increase","rule":"self >= oldSelf"}]}}}}})",
-     R"({"status":{"latestAvailableRevision":3}})", R"({"status":{"latestAvailableRevision":1}})",
-     R"({"status":{"latestAvailableRevision":2}})"},
+         {"message":"must only increase","rule":"self >= oldSelf"}]}}}}})j",
+     R"j({"status":{"latestAvailableRevision":3}})j",
+     R"j({"status":{"latestAvailableRevision":1}})j",
+     R"j({"status":{"latestAvailableRevision":2}})j"},
     {"das.md 2.2: placement",
-     R"({"type":"object","x-kubernetes-validations":[
+     R"j({"type":"object","x-kubernetes-validations":[
        {"rule":"!has(self.spec.migPlacement) || (self.spec.migPlacement.start >= 0 && self.spec.migPlacement.size >= 1 && self.spec.migPlacement.start + self.spec.migPlacement.size <= 8)",
         "message":"migPlacement must lie within 8 memory slices"}],
        "properties":{"spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true,
          "properties":{"migPlacement":{"type":"object","properties":{
-           "start":{"type":"integer"},"size":{"type":"integer"}}}}}}})",
-     R"({"spec":{"migPlacement":{"start":4,"size":4}}})",
-     R"({"spec":{"migPlacement":{"start":6,"size":4}}})"
-}
-,
+           "start":{"type":"integer"},"size":{"type":"integer"}}}}}}})j",
+     R"j({"spec":{"migPlacement":{"start":4,"size":4}}})j",
+     R"j({"spec":{"migPlacement":{"start":6,"size":4}}})j"},
     {"das.md 2.2: immutable spec",
-     R"({"type":"object","x-kubernetes-validations":[
+     R"j({"type":"object","x-kubernetes-validations":[
        {"rule":"self.spec == oldSelf.spec","message":"spec is immutable"}],
-       "properties":{"spec":{"type":"object","properties":{"profile":{"type":"string"}}}}})",
-     R"({"spec":{"profile":"1g.5gb"}})", R"({"spec":{"profile":"2g.10gb"}})",
-     R"({"spec":{"profile":"1g.5gb"}})"},
+       "properties":{"spec":{"type":"object","properties":{"profile":{"type":"string"}}}}})j",
+     R"j({"spec":{"profile":"1g.5gb"}})j", R"j({"spec":{"profile":"2g.10gb"}})j",
+     R"j({"spec":{"profile":"1g.5gb"}})j"},
     {"numa.md 2: singleton",
-     R"({"type":"object","x-kubernetes-validations":[
+     R"j({"type":"object","x-kubernetes-validations":[
        {"rule":"has(self.metadata.name) && self.metadata.name == 'numaresourcesoperator'",
-        "message":"This is a singleton resource and the object name must be 'numaresourcesoperator'."}]})",
-     R"({"metadata":{"name":"numaresourcesoperator"}})", R"({"metadata":{"name":"other"}})"},
-}
-;
+        "message":"This is a singleton resource and the object name must be 'numaresourcesoperator'."}]})j",
+     R"j({"metadata":{"name":"numaresourcesoperator"}})j", R"j({"metadata":{"name":"other"}})j"},
+};
 INSTANTIATE_TEST_SUITE_P(Specifications, QuotedRules, ::testing::ValuesIn(kQuoted));
 
 // R14.8 of spec/fournos.md: what a job is made of stays once the job is accepted.
@@ -231,8 +231,8 @@ class FournosRules : public ::testing::Test {
                                         crd["spec"]["versions"][0]["name"].as_string())},
              {"kind", "FournosJob"},
              {"metadata", Value::object({{"name", "j"}})},
-             {"spec", parse(R"({"owner":"me","displayName":"a job","cluster":"one",
-                                "pipeline":"p","executionEngine":{"forge":{"project":"x"}}})")}});
+             {"spec", parse(R"j({"owner":"me","displayName":"a job","cluster":"one",
+                                "pipeline":"p","executionEngine":{"forge":{"project":"x"}}})j")}});
       }
     }
     ASSERT_FALSE(path_.empty());
@@ -249,22 +249,22 @@ class FournosRules : public ::testing::Test {
 TEST_F(FournosRules, FieldsAreFreeUntilTheJobIsAccepted) {
   const Answer made = server_.post(path_, job_);
   ASSERT_EQ(made.status, 201) << made.text;
-  EXPECT_EQ(merge(R"({"spec":{"cluster":"two"}})").status, 200);
+  EXPECT_EQ(merge(R"j({"spec":{"cluster":"two"}})j").status, 200);
 }
 
 TEST_F(FournosRules, FieldsAreImmutableOnceTheJobIsAccepted) {
   const Answer made = server_.post(path_, job_);
   ASSERT_EQ(made.status, 201) << made.text;
-  const Answer accepted = merge(R"({"status":{"phase":"Pending"}})", "/status");
+  const Answer accepted = merge(R"j({"status":{"phase":"Pending"}})j", "/status");
   ASSERT_EQ(accepted.status, 200) << accepted.text;
-  const Answer refused = merge(R"({"spec":{"cluster":"two"}})");
+  const Answer refused = merge(R"j({"spec":{"cluster":"two"}})j");
   EXPECT_EQ(refused.status, 422);
   EXPECT_THAT(refused.message(),
               HasSubstr("spec.cluster: Invalid value: \"object\": field is immutable once the job "
                         "is accepted"));
-  EXPECT_EQ(merge(R"({"spec":{"exclusive":true}})").status, 422);
-  EXPECT_EQ(merge(R"({"spec":{"pipeline":null}})").status, 422);
-  const Answer free = merge(R"({"spec":{"displayName":"another"}})");
+  EXPECT_EQ(merge(R"j({"spec":{"exclusive":true}})j").status, 422);
+  EXPECT_EQ(merge(R"j({"spec":{"pipeline":null}})j").status, 422);
+  const Answer free = merge(R"j({"spec":{"displayName":"another"}})j");
   EXPECT_EQ(free.status, 200) << free.message();
 }
 

@@ -18,8 +18,8 @@ constexpr std::string_view kMaps = "/api/v1/namespaces/tst/configmaps";
 
 // Of writes of configmaps; `more` is laid over the spec.
 Value policy(std::string_view name, std::string_view more) {
-  Value object = parse(R"({"spec":{"matchConstraints":{"resourceRules":[
-      {"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}]}}})");
+  Value object = parse(R"j({"spec":{"matchConstraints":{"resourceRules":[
+      {"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}]}}})j");
   const Value over = parse(more);
   for (const Member& member : over.members()) {
     object.member("spec").set(member.key(), member.value);
@@ -29,7 +29,7 @@ Value policy(std::string_view name, std::string_view more) {
 }
 
 Value binding(std::string_view name, std::string_view more = "{}") {
-  Value object = parse(R"({"spec":{"validationActions":["Deny"]}})");
+  Value object = parse(R"j({"spec":{"validationActions":["Deny"]}})j");
   object.member("spec").set("policyName", Value(name));
   const Value over = parse(more);
   for (const Member& member : over.members()) {
@@ -55,8 +55,8 @@ class Policies : public ::testing::Test {
 };
 
 TEST_F(Policies, DenyWithTheirMessage) {
-  install("v1", R"({"validations":[
-      {"expression":"object.metadata.name != 'bad'","message":"name is bad"}]})");
+  install("v1", R"j({"validations":[
+      {"expression":"object.metadata.name != 'bad'","message":"name is bad"}]})j");
   const Answer refused = create("bad");
   EXPECT_EQ(refused.status, 422);
   EXPECT_EQ(refused.reason(), "Invalid");
@@ -64,16 +64,18 @@ TEST_F(Policies, DenyWithTheirMessage) {
             "configmaps \"bad\" is forbidden: ValidatingAdmissionPolicy 'v1' with binding 'v1' "
             "denied request: name is bad");
   EXPECT_EQ(refused.value["details"]["causes"],
-            parse(R"([{"message":"ValidatingAdmissionPolicy 'v1' with binding 'v1' denied )"
-                  R"(request: name is bad"}])"));
+            Value::list(
+                {Value::object({{"message",
+                                 "ValidatingAdmissionPolicy 'v1' with binding 'v1' denied request: "
+                                 "name is bad"}})}));
   EXPECT_EQ(create("good").status, 201);
 }
 
 TEST_F(Policies, ReasonsHaveTheirCodes) {
-  install("r", R"({"validations":[
+  install("r", R"j({"validations":[
       {"expression":"object.metadata.name != 'a'","reason":"Forbidden"},
       {"expression":"object.metadata.name != 'b'","reason":"Unauthorized"},
-      {"expression":"object.metadata.name != 'c'","reason":"RequestEntityTooLarge"}]})");
+      {"expression":"object.metadata.name != 'c'","reason":"RequestEntityTooLarge"}]})j");
   EXPECT_EQ(create("a").status, 403);
   EXPECT_EQ(create("b").status, 401);
   EXPECT_EQ(create("c").status, 413);
@@ -82,15 +84,15 @@ TEST_F(Policies, ReasonsHaveTheirCodes) {
 }
 
 TEST_F(Policies, MessageExpressionsWin) {
-  install("m", R"({"validations":[{"expression":"size(object.data) < 2","message":"plain",
-      "messageExpression":"'has ' + string(size(object.data)) + ' entries'"}]})");
-  EXPECT_THAT(create("a", R"({"x":"1","y":"2"})").message(),
+  install("m", R"j({"validations":[{"expression":"size(object.data) < 2","message":"plain",
+      "messageExpression":"'has ' + string(size(object.data)) + ' entries'"}]})j");
+  EXPECT_THAT(create("a", R"j({"x":"1","y":"2"})j").message(),
               HasSubstr("denied request: has 2 entries"));
 }
 
 TEST_F(Policies, WarnWithoutRefusing) {
-  install("w", R"({"validations":[{"expression":"false","message":"name is bad"}]})",
-          R"({"validationActions":["Warn"]})");
+  install("w", R"j({"validations":[{"expression":"false","message":"name is bad"}]})j",
+          R"j({"validationActions":["Warn"]})j");
   const Answer made = create("bad");
   EXPECT_EQ(made.status, 201);
   EXPECT_THAT(
@@ -100,80 +102,82 @@ TEST_F(Policies, WarnWithoutRefusing) {
 }
 
 TEST_F(Policies, AuditsDoNotRefuse) {
-  install("a", R"({"validations":[{"expression":"false"}]})", R"({"validationActions":["Audit"]})");
+  install("a", R"j({"validations":[{"expression":"false"}]})j",
+          R"j({"validationActions":["Audit"]})j");
   EXPECT_EQ(create("a").status, 201);
 }
 
 TEST_F(Policies, ErrorsCountAsFailurePolicySays) {
-  install("e", R"({"validations":[{"expression":"object.nope == 1"}]})");
+  install("e", R"j({"validations":[{"expression":"object.nope == 1"}]})j");
   const Answer refused = create("a");
   EXPECT_EQ(refused.status, 422);
   EXPECT_THAT(refused.message(), HasSubstr("denied request: expression 'object.nope == 1' resulted "
                                            "in error: no such key: nope"));
   ASSERT_EQ(
       server_
-          .patch(std::string(kPolicies) + "/e", "merge", R"({"spec":{"failurePolicy":"Ignore"}})")
+          .patch(std::string(kPolicies) + "/e", "merge", R"j({"spec":{"failurePolicy":"Ignore"}})j")
           .status,
       200);
   EXPECT_EQ(create("a").status, 201);
 }
 
 TEST_F(Policies, SeeTheRequestItsUserAndTheNamespace) {
-  install("s", R"({"validations":[
+  install("s", R"j({"validations":[
       {"expression":"request.operation == 'CREATE' && request.resource.resource == 'configmaps' && request.kind.kind == 'ConfigMap'"},
       {"expression":"request.userInfo.username == 'admin' && 'system:masters' in request.userInfo.groups"},
       {"expression":"request.namespace == 'tst' && namespaceObject.metadata.name == 'tst' && oldObject == null"},
-      {"expression":"!request.dryRun && !has(request.subResource)"},
+      {"expression":"!request.dryRun && !has(request.subResource)"
+},
       {"expression":"authorizer.group('').resource('pods').namespace('tst').check('create').allowed()"},
       {"expression":"authorizer.requestResource.check('create').allowed()"}]
-})");
+})j");
   const Answer made = create("a");
-EXPECT_EQ(made.status, 201) << made.message();
+  EXPECT_EQ(made.status, 201) << made.message();
 }
 
 TEST_F(Policies, CompareUpdatesAndDeletes) {
-  install("u", R"({"validations":[
+  install("u", R"j({"validations":[
       {"expression":"request.operation != 'UPDATE' || object.data == oldObject.data","message":"frozen"},
-      {"expression":"request.operation != 'DELETE' || object != null || oldObject.metadata.name != 'kept'","message":"kept"}]})");
-  ASSERT_EQ(create("kept", R"({"a":"1"})").status, 201);
+      {"expression":"request.operation != 'DELETE' || object != null || oldObject.metadata.name != 'kept'","message":"kept"}]})j");
+  ASSERT_EQ(create("kept", R"j({"a":"1"})j").status, 201);
   const std::string kept = std::string(kMaps) + "/kept";
-  EXPECT_THAT(server_.patch(kept, "merge", R"({"data":{"a":"2"}})").message(),
+  EXPECT_THAT(server_.patch(kept, "merge", R"j({"data":{"a":"2"}})j").message(),
               HasSubstr("denied request: frozen"));
   EXPECT_THAT(server_.remove(kept).message(), HasSubstr("denied request: kept"));
 }
 
 TEST_F(Policies, VariablesAreEvaluatedOnDemand) {
-  install("v", R"({"variables":[
+  install("v", R"j({"variables":[
       {"name":"count","expression":"size(object.data)"},
       {"name":"many","expression":"variables.count > 1"},
       {"name":"broken","expression":"object.nope"}],
     "validations":[{"expression":"!variables.many || variables.broken","message":"m"},
                    {"expression":"!variables.many"}]
-})");
-  EXPECT_EQ(create("one", R"({"a":"1"})").status, 201);
-EXPECT_THAT(create("two", R"({"a":"1","b":"2"})").message(),
-            HasSubstr("composited variable \"broken\" fails to evaluate: no such key: nope"));
+})j");
+  EXPECT_EQ(create("one", R"j({"a":"1"})j").status, 201);
+  EXPECT_THAT(create("two", R"j({"a":"1","b":"2"})j").message(),
+              HasSubstr("composited variable \"broken\" fails to evaluate: no such key: nope"));
 }
 
 TEST_F(Policies, MatchConditionsDecideWhetherTheyApply) {
-  install("c", R"({"matchConditions":[
+  install("c", R"j({"matchConditions":[
       {"name":"only-x","expression":"object.metadata.name.startsWith('x')"}],
     "validations":[{"expression":"false"}]
-})");
+})j");
   EXPECT_EQ(create("a").status, 201);
-EXPECT_EQ(create("xa").status, 422);
+  EXPECT_EQ(create("xa").status, 422);
 }
 
 TEST_F(Policies, ConstraintsAndBindingsNarrowThem) {
-  install("n", R"({"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],
+  install("n", R"j({"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],
         "apiVersions":["*"],"resources":["configmaps"]}],
       "excludeResourceRules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["*"],
         "resources":["configmaps"],"resourceNames":["spared"]}]},
-    "validations":[{"expression":"false"}]})",
-          R"({"matchResources":{"objectSelector":{"matchLabels":{"judge":"me"}}}})");
+    "validations":[{"expression":"false"}]})j",
+          R"j({"matchResources":{"objectSelector":{"matchLabels":{"judge":"me"}}}})j");
   EXPECT_EQ(create("free").status, 201);
   Value labelled = config_map("caught");
-  labelled.set_path({"metadata", "labels"}, parse(R"({"judge":"me"})"));
+  labelled.set_path({"metadata", "labels"}, parse(R"j({"judge":"me"})j"));
   EXPECT_EQ(server_.post(kMaps, labelled).status, 422);
   labelled.set_path({"metadata", "name"}, "spared");
   EXPECT_EQ(server_.post(kMaps, labelled).status, 201);
@@ -181,32 +185,35 @@ TEST_F(Policies, ConstraintsAndBindingsNarrowThem) {
 
 TEST_F(Policies, ParamsComeFromTheBinding) {
   ASSERT_EQ(
-      server_.post("/api/v1/namespaces/default/configmaps", config_map("limits", R"({"most":"1"})"))
+      server_
+          .post("/api/v1/namespaces/default/configmaps", config_map("limits", R"j({"most":"1"})j"))
           .status,
       201);
-  install("p", R"({"paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
+  install(
+      "p", R"j({"paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
     "validations":[{"expression":"size(object.data) <= int(params.data.most)",
                     "messageExpression":"'at most ' + params.data.most"
 }]
-})",
-          R"({"paramRef":{"name":"limits","namespace":"default","parameterNotFoundAction":"Deny"}})");
-EXPECT_EQ(create("a", R"({"x":"1"})").status, 201);
-EXPECT_THAT(create("b", R"({"x":"1","y":"2"})").message(), HasSubstr("denied request: at most 1"));
-ASSERT_EQ(server_
-              .patch(std::string(kBindings) + "/p", "merge",
-                     R"({"spec":{"paramRef":{"name":"gone"}}})")
-              .status,
-          200);
-EXPECT_THAT(create("c").message(),
-            HasSubstr("ValidatingAdmissionPolicy 'p' with binding 'p' denied request: failed to "
-                      "configure binding: no params found for policy binding with `Deny` "
-                      "parameterNotFoundAction"));
+})j",
+      R"j({"paramRef":{"name":"limits","namespace":"default","parameterNotFoundAction":"Deny"}})j");
+  EXPECT_EQ(create("a", R"j({"x":"1"})j").status, 201);
+  EXPECT_THAT(create("b", R"j({"x":"1","y":"2"})j").message(),
+              HasSubstr("denied request: at most 1"));
+  ASSERT_EQ(server_
+                .patch(std::string(kBindings) + "/p", "merge",
+                       R"j({"spec":{"paramRef":{"name":"gone"}}})j")
+                .status,
+            200);
+  EXPECT_THAT(create("c").message(),
+              HasSubstr("ValidatingAdmissionPolicy 'p' with binding 'p' denied request: failed to "
+                        "configure binding: no params found for policy binding with `Deny` "
+                        "parameterNotFoundAction"));
 }
 
 TEST_F(Policies, UnknownParamKindsAreConfigurationErrors) {
-  install("k", R"({"paramKind":{"apiVersion":"ex.com/v1","kind":"Nope"},
-    "validations":[{"expression":"params != null"}]})",
-          R"({"paramRef":{"name":"x","parameterNotFoundAction":"Allow"}})");
+  install("k", R"j({"paramKind":{"apiVersion":"ex.com/v1","kind":"Nope"},
+    "validations":[{"expression":"params != null"}]})j",
+          R"j({"paramRef":{"name":"x","parameterNotFoundAction":"Allow"}})j");
   EXPECT_THAT(create("a").message(),
               HasSubstr("ValidatingAdmissionPolicy 'k' denied request: failed to configure policy: "
                         "failed to find resource referenced by paramKind: 'ex.com/v1, Kind=Nope'"));
@@ -216,10 +223,10 @@ TEST_F(Policies, UnknownParamKindsAreConfigurationErrors) {
 class HookConditions : public ::testing::Test {
  protected:
   void install(std::string_view conditions, std::string_view failure_policy) {
-    Value hook = parse(R"({"name":"h.ex.com","clientConfig":{"url":"https://127.0.0.1:1/x"},
+    Value hook = parse(R"j({"name":"h.ex.com","clientConfig":{"url":"https://127.0.0.1:1/x"},
         "rules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],
                   "resources":["configmaps"]}],
-        "sideEffects":"None","admissionReviewVersions":["v1"]})");
+        "sideEffects":"None","admissionReviewVersions":["v1"]})j");
     hook.set("matchConditions", parse(conditions));
     hook.set("failurePolicy", Value(failure_policy));
     const Answer made =
@@ -234,15 +241,15 @@ class HookConditions : public ::testing::Test {
 };
 
 TEST_F(HookConditions, AFalseOneSkipsTheWebhook) {
-  install(R"([{"name":"a","expression":"object.metadata.name == 'x'"},
-              {"name":"b","expression":"object.nope == 1"}])",
+  install(R"j([{"name":"a","expression":"object.metadata.name == 'x'"},
+              {"name":"b","expression":"object.nope == 1"}])j",
           "Fail");
   EXPECT_EQ(create("a").status, 201);
   EXPECT_EQ(create("x").status, 403);
 }
 
 TEST_F(HookConditions, AnErrorIsAsTheFailurePolicySays) {
-  install(R"([{"name":"b","expression":"object.nope == 1"}])", "Fail");
+  install(R"j([{"name":"b","expression":"object.nope == 1"}])j", "Fail");
   const Answer refused = create("x");
   EXPECT_EQ(refused.status, 403);
   EXPECT_EQ(refused.message(),
@@ -251,17 +258,17 @@ TEST_F(HookConditions, AnErrorIsAsTheFailurePolicySays) {
 }
 
 TEST_F(HookConditions, AnErrorIsIgnoredWhereFailuresAre) {
-  install(R"([{"name":"b","expression":"object.nope == 1"}])", "Ignore");
+  install(R"j([{"name":"b","expression":"object.nope == 1"}])j", "Ignore");
   EXPECT_EQ(create("x").status, 201);
 }
 
 TEST_F(HookConditions, ThatDoNotCompileAreRefused) {
   const Answer refused =
       server_.post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-                   parse(R"({"metadata":{"name":"h"},"webhooks":[{"name":"h.ex.com",
+                   parse(R"j({"metadata":{"name":"h"},"webhooks":[{"name":"h.ex.com",
         "clientConfig":{"url":"https://127.0.0.1:1/x"},"sideEffects":"None",
         "admissionReviewVersions":["v1"],
-        "matchConditions":[{"name":"a","expression":"nope"}]}]})"));
+        "matchConditions":[{"name":"a","expression":"nope"}]}]})j"));
   EXPECT_EQ(refused.status, 422);
   EXPECT_THAT(refused.message(),
               HasSubstr("webhooks[0].matchConditions[0].expression: Invalid value: \"nope\": "
@@ -270,9 +277,9 @@ TEST_F(HookConditions, ThatDoNotCompileAreRefused) {
 
 TEST(PolicyTypes, AreCheckedForEveryKindNamed) {
   const ResourceTable table(built_in_resources());
-  const Value warnings = expression_warnings(policy("t", R"({"validations":[
+  const Value warnings = expression_warnings(policy("t", R"j({"validations":[
           {"expression":"object.data.size() < 2 && object.metadata.name != ''"},
-          {"expression":"object.nope == 1"}]})"),
+          {"expression":"object.nope == 1"}]})j"),
                                              table);
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_EQ(warnings[0]["fieldRef"].as_string(), "spec.validations[1].expression");
@@ -296,22 +303,22 @@ TEST_P(BadPolicies, AreRefused) {
 }
 
 constexpr BadSpec kBadPolicies[] = {
-    {R"({"validations":[{"expression":"objekt.x"}]})",
+    {R"j({"validations":[{"expression":"objekt.x"}]})j",
      "spec.validations[0].expression: Invalid value: \"objekt.x\": compilation failed: ERROR: "
      "<input>:1:1: undeclared reference to 'objekt' (in container '')\n | objekt.x\n | ^"},
-    {R"({"validations":[{"expression":"request.nope == ''"}]})", "undefined field 'nope'"},
-    {R"({"validations":[{"expression":"params.x == 1"}]})", "undeclared reference to 'params'"},
-    {R"({"validations":[{"expression":"1"}]})", "must evaluate to bool"},
-    {R"({"validations":[{"expression":"true","messageExpression":"1"}]})",
+    {R"j({"validations":[{"expression":"request.nope == ''"}]})j", "undefined field 'nope'"},
+    {R"j({"validations":[{"expression":"params.x == 1"}]})j", "undeclared reference to 'params'"},
+    {R"j({"validations":[{"expression":"1"}]})j", "must evaluate to bool"},
+    {R"j({"validations":[{"expression":"true","messageExpression":"1"}]})j",
      "must evaluate to string"},
-    {R"({"validations":[{"expression":"variables.x"}]})", "undefined field 'x'"},
-    {R"({})",
+    {R"j({"validations":[{"expression":"variables.x"}]})j", "undefined field 'x'"},
+    {R"j({})j",
      "spec.validations: Required value: validations or auditAnnotations must be non-empty"},
-    {R"({"matchConditions":[{"name":"a","expression":"("}],"validations":[{"expression":"true"}]})",
+    {R"j({"matchConditions":[{"name":"a","expression":"("}],"validations":[{"expression":"true"}]})j",
      "spec.matchConditions[0].expression: Invalid value"},
-    {R"({"variables":[{"name":"a-b","expression":"1"}],"validations":[{"expression":"true"}]})",
+    {R"j({"variables":[{"name":"a-b","expression":"1"}],"validations":[{"expression":"true"}]})j",
      "spec.variables[0].name: Invalid value: \"a-b\": name is not a valid CEL identifier"},
-    {R"({"matchConstraints":null,"validations":[{"expression":"true"}]})",
+    {R"j({"matchConstraints":null,"validations":[{"expression":"true"}]})j",
      "spec.matchConstraints: Required value"},
 };
 INSTANTIATE_TEST_SUITE_P(All, BadPolicies, ::testing::ValuesIn(kBadPolicies));
@@ -319,11 +326,11 @@ INSTANTIATE_TEST_SUITE_P(All, BadPolicies, ::testing::ValuesIn(kBadPolicies));
 TEST(BadBindings, AreRefused) {
   TestServer server;
   EXPECT_THAT(
-      server.post(kBindings, binding("b", R"({"validationActions":["Deny","Warn"]})")).message(),
+      server.post(kBindings, binding("b", R"j({"validationActions":["Deny","Warn"]})j")).message(),
       HasSubstr("must not contain both Deny and Warn"));
-  EXPECT_THAT(server.post(kBindings, binding("b", R"({"validationActions":[]})")).message(),
+  EXPECT_THAT(server.post(kBindings, binding("b", R"j({"validationActions":[]})j")).message(),
               HasSubstr("spec.validationActions: Required value"));
-  EXPECT_THAT(server.post(kBindings, binding("b", R"({"policyName":""})")).message(),
+  EXPECT_THAT(server.post(kBindings, binding("b", R"j({"policyName":""})j")).message(),
               HasSubstr("spec.policyName: Required value"));
 }
 
