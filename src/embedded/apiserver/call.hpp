@@ -16,6 +16,7 @@
 #include "embedded/apiserver/http.hpp"
 #include "embedded/apiserver/kind_behaviour.hpp"
 #include "embedded/apiserver/negotiate.hpp"
+#include "embedded/apiserver/request_metrics.hpp"
 #include "embedded/apiserver/request_path.hpp"
 #include "embedded/apiserver/resource_info.hpp"
 #include "embedded/apiserver/server.hpp"
@@ -44,6 +45,7 @@ struct Core {
   std::vector<AdmissionStep> admission;
   std::unique_ptr<WatchHub> watches;
   std::unique_ptr<DocumentCache> documents;
+  RequestMetrics metrics{};
   // Held from read to commit by writes of kinds that allocate (KindBehaviour::allocate).
   std::mutex allocation{};
   std::atomic<bool> shutting_down{false};

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <set>
@@ -102,6 +100,8 @@ Value root_paths(const Call& call) {
                                  "/api",
                                  "/apis",
                                  "/metrics",
+                                 "/metrics/slis",
+                                 "/openapi/v2",
                                  "/openapi/v3",
                                  "/openid/v1/jwks",
                                  "/version"};

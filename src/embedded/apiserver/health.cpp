@@ -72,6 +72,18 @@ Response verdict(const Core& core, const Request& request, std::string_view endp
 
 }  // namespace
 
+std::vector<HealthCheck> health_checks(const Core& core) {
+  std::vector<HealthCheck> checks;
+  for (const std::string_view endpoint : kEndpoints) {
+    for (const std::string_view check : checks_of(endpoint)) {
+      checks.push_back({.endpoint = std::string(endpoint),
+                        .name = std::string(check),
+                        .passes = passes(core, check)});
+    }
+  }
+  return checks;
+}
+
 std::vector<std::string> health_paths() {
   std::vector<std::string> paths;
   for (const std::string_view endpoint : kEndpoints) {

@@ -12,6 +12,13 @@ namespace athanor::apiserver {
 
 // nullopt when the path is none of them.
 std::optional<StatusResult<Response>> serve_health(Call& call);
+// One check of one endpoint ("etcd" of "readyz").
+struct HealthCheck {
+  std::string endpoint{};
+  std::string name{};
+  bool passes = false;
+};
+std::vector<HealthCheck> health_checks(const Core& core);
 // Every health path, for the root document.
 std::vector<std::string> health_paths();
 

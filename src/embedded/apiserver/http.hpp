@@ -42,6 +42,8 @@ struct Request {
   // In-process callers hand over the parsed body; the transport the bytes.
   std::variant<std::string, Value> body{};
   Credentials credentials{};
+  // It waited too long among too many: refused with 429, unless it is exempt.
+  bool overdue = false;
 
   [[nodiscard]] std::string_view header(std::string_view lower_case_name) const;
   // The first value of a query parameter, or nullopt.
@@ -62,6 +64,16 @@ class Stream {
   virtual void on_ready(std::function<void()> wake) = 0;
 };
 
+// A connection that leaves HTTP with a 101: raw bytes both ways. Used on the transport's thread
+// alone; only the wake of on_ready() comes from others.
+class Tunnel : public Stream {
+ public:
+  // Bytes of the client. Never blocks.
+  virtual void feed(std::string_view bytes) = 0;
+  // False: no more bytes, please, until the next wake.
+  [[nodiscard]] virtual bool wants_more() const = 0;
+};
+
 struct Response {
   int status = 200;
   std::string content_type = "application/json";
@@ -72,6 +84,8 @@ struct Response {
   std::string body{};
   std::optional<Value> value{};
   std::unique_ptr<Stream> stream{};  // set: the body is this, chunked
+  // Set, with status 101: what the connection carries from now on.
+  std::unique_ptr<Tunnel> tunnel{};
   // The answer may leave the process once the store is durable up to here (0: at once).
   std::uint64_t durable_after = 0;
 };

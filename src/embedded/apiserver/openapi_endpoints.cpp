@@ -10,6 +10,7 @@
 #include "embedded/apiserver/respond.hpp"
 #include "kube/json.hpp"
 #include "kube/openapi.hpp"
+#include "kube/openapi_v2.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -51,17 +52,46 @@ DocumentCache::Resources resources_of(const ResourceTable& table, std::string_vi
   return resources;
 }
 
+Value describe(const DocumentCache::Resources& resources, std::string_view group,
+               std::string_view version) {
+  std::vector<OpenApiResource> described;
+  described.reserve(resources.size());
+  for (const auto& info : resources) {
+    described.push_back(openapi_resource(*info));
+  }
+  return openapi_document(group, version, described);
+}
+
 std::shared_ptr<const CachedDocument> document_of(const Call& call, std::string_view group,
                                                   std::string_view version) {
   const DocumentCache::Resources resources = resources_of(*call.table, group, version);
-  return call.core.documents->get(document_path(group, version), resources, [&] {
-    std::vector<OpenApiResource> described;
-    described.reserve(resources.size());
-    for (const auto& info : resources) {
-      described.push_back(openapi_resource(*info));
+  return call.core.documents->get(document_path(group, version), resources,
+                                  [&] { return json::print(describe(resources, group, version)); });
+}
+
+// Swagger 2.0 over all group-versions.
+Response swagger(const Call& call) {
+  const ResourceTable& table = *call.table;
+  const auto document = call.core.documents->get("openapi/v2", table.all(), [&] {
+    std::vector<Value> documents;
+    for (const GroupInfo& group : table.groups()) {
+      for (const std::string& version : group.versions) {
+        documents.push_back(
+            describe(resources_of(table, group.name, version), group.name, version));
+      }
     }
-    return json::print(openapi_document(group, version, described));
+    return json::print(openapi_v2_document(documents));
   });
+  Response response;
+  const std::string tag = "\"" + document->hash + "\"";
+  response.headers.emplace_back("Etag", tag);
+  response.headers.emplace_back("Vary", "Accept");
+  if (call.request.header("if-none-match") == tag) {
+    response.status = 304;
+    return response;
+  }
+  response.body = document->text;
+  return response;
 }
 
 std::string url_of(const std::string& path, const CachedDocument& document) {
@@ -131,6 +161,12 @@ bool accepts_json(const Request& request) {
 
 std::optional<StatusResult<Response>> serve_openapi(Call& call) {
   std::string_view path = call.request.path;
+  if (path == "/openapi/v2") {
+    if (!accepts_json(call.request)) {
+      return status::not_acceptable("application/json");
+    }
+    return swagger(call);
+  }
   if (!path.starts_with(kRoot)) {
     return std::nullopt;
   }

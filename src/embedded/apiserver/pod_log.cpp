@@ -74,13 +74,15 @@ std::vector<std::string> container_names(const Value& pod) {
   return names;
 }
 
-StatusResult<void> choose_container(const Value& pod, LogOptions& options) {
+}  // namespace
+
+StatusResult<void> choose_container(const Value& pod, std::string& container) {
   const std::string_view pod_name = pod["metadata"]["name"].as_string();
   const std::vector<std::string> names = container_names(pod);
-  if (!options.container.empty()) {
-    if (std::find(names.begin(), names.end(), options.container) == names.end()) {
+  if (!container.empty()) {
+    if (std::find(names.begin(), names.end(), container) == names.end()) {
       return status::bad_request(
-          fmt::format("container {} is not valid for pod {}", options.container, pod_name));
+          fmt::format("container {} is not valid for pod {}", container, pod_name));
     }
     return {};
   }
@@ -95,9 +97,11 @@ StatusResult<void> choose_container(const Value& pod, LogOptions& options) {
     return status::bad_request(fmt::format(
         "a container name must be specified for pod {}, choose one of: [{}]", pod_name, list));
   }
-  options.container = !chosen.empty() ? std::string(chosen) : names.empty() ? "" : names.front();
+  container = !chosen.empty() ? std::string(chosen) : names.empty() ? "" : names.front();
   return {};
 }
+
+namespace {
 
 // Why there is no log yet.
 std::string waiting_reason(const Value& pod, std::string_view container) {
@@ -119,7 +123,7 @@ StatusResult<Response> handle_log(Call& call) {
   if (pod == nullptr) {
     return status::not_found(call.qualified_resource(), key.name);
   }
-  ATHANOR_TRY_VOID(choose_container(pod->body, options));
+  ATHANOR_TRY_VOID(choose_container(pod->body, options.container));
   Response response;
   response.content_type = "text/plain";
   if (pod->body["spec"]["nodeName"].as_string().empty()) {

@@ -2,6 +2,8 @@
 // Paths that are no resources (spec/apiserver.md 4).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "embedded/apiserver/discovery.hpp"
 #include "embedded/apiserver/health.hpp"
 #include "embedded/apiserver/openapi_endpoints.hpp"
@@ -36,19 +38,38 @@ Response json_response(Value value, std::string_view cache_control = {}) {
   return response;
 }
 
+Response metrics_response(std::string text) {
+  Response response = text_response(200, std::move(text));
+  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  return response;
+}
+
+// The algorithms of the keys that sign tokens.
+Value signing_algorithms(const Value& key_set) {
+  Value algorithms = Value::list();
+  const Value& keys = key_set["keys"];
+  for (const Value& key : keys.items()) {
+    const auto known = algorithms.items();
+    if (std::find(known.begin(), known.end(), key["alg"]) == known.end()) {
+      algorithms.push_back(key["alg"]);
+    }
+  }
+  return algorithms.empty() ? Value::list({"RS256"}) : algorithms;
+}
+
 StatusResult<Response> openid_configuration(const Core& core) {
   if (core.dependencies.tokens == nullptr) {
     return status::page_not_found();
   }
   const std::string keys = fmt::format("https://{}:{}/openid/v1/jwks", core.options.advertise_host,
                                        core.options.advertise_port);
-  return json_response(
-      Value::object({{"issuer", core.dependencies.tokens->issuer()},
-                     {"jwks_uri", keys},
-                     {"response_types_supported", Value::list({"id_token"})},
-                     {"subject_types_supported", Value::list({"public"})},
-                     {"id_token_signing_alg_values_supported", Value::list({"RS256"})}}),
-      "public, max-age=3600");
+  return json_response(Value::object({{"issuer", core.dependencies.tokens->issuer()},
+                                      {"jwks_uri", keys},
+                                      {"response_types_supported", Value::list({"id_token"})},
+                                      {"subject_types_supported", Value::list({"public"})},
+                                      {"id_token_signing_alg_values_supported",
+                                       signing_algorithms(core.dependencies.tokens->jwks())}}),
+                       "public, max-age=3600");
 }
 
 StatusResult<Response> key_set(const Core& core) {
@@ -76,10 +97,15 @@ StatusResult<Response> route_plain(Call& call) {
   if (path == "/version" || path == "/version/") {
     return json_response(version_document());
   }
-  if ((path == "/metrics" || path == "/metrics/slis") && call.core.dependencies.metrics) {
-    Response response = text_response(200, call.core.dependencies.metrics());
-    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-    return response;
+  if (path == "/metrics") {
+    std::string text = call.core.metrics.text(call.core);
+    if (call.core.dependencies.metrics) {
+      text += call.core.dependencies.metrics();
+    }
+    return metrics_response(std::move(text));
+  }
+  if (path == "/metrics/slis") {
+    return metrics_response(RequestMetrics::health_text(call.core));
   }
   if (path == "/.well-known/openid-configuration") {
     return openid_configuration(call.core);

@@ -71,6 +71,21 @@ void add_warnings(const std::vector<std::string>& warnings, Response& response) 
   }
 }
 
+bool is_mutating(std::string_view method) {
+  return method != "GET" && method != "HEAD" && method != "OPTIONS";
+}
+
+// What must get through whatever the load (spec/apiserver.md 18).
+bool exempt_from_limits(const Call& call) {
+  const auto& groups = call.user.groups;
+  const RequestPath& path = call.path;
+  return std::find(groups.begin(), groups.end(), "system:masters") != groups.end() ||
+         path.verb == "watch" || path.group == "coordination.k8s.io" ||
+         (!path.is_resource &&
+          (call.request.path.starts_with("/healthz") || call.request.path.starts_with("/livez") ||
+           call.request.path.starts_with("/readyz")));
+}
+
 class ServerImpl final : public Server {
  public:
   ServerImpl(Options options, Dependencies dependencies)
@@ -121,6 +136,7 @@ class ServerImpl final : public Server {
     conversation.begin_pass();
     Call call{.core = core_, .request = request, .conversation = conversation, .now = now};
     call.in_process = request.credentials.internal_user.has_value();
+    const RequestMetrics::Running running(core_.metrics, is_mutating(request.method));
     StatusResult<Response> served = serve(call);
     if (!served.ok() && is_pending(served.error())) {
       return std::nullopt;
@@ -132,6 +148,7 @@ class ServerImpl final : public Server {
     add_warnings(call.warnings, response);
     if (!call.in_process) {
       add_headers(request, response);
+      core_.metrics.note(call, response.status, core_.dependencies.clock->now() - now);
     }
     return response;
   }
@@ -143,6 +160,9 @@ class ServerImpl final : public Server {
     const Attributes attributes = attributes_of(call.path, call.request, call.user);
     if (const Decision decision = core_.authorizer->authorize(attributes); !decision.allowed) {
       return access_denied(attributes, decision);
+    }
+    if (call.request.overdue && !exempt_from_limits(call)) {
+      return status::too_many_requests("too many requests, please try again later", 1);
     }
     call.table = core_.registry.table();
     return call.path.is_resource ? route_resource(call) : route_plain(call);

@@ -59,6 +59,8 @@ class PodLogs {
                                                const LogOptions& options) = 0;
 };
 
+class PodStreams;  // pod_streams.hpp
+
 struct StaticToken {
   std::string token{}, user{}, uid{};
   std::vector<std::string> groups{};
@@ -83,6 +85,7 @@ struct Dependencies {
   TokenSigner* tokens = nullptr;           // may be null: no tokens
   PodLogs* logs = nullptr;                 // may be null: logs answer 501
   Outside* outside = nullptr;              // may be null: every call of a webhook fails
+  PodStreams* streams = nullptr;           // may be null: exec, attach, portforward answer 501
   std::function<std::string()> metrics{};  // the text of /metrics; may be empty
   // Conversion between the versions of a custom kind (group, kind) without a webhook; may be empty
   // or answer null (converter.hpp).

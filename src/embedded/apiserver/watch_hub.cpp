@@ -82,6 +82,7 @@ void WatchHub::dispatch() {
           shared = std::make_shared<SharedEvent>(event);
         }
         if (watcher->offer(shared)) {
+          ++events_[event->object->resource];
           ready.push_back(std::move(watcher));
         }
       }
@@ -90,6 +91,11 @@ void WatchHub::dispatch() {
   for (const auto& watcher : ready) {
     watcher->wake();
   }
+}
+
+std::map<std::string, std::uint64_t> WatchHub::events() const {
+  const std::lock_guard lock(mutex_);
+  return events_;
 }
 
 std::unique_ptr<Stream> WatchHub::open(WatchSpec spec, Instant now) {

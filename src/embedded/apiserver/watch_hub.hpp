@@ -59,6 +59,8 @@ class WatchHub {
   // Ends the watches of a resource that is gone, after what is queued; of everything when empty.
   void end(const std::string& resource);
   [[nodiscard]] std::size_t size() const;
+  // How many events went to watchers, by resource ("deployments.apps").
+  [[nodiscard]] std::map<std::string, std::uint64_t> events() const;
 
  private:
   void take_events(std::span<const store::EventPtr> events);
@@ -72,6 +74,7 @@ class WatchHub {
   mutable std::mutex mutex_{};  // guards what follows; held while events are handed out
   store::Revision delivered_ = 0;
   std::map<std::string, std::vector<std::weak_ptr<Watcher>>, std::less<>> watchers_{};
+  std::map<std::string, std::uint64_t> events_{};
   bool ended_ = false;
 
   std::shared_ptr<void> listening_{};

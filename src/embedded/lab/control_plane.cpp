@@ -14,6 +14,7 @@
 #include "embedded/lab/installer.hpp"
 #include "embedded/lab/late_server.hpp"
 #include "embedded/lab/network.hpp"
+#include "embedded/lab/process_metrics.hpp"
 #include "embedded/lab/ticker.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/process_runtime.hpp"
@@ -174,19 +175,21 @@ class RunningControlPlane final : public ControlPlane {
     ATHANOR_TRY(signer_, transport::make_token_signer({.key_pem = pki_.service_account_key}));
     ATHANOR_TRY(auto tokens, transport::ensure_token_file(directory_->tokens()));
     network_ = std::make_unique<Network>();
-    ATHANOR_TRY(server_, apiserver::Server::create({.advertise_host = options_.host,
-                                                    .advertise_port = port_,
-                                                    .ca_certificate_pem = pki_.ca_certificate,
-                                                    .tokens = std::move(tokens)},
-                                                   {.store = store_.get(),
-                                                    .clock = clock_.get(),
-                                                    .entropy = entropy_.get(),
-                                                    .tokens = signer_.get(),
-                                                    .logs = processes_,
-                                                    .outside = network_.get(),
-                                                    .metrics = [this] { return metrics_.text(); },
-                                                    .converter = embedded_converter,
-                                                    .admission = embedded_admission}));
+    ATHANOR_TRY(server_, apiserver::Server::create(
+                             {.advertise_host = options_.host,
+                              .advertise_port = port_,
+                              .ca_certificate_pem = pki_.ca_certificate,
+                              .tokens = std::move(tokens)},
+                             {.store = store_.get(),
+                              .clock = clock_.get(),
+                              .entropy = entropy_.get(),
+                              .tokens = signer_.get(),
+                              .logs = processes_,
+                              .streams = processes_,
+                              .outside = network_.get(),
+                              .metrics = [this] { return metrics_.text() + process_metrics(); },
+                              .converter = embedded_converter,
+                              .admission = embedded_admission}));
     late_.set(*server_);
     return {};
   }

@@ -211,6 +211,11 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
                                 {"env", environment.list()},
                                 {"workingDir", container["workingDir"].str()},
                                 {"mounts", mounts_of(container, environment)}});
+  for (const char* key : {"stdin", "stdinOnce", "tty"}) {
+    if (container[key].as_bool()) {
+      result.set(key, true);
+    }
+  }
   for (const char* key : {"script", "results", "stepResults", "onError"}) {
     if (step.contains(key)) {
       result.set(key, step[key]);

@@ -6,7 +6,7 @@
 //    init: [container...], containers: [container...], volumes: [volume...]}
 //   container: {name, command: [..], script, env: [[name, value]..], workingDir, results: [..],
 //   stepResults: [..], onError, timeoutMs,
-//               mounts: [{volume, path, subPath, readOnly}]}
+//               mounts: [{volume, path, subPath, readOnly}], stdin, stdinOnce, tty}
 //   volume: {name, type: "empty" | "files" | "claim", claim, files: [{path, data (base64), mode}],
 //            tokens: [{path, audience, seconds}], serviceAccount}
 #pragma once

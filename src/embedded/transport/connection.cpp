@@ -17,8 +17,10 @@ namespace {
 
 constexpr auto kLingerTime = std::chrono::seconds(2);
 constexpr std::size_t kReadAhead =
-    std::size_t{64} * 1024;                                // of a client that talks during a stream
-constexpr std::size_t kProgress = std::size_t{64} * 1024;  // bytes that count as progress
+    std::size_t{64} * 1024;  // of a client that talks during a stream
+constexpr std::size_t kTunnelLimit = std::size_t{256} * 1024;  // unsent bytes of a tunnel
+constexpr std::size_t kFramesAhead = std::size_t{128} * 1024;  // unsent bytes of HTTP/2
+constexpr std::size_t kProgress = std::size_t{64} * 1024;      // bytes that count as progress
 constexpr std::size_t kJoinedBody =
     std::size_t{14} * 1024;  // goes into one TLS record with its head
 constexpr std::size_t kChunkPrefix = 2 * sizeof(std::size_t) + 2;  // hex digits, CR LF
@@ -41,11 +43,13 @@ std::shared_ptr<apiserver::Response> failed_inside(const std::string& path, cons
 struct Connection::Waker {
   std::shared_ptr<TransportCore> core{};
   std::weak_ptr<Connection> connection{};
+  std::int32_t stream = 0;  // HTTP/2's
   std::atomic<bool> posted = false;
 };
 
 Connection::Connection(std::shared_ptr<TransportCore> core, int socket)
     : core_(std::move(core)),
+      number_(++core_->last_connection),
       socket_(socket),
       descriptor_(core_->loop, socket),
       tls_(core_->tls, socket),
@@ -63,12 +67,17 @@ void Connection::set_deadline(std::chrono::milliseconds from_now) {
 }
 
 void Connection::check_time(Time time) {
-  const bool stalled = state_ == State::Streaming && stream_waits_ &&
+  // A terminal may stand still for as long as its user likes.
+  const bool stalled = state_ == State::Streaming && tunnel_ == nullptr && stream_waits_ &&
                        time > progress_ + core_->options.stall_timeout;
-  const bool unread = state_ == State::Responding && output_bytes_ > 0 &&
-                      time > progress_ + core_->options.write_timeout;
+  const bool unread = (state_ == State::Responding || state_ == State::Multiplexed) &&
+                      output_bytes_ > 0 && time > progress_ + core_->options.write_timeout;
   if (time > deadline_ || stalled || unread) {
-    close();
+    return close();
+  }
+  if (state_ == State::Multiplexed) {
+    http2_->check_time(time);
+    pump();
   }
 }
 
@@ -76,6 +85,9 @@ void Connection::drain() {
   if (state_ == State::Handshake ||
       (state_ == State::Reading && reader_.state() == RequestReader::State::Idle)) {
     end();
+  } else if (state_ == State::Multiplexed) {
+    http2_->drain();
+    pump();
   }
 }
 
@@ -84,7 +96,9 @@ void Connection::close() {
     return;
   }
   const auto self = shared_from_this();
+  tunnel_ = nullptr;
   stream_.reset();
+  http2_.reset();
   output_.clear();
   descriptor_.close();
   core_->connections.erase(self);
@@ -119,6 +133,8 @@ void Connection::on_readable() {
       return read_requests();
     case State::Streaming:
       return look_for_disconnect();
+    case State::Multiplexed:
+      return read_frames();
     case State::Responding:
       return flush();  // TLS may have had to read before it could write
     case State::Lingering:
@@ -140,6 +156,8 @@ void Connection::on_writable() {
     case State::Streaming:
     case State::Handling:
       return flush();
+    case State::Multiplexed:
+      return pump();
     case State::Lingering:
     case State::Closed:
       return;
@@ -150,6 +168,9 @@ void Connection::shake_hands() {
   switch (tls_.handshake()) {
     case TlsStream::Outcome::Done:
       credentials_ = tls_.credentials();
+      if (tls_.http2()) {
+        return begin_http2();
+      }
       state_ = State::Reading;
       set_deadline(core_->options.idle_timeout);
       return read_requests();
@@ -207,6 +228,9 @@ void Connection::feed_reader() {
 // further request is kept for later.
 void Connection::look_for_disconnect() {
   flush();
+  if (tunnel_ != nullptr) {
+    return read_tunnel();
+  }
   while (state_ == State::Streaming && input_.size() < kReadAhead) {
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
@@ -223,17 +247,60 @@ void Connection::look_for_disconnect() {
   }
 }
 
+// What the client sends goes into the tunnel, as fast as that takes it.
+void Connection::read_tunnel() {
+  if (!input_.empty()) {
+    tunnel_->feed(std::exchange(input_, {}));
+  }
+  while (tunnel_ != nullptr && state_ == State::Streaming && tunnel_->wants_more()) {
+    std::size_t size = 0;
+    switch (tls_.read(core_->block, size)) {
+      case TlsStream::Outcome::Done:
+        tunnel_->feed({core_->block.data(), size});
+        break;
+      case TlsStream::Outcome::WantRead:
+        when_readable();
+        return pull_stream();
+      case TlsStream::Outcome::WantWrite:
+        when_writable();
+        return pull_stream();
+      case TlsStream::Outcome::Closed:
+        return close();
+    }
+  }
+  pull_stream();
+}
+
 void Connection::dispatch() {
   state_ = State::Handling;
   clear_deadline();
-  auto request = reader_.take();
+  submit(reader_.take(), 0);
+}
+
+// Requests are told apart by what they show, before anybody knows who that is.
+Flow Connection::flow_of(const apiserver::Request& request) const {
+  Flow flow;
+  flow.connection = number_;
+  flow.mutating = request.method != "GET" && request.method != "HEAD";
+  if (const std::string_view token = request.header("authorization"); !token.empty()) {
+    flow.user = "token " + std::string(token);
+  } else if (credentials_.certificate) {
+    flow.user = "certificate " + credentials_.certificate->sha256_hex;
+  }
+  return flow;
+}
+
+void Connection::submit(apiserver::Request request, std::int32_t stream) {
   request.credentials = credentials_;
-  core_->workers.submit([self = shared_from_this(), request = std::move(request)]() mutable {
-    self->handle(std::move(request));
+  Flow flow = flow_of(request);
+  core_->workers.submit(std::move(flow), [self = shared_from_this(), stream,
+                                          request = std::move(request)](bool overdue) mutable {
+    request.overdue = overdue;
+    self->handle(std::move(request), stream);
   });
 }
 
-void Connection::handle(apiserver::Request request) {
+void Connection::handle(apiserver::Request request, std::int32_t stream) {
   const auto& dependencies = core_->dependencies;
   // What encoding needs of the request, which the API server takes.
   apiserver::Request asked;
@@ -241,48 +308,52 @@ void Connection::handle(apiserver::Request request) {
   asked.path = request.path;
   asked.query = request.query;
   asked.headers = request.headers;
-  const auto resume = [core = core_](UniqueFunction<void()> task) {
-    core->workers.submit(std::move(task));
+  const auto resume = [core = core_, flow = flow_of(request)](UniqueFunction<void()> task) {
+    core->workers.submit(flow, [task = std::move(task)](bool /*overdue*/) mutable { task(); });
   };
   try {
     dependencies.server->handle_async(
         std::move(request), dependencies.clock->now(), resume,
-        [self = shared_from_this(), asked](apiserver::Response answered) {
-          self->handled(asked, std::move(answered));
+        [self = shared_from_this(), asked, stream](apiserver::Response answered) {
+          self->handled(asked, std::move(answered), stream);
         });
   } catch (const std::exception& failure) {
-    answer(failed_inside(asked.path, failure.what()));
+    answer(failed_inside(asked.path, failure.what()), stream);
   }
 }
 
 // On a worker, too: the answer is there.
-void Connection::handled(const apiserver::Request& asked, apiserver::Response answered) {
+void Connection::handled(const apiserver::Request& asked, apiserver::Response answered,
+                         std::int32_t stream) {
   const auto& dependencies = core_->dependencies;
   auto response = std::make_shared<apiserver::Response>(std::move(answered));
   try {
-    if (response->stream == nullptr) {
+    if (response->stream == nullptr && response->tunnel == nullptr) {
       apiserver::encode(asked, *response);
     }
   } catch (const std::exception& failure) {
     response = failed_inside(asked.path, failure.what());
   }
   if (response->durable_after == 0 || dependencies.store == nullptr) {
-    return answer(std::move(response));
+    return answer(std::move(response), stream);
   }
-  dependencies.store->when_durable(
-      response->durable_after, [self = shared_from_this(), response](const Result<void>& outcome) {
-        if (!outcome.ok()) {
-          *response = status_response(
-              Error::internal("the write could not be stored: " + outcome.error().message));
-        }
-        self->answer(response);
-      });
+  dependencies.store->when_durable(response->durable_after, [self = shared_from_this(), response,
+                                                             stream](const Result<void>& outcome) {
+    if (!outcome.ok()) {
+      *response = status_response(
+          Error::internal("the write could not be stored: " + outcome.error().message));
+    }
+    self->answer(response, stream);
+  });
 }
 
-void Connection::answer(std::shared_ptr<apiserver::Response> response) {
-  core_->loop.post([self = shared_from_this(), response = std::move(response)] {
+void Connection::answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream) {
+  core_->loop.post([self = shared_from_this(), response = std::move(response), stream] {
     if (self->state_ == State::Handling) {
       self->respond(*response);
+    } else if (self->state_ == State::Multiplexed) {
+      self->http2_->respond(stream, *response);
+      self->pump();
     }
   });
 }
@@ -292,6 +363,9 @@ void Connection::respond(apiserver::Response& response) {
   clear_deadline();
   close_after_ = close_after_ || !reader_.keep_alive() || core_->draining;
   Framing framing{.keep_alive = !close_after_, .http_1_0 = reader_.http_1_0()};
+  if (response.tunnel != nullptr) {
+    return respond_with_tunnel(response, framing);
+  }
   if (response.stream != nullptr) {
     return respond_with_stream(response, framing);
   }
@@ -323,22 +397,125 @@ void Connection::respond_with_stream(apiserver::Response& response, Framing fram
   if (reader_.is_head()) {
     return flush();
   }
+  begin_stream(std::move(response.stream));
+  when_readable();
+  pull_stream();
+}
+
+void Connection::respond_with_tunnel(apiserver::Response& response, Framing framing) {
+  framing.keep_alive = true;  // the head speaks of its connection itself
+  close_after_ = true;        // nothing comes behind the tunnel
+  stream_chunked_ = false;
+  send(response_head(response, framing, date()));
+  tunnel_ = response.tunnel.get();
+  begin_stream(std::move(response.tunnel));
+  flush();
+  if (state_ == State::Streaming) {
+    read_tunnel();
+  }
+}
+
+void Connection::begin_stream(std::unique_ptr<apiserver::Stream> stream) {
   state_ = State::Streaming;
-  stream_ = std::move(response.stream);
+  stream_ = std::move(stream);
+  stream_->on_ready(make_waker(0));
+}
+
+// At most one task waits in the loop.
+std::function<void()> Connection::make_waker(std::int32_t stream) {
   auto waker = std::make_shared<Waker>();
   waker->core = core_;
   waker->connection = weak_from_this();
-  stream_->on_ready([waker] {
+  waker->stream = stream;
+  return [waker] {
     if (!waker->posted.exchange(true)) {
       waker->core->loop.post([waker] {
         waker->posted = false;
-        if (const auto self = waker->connection.lock()) {
-          self->pull_stream();
+        const auto self = waker->connection.lock();
+        if (self != nullptr && self->state_ == State::Multiplexed) {
+          self->http2_->wake(waker->stream);
+          self->pump();
+        } else if (self != nullptr) {
+          self->on_wake();
         }
       });
     }
-  });
-  when_readable();
+  };
+}
+
+void Connection::begin_http2() {
+  state_ = State::Multiplexed;
+  const HttpsOptions& options = core_->options;
+  http2_ = std::make_unique<Http2Session>(
+      Http2Limits{.header_bytes = options.header_limit,
+                  .body_bytes = options.body_limit,
+                  .request_timeout = options.body_timeout,
+                  .progress_timeout = options.write_timeout},
+      Http2Session::Callbacks{
+          .request = [this](std::int32_t stream,
+                            apiserver::Request request) { submit(std::move(request), stream); },
+          .waker = [this](std::int32_t stream) { return make_waker(stream); },
+          .date = [this] { return date(); }});
+  set_deadline(options.idle_timeout);
+  read_frames();
+}
+
+void Connection::read_frames() {
+  while (state_ == State::Multiplexed) {
+    std::size_t size = 0;
+    switch (tls_.read(core_->block, size)) {
+      case TlsStream::Outcome::Done:
+        if (!http2_->feed({core_->block.data(), size}, now())) {
+          pump();
+          return close();
+        }
+        break;
+      case TlsStream::Outcome::WantRead:
+        when_readable();
+        return pump();
+      case TlsStream::Outcome::WantWrite:
+        when_writable();
+        return pump();
+      case TlsStream::Outcome::Closed:
+        return close();
+    }
+  }
+}
+
+void Connection::pump() {
+  while (state_ == State::Multiplexed) {
+    std::string bytes;
+    while (output_bytes_ + bytes.size() < kFramesAhead &&
+           http2_->take_output(bytes, kFramesAhead - output_bytes_ - bytes.size())) {
+    }
+    if (bytes.empty() && output_.empty()) {
+      break;
+    }
+    if (!bytes.empty()) {
+      send(std::move(bytes));
+    }
+    flush();
+    if (!output_.empty()) {
+      return;  // the socket is full
+    }
+  }
+  if (state_ != State::Multiplexed) {
+    return;
+  }
+  if (http2_->over()) {
+    return end();
+  }
+  if (!http2_->idle()) {
+    clear_deadline();
+  } else if (deadline_ == Time::max()) {
+    set_deadline(core_->options.idle_timeout);
+  }
+}
+
+void Connection::on_wake() {
+  if (tunnel_ != nullptr && state_ == State::Streaming && !read_armed_) {
+    return read_tunnel();  // it may take more now
+  }
   pull_stream();
 }
 
@@ -346,7 +523,7 @@ void Connection::pull_stream() {
   if (state_ != State::Streaming) {
     return;
   }
-  if (output_bytes_ >= core_->options.stream_limit) {
+  if (output_bytes_ >= (tunnel_ != nullptr ? kTunnelLimit : core_->options.stream_limit)) {
     if (!std::exchange(stream_waits_, true)) {
       progress_ = now();
     }
@@ -370,6 +547,7 @@ void Connection::pull_stream() {
     send(std::move(chunk));
   }
   if (ended) {
+    tunnel_ = nullptr;
     stream_.reset();
     state_ = State::Responding;
     if (stream_chunked_) {

@@ -3,6 +3,7 @@
 // except handle() and what it calls.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <deque>
@@ -12,6 +13,7 @@
 #include <string>
 
 #include "embedded/transport/event_loop.hpp"
+#include "embedded/transport/http2_session.hpp"
 #include "embedded/transport/https_server.hpp"
 #include "embedded/transport/request_reader.hpp"
 #include "embedded/transport/response_writer.hpp"
@@ -29,7 +31,11 @@ struct TransportCore {
       : options(std::move(server_options)),
         dependencies(server_dependencies),
         tls(std::move(context)),
-        workers(options.workers) {}
+        workers(options.workers,
+                {.reading = options.max_reading,
+                 .mutating = options.max_mutating,
+                 // One worker stays free for others.
+                 .running_for_one = static_cast<std::size_t>(std::max(1, options.workers - 1))}) {}
 
   const HttpsOptions options;
   const HttpsDependencies dependencies;
@@ -39,7 +45,8 @@ struct TransportCore {
   // For the loop's thread alone:
   std::set<std::shared_ptr<Connection>> connections{};
   std::function<void()> when_empty{};  // the last connection is gone
-  bool draining = false;               // connections close after their response
+  std::uint64_t last_connection = 0;
+  bool draining = false;  // connections close after their response
   std::array<char, std::size_t{16} * 1024>
       block{};         // where reads go first, so that idle connections have none
   std::string date{};  // of date_second
@@ -67,11 +74,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   enum class State : std::uint8_t {
     Handshake,
-    Reading,     // a request, or nothing yet
-    Handling,    // a worker has it, or the disk
-    Responding,  // the rest of the response is in output_
-    Streaming,   // more comes from stream_
-    Lingering,   // all is said; waits for the client to close
+    Reading,      // a request, or nothing yet
+    Handling,     // a worker has it, or the disk
+    Responding,   // the rest of the response is in output_
+    Streaming,    // more comes from stream_
+    Multiplexed,  // HTTP/2: http2_ knows
+    Lingering,    // all is said; waits for the client to close
     Closed,
   };
   struct Piece {
@@ -88,24 +96,38 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void shake_hands();
   void read_requests();
   void look_for_disconnect();
+  void read_tunnel();
   void feed_reader();
   void linger();
 
   // Handling.
   void dispatch();
+  // `stream` is HTTP/2's, 0 otherwise.
+  void submit(apiserver::Request request, std::int32_t stream);
+  [[nodiscard]] Flow flow_of(const apiserver::Request& request) const;
   // On a worker.
-  void handle(apiserver::Request request);
-  void handled(const apiserver::Request& asked, apiserver::Response answered);
-  void answer(std::shared_ptr<apiserver::Response> response);  // any thread
+  void handle(apiserver::Request request, std::int32_t stream);
+  void handled(const apiserver::Request& asked, apiserver::Response answered, std::int32_t stream);
+  void answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream);  // any thread
+  std::function<void()> make_waker(std::int32_t stream);
   void respond(apiserver::Response& response);
   void respond_with_body(apiserver::Response& response, Framing framing);
   void respond_with_stream(apiserver::Response& response, Framing framing);
+  void respond_with_tunnel(apiserver::Response& response, Framing framing);
+  void begin_stream(std::unique_ptr<apiserver::Stream> stream);
+
+  // HTTP/2.
+  void begin_http2();
+  void read_frames();
+  // Sends what the session has to say, as long as the socket takes it.
+  void pump();
 
   // Writing.
   void send(std::string bytes, std::size_t offset = 0);
   void flush();
   void note_progress(std::size_t size);
   void on_drained();
+  void on_wake();
   void pull_stream();
   void finish_response();
   // Closes once the client has what was sent.
@@ -116,6 +138,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::string& date();
 
   const std::shared_ptr<TransportCore> core_;
+  const std::uint64_t number_;  // tells connections apart
   const int socket_;
   EventLoop::Descriptor descriptor_;
   TlsStream tls_;
@@ -134,7 +157,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Time progress_{};          // when enough bytes went last
   bool close_after_ = false;
 
+  std::unique_ptr<Http2Session> http2_{};
   std::unique_ptr<apiserver::Stream> stream_{};
+  apiserver::Tunnel* tunnel_ = nullptr;  // stream_, when it takes bytes, too
   bool stream_chunked_ = false;
   bool stream_waits_ = false;  // it may have more, but output_ is full
 };

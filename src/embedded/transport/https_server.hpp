@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API server on a socket: HTTPS/1.1 with optional client certificates (spec/apiserver.md 2).
+// The API server on a socket: HTTP/1.1 and HTTP/2 over TLS, with optional client certificates
+// (spec/apiserver.md 2).
 //
 // One thread does all I/O, a few workers run the API server's handle(), so an idle watch costs a
 // few KiB and no thread. Answers to writes are held back until the store is durable.
@@ -21,8 +22,12 @@ struct HttpsOptions {
   std::string certificate_pem{};  // the serving certificate, a chain is fine
   std::string key_pem{};
   std::string client_ca_pem{};  // empty: client certificates are not asked for
-  int workers = 2;
-  std::size_t header_limit = std::size_t{64} << 10;  // more: 431
+  bool http2 = true;
+  int workers = 4;
+  // Waiting and running requests above which one may wait a second only, then 429.
+  std::size_t max_reading = 400;
+  std::size_t max_mutating = 200;
+  std::size_t header_limit = std::size_t{1} << 20;   // more: 431
   std::size_t body_limit = std::size_t{3} << 20;     // more: 413
   std::size_t stream_limit = std::size_t{16} << 20;  // unsent bytes of a stream, see stall_timeout
   std::chrono::milliseconds header_timeout{32'000};  // handshake; first to last byte of a head

@@ -64,12 +64,16 @@ BIO_METHOD* socket_method() {
   return kMethod.get();
 }
 
+// `without_h2` is null where HTTP/2 is spoken.
 int choose_protocol(ssl_st* /*stream*/, const unsigned char** chosen, unsigned char* chosen_size,
-                    const unsigned char* offered, unsigned int offered_size, void* /*unused*/) {
-  static constexpr std::array<unsigned char, 9> kProtocols = {8,   'h', 't', 't', 'p',
-                                                              '/', '1', '.', '1'};
+                    const unsigned char* offered, unsigned int offered_size, void* without_h2) {
+  static constexpr std::array<unsigned char, 12> kProtocols = {2,   'h', '2', 8,   'h', 't',
+                                                               't', 'p', '/', '1', '.', '1'};
+  constexpr std::size_t kH2Size = 3;
+  const std::size_t from = without_h2 == nullptr ? 0 : kH2Size;
   unsigned char* found = nullptr;
-  if (SSL_select_next_proto(&found, chosen_size, kProtocols.data(), kProtocols.size(), offered,
+  if (SSL_select_next_proto(&found, chosen_size, kProtocols.data() + from,
+                            static_cast<unsigned>(kProtocols.size() - from), offered,
                             offered_size) != OPENSSL_NPN_NEGOTIATED) {
     return SSL_TLSEXT_ERR_NOACK;
   }
@@ -140,8 +144,8 @@ TlsContext& TlsContext::operator=(TlsContext&&) noexcept = default;
 TlsContext::~TlsContext() = default;
 
 Result<TlsContext> TlsContext::create(const std::string& certificate_pem,
-                                      const std::string& key_pem,
-                                      const std::string& client_ca_pem) {
+                                      const std::string& key_pem, const std::string& client_ca_pem,
+                                      bool http2) {
   TlsContext made(SSL_CTX_new(TLS_server_method()));
   ssl_ctx_st* context = made.context_.get();
   if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 ||
@@ -155,7 +159,7 @@ Result<TlsContext> TlsContext::create(const std::string& certificate_pem,
   SSL_CTX_set_read_ahead(context, 1);  // one system call a record instead of two
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 0);
-  SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
+  SSL_CTX_set_alpn_select_cb(context, choose_protocol, http2 ? nullptr : context);
   ATHANOR_TRY_VOID(use_chain(context, certificate_pem, key_pem));
   if (!client_ca_pem.empty()) {
     ATHANOR_TRY_VOID(ask_for_clients(context, client_ca_pem));
@@ -213,6 +217,13 @@ void TlsStream::shutdown() {
     SSL_shutdown(stream_.get());
     ERR_clear_error();
   }
+}
+
+bool TlsStream::http2() const {
+  const unsigned char* name = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(stream_.get(), &name, &size);
+  return size == 2 && name[0] == 'h' && name[1] == '2';
 }
 
 apiserver::Credentials TlsStream::credentials() const {

@@ -17,13 +17,14 @@ struct ssl_ctx_st;
 
 namespace athanor::transport {
 
-// TLS 1.2 and newer, ECDHE only, ALPN http/1.1, no resumption. Client certificates are asked for
+// TLS 1.2 and newer, ECDHE only, ALPN h2 (unless told otherwise) and
+// http/1.1, no resumption. Client certificates are asked for
 // when there is a client CA, never required. Shared by all connections; thread-safe.
 class TlsContext {
  public:
   // PEM texts; certificate_pem may carry a chain, client_ca_pem may be empty.
   static Result<TlsContext> create(const std::string& certificate_pem, const std::string& key_pem,
-                                   const std::string& client_ca_pem);
+                                   const std::string& client_ca_pem, bool http2 = true);
   TlsContext(TlsContext&&) noexcept;
   TlsContext& operator=(TlsContext&&) noexcept;
   ~TlsContext();
@@ -53,6 +54,8 @@ class TlsStream {
   Outcome write(std::string_view bytes, std::size_t& size);
   // Tells the peer that nothing more will come; best effort.
   void shutdown();
+  // The client agreed to HTTP/2, after the handshake.
+  [[nodiscard]] bool http2() const;
   // What the client's certificate says, after the handshake.
   [[nodiscard]] apiserver::Credentials credentials() const;
 

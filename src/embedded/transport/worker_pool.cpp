@@ -3,7 +3,6 @@
 #include "embedded/transport/worker_pool.hpp"
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -12,30 +11,41 @@
 namespace athanor::transport {
 
 struct WorkerPool::State {
+  explicit State(const FairLimits& limits) : queue(limits) {}
+
   std::mutex mutex{};
   std::condition_variable work{};
-  std::deque<UniqueFunction<void()>> queue{};
+  FairQueue queue;
   bool stopping = false;
   std::vector<std::thread> threads{};
 
   void run() {
+    std::unique_lock lock(mutex);
     while (true) {
-      UniqueFunction<void()> task;
-      {
-        std::unique_lock lock(mutex);
-        work.wait(lock, [this] { return stopping || !queue.empty(); });
-        if (stopping) {
-          return;
+      std::optional<FairQueue::Job> job;
+      work.wait(lock, [&] {
+        if (!stopping) {
+          job = queue.pop(std::chrono::steady_clock::now());
         }
-        task = std::move(queue.front());
-        queue.pop_front();
+        return stopping || job;
+      });
+      if (!job) {
+        return;
       }
-      task();
+      lock.unlock();
+      job->task(job->overdue);
+      job->task = {};
+      lock.lock();
+      queue.done(job->flow);
+      if (!queue.empty()) {
+        work.notify_one();  // its user may have been waiting for this one
+      }
     }
   }
 };
 
-WorkerPool::WorkerPool(int threads) : state_(std::make_unique<State>()) {
+WorkerPool::WorkerPool(int threads, const FairLimits& limits)
+    : state_(std::make_unique<State>(limits)) {
   for (int i = 0; i < threads; ++i) {
     state_->threads.emplace_back([state = state_.get()] { state->run(); });
   }
@@ -45,29 +55,28 @@ WorkerPool::~WorkerPool() {
   stop();
 }
 
-void WorkerPool::submit(UniqueFunction<void()> task) {
+void WorkerPool::submit(Flow flow, FairQueue::Task task) {
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->stopping) {
       return;
     }
-    state_->queue.push_back(std::move(task));
+    state_->queue.push(std::move(flow), std::move(task), std::chrono::steady_clock::now());
   }
   state_->work.notify_one();
 }
 
 void WorkerPool::stop() {
-  std::deque<UniqueFunction<void()>> dropped;
   {
     const std::lock_guard lock(state_->mutex);
     state_->stopping = true;
-    dropped.swap(state_->queue);
   }
   state_->work.notify_all();
   for (std::thread& thread : state_->threads) {
     thread.join();
   }
   state_->threads.clear();
+  state_->queue.clear();  // tasks may hold connections: they go while nobody else looks
 }
 
 }  // namespace athanor::transport

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few threads that run tasks in the order they came.
+// A few threads that run tasks in a fair order (fair_queue.hpp).
 #pragma once
 
 #include <memory>
 
-#include "base/unique_function.hpp"
+#include "embedded/transport/fair_queue.hpp"
 
 namespace athanor::transport {
 
 // Thread-safe. Tasks may block; they must not throw.
 class WorkerPool {
  public:
-  explicit WorkerPool(int threads);
+  WorkerPool(int threads, const FairLimits& limits);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
 
   // Dropped once stop() was called.
-  void submit(UniqueFunction<void()> task);
+  void submit(Flow flow, FairQueue::Task task);
   // Waits for the running tasks and drops the others.
   void stop();
 

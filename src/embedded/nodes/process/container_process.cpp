@@ -4,6 +4,9 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,16 +53,67 @@ void reset_signals() {
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
-void redirect(int output) {
-  const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(input, STDIN_FILENO);
+void redirect(int input, int output, int error) {
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::dup2(input >= 0 ? input : nothing, STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
-  ::dup2(output, STDERR_FILENO);
+  ::dup2(error, STDERR_FILENO);
   ::close_range(STDERR_FILENO + 1, ~0U, 0);
 }
 
+// The session's terminal, and its three files.
+void take_terminal(int slave) {
+  ::ioctl(slave, TIOCSCTTY, 0);
+  redirect(slave, slave, slave);
+}
+
+void begin_session(int parent) {
+  ::setsid();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) {
+    ::_exit(kCannotStart);  // it died before the line above
+  }
+  reset_signals();
+}
+
+std::uint64_t inode_of(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+// Moves into the view of a process that runs in one; empty, or what went wrong.
+std::string enter_view_of(int pid) {
+  const std::string folder = fmt::format("/proc/{}", pid);
+  // A container that has just been started makes its view before it runs its command.
+  constexpr int kTries = 400;
+  constexpr int kPause = 5;  // milliseconds
+  const std::uint64_t own = inode_of("/proc/self/root/.");
+  for (int i = 0; i < kTries && inode_of(folder + "/ns/mnt") == inode_of("/proc/self/ns/mnt");
+       ++i) {
+    ::poll(nullptr, 0, kPause);
+  }
+  for (int i = 0; i < kTries && inode_of(folder + "/root/.") == own; ++i) {
+    ::poll(nullptr, 0, kPause);
+  }
+  const int user = inode_of(folder + "/ns/user") == inode_of("/proc/self/ns/user")
+                       ? -1
+                       : ::open((folder + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC);
+  const int mounts = ::open((folder + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC);
+  const int root = ::open((folder + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (mounts < 0 || root < 0) {
+    return "the container has ended";
+  }
+  if ((user >= 0 && ::setns(user, CLONE_NEWUSER) != 0) || ::setns(mounts, CLONE_NEWNS) != 0 ||
+      ::fchdir(root) != 0 || ::chroot(".") != 0) {
+    return fmt::format("enter the container: {}", error_text());
+  }
+  return {};
+}
+
 std::vector<std::string> environment_of(const Value& order) {
-  std::vector<std::string> environment{fmt::format("{}={}", kContainerMark, order["id"].as_int())};
+  // Of the container that it belongs to, whatever its own id.
+  const std::int64_t container = order["container"].as_int(order["id"].as_int());
+  std::vector<std::string> environment{fmt::format("{}={}", kContainerMark, container)};
   for (const Value& pair : order["env"].items()) {
     environment.push_back(fmt::format("{}={}", pair[0].as_string(), pair[1].as_string()));
     if (pair[0].as_string() == "PATH") {
@@ -70,25 +124,7 @@ std::vector<std::string> environment_of(const Value& order) {
   return environment;
 }
 
-}  // namespace
-
-void become_container(const Value& order, int output, int parent) {
-  ::setsid();
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) {
-    ::_exit(kCannotStart);  // it died before the line above
-  }
-  reset_signals();
-  redirect(output);
-  ::umask(S_IWGRP | S_IWOTH);
-  std::vector<Mount> mounts;
-  for (const Value& mount : order["mounts"].items()) {
-    mounts.push_back({mount["from"].str(), mount["to"].str(), mount["readOnly"].as_bool()});
-  }
-  if (const std::string problem = enter_private_root(order["scratch"].str(), std::move(mounts));
-      !problem.empty()) {
-    give_up(problem);
-  }
+[[noreturn]] void run(const Value& order) {
   const std::string folder = order["cwd"].str();
   if (!folder.empty() && ::chdir(folder.c_str()) != 0) {
     give_up(fmt::format("working directory {}: {}", folder, error_text()));
@@ -103,6 +139,43 @@ void become_container(const Value& order, int output, int parent) {
   }
   ::execvpe(command.front().c_str(), c_strings(command).data(), c_strings(environment).data());
   give_up(fmt::format("{}: {}", command.front(), error_text()));
+}
+
+}  // namespace
+
+void become_container(const Value& order, const ContainerFiles& files, int parent) {
+  begin_session(parent);
+  if (files.terminal >= 0) {
+    take_terminal(files.terminal);
+  } else {
+    redirect(files.input, files.output, files.output);
+  }
+  ::umask(S_IWGRP | S_IWOTH);
+  std::vector<Mount> mounts;
+  for (const Value& mount : order["mounts"].items()) {
+    mounts.push_back({mount["from"].str(), mount["to"].str(), mount["readOnly"].as_bool()});
+  }
+  if (const std::string problem = enter_private_root(order["scratch"].str(), std::move(mounts));
+      !problem.empty()) {
+    give_up(problem);
+  }
+  run(order);
+}
+
+void become_exec(const Value& order, std::span<const int> files, int container, int parent) {
+  begin_session(parent);
+  if (order["tty"].as_bool()) {
+    take_terminal(files[0]);
+  } else if (order["stdin"].as_bool()) {
+    redirect(files[0], files[1], files[2]);
+  } else {
+    redirect(-1, files[0], files[1]);
+  }
+  ::umask(S_IWGRP | S_IWOTH);
+  if (const std::string problem = enter_view_of(container); !problem.empty()) {
+    give_up(problem);
+  }
+  run(order);
 }
 
 }  // namespace athanor::nodes

@@ -2,6 +2,8 @@
 // What a freshly forked child does to become a container's process.
 #pragma once
 
+#include <span>
+
 #include <string>
 
 #include "kube/value.hpp"
@@ -16,6 +18,18 @@ inline constexpr int kCannotStart = 127;
 // Session, output, private view, environment, command: `order` as in spawner.hpp, `output` the
 // writing end of its log. Ends the child when anything fails; never returns. `parent` is the
 // spawner: the child does not outlive it.
-[[noreturn]] void become_container(const Value& order, int output, int parent);
+// `input`: what it reads, -1 for nothing. `terminal`: the slave that takes the place of both, -1
+// for none.
+struct ContainerFiles {
+  int input = -1;
+  int output = -1;
+  int terminal = -1;
+};
+[[noreturn]] void become_container(const Value& order, const ContainerFiles& files, int parent);
+
+// As above, but in the view of a running container whose first process is `container`; `files` are
+// those of the order in spawner.hpp.
+[[noreturn]] void become_exec(const Value& order, std::span<const int> files, int container,
+                              int parent);
 
 }  // namespace athanor::nodes

@@ -4,7 +4,10 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -18,6 +21,48 @@ bool would_block() {
   return errno == EAGAIN || errno == EWOULDBLOCK;
 }
 
+constexpr std::size_t kMostFiles = 8;  // of one message
+using ControlBuffer = std::array<char, CMSG_SPACE(kMostFiles * sizeof(int))>;
+
+// As send(), with descriptors.
+ssize_t send_with_files(int socket, std::string_view bytes, std::span<const int> files) {
+  iovec part{.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+  alignas(cmsghdr) ControlBuffer control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(files.size_bytes());
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(files.size_bytes());
+  std::memcpy(CMSG_DATA(header), files.data(), files.size_bytes());
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+// As recv(), with descriptors.
+ssize_t receive_with_files(int socket, char* bytes, std::size_t size, std::vector<int>& files) {
+  iovec part{.iov_base = bytes, .iov_len = size};
+  alignas(cmsghdr) ControlBuffer control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t count = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  for (cmsghdr* header = count > 0 ? CMSG_FIRSTHDR(&message) : nullptr; header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+      const std::size_t received = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+      const std::size_t known = files.size();
+      files.resize(known + received);
+      std::memcpy(files.data() + known, CMSG_DATA(header), received * sizeof(int));
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
 std::string frame_of(const Value& message) {
@@ -28,11 +73,14 @@ std::string frame_of(const Value& message) {
   return frame + text;
 }
 
-bool send_frame(int socket, const Value& message) {
+bool send_frame(int socket, const Value& message, std::span<const int> files) {
   const std::string frame = frame_of(message);
   std::size_t sent = 0;
   while (sent < frame.size()) {
-    const ssize_t count = ::send(socket, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
+    const std::string_view rest = std::string_view(frame).substr(sent);
+    const ssize_t count = sent == 0 && !files.empty()
+                              ? send_with_files(socket, rest, files)
+                              : ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (count >= 0) {
       sent += static_cast<std::size_t>(count);
     } else if (would_block()) {
@@ -69,7 +117,7 @@ bool FrameReader::fill(int socket) {
   taken_ = 0;
   char chunk[65536];
   while (true) {
-    const ssize_t count = ::recv(socket, chunk, sizeof chunk, MSG_DONTWAIT);
+    const ssize_t count = receive_with_files(socket, chunk, sizeof chunk, files_);
     if (count > 0) {
       buffer_.append(chunk, static_cast<std::size_t>(count));
     } else if (count == 0) {
@@ -78,6 +126,19 @@ bool FrameReader::fill(int socket) {
       return would_block();
     }
   }
+}
+
+FrameReader::~FrameReader() {
+  for (const int file : files_) {
+    ::close(file);
+  }
+}
+
+std::vector<int> FrameReader::take_files(std::size_t count) {
+  const auto end = files_.begin() + static_cast<std::ptrdiff_t>(std::min(count, files_.size()));
+  std::vector<int> taken(files_.begin(), end);
+  files_.erase(files_.begin(), end);
+  return taken;
 }
 
 std::optional<Value> FrameReader::next() {

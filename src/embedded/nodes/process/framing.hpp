@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON messages over a socket between the runtime and its spawner: four bytes of length, then the
-// text.
+// text. Descriptors can go along.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "kube/value.hpp"
 
@@ -15,7 +17,8 @@ namespace athanor::nodes {
 std::string frame_of(const Value& message);
 // Blocks until all of it is written; false when the other side is gone. For the side whose partner
 // always reads (the spawner does).
-bool send_frame(int socket, const Value& message);
+// `files` go along; they stay the caller's.
+bool send_frame(int socket, const Value& message, std::span<const int> files = {});
 
 // Messages on their way out of a side that must never wait for the other.
 class FrameWriter {
@@ -33,14 +36,23 @@ class FrameWriter {
 // Collects bytes and cuts them into messages.
 class FrameReader {
  public:
+  FrameReader() = default;
+  FrameReader(const FrameReader&) = delete;
+  FrameReader& operator=(const FrameReader&) = delete;
+  // Closes the descriptors that nobody took.
+  ~FrameReader();
   // Reads what is there without blocking; false at the end of the stream.
   bool fill(int socket);
   // A message that is no JSON reads as Null.
   std::optional<Value> next();
+  // The descriptors of the message that next() gave, which says how many it has; the caller's now.
+  // Fewer, when the sender lied.
+  std::vector<int> take_files(std::size_t count);
 
  private:
   std::string buffer_{};
   std::size_t taken_ = 0;
+  std::vector<int> files_{};
 };
 
 }  // namespace athanor::nodes

@@ -3,6 +3,7 @@
 // listener.
 #include "embedded/nodes/process/process_runtime.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -25,6 +26,8 @@
 #include "embedded/nodes/pod_machine.hpp"
 #include "embedded/nodes/process/framing.hpp"
 #include "embedded/nodes/process/log_stream.hpp"
+#include "embedded/nodes/process/session_files.hpp"
+#include "embedded/nodes/process/session_loop.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -33,11 +36,33 @@ using Notices = std::vector<std::pair<std::string, Value>>;  // query and state
 
 constexpr int kCannotStart = 128;
 
+// A descriptor, closed with this.
+class OwnedFile {
+ public:
+  explicit OwnedFile(int file) : file_(file) {}
+  OwnedFile(OwnedFile&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  OwnedFile& operator=(OwnedFile&& other) noexcept {
+    std::swap(file_, other.file_);
+    return *this;
+  }
+  ~OwnedFile() {
+    if (file_ >= 0) {
+      ::close(file_);
+    }
+  }
+  [[nodiscard]] int duplicate() const { return ::fcntl(file_, F_DUPFD_CLOEXEC, 0); }
+
+ private:
+  int file_;
+};
+
 struct Pod {
   PodMachine machine;
   PodDirectory directory;
   std::string query{};
   std::map<std::size_t, std::int64_t> processes{};  // running container to process id
+  std::map<std::size_t, Value> orders{};            // container to the order that started it
+  std::map<std::size_t, OwnedFile> inputs{};        // of running containers that read
 };
 
 class SpawnedRuntime final : public ProcessRuntime {
@@ -154,6 +179,85 @@ class SpawnedRuntime final : public ProcessRuntime {
                       options, running);
   }
 
+  Result<std::unique_ptr<apiserver::PodSession>> exec(
+      const Key& /*pod*/, std::string_view uid, const apiserver::ExecOptions& options) override {
+    const std::lock_guard lock(mutex_);
+    ATHANOR_TRY(const Running target, running(uid, options.container));
+    ATHANOR_TRY(SessionEnds ends,
+                options.terminal ? make_terminal() : make_pipes(options.input, true));
+    const Value& run = target.pod->orders.at(target.index);
+    Value argv = Value::list();
+    for (const std::string& word : options.command) {
+      argv.push_back(Value(word));
+    }
+    const std::int64_t id = ++last_process_;
+    const Value order = Value::object({{"op", "exec"},
+                                       {"id", id},
+                                       {"container", target.process},
+                                       {"argv", argv},
+                                       {"env", run["env"]},
+                                       {"cwd", run["cwd"]},
+                                       {"stdin", options.input},
+                                       {"tty", options.terminal},
+                                       {"files", ends.theirs.size()}});
+    const bool sent = send_frame(spawner_.socket(), order, ends.theirs);
+    ends.close_theirs();
+    if (!sent) {
+      ends.close_all();
+      return Error::internal("the spawner is gone");
+    }
+    execs_.insert(id);
+    return sessions_.add(id, ends.ours);
+  }
+
+  Result<std::unique_ptr<apiserver::PodSession>> attach(
+      const Key& /*pod*/, std::string_view uid, const apiserver::ExecOptions& options) override {
+    const std::lock_guard lock(mutex_);
+    ATHANOR_TRY(const Running target, running(uid, options.container));
+    ATHANOR_TRY(SessionEnds ends, make_pipes(false, true));
+    // One copy carries everything: a container's errors are in its output.
+    ::close(std::exchange(ends.ours.error, -1));
+    ::close(ends.theirs.back());
+    ends.theirs.pop_back();
+    const Value order =
+        Value::object({{"op", "tap"}, {"id", target.process}, {"files", ends.theirs.size()}});
+    const bool sent = send_frame(spawner_.socket(), order, ends.theirs);
+    ends.close_theirs();
+    if (!sent) {
+      ends.close_all();
+      return Error::internal("the spawner is gone");
+    }
+    const auto input = target.pod->inputs.find(target.index);
+    if (options.input && input != target.pod->inputs.end()) {
+      ends.ours.input = input->second.duplicate();
+      ends.ours.terminal = target.pod->machine.container(target.index)["tty"].as_bool();
+    }
+    return sessions_.add(target.process, ends.ours, [this, target, reads = ends.ours.input >= 0] {
+      if (reads) {
+        close_input(target.uid, target.index, target.process);
+      }
+    });
+  }
+
+  Result<std::unique_ptr<apiserver::PodSession>> connect(const Key& pod, std::string_view uid,
+                                                         std::uint16_t port) override {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = pods_.find(std::string(uid));
+      if (found == pods_.end() || found->second.processes.empty()) {
+        return Error::not_found(fmt::format("pod {} does not run", pod.text()));
+      }
+    }
+    auto files = dial(port);
+    if (!files.ok()) {
+      return Error{.code = files.error().code,
+                   .reason = files.error().reason,
+                   .message = fmt::format("error forwarding port {} to pod {}: {}", port, pod.name,
+                                          files.error().message)};
+    }
+    return sessions_.add(0, *files);
+  }
+
   void shut_down(Duration grace) override {
     std::unique_lock lock(mutex_);
     closing_ = true;
@@ -212,16 +316,74 @@ class SpawnedRuntime final : public ProcessRuntime {
     const Value& container = pod.machine.container(order.container);
     pod.directory.rotate_log(container["name"].as_string());
     const std::int64_t id = ++last_process_;
-    const auto run = pod.directory.run_order(pod.machine.spec(), container, id);
-    if (!run.ok() || !send_frame(spawner_.socket(), *run)) {
-      pod.machine.exited(order.container, kCannotStart,
-                         run.ok() ? "the spawner is gone" : run.error().message,
+    auto run = pod.directory.run_order(pod.machine.spec(), container, id);
+    if (const auto sent = run.ok() ? send_run(pod, order.container, *run) : run.error();
+        !sent.ok()) {
+      pod.machine.exited(order.container, kCannotStart, sent.error().message,
                          options_.clock->now());
       return false;
     }
     pod.processes[order.container] = id;
     processes_[id] = {uid, order.container};
     return true;
+  }
+
+  // Sends the order, with what the container reads where it wants to read.
+  Result<void> send_run(Pod& pod, std::size_t index, Value order) {
+    const Value& container = pod.machine.container(index);
+    const bool terminal = container["tty"].as_bool();
+    SessionEnds ends;
+    if (terminal) {
+      ATHANOR_TRY(ends, make_terminal());
+      ends.theirs.push_back(std::exchange(ends.ours.output, -1));  // the spawner reads it
+    } else if (container["stdin"].as_bool()) {
+      ATHANOR_TRY(ends, make_pipes(true, false));
+    }
+    order.set("tty", terminal);
+    order.set("files", ends.theirs.size());
+    const bool sent = send_frame(spawner_.socket(), order, ends.theirs);
+    ends.close_theirs();
+    pod.inputs.erase(index);
+    if (ends.ours.input >= 0) {
+      pod.inputs.emplace(index, OwnedFile(ends.ours.input));
+    }
+    pod.orders.insert_or_assign(index, std::move(order));
+    return sent ? Result<void>() : Error::internal("the spawner is gone");
+  }
+
+  struct Running {
+    std::string uid{};
+    Pod* pod = nullptr;
+    std::size_t index = 0;
+    std::int64_t process = 0;
+  };
+
+  // With the lock held. NotFound when that container does not run.
+  Result<Running> running(std::string_view uid, const std::string& container) {
+    const auto found = pods_.find(std::string(uid));
+    if (found != pods_.end()) {
+      for (const auto& [index, process] : found->second.processes) {
+        if (found->second.machine.container(index)["name"].as_string() == container) {
+          return Running{
+              .uid = found->first, .pod = &found->second, .index = index, .process = process};
+        }
+      }
+    }
+    return Error::not_found(fmt::format("container not found (\"{}\")", container));
+  }
+
+  // The end of what `kubectl run -i` pipes in.
+  void close_input(const std::string& uid, std::size_t index, std::int64_t process) {
+    const std::lock_guard lock(mutex_);
+    const auto pod = pods_.find(uid);
+    if (pod == pods_.end()) {
+      return;
+    }
+    const auto runs = pod->second.processes.find(index);
+    if (runs != pod->second.processes.end() && runs->second == process &&
+        pod->second.machine.container(index)["stdinOnce"].as_bool()) {
+      pod->second.inputs.erase(index);
+    }
   }
 
   void loop(const std::stop_token& stop) {
@@ -291,6 +453,9 @@ class SpawnedRuntime final : public ProcessRuntime {
     const std::lock_guard lock(mutex_);
     const auto process = processes_.find(event["id"].as_int());
     if (process == processes_.end()) {
+      if (execs_.erase(event["id"].as_int()) > 0 && event["event"].as_string() == "exited") {
+        sessions_.finish(event["id"].as_int(), static_cast<int>(event["code"].as_int()));
+      }
       return;
     }
     const auto [uid, index] = process->second;
@@ -306,8 +471,10 @@ class SpawnedRuntime final : public ProcessRuntime {
   void ended(std::int64_t id, int code) {
     const auto [uid, index] = processes_.at(id);
     processes_.erase(id);
+    sessions_.finish(id, 0);  // those who are attached
     Pod& pod = pods_.at(uid);
     pod.processes.erase(index);
+    pod.inputs.erase(index);
     const std::string name = pod.machine.container(index)["name"].str();
     end_of(pod, index, code);
     logs_.end_container(uid, name);
@@ -341,6 +508,9 @@ class SpawnedRuntime final : public ProcessRuntime {
     while (!processes_.empty()) {
       ended(processes_.begin()->first, kKilled);
     }
+    for (const std::int64_t exec : std::exchange(execs_, {})) {
+      sessions_.finish(exec, kKilled);
+    }
   }
 
   Spawner spawner_;
@@ -358,7 +528,9 @@ class SpawnedRuntime final : public ProcessRuntime {
   std::map<std::string, std::string, std::less<>> by_query_{};  // query to the newest uid
   // Process to uid and container.
   std::map<std::int64_t, std::pair<std::string, std::size_t>> processes_{};
+  std::set<std::int64_t> execs_{};  // running ones
   std::int64_t last_process_ = 0;
+  SessionLoop sessions_{};
   LogStreams logs_{};  // its streams have their own lock
   std::jthread thread_{};
 };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "embedded/apiserver/pod_streams.hpp"
 #include "embedded/apiserver/server.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/pod_directory.hpp"
@@ -18,9 +19,9 @@ struct ProcessRuntimeOptions {
   Clock* clock = nullptr;
 };
 
-// A PodRuntime that also serves its pods' logs. Thread-safe; owns one thread. Destroying it ends
-// every container.
-class ProcessRuntime : public PodRuntime, public apiserver::PodLogs {
+// A PodRuntime that also serves its pods' logs and streams. Thread-safe; owns one thread.
+// Destroying it ends every container.
+class ProcessRuntime : public PodRuntime, public apiserver::PodLogs, public apiserver::PodStreams {
  public:
   static Result<std::unique_ptr<ProcessRuntime>> create(Spawner spawner,
                                                         ProcessRuntimeOptions options);

@@ -47,6 +47,20 @@ struct Child {
   bool grew = false;  // the log did, and nobody was told yet
 };
 
+// A command inside a container.
+struct Exec {
+  std::int64_t id = 0;
+  pid_t pid = -1;
+};
+
+// Somebody who gets copies of a container's output.
+struct Tap {
+  std::int64_t container = 0;
+  int file = -1;
+  std::string pending{};
+  bool ended = false;  // nothing more will come
+};
+
 class SpawnerLoop {
  public:
   explicit SpawnerLoop(int socket) : socket_(socket), self_(::getpid()) {
@@ -60,6 +74,7 @@ class SpawnerLoop {
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     signals_ = ::signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+    ::signal(SIGPIPE, SIG_IGN);  // children have it reset
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     ::prctl(PR_SET_NAME, "athanor-spawner");
   }
@@ -87,6 +102,11 @@ class SpawnerLoop {
         ids.push_back(id);
       }
     }
+    for (const Tap& tap : taps_) {
+      if (!tap.pending.empty()) {
+        polled.push_back({tap.file, POLLOUT, 0});
+      }
+    }
     ::poll(polled.data(), polled.size(), -1);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (polled[i + 2].revents != 0) {
@@ -96,6 +116,7 @@ class SpawnerLoop {
     if (polled[1].revents != 0) {
       reap();
     }
+    flush_taps();
     return (polled[0].revents & ~POLLOUT) == 0 || take_orders();
   }
 
@@ -103,28 +124,48 @@ class SpawnerLoop {
     const bool open = orders_.fill(socket_);
     while (const auto order = orders_.next()) {
       const std::string_view op = (*order)["op"].as_string();
+      std::vector<int> files =
+          orders_.take_files(static_cast<std::size_t>((*order)["files"].as_int()));
       if (op == "run") {
-        run_child(*order);
+        run_child(*order, files);
+      } else if (op == "exec") {
+        run_exec(*order, files);
+      } else if (op == "tap" && !files.empty()) {
+        add_tap((*order)["id"].as_int(), std::exchange(files.front(), -1));
       } else if (op == "signal") {
         signal_child((*order)["id"].as_int(), static_cast<int>((*order)["signal"].as_int()));
+      }
+      for (const int file : files) {
+        if (file >= 0) {
+          ::close(file);
+        }
       }
     }
     return open;
   }
 
-  void run_child(const Value& order) {
+  // `files` that go on in the child's keeping are taken out.
+  void run_child(const Value& order, std::vector<int>& files) {
     Child child{.id = order["id"].as_int()};
     int ends[2] = {-1, -1};
+    const bool terminal = order["tty"].as_bool() && files.size() == 2;
+    ContainerFiles given;
+    if (terminal) {
+      given.terminal = files[0];
+    } else if (!files.empty()) {
+      given.input = files[0];
+    }
     child.log = ::open(order["log"].str().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    const bool ready = child.log >= 0 && ::pipe2(ends, O_CLOEXEC) == 0;
+    const bool ready = child.log >= 0 && (terminal || ::pipe2(ends, O_CLOEXEC) == 0);
+    given.output = ends[1];
     child.pid = ready ? ::fork() : -1;
     if (child.pid == 0) {
-      become_container(order, ends[1], self_);
+      become_container(order, given, self_);
     }
     if (ends[1] >= 0) {
       ::close(ends[1]);
     }
-    child.output = ends[0];
+    child.output = terminal ? std::exchange(files[1], -1) : ends[0];
     if (child.pid < 0) {
       close_files(child);
       report_exit(child.id, kCannotStart, 0);
@@ -136,6 +177,60 @@ class SpawnerLoop {
     children_.emplace(child.id, std::move(child));
   }
 
+  void run_exec(const Value& order, const std::vector<int>& files) {
+    const std::int64_t id = order["id"].as_int();
+    const auto container = children_.find(order["container"].as_int());
+    const std::size_t needed = order["tty"].as_bool() ? 1 : order["stdin"].as_bool() ? 3 : 2;
+    const bool ready = container != children_.end() && files.size() == needed;
+    const pid_t pid = ready ? ::fork() : -1;
+    if (pid == 0) {
+      become_exec(order, files, container->second.pid, self_);
+    }
+    if (pid < 0) {
+      return report_exit(id, kCannotStart, 0);
+    }
+    execs_.push_back({.id = id, .pid = pid});
+  }
+
+  void add_tap(std::int64_t container, int file) {
+    ::fcntl(file, F_SETFL, O_NONBLOCK);
+    taps_.push_back({.container = container,
+                     .file = file,
+                     .pending = {},
+                     .ended = !children_.contains(container)});
+  }
+
+  // Copies for those who listen; one who does not read is let go.
+  void copy_to_taps(std::int64_t container, std::string_view bytes) {
+    constexpr std::size_t kTapLimit = std::size_t{1} << 20;
+    for (Tap& tap : taps_) {
+      if (tap.container == container && !tap.ended) {
+        tap.pending += bytes;
+        tap.ended = tap.pending.size() > kTapLimit;
+      }
+    }
+  }
+
+  void flush_taps() {
+    for (Tap& tap : taps_) {
+      while (!tap.pending.empty()) {
+        const ssize_t count = ::write(tap.file, tap.pending.data(), tap.pending.size());
+        if (count > 0) {
+          tap.pending.erase(0, static_cast<std::size_t>(count));
+        } else if (errno == EAGAIN) {
+          break;
+        } else if (errno != EINTR) {
+          tap.pending.clear();
+          tap.ended = true;
+        }
+      }
+      if (tap.ended && tap.pending.empty()) {
+        ::close(std::exchange(tap.file, -1));
+      }
+    }
+    std::erase_if(taps_, [](const Tap& tap) { return tap.file < 0; });
+  }
+
   void signal_child(std::int64_t id, int signal) {
     const auto found = children_.find(id);
     if (found != children_.end()) {
@@ -145,12 +240,13 @@ class SpawnerLoop {
   }
 
   // Copies what is there into the log, line by line with the time; closes it at its end.
-  static void read_output(Child& child, int reads) {
+  void read_output(Child& child, int reads) {
     char chunk[65536];
     while (child.output >= 0 && reads-- > 0) {
       const ssize_t count = ::read(child.output, chunk, sizeof chunk);
       if (count > 0) {
         const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+        copy_to_taps(child.id, std::string_view(chunk, static_cast<std::size_t>(count)));
         append_log(child.log, child.partial,
                    std::string_view(chunk, static_cast<std::size_t>(count)), now);
         child.grew = true;
@@ -188,6 +284,13 @@ class SpawnerLoop {
       if (found != children_.end()) {
         end_of(found->second, status);
         children_.erase(found);
+        continue;
+      }
+      const auto exec =
+          std::ranges::find_if(execs_, [pid](const Exec& entry) { return entry.pid == pid; });
+      if (exec != execs_.end()) {
+        report_exit(exec->id, exit_code(status), WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+        execs_.erase(exec);
       }
     }
     if (any) {
@@ -201,8 +304,15 @@ class SpawnerLoop {
     read_output(child, kReadsAtEnd);
     flush_log(child.log, child.partial);
     close_files(child);
-    report_exit(child.id, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-                WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    for (Tap& tap : taps_) {
+      tap.ended = tap.ended || tap.container == child.id;
+    }
+    flush_taps();
+    report_exit(child.id, exit_code(status), WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+  }
+
+  static int exit_code(int status) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
   static void close_files(Child& child) {
@@ -260,6 +370,8 @@ class SpawnerLoop {
   FrameReader orders_{};
   FrameWriter reports_{};
   std::map<std::int64_t, Child> children_{};  // running ones
+  std::vector<Exec> execs_{};
+  std::vector<Tap> taps_{};
 };
 
 Error system_error(const char* what) {

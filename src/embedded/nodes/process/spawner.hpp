@@ -5,7 +5,14 @@
 //
 // Messages to it:    {op: "run", id, argv, env: [[name, value]..], cwd, scratch, mounts: [{from,
 // to, readOnly}], log}
+//                    {op: "exec", id, container, argv, env, cwd, stdin, tty}: in the view of a
+//                    running container; with its input (where stdin), output and errors, or its
+//                    terminal
+//                    {op: "tap", id}: copies of a container's output from now on, into what goes
+//                    along
 //                    {op: "signal", id, signal}
+//                    A container with `stdin` gets its input along, one with `tty` its terminal and
+//                    the terminal's master. Each message says how many `files` go along.
 // Messages from it:  {event: "started", id}  {event: "log", id}  {event: "exited", id, code,
 // signal}
 //

@@ -136,7 +136,7 @@ TEST_F(HttpsTest, RefusesWhatIsNoGoodRequestAndCloses) {
       {"GET / HTTP/1.1\r\n\r\n", 400},
       {"nonsense\r\n\r\n", 400},
       {"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
-      {"GET / HTTP/1.1\r\nHost: a\r\nx: " + std::string(70'000, 'x') + "\r\n\r\n", 431},
+      {"GET / HTTP/1.1\r\nHost: a\r\nx: " + std::string(1'100'000, 'x') + "\r\n\r\n", 431},
       {"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505},
   };
   for (const auto& [request, status] : bad) {

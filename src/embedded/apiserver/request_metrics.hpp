@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the API server counts about itself, as text for Prometheus (spec/apiserver.md 4.5).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/time.hpp"
+
+namespace athanor::apiserver {
+
+struct Call;
+struct Core;
+
+// Thread-safe.
+class RequestMetrics {
+ public:
+  // Counts a request as one that runs, for as long as this lives.
+  class Running {
+   public:
+    Running(RequestMetrics& metrics, bool mutating);
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    ~Running();
+
+   private:
+    std::atomic<std::int64_t>& count_;
+  };
+
+  // One request that was answered.
+  void note(const Call& call, int code, Duration took);
+  [[nodiscard]] std::string text(const Core& core) const;
+  // Of /metrics/slis: each health check's state.
+  [[nodiscard]] static std::string health_text(const Core& core);
+
+ private:
+  static constexpr std::array<double, 15> kBuckets = {0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8,
+                                                      1.0,   1.25,  1.5,  2,   3,   5,   10};
+  struct Histogram {
+    std::array<std::uint64_t, kBuckets.size() + 1> counts{};
+    double sum = 0;
+  };
+
+  std::atomic<std::int64_t> reading_{0};
+  std::atomic<std::int64_t> mutating_{0};
+  mutable std::mutex mutex_{};
+  std::map<std::string, std::uint64_t, std::less<>> totals_{};  // by their printed labels
+  std::map<std::string, Histogram, std::less<>> durations_{};
+};
+
+}  // namespace athanor::apiserver

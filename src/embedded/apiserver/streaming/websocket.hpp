@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's side of WebSocket (RFC 6455): the handshake's answer, messages in, frames out.
+// Without I/O.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace athanor::apiserver {
+
+// Sec-WebSocket-Accept of a Sec-WebSocket-Key.
+std::string websocket_accept(std::string_view key);
+
+enum class WebSocketOpcode : std::uint8_t {
+  Continuation = 0,
+  Text = 1,
+  Binary = 2,
+  Close = 8,
+  Ping = 9,
+  Pong = 10,
+};
+
+// One unmasked frame, as servers send them.
+std::string websocket_frame(WebSocketOpcode opcode, std::string_view payload);
+// The frame that ends the conversation, with a status code (RFC 6455, 7.4.1).
+std::string websocket_close(std::uint16_t code, std::string_view reason = {});
+
+// Bytes of a client to whole messages.
+class WebSocketReader {
+ public:
+  struct Message {
+    WebSocketOpcode opcode = WebSocketOpcode::Binary;  // never Continuation
+    std::string payload{};
+  };
+
+  void feed(std::string_view bytes) { input_ += bytes; }
+  // nullopt: not complete yet, or broken().
+  std::optional<Message> next();
+  // The client broke the protocol: the status code to close with; 0 while it did not.
+  [[nodiscard]] std::uint16_t broken() const { return broken_; }
+
+ private:
+  struct Head {
+    bool last = false;
+    WebSocketOpcode opcode = WebSocketOpcode::Binary;
+    std::size_t size = 0;  // of the head
+    std::uint64_t payload = 0;
+  };
+  std::optional<Head> read_head();
+  std::optional<Message> add_frame(const Head& head, std::string payload);
+
+  std::string input_{};
+  std::optional<Message> partial_{};  // of a message in several frames
+  std::uint16_t broken_ = 0;
+};
+
+}  // namespace athanor::apiserver

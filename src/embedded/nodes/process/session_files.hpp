@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making the two ends of what a session talks through.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.hpp"
+#include "embedded/nodes/process/session_loop.hpp"
+
+namespace athanor::nodes {
+
+// Both ends: the program's, and those that a process gets (its input if wanted, its output, its
+// errors; of a terminal the slave alone). All are closed on exec.
+struct SessionEnds {
+  SessionFiles ours{};
+  std::vector<int> theirs{};
+  void close_theirs();
+  void close_all();
+};
+Result<SessionEnds> make_pipes(bool with_input, bool with_output);
+Result<SessionEnds> make_terminal();
+// Begins to connect to a port of this machine.
+Result<SessionFiles> dial(std::uint16_t port);
+
+}  // namespace athanor::nodes

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""exec, attach, cp and port-forward with kubectl, over WebSocket and over SPDY; HTTP/2; clients that behave badly."""
+
+import contextlib
+import functools
+import hashlib
+import http.client
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import threading
+import time
+import urllib.request
+
+import pytest
+from support import KUBECTL, wait_for
+
+# What older clients do, and those behind proxies that know no WebSocket.
+SPDY = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}
+WIRES = pytest.mark.parametrize("wire", ["websocket", "spdy"])
+
+
+def environment(wire):
+    return SPDY if wire == "spdy" else {name: "true" for name in SPDY}
+
+
+@pytest.fixture(scope="module")
+def pod(lab):
+    """A pod that does nothing, in a namespace of its own."""
+    ns = "e2e-streams"
+    lab.kubectl("create", "namespace", ns)
+    lab.kubectl("run", "p", "-n", ns, "--image=busybox", "--env=A=b", "--command", "--", "sleep", "1000")
+    lab.kubectl("wait", "pod/p", "-n", ns, "--for=condition=Ready", "--timeout=30s")
+    yield lambda *args, **kw: lab.kubectl(*args[:1], "-n", ns, *args[1:], **kw)
+    lab.http("DELETE", f"/api/v1/namespaces/{ns}")
+
+
+@WIRES
+def test_exec_has_output_errors_and_the_exit_code(pod, wire):
+    done = pod("exec", "p", "--", "sh", "-c", "echo out $A; echo err >&2; exit 3", code=3, env=environment(wire))
+    assert done.out == "out b\n"
+    assert done.err.startswith("err\n") and "exit code 3" in done.err
+
+
+@WIRES
+def test_exec_reads_its_input_to_the_end(pod, wire):
+    text = "".join(f"line {i}\n" for i in range(50_000))
+    done = pod("exec", "-i", "p", "--", "sha256sum", stdin=text, env=environment(wire))
+    assert done.out.split()[0] == hashlib.sha256(text.encode()).hexdigest()
+    many = pod("exec", "p", "--", "seq", "200000", env=environment(wire)).out
+    assert many.splitlines()[-1] == "200000" and len(many.splitlines()) == 200_000
+
+
+@WIRES
+@pytest.mark.skipif(shutil.which("script") is None, reason="needs script(1) for a terminal")
+def test_exec_gets_a_terminal(lab, pod, wire):
+    pod("get", "pod", "p")
+    command = f"stty cols 91 rows 17; {KUBECTL} exec -it p -n e2e-streams -- sh -c 'tty -s && stty size; exit 5'"
+    done = subprocess.run(
+        ["script", "-qec", command, "/dev/null"],
+        env={**lab.env, **environment(wire)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 5, done
+    assert "17 91" in done.stdout
+
+
+@WIRES
+def test_cp_both_ways(pod, wire, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "data").write_bytes(os.urandom(300_000))
+    inside = tmp_path / "inside"
+    pod("cp", str(tmp_path / "in"), f"p:{inside}", env=environment(wire))
+    pod("cp", f"p:{inside}/data", str(tmp_path / "back"), env=environment(wire))
+    assert (tmp_path / "back").read_bytes() == (tmp_path / "in" / "data").read_bytes()
+
+
+@WIRES
+def test_run_attaches(lab, ns, wire):
+    done = lab.kubectl(
+        "run", "cat", "-n", ns, "--image=busybox", "--restart=Never", "-i", "--rm", "--quiet", "--command", "--", "cat",
+        stdin="from stdin\n", env=environment(wire),
+    )  # fmt: skip
+    assert "from stdin\n" in done.out
+
+
+@contextlib.contextmanager
+def web_server(folder):
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
+    handler.log_message = lambda *args: None
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@WIRES
+def test_port_forward_carries_many_connections(lab, pod, wire, tmp_path):
+    content = os.urandom(1_000_000)
+    (tmp_path / "file").write_bytes(content)
+    pod("get", "pod", "p")
+    with web_server(tmp_path) as port:
+        forward = subprocess.Popen(
+            [KUBECTL, "port-forward", "-n", "e2e-streams", "pod/p", f":{port}", "--address", "127.0.0.1"],
+            env={**lab.env, **environment(wire)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            line = forward.stdout.readline()
+            assert "Forwarding from 127.0.0.1:" in line, line
+            local = int(line.split("127.0.0.1:")[1].split()[0])
+            results = []
+
+            def fetch():
+                with urllib.request.urlopen(f"http://127.0.0.1:{local}/file", timeout=30) as answer:
+                    results.append(answer.read())
+
+            threads = [threading.Thread(target=fetch) for _ in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(60)
+            assert results == [content] * 6
+        finally:
+            forward.kill()
+            forward.wait()
+
+
+def test_exec_of_what_does_not_run_is_refused(lab, ns, pod):
+    waiting = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "w"},
+        "spec": {"schedulingGates": [{"name": "a/b"}], "containers": [{"name": "c", "image": "busybox"}]},
+    }
+    assert lab.http("POST", f"/api/v1/namespaces/{ns}/pods", waiting).code == 201
+    assert "pod w does not have a host assigned" in lab.kubectl("exec", "-n", ns, "w", "--", "true", code=1).err
+    assert "exit code 127" in pod("exec", "p", "--", "no-such-program", code=127).err
+
+
+def test_old_kubectl_speaks_spdy(lab, pod, tmp_path):
+    """kubectl 1.28 knows no WebSocket. E2E_KUBECTL_1_28 is its path (scripts/kubectl 1.28)."""
+    old = os.environ.get("E2E_KUBECTL_1_28")
+    if not old:
+        pytest.skip("E2E_KUBECTL_1_28 is not set")
+    pod("get", "pod", "p")
+    done = subprocess.run(
+        [old, "exec", "-i", "-n", "e2e-streams", "p", "--", "sh", "-c", "cat; exit 4"],
+        env=lab.env, input="hello", capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (4, "hello")
+
+
+# --- HTTP/2 -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif("HTTP2" not in subprocess.run(["curl", "-V"], capture_output=True, text=True, check=False).stdout, reason="curl without HTTP/2")
+def test_http2_is_spoken(lab):
+    base = "https://{}:{}".format(*lab.address)
+
+    def curl(*args):
+        token = lab.data.joinpath("tokens.csv").read_text(encoding="utf-8").split(",")[0]
+        return subprocess.run(
+            ["curl", "-sk", "--http2", "-H", f"Authorization: Bearer {token}", "-w", "\n%{http_version} %{http_code}", *args],
+            capture_output=True, text=True, timeout=30, check=False,
+        ).stdout  # fmt: skip
+
+    assert curl(f"{base}/version").endswith("\n2 200")
+    watch = curl("--max-time", "2", "-N", f"{base}/api/v1/namespaces?watch=1")
+    assert '"ADDED"' in watch and watch.endswith("\n2 200")
+    assert curl("-X", "POST", "-d", "x" * 4_000_000, f"{base}/api/v1/namespaces").endswith("413")
+
+
+# --- clients that behave badly ----------------------------------------------------------------------------
+
+
+def test_a_flood_does_not_starve_others(lab, ns):
+    """One user with many connections asks for large lists without end; another one's small requests stay quick."""
+    for i in range(40):
+        body = {"metadata": {"name": f"big-{i}"}, "data": {"k": "x" * 50_000}}
+        assert lab.http("POST", f"/api/v1/namespaces/{ns}/configmaps", body).code == 201
+    lab.kubectl("create", "serviceaccount", "flood", "-n", ns)
+    lab.kubectl("create", "rolebinding", "flood", "-n", ns, "--clusterrole=view", f"--serviceaccount={ns}:flood")
+    token = lab.kubectl("create", "token", "flood", "-n", ns).out.strip()
+    stop = threading.Event()
+    answered = []
+
+    def flood():
+        while not stop.is_set():
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                answered.append(lab.http("GET", f"/api/v1/namespaces/{ns}/configmaps", token=token).code)
+
+    threads = [threading.Thread(target=flood, daemon=True) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    try:
+        wait_for("the flood is under way", lambda: len(answered) > 20)
+        times = []
+        for _ in range(20):
+            start = time.monotonic()
+            assert lab.http("GET", f"/api/v1/namespaces/{ns}").code == 200
+            times.append(time.monotonic() - start)
+        assert sorted(times)[10] < 1.0, times
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(30)
+    assert set(answered) <= {200, 429}
+
+
+def test_a_watcher_that_does_not_read_is_cut(make_lab):
+    """Its buffers are bounded: the server ends the watch, and the others go on."""
+    lab = make_lab("--pods", "timed").start()
+
+    def watches():
+        line = next(one for one in lab.http("GET", "/metrics").text.splitlines() if one.startswith("apiserver_longrunning_requests{"))
+        return int(line.rsplit(" ", 1)[1])
+
+    path = "/api/v1/namespaces/default/configmaps"
+    assert lab.http("POST", path, {"metadata": {"name": "big"}, "data": {"k": "x" * 900_000}}).code == 201
+    before = watches()
+    connection = lab.connection()
+    connection.request("GET", f"{path}?watch=1")
+    assert connection.getresponse().status == 200
+    assert watches() == before + 1
+    for i in range(40):  # more than the sockets and the server hold for one client
+        patch = json.dumps({"data": {"k": str(i % 10) * 900_000}})
+        assert lab.http("PATCH", f"{path}/big", patch, content_type="application/merge-patch+json").code == 200
+    wait_for("the watch to be cut", lambda: watches() == before)
+    connection.close()
+    other = lab.connection()
+    other.request("GET", f"{path}?watch=1&timeoutSeconds=1")
+    assert b"ADDED" in other.getresponse().read()
+    other.close()
