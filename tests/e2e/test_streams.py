@@ -137,6 +137,16 @@ def test_port_forward_carries_many_connections(lab, pod, wire, tmp_path):
             forward.wait()
 
 
+def test_debug_adds_a_container(lab, ns):
+    lab.kubectl("run", "p", "-n", ns, "--image=busybox", "--command", "--", "sleep", "1000")
+    lab.kubectl("wait", "pod/p", "-n", ns, "--for=condition=Ready", "--timeout=30s")
+    lab.kubectl("debug", "p", "-n", ns, "--image=busybox", "-c", "dbg", "--", "sh", "-c", "echo debugging; sleep 1000")
+    wait_for("the container's output", lambda: lab.kubectl("logs", "p", "-n", ns, "-c", "dbg", code=None).out == "debugging\n")
+    assert lab.kubectl("exec", "p", "-n", ns, "-c", "dbg", "--", "echo", "inside").out == "inside\n"
+    statuses = lab.get(f"/api/v1/namespaces/{ns}/pods/p")["status"]["ephemeralContainerStatuses"]
+    assert [s["name"] for s in statuses] == ["dbg"] and "running" in statuses[0]["state"]
+
+
 def test_exec_of_what_does_not_run_is_refused(lab, ns, pod):
     waiting = {
         "apiVersion": "v1",
@@ -166,7 +176,7 @@ def test_old_kubectl_speaks_spdy(lab, pod, tmp_path):
 
 
 @pytest.mark.skipif("HTTP2" not in subprocess.run(["curl", "-V"], capture_output=True, text=True, check=False).stdout, reason="curl without HTTP/2")
-def test_http2_is_spoken(lab):
+def test_http2_is_spoken(lab, tmp_path):
     base = "https://{}:{}".format(*lab.address)
 
     def curl(*args):
@@ -179,7 +189,8 @@ def test_http2_is_spoken(lab):
     assert curl(f"{base}/version").endswith("\n2 200")
     watch = curl("--max-time", "2", "-N", f"{base}/api/v1/namespaces?watch=1")
     assert '"ADDED"' in watch and watch.endswith("\n2 200")
-    assert curl("-X", "POST", "-d", "x" * 4_000_000, f"{base}/api/v1/namespaces").endswith("413")
+    (tmp_path / "large").write_bytes(b"x" * 4_000_000)
+    assert curl("--data-binary", f"@{tmp_path}/large", f"{base}/api/v1/namespaces").endswith("413")
 
 
 # --- clients that behave badly ----------------------------------------------------------------------------

@@ -63,6 +63,7 @@ const std::map<std::string_view, Names> kThirdParty{
     {"curl/", {"client"}},
     {"openssl/", {"client", "embedded/transport"}},
     {"sqlite3.h", {"embedded/store"}},
+    {"nghttp2/", {"embedded/transport"}},
     {"boost/", {"embedded/transport"}},
     {"zlib.h", {"embedded/apiserver", "embedded/transport"}},
     {"CLI/", {"cli"}},

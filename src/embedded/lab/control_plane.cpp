@@ -185,8 +185,8 @@ class RunningControlPlane final : public ControlPlane {
                               .entropy = entropy_.get(),
                               .tokens = signer_.get(),
                               .logs = processes_,
-                              .streams = processes_,
                               .outside = network_.get(),
+                              .streams = processes_,
                               .metrics = [this] { return metrics_.text() + process_metrics(); },
                               .converter = embedded_converter,
                               .admission = embedded_admission}));
@@ -259,6 +259,8 @@ class RunningControlPlane final : public ControlPlane {
     };
     on(nodes::kStartVerb,
        [](nodes::PodRuntime& runtime, const Value& args) { runtime.start(args); });
+    on(nodes::kExtendVerb,
+       [](nodes::PodRuntime& runtime, const Value& args) { runtime.extend(args); });
     on(nodes::kStopVerb, [](nodes::PodRuntime& runtime, const Value& args) {
       runtime.stop(args["uid"].str(), std::chrono::milliseconds(args["graceMs"].as_int()));
     });

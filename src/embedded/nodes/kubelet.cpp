@@ -107,6 +107,22 @@ bool has_limits(const Object& pod) {
   });
 }
 
+// Containers that joined the pod since it was started (kubectl debug).
+void add_ephemeral(const View& view, const Object& pod, const Value& state, Plan& plan) {
+  const auto known = state["ephemeral"].size();
+  const std::size_t wanted = pod.spec()["ephemeralContainers"].size();
+  if (wanted <= known || all_ended(state) || state["stopping"].as_bool()) {
+    return;
+  }
+  const SandboxSpec spec = make_sandbox_spec(view, pod);
+  if (!spec.waiting_reason.empty()) {
+    return emit(plan, pod, "Warning", "Failed", spec.waiting_message);
+  }
+  plan.then(Act{.id = fmt::format("{}/extend/{}", pod.uid(), wanted),
+                .verb = std::string(kExtendVerb),
+                .args = spec.value});
+}
+
 Plan begin(const View& view, const Object& pod, Instant now) {
   Plan plan;
   const SandboxSpec spec = make_sandbox_spec(view, pod);
@@ -171,6 +187,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (runs.empty()) {
     plan = begin(view, *pod, now);
   } else {
+    add_ephemeral(view, *pod, state, plan);
     write_status(plan, *pod, running_status(*pod, state, now));
   }
   if (deadline && !all_ended(state)) {

@@ -51,18 +51,35 @@ PodMachine::PodMachine(Value spec)
   for (const Value& container : spec_["containers"].items()) {
     containers_.push_back({.spec = container});
   }
+  for (const Value& container : spec_["ephemeral"].items()) {
+    add_ephemeral(container);
+  }
+}
+
+void PodMachine::add_ephemeral(const Value& container) {
+  const bool known = std::ranges::any_of(
+      containers_, [&](const Container& other) { return other.spec["name"] == container["name"]; });
+  if (!known && !stopping_) {
+    containers_.push_back({.spec = container, .init = false, .ephemeral = true});
+  }
 }
 
 bool PodMachine::over() const {
+  return main_over() && std::ranges::none_of(containers_, [](const Container& c) {
+           return c.state == State::Running;
+         });
+}
+
+bool PodMachine::main_over() const {
   if (std::ranges::any_of(containers_, [](const Container& c) {
-        return c.state == State::Running || c.restart_at;
+        return !c.ephemeral && (c.state == State::Running || c.restart_at);
       })) {
     return false;
   }
   const bool init_failed =
       std::ranges::any_of(containers_, [this](const Container& c) { return c.init && failed(c); });
   return init_failed || std::ranges::all_of(containers_, [](const Container& c) {
-           return c.state == State::Ended;
+           return c.ephemeral || c.state == State::Ended;
          });
 }
 
@@ -85,6 +102,10 @@ void PodMachine::enforce_ends(Instant now, std::vector<Order>& orders) {
       orders.push_back({Order::Type::Kill, i});
     }
     if (!stopping_) {
+      if (container.ephemeral && !container.kill_asked && main_over()) {
+        container.kill_asked = true;
+        orders.push_back({Order::Type::Kill, i});
+      }
       continue;
     }
     if (kill_at_ && *kill_at_ <= now) {
@@ -101,7 +122,15 @@ void PodMachine::enforce_ends(Instant now, std::vector<Order>& orders) {
 
 void PodMachine::start_ready(Instant now, std::vector<Order>& orders) {
   for (std::size_t i = 0; i < containers_.size(); ++i) {
+    if (containers_[i].ephemeral && containers_[i].state == State::Waiting) {
+      start(i, now, orders);
+    }
+  }
+  for (std::size_t i = 0; i < containers_.size(); ++i) {
     Container& container = containers_[i];
+    if (container.ephemeral) {
+      continue;
+    }
     if (container.state == State::Ended) {
       if (failed(container) && container.init) {
         return;
@@ -139,7 +168,7 @@ void PodMachine::start(std::size_t index, Instant now, std::vector<Order>& order
 void PodMachine::skip_from(std::size_t index, Instant now) {
   for (; index < containers_.size(); ++index) {
     Container& container = containers_[index];
-    if (container.state == State::Waiting) {
+    if (container.state == State::Waiting && !container.ephemeral) {
       container.state = State::Ended;
       container.code = 1;
       container.reason = "Skipped";
@@ -227,7 +256,7 @@ bool PodMachine::failed(const Container& container) const {
 }
 
 bool PodMachine::restarts_after(const Container& container) const {
-  if (stopping_) {
+  if (stopping_ || container.ephemeral) {
     return false;
   }
   const std::string_view policy = spec_["restartPolicy"].as_string();
@@ -275,11 +304,17 @@ Value PodMachine::describe(const Container& container) {
 Value PodMachine::state() const {
   Value init = Value::list();
   Value containers = Value::list();
+  Value ephemeral = Value::list();
   for (const Container& container : containers_) {
-    (container.init ? init : containers).push_back(describe(container));
+    Value& list = container.init ? init : container.ephemeral ? ephemeral : containers;
+    list.push_back(describe(container));
   }
-  return Value::object(
+  Value state = Value::object(
       {{"uid", spec_["uid"]}, {"stopping", stopping_}, {"init", init}, {"containers", containers}});
+  if (!ephemeral.empty()) {
+    state.set("ephemeral", std::move(ephemeral));
+  }
+  return state;
 }
 
 }  // namespace athanor::nodes

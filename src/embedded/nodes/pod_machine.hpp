@@ -33,6 +33,9 @@ class PodMachine {
   // True once no container runs and none will.
   [[nodiscard]] bool over() const;
 
+  // A container that joins a running pod (spec.ephemeralContainers): it starts at once, never
+  // again, and does not keep the pod alive. Nothing happens when one of that name is there.
+  void add_ephemeral(const Value& container);
   // Starts what can start and ends what is overdue; call after construction, after every event and
   // at next_due().
   void advance(Instant now, std::vector<Order>& orders);
@@ -50,6 +53,7 @@ class PodMachine {
   struct Container {
     Value spec{};
     bool init = false;
+    bool ephemeral = false;
     State state = State::Waiting;
     int code = 0;
     std::int64_t restarts = 0;
@@ -66,6 +70,8 @@ class PodMachine {
   };
 
   void start(std::size_t index, Instant now, std::vector<Order>& orders);
+  // Of those that make the pod: none runs and none will.
+  [[nodiscard]] bool main_over() const;
   void skip_from(std::size_t index, Instant now);
   void start_ready(Instant now, std::vector<Order>& orders);
   void enforce_ends(Instant now, std::vector<Order>& orders);

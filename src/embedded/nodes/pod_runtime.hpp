@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodRuntime: what runs pods for the emulated kubelet: real processes, or nothing but time. The
-// kubelet asks through Act steps ("pod.start", "pod.stop", "pod.forget") and sees what became of it
-// in the observation "pod:<ns>/<name>":
+// kubelet asks through Act steps ("pod.start", "pod.extend", "pod.stop", "pod.forget") and sees
+// what became of it in the observation "pod:<ns>/<name>":
 //
 //   {uid: "", containers: [], init: []}                                nothing known of that name
-//   {uid, stopping, containers: [state...], init: [state...]}
+//   {uid, stopping, containers: [state...], init: [state...], ephemeral: [state...] where some are}
 //   state: {name, state: "waiting" | "running" | "terminated", restarts, startedAt, finishedAt,
 //   exitCode, reason, message}
 #pragma once
@@ -19,6 +19,7 @@
 namespace athanor::nodes {
 
 inline constexpr std::string_view kStartVerb = "pod.start";
+inline constexpr std::string_view kExtendVerb = "pod.extend";
 inline constexpr std::string_view kStopVerb = "pod.stop";
 inline constexpr std::string_view kForgetVerb = "pod.forget";
 
@@ -35,6 +36,8 @@ class PodRuntime {
   virtual void listen(Listener listener) = 0;
   // Starts a pod of sandbox_spec.hpp; a second start of the same uid does nothing.
   virtual void start(const Value& spec) = 0;
+  // Starts the ephemeral containers of a running pod's spec that it does not know yet.
+  virtual void extend(const Value& spec) = 0;
   // Ends its containers: a polite signal, then after `grace` a deadly one, to all their children.
   virtual void stop(const std::string& uid, Duration grace) = 0;
   // Removes what is left of an ended pod: logs, directories.

@@ -205,6 +205,10 @@ Value running_status(const Object& pod, const Value& state, Instant now) {
   if (!pod.spec()["initContainers"].empty()) {
     status.set("initContainerStatuses", container_statuses(pod, "initContainers", state["init"]));
   }
+  if (!state["ephemeral"].empty()) {
+    status.set("ephemeralContainerStatuses",
+               container_statuses(pod, "ephemeralContainers", state["ephemeral"]));
+  }
   Conditions conditions(pod, now);
   const bool over = phase == "Succeeded" || phase == "Failed";
   const bool ready =

@@ -260,9 +260,12 @@ SandboxSpec make_sandbox_spec(const View& view, const Object& pod) {
   const Value steps = parsed.ok() ? *parsed : Value();
   Value init = Value::list();
   Value containers = Value::list();
-  for (const char* list : {"initContainers", "containers"}) {
+  Value ephemeral = Value::list();
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
     for (const Value& container : pod.spec()[list].items()) {
-      Value& target = list == std::string_view("containers") ? containers : init;
+      Value& target = list == std::string_view("containers")       ? containers
+                      : list == std::string_view("initContainers") ? init
+                                                                   : ephemeral;
       if (std::string problem = add_container(
               view, pod, container, step_of(steps, container["name"].as_string()), target);
           !problem.empty()) {
@@ -286,6 +289,9 @@ SandboxSpec make_sandbox_spec(const View& view, const Object& pod) {
        {"init", init},
        {"containers", containers},
        {"volumes", volumes}});
+  if (!ephemeral.empty()) {
+    spec.value.set("ephemeral", std::move(ephemeral));
+  }
   return spec;
 }
 

@@ -3,7 +3,8 @@
 // contents of its volumes.
 //
 //   {uid, ns, name, hostname, task, simulate, restartPolicy, grace, sequential,
-//    init: [container...], containers: [container...], volumes: [volume...]}
+//    init: [container...], containers: [container...], ephemeral: [container...] where some are,
+//    volumes: [volume...]}
 //   container: {name, command: [..], script, env: [[name, value]..], workingDir, results: [..],
 //   stepResults: [..], onError, timeoutMs,
 //               mounts: [{volume, path, subPath, readOnly}], stdin, stdinOnce, tty}

@@ -461,7 +461,12 @@ void Connection::begin_http2() {
 }
 
 void Connection::read_frames() {
-  while (state_ == State::Multiplexed) {
+  constexpr int kReadsPerTurn = 32;  // others want to be read, too
+  for (int reads = 0; state_ == State::Multiplexed; ++reads) {
+    if (reads == kReadsPerTurn) {
+      core_->loop.post([self = shared_from_this()] { self->read_frames(); });
+      return pump();
+    }
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
       case TlsStream::Outcome::Done:

@@ -29,6 +29,9 @@ FieldErrors validate_pod(const Value& pod, const KindContext& /*context*/) {
 
 FieldErrors validate_pod_change(const Value& pod, const Value& old_pod,
                                 const KindContext& context) {
+  if (context.subresource == "ephemeralcontainers") {
+    return validate_ephemeral_update(pod, old_pod);
+  }
   if (!context.subresource.empty()) {
     return {};
   }
@@ -37,6 +40,20 @@ FieldErrors validate_pod_change(const Value& pod, const Value& old_pod,
     errors = validate_pod_spec(pod["spec"], "spec");
   }
   return errors;
+}
+
+// The subresource writes its list alone.
+void prepare_pod_update(Value& pod, const Value& old_pod, const KindContext& context) {
+  if (context.subresource != "ephemeralcontainers") {
+    return;
+  }
+  Value spec = old_pod["spec"];
+  if (const Value* containers = pod["spec"].find("ephemeralContainers")) {
+    spec.set("ephemeralContainers", *containers);
+  } else {
+    spec.erase("ephemeralContainers");
+  }
+  pod.set("spec", std::move(spec));
 }
 
 void default_template(Value& object, const KindContext& /*context*/) {
@@ -62,6 +79,7 @@ constexpr std::array kRows = {
     KindRow{.group = "",
             .plural = "pods",
             .behaviour = {.apply_defaults = &default_pod,
+                          .prepare_update = &prepare_pod_update,
                           .validate_create = &validate_pod,
                           .validate_update = &validate_pod_change,
                           .cells = &pod_cells}},

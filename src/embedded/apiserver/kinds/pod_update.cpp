@@ -151,6 +151,25 @@ Value without_allowed_changes(Value spec, const Value& old_spec) {
 
 }  // namespace
 
+FieldErrors validate_ephemeral_update(const Value& pod, const Value& old_pod) {
+  FieldErrors errors;
+  const Value& now = pod["spec"]["ephemeralContainers"];
+  const Value& before = old_pod["spec"]["ephemeralContainers"];
+  const auto items = now.items();
+  for (const Value& old : before.items()) {
+    const auto found = std::find_if(items.begin(), items.end(), [&](const Value& container) {
+      return container["name"] == old["name"];
+    });
+    if (found == items.end() || *found != old) {
+      errors.push_back(FieldError::forbidden(
+          "spec.ephemeralContainers",
+          fmt::format("existing ephemeral containers \"{}\" may not be {}\n",
+                      old["name"].as_string(), found == items.end() ? "removed" : "changed")));
+    }
+  }
+  return errors;
+}
+
 FieldErrors validate_pod_update(const Value& pod, const Value& old_pod) {
   FieldErrors errors;
   const Value& spec = pod["spec"];

@@ -6,6 +6,8 @@
 
 namespace athanor::apiserver {
 
+// Of pods/ephemeralcontainers: additions alone.
+FieldErrors validate_ephemeral_update(const Value& pod, const Value& old_pod);
 FieldErrors validate_pod_update(const Value& pod, const Value& old_pod);
 
 }  // namespace athanor::apiserver

@@ -76,9 +76,11 @@ void begin_session(int parent) {
   reset_signals();
 }
 
-std::uint64_t inode_of(const std::string& path) {
+// What a path of /proc leads to, as one comparable thing.
+std::pair<dev_t, ino_t> identity_of(const std::string& path) {
   struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+  return ::stat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino)
+                                            : std::pair(dev_t{0}, ino_t{0});
 }
 
 // Moves into the view of a process that runs in one; empty, or what went wrong.
@@ -87,15 +89,15 @@ std::string enter_view_of(int pid) {
   // A container that has just been started makes its view before it runs its command.
   constexpr int kTries = 400;
   constexpr int kPause = 5;  // milliseconds
-  const std::uint64_t own = inode_of("/proc/self/root/.");
-  for (int i = 0; i < kTries && inode_of(folder + "/ns/mnt") == inode_of("/proc/self/ns/mnt");
+  const auto own = identity_of("/proc/self/root/.");
+  for (int i = 0; i < kTries && identity_of(folder + "/ns/mnt") == identity_of("/proc/self/ns/mnt");
        ++i) {
     ::poll(nullptr, 0, kPause);
   }
-  for (int i = 0; i < kTries && inode_of(folder + "/root/.") == own; ++i) {
+  for (int i = 0; i < kTries && identity_of(folder + "/root/.") == own; ++i) {
     ::poll(nullptr, 0, kPause);
   }
-  const int user = inode_of(folder + "/ns/user") == inode_of("/proc/self/ns/user")
+  const int user = identity_of(folder + "/ns/user") == identity_of("/proc/self/ns/user")
                        ? -1
                        : ::open((folder + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC);
   const int mounts = ::open((folder + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC);

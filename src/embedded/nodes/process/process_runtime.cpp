@@ -124,6 +124,21 @@ class SpawnedRuntime final : public ProcessRuntime {
     wake();
   }
 
+  void extend(const Value& spec) override {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = pods_.find(spec["uid"].str());
+      if (found == pods_.end()) {
+        return;
+      }
+      for (const Value& container : spec["ephemeral"].items()) {
+        found->second.machine.add_ephemeral(container);
+      }
+      advance(found->first, found->second);
+    }
+    wake();
+  }
+
   void stop(const std::string& uid, Duration grace) override {
     {
       const std::lock_guard lock(mutex_);

@@ -51,6 +51,27 @@ TEST_F(PodMachineTest, ContainersStartTogetherInitContainersOneByOne) {
   EXPECT_TRUE(all_ended(machine.state()));
 }
 
+TEST_F(PodMachineTest, EphemeralContainersJoinAndDoNotKeepThePodAlive) {
+  PodMachine machine = make("restartPolicy: Always, containers: [{name: a}]");
+  advance(machine);
+  const Value debug = Value::object({{"name", "d"}});
+  machine.add_ephemeral(debug);
+  machine.add_ephemeral(debug);
+  EXPECT_EQ(advance(machine), "run 1");
+  machine.exited(1, 1, "", now);
+  EXPECT_EQ(advance(machine), "") << "never again";
+  EXPECT_EQ(machine.state()["ephemeral"][0]["exitCode"].as_int(), 1);
+  EXPECT_EQ(machine.state()["containers"].size(), 1U);
+  PodMachine once = make("restartPolicy: Never, containers: [{name: a}], ephemeral: [{name: d}]");
+  EXPECT_EQ(advance(once), "run 1, run 0");
+  once.exited(0, 0, "", now);
+  EXPECT_EQ(advance(once), "kill 1");
+  EXPECT_FALSE(once.over());
+  once.exited(1, 137, "", now);
+  EXPECT_TRUE(once.over());
+  EXPECT_EQ(once.state()["containers"][0]["exitCode"].as_int(-1), 0);
+}
+
 TEST_F(PodMachineTest, RestartPolicies) {
   struct Case {
     const char* policy;

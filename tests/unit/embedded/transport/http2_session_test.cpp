@@ -86,11 +86,13 @@ class Client {
                                 std::size_t size, std::uint32_t* flags, nghttp2_data_source* source,
                                 void* user) -> ssize_t {
       const auto& text = *static_cast<const std::string*>(source->ptr);
-      std::size_t& sent = static_cast<Client*>(user)->sent[id];
-      const std::size_t count = std::min(size, text.size() - sent);
-      std::copy_n(text.data() + sent, count, buffer);
-      sent += count;
-      *flags |= sent == text.size() ? NGHTTP2_DATA_FLAG_EOF : 0U;
+      std::size_t& done = static_cast<Client*>(user)->sent[id];
+      const std::size_t count = std::min(size, text.size() - done);
+      std::copy_n(text.data() + done, count, buffer);
+      done += count;
+      if (done == text.size()) {
+        *flags |= NGHTTP2_DATA_FLAG_EOF;
+      }
       return static_cast<ssize_t>(count);
     };
     return nghttp2_submit_request(session, nullptr, table.data(), table.size(),
@@ -267,6 +269,7 @@ TEST_F(Http2Test, AStreamNobodyReadsIsBoundedAndCut) {
   const auto other = client.request("GET", "/p");
   exchange(client);
   answer(other, "fine");
+  exchange(client);
   now += seconds(61);
   server().check_time(now);
   exchange(client);

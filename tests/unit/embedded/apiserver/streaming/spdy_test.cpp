@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/apiserver/streaming/spdy.hpp"
 
+#include <random>
+
 #include "embedded/apiserver/streaming/tunnels.hpp"
 #include "kube/json.hpp"
 #include "unit/embedded/apiserver/streaming/fake_session.hpp"
@@ -65,6 +67,25 @@ TEST(Spdy, HeadersAreBounded) {
   SpdyConnection spdy;
   spdy.feed(client.open(1, {{"streamtype", std::string(1'000'000, 'x')}}));
   EXPECT_TRUE(spdy.ended());
+}
+
+// Whatever arrives: no crash, and no memory beyond a frame's.
+TEST(Spdy, SurvivesDamage) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 2000; ++round) {
+    SpdyClient client;
+    std::string bytes = client.open(1, {{"streamtype", "error"}}) +
+                        client.open(3, {{"streamtype", "stdin"}}) +
+                        SpdyClient::data(3, std::string(100, 'x'), true);
+    for (int i = 0; i < 3; ++i) {
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    }
+    SpdyConnection spdy;
+    spdy.feed(bytes);
+    while (spdy.next()) {
+    }
+    EXPECT_LT(spdy.take_output().size(), std::size_t{10'000});
+  }
 }
 
 TEST(SpdyExec, CarriesACommand) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "embedded/apiserver/streaming/websocket_peer.hpp"
 
 namespace athanor::apiserver {
@@ -81,6 +83,21 @@ TEST(WebSocket, RefusesWhatBreaksTheProtocol) {
     while (reader.next()) {
     }
     EXPECT_EQ(reader.broken(), c.code);
+  }
+}
+
+TEST(WebSocket, SurvivesDamage) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 2000; ++round) {
+    std::string bytes = masked(kBinary, "hello") + masked(0x02, "a") + masked(0x80, "b");
+    bytes[random() % bytes.size()] = static_cast<char>(random());
+    WebSocketReader reader;
+    reader.feed(bytes);
+    std::size_t messages = 0;
+    while (reader.next()) {
+      ++messages;
+    }
+    EXPECT_LE(messages, 3U);
   }
 }
 
