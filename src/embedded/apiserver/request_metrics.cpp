@@ -41,7 +41,10 @@ std::string verb_of(const Call& call) {
   if (verb == "update") {
     return "PUT";
   }
-  return upper(verb);
+  constexpr std::array<std::string_view, 6> kOthers = {"get",   "list",   "watch",
+                                                       "patch", "delete", "deletecollection"};
+  const bool known = std::find(kOthers.begin(), kOthers.end(), verb) != kOthers.end();
+  return known ? upper(verb) : "OTHER";
 }
 
 std::string_view plain_verb(std::string_view method) {

@@ -45,6 +45,106 @@ void HttpsTest::start() {
 
 namespace {
 
+TEST_F(HttpsTest, SpeaksHttp2WithThoseWhoOfferIt) {
+  start();
+  TlsClient client(port, {.ca_pem = pki.ca_certificate, .offer_http2 = true});
+  EXPECT_EQ(client.protocol(), "h2");
+}
+
+TEST_F(HttpsTest, Http2CanBeTurnedOff) {
+  options.http2 = false;
+  start();
+  TlsClient client(port, {.ca_pem = pki.ca_certificate, .offer_http2 = true});
+  EXPECT_EQ(client.protocol(), "http/1.1");
+  EXPECT_EQ(client.get("/").status, 200);
+}
+
+// A connection that leaves HTTP: bytes both ways, what came with the request included.
+class EchoTunnel final : public apiserver::Tunnel {
+ public:
+  void feed(std::string_view bytes) override { pending_ += bytes; }
+  [[nodiscard]] bool wants_more() const override { return true; }
+  State pull(std::string& out) override {
+    out += std::exchange(pending_, {});
+    return out.ends_with("bye") ? State::Ended : State::Open;
+  }
+  void on_ready(std::function<void()> /*wake*/) override {}
+
+ private:
+  std::string pending_{};
+};
+
+TEST_F(HttpsTest, TunnelsCarryBytesBothWays) {
+  api.on("/tunnel", [](const apiserver::Request&) {
+    apiserver::Response response;
+    response.status = 101;
+    response.headers = {{"Connection", "Upgrade"}, {"Upgrade", "echo"}};
+    response.tunnel = std::make_unique<EchoTunnel>();
+    return response;
+  });
+  start();
+  TlsClient client(port);
+  ASSERT_TRUE(
+      client.send("GET /tunnel HTTP/1.1\r\nHost: a\r\nUpgrade: echo\r\n"
+                  "Connection: Upgrade\r\n\r\n5\r\nhello\r\n"));
+  auto head = client.read_head();
+  EXPECT_EQ(head.status, 101);
+  EXPECT_EQ(head.headers["connection"], "Upgrade");
+  EXPECT_EQ(client.read_chunk(), "hello");
+  ASSERT_TRUE(client.send("3\r\nbye"));
+  EXPECT_EQ(client.read_chunk(), std::nullopt);
+}
+
+// One client's slow requests do not hold up another's quick one.
+TEST_F(HttpsTest, AFloodLeavesAWorkerForOthers) {
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  api.on("/slow", [released](const apiserver::Request&) {
+    released.wait();
+    return FakeServer::text("slow");
+  });
+  options.workers = 3;
+  start();
+  std::vector<std::unique_ptr<TlsClient>> flood;
+  for (int i = 0; i < 20; ++i) {
+    flood.push_back(std::make_unique<TlsClient>(port));
+    ASSERT_TRUE(
+        flood.back()->send("GET /slow HTTP/1.1\r\nHost: a\r\nAuthorization: flood\r\n\r\n"));
+  }
+  EXPECT_EQ(TlsClient(port).get("/quick", "Authorization: other\r\n").status, 200);
+  release.set_value();
+  for (const auto& client : flood) {
+    EXPECT_EQ(client->read_response().body, "slow");
+  }
+}
+
+TEST_F(HttpsTest, WhoWaitedTooLongAmongTooManyIsToldSo) {
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  api.on("/slow", [released](const apiserver::Request& request) {
+    if (!request.overdue) {
+      released.wait();
+    }
+    return FakeServer::text(request.overdue ? "overdue" : "served");
+  });
+  options.workers = 1;
+  options.max_reading = 2;
+  start();
+  std::vector<std::unique_ptr<TlsClient>> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(std::make_unique<TlsClient>(port));
+    ASSERT_TRUE(clients.back()->send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"));
+  }
+  EXPECT_EQ(released.wait_for(std::chrono::milliseconds(1200)), std::future_status::timeout);
+  release.set_value();
+  std::map<std::string, int> answers;
+  for (const auto& client : clients) {
+    ++answers[client->read_response().body];
+  }
+  EXPECT_EQ(answers["served"], 2);
+  EXPECT_EQ(answers["overdue"], 2);
+}
+
 TEST_F(HttpsTest, AnswersManyRequestsOnOneConnection) {
   start();
   TlsClient client(port, trusting());

@@ -16,6 +16,7 @@ struct ClientOptions {
   std::string ca_pem{};           // empty: the server is not verified
   std::string certificate_pem{};  // of the client; empty: none
   std::string key_pem{};
+  bool offer_http2 = false;
   int receive_buffer = 0;  // bytes of the socket's; 0: the system's choice
 };
 

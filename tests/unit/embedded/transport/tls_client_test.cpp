@@ -66,7 +66,9 @@ TlsClient::TlsClient(int port, const ClientOptions& options)
   SSL_CTX_set_options(context_.get(), SSL_OP_IGNORE_UNEXPECTED_EOF);
   static constexpr std::array<unsigned char, 12> kOffer = {2,   'h', '2', 8,   'h', 't',
                                                            't', 'p', '/', '1', '.', '1'};
-  SSL_CTX_set_alpn_protos(context_.get(), kOffer.data(), kOffer.size());
+  const std::size_t from = options.offer_http2 ? 0 : 3;
+  SSL_CTX_set_alpn_protos(context_.get(), kOffer.data() + from,
+                          static_cast<unsigned>(kOffer.size() - from));
   ssl_.reset(SSL_new(context_.get()));
   SSL_set1_host(ssl_.get(), "localhost");
   SSL_set_fd(ssl_.get(), socket_);

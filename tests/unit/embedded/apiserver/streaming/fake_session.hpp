@@ -92,7 +92,16 @@ class SpdyClient {
   SpdyClient& operator=(const SpdyClient&) = delete;
   ~SpdyClient() { deflateEnd(&zlib_); }
 
-  std::string open(std::uint32_t stream, const std::map<std::string, std::string>& headers) {
+  using Headers = std::map<std::string, std::string>;
+  // Several, in this order: they share a compression context.
+  std::string open_all(const std::vector<std::pair<std::uint32_t, Headers>>& streams) {
+    std::string bytes;
+    for (const auto& [stream, headers] : streams) {
+      bytes += open(stream, headers);
+    }
+    return bytes;
+  }
+  std::string open(std::uint32_t stream, const Headers& headers) {
     std::string text = number(headers.size(), 4);
     for (const auto& [name, value] : headers) {
       text += number(name.size(), 4) + name + number(value.size(), 4) + value;

@@ -17,8 +17,8 @@ using test::SpdyClient;
 
 TEST(Spdy, ReadsStreamsHoweverTheyArrive) {
   SpdyClient client;
-  const std::string bytes = client.open(1, {{"streamtype", "error"}}) +
-                            client.open(3, {{"StreamType", "stdin"}, {"port", "80"}}) +
+  const std::string bytes = client.open_all({{1, {{"streamtype", "error"}}},
+                                             {3, {{"StreamType", "stdin"}, {"port", "80"}}}}) +
                             SpdyClient::data(3, "hello", true);
   for (const std::size_t step : {std::size_t{1}, bytes.size()}) {
     SpdyConnection spdy;
@@ -74,9 +74,9 @@ TEST(Spdy, SurvivesDamage) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {
     SpdyClient client;
-    std::string bytes = client.open(1, {{"streamtype", "error"}}) +
-                        client.open(3, {{"streamtype", "stdin"}}) +
-                        SpdyClient::data(3, std::string(100, 'x'), true);
+    std::string bytes =
+        client.open_all({{1, {{"streamtype", "error"}}}, {3, {{"streamtype", "stdin"}}}}) +
+        SpdyClient::data(3, std::string(100, 'x'), true);
     for (int i = 0; i < 3; ++i) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
     }
@@ -95,15 +95,14 @@ TEST(SpdyExec, CarriesACommand) {
       spdy_exec(std::make_unique<FakeSession>(log),
                 {.container = "c", .command = {"x"}, .input = true, .output = true, .error = true});
   log->out = "early";
-  tunnel->feed(client.open(1, {{"streamtype", "error"}}) +
-               client.open(3, {{"streamtype", "stdin"}}) +
-               client.open(5, {{"streamtype", "stdout"}}));
+  tunnel->feed(client.open_all({{1, {{"streamtype", "error"}}},
+                                {3, {{"streamtype", "stdin"}}},
+                                {5, {{"streamtype", "stdout"}}}}));
   std::string out;
   EXPECT_EQ(tunnel->pull(out), Stream::State::Open);
   EXPECT_EQ(log->out, "early") << "not taken before every stream is open";
-  tunnel->feed(client.open(7, {{"streamtype", "stderr"}}) +
-               client.open(9, {{"streamtype", "resize"}}) + SpdyClient::data(3, "in", false) +
-               SpdyClient::data(3, "put", true) +
+  tunnel->feed(client.open_all({{7, {{"streamtype", "stderr"}}}, {9, {{"streamtype", "resize"}}}}) +
+               SpdyClient::data(3, "in", false) + SpdyClient::data(3, "put", true) +
                SpdyClient::data(9, "{\"Width\":80,\"Height\":24}\n", false));
   EXPECT_EQ(log->input, "input");
   EXPECT_TRUE(log->input_closed);
@@ -131,11 +130,12 @@ TEST(SpdyPorts, PairStreamsByRequest) {
     return std::unique_ptr<PodSession>(std::make_unique<FakeSession>(log));
   });
   SpdyClient client;
-  tunnel->feed(client.open(1, {{"streamtype", "error"}, {"port", "80"}, {"requestid", "0"}}) +
-               client.open(3, {{"streamtype", "data"}, {"port", "80"}, {"requestid", "0"}}) +
-               SpdyClient::data(1, "", true) + SpdyClient::data(3, "GET", false) +
-               client.open(5, {{"streamtype", "error"}, {"port", "1"}, {"requestid", "1"}}) +
-               client.open(7, {{"streamtype", "data"}, {"port", "1"}, {"requestid", "1"}}));
+  tunnel->feed(
+      client.open_all({{1, {{"streamtype", "error"}, {"port", "80"}, {"requestid", "0"}}},
+                       {3, {{"streamtype", "data"}, {"port", "80"}, {"requestid", "0"}}}}) +
+      SpdyClient::data(1, "", true) + SpdyClient::data(3, "GET", false));
+  tunnel->feed(client.open_all({{5, {{"streamtype", "error"}, {"port", "1"}, {"requestid", "1"}}},
+                                {7, {{"streamtype", "data"}, {"port", "1"}, {"requestid", "1"}}}}));
   EXPECT_EQ(dialled, (std::vector<std::uint16_t>{80, 1}));
   EXPECT_EQ(log->input, "GET");
   std::string out;
