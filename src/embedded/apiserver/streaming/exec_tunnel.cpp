@@ -21,7 +21,11 @@ constexpr std::size_t kLongestLine = 4096;  // of a resize
 constexpr unsigned kMostCells = 65535;
 
 // v4.channel.k8s.io and v5.channel.k8s.io.
-enum Channel : unsigned char { kStdin = 0, kStdout = 1, kStderr = 2, kError = 3, kResize = 4 };
+constexpr unsigned char kStdin = 0;
+constexpr unsigned char kStdout = 1;
+constexpr unsigned char kStderr = 2;
+constexpr unsigned char kError = 3;
+constexpr unsigned char kResize = 4;
 constexpr unsigned char kCloseChannel = 255;
 
 class WebSocketExec final : public Tunnel {
@@ -54,7 +58,7 @@ class WebSocketExec final : public Tunnel {
   }
 
  private:
-  static void add(Channel channel, const std::string& bytes, std::string& out) {
+  static void add(unsigned char channel, const std::string& bytes, std::string& out) {
     if (!bytes.empty()) {
       out += websocket_frame(WebSocketOpcode::Binary,
                              std::string(1, static_cast<char>(channel)) + bytes);

@@ -49,6 +49,7 @@ struct Session {
   bool finished = false;  // what it talked to is over
   bool left = false;      // the client is gone
   bool input_done = false;
+  bool end_told = false;  // the client was woken for the end
   int exit_code = 0;
   std::string failure{};
 
@@ -251,9 +252,10 @@ class SessionLoop::Impl {
     {
       const std::lock_guard lock(mutex);
       for (const auto& session : sessions_) {
-        const bool was_over = session->finished && session->drained();
         const bool changed = session->advance();
-        if ((changed || (!was_over && session->finished && session->drained())) && session->wake) {
+        const bool over = session->finished && session->drained();
+        const bool news = changed || (over && !std::exchange(session->end_told, true));
+        if (news && session->wake) {
           calls.push_back(session->wake);
         }
         if (session->input_done && session->input_over) {

@@ -6,6 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <memory>
+#include <semaphore>
+
 #include "embedded/nodes/process/process_runtime.hpp"
 #include "kube/json.hpp"
 #include "unit/embedded/nodes/process/pod_lab.hpp"
@@ -111,6 +114,22 @@ TEST_F(ExecTest, ATerminalHasASize) {
   const PodSession::Output output = read_all(*session);
   EXPECT_NE(output.out.find("33 101"), std::string::npos) << output.out;
   EXPECT_NE(output.out.find("terminal"), std::string::npos) << output.out;
+}
+
+// A client that looks only when it is told to sees everything, the end included.
+TEST_F(ExecTest, EveryNewsWakes) {
+  start(shell_pod("sleep 100"));
+  for (const char* script :
+       {"echo hi", "exec >&- 2>&-; exit 3", "echo hi; exec >&- 2>&-; sleep 0.1"}) {
+    auto session = exec(running(script));
+    const auto news = std::make_shared<std::counting_semaphore<>>(0);
+    session->on_ready([news] { news->release(); });
+    PodSession::Output output;
+    while (!output.exit_code && news->try_acquire_for(std::chrono::seconds(20))) {
+      session->take(output, std::size_t{1} << 20);
+    }
+    EXPECT_TRUE(output.exit_code) << script;
+  }
 }
 
 TEST_F(ExecTest, EndsWithItsContainer) {
