@@ -59,8 +59,7 @@ constexpr std::array<std::string_view, 3> kSets = {"sets.contains", "sets.inters
                                                    "sets.equivalent"};
 
 // Of the Kubernetes libraries; nullopt for the language itself.
-std::optional<std::uint64_t> library_cost(const Overload& overload, Arguments arguments,
-                                          const Val& result) {
+std::optional<std::uint64_t> library_cost(const Overload& overload, Arguments arguments) {
   const std::string_view name = overload.function;
   if (arguments.empty()) {
     return std::nullopt;
@@ -78,7 +77,7 @@ std::optional<std::uint64_t> library_cost(const Overload& overload, Arguments ar
     return scaled(size_cost(arguments[0]), 2 * kTraversal);
   }
   if (name == "join") {
-    return scaled(size_cost(result), 2 * kTraversal);
+    return 0;  // its result decides
   }
   if (name == "find" || name == "findAll") {
     return regex_cost(arguments[0], arguments[1]);
@@ -102,8 +101,8 @@ std::optional<std::uint64_t> library_cost(const Overload& overload, Arguments ar
 
 }  // namespace
 
-std::uint64_t call_cost(const Overload& overload, Arguments arguments, const Val& result) {
-  if (const auto cost = library_cost(overload, arguments, result)) {
+std::uint64_t call_cost(const Overload& overload, Arguments arguments) {
+  if (const auto cost = library_cost(overload, arguments)) {
     return *cost;
   }
   const std::string_view name = overload.function;
@@ -132,6 +131,10 @@ std::uint64_t call_cost(const Overload& overload, Arguments arguments, const Val
     return scaled(size_cost(arguments[0]), kTraversal);
   }
   return 1;
+}
+
+std::uint64_t result_cost(const Overload& overload, const Val& result) {
+  return overload.function == "join" ? scaled(size_cost(result), 2 * kTraversal) : 0;
 }
 
 }  // namespace athanor::cel

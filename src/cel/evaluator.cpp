@@ -200,8 +200,13 @@ class Evaluator {
         fits = accepts(*overload->parameters[i], arguments[i]);
       }
       if (fits) {
+        // paid before it is done: what costs too much is not even begun
+        charge(call_cost(*overload, arguments));
+        if (cancelled_) {
+          return Val::error(kCostExceeded);
+        }
         Val result = overload->run(arguments, input_.runtime);
-        charge(call_cost(*overload, arguments, result));
+        charge(result_cost(*overload, result));
         return result;
       }
     }

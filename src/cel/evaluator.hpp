@@ -31,8 +31,9 @@ struct EvaluationInput {
 };
 Evaluation evaluate(const Expr& root, const Checked& checked, const EvaluationInput& input);
 
-// What one call costs besides its arguments.
-std::uint64_t call_cost(const Overload& overload, Arguments arguments, const Val& result);
+// What one call costs besides its arguments, and what its result adds to that.
+std::uint64_t call_cost(const Overload& overload, Arguments arguments);
+std::uint64_t result_cost(const Overload& overload, const Val& result);
 
 // Field or index of a value; an error when it is absent ("no such key: x").
 Val index_value(const Val& operand, const Val& key);

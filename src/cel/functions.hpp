@@ -73,6 +73,10 @@ TypePtr named_type(std::string_view name);
 bool accepts(const Type& parameter, const Val& value);
 // "no such overload".
 Val no_such_overload();
+// Bounds of what one call may make, far above any request: cost counts what goes in, not what comes
+// out.
+inline constexpr std::size_t kLongestText = 16U << 20U;  // bytes
+inline constexpr std::size_t kLongestList = 1'000'000;   // items
 
 // The `authorizer` variable; with a resource in it the `authorizer.requestResource` one.
 Val authorizer_value(AccessQuestion start = {});

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cel/macros.hpp"
 
+#include <cstdint>
 #include <utility>
+
+#include "cel/literals.hpp"
 
 namespace athanor::cel {
 namespace {
@@ -129,11 +132,23 @@ Expansion to_map(Builder& builder, bool entries, ExprPtr& target, Arguments& arg
   return {.expr = builder.fold(std::move(fold))};
 }
 
+// The macro below doubles its target: a chain of them must not fill the memory.
+constexpr std::uint32_t kMostNodes = 50'000;
+
+std::uint32_t count_nodes(const Expr& expr) {
+  std::uint32_t count = 1;
+  for_each_child(expr, [&](const Expr& child) { count += count_nodes(child); });
+  return count;
+}
+
 // target.hasValue() ? optional.of(bind v = target.value() in e) : optional.none()
 Expansion optional_map(Builder& builder, bool flat, ExprPtr& target, Arguments& arguments) {
   if (!is_name(*arguments[0])) {
     return refused(*arguments[0], flat ? "optFlatMap() variable name must be a simple identifier"
                                        : "optMap() variable name must be a simple identifier");
+  }
+  if (builder.last_id() + count_nodes(*target) > kMostNodes) {
+    return refused(*arguments[0], "expression is too large");
   }
   ExprPtr again = builder.clone(*target);
   ExprPtr has_value = builder.member_call(std::move(target), "hasValue");

@@ -149,11 +149,17 @@ Val logical_not(Arguments a, Runtime&) {
 }
 
 Val joined_text(Arguments a, Runtime&) {
+  if (a[0].text().size() + a[1].text().size() > kLongestText) {
+    return Val::error("text is too long");
+  }
   const std::string text = std::string(a[0].text()) + std::string(a[1].text());
   return a[0].is(Val::Kind::Bytes) ? Val::bytes(text) : Val::string(text);
 }
 
 Val joined_lists(Arguments a, Runtime&) {
+  if (a[0].as_list()->size() + a[1].as_list()->size() > kLongestList) {
+    return Val::error("list is too long");
+  }
   return concatenate(a[0], a[1]);
 }
 

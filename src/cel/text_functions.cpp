@@ -36,6 +36,10 @@ Val out_of_range(std::int64_t index) {
   return Val::error(fmt::format("index out of range: {}", index));
 }
 
+Val too_long() {
+  return Val::error("text is too long");
+}
+
 Val contains(Arguments a, Runtime&) {
   return Val::boolean(a[0].text().find(a[1].text()) != std::string_view::npos);
 }
@@ -123,6 +127,9 @@ Val replace(Arguments a, Runtime&) {
   if (from.empty()) {  // before every character and at the end
     bool adding = more();
     while (adding) {
+      if (result.size() > kLongestText) {
+        return too_long();
+      }
       result += to;
       const utf8::Decoded next = utf8::decode(rest);
       result += rest.substr(0, next.size);
@@ -133,6 +140,9 @@ Val replace(Arguments a, Runtime&) {
   }
   std::size_t found = rest.find(from);
   while (found != std::string_view::npos && more()) {
+    if (result.size() > kLongestText) {
+      return too_long();
+    }
     result += rest.substr(0, found);
     result += to;
     rest.remove_prefix(found + from.size());
@@ -170,6 +180,9 @@ Val join(Arguments a, Runtime&) {
     const Val item = list.at(i);
     if (!item.is(Val::Kind::String)) {
       return Val::error(fmt::format("join: invalid input: {}", type_name(item)));
+    }
+    if (result.size() > kLongestText) {
+      return too_long();
     }
     result += i == 0 ? std::string_view() : separator;
     result += item.text();

@@ -236,6 +236,19 @@ TEST(EvaluateLimits, AnExpressionThatCostsTooMuchIsCancelled) {
   EXPECT_LT(done.cost, kCostLimit + 100);
 }
 
+TEST(EvaluateLimits, WhatGrowsWithoutCostIsBounded) {
+  std::string chain = "optional.of([0])";
+  for (int i = 0; i < 40; ++i) {
+    chain += ".optMap(l, l + l)";
+  }
+  EXPECT_FALSE(Program::compile(chain, {}).ok());  // every optMap doubles what is before it
+  const auto doubled = Program::compile("[1, 2].map(x, l + l)[0].size() > 0",
+                                        {{"l", list_type(simple_type(TypeKind::Int))}});
+  ASSERT_TRUE(doubled.ok());
+  const std::vector<Val> items(kLongestList / 2 + 1, Val::integer(1));
+  EXPECT_EQ((*doubled)->evaluate({{"l", Val::list(items)}}).value.text(), "list is too long");
+}
+
 struct Price {
   const char* expression = nullptr;
   std::uint64_t cost = 0;
