@@ -23,6 +23,21 @@ inline constexpr Kind kJob{"batch", "v1", "Job", "jobs", true};
 inline constexpr Kind kCronJob{"batch", "v1", "CronJob", "cronjobs", true};
 inline constexpr Kind kDeployment{"apps", "v1", "Deployment", "deployments", true};
 inline constexpr Kind kReplicaSet{"apps", "v1", "ReplicaSet", "replicasets", true};
+inline constexpr Kind kStatefulSet{"apps", "v1", "StatefulSet", "statefulsets", true};
+inline constexpr Kind kDaemonSet{"apps", "v1", "DaemonSet", "daemonsets", true};
+inline constexpr Kind kControllerRevision{"apps", "v1", "ControllerRevision", "controllerrevisions",
+                                          true};
+inline constexpr Kind kReplicationController{"", "v1", "ReplicationController",
+                                             "replicationcontrollers", true};
+inline constexpr Kind kEndpoints{"", "v1", "Endpoints", "endpoints", true};
+inline constexpr Kind kEndpointSlice{"discovery.k8s.io", "v1", "EndpointSlice", "endpointslices",
+                                     true};
+inline constexpr Kind kPodDisruptionBudget{"policy", "v1", "PodDisruptionBudget",
+                                           "poddisruptionbudgets", true};
+inline constexpr Kind kHorizontalPodAutoscaler{"autoscaling", "v2", "HorizontalPodAutoscaler",
+                                               "horizontalpodautoscalers", true};
+inline constexpr Kind kStorageClass{"storage.k8s.io", "v1", "StorageClass", "storageclasses",
+                                    false};
 inline constexpr Kind kPriorityClass{"scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
                                      false};
 inline constexpr Kind kClusterRole{"rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles",

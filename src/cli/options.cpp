@@ -69,7 +69,8 @@ void add_up(CLI::App& app, UpOptions& options) {
       ->check(CLI::IsMember({"process", "timed"}))
       ->capture_default_str();
   verb.add_option("--controllers", options.controllers,
-                  "which controllers run: *, name, -name, comma-separated; empty: none")
+                  "which controllers run: *, name, -name, comma-separated; empty: none; external: "
+                  "all but those of kube-controller-manager and kube-scheduler")
       ->capture_default_str();
   verb.add_option("-v,--verbosity", options.verbosity, "0 errors, 1 warnings, 2 info, 4 debug")
       ->capture_default_str();

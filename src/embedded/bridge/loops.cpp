@@ -3,18 +3,26 @@
 #include "embedded/bridge/loops.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "embedded/apiserver/loops/control_loop.hpp"
 
 namespace athanor::bridge {
 
-Loops::Loops(store::Store& store, apiserver::Server& server) {
+Loops::Loops(store::Store& store, apiserver::Server& server,
+             const std::function<bool(std::string_view)>& runs) {
+  using Make = std::unique_ptr<apiserver::ControlLoop> (*)(const apiserver::LoopContext&);
+  constexpr std::array<Make, std::size(kLoopNames)> kMakers = {
+      apiserver::make_garbage_collector, apiserver::make_namespace_controller,
+      apiserver::make_quota_controller, apiserver::make_policy_controller};
   const apiserver::LoopContext context{
       .store = store, .server = server, .registry = server.registry()};
-  loops_.push_back(apiserver::make_garbage_collector(context));
-  loops_.push_back(apiserver::make_namespace_controller(context));
-  loops_.push_back(apiserver::make_quota_controller(context));
-  loops_.push_back(apiserver::make_policy_controller(context));
+  for (std::size_t i = 0; i < kMakers.size(); ++i) {
+    if (!runs || runs(kLoopNames[i])) {
+      loops_.push_back(kMakers[i](context));
+    }
+  }
   for (const auto& loop : loops_) {
     loop->start();
   }

@@ -3,9 +3,11 @@
 // one thing to drive.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/time.hpp"
@@ -18,10 +20,17 @@ class ControlLoop;
 
 namespace athanor::bridge {
 
+// The names of the loops, those of kube-controller-manager.
+inline constexpr std::string_view kLoopNames[] = {
+    "garbage-collector-controller", "namespace-controller", "resourcequota-controller",
+    "validatingadmissionpolicy-status-controller"};
+
 // One thread. Looks at everything stored when made.
 class Loops {
  public:
-  Loops(store::Store& store, apiserver::Server& server);
+  // `runs`: which of kLoopNames; empty: all.
+  Loops(store::Store& store, apiserver::Server& server,
+        const std::function<bool(std::string_view)>& runs = {});
   ~Loops();
   Loops(const Loops&) = delete;
   Loops& operator=(const Loops&) = delete;

@@ -31,8 +31,6 @@ namespace athanor::lab {
 namespace {
 
 constexpr std::chrono::milliseconds kCloseTime{2000};
-constexpr const char* kLoopNames[] = {"garbage-collector-controller", "namespace-controller",
-                                      "resourcequota-controller"};
 
 // A service account token for a pod's volume, asked of the server itself.
 Result<std::string> pod_token(apiserver::Server& server, const Clock& clock,
@@ -216,13 +214,17 @@ class RunningControlPlane final : public ControlPlane {
       }
     }
     register_pods();
-    driver_ = std::make_unique<EngineDriver>(enabled_, DriverOptions{.server = server_.get(),
-                                                                     .store = store_.get(),
-                                                                     .clock = clock_.get(),
-                                                                     .entropy = entropy_.get(),
-                                                                     .executors = &executors_,
-                                                                     .metrics = &metrics_,
-                                                                     .config = config()});
+    driver_ = std::make_unique<EngineDriver>(
+        enabled_, DriverOptions{.server = server_.get(),
+                                .store = store_.get(),
+                                .clock = clock_.get(),
+                                .entropy = entropy_.get(),
+                                .executors = &executors_,
+                                .metrics = &metrics_,
+                                .config = config(),
+                                .runs_loop = [this](std::string_view name) {
+                                  return controller_enabled(options_.controllers, name);
+                                }});
     if (runtime_) {
       runtime_->listen([this](std::string query, Value state) {
         driver_->observe(std::move(query), std::move(state));
@@ -296,66 +298,12 @@ class RunningControlPlane final : public ControlPlane {
   std::unique_ptr<EngineDriver> driver_{};
 };
 
-// The words of a --controllers list.
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  std::size_t start = 0;
-  while (start <= list.size()) {
-    const std::size_t end = std::min(list.find(',', start), list.size());
-    if (end > start) {
-      words.push_back(list.substr(start, end - start));
-    }
-    start = end + 1;
-  }
-  return words;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ControlPlane>> ControlPlane::start(ControlPlaneOptions options) {
   auto plane = std::make_unique<RunningControlPlane>(std::move(options));
   ATHANOR_TRY_VOID(plane->light());
   return std::unique_ptr<ControlPlane>(std::move(plane));
-}
-
-std::vector<std::string> controller_names(std::span<const Operator* const> operators) {
-  std::vector<std::string> names(std::begin(kLoopNames), std::end(kLoopNames));
-  for (const Operator* op : operators) {
-    names.emplace_back(op->name);
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
-bool controller_enabled(const std::string& list, std::string_view name) {
-  bool enabled = false;
-  for (const std::string& word : words_of(list)) {
-    if (word == "*") {
-      enabled = true;
-    } else if (word == name) {
-      return true;
-    } else if (word.front() == '-' && std::string_view(word).substr(1) == name) {
-      return false;
-    }
-  }
-  return enabled;
-}
-
-Result<void> check_controllers(const std::string& list,
-                               std::span<const Operator* const> operators) {
-  const std::vector<std::string> known = controller_names(operators);
-  for (const std::string& word : words_of(list)) {
-    const std::string name = word.front() == '-' ? word.substr(1) : word;
-    if (name != "*" && std::ranges::find(known, name) == known.end()) {
-      std::string all;
-      for (const std::string& one : known) {
-        all += (all.empty() ? "" : ", ") + one;
-      }
-      return Error::bad_request(
-          fmt::format("--controllers: \"{}\" is no controller; known are: {}", name, all));
-    }
-  }
-  return {};
 }
 
 }  // namespace athanor::lab

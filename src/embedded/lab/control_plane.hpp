@@ -26,7 +26,8 @@ struct ControlPlaneOptions {
   int port = 6443;  // 0: any free one
   StorageKind storage = StorageKind::Disk;
   PodsKind pods = PodsKind::Process;
-  std::string controllers = "*";  // "*", "name", "-name", comma-separated; empty: none
+  // "*", "name", "-name", "external", comma-separated; empty: none.
+  std::string controllers = "*";
   Lab lab{};
   ReadFile read_file{};                                // resolves Lab::manifests
   std::vector<const Operator*> operators{};            // of the systems (cli/ hands them over)
@@ -50,7 +51,9 @@ class ControlPlane {
 
 // The names that --controllers knows.
 std::vector<std::string> controller_names(std::span<const Operator* const> operators);
-// Whether a --controllers list lets a name run. The list is checked by check_controllers().
+// Whether a --controllers list lets a name run: the first word that names it decides, else "*", or
+// "external", which is "*" without what kube-controller-manager and kube-scheduler do. The list is
+// checked by check_controllers().
 bool controller_enabled(const std::string& list, std::string_view name);
 // An error naming the first word that is no controller.
 Result<void> check_controllers(const std::string& list, std::span<const Operator* const> operators);

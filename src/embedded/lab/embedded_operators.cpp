@@ -2,6 +2,9 @@
 // The list of controllers, and the webhooks of Kueue and Tekton as steps of the server's admission.
 #include "embedded/lab/embedded_operators.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "embedded/kueue/admission.hpp"
 #include "embedded/kueue/conversion.hpp"
 #include "embedded/kueue/scheduler.hpp"
@@ -10,10 +13,15 @@
 #include "embedded/tekton/admission.hpp"
 #include "embedded/tekton/config_objects.hpp"
 #include "embedded/tekton/operators.hpp"
+#include "embedded/workloads/daemon_set.hpp"
 #include "embedded/workloads/deployment.hpp"
+#include "embedded/workloads/disruption.hpp"
+#include "embedded/workloads/endpoints.hpp"
 #include "embedded/workloads/job.hpp"
 #include "embedded/workloads/namespace_basics.hpp"
+#include "embedded/workloads/node_lifecycle.hpp"
 #include "embedded/workloads/replica_set.hpp"
+#include "embedded/workloads/stateful_set.hpp"
 
 namespace athanor::lab {
 namespace {
@@ -105,9 +113,42 @@ std::vector<const Operator*> embedded_operators() {
           &workloads::job_operator(),
           &workloads::replica_set_operator(),
           &workloads::deployment_operator(),
+          &workloads::stateful_set_operator(),
+          &workloads::daemon_set_operator(),
+          &workloads::endpoints_operator(),
+          &workloads::endpoint_slice_operator(),
+          &workloads::endpoint_slice_mirroring_operator(),
+          &workloads::disruption_operator(),
+          &workloads::node_lifecycle_operator(),
+          &workloads::taint_eviction_operator(),
+          &workloads::pod_garbage_operator(),
           &workloads::service_account_operator(),
           &workloads::root_ca_operator(),
           &workloads::role_aggregation_operator()};
+}
+
+bool is_external(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"default-scheduler",
+                                                "job-controller",
+                                                "replicaset-controller",
+                                                "deployment-controller",
+                                                "statefulset-controller",
+                                                "daemonset-controller",
+                                                "endpoints-controller",
+                                                "endpointslice-controller",
+                                                "endpointslice-mirroring-controller",
+                                                "disruption-controller",
+                                                "node-lifecycle-controller",
+                                                "taint-eviction-controller",
+                                                "pod-garbage-collector-controller",
+                                                "serviceaccount-controller",
+                                                "root-ca-certificate-publisher-controller",
+                                                "clusterrole-aggregation-controller",
+                                                "garbage-collector-controller",
+                                                "namespace-controller",
+                                                "resourcequota-controller",
+                                                "validatingadmissionpolicy-status-controller"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
 std::vector<Value> embedded_objects() {

@@ -13,6 +13,9 @@ namespace athanor::lab {
 
 // Queueing, pipelines, workloads, scheduler, nodes.
 std::vector<const Operator*> embedded_operators();
+// Whether an operator or loop does what kube-controller-manager or kube-scheduler does, under their
+// name for it.
+bool is_external(std::string_view name);
 // What they read their settings from; made at the start when missing.
 std::vector<Value> embedded_objects();
 // What Kueue's and Tekton's webhooks do, as admission steps (spec/kueue.md 5, spec/tekton.md 4, 5).

@@ -57,7 +57,7 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
       : options(std::move(driver_options)),
         engine(operators, engine_options(options)),
         feed(engine.kinds()),
-        loops(*options.store, *options.server) {}
+        loops(*options.store, *options.server, options.runs_loop) {}
 
   void post(std::span<const store::EventPtr> events);
   void post(Observation observation);

@@ -3,6 +3,7 @@
 // one thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -31,6 +32,8 @@ struct DriverOptions {
   const Executors* executors = nullptr;
   Metrics* metrics = nullptr;
   std::map<std::string, Value, std::less<>> config{};  // what View::config answers, by section
+  // Which of the API server's own loops run, by name; empty: all.
+  std::function<bool(std::string_view)> runs_loop{};
 };
 
 // Owns the controllers thread and the engine on it. start() and stop() from one thread; observe()

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "embedded/scheduler/node_match.hpp"
 #include "embedded/scheduler/node_state.hpp"
+#include "kube/node_match.hpp"
 
 namespace athanor::scheduler {
 namespace {

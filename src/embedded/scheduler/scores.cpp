@@ -3,8 +3,8 @@
 // taints that the pod would rather avoid; weights are kube-scheduler's.
 #include <algorithm>
 
-#include "embedded/scheduler/node_match.hpp"
 #include "embedded/scheduler/node_state.hpp"
+#include "kube/node_match.hpp"
 
 namespace athanor::scheduler {
 namespace {

@@ -50,6 +50,57 @@ bool is_ready(const Object& pod) {
   return condition_is(pod.status()["conditions"], "Ready", "True");
 }
 
+bool is_over(const Object& pod) {
+  const std::string_view phase = pod.status()["phase"].as_string();
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+bool is_active(const Object& pod) {
+  return !pod.deleting() && !is_over(pod);
+}
+
+bool is_available(const Object& pod, Duration least, Instant now, Plan& plan) {
+  if (!is_ready(pod)) {
+    return false;
+  }
+  const Value& ready = find_condition(pod.status()["conditions"], "Ready");
+  const auto since = parse_time(ready["lastTransitionTime"].as_string());
+  if (least == Duration::zero() || !since || *since + least <= now) {
+    return true;
+  }
+  plan.wake_at(*since + least);
+  return false;
+}
+
+Duration min_ready(const Object& owner) {
+  return std::chrono::seconds(owner.spec()["minReadySeconds"].as_int());
+}
+
+Value controller_reference(const Object& owner, const Kind& kind) {
+  return OwnerReference{.api_version = kind.api_version(),
+                        .kind = std::string(kind.name),
+                        .name = std::string(owner.name()),
+                        .uid = std::string(owner.uid()),
+                        .controller = true,
+                        .block_owner_deletion = true}
+      .to_value();
+}
+
+Value make_pod(const Object& owner, const Kind& kind, const Value& pod_template,
+               const std::string& name) {
+  Value metadata = Value::object({{"name", name}, {"namespace", owner.ns()}});
+  for (const char* part : {"labels", "annotations", "finalizers"}) {
+    if (pod_template["metadata"].contains(part)) {
+      metadata.set(part, pod_template["metadata"][part]);
+    }
+  }
+  metadata.set("ownerReferences", Value::list({controller_reference(owner, kind)}));
+  return Value::object({{"apiVersion", "v1"},
+                        {"kind", "Pod"},
+                        {"metadata", metadata},
+                        {"spec", pod_template["spec"]}});
+}
+
 void by_removal_order(std::vector<Object>& pods) {
   std::ranges::stable_sort(pods,
                            [](const Object& a, const Object& b) { return worth(a) < worth(b); });

@@ -8,7 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.hpp"
+#include "kube/kind.hpp"
 #include "kube/object.hpp"
+#include "runtime/view/plan.hpp"
 
 namespace athanor::workloads {
 
@@ -19,6 +22,19 @@ std::string hash_text(std::string_view seed, std::size_t length);
 
 std::set<std::string> names_of(const std::vector<Object>& objects);
 bool is_ready(const Object& pod);
+// It has succeeded or failed.
+bool is_over(const Object& pod);
+// Neither over nor being deleted.
+bool is_active(const Object& pod);
+// Ready for `least`. One that only has to wait for it wakes the plan then.
+bool is_available(const Object& pod, Duration least, Instant now, Plan& plan);
+// spec.minReadySeconds of a workload.
+Duration min_ready(const Object& owner);
+
+// A pod of `pod_template` that `owner`, of `kind`, controls.
+Value make_pod(const Object& owner, const Kind& kind, const Value& pod_template,
+               const std::string& name);
+Value controller_reference(const Object& owner, const Kind& kind);
 // Those whose loss costs least first: without a node, not running, not ready, youngest.
 void by_removal_order(std::vector<Object>& pods);
 

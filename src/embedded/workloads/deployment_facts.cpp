@@ -8,27 +8,16 @@
 #include <charconv>
 
 #include "embedded/workloads/controlled_pods.hpp"
+#include "embedded/workloads/share.hpp"
 #include "kube/json.hpp"
 
 namespace athanor::workloads {
 namespace {
 
-constexpr std::int64_t kPercent = 100;
-enum class Rounding : std::uint8_t { Up, Down };
-
 std::int64_t number_of(std::string_view text) {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
-}
-
-// A number, or a share of `of` such as "25%".
-std::int64_t share(const Value& value, std::int64_t of, Rounding rounding) {
-  if (value.is_integer()) {
-    return value.as_int();
-  }
-  const std::int64_t product = of * number_of(value.is_null() ? "25" : value.as_string());
-  return rounding == Rounding::Up ? (product + kPercent - 1) / kPercent : product / kPercent;
 }
 
 Value template_without_hash(const Object& set) {
@@ -166,9 +155,11 @@ DeploymentFacts gather_deployment(const Object& deployment, const std::vector<Ob
   facts.recreate = spec["strategy"]["type"].as_string() == "Recreate";
   facts.paused = spec["paused"].as_bool();
   const Value& rolling = spec["strategy"]["rollingUpdate"];
-  facts.max_surge = share(rolling["maxSurge"], facts.replicas, Rounding::Up);
-  facts.max_unavailable =
-      std::min(share(rolling["maxUnavailable"], facts.replicas, Rounding::Down), facts.replicas);
+  const auto bound = [&](const char* name, Rounding rounding) {
+    return share(rolling.contains(name) ? rolling[name] : Value("25%"), facts.replicas, rounding);
+  };
+  facts.max_surge = bound("maxSurge", Rounding::Up);
+  facts.max_unavailable = std::min(bound("maxUnavailable", Rounding::Down), facts.replicas);
   if (facts.max_surge == 0 && facts.max_unavailable == 0) {
     facts.max_unavailable = 1;  // or nothing could ever move
   }

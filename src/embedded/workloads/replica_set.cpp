@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/claim.hpp"
 #include "embedded/workloads/controlled_pods.hpp"
 #include "kube/condition.hpp"
 #include "runtime/view/failures.hpp"
@@ -17,24 +18,15 @@ namespace {
 // In one plan; the pods that change run the set again for the rest.
 constexpr std::int64_t kMostChanges = 100;
 
-bool is_over(const Object& pod) {
-  const std::string_view phase = pod.status()["phase"].as_string();
-  return phase == "Succeeded" || phase == "Failed";
-}
-
 class ReplicaSetRun {
  public:
   ReplicaSetRun(const View& view, const Object& set, Instant now)
       : view_(view), set_(set), now_(now) {
-    pods_ = view.list(
-        api::kPod,
-        {.ns = std::string(set.ns()), .index = "owner", .index_value = std::string(set.uid())});
-    std::ranges::copy_if(pods_, std::back_inserter(active_),
-                         [](const Object& pod) { return !pod.deleting() && !is_over(pod); });
+    pods_ = claim(view, api::kPod, set, api::kReplicaSet, plan_);
+    std::ranges::copy_if(pods_, std::back_inserter(active_), is_active);
   }
 
   Plan run() {
-    write_status();
     if (!set_.deleting()) {
       const std::int64_t missing =
           set_.spec()["replicas"].as_int(1) - static_cast<std::int64_t>(active_.size());
@@ -44,37 +36,23 @@ class ReplicaSetRun {
         remove(std::min(-missing, kMostChanges));
       }
     }
+    write_status();
+    for (Emit& event : events_) {
+      plan_.then(std::move(event));
+    }
+    if (refused_) {
+      plan_.then(*std::move(refused_));  // last, and again after a while
+    }
     return std::move(plan_);
   }
 
  private:
   void emit(const char* type, const char* reason, std::string note) {
-    plan_.then(Emit{.about = {&api::kReplicaSet, set_.key()},
-                    .about_uid = std::string(set_.uid()),
-                    .type = type,
-                    .reason = reason,
-                    .note = std::move(note)});
-  }
-
-  [[nodiscard]] Value make_pod(const std::string& name) const {
-    const Value& pod_template = set_.spec()["template"];
-    Value metadata = Value::object({{"name", name}, {"namespace", set_.ns()}});
-    for (const char* part : {"labels", "annotations"}) {
-      if (pod_template["metadata"].contains(part)) {
-        metadata.set(part, pod_template["metadata"][part]);
-      }
-    }
-    metadata.set("ownerReferences", Value::list({OwnerReference{.api_version = "apps/v1",
-                                                                .kind = "ReplicaSet",
-                                                                .name = std::string(set_.name()),
-                                                                .uid = std::string(set_.uid()),
-                                                                .controller = true,
-                                                                .block_owner_deletion = true}
-                                                     .to_value()}));
-    return Value::object({{"apiVersion", "v1"},
-                          {"kind", "Pod"},
-                          {"metadata", metadata},
-                          {"spec", pod_template["spec"]}});
+    events_.push_back({.about = {&api::kReplicaSet, set_.key()},
+                       .about_uid = std::string(set_.uid()),
+                       .type = type,
+                       .reason = reason,
+                       .note = std::move(note)});
   }
 
   void create(std::int64_t count) {
@@ -86,11 +64,12 @@ class ReplicaSetRun {
         continue;
       }
       --count;
-      Step step =
-          Create{.target = {&api::kPod, {std::string(set_.ns()), name}}, .object = make_pod(name)};
+      Step step = Create{.target = {&api::kPod, {std::string(set_.ns()), name}},
+                         .object = make_pod(set_, api::kReplicaSet, set_.spec()["template"], name)};
       if (const auto error = refused(view_, step)) {
         emit("Warning", "FailedCreate", fmt::format("Error creating: {}", error->message));
-        plan_.then(std::move(step));  // last, and again after a while
+        failure_ = error->message;
+        refused_ = std::move(step);
         return;
       }
       plan_.then(std::move(step));
@@ -110,28 +89,13 @@ class ReplicaSetRun {
     }
   }
 
-  // Ready for spec.minReadySeconds.
-  bool is_available(const Object& pod) {
-    if (!is_ready(pod)) {
-      return false;
-    }
-    const Value& ready = find_condition(pod.status()["conditions"], "Ready");
-    const auto since = parse_time(ready["lastTransitionTime"].as_string());
-    const Duration wanted = std::chrono::seconds(set_.spec()["minReadySeconds"].as_int());
-    if (wanted == Duration::zero() || !since || *since + wanted <= now_) {
-      return true;
-    }
-    plan_.wake_at(*since + wanted);
-    return false;
-  }
-
   void write_status() {
     std::int64_t ready = 0;
     std::int64_t available = 0;
     std::int64_t labelled = 0;
     for (const Object& pod : active_) {
       ready += is_ready(pod) ? 1 : 0;
-      available += is_available(pod) ? 1 : 0;
+      available += is_available(pod, min_ready(set_), now_, plan_) ? 1 : 0;
       const Value& labels = set_.spec().at({"template", "metadata", "labels"});
       labelled += std::ranges::all_of(labels.members(), [&](const Member& label) {
         return pod.metadata()["labels"][label.key()] == label.value;
@@ -140,6 +104,18 @@ class ReplicaSetRun {
     const auto terminating = std::ranges::count_if(
         pods_, [](const Object& pod) { return pod.deleting() && !is_over(pod); });
     const auto count = [](std::int64_t number) { return number == 0 ? Value() : Value(number); };
+    Value conditions = set_.status()["conditions"];
+    const bool told = condition_is(conditions, "ReplicaFailure", "True");
+    if (!failure_.empty() && !told) {
+      set_condition(conditions,
+                    {.type = "ReplicaFailure",
+                     .status = "True",
+                     .reason = "FailedCreate",
+                     .message = failure_},
+                    now_);
+    } else if (failure_.empty() && told) {
+      conditions = Value();  // it is the only one a ReplicaSet has
+    }
     plan_.then(Status{
         .target = {&api::kReplicaSet, set_.key()},
         .status = Value::object({{"replicas", static_cast<std::int64_t>(active_.size())},
@@ -147,6 +123,7 @@ class ReplicaSetRun {
                                  {"readyReplicas", count(ready)},
                                  {"availableReplicas", count(available)},
                                  {"terminatingReplicas", static_cast<std::int64_t>(terminating)},
+                                 {"conditions", conditions},
                                  {"observedGeneration", set_.generation()}}),
         .guard = {.uid = std::string(set_.uid())}});
   }
@@ -156,6 +133,9 @@ class ReplicaSetRun {
   Instant now_;
   std::vector<Object> pods_{};
   std::vector<Object> active_{};
+  std::string failure_{};
+  std::optional<Step> refused_{};
+  std::vector<Emit> events_{};
   Plan plan_{};
 };
 

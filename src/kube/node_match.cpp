@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matching pods with nodes.
-#include "embedded/scheduler/node_match.hpp"
+#include "kube/node_match.hpp"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 
 #include "kube/selector.hpp"
 
-namespace athanor::scheduler {
+namespace athanor {
 namespace {
 
 bool tolerates_one(const Value& toleration, const Value& taint) {
@@ -83,4 +83,4 @@ bool matches_node(const Value& pod_spec, const Object& node) {
                              [&](const Value& term) { return matches_term(term, node); });
 }
 
-}  // namespace athanor::scheduler
+}  // namespace athanor

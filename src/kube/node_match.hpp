@@ -5,7 +5,7 @@
 #include "kube/object.hpp"
 #include "kube/value.hpp"
 
-namespace athanor::scheduler {
+namespace athanor {
 
 bool tolerates(const Value& tolerations, const Value& taint);
 // spec.nodeSelector and the required node affinity.
@@ -13,4 +13,4 @@ bool matches_node(const Value& pod_spec, const Object& node);
 // One nodeSelectorTerm: all of its expressions and fields; an empty term matches nothing.
 bool matches_term(const Value& term, const Object& node);
 
-}  // namespace athanor::scheduler
+}  // namespace athanor

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// --controllers: which controllers a lab runs.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "embedded/bridge/loops.hpp"
+#include "embedded/lab/control_plane.hpp"
+#include "embedded/lab/embedded_operators.hpp"
+
+namespace athanor::lab {
+namespace {
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::size_t start = 0;
+  while (start <= list.size()) {
+    const std::size_t end = std::min(list.find(',', start), list.size());
+    if (end > start) {
+      words.push_back(list.substr(start, end - start));
+    }
+    start = end + 1;
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string> controller_names(std::span<const Operator* const> operators) {
+  std::vector<std::string> names(std::begin(bridge::kLoopNames), std::end(bridge::kLoopNames));
+  for (const Operator* op : operators) {
+    names.emplace_back(op->name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool controller_enabled(const std::string& list, std::string_view name) {
+  bool enabled = false;
+  for (const std::string& word : words_of(list)) {
+    if (word == name) {
+      return true;
+    }
+    if (word.front() == '-' && std::string_view(word).substr(1) == name) {
+      return false;
+    }
+    enabled = enabled || word == "*" || (word == "external" && !is_external(name));
+  }
+  return enabled;
+}
+
+Result<void> check_controllers(const std::string& list,
+                               std::span<const Operator* const> operators) {
+  const std::vector<std::string> known = controller_names(operators);
+  for (const std::string& word : words_of(list)) {
+    const std::string name = word.front() == '-' ? word.substr(1) : word;
+    if (word != "*" && word != "external" && std::ranges::find(known, name) == known.end()) {
+      std::string all;
+      for (const std::string& one : known) {
+        all += (all.empty() ? "" : ", ") + one;
+      }
+      return Error::bad_request(
+          fmt::format("--controllers: \"{}\" is no controller; known are: {}", name, all));
+    }
+  }
+  return {};
+}
+
+}  // namespace athanor::lab

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The StatefulSet controller: pods with names and claims of their own, in order.
+#pragma once
+
+#include "runtime/view/operator.hpp"
+
+namespace athanor::workloads {
+
+const Operator& stateful_set_operator();
+
+}  // namespace athanor::workloads
