@@ -113,6 +113,29 @@ StatusResult<void> ask_budgets(Call& call, const Key& key, bool dry_run) {
   return status::too_many_requests("the disruption budget changed too often, try again", 0);
 }
 
+// The pod tells why it goes. Best effort: the eviction does not depend on it.
+void mark_disrupted(Call& call, const Key& key) {
+  const store::StoredPtr pod = call.core.store.get("pods", key);
+  if (pod == nullptr || pod->body["metadata"].contains("deletionTimestamp")) {
+    return;
+  }
+  Value changed = pod->body;
+  Value conditions = changed["status"]["conditions"];
+  set_condition(conditions,
+                {.type = "DisruptionTarget",
+                 .status = "True",
+                 .reason = "EvictionByEvictionAPI",
+                 .message = "Eviction API: evicting"},
+                call.now);
+  changed.set_path({"status", "conditions"}, conditions);
+  store::Write write;
+  write.resource = pod->resource;
+  write.key = pod->key;
+  write.body = std::move(changed);
+  write.expected = pod->revision;
+  static_cast<void>(call.core.store.commit({&write, 1}, call.now));
+}
+
 }  // namespace
 
 StatusResult<Response> handle_eviction(Call& call) {
@@ -143,6 +166,9 @@ StatusResult<Response> handle_eviction(Call& call) {
   ATHANOR_TRY_VOID(admit_posted(call, "eviction", eviction, posted));
   options.admitted = true;
   ATHANOR_TRY_VOID(ask_budgets(call, key, options.dry_run));
+  if (!options.dry_run) {
+    mark_disrupted(call, key);
+  }
   ATHANOR_TRY(const Deleted deleted, delete_object(call, key, options));
   Response response = value_response(call, success_status(std::nullopt, 201), 201);
   response.durable_after = deleted.revision;

@@ -11,9 +11,11 @@
 #include "embedded/lab/background_queue.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 #include "embedded/lab/engine_driver.hpp"
+#include "embedded/lab/heartbeat.hpp"
 #include "embedded/lab/installer.hpp"
 #include "embedded/lab/late_server.hpp"
 #include "embedded/lab/network.hpp"
+#include "embedded/lab/probes.hpp"
 #include "embedded/lab/process_metrics.hpp"
 #include "embedded/lab/ticker.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
@@ -207,13 +209,14 @@ class RunningControlPlane final : public ControlPlane {
   }
 
   Result<void> start_controllers() {
-    ticker_ = std::make_unique<Ticker>(*server_, *clock_);
+    ticker_ = std::make_unique<Ticker>(*server_, *clock_, heartbeat());
     for (const Operator* op : all_operators()) {
       if (controller_enabled(options_.controllers, op->name)) {
         enabled_.push_back(op);
       }
     }
     register_pods();
+    register_probes();
     driver_ = std::make_unique<EngineDriver>(
         enabled_, DriverOptions{.server = server_.get(),
                                 .store = store_.get(),
@@ -240,6 +243,25 @@ class RunningControlPlane final : public ControlPlane {
         {{"environment", Value::object({{"KUBERNETES_SERVICE_HOST", options_.host},
                                         {"KUBERNETES_SERVICE_PORT", fmt::format("{}", port_)}})}});
     return config;
+  }
+
+  // The leases of emulated nodes, when somebody emulates them.
+  [[nodiscard]] std::function<void(Instant)> heartbeat() {
+    if (!controller_enabled(options_.controllers, "emulated-node")) {
+      return {};
+    }
+    return [beats = std::make_shared<Heartbeat>(*server_)](Instant now) { beats->beat(now); };
+  }
+
+  // What the workloads ask about the world outside.
+  void register_probes() {
+    executors_.on_probe("timezone", [](const std::string& query, Executors::Completion done) {
+      done(read_time_zone(query));
+    });
+    executors_.on_probe("service-account-token",
+                        [this](const std::string& query, Executors::Completion done) {
+                          done(sign_account_token(*signer_, query));
+                        });
   }
 
   // What the kubelet asks of its runtime; files and processes are not touched on the controllers

@@ -13,6 +13,8 @@
 #include "embedded/tekton/admission.hpp"
 #include "embedded/tekton/config_objects.hpp"
 #include "embedded/tekton/operators.hpp"
+#include "embedded/workloads/autoscaler.hpp"
+#include "embedded/workloads/cron_job.hpp"
 #include "embedded/workloads/daemon_set.hpp"
 #include "embedded/workloads/deployment.hpp"
 #include "embedded/workloads/disruption.hpp"
@@ -22,6 +24,7 @@
 #include "embedded/workloads/node_lifecycle.hpp"
 #include "embedded/workloads/replica_set.hpp"
 #include "embedded/workloads/stateful_set.hpp"
+#include "embedded/workloads/volumes.hpp"
 
 namespace athanor::lab {
 namespace {
@@ -122,6 +125,14 @@ std::vector<const Operator*> embedded_operators() {
           &workloads::node_lifecycle_operator(),
           &workloads::taint_eviction_operator(),
           &workloads::pod_garbage_operator(),
+          &workloads::cron_job_operator(),
+          &workloads::ttl_after_finished_operator(),
+          &workloads::autoscaler_operator(),
+          &workloads::volume_claim_operator(),
+          &workloads::volume_operator(),
+          &workloads::claim_protection_operator(),
+          &workloads::volume_protection_operator(),
+          &workloads::account_token_operator(),
           &workloads::service_account_operator(),
           &workloads::root_ca_operator(),
           &workloads::role_aggregation_operator()};
@@ -141,6 +152,14 @@ bool is_external(std::string_view name) {
                                                 "node-lifecycle-controller",
                                                 "taint-eviction-controller",
                                                 "pod-garbage-collector-controller",
+                                                "cronjob-controller",
+                                                "ttl-after-finished-controller",
+                                                "horizontal-pod-autoscaler-controller",
+                                                "persistentvolume-binder-controller",
+                                                "persistentvolume-reclaim-controller",
+                                                "persistentvolumeclaim-protection-controller",
+                                                "persistentvolume-protection-controller",
+                                                "serviceaccount-token-controller",
                                                 "serviceaccount-controller",
                                                 "root-ca-certificate-publisher-controller",
                                                 "clusterrole-aggregation-controller",
@@ -152,7 +171,18 @@ bool is_external(std::string_view name) {
 }
 
 std::vector<Value> embedded_objects() {
-  return tekton::config_objects();
+  std::vector<Value> objects = tekton::config_objects();
+  objects.push_back(Value::object(
+      {{"apiVersion", "storage.k8s.io/v1"},
+       {"kind", "StorageClass"},
+       {"metadata", Value::object({{"name", "standard"},
+                                   {"annotations",
+                                    Value::object({{"storageclass.kubernetes.io/is-default-class",
+                                                    "true"}})}})},
+       {"provisioner", workloads::kEmulatedProvisioner},
+       {"reclaimPolicy", "Delete"},
+       {"volumeBindingMode", "Immediate"}}));
+  return objects;
 }
 
 std::vector<AdmissionStep> embedded_admission() {

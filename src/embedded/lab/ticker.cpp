@@ -15,13 +15,17 @@ struct Ticker::Impl {
   std::thread thread{};
 };
 
-Ticker::Ticker(apiserver::Server& server, const Clock& clock) : impl_(std::make_unique<Impl>()) {
-  impl_->thread = std::thread([impl = impl_.get(), &server, &clock] {
+Ticker::Ticker(apiserver::Server& server, const Clock& clock, std::function<void(Instant)> also)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->thread = std::thread([impl = impl_.get(), &server, &clock, also = std::move(also)] {
     constexpr auto kPeriod = std::chrono::milliseconds(250);
     std::unique_lock lock(impl->mutex);
     while (!impl->news.wait_for(lock, kPeriod, [impl] { return impl->stopping; })) {
       lock.unlock();
       server.tick(clock.now());
+      if (also) {
+        also(clock.now());
+      }
       lock.lock();
     }
   });

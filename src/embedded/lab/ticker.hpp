@@ -2,6 +2,7 @@
 // Ticker: the thread that gives the server its tick (spec: what the server owes to time alone).
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/clock.hpp"
@@ -11,8 +12,8 @@ namespace athanor::lab {
 
 class Ticker {
  public:
-  // Both outlive the ticker.
-  Ticker(apiserver::Server& server, const Clock& clock);
+  // Both outlive the ticker. `also` runs after each tick, on the ticker's thread.
+  Ticker(apiserver::Server& server, const Clock& clock, std::function<void(Instant)> also = {});
   ~Ticker();  // stops
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;

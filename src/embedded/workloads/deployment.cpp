@@ -5,8 +5,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/claim.hpp"
 #include "embedded/workloads/deployment_facts.hpp"
 #include "kube/condition.hpp"
 
@@ -15,6 +17,8 @@ namespace {
 
 constexpr std::int64_t kHistory = 10;
 constexpr std::int64_t kProgressSeconds = 600;
+constexpr Duration kForEver =
+    std::chrono::seconds(std::numeric_limits<std::int32_t>::max());  // no deadline
 
 class DeploymentRun {
  public:
@@ -57,8 +61,10 @@ class DeploymentRun {
       resize(set, sizes.at(std::string(set.name())));
     }
     if (facts_.current) {
-      adopt_revision();
+      // Guarded by the version, so first: what follows changes it.
       resize(*facts_.current, sizes.at(std::string(facts_.current->name())));
+      adopt_revision();
+      share_annotations();
     } else if (!facts_.paused) {
       revision_ = highest_ + 1;
       const std::int64_t size = sizes.at({});
@@ -82,30 +88,70 @@ class DeploymentRun {
     }
   }
 
+  // What the deployment says of itself, its ReplicaSet says, too.
+  void share_annotations() {
+    Value changes = Value::object();
+    const Value shared = shared_annotations(facts_.deployment);
+    for (const Member& annotation : shared.members()) {
+      if (facts_.current->annotation(annotation.key()) != annotation.value.as_string()) {
+        changes.set(annotation.key(), annotation.value);
+      }
+    }
+    Value merge = Value::object();
+    if (!changes.empty()) {
+      merge.set_path({"metadata", "annotations"}, changes);
+    }
+    const Value& ready = facts_.deployment.spec()["minReadySeconds"];
+    if (facts_.current->spec()["minReadySeconds"].as_int() != ready.as_int()) {
+      merge.set_path({"spec", "minReadySeconds"}, ready.as_int());
+    }
+    if (!merge.empty()) {
+      plan_.then(Patch{.target = {&api::kReplicaSet, facts_.current->key()},
+                       .merge = std::move(merge),
+                       .guard = {.uid = std::string(facts_.current->uid())}});
+    }
+  }
+
   // A template that came back (a rollback) is a new revision of its old ReplicaSet.
   void adopt_revision() {
     if (revision_ > highest_) {
       return;
     }
     revision_ = highest_ + 1;
-    plan_.then(Patch{
-        .target = {&api::kReplicaSet, facts_.current->key()},
-        .merge = Value::object(
-            {{"metadata",
-              Value::object({{"annotations", Value::object({{kRevisionAnnotation,
-                                                             fmt::format("{}", revision_)}})}})}}),
-        .guard = {.uid = std::string(facts_.current->uid())}});
+    Value annotations = Value::object({{kRevisionAnnotation, fmt::format("{}", revision_)}});
+    if (const std::string_view before = facts_.current->annotation(kRevisionAnnotation);
+        !before.empty()) {
+      const std::string_view history = facts_.current->annotation(kRevisionHistoryAnnotation);
+      annotations.set(kRevisionHistoryAnnotation, history.empty()
+                                                      ? std::string(before)
+                                                      : fmt::format("{},{}", history, before));
+    }
+    plan_.then(
+        Patch{.target = {&api::kReplicaSet, facts_.current->key()},
+              .merge = Value::object({{"metadata", Value::object({{"annotations", annotations}})}}),
+              .guard = {.uid = std::string(facts_.current->uid())}});
   }
 
   void resize(const Object& set, std::int64_t size) {
-    if (size_of(set) == size) {
+    const Value annotations = size_annotations(facts_);
+    const bool told = std::ranges::all_of(annotations.members(), [&](const Member& one) {
+      return set.annotation(one.key()) == one.value.as_string();
+    });
+    const bool is_current = facts_.current && set.name() == facts_.current->name();
+    if (size_of(set) == size && (told || (size == 0 && !is_current))) {
       return;
     }
+    Value merge = Value::object({{"metadata", Value::object({{"annotations", annotations}})}});
+    if (size_of(set) != size) {
+      merge.set_path({"spec", "replicas"}, size);
+    }
     plan_.then(Patch{.target = {&api::kReplicaSet, set.key()},
-                     .merge = Value::object({{"spec", Value::object({{"replicas", size}})}}),
+                     .merge = std::move(merge),
                      .guard = {.uid = std::string(set.uid()),
                                .resource_version = std::string(set.resource_version())}});
-    scaled(set.name(), size_of(set), size);
+    if (size_of(set) != size) {
+      scaled(set.name(), size_of(set), size);
+    }
   }
 
   // Empty ReplicaSets beyond the history go, oldest revision first.
@@ -157,9 +203,51 @@ class DeploymentRun {
     }
   }
 
+  // A pause is told once; the end of one, too, and then progress is looked at again.
+  bool paused_or_resumed() {
+    const Value known = find_condition(conditions_, "Progressing");
+    const std::string_view reason = known["reason"].as_string();
+    if (facts_.paused) {
+      if (reason != "ProgressDeadlineExceeded" && reason != "DeploymentPaused") {
+        set("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused");
+      }
+      return true;
+    }
+    if (reason == "DeploymentPaused") {
+      set("Progressing", "Unknown", "DeploymentResumed", "Deployment is resumed");
+      wake_at_deadline(now_);
+      return true;
+    }
+    return false;
+  }
+
+  // A ReplicaSet that cannot make its pods.
+  void judge_failure() {
+    std::vector<Object> sets = facts_.old;
+    if (facts_.current) {
+      sets.insert(sets.begin(), *facts_.current);
+    }
+    for (const Object& one : sets) {
+      const Value& failure = find_condition(one.status()["conditions"], "ReplicaFailure");
+      if (failure["status"].as_string() == "True") {
+        set("ReplicaFailure", "True", failure["reason"].str().c_str(), failure["message"].str());
+        return;
+      }
+    }
+    for (std::size_t i = 0; i < conditions_.size(); ++i) {
+      if (conditions_[i]["type"].as_string() == "ReplicaFailure") {
+        conditions_.erase_item(i);
+        return;
+      }
+    }
+  }
+
   // How far the roll-out is; `updated` pods are of the new template.
   void judge_progress(std::int64_t all, std::int64_t updated, std::int64_t available) {
-    if (facts_.paused && !condition_is(conditions_, "Progressing", "True")) {
+    if (patience() == kForEver) {
+      return;
+    }
+    if (paused_or_resumed()) {
       return;
     }
     const Value known = find_condition(conditions_, "Progressing");
@@ -211,6 +299,7 @@ class DeploymentRun {
     const std::int64_t updated = facts_.current ? status_of(*facts_.current, "replicas") : 0;
     judge_availability(available);
     judge_progress(all, updated, available);
+    judge_failure();
     const auto count = [](std::int64_t number) { return number == 0 ? Value() : Value(number); };
     const std::int64_t unavailable =
         std::max<std::int64_t>(0, std::max(all, facts_.replicas) - available);
@@ -242,10 +331,11 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (!deployment) {
     return Plan::done();
   }
+  Plan plan;
   const std::vector<Object> sets =
-      view.list(api::kReplicaSet,
-                {.ns = key.ns, .index = "owner", .index_value = std::string(deployment->uid())});
-  return DeploymentRun(gather_deployment(*deployment, sets), now).run();
+      claim(view, api::kReplicaSet, *deployment, api::kDeployment, plan);
+  plan.merge(DeploymentRun(gather_deployment(*deployment, sets), now).run());
+  return plan;
 }
 
 }  // namespace

@@ -62,10 +62,8 @@ class Sizes {
 
   std::map<std::string, std::int64_t> take() {
     const std::int64_t old = sum_of_sizes(facts_.old);
-    if (facts_.paused) {
-      if (facts_.current && old == 0) {
-        sizes_[name_] = facts_.replicas;
-      }
+    if (facts_.paused || was_scaled()) {
+      scale();
     } else if (facts_.recreate) {
       recreate();
     } else {
@@ -76,6 +74,89 @@ class Sizes {
   }
 
  private:
+  [[nodiscard]] std::vector<Object> sets() const {
+    std::vector<Object> all = facts_.old;
+    if (facts_.current) {
+      all.push_back(*facts_.current);
+    }
+    return all;
+  }
+
+  // Someone changed the deployment's size since its ReplicaSets were sized.
+  [[nodiscard]] bool was_scaled() const {
+    const std::vector<Object> all = sets();
+    return std::ranges::any_of(all, [&](const Object& set) {
+      const std::string_view desired = set.annotation(kDesiredAnnotation);
+      return size_of(set) > 0 && !desired.empty() && number_of(desired) != facts_.replicas;
+    });
+  }
+
+  // Every ReplicaSet grows or shrinks by its share, so that a roll-out under way stays where it is.
+  void scale() {
+    std::vector<Object> active = sets();
+    std::erase_if(active, [](const Object& set) { return size_of(set) == 0; });
+    if (active.size() <= 1) {
+      if (!active.empty()) {
+        sizes_[std::string(active.front().name())] = facts_.replicas;
+      } else if (facts_.current) {
+        sizes_[name_] = facts_.replicas;
+      } else if (!facts_.old.empty()) {
+        sizes_[std::string(facts_.old.back().name())] = facts_.replicas;
+      }
+      return;
+    }
+    const Object* current = facts_.current ? &*facts_.current : nullptr;
+    if (current != nullptr && size_of(*current) == facts_.replicas &&
+        status_of(*current, "availableReplicas") == facts_.replicas) {
+      for (const Object& set : facts_.old) {
+        sizes_[std::string(set.name())] = 0;
+      }
+      return;
+    }
+    if (!facts_.recreate) {
+      share_out(std::move(active));
+    }
+  }
+
+  void share_out(std::vector<Object> active) {
+    const std::int64_t allowed =
+        facts_.replicas > 0 ? facts_.replicas + facts_.max_surge : std::int64_t{0};
+    const std::int64_t missing = allowed - sum_of_sizes(active);
+    // The largest first; among equals the newer one grows, the older one shrinks first.
+    std::ranges::stable_sort(active, [&](const Object& a, const Object& b) {
+      if (size_of(a) != size_of(b)) {
+        return size_of(a) > size_of(b);
+      }
+      return missing > 0 ? a.creation_time() > b.creation_time()
+                         : a.creation_time() < b.creation_time();
+    });
+    std::int64_t added = 0;
+    for (const Object& set : active) {
+      const std::int64_t part = fraction(set);
+      const std::int64_t left = missing - added;
+      const std::int64_t change = missing > 0 ? std::min(part, left) : std::max(part, left);
+      sizes_[std::string(set.name())] += change;
+      added += change;
+    }
+    std::int64_t& first = sizes_[std::string(active.front().name())];
+    first = std::max<std::int64_t>(0, first + missing - added);
+  }
+
+  // By how much a set changes so that it keeps its share of the whole.
+  [[nodiscard]] std::int64_t fraction(const Object& set) const {
+    if (facts_.replicas == 0) {
+      return -size_of(set);
+    }
+    const std::string_view annotated = set.annotation(kMaxAnnotation);
+    const std::int64_t most =
+        annotated.empty() ? facts_.deployment.status()["replicas"].as_int() : number_of(annotated);
+    if (most <= 0) {
+      return 0;
+    }
+    const std::int64_t product = size_of(set) * (facts_.replicas + facts_.max_surge);
+    return (2 * product + most) / (2 * most) - size_of(set);
+  }
+
   // All old pods are gone before the first new one comes.
   void recreate() {
     std::int64_t left = 0;
@@ -179,6 +260,23 @@ std::map<std::string, std::int64_t> wanted_sizes(const DeploymentFacts& facts) {
   return Sizes(facts).take();
 }
 
+Value shared_annotations(const Object& deployment) {
+  Value annotations = Value::object();
+  for (const Member& annotation : deployment.metadata()["annotations"].members()) {
+    const std::string_view key = annotation.key();
+    if (key != "kubectl.kubernetes.io/last-applied-configuration" && key != kRevisionAnnotation &&
+        key != kRevisionHistoryAnnotation && key != kDesiredAnnotation && key != kMaxAnnotation) {
+      annotations.set(key, annotation.value);
+    }
+  }
+  return annotations;
+}
+
+Value size_annotations(const DeploymentFacts& facts) {
+  return Value::object({{kDesiredAnnotation, fmt::format("{}", facts.replicas)},
+                        {kMaxAnnotation, fmt::format("{}", facts.replicas + facts.max_surge)}});
+}
+
 Value make_replica_set(const DeploymentFacts& facts, std::int64_t size, std::int64_t revision) {
   const Object& deployment = facts.deployment;
   constexpr std::size_t kHashLength = 10;
@@ -187,9 +285,12 @@ Value make_replica_set(const DeploymentFacts& facts, std::int64_t size, std::int
   pod_template.set_path({"metadata", "labels", kTemplateHashLabel}, hash);
   Value selector = deployment.spec()["selector"];
   selector.set_path({"matchLabels", kTemplateHashLabel}, hash);
-  Value annotations = deployment.metadata()["annotations"];
-  annotations.erase("kubectl.kubernetes.io/last-applied-configuration");
+  Value annotations = shared_annotations(deployment);
   annotations.set(kRevisionAnnotation, fmt::format("{}", revision));
+  const Value sized = size_annotations(facts);
+  for (const Member& annotation : sized.members()) {
+    annotations.set(annotation.key(), annotation.value);
+  }
   Value spec =
       Value::object({{"replicas", size}, {"selector", selector}, {"template", pod_template}});
   if (deployment.spec().contains("minReadySeconds")) {

@@ -13,6 +13,11 @@
 namespace athanor::workloads {
 
 inline constexpr const char* kRevisionAnnotation = "deployment.kubernetes.io/revision";
+inline constexpr const char* kRevisionHistoryAnnotation =
+    "deployment.kubernetes.io/revision-history";
+// What the deployment's size and most pods were when a ReplicaSet was last sized.
+inline constexpr const char* kDesiredAnnotation = "deployment.kubernetes.io/desired-replicas";
+inline constexpr const char* kMaxAnnotation = "deployment.kubernetes.io/max-replicas";
 inline constexpr const char* kTemplateHashLabel = "pod-template-hash";
 
 struct DeploymentFacts {
@@ -35,6 +40,11 @@ std::int64_t revision_of(const Object& set);
 // The sizes the ReplicaSets should have now, by name; the new one under the name "" until it
 // exists. Nothing is said of those that stay as they are.
 std::map<std::string, std::int64_t> wanted_sizes(const DeploymentFacts& facts);
+
+// Annotations of the deployment that its ReplicaSets have, too.
+Value shared_annotations(const Object& deployment);
+// kDesiredAnnotation and kMaxAnnotation as they should be.
+Value size_annotations(const DeploymentFacts& facts);
 
 // The ReplicaSet of the template as it is now.
 Value make_replica_set(const DeploymentFacts& facts, std::int64_t size, std::int64_t revision);

@@ -9,6 +9,7 @@
 #include "api/builtin.hpp"
 #include "embedded/workloads/job_facts.hpp"
 #include "embedded/workloads/job_pods.hpp"
+#include "embedded/workloads/job_policies.hpp"
 #include "kube/condition.hpp"
 #include "runtime/view/failures.hpp"
 
@@ -155,18 +156,40 @@ class JobRun {
       return;
     }
     const auto end = deadline();
-    if (facts_.failed() > facts_.backoff_limit || restarted_too_often()) {
+    const auto met = facts_.indexed ? success_rule_met(facts_.job, facts_.completed) : std::nullopt;
+    if (!facts_.failure_policy_says.empty()) {
+      set("FailureTarget", "True", {"PodFailurePolicy", facts_.failure_policy_says});
+    } else if (facts_.failed() > facts_.backoff_limit || restarted_too_often()) {
       set("FailureTarget", "True",
           {"BackoffLimitExceeded", "Job has reached the specified backoff limit"});
     } else if (end && *end <= now_) {
       set("FailureTarget", "True",
           {"DeadlineExceeded", "Job was active longer than specified deadline"});
+    } else if (too_many_failed_indexes()) {
+      set("FailureTarget", "True",
+          {"MaxFailedIndexesExceeded",
+           "Job has exceeded the specified maximal number of failed indexes"});
+    } else if (met) {
+      set("SuccessCriteriaMet", "True", {"SuccessPolicy", *met});
+    } else if (every_index_ended_some_failed()) {
+      set("FailureTarget", "True", {"FailedIndexes", "Job has failed indexes"});
     } else if (reached_completions()) {
       set("SuccessCriteriaMet", "True",
           {"CompletionsReached", "Reached expected number of succeeded pods"});
     } else if (end) {
       plan_.wake_at(*end);
     }
+  }
+
+  [[nodiscard]] bool too_many_failed_indexes() const {
+    const Value& most = facts_.job.spec()["maxFailedIndexes"];
+    return facts_.per_index && most.is_integer() &&
+           static_cast<std::int64_t>(facts_.failed_indexes.size()) > most.as_int();
+  }
+  [[nodiscard]] bool every_index_ended_some_failed() const {
+    return !facts_.failed_indexes.empty() &&
+           static_cast<std::int64_t>(facts_.failed_indexes.size() + facts_.completed.size()) >=
+               facts_.completions.value_or(0);
   }
 
   [[nodiscard]] bool reached_completions() const {
@@ -224,7 +247,8 @@ class JobRun {
     if (!facts_.completions) {
       return facts_.succeeded() > 0 ? std::min(active_, facts_.parallelism) : facts_.parallelism;
     }
-    return std::clamp<std::int64_t>(*facts_.completions - facts_.succeeded(), 0,
+    const auto failed = static_cast<std::int64_t>(facts_.failed_indexes.size());
+    return std::clamp<std::int64_t>(*facts_.completions - facts_.succeeded() - failed, 0,
                                     facts_.parallelism);
   }
 
@@ -251,12 +275,28 @@ class JobRun {
     }
   }
 
+  // Indexes whose next try is not due yet.
+  Indexes waiting_indexes() {
+    Indexes waiting;
+    for (std::int64_t index = 0; facts_.per_index && index < facts_.completions.value_or(0);
+         ++index) {
+      const auto held = index_held_back_until(facts_, index);
+      if (held && *held > now_) {
+        waiting.insert(index);
+        plan_.wake_at(*held);
+      }
+    }
+    return waiting;
+  }
+
   void create(std::int64_t count) {
-    if (const auto held = held_back_until(facts_); held && *held > now_) {
+    const auto held = facts_.per_index ? std::nullopt : held_back_until(facts_);
+    if (held && *held > now_) {
       plan_.wake_at(*held);
       return;
     }
-    for (Value& pod : facts_.indexed ? new_indexed_pods(facts_, count) : new_pods(facts_, count)) {
+    for (Value& pod : facts_.indexed ? new_indexed_pods(facts_, count, waiting_indexes())
+                                     : new_pods(facts_, count)) {
       const std::string name = pod["metadata"]["name"].str();
       Step step = Create{.target = {&api::kPod, {std::string(facts_.job.ns()), name}},
                          .object = std::move(pod)};
@@ -325,6 +365,9 @@ class JobRun {
       const std::string indexes = format_indexes(facts_.completed);
       status.set("completedIndexes", indexes.empty() ? Value() : Value(indexes));
     }
+    if (facts_.per_index) {
+      status.set("failedIndexes", format_indexes(facts_.failed_indexes));
+    }
     if (completed_) {
       status.set("completionTime", format_time(now_));
     }
@@ -344,34 +387,6 @@ class JobRun {
   std::vector<Emit> events_{};
   Plan plan_{};
 };
-
-// A finished job frees its pods and goes when its time is over.
-Plan after_the_end(const Object& job, const std::vector<Object>& pods, Instant now) {
-  Plan plan;
-  release_all(pods, plan);
-  const Value& ttl = job.spec()["ttlSecondsAfterFinished"];
-  if (!ttl.is_integer()) {
-    return plan;
-  }
-  for (const char* type : {"Complete", "Failed"}) {
-    const Value& condition = find_condition(job.status()["conditions"], type);
-    const auto ended = parse_time(condition["lastTransitionTime"].as_string());
-    if (condition["status"].as_string() != "True" || !ended) {
-      continue;
-    }
-    const Instant due = *ended + std::chrono::seconds(ttl.as_int());
-    if (due <= now) {
-      plan.then(Delete{.target = {&api::kJob, job.key()},
-                       .guard = {.uid = std::string(job.uid()),
-                                 .resource_version = std::string(job.resource_version())},
-                       .mode = Propagation::Foreground});
-    } else {
-      plan.wake_at(due);
-    }
-    break;
-  }
-  return plan;
-}
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto job = view.get(api::kJob, key);
@@ -394,7 +409,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (job->deleting()) {
     release_all(mine, plan);
   } else if (is_finished(*job)) {
-    plan.merge(after_the_end(*job, mine, now));
+    release_all(mine, plan);
   } else {
     plan.merge(JobRun(view, gather(*job, std::move(mine)), now).run());
   }

@@ -7,8 +7,9 @@
 namespace athanor::workloads {
 
 // Jobs of spec.managedBy unset or kubernetes.io/job-controller. Counts each pod once, through the
-// finalizer batch.kubernetes.io/job-tracking; removes finished jobs after their time to live. Not
-// implemented: podFailurePolicy, successPolicy, backoffLimitPerIndex.
+// finalizer batch.kubernetes.io/job-tracking.
 const Operator& job_operator();
+// Deletes finished jobs after spec.ttlSecondsAfterFinished.
+const Operator& ttl_after_finished_operator();
 
 }  // namespace athanor::workloads

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <set>
 
+#include "embedded/workloads/job_policies.hpp"
 #include "kube/condition.hpp"
 
 namespace athanor::workloads {
@@ -30,6 +31,7 @@ void read_spec(JobFacts& facts) {
   facts.replace_failed_only = spec["podReplacementPolicy"].as_string() == "Failed";
   facts.parallelism = spec["parallelism"].as_int(1);
   facts.backoff_limit = spec["backoffLimit"].as_int(6);
+  facts.per_index = facts.indexed && spec.contains("backoffLimitPerIndex");
   if (spec.contains("completions")) {
     facts.completions = spec["completions"].as_int();
   }
@@ -51,6 +53,10 @@ class Tracker {
       facts.completed = parse_indexes(facts.job.status()["completedIndexes"].as_string(),
                                       facts.completions.value_or(0));
     }
+    if (facts.per_index) {
+      facts.failed_indexes = parse_indexes(facts.job.status()["failedIndexes"].as_string(),
+                                           facts.completions.value_or(0));
+    }
   }
 
   void take(const Object& pod) {
@@ -63,6 +69,10 @@ class Tracker {
     const bool failed =
         told ? known_failed_.erase(uid) > 0
              : pod_failed(pod) || being_deleted_counts(pod, facts_) || fails_as_a_whole(facts_.job);
+    if (failed && !told && judge_failure(facts_.job, pod).action == FailureAction::Ignore) {
+      facts_.to_release.push_back(pod);  // as if it had never been
+      return;
+    }
     if (succeeded && facts_.indexed && !told) {
       if (const std::int64_t index = index_of(pod);
           index >= 0 && index < facts_.completions.value_or(0)) {
@@ -76,6 +86,22 @@ class Tracker {
       return;
     }
     facts_.to_release.push_back(pod);
+  }
+
+  // What a failed pod means for its index and for the job.
+  void judge(const Object& pod) {
+    if (!pod_failed(pod)) {
+      return;
+    }
+    const std::int64_t index = index_of(pod);
+    if (facts_.per_index && index >= 0 && index < facts_.completions.value_or(0) &&
+        !facts_.completed.contains(index) && fails_index(facts_.job, pod)) {
+      facts_.failed_indexes.insert(index);
+    }
+    FailureVerdict verdict = judge_failure(facts_.job, pod);
+    if (verdict.action == FailureAction::FailJob && facts_.failure_policy_says.empty()) {
+      facts_.failure_policy_says = std::move(verdict.message);
+    }
   }
 
   // Uids whose pods are released, or gone, move into the counters.
@@ -103,6 +129,39 @@ Instant end_of(const Object& pod) {
                                : pod.creation_time().value_or(Instant{});
 }
 
+// After failures in a row among the pods that count.
+template <typename Counts>
+std::optional<Instant> wait_after(const JobFacts& facts, const Counts& counts) {
+  std::optional<Instant> last_success;
+  for (const Object& pod : facts.pods) {
+    if (counts(pod) && pod_succeeded(pod)) {
+      const Instant end = end_of(pod);
+      last_success = !last_success || end > *last_success ? end : *last_success;
+    }
+  }
+  int failures = 0;
+  std::optional<Instant> last_failure;
+  for (const Object& pod : facts.pods) {
+    if (!pod_failed(pod) || !counts(pod) ||
+        judge_failure(facts.job, pod).action == FailureAction::Ignore) {
+      continue;
+    }
+    const Instant end = end_of(pod);
+    if (!last_success || end > *last_success) {
+      ++failures;
+      last_failure = !last_failure || end > *last_failure ? end : *last_failure;
+    }
+  }
+  if (failures == 0) {
+    return std::nullopt;
+  }
+  Duration backoff = kFirstBackoff;
+  for (int i = 1; i < failures && backoff < kMostBackoff; ++i) {
+    backoff *= 2;
+  }
+  return *last_failure + std::min(backoff, kMostBackoff);
+}
+
 }  // namespace
 
 std::int64_t JobFacts::succeeded() const {
@@ -120,6 +179,7 @@ JobFacts gather(const Object& job, std::vector<Object> pods) {
   Tracker tracker(facts);
   for (const Object& pod : pods) {
     tracker.take(pod);
+    tracker.judge(pod);
     if (pod_succeeded(pod) || pod_failed(pod)) {
       continue;
     }
@@ -156,33 +216,11 @@ bool pod_failed(const Object& pod) {
 }
 
 std::optional<Instant> held_back_until(const JobFacts& facts) {
-  std::optional<Instant> last_success;
-  for (const Object& pod : facts.pods) {
-    if (pod_succeeded(pod)) {
-      const Instant end = end_of(pod);
-      last_success = !last_success || end > *last_success ? end : *last_success;
-    }
-  }
-  int failures = 0;
-  std::optional<Instant> last_failure;
-  for (const Object& pod : facts.pods) {
-    if (!pod_failed(pod)) {
-      continue;
-    }
-    const Instant end = end_of(pod);
-    if (!last_success || end > *last_success) {
-      ++failures;
-      last_failure = !last_failure || end > *last_failure ? end : *last_failure;
-    }
-  }
-  if (failures == 0) {
-    return std::nullopt;
-  }
-  Duration backoff = kFirstBackoff;
-  for (int i = 1; i < failures && backoff < kMostBackoff; ++i) {
-    backoff *= 2;
-  }
-  return *last_failure + std::min(backoff, kMostBackoff);
+  return wait_after(facts, [](const Object&) { return true; });
+}
+
+std::optional<Instant> index_held_back_until(const JobFacts& facts, std::int64_t index) {
+  return wait_after(facts, [&](const Object& pod) { return index_of(pod) == index; });
 }
 
 }  // namespace athanor::workloads

@@ -25,6 +25,7 @@ struct JobFacts {
   std::int64_t parallelism = 1;
   std::optional<std::int64_t> completions{};
   std::int64_t backoff_limit = 6;
+  bool per_index = false;  // backoffLimitPerIndex: each index has its own limit
 
   std::vector<Object> pods{};         // all of this job, by name
   std::vector<Object> active{};       // neither finished nor being deleted
@@ -39,6 +40,9 @@ struct JobFacts {
   std::int64_t counted_succeeded = 0;
   std::int64_t counted_failed = 0;
   Indexes completed{};
+  Indexes failed_indexes{};  // for good; only with per_index
+  std::string
+      failure_policy_says{};  // why the job fails by its podFailurePolicy; empty: it does not
 
   [[nodiscard]] std::int64_t succeeded() const;
   [[nodiscard]] std::int64_t failed() const;
@@ -55,5 +59,7 @@ bool pod_failed(const Object& pod);
 // When a new pod may be made after failures in a row: 10 s doubling to 10 min after the last one.
 // nullopt: at once.
 std::optional<Instant> held_back_until(const JobFacts& facts);
+// The same for one index, with per_index.
+std::optional<Instant> index_held_back_until(const JobFacts& facts, std::int64_t index);
 
 }  // namespace athanor::workloads

@@ -7,33 +7,17 @@
 #include <algorithm>
 #include <set>
 
+#include "api/builtin.hpp"
 #include "embedded/workloads/controlled_pods.hpp"
+#include "embedded/workloads/job_policies.hpp"
 
 namespace athanor::workloads {
 namespace {
 
-Value make_pod(const Object& job, const std::string& name) {
-  const Value& pod_template = job.spec()["template"];
-  Value metadata = Value::object({{"name", name}, {"namespace", job.ns()}});
-  for (const char* part : {"labels", "annotations"}) {
-    if (pod_template["metadata"].contains(part)) {
-      metadata.set(part, pod_template["metadata"][part]);
-    }
-  }
-  metadata.set("ownerReferences", Value::list({OwnerReference{.api_version = "batch/v1",
-                                                              .kind = "Job",
-                                                              .name = std::string(job.name()),
-                                                              .uid = std::string(job.uid()),
-                                                              .controller = true,
-                                                              .block_owner_deletion = true}
-                                                   .to_value()}));
-  Value finalizers = pod_template["metadata"]["finalizers"];
-  finalizers.push_back(kTrackingFinalizer);
-  metadata.set("finalizers", finalizers);
-  return Value::object({{"apiVersion", "v1"},
-                        {"kind", "Pod"},
-                        {"metadata", metadata},
-                        {"spec", pod_template["spec"]}});
+Value make_job_pod(const Object& job, const std::string& name) {
+  Value pod = make_pod(job, api::kJob, job.spec()["template"], name);
+  pod.member("metadata").member("finalizers").push_back(kTrackingFinalizer);
+  return pod;
 }
 
 // A container learns its index from a variable; a variable of the template wins.
@@ -66,6 +50,24 @@ void set_index(Value& pod, const Object& job, std::int64_t index) {
   }
 }
 
+// A pod knows how often its index has failed before it.
+void count_failures(Value& pod, const JobFacts& facts, std::int64_t index) {
+  std::int64_t failures = 0;
+  std::int64_t ignored = 0;
+  for (const Object& before : facts.pods) {
+    if (index_of(before) != index || !pod_failed(before)) {
+      continue;
+    }
+    const bool ignore = judge_failure(facts.job, before).action == FailureAction::Ignore;
+    failures = std::max(failures, failures_before(before) + (ignore ? 0 : 1));
+    ignored = std::max(ignored, ignored_before(before) + (ignore ? 1 : 0));
+  }
+  pod.set_path({"metadata", "annotations", kFailureCountKey}, fmt::format("{}", failures));
+  if (ignored > 0) {
+    pod.set_path({"metadata", "annotations", kIgnoredCountKey}, fmt::format("{}", ignored));
+  }
+}
+
 }  // namespace
 
 std::vector<Value> new_pods(const JobFacts& facts, std::int64_t count) {
@@ -78,15 +80,18 @@ std::vector<Value> new_pods(const JobFacts& facts, std::int64_t count) {
     const std::string name =
         hashed_name(fmt::format("{}-", job.name()), fmt::format("{}/{}", job.uid(), ordinal));
     if (taken.insert(name).second) {
-      pods.push_back(make_pod(job, name));
+      pods.push_back(make_job_pod(job, name));
     }
   }
   return pods;
 }
 
-std::vector<Value> new_indexed_pods(const JobFacts& facts, std::int64_t count) {
+std::vector<Value> new_indexed_pods(const JobFacts& facts, std::int64_t count,
+                                    const Indexes& waiting) {
   const Object& job = facts.job;
   Indexes busy = facts.completed;
+  busy.insert(facts.failed_indexes.begin(), facts.failed_indexes.end());
+  busy.insert(waiting.begin(), waiting.end());
   for (const Object& pod : facts.active) {
     busy.insert(index_of(pod));
   }
@@ -108,8 +113,11 @@ std::vector<Value> new_indexed_pods(const JobFacts& facts, std::int64_t count) {
       name = hashed_name(fmt::format("{}-{}-", job.name(), index),
                          fmt::format("{}/{}/{}", job.uid(), index, attempt));
     }
-    Value pod = make_pod(job, name);
+    Value pod = make_job_pod(job, name);
     set_index(pod, job, index);
+    if (facts.per_index) {
+      count_failures(pod, facts, index);
+    }
     pods.push_back(std::move(pod));
   }
   return pods;
@@ -124,7 +132,8 @@ std::vector<Object> superfluous_pods(const JobFacts& facts) {
   for (const Object& pod : worst_last) {
     const std::int64_t index = index_of(pod);
     const bool wanted = index >= 0 && index < facts.completions.value_or(0) &&
-                        !facts.completed.contains(index) && seen.insert(index).second;
+                        !facts.completed.contains(index) && !facts.failed_indexes.contains(index) &&
+                        seen.insert(index).second;
     if (!wanted) {
       superfluous.push_back(pod);
     }

@@ -11,6 +11,10 @@ const Operator& service_account_operator();
 // ConfigMap kube-root-ca.crt in every namespace that stays; the PEM comes from
 // view.config("rootCA")["pem"].
 const Operator& root_ca_operator();
+// Secrets of type kubernetes.io/service-account-token: token, ca.crt and namespace; deleted with
+// their account. The token comes from the observation
+// "service-account-token:<namespace>/<account>/<account's uid>/<secret>": {"token": text}.
+const Operator& account_token_operator();
 // ClusterRoles with an aggregationRule get the rules of the roles it selects, in order of their
 // names.
 const Operator& role_aggregation_operator();

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/digest.hpp"
 #include "embedded/apiserver/authenticate.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
+constexpr std::string_view kLegacyIssuer = "kubernetes/serviceaccount";
 constexpr std::string_view kExtraPrefix = "authentication.kubernetes.io/";
 
 // A claim that is one text or a list of them.
@@ -78,6 +80,9 @@ std::optional<TokenHolder> TokenChecker::check(std::string_view token,
     return std::nullopt;
   }
   const Result<Value> claims = signer_->verify(token);
+  if (claims.ok() && (*claims)["iss"].as_string() == kLegacyIssuer) {
+    return legacy(*claims, token, common(wanted, own));
+  }
   if (!claims.ok() || (*claims)["iss"].as_string() != signer_->issuer() ||
       !is_current(*claims, now)) {
     return std::nullopt;
@@ -89,6 +94,30 @@ std::optional<TokenHolder> TokenChecker::check(std::string_view token,
     return std::nullopt;
   }
   holder.user = *std::move(user);
+  return holder;
+}
+
+// The token of a Secret: it names no audience and never expires, and counts while the Secret holds
+// it.
+std::optional<TokenHolder> TokenChecker::legacy(const Value& claims, std::string_view token,
+                                                std::vector<std::string> audiences) const {
+  const auto claim = [&](std::string_view name) {
+    return claims[fmt::format("kubernetes.io/serviceaccount/{}", name)].str();
+  };
+  const std::string ns = claim("namespace");
+  const std::string account = claim("service-account.name");
+  const store::StoredPtr secret = store_->get("secrets", {ns, claim("secret.name")});
+  if (audiences.empty() || secret == nullptr ||
+      secret->body["metadata"].contains("deletionTimestamp") ||
+      base64_decode(secret->body["data"]["token"].as_string()) != token ||
+      !exists("serviceaccounts", ns,
+              Value::object({{"name", account}, {"uid", claim("service-account.uid")}}))) {
+    return std::nullopt;
+  }
+  TokenHolder holder;
+  holder.user = internal_user(service_account_user(ns, account));
+  holder.user.uid = claim("service-account.uid");
+  holder.audiences = std::move(audiences);
   return holder;
 }
 

@@ -34,6 +34,8 @@ class TokenChecker {
 
  private:
   [[nodiscard]] std::optional<UserInfo> service_account(const Value& claims) const;
+  [[nodiscard]] std::optional<TokenHolder> legacy(const Value& claims, std::string_view token,
+                                                  std::vector<std::string> audiences) const;
   [[nodiscard]] bool exists(std::string_view resource, std::string_view ns,
                             const Value& reference) const;
 

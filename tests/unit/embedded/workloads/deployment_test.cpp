@@ -252,5 +252,77 @@ TEST_F(DeploymentTest, AStaleViewMakesNoPodTwice) {
   EXPECT_EQ(pods().size(), 3U);
 }
 
+TEST_F(DeploymentTest, ScalingInARollOutKeepsTheShares) {
+  deploy(
+      "replicas: 10, strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 3, maxUnavailable: "
+      "2}}");
+  make_ready();
+  set_image("broken");
+  EXPECT_EQ(pods("v1").size(), 8U);
+  EXPECT_EQ(pods("broken").size(), 5U);
+  set_spec({"paused"}, true);
+  set_spec({"replicas"}, 15);
+  EXPECT_EQ(pods("v1").size(), 11U);
+  EXPECT_EQ(pods("broken").size(), 7U);
+}
+
+TEST_F(DeploymentTest, APauseIsToldAndItsEnd) {
+  deploy("replicas: 1");
+  make_ready();
+  set_spec({"paused"}, true);
+  EXPECT_EQ(condition("Progressing"), "Unknown DeploymentPaused");
+  set_spec({"paused"}, false);
+  EXPECT_EQ(condition("Progressing"), "True NewReplicaSetAvailable");
+}
+
+TEST_F(DeploymentTest, ReplicaSetsCarryWhatKubectlReads) {
+  deploy("replicas: 4");
+  make_ready();
+  world.update(api::kDeployment, {"ns", "web"}, [](Value& body) {
+    body.set_path({"metadata", "annotations", "kubernetes.io/change-cause"}, "why not");
+  });
+  set_image("v2");
+  make_ready();
+  set_image("v1");
+  make_ready();
+  make_ready();
+  for (const Object& set : world.list(api::kReplicaSet)) {
+    const bool first = set.annotation(kRevisionAnnotation) == "3";
+    EXPECT_EQ(set.annotation("kubernetes.io/change-cause"), "why not");
+    EXPECT_EQ(set.annotation(kRevisionHistoryAnnotation), first ? "1" : "");
+    EXPECT_EQ(set.annotation(kDesiredAnnotation), "4");
+    EXPECT_EQ(set.annotation(kMaxAnnotation), "5");
+  }
+}
+
+TEST_F(DeploymentTest, AReplicaSetThatMayNotMakePodsFailsTheDeployment) {
+  bool full = true;
+  world.fault = [&](const Step& step) -> std::optional<Error> {
+    const auto* create = std::get_if<Create>(&step);
+    return full && create != nullptr && create->target.kind == &api::kPod
+               ? std::optional(Error{.code = 403, .reason = "Forbidden", .message = "quota"})
+               : std::nullopt;
+  };
+  deploy("replicas: 1");
+  pass(seconds(1));
+  EXPECT_EQ(condition("ReplicaFailure"), "True FailedCreate");
+  full = false;
+  pass(seconds(2000));
+  EXPECT_EQ(condition("ReplicaFailure"), " ");
+}
+
+TEST_F(DeploymentTest, OrphanedSetsAndPodsAreTakenBack) {
+  deploy("replicas: 2");
+  make_ready();
+  world.remove(api::kDeployment, {"ns", "web"}, Propagation::Orphan);
+  const auto names = pods();
+  deploy("replicas: 2");
+  EXPECT_EQ(world.count(api::kReplicaSet), 1U);
+  EXPECT_EQ(pods().size(), 2U);
+  EXPECT_EQ(pods()[0].name(), names[0].name());
+  EXPECT_EQ(world.list(api::kReplicaSet)[0].controller()->uid,
+            world.must(api::kDeployment, {"ns", "web"}).uid());
+}
+
 }  // namespace
 }  // namespace athanor::workloads

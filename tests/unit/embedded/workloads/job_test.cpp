@@ -35,8 +35,11 @@ class JobTest : public testing::Test {
                   .value());
     settle();
   }
-  void settle() { world.settle({&job_operator()}); }
-  void pass(Duration duration) { world.settle_for({&job_operator()}, duration); }
+  static test::FakeWorld::Operators operators() {
+    return {&job_operator(), &ttl_after_finished_operator()};
+  }
+  void settle() { world.settle(operators()); }
+  void pass(Duration duration) { world.settle_for(operators(), duration); }
   Value status() { return world.must(api::kJob, {"ns", "j"}).status(); }
   std::vector<Object> pods() { return world.list(api::kPod); }
   std::vector<Object> running() {
@@ -423,6 +426,102 @@ TEST(JobIndexes, ReadAsKubernetesWritesThem) {
     EXPECT_EQ(parse_indexes(c.text, 100), c.indexes) << c.text;
   }
   EXPECT_EQ(parse_indexes("0-5,x,8-", 3), (Indexes{0, 1, 2}));
+}
+
+// What a container's end looks like.
+void exit_with(test::FakeWorld& world, const Object& pod, int code) {
+  world.update(api::kPod, pod.key(), [&](Value& body) {
+    body.set_path({"spec", "nodeName"}, "n1");
+    body.set_path({"status", "phase"}, code == 0 ? "Succeeded" : "Failed");
+    const Value end = Value::object({{"exitCode", code}, {"finishedAt", format_time(world.now)}});
+    body.set_path({"status", "containerStatuses"},
+                  Value::list({Value::object(
+                      {{"name", "c"}, {"state", Value::object({{"terminated", end}})}})}));
+  });
+}
+
+TEST_F(JobTest, AFailurePolicyEndsTheJobAtOnce) {
+  job("parallelism: 2, completions: 2, podFailurePolicy: {rules: [{action: FailJob, onExitCodes: "
+      "{containerName: c, operator: In, values: [42]}}]}");
+  const Object pod = running()[0];
+  exit_with(world, pod, 42);
+  settle();
+  node_ends_deleted();
+  const Value failed = world.condition(api::kJob, {"ns", "j"}, "Failed");
+  EXPECT_EQ(failed["reason"].str(), "PodFailurePolicy");
+  EXPECT_EQ(failed["message"].str(),
+            "Container c for pod ns/" + std::string(pod.name()) +
+                " failed with exit code 42 matching FailJob rule at index 0");
+}
+
+TEST_F(JobTest, IgnoredFailuresDoNotCount) {
+  job("backoffLimit: 0, podReplacementPolicy: Failed, podFailurePolicy: {rules: [{action: Ignore, "
+      "onPodConditions: [{type: DisruptionTarget, status: 'True'}]}]}");
+  for (int i = 0; i < 3; ++i) {
+    const Object pod = running().at(0);
+    world.update(api::kPod, pod.key(), [&](Value& body) {
+      body.set_path({"status", "phase"}, "Failed");
+      body.set_path(
+          {"status", "conditions"},
+          Value::list({Value::object({{"type", "DisruptionTarget"}, {"status", "True"}})}));
+    });
+    pass(minutes(20));
+  }
+  EXPECT_EQ(running().size(), 1U);
+  EXPECT_FALSE(status().contains("failed"));
+}
+
+TEST_F(JobTest, EveryIndexHasItsOwnLimit) {
+  job("completionMode: Indexed, completions: 2, parallelism: 2, backoffLimitPerIndex: 1, "
+      "backoffLimit: 2147483647");
+  const auto pod_of = [&](std::int64_t index) {
+    for (const Object& pod : running()) {
+      if (index_of(pod) == index) {
+        return pod;
+      }
+    }
+    return Object{};
+  };
+  EXPECT_EQ(status()["failedIndexes"], Value(""));
+  exit_with(world, pod_of(0), 1);
+  pass(minutes(1));
+  ASSERT_TRUE(pod_of(0).body().is_object());
+  EXPECT_EQ(pod_of(0).annotation("batch.kubernetes.io/job-index-failure-count"), "1");
+  exit_with(world, pod_of(0), 1);
+  pass(minutes(10));
+  EXPECT_EQ(status()["failedIndexes"].str(), "0");
+  EXPECT_FALSE(pod_of(0).body().is_object());
+  exit_with(world, pod_of(1), 0);
+  settle();
+  const Value failed = world.condition(api::kJob, {"ns", "j"}, "Failed");
+  EXPECT_EQ(failed["reason"].str(), "FailedIndexes");
+  EXPECT_EQ(failed["message"].str(), "Job has failed indexes");
+  EXPECT_EQ(status()["completedIndexes"].str(), "1");
+}
+
+TEST_F(JobTest, TooManyFailedIndexesEndTheJob) {
+  job("completionMode: Indexed, completions: 3, parallelism: 3, backoffLimitPerIndex: 0, "
+      "maxFailedIndexes: 0, backoffLimit: 2147483647");
+  exit_with(world, running()[0], 1);
+  settle();
+  node_ends_deleted();
+  EXPECT_EQ(world.condition(api::kJob, {"ns", "j"}, "Failed")["reason"].str(),
+            "MaxFailedIndexesExceeded");
+}
+
+TEST_F(JobTest, ASuccessPolicyIsEnough) {
+  job("completionMode: Indexed, completions: 3, parallelism: 3, successPolicy: {rules: "
+      "[{succeededIndexes: '0,2', succeededCount: 1}]}");
+  for (const Object& pod : running()) {
+    if (index_of(pod) == 2) {
+      exit_with(world, pod, 0);
+    }
+  }
+  settle();
+  node_ends_deleted();
+  const Value complete = world.condition(api::kJob, {"ns", "j"}, "Complete");
+  EXPECT_EQ(complete["reason"].str(), "SuccessPolicy");
+  EXPECT_EQ(complete["message"].str(), "Matched rules at index 0");
 }
 
 }  // namespace

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The control loops of kube-controller-manager as kubectl meets them: roll-outs, scale, drain, autoscale, cron jobs, endpoints."""
+
+import base64
+import json
+
+from support import wait_for
+
+
+def apply(lab, *objects):
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+
+
+def pods(lab, ns, selector=""):
+    return [p for p in lab.get(f"/api/v1/namespaces/{ns}/pods", labelSelector=selector)["items"] if "deletionTimestamp" not in p["metadata"]]
+
+
+def workload(kind, ns, name="w", command=("sleep", "9000"), **spec):
+    container = {"name": "c", "image": "busybox:1", "command": list(command)}
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [container]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": ns},
+        "spec": {"selector": {"matchLabels": {"app": name}}, "template": template, **spec},
+    }
+
+
+def test_a_stateful_set_rolls_out_in_order_with_claims_and_back(lab, ns):
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    apply(lab, workload("StatefulSet", ns, serviceName="w", replicas=2, volumeClaimTemplates=[claim]))
+    lab.kubectl("rollout", "status", "statefulset/w", "-n", ns, "--timeout=60s")
+    assert [p["metadata"]["name"] for p in pods(lab, ns)] == ["w-0", "w-1"]
+    claims = lab.get(f"/api/v1/namespaces/{ns}/persistentvolumeclaims")["items"]
+    assert [(c["metadata"]["name"], c["status"]["phase"]) for c in claims] == [("data-w-0", "Bound"), ("data-w-1", "Bound")]
+    lab.kubectl("set", "image", "statefulset/w", "c=busybox:2", "-n", ns)
+    lab.kubectl("rollout", "status", "statefulset/w", "-n", ns, "--timeout=60s")
+    assert {p["spec"]["containers"][0]["image"] for p in pods(lab, ns)} == {"busybox:2"}
+    history = lab.kubectl("rollout", "history", "statefulset/w", "-n", ns).out
+    assert [line.split()[0] for line in history.splitlines() if line[:1].isdigit()] == ["1", "2"]
+    lab.kubectl("rollout", "undo", "statefulset/w", "-n", ns)
+    wait_for("the old image", lambda: {p["spec"]["containers"][0]["image"] for p in pods(lab, ns)} == {"busybox:1"})
+    lab.kubectl("scale", "statefulset/w", "--replicas=1", "-n", ns)
+    wait_for("one pod", lambda: [p["metadata"]["name"] for p in pods(lab, ns)] == ["w-0"])
+    lab.kubectl("delete", "statefulset/w", "-n", ns)
+    wait_for("no pod", lambda: not pods(lab, ns))
+    lab.kubectl("delete", "pvc", "--all", "-n", ns, "--timeout=30s")
+
+
+def test_a_daemon_set_runs_on_every_node_and_updates(lab, ns):
+    nodes = {n["metadata"]["name"] for n in lab.get("/api/v1/nodes")["items"]}
+    apply(lab, workload("DaemonSet", ns))
+    lab.kubectl("rollout", "status", "daemonset/w", "-n", ns, "--timeout=60s")
+    assert {p["spec"]["nodeName"] for p in pods(lab, ns)} == nodes
+    lab.kubectl("rollout", "restart", "daemonset/w", "-n", ns)
+    lab.kubectl("rollout", "status", "daemonset/w", "-n", ns, "--timeout=60s")
+    status = lab.get(f"/apis/apps/v1/namespaces/{ns}/daemonsets/w")["status"]
+    assert status["updatedNumberScheduled"] == status["numberAvailable"] == len(nodes)
+    lab.kubectl("rollout", "undo", "daemonset/w", "-n", ns)
+    lab.kubectl("rollout", "status", "daemonset/w", "-n", ns, "--timeout=60s")
+    assert len(lab.get(f"/apis/apps/v1/namespaces/{ns}/controllerrevisions")["items"]) == 2
+
+
+def test_a_deployment_is_paused_rolled_out_and_undone(lab, ns):
+    apply(lab, workload("Deployment", ns, replicas=2))
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "pause", "deployment/w", "-n", ns)
+    lab.kubectl("set", "image", "deployment/w", "c=busybox:2", "-n", ns)
+    lab.kubectl("annotate", "deployment/w", "kubernetes.io/change-cause=second", "-n", ns)
+    assert {p["spec"]["containers"][0]["image"] for p in pods(lab, ns)} == {"busybox:1"}
+    lab.kubectl("rollout", "resume", "deployment/w", "-n", ns)
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    history = lab.kubectl("rollout", "history", "deployment/w", "-n", ns).out
+    assert "2         second" in history
+    lab.kubectl("rollout", "undo", "deployment/w", "-n", ns)
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    assert {p["spec"]["containers"][0]["image"] for p in pods(lab, ns)} == {"busybox:1"}
+    revisions = [line.split()[0] for line in lab.kubectl("rollout", "history", "deployment/w", "-n", ns).out.splitlines() if line[:1].isdigit()]
+    assert revisions == ["2", "3"]
+
+
+def test_a_drain_waits_for_the_disruption_budget(lab, ns):
+    apply(lab, workload("Deployment", ns, replicas=2))
+    lab.kubectl("create", "poddisruptionbudget", "b", "-n", ns, "--selector=app=w", "--min-available=2")
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    budget = f"/apis/policy/v1/namespaces/{ns}/poddisruptionbudgets/b"
+    wait_for("the budget counts", lambda: lab.get(budget).get("status", {}).get("currentHealthy") == 2)
+    node = pods(lab, ns)[0]["spec"]["nodeName"]
+    drain = ["drain", node, "--pod-selector=app=w", "--ignore-daemonsets", "--delete-emptydir-data"]
+    try:
+        refused = lab.kubectl(*drain, "--timeout=2s", code=None)
+        assert refused.code != 0 and "violate the pod's disruption budget" in refused.err
+        assert "node.kubernetes.io/unschedulable" in [t["key"] for t in lab.get(f"/api/v1/nodes/{node}")["spec"]["taints"]]
+        lab.kubectl("patch", "pdb", "b", "-n", ns, "-p", '{"spec":{"minAvailable":1}}')
+        lab.kubectl(*drain, "--timeout=60s")
+        lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+        assert node not in {p["spec"]["nodeName"] for p in pods(lab, ns)}
+    finally:
+        lab.kubectl("uncordon", node)
+    wait_for("the taint to go", lambda: not lab.get(f"/api/v1/nodes/{node}")["spec"].get("taints"))
+
+
+def test_a_no_execute_taint_evicts(lab, ns):
+    apply(lab, workload("Deployment", ns, replicas=1))
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    pod = pods(lab, ns)[0]
+    node = pod["spec"]["nodeName"]
+    key = f"e2e/{ns}"
+    try:
+        lab.kubectl("taint", "node", node, f"{key}=x:NoExecute")
+        wait_for("another node", lambda: [p for p in pods(lab, ns) if p["spec"].get("nodeName", node) != node])
+    finally:
+        lab.kubectl("taint", "node", node, f"{key}-")
+    events = lab.get(f"/api/v1/namespaces/{ns}/events")["items"]
+    assert f"Marking for deletion Pod {ns}/{pod['metadata']['name']}" in [e["message"] for e in events]
+
+
+def test_nodes_renew_their_leases(lab):
+    leases = lab.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")["items"]
+    assert {lease["metadata"]["name"] for lease in leases} == {n["metadata"]["name"] for n in lab.get("/api/v1/nodes")["items"]}
+    assert all(lease["spec"]["leaseDurationSeconds"] == 40 for lease in leases)
+
+
+def test_an_autoscaler_tells_that_there_are_no_metrics(lab, ns):
+    apply(lab, workload("Deployment", ns, replicas=1))
+    lab.kubectl("autoscale", "deployment/w", "-n", ns, "--min=2", "--max=4", "--cpu-percent=80")
+    wait_for("two pods", lambda: len(pods(lab, ns)) == 2)
+    path = f"/apis/autoscaling/v2/namespaces/{ns}/horizontalpodautoscalers/w"
+    condition = wait_for(
+        "the condition", lambda: next((c for c in lab.get(path)["status"].get("conditions", []) if c["type"] == "ScalingActive"), None)
+    )
+    assert condition["status"] == "False" and condition["reason"] == "FailedGetResourceMetric"
+    assert "<unknown>/80%" in lab.kubectl("get", "hpa", "w", "-n", ns).out
+
+
+def test_a_cron_job_starts_by_hand_and_by_itself(lab, ns):
+    lab.kubectl("create", "cronjob", "tick", "-n", ns, "--image=busybox", "--schedule=0 0 1 1 *", "--", "true")
+    lab.kubectl("create", "job", "now", "-n", ns, "--from=cronjob/tick")
+    lab.kubectl("wait", "job/now", "-n", ns, "--for=condition=complete", "--timeout=30s")
+    lab.kubectl("patch", "cronjob", "tick", "-n", ns, "-p", '{"spec":{"schedule":"@every 1s","timeZone":"Europe/Berlin"}}')
+    jobs = f"/apis/batch/v1/namespaces/{ns}/jobs"
+    wait_for("jobs of the schedule", lambda: [j for j in lab.get(jobs)["items"] if j["metadata"]["name"].startswith("tick-")])
+    lab.kubectl("patch", "cronjob", "tick", "-n", ns, "-p", '{"spec":{"suspend":true}}')
+    wait_for("the last time", lambda: lab.get(f"/apis/batch/v1/namespaces/{ns}/cronjobs/tick")["status"].get("lastSuccessfulTime"))
+
+
+def test_a_job_obeys_its_policies_and_goes_after_its_time(lab, ns):
+    rule = {"action": "FailJob", "onExitCodes": {"containerName": "c", "operator": "In", "values": [42]}}
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox", "command": ["sh", "-c", "exit 42"]}]}}
+    spec = {"backoffLimit": 3, "template": template, "podFailurePolicy": {"rules": [rule]}}
+    apply(lab, {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": ns}, "spec": spec})
+    lab.kubectl("wait", "job/j", "-n", ns, "--for=condition=failed", "--timeout=30s")
+    conditions = lab.get(f"/apis/batch/v1/namespaces/{ns}/jobs/j")["status"]["conditions"]
+    assert "PodFailurePolicy" in [c["reason"] for c in conditions if c["type"] == "Failed"]
+    lab.kubectl("patch", "job", "j", "-n", ns, "-p", '{"spec":{"ttlSecondsAfterFinished":0}}')
+    wait_for("the job to go", lambda: lab.http("GET", f"/apis/batch/v1/namespaces/{ns}/jobs/j").code == 404)
+
+
+def test_a_service_has_endpoints_and_slices(lab, ns):
+    apply(lab, workload("Deployment", ns, replicas=2))
+    lab.kubectl("expose", "deployment/w", "-n", ns, "--port=80", "--target-port=8080")
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    slices = f"/apis/discovery.k8s.io/v1/namespaces/{ns}/endpointslices"
+
+    def ready():
+        found = lab.get(slices, labelSelector="kubernetes.io/service-name=w")["items"]
+        return found if found and sum(e["conditions"]["ready"] for e in found[0].get("endpoints") or []) == 2 else None
+
+    found = wait_for("two ready endpoints", ready)
+    assert found[0]["ports"] == [{"name": "", "port": 8080, "protocol": "TCP"}]
+    assert lab.get(f"/api/v1/namespaces/{ns}/endpoints/w")["subsets"][0]["ports"][0]["port"] == 8080
+    lab.kubectl("delete", "service", "w", "-n", ns)
+    wait_for("the slices to go", lambda: not lab.get(slices)["items"])
+
+
+def test_a_token_secret_is_filled_and_works(lab, ns):
+    lab.kubectl("create", "serviceaccount", "bot", "-n", ns)
+    metadata = {"name": "bot-token", "namespace": ns, "annotations": {"kubernetes.io/service-account.name": "bot"}}
+    apply(lab, {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/service-account-token"})
+    path = f"/api/v1/namespaces/{ns}/secrets/bot-token"
+    data = wait_for("the token", lambda: lab.get(path).get("data", {}) if "token" in lab.get(path).get("data", {}) else None)
+    assert base64.b64decode(data["namespace"]).decode() == ns
+    token = base64.b64decode(data["token"]).decode()
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    answer = lab.http("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review, token=token)
+    assert answer.json["status"]["userInfo"]["username"] == f"system:serviceaccount:{ns}:bot"
+    lab.kubectl("delete", "secret", "bot-token", "-n", ns)
+    assert lab.http("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review, token=token).code == 401
