@@ -54,9 +54,10 @@ std::string histogram(const std::map<std::string, int>& counts) {
 
 }  // namespace
 
-void NodeState::place(const Value& pod_spec) {
-  add(used, requests_of(pod_spec));
-  add(scored_used, scored_requests_of(pod_spec));
+void NodeState::place(const Object& pod) {
+  add(used, requests_of(pod.spec()));
+  add(scored_used, scored_requests_of(pod.spec()));
+  residents.push_back(pod);
   ++pods;
 }
 
@@ -88,8 +89,8 @@ Refusal check(const Candidate& candidate, const NodeState& state) {
   return check_resources(candidate, state);
 }
 
-std::string unschedulable_message(const Candidate& candidate,
-                                  const std::vector<Refusal>& refusals) {
+std::string unschedulable_message(const Candidate& candidate, const std::vector<Refusal>& refusals,
+                                  bool preempts) {
   if (refusals.empty()) {
     return "no nodes available to schedule pods";
   }
@@ -103,6 +104,9 @@ std::string unschedulable_message(const Candidate& candidate,
                                   : "No preemption victims found for incoming pod"];
   }
   const std::string available = fmt::format("0/{} nodes are available: ", refusals.size());
+  if (preempts) {
+    return available + histogram(reasons) + ".";
+  }
   const std::string text = available + histogram(reasons) + ". preemption: ";
   return candidate.pod.spec()["preemptionPolicy"].as_string() == "Never"
              ? text + "not eligible due to preemptionPolicy=Never."

@@ -18,9 +18,10 @@ struct NodeState {
   Amounts used{};
   Amounts scored_used{};
   std::int64_t pods = 0;
+  std::vector<Object> residents{};
 
   // Counts a pod that runs or will run here.
-  void place(const Value& pod_spec);
+  void place(const Object& pod);
 };
 
 // A pod that waits, with what every node is asked about it.
@@ -42,7 +43,9 @@ Refusal check(const Candidate& candidate, const NodeState& node);
 std::vector<std::int64_t> scores(const Candidate& candidate,
                                  const std::vector<const NodeState*>& nodes);
 
-// "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {a: b}. ...".
-std::string unschedulable_message(const Candidate& candidate, const std::vector<Refusal>& refusals);
+// "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {a: b}. ...", with
+// what came of preemption unless it found victims.
+std::string unschedulable_message(const Candidate& candidate, const std::vector<Refusal>& refusals,
+                                  bool preempts = false);
 
 }  // namespace athanor::scheduler

@@ -5,10 +5,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
 
 #include "api/builtin.hpp"
 #include "embedded/scheduler/node_state.hpp"
+#include "embedded/scheduler/preemption.hpp"
+#include "embedded/scheduler/topology.hpp"
 #include "kube/condition.hpp"
 #include "kube/json.hpp"
 #include "runtime/view/failures.hpp"
@@ -61,45 +65,112 @@ class Cycle {
     for (const Object& pod : pods(view, kPlaced)) {
       const auto node = position_.find(pod.spec()["nodeName"].as_string());
       if (node != position_.end()) {
-        nodes_[node->second].place(pod.spec());
+        nodes_[node->second].place(pod);
+        crowded_ = crowded_ || Topology::keeps_away(pod);
       }
     }
   }
 
   void schedule(const Object& pod) {
     const Candidate candidate = candidate_of(pod);
-    // Nodes only fill up during a cycle: what did not fit still does not.
-    const std::string shape = shape_of(candidate);
-    if (const auto known = hopeless_.find(shape); known != hopeless_.end()) {
+    // Nodes only fill up during a cycle: what did not fit still does not. Unless it matters who is
+    // there already.
+    const bool social = crowded_ || Topology::matters(pod);
+    const std::string shape = social ? std::string{} : shape_of(candidate);
+    if (const auto known = hopeless_.find(shape); !social && known != hopeless_.end()) {
       report(pod, "Unschedulable", known->second);
       return;
     }
+    if (keep_promise(pod)) {
+      return;
+    }
+    std::optional<Topology> topology;
+    if (social) {
+      topology.emplace(view_, pod, nodes_);
+    }
     std::vector<const NodeState*> fitting;
     std::vector<Refusal> refusals;
+    std::vector<bool> for_good;
     for (const NodeState& node : nodes_) {
       Refusal refusal = check(candidate, node);
+      if (refusal.reasons.empty() && topology) {
+        refusal = topology->check(node);
+      }
+      for_good.push_back(refusal.for_good);
       if (refusal.reasons.empty()) {
         fitting.push_back(&node);
       } else {
         refusals.push_back(std::move(refusal));
       }
     }
-    if (fitting.empty()) {
-      std::string message = unschedulable_message(candidate, refusals);
-      report(pod, "Unschedulable", message);
-      hopeless_.emplace(shape, std::move(message));
+    if (!fitting.empty()) {
+      choose(candidate, topology, fitting);
       return;
     }
-    const std::vector<std::int64_t> points = scores(candidate, fitting);
-    // The first of equals: nodes are in order of name.
-    const auto best = std::ranges::max_element(points) - points.begin();
-    bind(pod, fitting[static_cast<std::size_t>(best)]->node);
+    if (const auto eviction = find_eviction(view_, candidate, nodes_, for_good)) {
+      preempt(candidate, *eviction, unschedulable_message(candidate, refusals, true));
+      return;
+    }
+    std::string message = unschedulable_message(candidate, refusals);
+    report(pod, "Unschedulable", message);
+    if (!social) {
+      hopeless_.emplace(shape, std::move(message));
+    }
   }
 
   [[nodiscard]] bool full() const { return plan_.steps().size() >= kMostSteps; }
   [[nodiscard]] Plan take() { return std::move(plan_); }
 
  private:
+  void choose(const Candidate& candidate, const std::optional<Topology>& topology,
+              const std::vector<const NodeState*>& fitting) {
+    std::vector<std::int64_t> points = scores(candidate, fitting);
+    if (topology) {
+      const std::vector<std::int64_t> more = topology->scores(fitting);
+      std::ranges::transform(points, more, points.begin(), std::plus<>{});
+    }
+    // The first of equals: nodes are in order of name.
+    const auto best = std::ranges::max_element(points) - points.begin();
+    bind(candidate.pod, fitting[static_cast<std::size_t>(best)]->node);
+  }
+
+  // A pod whose victims are still ending keeps its place on their node.
+  bool keep_promise(const Object& pod) {
+    const auto promised = position_.find(pod.status()["nominatedNodeName"].as_string());
+    if (promised == position_.end() || !waits_for_victims(pod, nodes_[promised->second])) {
+      return false;
+    }
+    nodes_[promised->second].place(pod);
+    return true;
+  }
+
+  void preempt(const Candidate& candidate, const Eviction& eviction, const std::string& message) {
+    const Object& pod = candidate.pod;
+    const std::string node(nodes_[eviction.node].node.name());
+    for (const Object& victim : eviction.victims) {
+      if (victim.deleting()) {
+        continue;
+      }
+      Value conditions = victim.status()["conditions"];
+      set_condition(conditions,
+                    {.type = "DisruptionTarget",
+                     .status = "True",
+                     .reason = "PreemptionByScheduler",
+                     .message = "default-scheduler: preempting to accommodate a higher priority "
+                                "pod"},
+                    now_);
+      plan_.then(Status{.target = {&api::kPod, victim.key()},
+                        .status = Value::object({{"conditions", conditions}}),
+                        .guard = {.uid = std::string(victim.uid())}});
+      plan_.then(Delete{.target = {&api::kPod, victim.key()},
+                        .guard = {.uid = std::string(victim.uid())}});
+      emit(victim, "Normal", "Preempted",
+           fmt::format("Preempted by pod {} on node {}", pod.uid(), node));
+    }
+    report(pod, "Unschedulable", message, node);
+    nodes_[eviction.node].place(pod);
+  }
+
   static std::string shape_of(const Candidate& candidate) {
     const Value& spec = candidate.pod.spec();
     Value requests = Value::object();
@@ -127,22 +198,28 @@ class Cycle {
     plan_.then(step);
     emit(pod, "Normal", "Scheduled",
          fmt::format("Successfully assigned {}/{} to {}", pod.ns(), pod.name(), node.name()));
-    nodes_[position_.find(node.name())->second].place(pod.spec());
+    nodes_[position_.find(node.name())->second].place(pod);
+    crowded_ = crowded_ || Topology::keeps_away(pod);
   }
 
-  // Only what is new is written.
-  void report(const Object& pod, const char* reason, const std::string& message) {
+  // Only what is new is written. `nominated`: the node that is being freed for the pod.
+  void report(const Object& pod, const char* reason, const std::string& message,
+              const std::string& nominated = {}) {
     const Value& known = find_condition(pod.status()["conditions"], "PodScheduled");
     if (known["status"].as_string() == "False" && known["reason"].as_string() == reason &&
-        known["message"].as_string() == message) {
+        known["message"].as_string() == message && nominated.empty()) {
       return;
     }
     Value conditions = pod.status()["conditions"];
     set_condition(conditions,
                   {.type = "PodScheduled", .status = "False", .reason = reason, .message = message},
                   now_);
+    Value status = Value::object({{"phase", "Pending"}, {"conditions", conditions}});
+    if (!nominated.empty()) {
+      status.set("nominatedNodeName", nominated);
+    }
     plan_.then(Status{.target = {&api::kPod, pod.key()},
-                      .status = Value::object({{"phase", "Pending"}, {"conditions", conditions}}),
+                      .status = std::move(status),
                       .guard = {.uid = std::string(pod.uid())}});
     emit(pod, "Warning", "FailedScheduling", message);
   }
@@ -160,6 +237,7 @@ class Cycle {
   std::vector<NodeState> nodes_{};
   std::map<std::string, std::size_t, std::less<>> position_{};
   std::map<std::string, std::string> hopeless_{};
+  bool crowded_ = false;  // some placed pod keeps others away
   Plan plan_{};
 };
 
@@ -181,7 +259,7 @@ Plan reconcile(const View& view, const Key&, Instant now) {
 }  // namespace
 
 const Operator& scheduler_operator() {
-  static const Kind* const kReads[] = {&api::kPod, &api::kNode};
+  static const Kind* const kReads[] = {&api::kPod, &api::kNode, &api::kNamespace};
   static const Kind* const kWrites[] = {&api::kPod, &api::kEvent};
   static const Kind* const kSmall[] = {&api::kNode};
   static const Index kIndexes[] = {{&api::kPod, kIndex, scheduling_values}};

@@ -8,8 +8,9 @@
 namespace athanor::scheduler {
 
 // Pods without a node, without gates, of `default-scheduler`: by priority, then age, then name.
-// One run binds many; it looks at nothing but nodes when no pod waits. No preemption: queueing
-// (embedded/kueue) decides who may run.
+// One run binds many; it looks at nothing but nodes when no pod waits. Filters: taints, node
+// affinity, resources, topology spread, pod affinity and anti-affinity. A pod that fits nowhere
+// preempts pods of lower priority.
 const Operator& scheduler_operator();
 
 }  // namespace athanor::scheduler

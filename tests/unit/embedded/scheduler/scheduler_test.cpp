@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "api/builtin.hpp"
@@ -280,6 +282,93 @@ TEST(Requests, CountContainersInitContainersAndSidecars) {
     const auto cpu = requests.find("cpu");
     EXPECT_EQ(cpu == requests.end() ? 0 : cpu->second, c.milli_cpu) << c.spec;
   }
+}
+
+class SocialSchedulerTest : public SchedulerTest {
+ protected:
+  SocialSchedulerTest() {
+    for (const char* name : {"n1", "n2", "n3"}) {
+      const std::string zone = std::string(name) == "n3" ? "b" : "a";
+      node(name, "cpu: '4', memory: 8Gi", "", std::string("host: ") + name + ", zone: " + zone);
+    }
+  }
+  void labelled(const std::string& name, const std::string& labels, const std::string& spec) {
+    world.put(from_yaml("{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+                        ", namespace: ns, labels: {" + labels + "}}, spec: {containers: []" + spec +
+                        "}}"));
+    settle();
+  }
+  static std::string term(const char* kind, const char* key, const char* app) {
+    return std::string(", affinity: {") + kind +
+           ": {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: " + key +
+           ", labelSelector: {matchLabels: {app: " + app + "}}}]}}";
+  }
+};
+
+TEST_F(SocialSchedulerTest, AntiAffinityGivesEveryPodANodeOfItsOwn) {
+  for (const char* name : {"a", "b", "c", "d"}) {
+    labelled(name, "app: x", term("podAntiAffinity", "host", "x"));
+  }
+  EXPECT_EQ((std::set<std::string>{node_of("a"), node_of("b"), node_of("c")}),
+            (std::set<std::string>{"n1", "n2", "n3"}));
+  EXPECT_EQ(why("d"),
+            "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules. preemption: "
+            "0/3 nodes are available: 3 No preemption victims found for incoming pod.");
+  labelled("other", "app: x", "");
+  EXPECT_EQ(why("other").substr(0, 83),
+            "0/3 nodes are available: 3 node(s) didn't satisfy existing pods anti-affinity rules");
+}
+
+TEST_F(SocialSchedulerTest, AffinityKeepsPodsTogether) {
+  labelled("lonely", "app: y", term("podAffinity", "zone", "x"));
+  EXPECT_EQ(why("lonely").substr(0, 69),
+            "0/3 nodes are available: 3 node(s) didn't match pod affinity rules. p");
+  labelled("first", "app: x", term("podAffinity", "zone", "x") + ", nodeSelector: {host: n3}");
+  EXPECT_EQ(node_of("first"), "n3") << "the first of a group needs no company";
+  EXPECT_EQ(node_of("lonely"), "n3");
+}
+
+TEST_F(SocialSchedulerTest, SpreadKeepsDomainsEven) {
+  const std::string spread =
+      ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
+      "DoNotSchedule, labelSelector: {matchLabels: {app: x}}}]";
+  for (const char* name : {"a", "b", "c", "d"}) {
+    labelled(name, "app: x", spread);
+  }
+  int in_b = 0;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    in_b += node_of(name) == "n3" ? 1 : 0;
+  }
+  EXPECT_EQ(in_b, 2);
+}
+
+TEST_F(SchedulerTest, APodPreemptsTheLeastImportantThatMakeRoom) {
+  world.graceful_pods = true;
+  node("n1", "cpu: '4', memory: 8Gi");
+  for (const auto& [name, cpu, priority] :
+       {std::tuple{"low", "2", "1"}, {"lower", "1", "0"}, {"high", "1", "100"}}) {
+    pod(name, std::string("cpu: '") + cpu + "'", std::string(", priority: ") + priority);
+    settle();
+  }
+  pod("urgent", "cpu: '1'", ", priority: 50");
+  settle();
+  EXPECT_TRUE(world.must(api::kPod, {"ns", "lower"}).deleting());
+  EXPECT_FALSE(world.must(api::kPod, {"ns", "low"}).deleting());
+  EXPECT_EQ(world.must(api::kPod, {"ns", "urgent"}).status()["nominatedNodeName"].str(), "n1");
+  EXPECT_EQ(why("urgent"), "0/1 nodes are available: 1 Insufficient cpu.");
+  EXPECT_EQ(world.event_count("Preempted", "lower"), 1);
+  EXPECT_EQ(world.condition(api::kPod, {"ns", "lower"}, "DisruptionTarget")["reason"].str(),
+            "PreemptionByScheduler");
+  Plan end;
+  end.then(Delete{.target = {&api::kPod, {"ns", "lower"}}, .grace_seconds = 0});
+  ASSERT_TRUE(world.apply(end).ok());
+  settle();
+  EXPECT_EQ(node_of("urgent"), "n1");
+  pod("meek", "cpu: '1'", ", priority: 60, preemptionPolicy: Never");
+  settle();
+  EXPECT_EQ(why("meek"),
+            "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to "
+            "preemptionPolicy=Never.");
 }
 
 }  // namespace

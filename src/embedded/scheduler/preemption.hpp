@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preemption: which pods of lower priority would have to go so that a pod fits.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "embedded/scheduler/node_state.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::scheduler {
+
+struct Eviction {
+  std::size_t node = 0;           // index into the nodes
+  std::vector<Object> victims{};  // the more important ones first
+};
+
+// The node where the least is lost: the lowest of the highest priorities of its victims, then their
+// sum, then their number, then its name. `hopeless[i]`: no eviction helps on node i. nullopt: no
+// node can be freed, or the pod may not preempt.
+std::optional<Eviction> find_eviction(const View& view, const Candidate& candidate,
+                                      const std::vector<NodeState>& nodes,
+                                      const std::vector<bool>& hopeless);
+
+// True while a pod that has preempted others still waits for them to end on the node it was
+// promised.
+bool waits_for_victims(const Object& pod, const NodeState& promised);
+
+}  // namespace athanor::scheduler
