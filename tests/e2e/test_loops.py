@@ -7,8 +7,8 @@ import json
 from support import wait_for
 
 
-def apply(lab, *objects):
-    lab.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+def create(lab, *objects):
+    lab.kubectl("create", "-f", "-", stdin="\n---\n".join(json.dumps(o) for o in objects))
 
 
 def pods(lab, ns, selector=""):
@@ -28,7 +28,7 @@ def workload(kind, ns, name="w", command=("sleep", "9000"), **spec):
 
 def test_a_stateful_set_rolls_out_in_order_with_claims_and_back(lab, ns):
     claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
-    apply(lab, workload("StatefulSet", ns, serviceName="w", replicas=2, volumeClaimTemplates=[claim]))
+    create(lab, workload("StatefulSet", ns, serviceName="w", replicas=2, volumeClaimTemplates=[claim]))
     lab.kubectl("rollout", "status", "statefulset/w", "-n", ns, "--timeout=60s")
     assert [p["metadata"]["name"] for p in pods(lab, ns)] == ["w-0", "w-1"]
     claims = lab.get(f"/api/v1/namespaces/{ns}/persistentvolumeclaims")["items"]
@@ -49,7 +49,7 @@ def test_a_stateful_set_rolls_out_in_order_with_claims_and_back(lab, ns):
 
 def test_a_daemon_set_runs_on_every_node_and_updates(lab, ns):
     nodes = {n["metadata"]["name"] for n in lab.get("/api/v1/nodes")["items"]}
-    apply(lab, workload("DaemonSet", ns))
+    create(lab, workload("DaemonSet", ns))
     lab.kubectl("rollout", "status", "daemonset/w", "-n", ns, "--timeout=60s")
     assert {p["spec"]["nodeName"] for p in pods(lab, ns)} == nodes
     lab.kubectl("rollout", "restart", "daemonset/w", "-n", ns)
@@ -62,7 +62,7 @@ def test_a_daemon_set_runs_on_every_node_and_updates(lab, ns):
 
 
 def test_a_deployment_is_paused_rolled_out_and_undone(lab, ns):
-    apply(lab, workload("Deployment", ns, replicas=2))
+    create(lab, workload("Deployment", ns, replicas=2))
     lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
     lab.kubectl("rollout", "pause", "deployment/w", "-n", ns)
     lab.kubectl("set", "image", "deployment/w", "c=busybox:2", "-n", ns)
@@ -80,7 +80,7 @@ def test_a_deployment_is_paused_rolled_out_and_undone(lab, ns):
 
 
 def test_a_drain_waits_for_the_disruption_budget(lab, ns):
-    apply(lab, workload("Deployment", ns, replicas=2))
+    create(lab, workload("Deployment", ns, replicas=2))
     lab.kubectl("create", "poddisruptionbudget", "b", "-n", ns, "--selector=app=w", "--min-available=2")
     lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
     budget = f"/apis/policy/v1/namespaces/{ns}/poddisruptionbudgets/b"
@@ -101,7 +101,7 @@ def test_a_drain_waits_for_the_disruption_budget(lab, ns):
 
 
 def test_a_no_execute_taint_evicts(lab, ns):
-    apply(lab, workload("Deployment", ns, replicas=1))
+    create(lab, workload("Deployment", ns, replicas=1))
     lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
     pod = pods(lab, ns)[0]
     node = pod["spec"]["nodeName"]
@@ -122,7 +122,7 @@ def test_nodes_renew_their_leases(lab):
 
 
 def test_an_autoscaler_tells_that_there_are_no_metrics(lab, ns):
-    apply(lab, workload("Deployment", ns, replicas=1))
+    create(lab, workload("Deployment", ns, replicas=1))
     lab.kubectl("autoscale", "deployment/w", "-n", ns, "--min=2", "--max=4", "--cpu-percent=80")
     wait_for("two pods", lambda: len(pods(lab, ns)) == 2)
     path = f"/apis/autoscaling/v2/namespaces/{ns}/horizontalpodautoscalers/w"
@@ -148,7 +148,7 @@ def test_a_job_obeys_its_policies_and_goes_after_its_time(lab, ns):
     rule = {"action": "FailJob", "onExitCodes": {"containerName": "c", "operator": "In", "values": [42]}}
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox", "command": ["sh", "-c", "exit 42"]}]}}
     spec = {"backoffLimit": 3, "template": template, "podFailurePolicy": {"rules": [rule]}}
-    apply(lab, {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": ns}, "spec": spec})
+    create(lab, {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": ns}, "spec": spec})
     lab.kubectl("wait", "job/j", "-n", ns, "--for=condition=failed", "--timeout=30s")
     conditions = lab.get(f"/apis/batch/v1/namespaces/{ns}/jobs/j")["status"]["conditions"]
     assert "PodFailurePolicy" in [c["reason"] for c in conditions if c["type"] == "Failed"]
@@ -157,7 +157,7 @@ def test_a_job_obeys_its_policies_and_goes_after_its_time(lab, ns):
 
 
 def test_a_service_has_endpoints_and_slices(lab, ns):
-    apply(lab, workload("Deployment", ns, replicas=2))
+    create(lab, workload("Deployment", ns, replicas=2))
     lab.kubectl("expose", "deployment/w", "-n", ns, "--port=80", "--target-port=8080")
     lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
     slices = f"/apis/discovery.k8s.io/v1/namespaces/{ns}/endpointslices"
@@ -176,7 +176,7 @@ def test_a_service_has_endpoints_and_slices(lab, ns):
 def test_a_token_secret_is_filled_and_works(lab, ns):
     lab.kubectl("create", "serviceaccount", "bot", "-n", ns)
     metadata = {"name": "bot-token", "namespace": ns, "annotations": {"kubernetes.io/service-account.name": "bot"}}
-    apply(lab, {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/service-account-token"})
+    create(lab, {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/service-account-token"})
     path = f"/api/v1/namespaces/{ns}/secrets/bot-token"
     data = wait_for("the token", lambda: lab.get(path).get("data", {}) if "token" in lab.get(path).get("data", {}) else None)
     assert base64.b64decode(data["namespace"]).decode() == ns

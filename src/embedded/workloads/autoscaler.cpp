@@ -157,8 +157,7 @@ class AutoscalerRun {
 
   void rescale(std::int64_t size, const char* why) {
     Step step = Patch{.target = target_,
-                      .merge = Value::object({{"spec", Value::object({{"replicas", size}})}}),
-                      .subresource = "scale"};
+                      .merge = Value::object({{"spec", Value::object({{"replicas", size}})}})};
     if (const auto error = refused(view_, step)) {
       emit("Warning", "FailedRescale",
            fmt::format("New size: {}; reason: {}; error: {}", size, why, error->message));
