@@ -3,6 +3,7 @@
 // 7, 9.3, 9.4).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <span>
@@ -175,9 +176,14 @@ class Update {
       result.erase("status");
     }
     const std::string& group = call_.resource->group;
-    const bool metadata_too = !call_.resource->is_custom && (group.empty() || group == "batch");
-    constexpr std::array<std::string_view, 3> kFields = {"managedFields", "labels", "annotations"};
-    const std::span<const std::string_view> fields(kFields.data(), metadata_too ? 3 : 1);
+    constexpr std::array<std::string_view, 4> kGroups = {"", "batch", "apps", "policy"};
+    const bool metadata_too =
+        !call_.resource->is_custom && std::ranges::find(kGroups, group) != kGroups.end();
+    // Controllers tell the revision of a Deployment with its status, but may not relabel it.
+    const bool labels_too = metadata_too && call_.resource->storage != "deployments.apps";
+    constexpr std::array<std::string_view, 3> kFields = {"managedFields", "annotations", "labels"};
+    const std::span<const std::string_view> fields(kFields.data(),
+                                                   labels_too ? 3U : (metadata_too ? 2U : 1U));
     for (const std::string_view field : fields) {
       const Value* now = metadata().find(field);
       if (now == nullptr) {

@@ -8,6 +8,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/condition.hpp"
+#include "kube/selector.hpp"
 #include "runtime/view/failures.hpp"
 
 namespace athanor::workloads {
@@ -25,6 +26,8 @@ struct Missing {
 
 Missing missing_resource(const Value& source, const char* reason, const char* what) {
   const std::string_view name = source["name"].as_string();
+  const std::string_view owner =
+      source[source.contains("container") ? "container" : "name"].as_string();
   const char* figure = source["target"].contains("averageValue") ? "usage" : "utilization";
   return {.reason = reason,
           .message = fmt::format(
@@ -32,7 +35,7 @@ Missing missing_resource(const Value& source, const char* reason, const char* wh
               "from resource metrics API: the server could not find the requested resource (get "
               "pods.metrics.k8s.io)",
               name, figure, name),
-          .context = fmt::format("failed to get {} {} metric value", name, what)};
+          .context = fmt::format("failed to get {} {} metric value", owner, what)};
 }
 
 Missing missing(const Value& metric, std::string_view ns) {
@@ -63,12 +66,14 @@ Missing missing(const Value& metric, std::string_view ns) {
             .context = "failed to get object metric value"};
   }
   const std::string_view name = metric["external"]["metric"]["name"].as_string();
-  return {.reason = "FailedGetExternalMetric",
-          .message = fmt::format("unable to get external metric {}/{}/nil: unable to fetch metrics "
-                                 "from external metrics API: the server could not find the "
-                                 "requested resource (get {}.external.metrics.k8s.io)",
-                                 ns, name, name),
-          .context = "failed to get external metric value"};
+  return {
+      .reason = "FailedGetExternalMetric",
+      .message = fmt::format("unable to get external metric {}/{}/nil: unable to fetch metrics "
+                             "from external metrics API: the server could not find the "
+                             "requested resource (get {}.external.metrics.k8s.io)",
+                             ns, name, name),
+      .context = fmt::format(
+          "failed to get {} external metric value: failed to get external metric {}", name, name)};
 }
 
 class AutoscalerRun {
@@ -151,8 +156,36 @@ class AutoscalerRun {
     } else if (current_ < least) {
       rescale(least, "Current number of replicas below Spec.MinReplicas");
     } else {
-      tell_missing_metrics();
+      if (!tell_rivals()) {
+        tell_missing_metrics();
+      }
     }
+  }
+
+  // Two autoscalers of one target would pull it to and fro.
+  bool tell_rivals() {
+    std::string names;
+    int count = 0;
+    for (const Object& other :
+         view_.list(api::kHorizontalPodAutoscaler, {.ns = std::string(scaler_.ns())})) {
+      if (other.spec()["scaleTargetRef"]["kind"] == scaler_.spec()["scaleTargetRef"]["kind"] &&
+          other.spec()["scaleTargetRef"]["name"] == scaler_.spec()["scaleTargetRef"]["name"]) {
+        names += fmt::format("{}{}/{}", names.empty() ? "" : " ", other.ns(), other.name());
+        ++count;
+      }
+    }
+    if (count < 2) {
+      return false;
+    }
+    const Value selector = view_.get(*target_.kind, target_.key)->spec()["selector"];
+    const auto parsed = LabelSelector::from_value(selector);
+    const std::string text =
+        fmt::format("pods by selector {} are controlled by multiple HPAs: [{}]",
+                    parsed.ok() ? parsed->text() : "", names);
+    emit("Warning", "AmbiguousSelector", text);
+    set("ScalingActive", false, "AmbiguousSelector", text);
+    emit("Warning", "FailedComputeMetricsReplicas", text);
+    return true;
   }
 
   void rescale(std::int64_t size, const char* why) {
@@ -184,6 +217,8 @@ class AutoscalerRun {
     if (!first) {
       return;
     }
+    current_metrics_ =
+        Value::list(std::vector<Value>(metrics.size(), Value::object({{"type", ""}})));
     set("ScalingActive", false, first->reason,
         "the HPA was unable to compute the replica count: " + first->message);
     emit("Warning", "FailedComputeMetricsReplicas",
@@ -197,7 +232,7 @@ class AutoscalerRun {
         .status = Value::object({{"currentReplicas", present_ == 0 ? Value() : Value(present_)},
                                  {"desiredReplicas", desired_},
                                  {"lastScaleTime", last_scale_},
-                                 {"currentMetrics", Value()},
+                                 {"currentMetrics", current_metrics_},
                                  {"conditions", conditions_}}),
         .guard = {.uid = std::string(scaler_.uid())}});
   }
@@ -208,6 +243,7 @@ class AutoscalerRun {
   Value conditions_;
   std::int64_t desired_;
   Value last_scale_;
+  Value current_metrics_{};  // as many as were asked for, each of no type
   Ref target_{};
   std::int64_t current_ = 0;
   std::int64_t present_ = 0;

@@ -87,8 +87,11 @@ Value controller_reference(const Object& owner, const Kind& kind) {
 }
 
 Value make_pod(const Object& owner, const Kind& kind, const Value& pod_template,
-               const std::string& name) {
+               const std::string& name, const std::string& prefix) {
   Value metadata = Value::object({{"name", name}, {"namespace", owner.ns()}});
+  if (!prefix.empty()) {
+    metadata.set("generateName", prefix);
+  }
   for (const char* part : {"labels", "annotations", "finalizers"}) {
     if (pod_template["metadata"].contains(part)) {
       metadata.set(part, pod_template["metadata"][part]);

@@ -31,9 +31,10 @@ bool is_available(const Object& pod, Duration least, Instant now, Plan& plan);
 // spec.minReadySeconds of a workload.
 Duration min_ready(const Object& owner);
 
-// A pod of `pod_template` that `owner`, of `kind`, controls.
+// A pod of `pod_template` that `owner`, of `kind`, controls. `prefix`: what the name was made of,
+// for those that read it; empty: the name is the pod's own.
 Value make_pod(const Object& owner, const Kind& kind, const Value& pod_template,
-               const std::string& name);
+               const std::string& name, const std::string& prefix = {});
 Value controller_reference(const Object& owner, const Kind& kind);
 // Those whose loss costs least first: without a node, not running, not ready, youngest.
 void by_removal_order(std::vector<Object>& pods);

@@ -78,7 +78,8 @@ DaemonFit daemon_fit(const Value& pod_spec, const Object& node) {
 
 Value make_daemon_pod(const Object& set, const std::string& name, const std::string& node,
                       const std::string& hash) {
-  Value pod = make_pod(set, api::kDaemonSet, set.spec()["template"], name);
+  Value pod =
+      make_pod(set, api::kDaemonSet, set.spec()["template"], name, std::string(set.name()) + "-");
   Value spec = daemon_pod_spec(set);
   pin(spec, node);
   pod.set("spec", std::move(spec));

@@ -151,6 +151,7 @@ class Packer {
       name = hashed_name(settings_.name_prefix, fmt::format("{}/{}", settings_.name_seed, attempt));
     }
     Value metadata = Value::object({{"name", name},
+                                    {"generateName", settings_.name_prefix},
                                     {"namespace", settings_.ns},
                                     {"labels", settings_.labels},
                                     {"ownerReferences", Value::list({settings_.owner})}});

@@ -201,6 +201,10 @@ class JobRun {
 
   // Their finalizers stay: pods that a failed job takes down count as failed.
   void end_active() {
+    if (succeeding()) {
+      remove_uncounted(facts_.active);  // enough has succeeded: these are no failures
+      return;
+    }
     std::int64_t count = 0;
     for (const Object& pod : facts_.active) {
       if (count++ < kMostChanges) {

@@ -14,8 +14,8 @@
 namespace athanor::workloads {
 namespace {
 
-Value make_job_pod(const Object& job, const std::string& name) {
-  Value pod = make_pod(job, api::kJob, job.spec()["template"], name);
+Value make_job_pod(const Object& job, const std::string& name, const std::string& prefix) {
+  Value pod = make_pod(job, api::kJob, job.spec()["template"], name, prefix);
   pod.member("metadata").member("finalizers").push_back(kTrackingFinalizer);
   return pod;
 }
@@ -74,13 +74,13 @@ std::vector<Value> new_pods(const JobFacts& facts, std::int64_t count) {
   const Object& job = facts.job;
   std::set<std::string> taken = names_of(facts.pods);
   std::vector<Value> pods;
+  const std::string prefix = fmt::format("{}-", job.name());
   // As many as have ended were made before: names are looked for from there on.
   for (std::int64_t ordinal = facts.succeeded() + facts.failed();
        static_cast<std::int64_t>(pods.size()) < count; ++ordinal) {
-    const std::string name =
-        hashed_name(fmt::format("{}-", job.name()), fmt::format("{}/{}", job.uid(), ordinal));
+    const std::string name = hashed_name(prefix, fmt::format("{}/{}", job.uid(), ordinal));
     if (taken.insert(name).second) {
-      pods.push_back(make_job_pod(job, name));
+      pods.push_back(make_job_pod(job, name, prefix));
     }
   }
   return pods;
@@ -108,12 +108,12 @@ std::vector<Value> new_indexed_pods(const JobFacts& facts, std::int64_t count,
     if (busy.contains(index)) {
       continue;
     }
+    const std::string prefix = fmt::format("{}-{}-", job.name(), index);
     std::string name;
     for (int attempt = 0; name.empty() || !taken.insert(name).second; ++attempt) {
-      name = hashed_name(fmt::format("{}-{}-", job.name(), index),
-                         fmt::format("{}/{}/{}", job.uid(), index, attempt));
+      name = hashed_name(prefix, fmt::format("{}/{}/{}", job.uid(), index, attempt));
     }
-    Value pod = make_job_pod(job, name);
+    Value pod = make_job_pod(job, name, prefix);
     set_index(pod, job, index);
     if (facts.per_index) {
       count_failures(pod, facts, index);

@@ -65,7 +65,8 @@ class ReplicaSetRun {
       }
       --count;
       Step step = Create{.target = {&api::kPod, {std::string(set_.ns()), name}},
-                         .object = make_pod(set_, api::kReplicaSet, set_.spec()["template"], name)};
+                         .object = make_pod(set_, api::kReplicaSet, set_.spec()["template"], name,
+                                            fmt::format("{}-", set_.name()))};
       if (const auto error = refused(view_, step)) {
         emit("Warning", "FailedCreate", fmt::format("Error creating: {}", error->message));
         failure_ = error->message;

@@ -233,14 +233,14 @@ class StatefulSetRun {
         Create{.target = {&api::kPod, {std::string(set_.ns()), name}}, .object = std::move(pod)};
     if (const auto error = refused(view_, step)) {
       emit("Warning", "FailedCreate",
-           fmt::format("create Pod {} in StatefulSet {} failed error: {}", name, set_.name(),
+           fmt::format("Create Pod {} in StatefulSet {} failed error: {}", name, set_.name(),
                        error->message));
       refused_ = std::move(step);
       return;
     }
     plan_.then(std::move(step));
     emit("Normal", "SuccessfulCreate",
-         fmt::format("create Pod {} in StatefulSet {} successful", name, set_.name()));
+         fmt::format("Create Pod {} in StatefulSet {} successful", name, set_.name()));
   }
 
   // True when all claims of the ordinal are there, or are being made.
@@ -254,7 +254,7 @@ class StatefulSetRun {
         continue;
       }
       Step step = Create{.target = target, .object = make_claim(set_, claim_template, ordinal)};
-      const std::string what = fmt::format("create Claim {} Pod {} in StatefulSet {}", name,
+      const std::string what = fmt::format("Create Claim {} Pod {} in StatefulSet {}", name,
                                            pod_name(set_, ordinal), set_.name());
       if (const auto error = refused(view_, step)) {
         emit("Warning", "FailedCreate", fmt::format("{} failed error: {}", what, error->message));
@@ -291,7 +291,7 @@ class StatefulSetRun {
   void remove(const Object& pod) {
     plan_.then(Delete{.target = {&api::kPod, pod.key()}, .guard = {.uid = std::string(pod.uid())}});
     emit("Normal", "SuccessfulDelete",
-         fmt::format("delete Pod {} in StatefulSet {} successful", pod.name(), set_.name()));
+         fmt::format("Delete Pod {} in StatefulSet {} successful", pod.name(), set_.name()));
   }
 
   // Takes away a pod beyond the set's size; true ends the run.

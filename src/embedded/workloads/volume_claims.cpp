@@ -17,8 +17,7 @@ namespace {
 constexpr std::string_view kIndex = "claims";  // pods by the claims they mount
 constexpr const char* kBindCompleted = "pv.kubernetes.io/bind-completed";
 constexpr const char* kBoundByController = "pv.kubernetes.io/bound-by-controller";
-constexpr const char* kProvisionedBy = "pv.kubernetes.io/provisioned-by";
-constexpr const char* kProvisioner = "volume.kubernetes.io/storage-provisioner";
+constexpr const char* kBetaProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
 constexpr const char* kProtection = "kubernetes.io/pvc-protection";
 
 std::vector<std::string> claims_of(const Object& pod) {
@@ -43,6 +42,24 @@ bool holds_all(const Value& offered, const Value& wanted) {
     return std::ranges::find(offered.items(), mode) != offered.items().end();
   });
 }
+
+}  // namespace
+
+std::string volume_mode(const Value& spec) {
+  const std::string mode = spec["volumeMode"].str();
+  return mode.empty() ? "Filesystem" : mode;
+}
+
+Value reference_to(const Object& claim) {
+  return Value::object({{"kind", "PersistentVolumeClaim"},
+                        {"namespace", claim.ns()},
+                        {"name", claim.name()},
+                        {"uid", claim.uid()},
+                        {"apiVersion", "v1"},
+                        {"resourceVersion", claim.resource_version()}});
+}
+
+namespace {
 
 class ClaimRun {
  public:
@@ -131,8 +148,9 @@ class ClaimRun {
       const bool fits =
           !volume.deleting() &&
           offer["storageClassName"].as_string() == spec["storageClassName"].as_string() &&
-          mode_of(offer) == mode_of(spec) && holds_all(offer["accessModes"], spec["accessModes"]) &&
-          size && (!wanted || *size >= *wanted) &&
+          volume_mode(offer) == volume_mode(spec) &&
+          holds_all(offer["accessModes"], spec["accessModes"]) && size &&
+          (!wanted || *size >= *wanted) &&
           (spec["selector"].is_null() ||
            (selector.ok() && selector->matches(volume.metadata()["labels"])));
       if (fits && (!best_size || *size < *best_size)) {
@@ -141,20 +159,6 @@ class ClaimRun {
       }
     }
     return best;
-  }
-
-  static std::string mode_of(const Value& spec) {
-    const std::string mode = spec["volumeMode"].str();
-    return mode.empty() ? "Filesystem" : mode;
-  }
-
-  [[nodiscard]] Value reference() const {
-    return Value::object({{"kind", "PersistentVolumeClaim"},
-                          {"namespace", claim_.ns()},
-                          {"name", claim_.name()},
-                          {"uid", claim_.uid()},
-                          {"apiVersion", "v1"},
-                          {"resourceVersion", claim_.resource_version()}});
   }
 
   [[nodiscard]] static Value bound_status(const Object& volume) {
@@ -171,7 +175,7 @@ class ClaimRun {
           .merge = Value::object(
               {{"metadata",
                 Value::object({{"annotations", Value::object({{kBoundByController, "yes"}})}})},
-               {"spec", Value::object({{"claimRef", reference()}})}}),
+               {"spec", Value::object({{"claimRef", reference_to(claim_)}})}}),
           .guard = {.uid = std::string(volume.uid()),
                     .resource_version = std::string(volume.resource_version())}});
     }
@@ -211,51 +215,18 @@ class ClaimRun {
       return;
     }
     if (claim_.annotation(kProvisioner) != provisioner) {
+      const Value annotations =
+          Value::object({{kBetaProvisioner, provisioner}, {kProvisioner, provisioner}});
       plan_.then(Patch{
           .target = {&api::kPersistentVolumeClaim, claim_.key()},
-          .merge = Value::object(
-              {{"metadata",
-                Value::object({{"annotations", Value::object({{kProvisioner, provisioner}})}})}}),
+          .merge = Value::object({{"metadata", Value::object({{"annotations", annotations}})}}),
           .guard = {.uid = std::string(claim_.uid())}});
     }
-    if (provisioner == kEmulatedProvisioner) {
-      make_volume(*storage);
-    } else {
-      emit("Normal", "ExternalProvisioning",
-           fmt::format("Waiting for a volume to be created either by the external provisioner "
-                       "'{}' or manually by the system administrator. If volume creation is "
-                       "delayed, please verify that the provisioner is running and correctly "
-                       "registered.",
-                       provisioner));
-    }
-  }
-
-  void make_volume(const Object& storage) {
-    const std::string name = fmt::format("pvc-{}", claim_.uid());
-    const std::string policy = storage.body()["reclaimPolicy"].str();
-    const Value spec = Value::object(
-        {{"capacity",
-          Value::object({{"storage", claim_.spec()["resources"]["requests"]["storage"]}})},
-         {"accessModes", claim_.spec()["accessModes"]},
-         {"claimRef", reference()},
-         {"persistentVolumeReclaimPolicy", policy.empty() ? "Delete" : policy},
-         {"storageClassName", storage.name()},
-         {"volumeMode", mode_of(claim_.spec())},
-         {"hostPath", Value::object({{"path", fmt::format("/athanor/volumes/{}/{}", claim_.ns(),
-                                                          claim_.name())},
-                                     {"type", ""}})}});
-    plan_.then(Create{
-        .target = {&api::kPersistentVolume, {"", name}},
-        .object = Value::object(
-            {{"apiVersion", "v1"},
-             {"kind", "PersistentVolume"},
-             {"metadata",
-              Value::object(
-                  {{"name", name},
-                   {"annotations", Value::object({{kProvisionedBy, kEmulatedProvisioner}})}})},
-             {"spec", spec}})});
-    emit("Normal", "ProvisioningSucceeded",
-         fmt::format("Successfully provisioned volume {}", name));
+    emit("Normal", "ExternalProvisioning",
+         fmt::format("Waiting for a volume to be created either by the external provisioner '{}' "
+                     "or manually by the system administrator. If volume creation is delayed, "
+                     "please verify that the provisioner is running and correctly registered.",
+                     provisioner));
   }
 
   const View& view_;

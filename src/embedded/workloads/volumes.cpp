@@ -11,7 +11,6 @@ namespace athanor::workloads {
 namespace {
 
 constexpr const char* kProtection = "kubernetes.io/pv-protection";
-constexpr const char* kProvisionedBy = "pv.kubernetes.io/provisioned-by";
 
 // Whether the claim a volume is bound to is still there; nullopt: not known yet.
 std::optional<bool> claim_stays(const View& view, const Object& volume, Instant now) {
@@ -57,11 +56,6 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return plan;
   }
   set_phase(*volume, "Released", now, plan);
-  if (volume->spec()["persistentVolumeReclaimPolicy"].as_string() == "Delete" &&
-      volume->annotation(kProvisionedBy) == kEmulatedProvisioner) {
-    plan.then(Delete{.target = {&api::kPersistentVolume, key},
-                     .guard = {.uid = std::string(volume->uid())}});
-  }
   return plan;
 }
 

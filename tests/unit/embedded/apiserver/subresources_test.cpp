@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binding, eviction, logs, scale of workloads, finalize (spec/apiserver.md 12).
+#include "kube/condition.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {
@@ -74,9 +75,32 @@ TEST(Eviction, AsksTheBudget) {
   server.patch(budgets + "/b/status", "merge", R"({"status":{"disruptionsAllowed":1}})");
   EXPECT_EQ(server.post(pod("/pp/eviction"), eviction).status, 201);
   EXPECT_TRUE(server.get(pod("/pp")).value["metadata"].contains("deletionTimestamp"));
+  const Value conditions = server.get(pod("/pp")).value["status"]["conditions"];
+  EXPECT_EQ(find_condition(conditions, "DisruptionTarget")["reason"].as_string(),
+            "EvictionByEvictionAPI");
   EXPECT_EQ(server.get(budgets + "/b").value["status"]["disruptionsAllowed"].as_int(9), 0);
   EXPECT_EQ(server.post(pod("/pp/eviction"), parse(R"({"metadata":{"name":"qq"}})")).message(),
             "name in URL does not match name in Eviction object");
+}
+
+TEST(Status, ADeploymentTakesAnnotationsWithItButNoLabels) {
+  TestServer server;
+  const std::string path = "/apis/apps/v1/namespaces/tst/deployments";
+  Value object = server
+                     .post(path, parse(R"({"metadata":{"name":"d"},"spec":{
+      "selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},
+      "spec":{"containers":[{"name":"c","image":"i"}]}}}})"))
+                     .value;
+  object.set_path({"metadata", "annotations", "deployment.kubernetes.io/revision"}, "1");
+  object.set_path({"metadata", "labels", "x"}, "y");
+  object.set_path({"spec", "replicas"}, 7);
+  object.set_path({"status", "replicas"}, 1);
+  EXPECT_EQ(server.put(path + "/d/status", object).status, 200);
+  const Value now = server.get(path + "/d").value;
+  EXPECT_EQ(now["metadata"]["annotations"]["deployment.kubernetes.io/revision"].as_string(), "1");
+  EXPECT_FALSE(now["metadata"].contains("labels"));
+  EXPECT_EQ(now["spec"]["replicas"].as_int(), 1);
+  EXPECT_EQ(now["status"]["replicas"].as_int(), 1);
 }
 
 TEST(Log, ChecksItsOptions) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kube/json.hpp"
 #include "workload_world.hpp"
 
 namespace athanor::workloads {
@@ -14,7 +15,7 @@ class AutoscalerTest : public WorkloadTest {
   AutoscalerTest() : WorkloadTest({&autoscaler_operator()}) {}
   void target(int replicas) {
     put("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns}, spec: "
-        "{replicas: " +
+        "{selector: {matchLabels: {app: web}}, replicas: " +
         std::to_string(replicas) + "}, status: {replicas: " + std::to_string(replicas) + "}}");
   }
   void scaler(const std::string& more = "") {
@@ -52,6 +53,7 @@ TEST_F(AutoscalerTest, SaysThatMetricsCannotBeFetched) {
                 why);
   EXPECT_EQ(status()["currentReplicas"].as_int(), 3);
   EXPECT_EQ(status()["desiredReplicas"], Value(0));
+  EXPECT_EQ(json::print(status()["currentMetrics"]), R"([{"type":""}])");
 }
 
 TEST_F(AutoscalerTest, KeepsTheTargetWithinItsBounds) {
@@ -77,6 +79,17 @@ TEST_F(AutoscalerTest, ATargetOfSizeZeroIsNotScaled) {
   EXPECT_EQ(condition("ScalingActive"),
             "False ScalingDisabled: scaling is disabled since the replica count of the target is "
             "zero");
+}
+
+TEST_F(AutoscalerTest, TwoOfOneTargetAreTold) {
+  target(3);
+  put("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: rival, "
+      "namespace: ns}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, "
+      "maxReplicas: 9}}");
+  scaler();
+  EXPECT_EQ(condition("ScalingActive"),
+            "False AmbiguousSelector: pods by selector app=web are controlled by multiple HPAs: "
+            "[ns/h ns/rival]");
 }
 
 TEST_F(AutoscalerTest, AMissingTargetIsTold) {

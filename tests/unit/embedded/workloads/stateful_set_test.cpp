@@ -55,7 +55,7 @@ TEST_F(StatefulSetTest, MakesPodsInOrderEachAfterTheOneBeforeIsReady) {
   EXPECT_EQ(first["metadata"]["labels"]["apps.kubernetes.io/pod-index"].str(), "1");
   EXPECT_EQ(first["metadata"]["labels"]["controller-revision-hash"].str(),
             status()["currentRevision"].str());
-  EXPECT_EQ(note_of("SuccessfulCreate"), "Normal create Pod web-0 in StatefulSet web successful");
+  EXPECT_EQ(note_of("SuccessfulCreate"), "Normal Create Pod web-0 in StatefulSet web successful");
   for (const char* counter :
        {"replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"}) {
     EXPECT_EQ(status()[counter].as_int(), 3) << counter;
@@ -82,7 +82,7 @@ TEST_F(StatefulSetTest, ScalesDownFromTheEndOneAtATime) {
   set({"replicas"}, 1);
   EXPECT_TRUE(world.must(api::kPod, {"ns", "web-2"}).deleting());
   EXPECT_FALSE(world.must(api::kPod, {"ns", "web-1"}).deleting());
-  EXPECT_EQ(note_of("SuccessfulDelete"), "Normal delete Pod web-2 in StatefulSet web successful");
+  EXPECT_EQ(note_of("SuccessfulDelete"), "Normal Delete Pod web-2 in StatefulSet web successful");
 }
 
 TEST_F(StatefulSetTest, AnUpdateGoesFromTheLastToTheFirstOneAtATime) {
@@ -166,7 +166,7 @@ TEST_F(StatefulSetTest, ClaimsAreMadeOncePerOrdinalAndStay) {
   EXPECT_EQ(pod("web-1")["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"].str(),
             "data-web-1");
   EXPECT_EQ(note_of("SuccessfulCreate"),
-            "Normal create Claim data-web-0 Pod web-0 in StatefulSet web success");
+            "Normal Create Claim data-web-0 Pod web-0 in StatefulSet web success");
   set({"replicas"}, 1);
   world.remove(api::kStatefulSet, kKey);
   settle();

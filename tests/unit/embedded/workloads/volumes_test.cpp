@@ -12,7 +12,8 @@ class VolumesTest : public WorkloadTest {
  protected:
   VolumesTest()
       : WorkloadTest({&volume_claim_operator(), &volume_operator(), &claim_protection_operator(),
-                      &volume_protection_operator()}) {}
+                      &volume_protection_operator(), &provisioner_operator(),
+                      &reclaimer_operator()}) {}
   void claim(const std::string& name, const std::string& more = "") {
     put("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: " + name +
         ", namespace: ns, finalizers: [kubernetes.io/pvc-protection]}, spec: {accessModes: "
@@ -129,6 +130,18 @@ TEST_F(VolumesTest, ARetainedVolumeIsReleasedAndALostClaimSaysSo) {
   EXPECT_EQ(claim_phase(), "Lost");
   EXPECT_EQ(note_of("ClaimLost"),
             "Warning Bound claim has lost its PersistentVolume. Data on the volume is lost!");
+}
+
+TEST_F(VolumesTest, EphemeralVolumesHaveClaimsOfTheirPods) {
+  put("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: {volumes: [{name: v, "
+      "ephemeral: {volumeClaimTemplate: {metadata: {labels: {a: b}}, spec: {storageClassName: "
+      "none}}}}]}}");
+  world.settle({&ephemeral_volume_operator()});
+  const Object claim = world.must(api::kPersistentVolumeClaim, {"ns", "p-v"});
+  EXPECT_EQ(claim.controller()->kind, "Pod");
+  EXPECT_EQ(claim.label("a"), "b");
+  world.remove(api::kPod, {"ns", "p"});
+  EXPECT_FALSE(world.has(api::kPersistentVolumeClaim, {"ns", "p-v"}));
 }
 
 TEST(AccountTokens, SecretsAreFilledAndGoWithTheirAccount) {
