@@ -68,14 +68,15 @@ class QuotaController final : public ControlLoop {
       return;
     }
     for (const store::StoredPtr& stored : page->items) {
-      const Value& hard = stored->body["spec"]["hard"];
+      const Value& limits = stored->body["spec"]["hard"];
+      const Value hard = limits.is_null() ? Value::object() : limits;
       const Value used = used_value(namespace_usage(store_, stored->body, hard), hard);
       const Value& status = stored->body["status"];
       if (status["used"] == used && status["hard"] == hard) {
         continue;
       }
       Value changed = stored->body;
-      changed.member("status").set("hard", hard.is_null() ? Value::object() : hard);
+      changed.member("status").set("hard", hard);
       changed.member("status").set("used", used);
       const store::Write write{.resource = std::string(kQuotas),
                                .key = stored->key,

@@ -315,6 +315,19 @@ TEST(Quotas, AreGivenBackByTheRecount) {
   EXPECT_EQ(server.post(kMaps, config_map("b")).status, 201);
 }
 
+TEST(Quotas, WithoutLimitsAreCountedOnce) {
+  TestServer server;
+  ASSERT_EQ(server.post(kQuotas, parse(R"({"metadata":{"name":"q"},"spec":{}})")).status, 201);
+  const auto loop = make_quota_controller(
+      {.store = server.store(), .server = server.server(), .registry = server.server().registry()});
+  loop->start();
+  loop->run(server.now());
+  const auto revision = server.store().revision();
+  loop->start();
+  loop->run(server.now());
+  EXPECT_EQ(server.store().revision(), revision) << "at rest nothing is written";
+}
+
 TEST(Quotas, DryRunsReserveNothing) {
   TestServer server;
   ASSERT_EQ(
