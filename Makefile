@@ -1,6 +1,6 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test unit e2e bench fuzz lint format clean
+.PHONY: help bootstrap build demo test unit e2e test-real bench fuzz lint format clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ unit: bootstrap ## unit tests, scenarios and simulation alone
 
 e2e: bootstrap ## black-box tests alone: kubectl, Python client, kopf
 	@scripts/test e2e
+
+test-real: bootstrap ## embedded and real Kubernetes API server side by side (needs Go once)
+	@scripts/test-real
 
 bench: build ## speed and size, printed as figures
 	@scripts/bench

@@ -177,7 +177,7 @@ def test_every_answer_has_its_headers(lab):
     assert answer.body.endswith(b"}\n") and b"\n  " not in answer.body
     assert b'\n  "' in lab.http("GET", "/api/v1/namespaces/default?pretty=true").body
     refused = status(lab.http("GET", "/api/v1/namespaces/default", headers={"Accept": "text/csv"}))
-    assert refused[0] == 406 and refused[2].startswith("only the following media types are accepted: application/json")
+    assert refused[0] == 406 and refused[2].startswith("406: Not Acceptable\n\nAvailable representations: application/json")
 
 
 def test_what_is_no_http_does_not_hurt(lab):

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python -m differential --real KUBECONFIG --embedded KUBECONFIG [--seed N] [--requests N]: see docs/testing.md."""
+
+import argparse
+import collections
+import concurrent.futures
+import copy
+import json
+import random
+import sys
+import time
+
+from . import kinds as made
+from .compare import Difference, Exceptions, canonical, differences, refusal, text_of
+from .request import Request
+from .server import Server, Watch
+from .stream import Stream
+
+EPISODE = 150  # requests to one namespace
+MUTATING = {"POST", "PUT", "PATCH", "DELETE"}
+
+
+class Driver:
+    """Sends the stream to both servers and keeps what differs."""
+
+    def __init__(self, options):
+        self.options = options
+        self.real = Server("real", options.real)
+        self.ours = Server("embedded", options.embedded)
+        self.servers = (self.real, self.ours)
+        self.pool = concurrent.futures.ThreadPoolExecutor(2)
+        self.exceptions = Exceptions()
+        self.found = collections.OrderedDict()  # signature → [count, Difference, reproducer]
+        self.requests = self.differing = 0
+        self.history = []
+        self.tainted = {}  # (group, plural) → names about which the servers differed in this episode
+
+    def both(self, action):
+        return list(self.pool.map(action, self.servers))
+
+    # --- the stream ----------------------------------------------------------------------------------------
+    def run(self):
+        rng = random.Random(self.options.seed)
+        self.prepare()
+        number = 0
+        while self.requests < self.options.requests:
+            number += 1
+            prefix = f"d{self.options.seed}-e{number}-{self.options.run}"
+            self.episode(Stream(random.Random(rng.getrandbits(64)), prefix), prefix)
+
+    def prepare(self):
+        """The custom kinds, established on both."""
+        for crd in made.crds():
+            name = crd["metadata"]["name"]
+            root = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+            for server in self.servers:
+                answer = server.send("POST", root, crd, {"Content-Type": "application/json"})
+                assert answer.code in (201, 409), f"{server.name}: {answer.text}"
+            for server in self.servers:
+                self.wait(lambda s=server, n=name: any(c["type"] == "Established" and c["status"] == "True" for c in s.send("GET", f"{root}/{n}").body["status"].get("conditions") or []))
+                group, version = crd["spec"]["group"], crd["spec"]["versions"][0]["name"]
+                plural = crd["spec"]["names"]["plural"]
+                self.wait(lambda s=server, p=f"/apis/{group}/{version}/{plural}": s.send("GET", p).code == 200)
+
+    @staticmethod
+    def wait(condition, seconds=30):
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, "not within time"
+            time.sleep(0.05)
+
+    def episode(self, stream, ns):
+        rng = stream.rng
+        stream.begin(ns)
+        self.history = []
+        self.tainted = {}
+        for server in self.servers:
+            answer = server.send("POST", "/api/v1/namespaces", {"metadata": {"name": ns}}, {"Content-Type": "application/json"})
+            assert answer.code == 201, answer.text
+            account = server.send("POST", f"/api/v1/namespaces/{ns}/serviceaccounts", {"metadata": {"name": "default"}}, {"Content-Type": "application/json"})
+            assert account.code in (201, 409), account.text
+        watched = [kind for kind in rng.sample(stream.kinds, 8) if kind.namespaced][:5]
+        watched += [k for k in stream.kinds if k.plural in ("configmaps", "widgets") and k.version == "v1" and k not in watched]
+        starts = [server.send("GET", f"/api/v1/namespaces/{ns}").body["metadata"]["resourceVersion"] for server in self.servers]
+        queries = [rng.choice(["", "&labelSelector=app%3Da", "&fieldSelector=metadata.name%3Da", "&allowWatchBookmarks=true"]) for _ in watched]
+        live = [[self.watch(server, kind, ns, start, query, 600) for kind, query in zip(watched, queries)] for server, start in zip(self.servers, starts)]
+        for _ in range(EPISODE):
+            self.one(stream, stream.next())
+        replays = [[self.watch(server, kind, ns, start, query, 1) for kind, query in zip(watched, queries)] for server, start in zip(self.servers, starts)]
+        for watches in replays:
+            for watch in watches:
+                watch.finish(20)
+        for watches, done in zip(live, replays):
+            for watch, other in zip(watches, done):
+                wanted = len(_changes(other))
+                end = time.monotonic() + 3
+                while len(_changes(watch)) < wanted and time.monotonic() < end:
+                    time.sleep(0.02)
+                watch.finish(0)
+        for number, (kind, query) in enumerate(zip(watched, queries)):
+            self.compare_watches("watch replay", kind, ns, query, replays[0][number], replays[1][number])
+            self.compare_watches("watch live", kind, ns, query, live[0][number], live[1][number])
+        self.clean(stream, ns)
+
+    def watch(self, server, kind, ns, start, query, seconds):
+        return Watch(server, f"{kind.path(ns)}?watch=1&resourceVersion={start}&timeoutSeconds={seconds}{query}")
+
+    def compare_watches(self, what, kind, ns, query, real, ours):
+        key = (kind.group, kind.plural, ns, "")
+        values = []
+        for server, watch in ((self.real, real), (self.ours, ours)):
+            events = []
+            for event in _changes(watch):
+                value = event.get("object") or {}
+                name = (value.get("metadata") or {}).get("name")
+                if name in self.tainted.get((kind.group if kind.plural != "events" else "", kind.plural), ()):
+                    continue
+                server.note((*key[:3], name), value)
+                events.append({"type": event.get("type"), "object": canonical(server, value)})
+            values.append({"code": watch.code, "events": events})
+        request = Request("GET", kind, ns, query={"watch": "1"}, verb=f"{what} {query}")
+        self.report(request, *values)
+
+    def clean(self, stream, ns):
+        """Cluster-wide objects of the episode go, so that lists stay short."""
+        selector = f"labelSelector=run%3D{ns}"
+        for server in self.servers:
+            for kind in stream.kinds:
+                if kind.namespaced:
+                    continue
+                listed = server.send("GET", f"{kind.path(None)}?{selector}")
+                for item in (listed.body or {}).get("items") or []:
+                    self.remove(server, kind, None, item["metadata"]["name"])
+            server.send("DELETE", f"/api/v1/namespaces/{ns}")
+
+    @staticmethod
+    def remove(server, kind, ns, name):
+        path = kind.path(ns, name)
+        server.send("PATCH", path, {"metadata": {"finalizers": None}}, {"Content-Type": "application/merge-patch+json"})
+        server.send("DELETE", path + "?gracePeriodSeconds=0")
+
+    # --- one request ---------------------------------------------------------------------------------------
+    def one(self, stream, request):
+        self.requests += 1
+        sent = [request.for_server(server) for server in self.servers]
+        real, ours = self.pool.map(lambda pair: pair[0].send(*pair[1]), zip(self.servers, sent))
+        dry = bool(request.query.get("dryRun"))
+        stream.learn(request, real)
+        values = []
+        given = request.numbers()
+        for server, answer in zip(self.servers, (real, ours)):
+            body = answer.body
+            if isinstance(body, dict):
+                self.remember(server, stream, request, body, answer.code, dry)
+            if request.verb in ("list", "deletecollection"):
+                body = self.untouched(request, body)
+            shown = refusal(canonical(server, body, given=given)) if body is not None else text_of(server, answer.text)
+            values.append({"code": answer.code, "type": answer.content_type, "warnings": [text_of(server, w) for w in answer.warnings], "body": shown})
+        if request.verb == "list" and isinstance(real.body, dict) and isinstance(ours.body, dict) and real.code == ours.code == 200:
+            stream.lists += 1
+            for server, answer in zip(self.servers, (real, ours)):
+                server.list_versions[str(stream.lists)] = answer.body["metadata"]["resourceVersion"]
+            if all(a.body["metadata"].get("continue") for a in (real, ours)):
+                stream.tokens += 1
+                for server, answer in zip(self.servers, (real, ours)):
+                    server.tokens[str(stream.tokens)] = answer.body["metadata"]["continue"]
+        different = self.report(request, *values)
+        if request.method in MUTATING and not dry:
+            self.history.append((request, sent[0], real.code, ours.code))
+        if request.method in MUTATING and (real.code < 300) != (ours.code < 300) or different:
+            self.resync(stream, request)
+
+    def untouched(self, request, body):
+        """A list without the objects about which the servers differed before: one difference is told once."""
+        tainted = self.tainted.get((request.kind.group if request.kind.plural != "events" else "", request.kind.plural), ())
+        if not tainted or not isinstance(body, dict) or not isinstance(body.get("items"), list):
+            return body
+        metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in ("remainingItemCount", "continue")}
+        return {**body, "metadata": metadata, "items": [i for i in body["items"] if (i.get("metadata") or {}).get("name") not in tainted]}
+
+    @staticmethod
+    def remember(server, stream, request, body, code, dry):
+        if request.method == "GET" and request.name is None:
+            for item in body.get("items") or []:
+                if isinstance(item, dict) and item.get("metadata"):
+                    server.note((*request.key[:3], item["metadata"].get("name")), item)
+            return
+        if code not in (200, 201) or dry or body.get("kind") != request.kind.kind:
+            return
+        name = (body.get("metadata") or {}).get("name")
+        if name:
+            server.keep((*request.key[:3], name), body)
+
+    def resync(self, stream, request):
+        """After a difference: the object goes on both, and both count the same incarnations again."""
+        name = request.name
+        if not name and isinstance(request.body, dict) and isinstance(request.body.get("metadata"), dict):
+            name = request.body["metadata"].get("name")
+        if not isinstance(name, str) or not name or request.method == "GET":
+            return
+        for server in self.servers:
+            if request.kind.plural == "namespaces":
+                continue
+            self.remove(server, request.kind, request.ns, name)
+        stream.names(request.kind).pop(name, None)
+        self.tainted.setdefault((request.kind.group if request.kind.plural != "events" else "", request.kind.plural), set()).add(name)
+        key = (*request.key[:3], name)
+        seen = [server.seen(key) for server in self.servers]
+        for attribute in ("uids", "versions"):
+            longest = max(len(getattr(one, attribute)) for one in seen)
+            for one in seen:
+                values = getattr(one, attribute)
+                values += ["lost"] * (longest - len(values))
+
+    def report(self, request, real, ours):
+        """Whether the two differ beyond the exceptions; keeps the first of each sort."""
+        # A refusal with another code says it all.
+        pairs = [("code", real["code"], ours["code"])] if real["code"] != ours["code"] else list(differences(real, ours))
+        if pairs and pairs[0][0] == "code":
+            pairs[0] = ("code", f"{real['code']} {_message(real)}", f"{ours['code']} {_message(ours)}")
+        fresh = False
+        for path, one, other in pairs:
+            difference = Difference(request.what, path, one, other)
+            if self.exceptions.covers(difference):
+                continue
+            fresh = True
+            entry = self.found.setdefault(difference.signature, [0, difference, None])
+            entry[0] += 1
+            if entry[2] is None:
+                entry[2] = self.reproducer(request, real, ours)
+        self.differing += fresh
+        return bool(pairs)
+
+    def reproducer(self, request, real, ours):
+        """The requests to the same object that came before, then this one and both answers side by side."""
+        lines = [f"seed {self.options.seed}, request {self.requests}"]
+        before = [h for h in self.history if h[0].key == request.key or (h[0].kind is request.kind and h[0].verb == "create")][-8:]
+        for earlier, (method, path, body, _), one, other in before:
+            lines.append(f"{method} {path} {earlier.content_type or ''} {json.dumps(body)[1:-1] if isinstance(body, str) else ''} → {one} | {other}")
+        lines.append(request.text(self.real))
+        lines += [f"real:     {json.dumps(real)}", f"embedded: {json.dumps(ours)}"]
+        return "\n".join(lines)
+
+    # --- the end -------------------------------------------------------------------------------------------
+    def summary(self, out):
+        for signature, (count, difference, reproducer) in sorted(self.found.items(), key=lambda item: -item[1][0]):
+            out.write(f"{count:5} {difference.what} {difference.path}\n      real:     {_short(difference.real)}\n      embedded: {_short(difference.ours)}\n")
+        out.write(f"seed {self.options.seed}: {self.requests} requests, {self.differing} answers differ, {len(self.found)} sorts of difference\n")
+        for entry in self.exceptions.entries:
+            if not entry["used"]:
+                out.write(f"unused exception: {entry.get('what', '')} {entry.get('path', '')} ({entry['reason']})\n")
+
+
+def _changes(watch):
+    return [event for event in list(watch.events) if event.get("type") != "BOOKMARK"]
+
+
+def _message(answer):
+    body = answer.get("body")
+    return body.get("message", "") if isinstance(body, dict) else str(body)[:200] if body else ""
+
+
+def _short(value, size=400):
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= size else text[:size] + "…"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="differential")
+    parser.add_argument("--real", required=True, help="kubeconfig of the real server")
+    parser.add_argument("--embedded", required=True, help="kubeconfig of the embedded one")
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--requests", type=int, default=20000)
+    parser.add_argument("--report", help="file for the reproducers")
+    options = parser.parse_args()
+    options.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
+    options.run = f"{int(time.time()) % 100000:x}"
+    print(f"differential: seed {options.seed}, {options.requests} requests", flush=True)
+    driver = Driver(options)
+    started = time.monotonic()
+    try:
+        driver.run()
+    finally:
+        driver.summary(sys.stdout)
+        print(f"{time.monotonic() - started:.0f} s")
+        if options.report:
+            with open(options.report, "w", encoding="utf-8") as out:
+                for signature, (count, _, reproducer) in sorted(driver.found.items(), key=lambda item: -item[1][0]):
+                    out.write(f"=== {count} {signature}\n{reproducer}\n\n")
+    return 1 if driver.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
