@@ -192,6 +192,12 @@ Entry& entry_of(Entries& entries, const FieldManagement& by, std::string_view op
                                     .subresource = by.subresource});
 }
 
+void stamp(Entry& entry, const FieldManagement& by) {
+  if (by.subresource != "scale") {
+    entry.set_time(by.now);
+  }
+}
+
 Value with_list(Value object, const Value& list) {
   const Value* present = object["metadata"].find("managedFields");
   if (list.is_null()) {

@@ -48,6 +48,9 @@ Value print(Entries entries);
 Entry& entry_of(Entries& entries, const FieldManagement& by, std::string_view operation);
 bool is_entry_of(const Entry& entry, const FieldManagement& by, std::string_view operation);
 
+// The time of a change to the writer's fields; writes through the scale view leave none.
+void stamp(Entry& entry, const FieldManagement& by);
+
 // The object with that list (Null: without any).
 Value with_list(Value object, const Value& list);
 void leave_out(FieldChanges& changes, const FieldSet* reset_fields);

@@ -55,7 +55,7 @@ void attribute(Entries& entries, FieldChanges changes, const FieldManagement& by
   if (!set.empty()) {
     Entry& own = managed::entry_of(entries, by, managed::kUpdate);
     own.set_fields(fields_v1::plus(own.fields, set));
-    own.set_time(by.now);
+    managed::stamp(own, by);
   }
 }
 

@@ -143,24 +143,25 @@ bool remove(Value& document, const Pointer& pointer) {
   return true;
 }
 
+// Of a member that is not there: sets it, as the reference's library does.
 bool replace(Value& document, const Pointer& pointer, Value value) {
-  if (look_up(document, pointer) == nullptr) {
-    return false;
-  }
   if (pointer.empty()) {
     document = std::move(value);
     return true;
   }
   Value* parent = parent_of(document, pointer);
-  ATHANOR_CHECK(parent != nullptr, "what exists has a parent");
+  if (parent == nullptr) {
+    return false;
+  }
   if (parent->is_object()) {
     parent->set(pointer.back(), std::move(value));
     return true;
   }
   const auto index = parse_index(pointer.back(), parent->size());
-  ATHANOR_CHECK(index.has_value(), "look_up() found the item");
-  parent->item(*index) = std::move(value);
-  return true;
+  if (index) {
+    parent->item(*index) = std::move(value);
+  }
+  return index.has_value();
 }
 
 // A missing value equals null, as in the reference.
@@ -262,9 +263,34 @@ Result<Value> apply_json_patch(const Value& document, const Value& patch) {
   return result;
 }
 
+namespace {
+
+// Objects within lists lose their nulls, too, as in the reference's library.
+Value without_nulls(const Value& value) {
+  if (value.is_list()) {
+    std::vector<Value> items;
+    for (const Value& item : value.items()) {
+      items.push_back(without_nulls(item));
+    }
+    return Value::list(std::move(items));
+  }
+  if (!value.is_object()) {
+    return value;
+  }
+  std::vector<Member> members;
+  for (const Member& member : value.members()) {
+    if (!member.value.is_null()) {
+      members.emplace_back(member.name, without_nulls(member.value));
+    }
+  }
+  return Value::object(std::move(members));
+}
+
+}  // namespace
+
 Value apply_merge_patch(const Value& document, const Value& patch) {
   if (!patch.is_object()) {
-    return patch;
+    return document.is_object() ? patch : without_nulls(patch);
   }
   Value result = document.is_object() ? document : Value::object();
   for (const Member& member : patch.members()) {

@@ -25,6 +25,11 @@ ApplyError bad_request(std::string message) {
   return {.error = Error::bad_request(std::move(message))};
 }
 
+// A configuration that does not fit the type: the reference has neither a better code nor a reason.
+ApplyError ill_typed(std::string message) {
+  return {.error = {.code = 500, .reason = {}, .message = std::move(message)}};
+}
+
 // "apps/v1, Kind=Deployment"; the core group prints as "/v1".
 std::string kind_text(const Value& config) {
   const std::string_view version = config["apiVersion"].as_string();
@@ -47,13 +52,13 @@ std::optional<ApplyError> check_config(const Value& config, SchemaPtr schema) {
                         config["metadata"]["namespace"].str() + "/" +
                         config["metadata"]["name"].str() + "; " + kind_text(config) + "): ";
   if (problems.size() == 1) {
-    return bad_request(message + problems.front());
+    return ill_typed(message + problems.front());
   }
   message += "errors:";
   for (const std::string& problem : problems) {
     message += "\n  " + problem;
   }
-  return bad_request(std::move(message));
+  return ill_typed(std::move(message));
 }
 
 FieldSet decoded(const Value& fields) {
@@ -225,8 +230,10 @@ class Apply {
     if (!object.identical(live_) && object == live_) {
       object = live_;  // taken out and put back
     }
+    if (live_.is_null() || !changes.empty()) {
+      managed::stamp(own_entry(), by_);  // an apply that changes no value leaves no time
+    }
     if (!same_fields || !changes.empty()) {
-      own_entry().set_time(by_.now);
       entries_changed_ = true;
     }
     return managed::with_list(std::move(object),

@@ -226,14 +226,19 @@ Value replaced_list(const Value& patch) {
   return result;
 }
 
+// The patch's elements keep their order among each other; the original's others go where they
+// stood.
 Result<Value> merge_list(const Value& original, const Value& patch, const Use& use) {
   if (!use.merge_list) {
     return replaced_list(patch);
   }
-  if (use.merge_key.empty()) {
-    return merge_primitives(original, patch);
+  Result<Value> merged = use.merge_key.empty() ? Result<Value>(merge_primitives(original, patch))
+                                               : merge_elements(original, patch, use);
+  if (!merged.ok()) {
+    return merged;
   }
-  return merge_elements(original, patch, use);
+  Value ordered = order_elements(*merged, patch, original, use.merge_key);
+  return ordered == *merged ? *std::move(merged) : std::move(ordered);
 }
 
 // Clears what "$retainKeys" does not list.

@@ -29,7 +29,10 @@ void collect_leaves(const Value& value, const Node& node, FieldSet& out) {
         Value element = path_element::field(member.key());
         FieldSet inside;
         collect_leaves(member.value, below, inside);
-        const bool leaf = member.value.empty() || below.shape(&member.value) == Shape::Leaf;
+        // An empty map is a field of its own, an empty keyed list is nothing.
+        const bool leaf = member.value.is_null() ||
+                          (member.value.is_object() && member.value.empty()) ||
+                          below.shape(&member.value) == Shape::Leaf;
         if (!system && (leaf || !below.declared)) {
           out.insert(element);
         }

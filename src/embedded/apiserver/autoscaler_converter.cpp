@@ -76,6 +76,16 @@ Value to_v1(Value object) {
     object.member("status").set(kCurrentCpuField, measured);
     replace_or_erase(object, "status", "currentMetrics", std::move(current));
   }
+  // What each version always shows differs.
+  if (object["status"].is_object()) {
+    Value& status = object.member("status");
+    if (status["currentMetrics"].empty()) {
+      status.erase("currentMetrics");
+    }
+    if (status["currentReplicas"].is_null()) {
+      status.set("currentReplicas", 0);
+    }
+  }
   for (const Carried& carried : kCarried) {
     const Value value = object[carried.part][carried.field];
     if (value.empty()) {
@@ -115,6 +125,15 @@ Value to_v2(Value object) {
     object.member("status")
         .member("currentMetrics")
         .insert_item(0, cpu_metric("current", measured));
+  }
+  if (object["status"].is_object()) {
+    Value& status = object.member("status");
+    if (status["currentReplicas"].as_int() == 0) {
+      status.erase("currentReplicas");
+    }
+    if (!status.contains("currentMetrics")) {
+      status.set("currentMetrics", Value());
+    }
   }
   return object;
 }

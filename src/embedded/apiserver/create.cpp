@@ -23,12 +23,12 @@ class Creation {
 
   StatusResult<Written> run() {
     set_system_metadata();
-    prepare();
-    if (!input_.tracked) {
-      const std::string api_version = call_.resource->api_version();
-      object_ = update_managed_fields(Value(), std::move(object_),
-                                      management_of(call_, options_, "", api_version));
+    if (call_.resource->has_status()) {
+      object_.erase("status");
     }
+    add_defaults(call_, object_, options_.dry_run);
+    track();
+    prepare();
     ATHANOR_TRY_VOID(admit());
     ATHANOR_TRY_VOID(allocate());
     ATHANOR_TRY_VOID(validate_object(call_, object_, Value(), "", options_.dry_run));
@@ -54,16 +54,31 @@ class Creation {
     }
   }
 
-  // What a client may not set, and defaults.
-  void prepare() {
-    if (call_.resource->has_status()) {
-      object_.erase("status");
+  // What the client wrote and its defaults are the client's; what the server adds below is
+  // nobody's.
+  void track() {
+    if (!input_.tracked) {
+      const std::string api_version = call_.resource->api_version();
+      object_ = update_managed_fields(Value(), std::move(object_),
+                                      management_of(call_, options_, "", api_version));
     }
+  }
+
+  // What a client may not set.
+  void prepare() {
     const KindBehaviour* behaviour = call_.resource->behaviour;
     if (behaviour != nullptr && behaviour->prepare_create != nullptr) {
       behaviour->prepare_create(object_, call_.kind_context(options_.dry_run));
     }
     add_defaults(call_, object_, options_.dry_run);
+  }
+
+  [[nodiscard]] StatusError already_exists(const store::Stored& present) const {
+    StatusError error = status::already_exists(call_.qualified_resource(), request_.key.name);
+    if (present.body["metadata"].contains("deletionTimestamp")) {
+      error.message = "object is being deleted: " + error.message;
+    }
+    return error;
   }
 
   StatusResult<void> admit() {
@@ -91,8 +106,8 @@ class Creation {
   }
 
   StatusResult<Written> dry_run_result() {
-    if (call_.core.store.get(call_.resource->storage, request_.key) != nullptr) {
-      return status::already_exists(call_.qualified_resource(), request_.key.name);
+    if (const auto present = call_.core.store.get(call_.resource->storage, request_.key)) {
+      return already_exists(*present);
     }
     return Written{.object = object_, .created = true, .revision = 0};
   }
@@ -106,8 +121,8 @@ class Creation {
                                    .expected = 0});
     auto committed = call_.core.store.commit(writes, call_.now);
     if (!committed.ok()) {
-      if (call_.core.store.get(call_.resource->storage, request_.key) != nullptr) {
-        return status::already_exists(call_.qualified_resource(), request_.key.name);
+      if (const auto present = call_.core.store.get(call_.resource->storage, request_.key)) {
+        return already_exists(*present);
       }
       StatusError error = status::of(committed.error());
       error.retriable_conflict = committed.error().code == 409;

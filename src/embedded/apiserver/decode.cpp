@@ -27,6 +27,11 @@ std::string api_version_of(const ExpectedBody& expected) {
                                 : fmt::format("{}/{}", expected.group, expected.version);
 }
 
+bool same_group(std::string_view api_version, std::string_view group) {
+  const std::size_t slash = api_version.find('/');
+  return slash != std::string_view::npos && api_version.substr(0, slash) == group;
+}
+
 // Kind and apiVersion of a built-in body: absent ones come from the URL.
 StatusResult<void> check_built_in_kind(Value& object, const ExpectedBody& expected) {
   const std::string api_version = api_version_of(expected);
@@ -34,6 +39,11 @@ StatusResult<void> check_built_in_kind(Value& object, const ExpectedBody& expect
   const std::string_view version = object["apiVersion"].as_string();
   const bool other_kind = !kind.empty() && kind != expected.kind;
   const bool other_version = !version.empty() && version != api_version;
+  if (other_version && !other_kind && same_group(version, expected.group)) {
+    return status::bad_request(
+        fmt::format("the API version in the data ({}) does not match the expected API version ({})",
+                    version, api_version));
+  }
   if (other_kind || other_version) {
     const std::string named = kind.empty() ? std::string(expected.kind) : std::string(kind);
     const std::string shown = version.empty() ? api_version : std::string(version);
@@ -53,10 +63,9 @@ StatusResult<void> check_built_in_kind(Value& object, const ExpectedBody& expect
 StatusResult<void> check_custom_kind(const Value& object, const ResourceInfo& resource) {
   const std::string_view kind = object["kind"].as_string();
   const std::string_view version = object["apiVersion"].as_string();
-  if (kind.empty() || version.empty()) {
+  if (kind.empty()) {
     return unrecognized(resource.kind,
-                        fmt::format("Object '{}' is missing in '{}'",
-                                    kind.empty() ? "Kind" : "apiVersion", json::print(object)));
+                        fmt::format("Object 'Kind' is missing in '{}'", json::print(object)));
   }
   if (version != resource.api_version()) {
     return status::bad_request(

@@ -29,6 +29,11 @@ bool contains(const Value& list, std::string_view text) {
                      [&](const Value& item) { return item.as_string() == text; });
 }
 
+// Kinds whose pods stay when nobody says what is to become of them.
+bool orphans_by_default(const ResourceInfo& resource) {
+  return resource.storage == "jobs.batch" || resource.storage == "replicationcontrollers";
+}
+
 // One attempt against one stored state.
 class Deletion {
  public:
@@ -49,7 +54,7 @@ class Deletion {
     const bool stays = !finalizers.empty() || (call_.resource->storage == "namespaces" &&
                                                !object_["spec"]["finalizers"].empty());
     if (!stays && grace == 0) {
-      return commit(true);
+      return end(finalizers);
     }
     set_finalizers(finalizers);
     mark_deleting(grace);
@@ -135,8 +140,13 @@ class Deletion {
   // The object's finalizers with those that the policy asks for.
   [[nodiscard]] Value wanted_finalizers() const {
     const Value& present = metadata()["finalizers"];
-    if (options_.propagation == Propagation::Unset) {
-      return present;
+    Propagation propagation = options_.propagation;
+    if (propagation == Propagation::Unset) {
+      const bool decided = contains(present, kOrphan) || contains(present, kForeground);
+      if (decided || !orphans_by_default(*call_.resource)) {
+        return present;
+      }
+      propagation = Propagation::Orphan;
     }
     Value wanted = Value::list();
     for (const Value& finalizer : present.items()) {
@@ -144,9 +154,9 @@ class Deletion {
         wanted.push_back(finalizer);
       }
     }
-    if (options_.propagation == Propagation::Orphan) {
+    if (propagation == Propagation::Orphan) {
       wanted.push_back(Value(kOrphan));
-    } else if (options_.propagation == Propagation::Foreground) {
+    } else if (propagation == Propagation::Foreground) {
       wanted.push_back(Value(kForeground));
     }
     return wanted == present ? present : wanted;
@@ -189,7 +199,9 @@ class Deletion {
     if (!deleting()) {
       Value& metadata_value = object_.member("metadata");
       metadata_value.set("deletionTimestamp", format_time(call_.now + std::chrono::seconds(grace)));
-      metadata_value.set("deletionGracePeriodSeconds", grace);
+      if (call_.resource->storage != "namespaces") {
+        metadata_value.set("deletionGracePeriodSeconds", grace);
+      }
       if (call_.resource->has_generation) {
         metadata_value.set("generation", metadata_value["generation"].as_int() + 1);
       }
@@ -202,6 +214,24 @@ class Deletion {
           .set("deletionTimestamp", format_time(*at - std::chrono::seconds(before - grace)));
       object_.member("metadata").set("deletionGracePeriodSeconds", grace);
     }
+  }
+
+  // A pod says that it ends before it is gone; everything else is just gone.
+  StatusResult<Deleted> end(const Value& finalizers) {
+    if (call_.resource->storage != "pods" || options_.dry_run) {
+      return commit(true);
+    }
+    set_finalizers(finalizers);
+    mark_deleting(0);
+    if (object_ != stored_->body) {
+      ATHANOR_TRY_VOID(commit(false));
+      stored_ = call_.core.store.get(call_.resource->storage, stored_->key);
+      if (stored_ == nullptr) {
+        return status::not_found(call_.qualified_resource(), request_.key.name);
+      }
+      object_ = stored_->body;
+    }
+    return commit(true);
   }
 
   StatusResult<Deleted> commit(bool remove) {
@@ -224,9 +254,13 @@ class Deletion {
       return error;
     }
     const store::Stored& result = *committed->front();
-    return Deleted{.object = remove ? stored_->body : result.body,
-                   .removed = remove,
-                   .revision = result.revision};
+    Deleted deleted{.object = remove ? stored_->body : result.body,
+                    .removed = remove,
+                    .revision = result.revision};
+    if (remove) {  // the version of its end
+      deleted.object.set_path({"metadata", "resourceVersion"}, std::to_string(result.revision));
+    }
+    return deleted;
   }
 
   Call& call_;
@@ -237,6 +271,15 @@ class Deletion {
 };
 
 }  // namespace
+
+void warn_of_orphans(Call& call, const DeleteOptions& options) {
+  if (call.resource->storage == "jobs.batch" && options.propagation == Propagation::Unset) {
+    call.warnings.emplace_back(
+        "child pods are preserved by default when jobs are deleted; set "
+        "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
+        "this warning");
+  }
+}
 
 StatusResult<Deleted> delete_object(Call& call, const Key& key, const DeleteOptions& options) {
   for (int attempt = 1;; ++attempt) {

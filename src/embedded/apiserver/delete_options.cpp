@@ -7,6 +7,7 @@
 
 #include "embedded/apiserver/decode.hpp"
 #include "kube/field_error.hpp"
+#include "kube/text.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -30,14 +31,16 @@ StatusResult<Propagation> parse_policy(std::string_view text) {
 }
 
 // The query as the body would say it.
-Value query_options(const Request& request) {
+StatusResult<Value> query_options(const Request& request) {
   Value body = Value::object({{"kind", "DeleteOptions"}, {"apiVersion", "meta.k8s.io/v1"}});
   if (const auto text = request.parameter("gracePeriodSeconds"); text && !text->empty()) {
     std::int64_t seconds = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-    if (error == std::errc() && end == text->data() + text->size()) {
-      body.set("gracePeriodSeconds", seconds);
+    if (error != std::errc() || end != text->data() + text->size()) {
+      return status::bad_request(
+          fmt::format("strconv.ParseInt: parsing {}: invalid syntax", go_quote(*text)));
     }
+    body.set("gracePeriodSeconds", seconds);
   }
   if (const auto text = request.parameter("propagationPolicy"); text && !text->empty()) {
     body.set("propagationPolicy", Value(*text));
@@ -101,15 +104,27 @@ StatusResult<DeleteOptions> parse_delete_options(const Value& body) {
 
 StatusResult<DeleteOptions> read_delete_options(Call& call) {
   if (!has_body(call.request)) {
-    return parse_delete_options(query_options(call.request));
+    ATHANOR_TRY(const Value options, query_options(call.request));
+    return parse_delete_options(options);
   }
   ATHANOR_TRY(const Document document,
               parse_body(call, {.api_version = "meta.k8s.io/v1", .kind = "DeleteOptions"}, true));
   const std::string_view kind = document.value["kind"].as_string();
   if (!kind.empty() && kind != "DeleteOptions") {
     return status::bad_request(
-        fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme", kind,
-                    document.value["apiVersion"].as_string()));
+        fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme "
+                    "\"pkg/runtime/scheme.go:111\"",
+                    kind, document.value["apiVersion"].as_string()));
+  }
+  const Value& grace = document.value["gracePeriodSeconds"];
+  if (!grace.is_null() && !grace.is_number()) {
+    return status::bad_request(fmt::format(
+        "json: cannot unmarshal {} into Go struct field DeleteOptions.gracePeriodSeconds "
+        "of type int64",
+        grace.is_string() ? "string"
+        : grace.is_bool() ? "bool"
+        : grace.is_list() ? "array"
+                          : "object"));
   }
   return parse_delete_options(document.value);
 }

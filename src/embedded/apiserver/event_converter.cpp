@@ -8,7 +8,8 @@ namespace athanor::apiserver {
 namespace {
 
 // core name, events.k8s.io name
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNames = {{
+using Names = std::pair<std::string_view, std::string_view>;
+constexpr std::array<Names, 7> kNames = {{
     {"involvedObject", "regarding"},
     {"message", "note"},
     {"source", "deprecatedSource"},
@@ -44,7 +45,17 @@ class EventConverter final : public Converter {
         members.emplace_back(renamed(member.key(), to_core), member.value);
       }
     }
-    return Value::object(std::move(members));
+    // The core group always shows these two, the newer one only when they say something.
+    Value event = Value::object(std::move(members));
+    for (const auto& [core, modern] :
+         {kNames.back(), Names("reportingInstance", "reportingInstance")}) {
+      if (to_core && !event.contains(core)) {
+        event.set(core, "");
+      } else if (!to_core && event.contains(modern) && event[modern].as_string().empty()) {
+        event.erase(modern);
+      }
+    }
+    return event;
   }
 };
 

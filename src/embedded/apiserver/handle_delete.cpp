@@ -48,6 +48,7 @@ StatusResult<void> delete_page(Call& call, const DeleteOptions& options,
 
 StatusResult<Response> handle_delete(Call& call) {
   ATHANOR_TRY(const DeleteOptions options, read_delete_options(call));
+  warn_of_orphans(call, options);
   ATHANOR_TRY(Deleted deleted, delete_object(call, call.key(), options));
   return deleted_response(call, options, std::move(deleted));
 }
@@ -56,6 +57,7 @@ StatusResult<Response> handle_delete_collection(Call& call) {
   ATHANOR_TRY(const ListOptions list, read_list_options(call.request, false));
   ATHANOR_TRY(const Selection selection, Selection::read(call.request, *call.resource));
   ATHANOR_TRY(const DeleteOptions options, read_delete_options(call));
+  warn_of_orphans(call, options);
   auto& progress = call.conversation.progress<CollectionProgress>();
   if (!progress.page) {
     ATHANOR_TRY(progress.page, read_list(call, list, selection));

@@ -3,6 +3,7 @@
 #include "embedded/apiserver/handlers.hpp"
 #include "embedded/apiserver/list_options.hpp"
 #include "embedded/apiserver/respond.hpp"
+#include "embedded/apiserver/shape.hpp"
 #include "embedded/apiserver/subresource.hpp"
 #include "embedded/apiserver/versions.hpp"
 
@@ -20,6 +21,7 @@ StatusResult<Response> handle_get(Call& call) {
   if (stored == nullptr) {
     return status::not_found(call.qualified_resource(), key.name);
   }
+  ATHANOR_TRY_VOID(check_shape(*call.resource, call.accepted, false));
   ATHANOR_TRY(Value object, to_served(*call.resource, *stored));
   Response response = object_response(call, std::move(object), 200);
   response.durable_after = stored->revision;

@@ -158,6 +158,7 @@ StatusResult<Response> handle_list(Call& call) {
     ATHANOR_TRY(include, read_include_object(call.request));
   }
   ATHANOR_TRY(const ListPage page, read_list(call, options, selection));
+  ATHANOR_TRY_VOID(check_shape(*call.resource, call.accepted, true));
   Response response;
   const bool plain = !call.in_process && call.accepted.shape == Shape::Whole &&
                      call.accepted.encoding == Encoding::Json && !wants_pretty(call.request);

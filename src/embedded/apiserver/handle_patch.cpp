@@ -41,7 +41,8 @@ StatusResult<PatchType> patch_type(const Call& call) {
     }
     return PatchType::Strategic;
   }
-  return status::unsupported_patch_type();
+  return call.resource->is_custom ? status::unsupported_media_type(kCustomPatchTypes)
+                                  : status::unsupported_patch_type();
 }
 
 StatusResult<Document> parse_patch(const Call& call, PatchType type) {
@@ -226,25 +227,22 @@ StatusResult<Value> apply_to(const Call& call, const WriteOptions& options, cons
 }
 
 StatusResult<Written> apply_new(Call& call, const WriteOptions& options, Value config) {
+  config.member("metadata").erase("resourceVersion");
+  ATHANOR_TRY(const Value applied, apply_to(call, options, Value(), config));
   if (const std::string_view uid = config["metadata"]["uid"].as_string(); !uid.empty()) {
     return status::conflict(call.qualified_resource(), call.path.name,
                             fmt::format("uid mismatch: the provided object specified uid {}, and "
                                         "no existing object was found",
                                         uid));
   }
-  config.member("metadata").erase("resourceVersion");
-  ATHANOR_TRY(const Value applied, apply_to(call, options, Value(), config));
   ATHANOR_TRY(Value object, normalize(*call.resource, applied));
   return create_object(call, options, {.object = std::move(object), .tracked = true});
 }
 
 StatusResult<Response> apply_server_side(Call& call, const WriteOptions& options) {
   ATHANOR_TRY(const Document document, parse_config(call, options));
-  Value config = document.value;
+  const Value& config = document.value;
   ATHANOR_TRY_VOID(check_config(call, config));
-  if (call.resource->namespaced && !config["metadata"].contains("namespace")) {
-    config.member("metadata").set("namespace", call.path.ns);
-  }
   UpdateInput input;
   input.subresource = call.path.subresource;
   input.options_kind = "PatchOptions";

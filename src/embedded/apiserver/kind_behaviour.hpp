@@ -52,6 +52,8 @@ struct KindBehaviour {
                                              const KindContext& context) = nullptr;
   std::vector<FieldError> (*validate_update)(const Value& object, const Value& old_object,
                                              const KindContext& context) = nullptr;
+  // Texts for Warning headers about an object that passed validation (`old_object` Null on create).
+  void (*warn)(const Value& object, const Value& old_object, const KindContext& context) = nullptr;
   // Refusals that are not Invalid (403, 409), before a delete.
   StatusResult<void> (*before_delete)(const Value& object, const KindContext& context) = nullptr;
   // Takes what must be unique across objects (cluster IPs, node ports) from what the store shows.

@@ -43,6 +43,24 @@ StatusError refusal(FieldError error) {
   return status::invalid(kKind, "", {std::move(error)});
 }
 
+// Of an unknown resourceVersionMatch, and of one without a version.
+StatusError unknown_match(const Request& request, std::string_view text) {
+  std::vector<FieldError> errors;
+  if (request.parameter("resourceVersion").value_or("").empty()) {
+    errors.push_back(
+        FieldError::forbidden("resourceVersionMatch",
+                              "resourceVersionMatch is forbidden unless resourceVersion is "
+                              "provided"));
+  }
+  if (!request.parameter("continue").value_or("").empty()) {
+    errors.push_back(FieldError::forbidden(
+        "resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
+  }
+  errors.push_back(FieldError::not_supported("resourceVersionMatch", Value(text),
+                                             {"Exact", "NotOlderThan", ""}));
+  return status::invalid(kKind, "", errors);
+}
+
 StatusResult<void> check_match(const ListOptions& options, bool watch) {
   const bool given = options.match != VersionMatch::Unset;
   if (watch) {
@@ -62,14 +80,18 @@ StatusResult<void> check_match(const ListOptions& options, bool watch) {
     return refusal(
         FieldError::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
   }
-  if (given && !options.continue_token.empty()) {
-    return refusal(FieldError::forbidden(
-        "resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
-  }
+  std::vector<FieldError> errors;
   if (given && !options.resource_version) {
-    return refusal(FieldError::forbidden(
+    errors.push_back(FieldError::forbidden(
         "resourceVersionMatch",
         "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+  }
+  if (given && !options.continue_token.empty()) {
+    errors.push_back(FieldError::forbidden(
+        "resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
+  }
+  if (!errors.empty()) {
+    return status::invalid(kKind, "", errors);
   }
   if (options.match == VersionMatch::Exact && options.resource_version == 0) {
     return refusal(
@@ -91,8 +113,7 @@ StatusResult<VersionMatch> read_match(const Request& request) {
   if (text == "NotOlderThan") {
     return VersionMatch::NotOlderThan;
   }
-  return refusal(FieldError::not_supported("resourceVersionMatch", Value(text),
-                                           {"Exact", "NotOlderThan", ""}));
+  return unknown_match(request, text);
 }
 
 }  // namespace
@@ -149,21 +170,25 @@ std::string print_continue_token(const ContinueToken& token) {
 StatusResult<ContinueToken> parse_continue_token(std::string_view text) {
   const auto decoded = base64url_decode(text);
   if (!decoded) {
-    return status::bad_request("continue key is not valid: illegal base64 data");
+    return status::bad_request(
+        "invalid continue token: continue key is not valid: illegal base64 data");
   }
   auto document = json::parse(*decoded);
   if (!document.ok()) {
-    return status::bad_request("continue key is not valid: " + document.error().message);
+    return status::bad_request("invalid continue token: continue key is not valid: " +
+                               document.error().message);
   }
   const Value& value = *document;
   if (value["v"].as_string() != "meta.k8s.io/v1") {
     return status::bad_request(
-        "continue key is not valid: server does not recognize this encoded version");
+        "invalid continue token: continue key is not valid: server does not recognize this encoded "
+        "version");
   }
   std::string_view start = value["start"].as_string();
   if (start.size() < 3 || start.front() != '/' || start.back() != '\0' ||
       !value["rv"].is_integer() || value["rv"].as_int() <= 0) {
-    return status::bad_request("continue key is not valid: incorrect encoded start");
+    return status::bad_request(
+        "invalid continue token: continue key is not valid: incorrect encoded start");
   }
   start = start.substr(1, start.size() - 2);
   ContinueToken token;

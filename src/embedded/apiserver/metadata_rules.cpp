@@ -59,8 +59,9 @@ void check_owners(const Value& owners, std::vector<FieldError>& errors) {
   for (const Value& owner : owners.items()) {
     for (const std::string_view field : {"apiVersion", "kind", "name", "uid"}) {
       if (owner[field].as_string().empty()) {
-        errors.push_back(FieldError::invalid(fmt::format("metadata.ownerReferences.{}", field),
-                                             Value(""), "must not be empty"));
+        errors.push_back(FieldError::invalid(
+            fmt::format("metadata.ownerReferences.{}", field), Value(""),
+            field == "apiVersion" ? "version must not be empty" : "must not be empty"));
       }
     }
     if (owner["controller"].as_bool()) {

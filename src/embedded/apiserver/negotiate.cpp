@@ -160,7 +160,14 @@ StatusResult<Accepted> negotiate(const Request& request, const Offer& offer) {
       return candidate;
     }
   }
-  return status::not_acceptable(offer.watch ? kOfferedWatch : kOffered);
+  if (offer.custom) {
+    return status::not_acceptable(kOffered);
+  }
+  std::string available(kOffered);
+  if (offer.watch || offer.collection) {
+    available += ", " + std::string(kOfferedWatch);
+  }
+  return status::no_representation(available);
 }
 
 Encoding negotiate_error(const Request& request, bool custom) {

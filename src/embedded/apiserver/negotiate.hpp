@@ -24,9 +24,10 @@ struct Accepted {
 
 // Which transformed shapes an endpoint offers.
 struct Offer {
-  bool transforms = true;  // Table and PartialObjectMetadata
-  bool watch = false;      // frames: no YAML
-  bool custom = false;     // a custom resource: protobuf for its metadata alone
+  bool transforms = true;   // Table and PartialObjectMetadata
+  bool watch = false;       // frames: no YAML
+  bool custom = false;      // a custom resource: protobuf for its metadata alone
+  bool collection = false;  // of objects: may be watched, too
 };
 
 inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";

@@ -85,8 +85,12 @@ StatusResult<Handler> item_handler(const Call& call) {
 StatusResult<Handler> subresource_route(const Call& call) {
   const ResourceInfo& resource = *call.resource;
   const SubresourceInfo* sub = resource.subresource(call.path.subresource);
-  if (sub == nullptr || (resource.namespaced && call.path.ns.empty())) {
+  if (resource.namespaced && call.path.ns.empty()) {
     return status::unknown_resource();
+  }
+  if (sub == nullptr) {
+    return resource.is_custom ? status::not_found(call.qualified_resource(), call.path.name)
+                              : status::unknown_resource();
   }
   if (const SubresourceHandler own =
           subresource_handler(resource, sub->name, call.request.method)) {
@@ -94,7 +98,8 @@ StatusResult<Handler> subresource_route(const Call& call) {
   }
   const std::string& verb = call.path.verb;
   if (std::find(sub->verbs.begin(), sub->verbs.end(), verb) == sub->verbs.end()) {
-    return status::method_not_allowed();
+    return resource.is_custom ? status::method_not_supported(call.qualified_resource(), verb)
+                              : status::method_not_allowed();
   }
   if (std::find(kObjectViews.begin(), kObjectViews.end(), sub->name) == kObjectViews.end()) {
     StatusError error = status::of({.code = 501,
@@ -128,16 +133,20 @@ StatusResult<Response> route_resource(Call& call) {
   StatusResult<Handler> handler = call.path.name.empty()           ? collection_handler(call)
                                   : !call.path.subresource.empty() ? subresource_route(call)
                                                                    : item_handler(call);
+  if (call.resource->is_custom && !call.resource->deprecation_warning.empty()) {
+    call.warnings.push_back(call.resource->deprecation_warning);
+  }
   if (!handler.ok()) {
     return std::move(handler).error();
   }
   ATHANOR_TRY(call.accepted, negotiate(call.request, {.transforms = true,
                                                       .watch = call.path.verb == "watch",
-                                                      .custom = call.resource->is_custom}));
+                                                      .custom = call.resource->is_custom,
+                                                      .collection = call.path.verb == "list"}));
   if (call.path.verb != "watch") {
     ATHANOR_TRY_VOID(check_timeout(call.request));
   }
-  if (!call.resource->deprecation_warning.empty()) {
+  if (!call.resource->is_custom && !call.resource->deprecation_warning.empty()) {
     call.warnings.push_back(call.resource->deprecation_warning);
   }
   return handler->run(call);

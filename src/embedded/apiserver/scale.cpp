@@ -213,7 +213,12 @@ StatusResult<Response> handle_scale_patch(Call& call) {
     if (apply) {
       return apply_scale(call, options, live, patch);
     }
-    ATHANOR_TRY(const Value before, scale_of(*call.resource, live));
+    Value parent = live;
+    if (const std::string& path = call.resource->scale->spec_replicas;
+        at_path(live, path).is_null()) {
+      parent = with_path(live, path_of(path), Value(0));  // a patch may be the first to say so
+    }
+    ATHANOR_TRY(const Value before, scale_of(*call.resource, parent));
     if (!json_patch) {
       return scaled(call, live, apply_merge_patch(before, patch));
     }

@@ -100,7 +100,28 @@ Value shape_list(const ResourceInfo& resource, const Accepted& accepted, Include
       {{"kind", Value(partial ? std::string("PartialObjectMetadataList") : resource.list_kind)},
        {"apiVersion", Value(partial ? meta_api_version(accepted) : resource.api_version())},
        {"metadata", list_metadata(metadata, resource.is_custom && !partial)},
-       {"items", Value::list(std::move(items))}});
+       {"items", partial && items.empty() ? Value() : Value::list(std::move(items))}});
+}
+
+StatusResult<void> check_shape(const ResourceInfo& resource, const Accepted& accepted, bool list) {
+  if (accepted.shape != (list ? Shape::Metadata : Shape::MetadataList)) {
+    return {};
+  }
+  std::string type = "unstructured.Unstructured";
+  if (!resource.is_custom) {
+    // The reference names the type within itself.
+    const std::string_view group = resource.group;
+    type = group.empty() || group == "events.k8s.io"
+               ? std::string("core")
+               : std::string(group.substr(0, group.find('.')));
+    type += "." + resource.kind;
+  }
+  StatusError error = status::not_acceptable("");
+  error.message = fmt::format(
+      "you requested PartialObjectMetadata{}, but the requested object is {} "
+      "(*{}{})",
+      list ? "" : "List", list ? "a list" : "not a list", type, list ? "List" : "");
+  return error;
 }
 
 }  // namespace athanor::apiserver

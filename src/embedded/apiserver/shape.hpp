@@ -32,6 +32,8 @@ struct ListMetadata {
 Value shape_object(const ResourceInfo& resource, const Accepted& accepted, IncludeObject include,
                    const Value& object, Instant now);
 // A list in the accepted form.
+// PartialObjectMetadata of a list, or its list of one object: 406.
+StatusResult<void> check_shape(const ResourceInfo& resource, const Accepted& accepted, bool list);
 Value shape_list(const ResourceInfo& resource, const Accepted& accepted, IncludeObject include,
                  const std::vector<Value>& objects, const ListMetadata& metadata, Instant now);
 

@@ -184,6 +184,18 @@ StatusError not_acceptable(std::string_view media_types) {
               fmt::format("only the following media types are accepted: {}", media_types));
 }
 
+StatusError no_representation(std::string_view media_types) {
+  return make(406, "NotAcceptable",
+              fmt::format("406: Not Acceptable\n\nAvailable representations: {}", media_types),
+              StatusDetails{});
+}
+
+StatusError method_not_supported(Qualified resource, std::string_view verb) {
+  return make(405, "MethodNotAllowed",
+              fmt::format("{} is not supported on resources of kind \"{}\"", verb, resource.text()),
+              of_resource(resource, ""));
+}
+
 StatusError unsupported_media_type(std::string_view media_types) {
   return make(415, "UnsupportedMediaType",
               fmt::format("the body of the request was in an unknown format - accepted media "

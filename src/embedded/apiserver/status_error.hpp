@@ -78,9 +78,13 @@ StatusError unauthorized();
 // Known group, unknown version, resource or subresource.
 StatusError unknown_resource();
 StatusError method_not_allowed();
+// The same of a custom resource.
+StatusError method_not_supported(Qualified resource, std::string_view verb);
 // 404 page not found, in plain text.
 StatusError page_not_found();
 StatusError not_acceptable(std::string_view media_types);
+// The same of built-in resources.
+StatusError no_representation(std::string_view media_types);
 // Of a request body; `media_types` is the list of the message.
 StatusError unsupported_media_type(std::string_view media_types);
 // Of a patch without a known content type.

@@ -162,9 +162,7 @@ class Update {
     keep("deletionGracePeriodSeconds", false);
     keep("uid", true);
     keep("deletionTimestamp", true);
-    if (call_.resource->has_generation) {
-      keep("generation", false);
-    }
+    keep("generation", false);
   }
 
   // A status write: everything else is the stored object's.
@@ -252,6 +250,10 @@ class Update {
     }
     for (const Member& member : live_.members()) {
       changed = changed || (counts(member.key()) && !object_.contains(member.key()));
+    }
+    if (resource.storage == "deployments.apps" && input_.subresource.empty()) {
+      // What their controller reads counts, wherever it stands.
+      changed = changed || metadata()["annotations"] != live_["metadata"]["annotations"];
     }
     if (changed) {
       object_.member("metadata").set("generation", live_["metadata"]["generation"].as_int() + 1);

@@ -83,7 +83,8 @@ StatusResult<WriteOptions> read_write_options(const Request& request, std::strin
     options.manager = user.substr(user.rfind(':') + 1);
   }
   if (const auto force = request.parameter("force")) {
-    options.force = *force == "true" || *force == "1";
+    // Whatever does not say no.
+    options.force = *force != "0" && *force != "false" && *force != "False" && *force != "FALSE";
     if (!apply) {
       errors.push_back(FieldError::forbidden("force", "may not be specified for non-apply patch"));
     }

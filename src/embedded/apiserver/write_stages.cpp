@@ -163,8 +163,17 @@ StatusResult<void> validate_object(Call& call, const Value& object, const Value&
       append(errors, behaviour->validate_update(object, old_object, context));
     }
   }
+  if (errors.empty() && !resource.is_custom && resource.behaviour != nullptr &&
+      resource.behaviour->warn != nullptr) {
+    KindContext context = call.kind_context(dry_run);
+    context.subresource = subresource;
+    resource.behaviour->warn(object, old_object, context);
+  }
   if (!errors.empty()) {
-    return status::invalid(call.qualified_kind(), object["metadata"]["name"].as_string(), errors);
+    // Events have one set of rules, that of the core group, whichever group they come through.
+    const Qualified kind = resource.storage == "events" ? Qualified{.name = "Event", .group = ""}
+                                                        : call.qualified_kind();
+    return status::invalid(kind, object["metadata"]["name"].as_string(), errors);
   }
   return {};
 }

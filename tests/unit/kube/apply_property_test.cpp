@@ -282,10 +282,31 @@ TEST(CompareProperty, IsSymmetric) {
   }
 }
 
+// Nobody owns an empty keyed list that was applied.
+Value without_empty_lists(const Value& value) {
+  if (value.is_list()) {
+    std::vector<Value> items;
+    for (const Value& item : value.items()) {
+      items.push_back(without_empty_lists(item));
+    }
+    return Value::list(std::move(items));
+  }
+  if (!value.is_object()) {
+    return value;
+  }
+  std::vector<Member> members;
+  for (const Member& member : value.members()) {
+    if (!member.value.is_list() || !member.value.empty()) {
+      members.emplace_back(member.name, without_empty_lists(member.value));
+    }
+  }
+  return Value::object(std::move(members));
+}
+
 TEST(CompareProperty, ExtractAndRemoveAreComplements) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     Generator random(seed);
-    const Value value = Value::object({{"spec", random.widget_spec()}});
+    const Value value = Value::object({{"spec", without_empty_lists(random.widget_spec())}});
     const FieldSet all = leaves(value, Widget::schema());
     ASSERT_EQ(extract_fields(value, all, Widget::schema()), value) << "seed " << seed;
     ASSERT_TRUE(remove_fields(value, all, Widget::schema())["spec"].empty()) << "seed " << seed;
@@ -348,7 +369,7 @@ TEST(ApplyProperty, AManagerThatLeavesTakesOnlyItsOwn) {
     Written widget(Widget::schema(), "ex.com/v1");
     const auto config = [&] {
       return R"({"apiVersion":"ex.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":)" +
-             json::print(random.widget_spec()) + "}";
+             json::print(without_empty_lists(random.widget_spec())) + "}";
     };
     const std::string first = config();
     widget.apply("first", first);

@@ -38,7 +38,8 @@ TEST(JsonPatch, FollowsRfc6902) {
       {R"({"a":[1]})", R"([{"op":"remove","path":"/a/1"}])", ""},
       {R"({"a":1})", R"([{"op":"replace","path":"/a","value":2}])", R"({"a":2})"},
       {R"({"a":[1,2]})", R"([{"op":"replace","path":"/a/0","value":9}])", R"({"a":[9,2]})"},
-      {R"({"a":1})", R"([{"op":"replace","path":"/b","value":2}])", ""},
+      {R"({"a":1})", R"([{"op":"replace","path":"/b","value":2}])", R"({"a":1,"b":2})"},
+      {R"({"a":1})", R"([{"op":"replace","path":"/b/c","value":2}])", ""},
       {R"({"a":{"b":1},"c":{}})", R"([{"op":"move","from":"/a/b","path":"/c/d"}])",
        R"({"a":{},"c":{"d":1}})"},
       {R"({"a":{"b":1}})", R"([{"op":"move","from":"/a","path":"/a/b"}])", ""},
@@ -106,7 +107,8 @@ TEST(MergePatch, FollowsRfc7386) {
       {R"({"a":"b"})", R"(["c"])", R"(["c"])"},
       {R"({"e":null})", R"({"a":1})", R"({"e":null,"a":1})"},
       {R"([1,2])", R"({"a":"b","c":null})", R"({"a":"b"})"},
-      {R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"}};
+      {R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"},
+      {R"({})", R"({"a":[{"b":null,"c":1},null]})", R"({"a":[{"c":1},null]})"}};
   for (const Case& entry : table) {
     EXPECT_EQ(json::print(apply_merge_patch(read(entry.document), read(entry.patch))), entry.result)
         << entry.patch;

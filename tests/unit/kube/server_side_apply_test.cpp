@@ -258,8 +258,10 @@ TEST(ServerSideApply, RefusesWhatTheSchemaDoesNotKnow) {
   };
   for (const Row& row : table) {
     const ApplyError error = error_of(Written(row.schema).try_apply("a", row.config));
-    EXPECT_EQ(error.error.code, 400);
-    EXPECT_EQ(error.error.reason, "BadRequest");
+    // The reference blames itself for configurations that do not fit the type.
+    const bool ill_typed = std::string_view(row.message).starts_with("failed to create typed");
+    EXPECT_EQ(error.error.code, ill_typed ? 500 : 400);
+    EXPECT_EQ(error.error.reason, ill_typed ? "" : "BadRequest");
     EXPECT_EQ(error.error.message, row.message);
   }
 }

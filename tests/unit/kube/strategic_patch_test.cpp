@@ -42,6 +42,15 @@ TEST(StrategicPatch, MergesMapsLikeMergePatch) {
                R"({"data":{"$patch":"merge","b":"2"}})", R"({"data":{"a":"1","b":"2"}})"}});
 }
 
+TEST(StrategicPatch, PutsWhatIsNewBeforeWhatItDoesNotName) {
+  expect_all(builtin("core.v1.PodSpec"),
+             {{"a new element", R"({"containers":[{"name":"a"}]})",
+               R"({"containers":[{"name":"b"}]})", R"({"containers":[{"name":"b"},{"name":"a"}]})"},
+              {"old ones keep their places", R"({"containers":[{"name":"a"},{"name":"b"}]})",
+               R"({"containers":[{"name":"b"},{"name":"c"}]})",
+               R"({"containers":[{"name":"a"},{"name":"b"},{"name":"c"}]})"}});
+}
+
 TEST(StrategicPatch, MergesListsByKey) {
   expect_all(
       builtin("core.v1.PodSpec"),
@@ -52,7 +61,7 @@ TEST(StrategicPatch, MergesListsByKey) {
        {"lists inside elements",
         R"({"containers":[{"name":"a","env":[{"name":"x","value":"1"}]}]})",
         R"({"containers":[{"name":"a","env":[{"name":"y","value":"2"}]}]})",
-        R"({"containers":[{"name":"a","env":[{"name":"x","value":"1"},{"name":"y","value":"2"}]}]})"},
+        R"({"containers":[{"name":"a","env":[{"name":"y","value":"2"},{"name":"x","value":"1"}]}]})"},
        {"delete an element", R"({"containers":[{"name":"a"},{"name":"b"}]})",
         R"({"containers":[{"$patch":"delete","name":"a"}]})", R"({"containers":[{"name":"b"}]})"},
        {"delete an element that is not there", R"({"containers":[{"name":"a"}]})",
@@ -90,7 +99,7 @@ TEST(StrategicPatch, MergesPrimitiveLists) {
         R"({"metadata":{"finalizers":["b"]}})"},
        {"delete and add", R"({"metadata":{"finalizers":["a","b"]}})",
         R"({"metadata":{"$deleteFromPrimitiveList/finalizers":["a"],"finalizers":["c"]}})",
-        R"({"metadata":{"finalizers":["b","c"]}})"},
+        R"({"metadata":{"finalizers":["c","b"]}})"},
        {"order", R"({"metadata":{"finalizers":["a","b"]}})",
         R"({"metadata":{"$setElementOrder/finalizers":["c","b","a"],"finalizers":["c"]}})",
         R"({"metadata":{"finalizers":["c","b","a"]}})"}});

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 
 #include "embedded/apiserver/auth/policy_rule.hpp"
 #include "embedded/apiserver/bootstrap.hpp"
@@ -16,6 +18,49 @@
 
 namespace athanor::apiserver {
 namespace {
+
+// In what order clients look through the groups: those of the reference.
+constexpr std::pair<std::string_view, std::int64_t> kGroupPriorities[] = {
+    {"", 18000},
+    {"apps", 17800},
+    {"events.k8s.io", 17750},
+    {"authentication.k8s.io", 17700},
+    {"authorization.k8s.io", 17600},
+    {"autoscaling", 17500},
+    {"batch", 17400},
+    {"certificates.k8s.io", 17300},
+    {"networking.k8s.io", 17200},
+    {"policy", 17100},
+    {"rbac.authorization.k8s.io", 17000},
+    {"storage.k8s.io", 16800},
+    {"apiextensions.k8s.io", 16700},
+    {"admissionregistration.k8s.io", 16700},
+    {"scheduling.k8s.io", 16600},
+    {"coordination.k8s.io", 16500},
+    {"node.k8s.io", 16300},
+    {"discovery.k8s.io", 16200},
+    {"resource.k8s.io", 16200},
+    {"flowcontrol.apiserver.k8s.io", 16100},
+};
+
+std::int64_t group_priority(std::string_view group) {
+  for (const auto& [name, priority] : kGroupPriorities) {
+    if (name == group) {
+      return priority;
+    }
+  }
+  return 1000;
+}
+
+std::int64_t version_priority(std::string_view group, std::string_view version) {
+  if (group.empty()) {
+    return 1;
+  }
+  if (group == "autoscaling" && version == "v2") {
+    return 30;
+  }
+  return group == "resource.k8s.io" || group == "flowcontrol.apiserver.k8s.io" ? 21 : 15;
+}
 
 constexpr std::array<std::string_view, 4> kNamespaces = {"default", "kube-node-lease",
                                                          "kube-public", "kube-system"};
@@ -340,6 +385,9 @@ class Installation {
 
   Result<void> api_services() {
     for (const GroupInfo& group : input_.table.groups()) {
+      if (group.name == "apiregistration.k8s.io") {
+        continue;  // who keeps the list is not on it
+      }
       for (const std::string& version : group.versions) {
         const auto resources = input_.table.resources(group.name, version);
         if (resources.empty() || resources.front()->is_custom) {
@@ -353,15 +401,12 @@ class Installation {
   }
 
   [[nodiscard]] Value api_service(const std::string& group, const std::string& version) const {
-    constexpr std::int64_t kCorePriority = 18000;
-    constexpr std::int64_t kGroupPriority = 17000;
-    constexpr std::int64_t kVersionPriority = 15;
     Value spec = Value::object({{"version", version}});
     if (!group.empty()) {
       spec.set("group", group);
     }
-    spec.set("groupPriorityMinimum", group.empty() ? kCorePriority : kGroupPriority);
-    spec.set("versionPriority", group.empty() ? std::int64_t{1} : kVersionPriority);
+    spec.set("groupPriorityMinimum", group_priority(group));
+    spec.set("versionPriority", version_priority(group, version));
     const Value condition = Value::object({{"type", "Available"},
                                            {"status", "True"},
                                            {"lastTransitionTime", format_time(input_.now)},

@@ -87,13 +87,27 @@ void add_subresources(const Value& version, ResourceInfo& info) {
   }
 }
 
-std::string deprecation_of(const Value& version, const ResourceInfo& info) {
+std::string deprecation_of(const Value& versions, const Value& version, const ResourceInfo& info) {
   if (!version["deprecated"].as_bool()) {
     return {};
   }
-  const std::string_view own = version["deprecationWarning"].as_string();
-  return own.empty() ? fmt::format("{} {} is deprecated", info.api_version(), info.kind)
-                     : std::string(own);
+  if (const std::string_view own = version["deprecationWarning"].as_string(); !own.empty()) {
+    return std::string(own);
+  }
+  // The newest version that is served and no longer on its way out.
+  std::string_view better = version["name"].as_string();
+  for (const Value& other : versions.items()) {
+    const std::string_view name = other["name"].as_string();
+    if (other["served"].as_bool() && !other["deprecated"].as_bool() &&
+        version_before(name, better)) {
+      better = name;
+    }
+  }
+  std::string text = fmt::format("{} {} is deprecated", info.api_version(), info.kind);
+  if (better != version["name"].as_string()) {
+    text += fmt::format("; use {}/{} {}", info.group, better, info.kind);
+  }
+  return text;
 }
 
 std::shared_ptr<ResourceInfo> common_part(const Value& crd, const CrdServing& serving) {
@@ -150,7 +164,7 @@ std::vector<std::shared_ptr<const ResourceInfo>> crd_resources(const Value& crd,
       }
       info->selectable_fields.emplace_back(path);
     }
-    info->deprecation_warning = deprecation_of(version, *info);
+    info->deprecation_warning = deprecation_of(crd["spec"]["versions"], version, *info);
     info->schema = schema->schema->root();
     info->open_api = version["schema"]["openAPIV3Schema"];
     info->types = std::make_shared<SchemaOwner>(schema->schema);

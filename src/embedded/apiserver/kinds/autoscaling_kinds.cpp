@@ -16,8 +16,13 @@ constexpr std::int64_t kCpuPercent = 80;
 
 void default_autoscaler(Value& object, const KindContext& context) {
   const bool first_version = context.resource.version == "v1";
+  const bool carries_metrics =
+      object["metadata"]["annotations"].contains("autoscaling.alpha.kubernetes.io/metrics");
   edit_member(object, "spec", [&](Value& spec) {
     default_to(spec, "minReplicas", 1);
+    if (first_version && !carries_metrics) {
+      default_to(spec, "targetCPUUtilizationPercentage", kCpuPercent);
+    }
     if (!first_version && spec["metrics"].empty()) {
       spec.set("metrics",
                Value::list({Value::object(
@@ -45,6 +50,13 @@ FieldErrors validate_autoscaler(const Value& object, const KindContext& /*contex
   if (most < least) {
     errors.push_back(FieldError::invalid("spec.maxReplicas", most,
                                          "must be greater than or equal to `minReplicas`"));
+  }
+  const Value& target_version = spec["scaleTargetRef"]["apiVersion"];
+  if (target_version.as_string().find('/') == std::string_view::npos &&
+      target_version.as_string() != "v1") {
+    errors.push_back(FieldError::invalid("spec.scaleTargetRef.apiVersion",
+                                         target_version.as_string(),
+                                         "apiVersion must specify API group"));
   }
   require(errors, "spec.scaleTargetRef.kind", spec["scaleTargetRef"]["kind"]);
   require(errors, "spec.scaleTargetRef.name", spec["scaleTargetRef"]["name"]);

@@ -182,6 +182,21 @@ FieldErrors validate_secret(const Value& object, const KindContext& /*context*/)
   return errors;
 }
 
+void warn_of_secret(const Value& object, const Value& /*old_object*/, const KindContext& context) {
+  if (object["type"].as_string() != "kubernetes.io/tls") {
+    return;
+  }
+  const auto has_pem = [&](std::string_view key) {
+    const auto text = base64_decode(object["data"][key].as_string());
+    return text && text->find("-----BEGIN ") != std::string::npos;
+  };
+  if (!has_pem("tls.crt")) {
+    context.warnings->emplace_back("tls: failed to find any PEM data in certificate input");
+  } else if (!has_pem("tls.key")) {
+    context.warnings->emplace_back("tls: failed to find any PEM data in key input");
+  }
+}
+
 FieldErrors validate_secret_update(const Value& object, const Value& old_object,
                                    const KindContext& context) {
   FieldErrors errors;

@@ -15,6 +15,8 @@ Cells config_map_cells(const Value& object, Instant now);
 
 void default_secret(Value& object, const KindContext& context);
 FieldErrors validate_secret(const Value& object, const KindContext& context);
+// Keys and certificates that are none.
+void warn_of_secret(const Value& object, const Value& old_object, const KindContext& context);
 FieldErrors validate_secret_update(const Value& object, const Value& old_object,
                                    const KindContext& context);
 Cells secret_cells(const Value& object, Instant now);

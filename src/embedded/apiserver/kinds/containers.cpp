@@ -181,6 +181,17 @@ void check_container(FieldErrors& errors, const Value& container, const std::str
   check_resources(errors, container["resources"], path + ".resources");
 }
 
+// What runs to its end before the others start has nothing to be probed.
+void check_init_container(FieldErrors& errors, const Value& container, const std::string& path) {
+  for (const std::string_view field :
+       {"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"}) {
+    if (!container[field].is_null()) {
+      errors.push_back(FieldError::forbidden(
+          below(path, field), "may not be set for init containers without restartPolicy=Always"));
+    }
+  }
+}
+
 }  // namespace
 
 bool is_extended_resource(std::string_view name) {
@@ -201,7 +212,9 @@ void check_resources(FieldErrors& errors, const Value& resources, const std::str
 void check_containers(FieldErrors& errors, const Value& spec, const std::string& path) {
   std::set<std::string> volumes;
   for (const Value& volume : spec["volumes"].items()) {
-    volumes.insert(volume["name"].str());
+    if (volume.size() <= 2) {  // a name and one source; others do not count
+      volumes.insert(volume["name"].str());
+    }
   }
   if (spec["containers"].empty()) {
     errors.push_back(FieldError::required(path + ".containers"));
@@ -218,6 +231,9 @@ void check_containers(FieldErrors& errors, const Value& spec, const std::string&
       }
       check_container(errors, containers[i], here, volumes);
       const Value& policy = containers[i]["restartPolicy"];
+      if (list == "initContainers" && policy.as_string() != "Always") {
+        check_init_container(errors, containers[i], here);
+      }
       if (list == "initContainers") {
         check_choice(errors, here + ".restartPolicy", policy, {"Always", "Never", "OnFailure"});
       }

@@ -58,9 +58,8 @@ FieldErrors validate_event(const Value& object, const KindContext& context) {
   // Events about cluster-scoped objects live in the default namespace.
   const bool matches = involved == ns || (involved.empty() && is_one_of(ns, {"", "default"}));
   if (!matches) {
-    errors.push_back(
-        FieldError::invalid(is_modern(object) ? "regarding.namespace" : "involvedObject.namespace",
-                            involved, "does not match event.namespace"));
+    errors.push_back(FieldError::invalid("involvedObject.namespace", involved,
+                                         "does not match event.namespace"));
   }
   if (context.resource.group == "events.k8s.io") {
     require(errors, "eventTime", object["eventTime"]);

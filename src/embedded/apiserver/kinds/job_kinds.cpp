@@ -9,6 +9,7 @@
 #include "embedded/apiserver/kinds/job_validation.hpp"
 #include "embedded/apiserver/kinds/kind_table.hpp"
 #include "embedded/apiserver/kinds/pod_spec.hpp"
+#include "embedded/apiserver/kinds/pod_warnings.hpp"
 #include "kube/condition.hpp"
 
 namespace athanor::apiserver {
@@ -20,6 +21,10 @@ constexpr std::int64_t kNoLimit = 2'147'483'647;
 void prepare_job(Value& object, const KindContext& /*context*/) {
   const Value uid = object["metadata"]["uid"];
   const Value name = object["metadata"]["name"];
+  // Labels that were taken from the template are the same map there: both get the new ones.
+  const bool shared =
+      object["metadata"]["labels"].empty() ||
+      object["metadata"]["labels"].identical(object["spec"]["template"]["metadata"]["labels"]);
   if (!object["spec"]["manualSelector"].as_bool()) {
     Value& spec = object.member("spec");
     Value& labels = spec.member("template").member("metadata").member("labels");
@@ -30,7 +35,7 @@ void prepare_job(Value& object, const KindContext& /*context*/) {
     default_to(spec.member("selector").member("matchLabels"), kControllerUidLabel, uid);
   }
   const Value labels = object["spec"]["template"]["metadata"]["labels"];
-  if (object["metadata"]["labels"].empty() && !labels.empty()) {
+  if (shared && !labels.empty()) {
     object.member("metadata").set("labels", labels);
   }
 }
@@ -43,6 +48,10 @@ void default_failure_policy(Value& policy) {
 }
 
 void default_job(Value& object, const KindContext& /*context*/) {
+  const Value labels = object["spec"]["template"]["metadata"]["labels"];
+  if (object["metadata"]["labels"].empty() && !labels.empty()) {
+    object.member("metadata").set("labels", labels);
+  }
   edit_member(object, "spec", [](Value& spec) {
     if (spec["completions"].is_null() && spec["parallelism"].is_null()) {
       spec.set("completions", 1);
@@ -139,6 +148,19 @@ Cells cron_job_cells(const Value& object, Instant now) {
           selector_cell(spec["jobTemplate"]["spec"]["selector"])};
 }
 
+void warn_of_job(const Value& object, const Value& old_object, const KindContext& context) {
+  if (object["metadata"]["generation"] != old_object["metadata"]["generation"]) {
+    warn_of_pod_spec(object["spec"]["template"]["spec"], "spec.template.spec", *context.warnings);
+  }
+}
+
+void warn_of_cron_job(const Value& object, const Value& old_object, const KindContext& context) {
+  if (object["metadata"]["generation"] != old_object["metadata"]["generation"]) {
+    warn_of_pod_spec(object["spec"]["jobTemplate"]["spec"]["template"]["spec"],
+                     "spec.jobTemplate.spec.template.spec", *context.warnings);
+  }
+}
+
 constexpr std::array kRows = {
     KindRow{.group = "batch",
             .plural = "jobs",
@@ -146,12 +168,14 @@ constexpr std::array kRows = {
                           .prepare_create = &prepare_job,
                           .validate_create = &validate_job,
                           .validate_update = &validate_job_update,
+                          .warn = &warn_of_job,
                           .cells = &job_cells}},
     KindRow{.group = "batch",
             .plural = "cronjobs",
             .behaviour = {.apply_defaults = &default_cron_job,
                           .validate_create = &validate_cron_job,
                           .validate_update = &validate_cron_job_update,
+                          .warn = &warn_of_cron_job,
                           .cells = &cron_job_cells}},
 };
 

@@ -104,6 +104,29 @@ Cells ingress_class_cells(const Value& object, Instant now) {
   return {name_cell(object), object["spec"]["controller"].str(), text, age_cell(object, now)};
 }
 
+FieldErrors validate_ingress_class(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  require(errors, "spec.controller", object["spec"]["controller"]);
+  return errors;
+}
+
+FieldErrors validate_ingress_class_update(const Value& object, const Value& old_object,
+                                          const KindContext& context) {
+  FieldErrors errors = validate_ingress_class(object, context);
+  check_unchanged(errors, "spec.controller", object["spec"]["controller"],
+                  old_object["spec"]["controller"]);
+  return errors;
+}
+
+void default_ingress_class(Value& object, const KindContext& /*context*/) {
+  if (object["spec"]["parameters"].is_object()) {
+    edit_member(object, "spec", [](Value& spec) {
+      edit_member(spec, "parameters",
+                  [](Value& parameters) { default_to(parameters, "scope", "Cluster"); });
+    });
+  }
+}
+
 Cells address_cells(const Value& object, Instant /*now*/) {
   const Value& parent = object["spec"]["parentRef"];
   std::string text = parent["resource"].str();
@@ -135,8 +158,12 @@ constexpr std::array kRows = {
             .behaviour = {.validate_create = &validate_ingress,
                           .validate_update = &validate_ingress_update,
                           .cells = &ingress_cells}},
-    KindRow{
-        .group = kGroup, .plural = "ingressclasses", .behaviour = {.cells = &ingress_class_cells}},
+    KindRow{.group = kGroup,
+            .plural = "ingressclasses",
+            .behaviour = {.apply_defaults = &default_ingress_class,
+                          .validate_create = &validate_ingress_class,
+                          .validate_update = &validate_ingress_class_update,
+                          .cells = &ingress_class_cells}},
     KindRow{.group = kGroup, .plural = "ipaddresses", .behaviour = {.cells = &address_cells}},
     KindRow{.group = kGroup, .plural = "servicecidrs", .behaviour = {.cells = &service_cidr_cells}},
 };

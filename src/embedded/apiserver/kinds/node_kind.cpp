@@ -88,6 +88,17 @@ FieldErrors validate_node_update(const Value& object, const Value& old_object,
   return errors;
 }
 
+// One address range under two names, the newer one a list.
+void default_node(Value& object, const KindContext& /*context*/) {
+  const Value one = object["spec"]["podCIDR"];
+  const Value many = object["spec"]["podCIDRs"];
+  if (!one.as_string().empty() && many.empty()) {
+    object.member("spec").set("podCIDRs", Value::list({one}));
+  } else if (one.as_string().empty() && !many.empty()) {
+    object.member("spec").set("podCIDR", many[0]);
+  }
+}
+
 Cells node_cells(const Value& object, Instant now) {
   const Value& info = object["status"]["nodeInfo"];
   return {name_cell(object),

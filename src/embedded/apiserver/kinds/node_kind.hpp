@@ -11,6 +11,7 @@ namespace athanor::apiserver {
 FieldErrors validate_node(const Value& object, const KindContext& context);
 FieldErrors validate_node_update(const Value& object, const Value& old_object,
                                  const KindContext& context);
+void default_node(Value& object, const KindContext& context);
 Cells node_cells(const Value& object, Instant now);
 
 }  // namespace athanor::apiserver

@@ -209,7 +209,7 @@ void default_pod_spec(Value& spec, PodSpecOf of) {
     edit_items(spec, list, [&](Value& container) { default_container(container, of); });
   }
   edit_items(spec, "volumes", default_volume);
-  if (spec["hostNetwork"].as_bool()) {
+  if (of == PodSpecOf::Pod && spec["hostNetwork"].as_bool()) {
     default_host_ports(spec);
   }
 }

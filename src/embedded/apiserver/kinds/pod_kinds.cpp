@@ -2,11 +2,13 @@
 // Pods and PodTemplates (spec/apiserver.md 14).
 #include <array>
 
+#include "embedded/apiserver/kinds/checks.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/kind_table.hpp"
 #include "embedded/apiserver/kinds/pod_cells.hpp"
 #include "embedded/apiserver/kinds/pod_spec.hpp"
 #include "embedded/apiserver/kinds/pod_update.hpp"
+#include "embedded/apiserver/kinds/pod_warnings.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -16,11 +18,45 @@ void default_pod(Value& pod, const KindContext& /*context*/) {
   const std::string_view qos = qos_class(pod["spec"]);
   edit_member(pod, "status", [&](Value& status) {
     default_to(status, "phase", "Pending");
+    if (!status["podIP"].as_string().empty() &&
+        (status["podIPs"].empty() || status["podIPs"][0]["ip"] != status["podIP"])) {
+      status.set("podIPs", Value::list({Value::object({{"ip", status["podIP"]}})}));
+    } else if (status["podIP"].as_string().empty() && !status["podIPs"].empty()) {
+      const Value first = status["podIPs"][0]["ip"];
+      status.set("podIP", first);
+    }
     // Follows from the spec, which admission may still have changed.
     if (status["qosClass"].as_string() != qos) {
       status.set("qosClass", qos);
     }
   });
+}
+
+// A pod behind gates says why it is not scheduled.
+void prepare_pod(Value& pod, const KindContext& context) {
+  if (!pod["spec"]["schedulingGates"].empty()) {
+    Value condition =
+        Value::object({{"type", "PodScheduled"},
+                       {"status", "False"},
+                       {"lastProbeTime", Value()},
+                       {"lastTransitionTime", format_time(context.now)},
+                       {"reason", "SchedulingGated"},
+                       {"message", "Scheduling is blocked due to non-empty scheduling gates"}});
+    pod.set_path({"status", "conditions"}, Value::list({std::move(condition)}));
+  }
+}
+
+void warn_of_pod(const Value& pod, const Value& old_pod, const KindContext& context) {
+  if (old_pod.is_null()) {
+    warn_of_pod_spec(pod["spec"], "spec", *context.warnings);
+  }
+}
+
+void warn_of_pod_template(const Value& object, const Value& old_object,
+                          const KindContext& context) {
+  if (object["template"] != old_object["template"]) {
+    warn_of_pod_spec(object["template"]["spec"], "template.spec", *context.warnings);
+  }
 }
 
 FieldErrors validate_pod(const Value& pod, const KindContext& /*context*/) {
@@ -35,10 +71,18 @@ FieldErrors validate_pod_change(const Value& pod, const Value& old_pod,
   if (!context.subresource.empty()) {
     return {};
   }
-  FieldErrors errors = validate_pod_update(pod, old_pod);
-  if (errors.empty() && pod["spec"] != old_pod["spec"]) {
-    errors = validate_pod_spec(pod["spec"], "spec");
+  if (pod["spec"] == old_pod["spec"]) {
+    return {};
   }
+  FieldErrors errors = validate_pod_spec(pod["spec"], "spec");
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    if (pod["spec"][list].size() != old_pod["spec"][list].size()) {
+      errors.push_back(FieldError::forbidden(below("spec", list),
+                                             "pod updates may not add or remove containers"));
+      return errors;
+    }
+  }
+  append(errors, validate_pod_update(pod, old_pod));
   return errors;
 }
 
@@ -79,15 +123,18 @@ constexpr std::array kRows = {
     KindRow{.group = "",
             .plural = "pods",
             .behaviour = {.apply_defaults = &default_pod,
+                          .prepare_create = &prepare_pod,
                           .prepare_update = &prepare_pod_update,
                           .validate_create = &validate_pod,
                           .validate_update = &validate_pod_change,
+                          .warn = &warn_of_pod,
                           .cells = &pod_cells}},
     KindRow{.group = "",
             .plural = "podtemplates",
             .behaviour = {.apply_defaults = &default_template,
                           .validate_create = &validate_template,
                           .validate_update = &validate_template_change,
+                          .warn = &warn_of_pod_template,
                           .cells = &template_cells}},
 };
 

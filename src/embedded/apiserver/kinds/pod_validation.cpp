@@ -12,6 +12,37 @@ namespace {
 
 constexpr std::int64_t kMaxInt32 = 2'147'483'647;
 
+// In the order in which the reference looks at them.
+constexpr std::string_view kVolumeSources[] = {"emptyDir",
+                                               "hostPath",
+                                               "gitRepo",
+                                               "gcePersistentDisk",
+                                               "awsElasticBlockStore",
+                                               "secret",
+                                               "nfs",
+                                               "iscsi",
+                                               "glusterfs",
+                                               "persistentVolumeClaim",
+                                               "rbd",
+                                               "cinder",
+                                               "cephfs",
+                                               "flocker",
+                                               "downwardAPI",
+                                               "fc",
+                                               "azureFile",
+                                               "configMap",
+                                               "vsphereVolume",
+                                               "quobyte",
+                                               "azureDisk",
+                                               "photonPersistentDisk",
+                                               "portworxVolume",
+                                               "scaleIO",
+                                               "storageos",
+                                               "projected",
+                                               "csi",
+                                               "ephemeral",
+                                               "image"};
+
 void check_volumes(FieldErrors& errors, const Value& volumes, const std::string& path) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < volumes.size(); ++i) {
@@ -22,13 +53,12 @@ void check_volumes(FieldErrors& errors, const Value& volumes, const std::string&
       errors.push_back(FieldError::duplicate(here + ".name", name));
     }
     std::size_t sources = 0;
-    for (const Member& member : volumes[i].members()) {
-      if (member.key() == "name") {
-        continue;
-      }
-      if (++sources > 1) {
-        errors.push_back(FieldError::forbidden(below(here, member.key()),
-                                               "may not specify more than 1 volume type"));
+    for (const std::string_view source : kVolumeSources) {
+      if (!volumes[i][source].is_null() && ++sources > 1) {
+        // The reference misspells one of them.
+        errors.push_back(
+            FieldError::forbidden(below(here, source == "downwardAPI" ? "downwarAPI" : source),
+                                  "may not specify more than 1 volume type"));
       }
     }
     if (sources == 0) {

@@ -28,8 +28,6 @@ void default_type(Value& spec) {
     return;
   }
   default_to(spec, "internalTrafficPolicy", "Cluster");
-  default_to(spec, "ipFamilies", Value::list({"IPv4"}));
-  default_to(spec, "ipFamilyPolicy", "SingleStack");
   if (is_one_of(type, {"NodePort", "LoadBalancer"})) {
     default_to(spec, "externalTrafficPolicy", "Cluster");
   }
@@ -61,6 +59,21 @@ void default_service(Value& object, const KindContext& /*context*/) {
   });
   edit_member(object, "status",
               [](Value& status) { default_to(status, "loadBalancer", Value::object()); });
+}
+
+// Not a default: nobody owns what is chosen with the address.
+void choose_families(Value& object) {
+  if (object["spec"]["type"].as_string() == "ExternalName") {
+    return;
+  }
+  edit_member(object, "spec", [](Value& spec) {
+    default_to(spec, "ipFamilies", Value::list({"IPv4"}));
+    default_to(spec, "ipFamilyPolicy", "SingleStack");
+  });
+}
+
+void prepare_service(Value& object, const KindContext& /*context*/) {
+  choose_families(object);
 }
 
 bool has_node_ports(std::string_view type) {
@@ -99,6 +112,7 @@ void prepare_service_update(Value& object, const Value& old_object, const KindCo
       spec.erase("internalTrafficPolicy");
     }
   });
+  choose_families(object);
 }
 
 void check_target(FieldErrors& errors, const std::string& path, const Value& target) {
@@ -237,6 +251,36 @@ void default_endpoints(Value& object, const KindContext& /*context*/) {
   });
 }
 
+FieldErrors validate_endpoints(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& subsets = object["subsets"];
+  for (std::size_t i = 0; i < subsets.size(); ++i) {
+    const std::string here = at("subsets", i);
+    const Value& ports = subsets[i]["ports"];
+    if (subsets[i]["addresses"].empty() && subsets[i]["notReadyAddresses"].empty()) {
+      errors.push_back(
+          FieldError::required(here, "must specify `addresses` or `notReadyAddresses`"));
+    }
+    for (std::size_t k = 0; k < ports.size(); ++k) {
+      const std::string port = at(here + ".ports", k);
+      const Value& name = ports[k]["name"];
+      if (!name.as_string().empty()) {
+        check_name(errors, port + ".name", name.as_string(), &validate_dns1123_label);
+      } else if (ports.size() > 1) {
+        errors.push_back(FieldError::required(port + ".name"));
+      }
+      check_port(errors, port + ".port", ports[k]["port"].as_int());
+      check_choice(errors, port + ".protocol", ports[k]["protocol"], {"SCTP", "TCP", "UDP"});
+    }
+  }
+  return errors;
+}
+
+FieldErrors validate_endpoints_update(const Value& object, const Value& /*old_object*/,
+                                      const KindContext& context) {
+  return validate_endpoints(object, context);
+}
+
 void default_slice(Value& object, const KindContext& /*context*/) {
   edit_items(object, "ports", [](Value& port) {
     default_to(port, "name", "");
@@ -311,6 +355,7 @@ constexpr std::array kRows = {
     KindRow{.group = "",
             .plural = "services",
             .behaviour = {.apply_defaults = &default_service,
+                          .prepare_create = &prepare_service,
                           .prepare_update = &prepare_service_update,
                           .validate_create = &validate_service,
                           .validate_update = &validate_service_update,
@@ -318,7 +363,10 @@ constexpr std::array kRows = {
                           .cells = &service_cells}},
     KindRow{.group = "",
             .plural = "endpoints",
-            .behaviour = {.apply_defaults = &default_endpoints, .cells = &endpoints_cells}},
+            .behaviour = {.apply_defaults = &default_endpoints,
+                          .validate_create = &validate_endpoints,
+                          .validate_update = &validate_endpoints_update,
+                          .cells = &endpoints_cells}},
     KindRow{.group = "discovery.k8s.io",
             .plural = "endpointslices",
             .behaviour = {.apply_defaults = &default_slice,

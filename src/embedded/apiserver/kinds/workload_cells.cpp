@@ -23,8 +23,8 @@ Cells deployment_cells(const Value& object, Instant now) {
   return {
       name_cell(object),
       fmt::format("{}/{}", status["readyReplicas"].as_int(), object["spec"]["replicas"].as_int()),
-      std::to_string(status["updatedReplicas"].as_int()),
-      std::to_string(status["availableReplicas"].as_int()),
+      status["updatedReplicas"].as_int(),
+      status["availableReplicas"].as_int(),
       age_cell(object, now),
       containers_cell(pods_of(object)),
       images_cell(pods_of(object)),

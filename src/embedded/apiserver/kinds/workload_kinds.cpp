@@ -8,6 +8,7 @@
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/kind_table.hpp"
 #include "embedded/apiserver/kinds/pod_spec.hpp"
+#include "embedded/apiserver/kinds/pod_warnings.hpp"
 #include "embedded/apiserver/kinds/workload_cells.hpp"
 #include "embedded/apiserver/kinds/workload_validation.hpp"
 
@@ -104,6 +105,9 @@ void default_daemon_set(Value& object, const KindContext& /*context*/) {
     default_to(spec, "revisionHistoryLimit", 10);
     edit_member(spec, "template", default_pod_template);
   });
+  if (!object["metadata"]["annotations"].contains(kTemplateGeneration)) {
+    object.member("metadata").member("annotations").set(kTemplateGeneration, "0");
+  }
 }
 
 void set_template_generation(Value& object, std::int64_t generation) {
@@ -135,30 +139,41 @@ void prepare_daemon_set_update(Value& object, const Value& old_object, const Kin
   }
 }
 
+// A template is looked at whenever its owner changed.
+void warn_of_template(const Value& object, const Value& old_object, const KindContext& context) {
+  if (object["metadata"]["generation"] != old_object["metadata"]["generation"]) {
+    warn_of_pod_spec(object["spec"]["template"]["spec"], "spec.template.spec", *context.warnings);
+  }
+}
+
 constexpr std::array kRows = {
     KindRow{.group = "apps",
             .plural = "deployments",
             .behaviour = {.apply_defaults = &default_deployment,
                           .validate_create = &validate_deployment,
                           .validate_update = &validate_deployment_update,
+                          .warn = &warn_of_template,
                           .cells = &deployment_cells}},
     KindRow{.group = "apps",
             .plural = "replicasets",
             .behaviour = {.apply_defaults = &default_replica_set,
                           .validate_create = &validate_replica_set,
                           .validate_update = &validate_replica_set_update,
+                          .warn = &warn_of_template,
                           .cells = &replica_set_cells}},
     KindRow{.group = "",
             .plural = "replicationcontrollers",
             .behaviour = {.apply_defaults = &default_replication_controller,
                           .validate_create = &validate_replication_controller,
                           .validate_update = &validate_replication_controller_update,
+                          .warn = &warn_of_template,
                           .cells = &replication_controller_cells}},
     KindRow{.group = "apps",
             .plural = "statefulsets",
             .behaviour = {.apply_defaults = &default_stateful_set,
                           .validate_create = &validate_stateful_set,
                           .validate_update = &validate_stateful_set_update,
+                          .warn = &warn_of_template,
                           .cells = &stateful_set_cells}},
     KindRow{.group = "apps",
             .plural = "daemonsets",
@@ -167,6 +182,7 @@ constexpr std::array kRows = {
                           .prepare_update = &prepare_daemon_set_update,
                           .validate_create = &validate_daemon_set,
                           .validate_update = &validate_daemon_set_update,
+                          .warn = &warn_of_template,
                           .cells = &daemon_set_cells}},
     KindRow{.group = "apps",
             .plural = "controllerrevisions",

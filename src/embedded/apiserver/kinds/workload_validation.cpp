@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <string>
 
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/pod_spec.hpp"
@@ -24,11 +26,30 @@ void check_template(FieldErrors& errors, const Value& spec) {
   }
 }
 
+// As messages show labels: sorted, nothing for none.
+Value shown_labels(const Value& labels) {
+  std::map<std::string, Value> sorted;
+  for (const Member& label : labels.members()) {
+    sorted.emplace(label.key(), label.value);
+  }
+  Value shown;
+  for (const auto& [key, value] : sorted) {
+    shown = shown.is_null() ? Value::object() : std::move(shown);
+    shown.set(key, value);
+  }
+  return shown;
+}
+
 // A metav1.LabelSelector that is there, is not empty and selects the template's pods.
 void check_selector(FieldErrors& errors, const Value& spec, std::string_view kind) {
   const Value& selector = spec["selector"];
-  if (selector.is_null()) {
-    errors.push_back(FieldError::required("spec.selector"));
+  if (selector.is_null()) {  // selects nothing, the template's pods included
+    if (kind != "daemonset") {
+      errors.push_back(FieldError::required("spec.selector"));
+    }
+    const Value& labels = spec["template"]["metadata"]["labels"];
+    errors.push_back(FieldError::invalid("spec.template.metadata.labels", shown_labels(labels),
+                                         "`selector` does not match template `labels`"));
     return;
   }
   check_label_selector(errors, "spec.selector", selector);
@@ -40,8 +61,7 @@ void check_selector(FieldErrors& errors, const Value& spec, std::string_view kin
   }
   const Value& labels = spec["template"]["metadata"]["labels"];
   if (parsed.ok() && !parsed->matches(labels)) {
-    errors.push_back(FieldError::invalid("spec.template.metadata.labels",
-                                         labels.is_null() ? Value::object() : labels,
+    errors.push_back(FieldError::invalid("spec.template.metadata.labels", shown_labels(labels),
                                          "`selector` does not match template `labels`"));
   }
 }

@@ -311,7 +311,7 @@ TEST(Forms, TablesAndMetadata) {
   const Answer unknown = server.call("GET " + maps("/a"), "", {{"accept", "text/html"}});
   EXPECT_EQ(unknown.status, 406);
   EXPECT_EQ(unknown.message(),
-            "only the following media types are accepted: application/json, application/yaml, "
+            "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, "
             "application/vnd.kubernetes.protobuf");
 }
 

@@ -183,7 +183,7 @@ const Row kRows[] = {
      R"({"spec":{"replicas":3,"selector":{"matchLabels":{"a":"b"}},"template":{"spec":{"containers":[
        {"name":"c","image":"i"},{"name":"d","image":"k"}]}}},
        "status":{"readyReplicas":1,"updatedReplicas":2,"availableReplicas":1}})",
-     R"(["1/3","2","1","AGE","c,d","i,k","a=b"])"},
+     R"(["1/3",2,1,"AGE","c,d","i,k","a=b"])"},
     {"replica set", "apps/replicasets",
      R"({"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}},
        "status":{"replicas":2,"readyReplicas":1}})",

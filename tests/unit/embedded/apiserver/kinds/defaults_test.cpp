@@ -230,7 +230,7 @@ const Row kRows[] = {
        "egress":[{"ports":[{"port":53,"protocol":"TCP"}]}]}})"},
     {"autoscaler", "/apis/autoscaling/v2/namespaces/tst/horizontalpodautoscalers",
      R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,
-       "scaleTargetRef":{"kind":"Deployment","name":"d"}}})",
+       "scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"}}})",
      R"({"spec":{"minReplicas":1,"metrics":[{"type":"Resource","resource":{"name":"cpu",
        "target":{"type":"Utilization","averageUtilization":80}}}]}})"},
     {"mutating webhook", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",

@@ -155,7 +155,8 @@ const Create kCreates[] = {
     {"deployment without selector", kDeployments,
      R"({"metadata":{"name":"d"},"spec":{"template":{"metadata":{"labels":{"a":"b"}},
        "spec":{"containers":[{"name":"c","image":"a"}]}}}})",
-     "spec.selector: Required value"},
+     "[spec.selector: Required value, spec.template.metadata.labels: Invalid value: "
+     R"({"a":"b"}: `selector` does not match template `labels`])"},
     {"selector of other labels", kDeployments,
      R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":
        {"metadata":{"labels":{"a":"c"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}})",
