@@ -372,8 +372,8 @@ void AsyncHttp::State::run(const std::weak_ptr<State>& self) {
 }
 
 AsyncHttp::AsyncHttp() : state_(std::make_shared<State>()) {
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  static_cast<void>(ready);
+  static const CURLcode kReady = curl_global_init(CURL_GLOBAL_DEFAULT);
+  static_cast<void>(kReady);
   curl_multi_setopt(state_->multi.get(), CURLMOPT_MAXCONNECTS, kIdleConnections);
   state_->thread = std::thread(
       [state = state_.get(), self = std::weak_ptr<State>(state_)] { state->run(self); });

@@ -22,11 +22,14 @@
 #include "embedded/apiserver/server.hpp"
 #include "embedded/apiserver/status_error.hpp"
 #include "embedded/apiserver/user_info.hpp"
+#include "embedded/apiserver/webhooks/conversion.hpp"
 
 namespace athanor::apiserver {
 
-class WatchHub;       // watch_hub.hpp
-class DocumentCache;  // document_cache.hpp
+class WatchHub;          // watch_hub.hpp
+class Aggregation;       // aggregation/aggregation.hpp
+class DocumentCache;     // document_cache.hpp
+struct ExchangeContext;  // exchange.hpp
 
 // Shared by all requests; every member is safe to use from several threads.
 struct Core {
@@ -46,6 +49,8 @@ struct Core {
   std::unique_ptr<WatchHub> watches;
   std::unique_ptr<DocumentCache> documents;
   RequestMetrics metrics{};
+  std::unique_ptr<Aggregation> aggregation;
+  const ExchangeContext* exchanges = nullptr;  // how watches ask the outside world
   // Held from read to commit by writes of kinds that allocate (KindBehaviour::allocate).
   std::mutex allocation{};
   std::atomic<bool> shutting_down{false};
@@ -65,6 +70,10 @@ struct Call {
   bool in_process = false;  // the caller reads Response::value
   std::vector<std::string> warnings{};
 
+  // For conversions between versions.
+  [[nodiscard]] VersionContext versions() const {
+    return {.store = &core.store, .conversation = &conversation};
+  }
   // Random numbers of this request.
   [[nodiscard]] Entropy& entropy() const { return conversation.entropy(); }
   [[nodiscard]] Key key() const {

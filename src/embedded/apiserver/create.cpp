@@ -113,7 +113,7 @@ class Creation {
   }
 
   StatusResult<Written> commit() {
-    ATHANOR_TRY(Value stored, to_storage(*call_.resource, object_));
+    ATHANOR_TRY(Value stored, to_storage(*call_.resource, object_, call_.versions()));
     std::vector<store::Write> writes = std::move(request_.extra_writes);
     writes.insert(writes.begin(), {.resource = call_.resource->storage,
                                    .key = request_.key,
@@ -129,7 +129,7 @@ class Creation {
       return error;
     }
     const store::Stored& result = *committed->front();
-    ATHANOR_TRY(Value served, to_served(*call_.resource, result));
+    ATHANOR_TRY(Value served, served_back(*call_.resource, object_, result));
     return Written{.object = std::move(served), .created = true, .revision = result.revision};
   }
 

@@ -41,6 +41,10 @@ class Deletion {
       : call_(call), options_(options), stored_(std::move(stored)), object_(stored_->body) {}
 
   StatusResult<Deleted> run() {
+    if (call_.resource->conversion != nullptr) {
+      // After the commit nobody can be asked any more.
+      ATHANOR_TRY(served_, to_served(*call_.resource, *stored_, call_.versions()));
+    }
     ATHANOR_TRY_VOID(check_preconditions());
     ATHANOR_TRY_VOID(check_allowed());
     if (call_.resource->storage == "customresourcedefinitions.apiextensions.k8s.io") {
@@ -59,7 +63,7 @@ class Deletion {
     set_finalizers(finalizers);
     mark_deleting(grace);
     if (object_ == stored_->body) {
-      return Deleted{.object = stored_->body, .removed = false, .revision = 0};
+      return Deleted{.object = shown(stored_->body), .removed = false, .revision = 0};
     }
     return commit(false);
   }
@@ -109,7 +113,7 @@ class Deletion {
     request_.operation = Operation::Delete;
     request_.resource = &resource;
     request_.key = stored_->key;
-    ATHANOR_TRY(request_.old_object, to_served(resource, *stored_));
+    ATHANOR_TRY(request_.old_object, to_served(resource, *stored_, call_.versions()));
     request_.options = options_.as_sent;
     request_.user = &call_.user;
     request_.dry_run = options_.dry_run;
@@ -236,7 +240,7 @@ class Deletion {
 
   StatusResult<Deleted> commit(bool remove) {
     if (options_.dry_run) {
-      return Deleted{.object = object_, .removed = remove, .revision = 0};
+      return Deleted{.object = shown(object_), .removed = remove, .revision = 0};
     }
     std::vector<store::Write> writes = std::move(request_.extra_writes);
     store::Write write;
@@ -254,7 +258,7 @@ class Deletion {
       return error;
     }
     const store::Stored& result = *committed->front();
-    Deleted deleted{.object = remove ? stored_->body : result.body,
+    Deleted deleted{.object = shown(remove ? stored_->body : result.body),
                     .removed = remove,
                     .revision = result.revision};
     if (remove) {  // the version of its end
@@ -263,10 +267,26 @@ class Deletion {
     return deleted;
   }
 
+  // A stored state; in the client's version where a webhook made that.
+  [[nodiscard]] Value shown(const Value& body) const {
+    if (served_.is_null()) {
+      return body;
+    }
+    Value object = served_;
+    for (const std::string_view field : {"deletionTimestamp", "deletionGracePeriodSeconds",
+                                         "finalizers", "generation", "resourceVersion"}) {
+      if (const Value* value = body["metadata"].find(field)) {
+        object.member("metadata").set(field, *value);
+      }
+    }
+    return object;
+  }
+
   Call& call_;
   const DeleteOptions& options_;
   store::StoredPtr stored_;
   Value object_;
+  Value served_{};  // of resources with a conversion webhook
   AdmissionRequest request_{};
 };
 
@@ -291,8 +311,8 @@ StatusResult<Deleted> delete_object(Call& call, const Key& key, const DeleteOpti
     if (!deleted.ok() && deleted.error().retriable_conflict && attempt < kAttempts) {
       continue;
     }
-    if (deleted.ok()) {
-      ATHANOR_TRY(deleted->object, to_served(*call.resource, deleted->object, 0));
+    if (deleted.ok() && call.resource->conversion == nullptr) {
+      ATHANOR_TRY(deleted->object, to_served(*call.resource, deleted->object, 0, {}));
     }
     return deleted;
   }

@@ -8,6 +8,8 @@
 #include <array>
 #include <set>
 
+#include "base/digest.hpp"
+#include "embedded/apiserver/aggregation/aggregation.hpp"
 #include "embedded/apiserver/document_cache.hpp"
 #include "embedded/apiserver/health.hpp"
 #include "embedded/apiserver/respond.hpp"
@@ -78,9 +80,20 @@ Response json_response(Value value) {
 
 StatusResult<Response> aggregated(Call& call, bool core_group, const std::string& type) {
   const ResourceTable& table = *call.table;
-  const auto document = call.core.documents->get(
-      core_group ? "discovery/api" : "discovery/apis", table.all(),
-      [&] { return json::print(aggregated_discovery(table, core_group)); });
+  std::shared_ptr<const CachedDocument> document;
+  if (core_group || call.core.aggregation->empty()) {
+    document = call.core.documents->get(
+        core_group ? "discovery/api" : "discovery/apis", table.all(),
+        [&] { return json::print(aggregated_discovery(table, core_group)); });
+  } else {
+    // Other servers come and go without our table.
+    Value list = aggregated_discovery(table, false);
+    call.core.aggregation->add_discovery(list);
+    std::string text = json::print(list);
+    std::string hash = sha256_hex(text);
+    document = std::make_shared<const CachedDocument>(
+        CachedDocument{.text = std::move(text), .hash = std::move(hash)});
+  }
   Response response;
   const std::string tag = "\"" + document->hash + "\"";
   response.headers.emplace_back("Vary", "Accept");
@@ -140,6 +153,9 @@ StatusResult<Response> group_document(const Call& call, const std::string& name)
       return json_response(api_group(group));
     }
   }
+  if (auto remote = call.core.aggregation->group(name)) {
+    return json_response(*std::move(remote));
+  }
   return status::page_not_found();
 }
 
@@ -181,7 +197,12 @@ std::optional<StatusResult<Response>> serve_discovery(Call& call) {
       return status::not_acceptable(
           "application/json, application/yaml, application/vnd.kubernetes.protobuf");
     }
-    return json_response(core_group ? api_versions(call.core) : api_group_list(*call.table));
+    if (core_group) {
+      return json_response(api_versions(call.core));
+    }
+    Value groups = api_group_list(*call.table);
+    call.core.aggregation->add_groups(groups);
+    return json_response(std::move(groups));
   }
   if (core_group && segments.size() == 2) {
     return version_document(call, "", segments[1]);

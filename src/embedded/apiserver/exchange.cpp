@@ -114,6 +114,28 @@ void advance(const std::shared_ptr<Exchange>& exchange) {
 
 }  // namespace
 
+void ask_questions(const ExchangeContext& context, std::shared_ptr<Conversation> conversation,
+                   UniqueFunction<void()> done) {
+  struct Round {
+    std::atomic<std::size_t> open = 0;
+    UniqueFunction<void()> done{};
+  };
+  Questions questions = conversation->take_questions();
+  const auto round = std::make_shared<Round>();
+  round->open = questions.size();
+  round->done = std::move(done);
+  const Instant deadline = context.clock->now() + kRequestTimeout;
+  for (Conversation::Question& question : questions) {
+    ask(context, deadline, std::move(question.request),
+        [conversation, round, key = std::move(question.key)](OutsideAnswer answer) {
+          conversation->answer(key, std::move(answer));
+          if (round->open.fetch_sub(1) == 1) {
+            round->done();
+          }
+        });
+  }
+}
+
 Response run_exchange(const ExchangeContext& context, const Request& request, Instant now) {
   Conversation conversation(*context.entropy);
   for (int pass = 0; pass < kPassLimit; ++pass) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "base/time.hpp"
@@ -22,6 +23,11 @@ struct ExchangeContext {
   const Clock* clock = nullptr;
   Outside* outside = nullptr;  // may be null
 };
+
+// Asks what a conversation wants to know; `done` runs when all is answered, on any thread, perhaps
+// at once.
+void ask_questions(const ExchangeContext& context, std::shared_ptr<Conversation> conversation,
+                   UniqueFunction<void()> done);
 
 // Blocks until the answer is there.
 Response run_exchange(const ExchangeContext& context, const Request& request, Instant now);

@@ -22,7 +22,7 @@ StatusResult<Response> handle_get(Call& call) {
     return status::not_found(call.qualified_resource(), key.name);
   }
   ATHANOR_TRY_VOID(check_shape(*call.resource, call.accepted, false));
-  ATHANOR_TRY(Value object, to_served(*call.resource, *stored));
+  ATHANOR_TRY(Value object, to_served(*call.resource, *stored, call.versions()));
   Response response = object_response(call, std::move(object), 200);
   response.durable_after = stored->revision;
   return response;

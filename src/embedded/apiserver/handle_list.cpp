@@ -125,11 +125,22 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
   result.revision = window.exactly.value_or(page.revision);
   bool more = page.more;
   result.objects.reserve(page.items.size());
-  for (const store::StoredPtr& stored : page.items) {
+  // A conversion webhook is asked once for the whole page.
+  std::vector<Value> converted;
+  if (call.resource->conversion != nullptr) {
+    ATHANOR_TRY(converted, to_served(*call.resource, page.items, call.versions()));
+  }
+  for (std::size_t i = 0; i < page.items.size(); ++i) {
+    const store::StoredPtr& stored = page.items[i];
     if (selects && !selection.may_match(stored->key)) {
       continue;
     }
-    ATHANOR_TRY(Value object, to_served(*call.resource, *stored));
+    Value object;
+    if (converted.empty()) {
+      ATHANOR_TRY(object, to_served(*call.resource, *stored, call.versions()));
+    } else {
+      object = std::move(converted[i]);
+    }
     if (selects && !selection.matches(object)) {
       continue;
     }

@@ -52,6 +52,8 @@ StatusResult<Response> handle_watch(Call& call) {
   }
   spec.table = call.table;
   spec.resource = call.resource;
+  spec.store = &call.core.store;
+  spec.exchanges = call.core.exchanges;
   spec.ns = call.path.ns;
   spec.accepted = call.accepted;
   spec.bookmarks = options.bookmarks;

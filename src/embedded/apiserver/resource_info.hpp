@@ -20,8 +20,9 @@
 
 namespace athanor::apiserver {
 
-struct KindBehaviour;  // kind_behaviour.hpp
-class Converter;       // converter.hpp
+struct KindBehaviour;      // kind_behaviour.hpp
+class Converter;           // converter.hpp
+struct ConversionWebhook;  // webhooks/conversion.hpp
 
 // How metadata.name is checked (spec/apiserver.md 7).
 enum class NameRule : std::uint8_t { Subdomain, Label, Label1035, NamespaceName, PathSegment };
@@ -71,6 +72,8 @@ struct ResourceInfo {
   // Between this version and the stored one; nullptr: apiVersion alone changes
   // (spec/apiserver.md 13.6 None).
   const Converter* converter = nullptr;
+  // Custom resources: whoever converts instead, where the CRD says Webhook.
+  std::shared_ptr<const ConversionWebhook> conversion{};
 
   // spec/apiserver.md 14.3
   bool has_generation = false;

@@ -176,7 +176,7 @@ StatusResult<Response> handle_scale_get(Call& call) {
   if (stored == nullptr) {
     return status::not_found(call.qualified_resource(), key.name);
   }
-  ATHANOR_TRY(const Value object, to_served(*call.resource, *stored));
+  ATHANOR_TRY(const Value object, to_served(*call.resource, *stored, call.versions()));
   ATHANOR_TRY(Value scale, scale_of(*call.resource, object));
   Response response = value_response(call, std::move(scale), 200);
   response.durable_after = stored->revision;

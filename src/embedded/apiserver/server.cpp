@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "embedded/apiserver/aggregation/aggregation.hpp"
 #include "embedded/apiserver/bootstrap.hpp"
 #include "embedded/apiserver/call.hpp"
 #include "embedded/apiserver/crd/crd_controller.hpp"
@@ -29,7 +30,8 @@ Core::Core(Options options_in, Dependencies dependencies_in)
       authorizer(make_authorizer(options, dependencies)),
       admission(built_in_admission()),
       watches(std::make_unique<WatchHub>(store)),
-      documents(std::make_unique<DocumentCache>()) {
+      documents(std::make_unique<DocumentCache>()),
+      aggregation(std::make_unique<Aggregation>(*this)) {
   if (dependencies.admission) {
     // Webhooks see what the built-in steps made of the object, quotas what everybody else did.
     std::vector<AdmissionStep> more = dependencies.admission();
@@ -95,6 +97,7 @@ class ServerImpl final : public Server {
                   .entropy = &core_.entropy,
                   .clock = core_.dependencies.clock,
                   .outside = core_.dependencies.outside};
+    core_.exchanges = &exchanges_;
   }
 
   Result<void> start(Instant now) {
@@ -115,6 +118,7 @@ class ServerImpl final : public Server {
     crds_.sync(now);
     core_.watches->tick(now);
     events_.tick(now);
+    core_.aggregation->tick(now);
     core_.store.trim(now);
     if (now - last_restore_ >= kRestoreEvery) {
       if (const auto restored = restore_bootstrap_objects(now); !restored.ok()) {
@@ -165,6 +169,9 @@ class ServerImpl final : public Server {
       return status::too_many_requests("too many requests, please try again later", 1);
     }
     call.table = core_.registry.table();
+    if (auto elsewhere = core_.aggregation->serve(call)) {
+      return *std::move(elsewhere);
+    }
     return call.path.is_resource ? route_resource(call) : route_plain(call);
   }
 

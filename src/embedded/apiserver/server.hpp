@@ -70,6 +70,10 @@ struct Options {
   std::string advertise_host = "127.0.0.1";
   int advertise_port = 0;
   std::string ca_certificate_pem{};  // for kube-root-ca.crt and extension-apiserver-authentication
+  // What aggregated API servers know this one by, and the CA that they check it with; may be empty.
+  std::string proxy_client_certificate_pem{};
+  std::string proxy_client_key_pem{};
+  std::string requestheader_ca_pem{};
   std::vector<StaticToken> tokens{};
   bool always_allow = false;  // --authorization-mode=AlwaysAllow
   std::string service_cluster_ip_range = "10.96.0.0/16";

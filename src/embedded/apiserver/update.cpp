@@ -27,7 +27,7 @@ class Update {
       : call_(call), options_(options), input_(input), stored_(std::move(stored)) {}
 
   StatusResult<Written> run() {
-    ATHANOR_TRY(live_, to_served(*call_.resource, *stored_));
+    ATHANOR_TRY(live_, to_served(*call_.resource, *stored_, call_.versions()));
     ATHANOR_TRY(object_, input_.transform(live_));
     if (object_.identical(live_) && !has_webhooks(call_.core.store)) {
       return unchanged();
@@ -275,7 +275,7 @@ class Update {
     write.key = stored_->key;
     write.expected = stored_->revision;
     if (!deletes) {
-      ATHANOR_TRY(write.body, to_storage(*call_.resource, object_));
+      ATHANOR_TRY(write.body, to_storage(*call_.resource, object_, call_.versions()));
     }
     writes.insert(writes.begin(), std::move(write));
     auto committed = call_.core.store.commit(writes, call_.now);
@@ -292,7 +292,7 @@ class Update {
     if (deletes) {
       return Written{.object = object_, .created = false, .revision = result.revision};
     }
-    ATHANOR_TRY(Value served, to_served(*call_.resource, result));
+    ATHANOR_TRY(Value served, served_back(*call_.resource, object_, result));
     return Written{.object = std::move(served), .created = false, .revision = result.revision};
   }
 

@@ -8,9 +8,15 @@ namespace athanor::apiserver {
 namespace {
 
 StatusResult<Value> convert(const ResourceInfo& resource, const Value& object,
-                            std::string_view from, std::string_view to) {
+                            std::string_view from, std::string_view to,
+                            const VersionContext& context) {
   if (from == to) {
     return object;
+  }
+  if (resource.conversion != nullptr) {
+    ATHANOR_TRY(std::vector<Value> converted,
+                convert_by_webhook(*resource.conversion, {&object, 1}, to, context));
+    return std::move(converted.front());
   }
   if (resource.converter != nullptr) {
     return resource.converter->convert(object, from, to);
@@ -20,28 +26,77 @@ StatusResult<Value> convert(const ResourceInfo& resource, const Value& object,
   return converted;
 }
 
-}  // namespace
-
-StatusResult<Value> to_served(const ResourceInfo& resource, const Value& body,
-                              store::Revision revision) {
-  const std::string api_version = resource.api_version();
-  const std::string_view stored_version = body["apiVersion"].as_string();
-  if (stored_version == api_version && revision > resource.schema_revision) {
-    return body;
-  }
-  ATHANOR_TRY(Value object, convert(resource, body, stored_version, api_version));
+// As the schema of `resource` wants it.
+Value fitted(const ResourceInfo& resource, Value object) {
   if (resource.is_custom && resource.schema != nullptr) {
-    object = default_custom(prune_custom(object, *resource.schema), *resource.schema);
+    return default_custom(prune_custom(object, *resource.schema), *resource.schema);
   }
   return object;
 }
 
-StatusResult<Value> to_served(const ResourceInfo& resource, const store::Stored& stored) {
-  return to_served(resource, stored.body, stored.revision);
+// Served as it is stored.
+bool fits(const ResourceInfo& resource, const Value& body, store::Revision revision) {
+  return revision > resource.schema_revision &&
+         body["apiVersion"].as_string() == resource.api_version();
 }
 
-StatusResult<Value> to_storage(const ResourceInfo& resource, const Value& object) {
-  return convert(resource, object, object["apiVersion"].as_string(), resource.storage_api_version);
+}  // namespace
+
+StatusResult<Value> to_served(const ResourceInfo& resource, const Value& body,
+                              store::Revision revision, const VersionContext& context) {
+  if (fits(resource, body, revision)) {
+    return body;
+  }
+  ATHANOR_TRY(Value object, convert(resource, body, body["apiVersion"].as_string(),
+                                    resource.api_version(), context));
+  return fitted(resource, std::move(object));
+}
+
+StatusResult<Value> to_served(const ResourceInfo& resource, const store::Stored& stored,
+                              const VersionContext& context) {
+  return to_served(resource, stored.body, stored.revision, context);
+}
+
+StatusResult<std::vector<Value>> to_served(const ResourceInfo& resource,
+                                           const std::vector<store::StoredPtr>& stored,
+                                           const VersionContext& context) {
+  std::vector<Value> objects;
+  objects.reserve(stored.size());
+  if (resource.conversion == nullptr) {
+    for (const store::StoredPtr& one : stored) {
+      ATHANOR_TRY(Value object, to_served(resource, *one, context));
+      objects.push_back(std::move(object));
+    }
+    return objects;
+  }
+  for (const store::StoredPtr& one : stored) {
+    objects.push_back(one->body);
+  }
+  ATHANOR_TRY(objects,
+              convert_by_webhook(*resource.conversion, objects, resource.api_version(), context));
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (!fits(resource, stored[i]->body, stored[i]->revision)) {
+      objects[i] = fitted(resource, std::move(objects[i]));
+    }
+  }
+  return objects;
+}
+
+StatusResult<Value> served_back(const ResourceInfo& resource, const Value& written,
+                                const store::Stored& stored) {
+  if (resource.conversion == nullptr ||
+      stored.body["apiVersion"].as_string() == resource.api_version()) {
+    return to_served(resource, stored, {});
+  }
+  Value object = written;
+  object.member("metadata").set("resourceVersion", std::to_string(stored.revision));
+  return object;
+}
+
+StatusResult<Value> to_storage(const ResourceInfo& resource, const Value& object,
+                               const VersionContext& context) {
+  return convert(resource, object, object["apiVersion"].as_string(), resource.storage_api_version,
+                 context);
 }
 
 }  // namespace athanor::apiserver

@@ -26,9 +26,14 @@
 
 namespace athanor::apiserver {
 
+struct ExchangeContext;  // exchange.hpp
+
 struct WatchSpec {
   ResourceTablePtr table{};  // keeps `resource` alive
   const ResourceInfo* resource = nullptr;
+  // For resources with a conversion webhook.
+  const store::Store* store = nullptr;
+  const ExchangeContext* exchanges = nullptr;
   std::string ns{};    // empty: all
   std::string name{};  // empty: all
   Selection selection{};

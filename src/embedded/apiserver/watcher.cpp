@@ -2,7 +2,7 @@
 #include "embedded/apiserver/watcher.hpp"
 
 #include "base/log.hpp"
-#include "embedded/apiserver/versions.hpp"
+#include "embedded/apiserver/exchange.hpp"
 #include "kube/json.hpp"
 #include "kube/protobuf.hpp"
 
@@ -208,17 +208,61 @@ void Watcher::write_object(std::string_view type, const Value& object, std::stri
   table_started_ = true;
 }
 
+VersionContext Watcher::versions() {
+  if (spec_.resource->conversion == nullptr || spec_.exchanges == nullptr) {
+    return {};
+  }
+  if (asking_ == nullptr) {
+    asking_ = std::make_shared<Conversation>(*spec_.exchanges->entropy);
+  }
+  return {.store = spec_.store, .conversation = asking_.get()};
+}
+
+void Watcher::refuse(const StatusError& error, std::string& out) {
+  if (is_pending(error)) {
+    waits_ = true;
+    return;
+  }
+  append_frame(spec_.accepted.encoding, "ERROR", error.to_value(), out);
+  initial_ = {};
+  queue_.clear();
+  ended_ = true;
+}
+
+void Watcher::ask_webhook() {
+  ask_questions(*spec_.exchanges, asking_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      {
+        const std::lock_guard lock(self->mutex_);
+        self->waits_ = false;
+      }
+      self->wake();
+    }
+  });
+}
+
 void Watcher::take_initial(std::string& out) {
+  if (spec_.resource->conversion != nullptr && converted_.size() != initial_.size()) {
+    auto all = to_served(*spec_.resource, initial_, versions());
+    if (!all.ok()) {
+      return refuse(all.error(), out);
+    }
+    converted_ = *std::move(all);
+    asking_.reset();
+  }
   while (initial_done_ < initial_.size() && out.size() < kPullBytes) {
     const store::Stored& stored = *initial_[initial_done_++];
     if (!concerns(stored.key)) {
       continue;
     }
-    auto object = to_served(*spec_.resource, stored);
+    StatusResult<Value> object = Value();
+    if (converted_.empty()) {
+      object = to_served(*spec_.resource, stored, {});
+    } else {
+      object = converted_[initial_done_ - 1];
+    }
     if (!object.ok()) {
-      append_frame(spec_.accepted.encoding, "ERROR", object.error().to_value(), out);
-      ended_ = true;
-      return;
+      return refuse(object.error(), out);
     }
     if (spec_.selection.everything() || spec_.selection.matches(*object)) {
       write_object("ADDED", *object, out);
@@ -226,23 +270,22 @@ void Watcher::take_initial(std::string& out) {
   }
   if (initial_done_ == initial_.size()) {
     initial_ = {};
+    converted_ = {};
     initial_done_ = 0;
   }
 }
 
 void Watcher::write_event(SharedEvent& shared, std::string& out) {
   const store::Event& event = *shared.event;
-  auto now_object = to_served(*spec_.resource, *event.object);
+  auto now_object = to_served(*spec_.resource, *event.object, versions());
   StatusResult<Value> old_object = Value();
   if (event.previous && !spec_.selection.everything()) {
-    old_object = to_served(*spec_.resource, *event.previous);
+    old_object = to_served(*spec_.resource, *event.previous, versions());
   }
   if (!now_object.ok() || !old_object.ok()) {
-    append_frame(spec_.accepted.encoding, "ERROR",
-                 (now_object.ok() ? old_object : now_object).error().to_value(), out);
-    ended_ = true;
-    return;
+    return refuse((now_object.ok() ? old_object : now_object).error(), out);
   }
+  asking_.reset();
   const Selection& selection = spec_.selection;
   const bool matched =
       event.previous != nullptr && (selection.everything() || selection.matches(*old_object));
@@ -272,16 +315,24 @@ void Watcher::write_event(SharedEvent& shared, std::string& out) {
 
 Stream::State Watcher::pull(std::string& out) {
   bool more = false;
+  bool asks = false;
   Stream::State state = Stream::State::Open;
   {
     const std::lock_guard lock(mutex_);
+    if (waits_) {
+      return state;  // answers wake the reader
+    }
     take_initial(out);
     const bool initial_open = initial_done_ < initial_.size();
     while (!initial_open && !queue_.empty() && out.size() < kPullBytes) {
-      const Item item = std::move(queue_.front());
+      Item item = std::move(queue_.front());
       queue_.pop_front();
       if (item.event) {
         write_event(*item.event, out);
+        if (waits_) {
+          queue_.push_front(std::move(item));
+          break;
+        }
       } else if (item.bookmark) {
         out += bookmark_frame(*item.bookmark);
       } else {
@@ -291,12 +342,15 @@ Stream::State Watcher::pull(std::string& out) {
     if (queue_.size() < kQueueLimit) {
       full_since_.reset();
     }
-    more = initial_open || !queue_.empty();
+    asks = waits_;
+    more = initial_done_ < initial_.size() || !queue_.empty();
     if (ended_ && !more) {
       state = Stream::State::Ended;
     }
   }
-  if (more) {
+  if (asks) {
+    ask_webhook();
+  } else if (more) {
     wake();
   }
   return state;

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "embedded/apiserver/conversation.hpp"
+#include "embedded/apiserver/versions.hpp"
 #include "embedded/apiserver/watch_hub.hpp"
 
 namespace athanor::apiserver {
@@ -31,7 +33,7 @@ struct SharedEvent {
   std::vector<std::pair<std::string, std::shared_ptr<const std::string>>> frames_{};
 };
 
-class Watcher {
+class Watcher : public std::enable_shared_from_this<Watcher> {
  public:
   Watcher(WatchSpec spec, Instant now);
 
@@ -61,8 +63,13 @@ class Watcher {
   };
 
   [[nodiscard]] bool concerns(const Key& key) const;
+  // Both stop with waits_ set where a conversion webhook has to be asked first.
   void take_initial(std::string& out);
   void write_event(SharedEvent& shared, std::string& out);
+  // What a conversion ended with: nothing, an ERROR frame, or waits_.
+  void refuse(const StatusError& error, std::string& out);
+  VersionContext versions();
+  void ask_webhook();
   void write_object(std::string_view type, const Value& object, std::string& out);
   [[nodiscard]] std::string bookmark_frame(const Bookmark& bookmark) const;
   [[nodiscard]] std::string frame_of(std::string_view type, const Value& object, bool headless);
@@ -75,6 +82,9 @@ class Watcher {
   std::mutex mutex_{};  // guards what follows
   std::deque<Item> queue_{};
   std::size_t initial_done_ = 0;
+  std::vector<Value> converted_{};          // initial_, by a conversion webhook
+  std::shared_ptr<Conversation> asking_{};  // about the first item
+  bool waits_ = false;                      // for its answers
   bool ended_ = false;
   bool table_started_ = false;
   std::optional<Instant> full_since_{};

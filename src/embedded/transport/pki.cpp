@@ -82,15 +82,16 @@ Result<Pair> make_pair(const std::string& stem, const CertificateSpec& spec,
   return pair;
 }
 
-Result<Pair> ensure_authority(const PkiOptions& options) {
-  const std::string stem = options.directory + "/ca";
+Result<Pair> ensure_authority(const PkiOptions& options, const std::string& file,
+                              const std::string& name) {
+  const std::string stem = options.directory + "/" + file;
   ATHANOR_TRY(auto pair, read_pair(stem));
   if (pair && belongs_to(pair->certificate.get(), pair->key.get(), pair->key.get()) &&
       !is_due(pair->certificate.get(), options.now)) {
     return *std::move(pair);
   }
   return make_pair(stem,
-                   {.common_name = "athanor-ca",
+                   {.common_name = name,
                     .use = CertificateSpec::Use::Authority,
                     .not_before = options.now - kSkew,
                     .not_after = options.now + kAuthorityLife},
@@ -139,7 +140,7 @@ Result<std::string> ensure_service_account_key(const PkiOptions& options) {
 Result<Pki> ensure_pki(const PkiOptions& options) {
   using Use = CertificateSpec::Use;
   ATHANOR_TRY_VOID(make_private_directory(options.directory));
-  ATHANOR_TRY(auto authority, ensure_authority(options));
+  ATHANOR_TRY(auto authority, ensure_authority(options, "ca", "athanor-ca"));
   ATHANOR_TRY(auto server, ensure_leaf(options, "apiserver",
                                        {.common_name = "kube-apiserver",
                                         .use = Use::Server,
@@ -150,13 +151,22 @@ Result<Pki> ensure_pki(const PkiOptions& options) {
                                        .organizations = {"system:masters"},
                                        .use = Use::Client},
                                       authority));
+  ATHANOR_TRY(auto front_proxy_authority,
+              ensure_authority(options, "front-proxy-ca", "athanor-front-proxy-ca"));
+  ATHANOR_TRY(auto front_proxy,
+              ensure_leaf(options, "front-proxy-client",
+                          {.common_name = "front-proxy-client", .use = Use::Client},
+                          front_proxy_authority));
   ATHANOR_TRY(auto service_account_key, ensure_service_account_key(options));
   return Pki{.ca_certificate = std::move(authority.certificate_text),
              .server_certificate = std::move(server.certificate_text),
              .server_key = std::move(server.key_text),
              .admin_certificate = std::move(admin.certificate_text),
              .admin_key = std::move(admin.key_text),
-             .service_account_key = std::move(service_account_key)};
+             .service_account_key = std::move(service_account_key),
+             .front_proxy_ca = std::move(front_proxy_authority.certificate_text),
+             .front_proxy_certificate = std::move(front_proxy.certificate_text),
+             .front_proxy_key = std::move(front_proxy.key_text)};
 }
 
 std::string admin_kubeconfig(const Pki& pki, const std::string& server, const std::string& ns) {

@@ -25,6 +25,10 @@ struct Pki {
   std::string admin_certificate{};  // CN kubernetes-admin, O system:masters
   std::string admin_key{};
   std::string service_account_key{};
+  // How aggregated API servers know that a request comes from this server.
+  std::string front_proxy_ca{};
+  std::string front_proxy_certificate{};  // CN front-proxy-client
+  std::string front_proxy_key{};
 };
 
 // Reads what is there and makes what is missing, due, or does not fit (another CA, a host that the

@@ -378,7 +378,9 @@ class Installation {
               "requestheader-username-headers":"[\"X-Remote-User\"]"}})");
     if (!input_.options.ca_certificate_pem.empty()) {
       map.member("data").set("client-ca-file", input_.options.ca_certificate_pem);
-      map.member("data").set("requestheader-client-ca-file", input_.options.ca_certificate_pem);
+    }
+    if (const std::string& ca = input_.options.requestheader_ca_pem; !ca.empty()) {
+      map.member("data").set("requestheader-client-ca-file", ca);
     }
     return ensure("configmaps", std::move(map), {"data"});
   }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cel/schema_rules.hpp"
+#include "embedded/apiserver/kinds/webhook_validation.hpp"
 #include "kube/condition.hpp"
 #include "kube/field_error.hpp"
 #include "kube/json.hpp"
@@ -36,6 +37,10 @@ void apply_crd_defaults(Value& crd, const KindContext& /*context*/) {
   const std::string kind = spec["names"]["kind"].str();
   if (spec["conversion"]["strategy"].as_string().empty()) {
     crd.set_path({"spec", "conversion", "strategy"}, "None");
+  }
+  const Value service = crd["spec"].at({"conversion", "webhook", "clientConfig", "service"});
+  if (service.is_object() && !service.contains("port")) {
+    crd.set_path({"spec", "conversion", "webhook", "clientConfig", "service", "port"}, 443);
   }
   if (crd["spec"]["names"]["singular"].as_string().empty()) {
     crd.set_path({"spec", "names", "singular"}, lower(kind));
@@ -175,6 +180,35 @@ void check_versions(const Value& crd, std::vector<FieldError>& errors) {
   }
 }
 
+void check_conversion(const Value& conversion, std::vector<FieldError>& errors) {
+  const std::string path = "spec.conversion";
+  const Value& webhook = conversion["webhook"];
+  if (conversion["strategy"].as_string() != "Webhook") {
+    if (webhook.is_object()) {
+      errors.push_back(FieldError::forbidden(
+          path + ".webhookClientConfig", "should not be set when strategy is not set to Webhook"));
+    }
+    return;
+  }
+  const Value& client = webhook["clientConfig"];
+  if (!client.is_object()) {
+    errors.push_back(FieldError::required(path + ".webhookClientConfig",
+                                          "required when strategy is set to Webhook"));
+  } else {
+    check_webhook_client(errors, client, path + ".webhookClientConfig");
+  }
+  const Value& versions = webhook["conversionReviewVersions"];
+  const auto items = versions.items();
+  if (versions.empty()) {
+    errors.push_back(FieldError::required(path + ".conversionReviewVersions"));
+  } else if (std::none_of(items.begin(), items.end(), [](const Value& item) {
+               return item.as_string() == "v1" || item.as_string() == "v1beta1";
+             })) {
+    errors.push_back(FieldError::invalid(path + ".conversionReviewVersions", versions,
+                                         "must include at least one of v1, v1beta1"));
+  }
+}
+
 void check_spec(const Value& crd, std::vector<FieldError>& errors) {
   const Value& spec = crd["spec"];
   const std::string_view scope = spec["scope"].as_string();
@@ -195,6 +229,7 @@ void check_spec(const Value& crd, std::vector<FieldError>& errors) {
     errors.push_back(FieldError::not_supported(
         "spec.conversion.strategy", spec["conversion"]["strategy"], {"None", "Webhook"}));
   }
+  check_conversion(spec["conversion"], errors);
 }
 
 void check_schemas(const Value& crd, std::vector<FieldError>& errors) {

@@ -7,6 +7,7 @@
 
 #include "cel/schema_rules.hpp"
 #include "embedded/apiserver/crd/crd_behaviour.hpp"
+#include "embedded/apiserver/webhooks/conversion.hpp"
 #include "embedded/store/store.hpp"
 #include "kube/structural_schema.hpp"
 
@@ -110,6 +111,21 @@ std::string deprecation_of(const Value& versions, const Value& version, const Re
   return text;
 }
 
+std::shared_ptr<const ConversionWebhook> conversion_of(const Value& conversion) {
+  if (conversion["strategy"].as_string() != "Webhook") {
+    return nullptr;
+  }
+  auto webhook = std::make_shared<ConversionWebhook>();
+  webhook->client_config = conversion["webhook"]["clientConfig"];
+  for (const Value& version : conversion["webhook"]["conversionReviewVersions"].items()) {
+    if (version.as_string() == "v1" || version.as_string() == "v1beta1") {
+      webhook->review_version = version.str();
+      break;
+    }
+  }
+  return webhook;
+}
+
 std::shared_ptr<ResourceInfo> common_part(const Value& crd, const CrdServing& serving) {
   const Value& spec = crd["spec"];
   const Value& names = spec["names"];
@@ -128,6 +144,7 @@ std::shared_ptr<ResourceInfo> common_part(const Value& crd, const CrdServing& se
   info->storage_api_version = fmt::format("{}/{}", info->group, storage_version(crd));
   info->storage_kind = info->kind;
   info->converter = serving.converter;
+  info->conversion = conversion_of(spec["conversion"]);
   info->has_generation = true;
   info->unconditional_update = false;
   info->crd_name = crd["metadata"]["name"].str();

@@ -43,21 +43,6 @@ void check_url(FieldErrors& errors, const std::string& path, std::string_view ur
   }
 }
 
-void check_client(FieldErrors& errors, const Value& client, const std::string& path) {
-  const bool url = !client["url"].is_null();
-  const bool service = !client["service"].is_null();
-  if (url == service) {
-    errors.push_back(FieldError::required(path, "exactly one of url or service is required"));
-  } else if (url) {
-    check_url(errors, path + ".url", client["url"].as_string());
-  } else {
-    require(errors, path + ".service.name", client["service"]["name"], "service name is required");
-    require(errors, path + ".service.namespace", client["service"]["namespace"],
-            "service namespace is required");
-    check_port(errors, path + ".service.port", client["service"]["port"].as_int(443));
-  }
-}
-
 void check_conditions(FieldErrors& errors, const Value& conditions, const std::string& path) {
   if (conditions.size() > kMaxConditions) {
     errors.push_back(FieldError::too_many(path, static_cast<std::int64_t>(conditions.size()),
@@ -129,13 +114,28 @@ void check_webhook(FieldErrors& errors, const Value& hook, const std::string& pa
   for (const std::string_view selector : {"namespaceSelector", "objectSelector"}) {
     check_label_selector(errors, below(path, selector), hook[selector]);
   }
-  check_client(errors, hook["clientConfig"], path + ".clientConfig");
+  check_webhook_client(errors, hook["clientConfig"], path + ".clientConfig");
   check_rules(errors, hook["rules"], path + ".rules");
   check_conditions(errors, hook["matchConditions"], path + ".matchConditions");
   check_condition_expressions(errors, hook["matchConditions"], path + ".matchConditions", false);
 }
 
 }  // namespace
+
+void check_webhook_client(FieldErrors& errors, const Value& client, const std::string& path) {
+  const bool url = !client["url"].is_null();
+  const bool service = !client["service"].is_null();
+  if (url == service) {
+    errors.push_back(FieldError::required(path, "exactly one of url or service is required"));
+  } else if (url) {
+    check_url(errors, path + ".url", client["url"].as_string());
+  } else {
+    require(errors, path + ".service.name", client["service"]["name"], "service name is required");
+    require(errors, path + ".service.namespace", client["service"]["namespace"],
+            "service namespace is required");
+    check_port(errors, path + ".service.port", client["service"]["port"].as_int(443));
+  }
+}
 
 FieldErrors validate_webhooks(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;

@@ -7,6 +7,8 @@
 
 namespace athanor::apiserver {
 
+// A clientConfig: exactly one of url and service.
+void check_webhook_client(FieldErrors& errors, const Value& client, const std::string& path);
 FieldErrors validate_webhooks(const Value& object, const KindContext& context);
 FieldErrors validate_webhooks_update(const Value& object, const Value& old_object,
                                      const KindContext& context);

@@ -130,13 +130,15 @@ cel::AccessAnswer RequestAuthority::ask(const cel::AccessQuestion& question) con
 }
 
 StatusResult<AdmissionView> admission_view(const AdmissionRequest& request,
-                                           const ResourceInfo& version) {
+                                           const ResourceInfo& version,
+                                           const AdmissionContext& context) {
   AdmissionView view{.request = request, .version = version};
   if (!request.object.is_null()) {
-    ATHANOR_TRY(view.object, in_version(*request.resource, version, request.object));
+    ATHANOR_TRY(view.object, in_version(*request.resource, version, request.object, context));
   }
   if (!request.old_object.is_null()) {
-    ATHANOR_TRY(view.old_object, in_version(*request.resource, version, request.old_object));
+    ATHANOR_TRY(view.old_object,
+                in_version(*request.resource, version, request.old_object, context));
   }
   return view;
 }

@@ -46,7 +46,8 @@ struct AdmissionView {
 };
 // Converts the objects.
 StatusResult<AdmissionView> admission_view(const AdmissionRequest& request,
-                                           const ResourceInfo& version);
+                                           const ResourceInfo& version,
+                                           const AdmissionContext& context);
 cel::Bindings admission_bindings(const AdmissionView& view);
 
 Conditions compile_conditions(const Value& list, const AdmissionVariables& variables);

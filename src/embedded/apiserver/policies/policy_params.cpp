@@ -5,6 +5,7 @@
 
 #include "embedded/apiserver/versions.hpp"
 #include "embedded/apiserver/webhooks/match.hpp"
+#include "embedded/apiserver/webhooks/review.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -21,7 +22,7 @@ StatusResult<std::vector<Value>> find_params(const ResourceInfo& resource, const
   const std::string name = ref["name"].str();
   if (!name.empty()) {
     if (const store::StoredPtr stored = context.store.get(resource.storage, {ns, name})) {
-      ATHANOR_TRY(Value object, to_served(resource, *stored));
+      ATHANOR_TRY(Value object, to_served(resource, *stored, versions_of(context)));
       found.push_back(std::move(object));
     }
     return found;
@@ -33,7 +34,7 @@ StatusResult<std::vector<Value>> find_params(const ResourceInfo& resource, const
   }
   for (const store::StoredPtr& stored : page->items) {
     if (selector->matches(stored->body["metadata"]["labels"])) {
-      ATHANOR_TRY(Value object, to_served(resource, *stored));
+      ATHANOR_TRY(Value object, to_served(resource, *stored, versions_of(context)));
       found.push_back(std::move(object));
     }
   }
@@ -73,6 +74,9 @@ PolicyParams collect_params(const Policy& policy, const PolicyBinding& binding,
     }
   }
   auto found = find_params(*resource, ref, ns, context);
+  if (!found.ok() && is_pending(found.error())) {
+    return {.found = {}, .error = {}, .pending = true};
+  }
   if (!found.ok()) {
     return binding_error(found.error().message);
   }

@@ -14,6 +14,7 @@ struct PolicyParams {
   // Set: "failed to configure policy: ...", "failed to configure binding: ...".
   std::string error{};
   bool of_policy = false;  // the error is the policy's, whatever the binding
+  bool pending = false;    // a conversion webhook has to be asked first
 };
 PolicyParams collect_params(const Policy& policy, const PolicyBinding& binding,
                             const AdmissionRequest& request, const AdmissionContext& context);

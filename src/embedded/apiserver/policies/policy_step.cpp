@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "embedded/apiserver/admission/steps.hpp"
+#include "embedded/apiserver/conversation.hpp"
 #include "embedded/apiserver/policies/policy.hpp"
 #include "embedded/apiserver/policies/policy_params.hpp"
 #include "embedded/apiserver/webhooks/match.hpp"
@@ -209,7 +210,10 @@ class Dispatch {
     if (*version == nullptr) {
       return {};
     }
-    auto view = admission_view(request_, **version);
+    auto view = admission_view(request_, **version, context_);
+    if (!view.ok() && is_pending(view.error())) {
+      return view.error();
+    }
     if (!view.ok()) {
       configuration_error(
           policy, nullptr,
@@ -234,6 +238,9 @@ class Dispatch {
       return {};
     }
     const PolicyParams params = collect_params(policy, binding, request_, context_);
+    if (params.pending) {
+      return status::pending();
+    }
     if (!params.error.empty()) {
       configuration_error(policy, params.of_policy ? nullptr : &binding, params.error);
       return {};

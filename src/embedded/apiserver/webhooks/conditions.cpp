@@ -6,24 +6,24 @@
 
 namespace athanor::apiserver {
 
-StatusResult<bool> conditions_hold(const Hook& hook, const AdmissionRequest& request,
-                                   const AdmissionContext& context) {
+StatusResult<bool> conditions_hold(const HookCall& call, const AdmissionContext& context) {
+  const Hook& hook = call.hook;
   if (hook.conditions.empty()) {
     return true;
   }
-  const AdmissionView view{.request = request,
-                           .version = *request.resource,
-                           .object = request.object,
-                           .old_object = request.old_object};
+  const AdmissionView view{.request = call.request,
+                           .version = call.version,
+                           .object = call.object,
+                           .old_object = call.old_object};
   const ConditionsVerdict verdict = judge_conditions(hook.conditions, admission_bindings(view),
-                                                     RequestAuthority(request, context));
+                                                     RequestAuthority(call.request, context));
   if (verdict.error.empty() || !verdict.hold) {
     return verdict.hold;
   }
   if (hook.ignores_failure) {
     return false;
   }
-  return refuse(request, verdict.error);
+  return refuse(call.request, verdict.error);
 }
 
 }  // namespace athanor::apiserver

@@ -3,13 +3,12 @@
 #pragma once
 
 #include "embedded/apiserver/admission.hpp"
-#include "embedded/apiserver/webhooks/hook.hpp"
+#include "embedded/apiserver/webhooks/review.hpp"
 
 namespace athanor::apiserver {
 
-// Whether the webhook's matchConditions all hold. An expression that fails is a refusal when the
-// webhook's failurePolicy is Fail, and a "no" when it is Ignore.
-StatusResult<bool> conditions_hold(const Hook& hook, const AdmissionRequest& request,
-                                   const AdmissionContext& context);
+// Whether the webhook's matchConditions all hold for what it would be shown. An expression that
+// fails is a refusal when the webhook's failurePolicy is Fail, and a "no" when it is Ignore.
+StatusResult<bool> conditions_hold(const HookCall& call, const AdmissionContext& context);
 
 }  // namespace athanor::apiserver

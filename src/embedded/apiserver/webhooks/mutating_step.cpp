@@ -51,7 +51,7 @@ StatusResult<Value> patched(const HookCall& call, const HookReply& reply,
   if (!changed.ok()) {
     return status::internal(changed.error().message);
   }
-  ATHANOR_TRY(Value object, in_version(call.version, *call.request.resource, *changed));
+  ATHANOR_TRY(Value object, in_version(call.version, *call.request.resource, *changed, context));
   // Of a kind of its own (a Scale) there is nothing more to know here.
   if (object["kind"].as_string() == call.request.resource->kind) {
     auto normal = normalize(*call.request.resource, object);
@@ -65,14 +65,14 @@ StatusResult<Value> patched(const HookCall& call, const HookReply& reply,
 }
 
 // Whether the webhook changed the object.
-StatusResult<bool> call_one(const Hook& hook, const ResourceInfo& version,
-                            AdmissionRequest& request, const AdmissionContext& context) {
-  ATHANOR_TRY(const HookCall call, prepare_call(hook, request, version));
+StatusResult<bool> call_one(const HookCall& call, AdmissionRequest& request,
+                            const AdmissionContext& context) {
+  ATHANOR_TRY_VOID(check_dry_run(call));
   const HookReply reply = ask_hook(call, context);
   if (!reply.there) {
     return status::pending();
   }
-  ATHANOR_TRY(const bool heard, judge(hook, reply, request));
+  ATHANOR_TRY(const bool heard, judge(call.hook, reply, request));
   if (!heard) {
     return false;
   }
@@ -95,11 +95,12 @@ StatusResult<void> mutate(const Hooks& hooks, AdmissionRequest& request,
     if (version == nullptr) {
       continue;
     }
-    ATHANOR_TRY(const bool wanted, conditions_hold(hook, request, context));
+    ATHANOR_TRY(const HookCall call, prepare_call(hook, request, *version, context));
+    ATHANOR_TRY(const bool wanted, conditions_hold(call, context));
     if (!wanted || (reinvocation.second_round && !reinvocation.again.contains(hook.id))) {
       continue;  // the second round calls nobody for the first time
     }
-    ATHANOR_TRY(const bool changed, call_one(hook, *version, request, context));
+    ATHANOR_TRY(const bool changed, call_one(call, request, context));
     if (changed) {
       call_again(reinvocation);
       reinvocation.wanted = true;

@@ -43,35 +43,6 @@ Value options_value(const AdmissionRequest& request) {
   return options;
 }
 
-// The review's request without its uid.
-Value request_value(const HookCall& call) {
-  const AdmissionRequest& request = call.request;
-  Value value = Value::object();
-  value.set("kind", kind_value(subject(call.object, call.old_object)));
-  value.set("resource", resource_value(call.version));
-  if (!request.subresource.empty()) {
-    value.set("subResource", request.subresource);
-  }
-  value.set("requestKind", kind_value(subject(request.object, request.old_object)));
-  value.set("requestResource", resource_value(*request.resource));
-  if (!request.subresource.empty()) {
-    value.set("requestSubResource", request.subresource);
-  }
-  if (!request.key.name.empty()) {
-    value.set("name", request.key.name);
-  }
-  if (const std::string& ns = request_namespace(request); !ns.empty()) {
-    value.set("namespace", ns);
-  }
-  value.set("operation", Value(operation_name(request.operation)));
-  value.set("userInfo", request.user != nullptr ? request.user->to_value() : Value::object());
-  value.set("object", call.object);
-  value.set("oldObject", call.old_object);
-  value.set("dryRun", request.dry_run);
-  value.set("options", options_value(request));
-  return value;
-}
-
 // What is wrong with the answer's envelope; empty: nothing.
 std::string wrong_with(const Value& review, const Hook& hook, const std::string& uid) {
   const std::string expected = fmt::format("{}/{}", kGroup, hook.review_version);
@@ -179,29 +150,66 @@ StatusError denial(const Hook& hook, const Value& said) {
 
 }  // namespace
 
+Value review_request(const HookCall& call) {
+  const AdmissionRequest& request = call.request;
+  Value value = Value::object();
+  value.set("kind", kind_value(subject(call.object, call.old_object)));
+  value.set("resource", resource_value(call.version));
+  if (!request.subresource.empty()) {
+    value.set("subResource", request.subresource);
+  }
+  value.set("requestKind", kind_value(subject(request.object, request.old_object)));
+  value.set("requestResource", resource_value(*request.resource));
+  if (!request.subresource.empty()) {
+    value.set("requestSubResource", request.subresource);
+  }
+  if (!request.key.name.empty()) {
+    value.set("name", request.key.name);
+  }
+  if (const std::string& ns = request_namespace(request); !ns.empty()) {
+    value.set("namespace", ns);
+  }
+  value.set("operation", Value(operation_name(request.operation)));
+  value.set("userInfo", request.user != nullptr ? request.user->to_value() : Value::object());
+  value.set("object", call.object);
+  value.set("oldObject", call.old_object);
+  value.set("dryRun", request.dry_run);
+  value.set("options", options_value(request));
+  return value;
+}
+
+VersionContext versions_of(const AdmissionContext& context) {
+  return context.call == nullptr ? VersionContext() : context.call->versions();
+}
+
 StatusResult<Value> in_version(const ResourceInfo& from, const ResourceInfo& to,
-                               const Value& object) {
+                               const Value& object, const AdmissionContext& context) {
   // Other kinds (a Scale) come in one version alone.
   if (&from == &to || object.is_null() || object["kind"].as_string() != from.kind) {
     return object;
   }
-  ATHANOR_TRY(const Value stored, to_storage(from, object));
-  return to_served(to, stored, 0);
+  ATHANOR_TRY(const Value stored, to_storage(from, object, versions_of(context)));
+  return to_served(to, stored, 0, versions_of(context));
 }
 
 StatusResult<HookCall> prepare_call(const Hook& hook, const AdmissionRequest& request,
-                                    const ResourceInfo& version) {
-  if (request.dry_run && !hook.takes_dry_run) {
-    return status::bad_request(
-        fmt::format("admission webhook {} does not support dry run", go_quote(hook.name)));
-  }
-  ATHANOR_TRY(Value object, in_version(*request.resource, version, request.object));
-  ATHANOR_TRY(Value old_object, in_version(*request.resource, version, request.old_object));
+                                    const ResourceInfo& version, const AdmissionContext& context) {
+  ATHANOR_TRY(Value object, in_version(*request.resource, version, request.object, context));
+  ATHANOR_TRY(Value old_object,
+              in_version(*request.resource, version, request.old_object, context));
   return HookCall{.hook = hook,
                   .request = request,
                   .version = version,
                   .object = std::move(object),
                   .old_object = std::move(old_object)};
+}
+
+StatusResult<void> check_dry_run(const HookCall& call) {
+  if (call.request.dry_run && !call.hook.takes_dry_run) {
+    return status::bad_request(
+        fmt::format("admission webhook {} does not support dry run", go_quote(call.hook.name)));
+  }
+  return {};
 }
 
 HookReply ask_hook(const HookCall& call, const AdmissionContext& context) {
@@ -213,7 +221,7 @@ HookReply ask_hook(const HookCall& call, const AdmissionContext& context) {
         .there = true,
         .failure = "failed to call webhook: " + post_failure(target.request.url, target.failure)};
   }
-  const Value asked = request_value(call);
+  const Value asked = review_request(call);
   const std::string url = target.request.url;
   // The same webhook asked about the same write: the same answer. A second round asks again, as the
   // webhook may have changed its mind.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "embedded/apiserver/admission.hpp"
+#include "embedded/apiserver/webhooks/conversion.hpp"
 #include "embedded/apiserver/webhooks/hook.hpp"
 
 namespace athanor::apiserver {
@@ -17,9 +18,13 @@ struct HookCall {
   Value object{};               // in that version
   Value old_object{};
 };
-// Converts what the webhook is to see; refuses a dry run that the webhook cannot take.
+// Converts what the webhook is to see.
 StatusResult<HookCall> prepare_call(const Hook& hook, const AdmissionRequest& request,
-                                    const ResourceInfo& version);
+                                    const ResourceInfo& version, const AdmissionContext& context);
+// The review's `request` without its uid.
+Value review_request(const HookCall& call);
+// Refuses a dry run that the webhook cannot take.
+StatusResult<void> check_dry_run(const HookCall& call);
 
 struct HookReply {
   bool there = false;     // false: asked, the answer is still to come
@@ -33,8 +38,10 @@ HookReply ask_hook(const HookCall& call, const AdmissionContext& context);
 // is a refusal. Warnings are added to the request.
 StatusResult<bool> judge(const Hook& hook, const HookReply& reply, AdmissionRequest& request);
 
+// For conversions within admission.
+VersionContext versions_of(const AdmissionContext& context);
 // `object` in another version of its resource.
 StatusResult<Value> in_version(const ResourceInfo& from, const ResourceInfo& to,
-                               const Value& object);
+                               const Value& object, const AdmissionContext& context);
 
 }  // namespace athanor::apiserver

@@ -24,11 +24,12 @@ StatusResult<std::vector<Asked>> ask_all(const Hooks& hooks, const AdmissionRequ
     if (version == nullptr) {
       continue;
     }
-    ATHANOR_TRY(const bool wanted, conditions_hold(hook, request, context));
+    ATHANOR_TRY(const HookCall call, prepare_call(hook, request, *version, context));
+    ATHANOR_TRY(const bool wanted, conditions_hold(call, context));
     if (!wanted) {
       continue;
     }
-    ATHANOR_TRY(const HookCall call, prepare_call(hook, request, *version));
+    ATHANOR_TRY_VOID(check_dry_run(call));
     asked.push_back({.hook = &hook, .reply = ask_hook(call, context)});
     pending = pending || !asked.back().reply.there;
   }

@@ -503,6 +503,68 @@ TEST_F(AdmissionWebhooks, WritesOfTheStatusNameTheSubresource) {
   EXPECT_EQ(outside_.asked[0].body["request"]["namespace"], Value("tst"));
 }
 
+struct ConditionRow {
+  std::string_view expression;
+  bool called;               // for the object "x" by the user "admin"
+  std::string_view refusal;  // with failurePolicy Fail
+};
+constexpr ConditionRow kConditions[] = {
+    {"object.metadata.name == 'x'", true, ""},
+    {"object.metadata.name != 'x'", false, ""},
+    {"oldObject == null", true, ""},
+    {"request.operation == 'UPDATE'", false, ""},
+    {"request.userInfo.username == 'admin'", true, ""},
+    {"authorizer.group('').resource('configmaps').namespace('tst').check('create').allowed()", true,
+     ""},
+    {"object.nope == 1", false,
+     "configmaps \"x\" is forbidden: expression 'object.nope == 1' resulted in error: no such key: "
+     "nope"},
+};
+
+TEST_F(AdmissionWebhooks, MatchConditionsDecideToo) {
+  for (const ConditionRow& row : kConditions) {
+    for (const char* policy : {"Fail", "Ignore"}) {
+      FakeOutside outside;
+      TestServer server({}, &outside);
+      outside.on("https://hooks/t", allow);
+      Value hook = webhook("t");
+      hook.set("failurePolicy", policy);
+      hook.set("matchConditions",
+               Value::list({Value::object({{"name", "c"}, {"expression", row.expression}})}));
+      ASSERT_EQ(server
+                    .post(std::string(kConfigs) + "validatingwebhookconfigurations",
+                          Value::object({{"metadata", parse(R"({"name":"v"})")},
+                                         {"webhooks", Value::list({hook})}}))
+                    .status,
+                201);
+      const Answer answer = server.post(kMaps, labelled_map("x"));
+      const bool refused = !row.refusal.empty() && std::string_view(policy) == "Fail";
+      EXPECT_EQ(answer.status, refused ? 403 : 201) << row.expression << answer.message();
+      if (refused) {
+        EXPECT_EQ(answer.message(), row.refusal);
+      }
+      EXPECT_EQ(!outside.asked.empty(), row.called) << row.expression;
+    }
+  }
+}
+
+TEST_F(AdmissionWebhooks, AFalseConditionOutweighsABrokenOne) {
+  validating("v", {webhook("a", R"({"matchConditions":[
+      {"name":"broken","expression":"object.nope == 1"},{"name":"no","expression":"false"}]})")});
+  EXPECT_EQ(create("x").status, 201);
+}
+
+TEST_F(AdmissionWebhooks, ConditionsThatDoNotCompileAreRefused) {
+  Value hook = webhook("a", R"({"matchConditions":[{"name":"c","expression":"object.=="}]})");
+  const Answer answer = server_.post(
+      std::string(kConfigs) + "validatingwebhookconfigurations",
+      Value::object({{"metadata", parse(R"({"name":"v"})")}, {"webhooks", Value::list({hook})}}));
+  EXPECT_EQ(answer.status, 422);
+  EXPECT_THAT(answer.message(),
+              HasSubstr("webhooks[0].matchConditions[0].expression: Invalid value: \"object.==\": "
+                        "compilation failed: "));
+}
+
 // The request path does not wait: other requests run, and a lost race is reviewed again.
 class WaitingWebhooks : public AdmissionWebhooks {
  protected:

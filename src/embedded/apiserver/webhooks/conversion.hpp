@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversion of custom resources by a webhook (spec/apiserver.md 13.6).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "embedded/apiserver/conversation.hpp"
+#include "embedded/store/store.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::apiserver {
+
+// spec.conversion of a CRD with strategy Webhook.
+struct ConversionWebhook {
+  Value client_config{};
+  std::string review_version = "v1";  // of apiextensions.k8s.io
+};
+
+// Whom conversions ask and where Services are looked up. Both null: no webhook can be asked.
+struct VersionContext {
+  const store::Store* store = nullptr;
+  Conversation* conversation = nullptr;
+};
+
+// All objects in that version, in their order. Those of other versions are sent in one call for
+// each version that they come from.
+StatusResult<std::vector<Value>> convert_by_webhook(const ConversionWebhook& webhook,
+                                                    std::span<const Value> objects,
+                                                    std::string_view to_version,
+                                                    const VersionContext& context);
+
+}  // namespace athanor::apiserver
