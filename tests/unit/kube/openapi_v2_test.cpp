@@ -31,9 +31,8 @@ TEST(OpenApiV2, SchemasMoveToDefinitions) {
   const Value& containers = definitions["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"];
   EXPECT_EQ(containers["x-kubernetes-patch-merge-key"].as_string(), "name");
   EXPECT_EQ(containers["items"]["$ref"].as_string(), "#/definitions/io.k8s.api.core.v1.Container");
-  EXPECT_EQ(
-      definitions["io.k8s.apimachinery.pkg.util.intstr.IntOrString"]["type"].as_string(),
-      "string");
+  EXPECT_EQ(definitions["io.k8s.apimachinery.pkg.util.intstr.IntOrString"]["type"].as_string(),
+            "string");
 }
 
 // No part of version 3 is left, and every reference leads somewhere.
