@@ -192,10 +192,11 @@ Val get_escaped_path(Arguments a, Runtime&) {
 Val get_query(Arguments a, Runtime&) {
   std::map<std::string, std::vector<Val>> values;
   std::string_view rest = url_of(a[0]).query;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('&'), rest.size());
-    const std::string_view pair = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (bool more = true; more;) {
+    const std::size_t end = rest.find('&');
+    more = end != std::string_view::npos;
+    const std::string_view pair = more ? rest.substr(0, end) : rest;
+    rest = more ? rest.substr(end + 1) : std::string_view();
     const std::size_t equals = std::min(pair.find('='), pair.size());
     const auto name = unescaped(pair.substr(0, equals), true);
     const auto value = unescaped(pair.substr(std::min(equals + 1, pair.size())), true);

@@ -25,6 +25,8 @@ struct Parsed {
   LogsOptions logs{};
   CancelOptions cancel{};
   QueueOptions queue{};
+  BackupOptions backup{};
+  RestoreOptions restore{};
   CrdsOptions crds{};
   VersionOptions version{};
   CompletionOptions completion{};
@@ -72,8 +74,30 @@ void add_up(CLI::App& app, UpOptions& options) {
                   "which controllers run: *, name, -name, comma-separated; empty: none; external: "
                   "all but those of kube-controller-manager and kube-scheduler")
       ->capture_default_str();
+  verb.add_option("--history-max-bytes", options.history_max_bytes,
+                  "how much history the disk keeps for watches; KiB, MiB, GiB may follow")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("256MiB");
+  verb.add_flag("--unsafe-no-sync", options.unsafe_no_sync,
+                "do not wait for the disk: what a crash of the machine loses is lost");
+  verb.add_flag("--repair", options.repair, "start over damaged data, without the damaged objects");
   verb.add_option("-v,--verbosity", options.verbosity, "0 errors, 1 warnings, 2 info, 4 debug")
       ->capture_default_str();
+}
+
+void add_backups(CLI::App& app, Parsed& parsed) {
+  auto& backup = *app.add_subcommand("backup", "Copy a lab's state into one file, while it runs");
+  backup.add_option("file", parsed.backup.file, "the file to write; replaced when complete")
+      ->required();
+  backup
+      .add_option("--data", parsed.backup.data,
+                  "folder of the lab's state (default: $XDG_STATE_HOME/athanor)")
+      ->envname("ATHANOR_DATA");
+  auto& restore = *app.add_subcommand("restore", "Make a lab's folder from a backup");
+  restore.add_option("file", parsed.restore.file, "a file that athanor backup wrote")->required();
+  restore
+      .add_option("--data", parsed.restore.data, "the folder to make; it must hold no state yet")
+      ->required();
 }
 
 void add_submit(CLI::App& app, SubmitOptions& options) {
@@ -147,6 +171,8 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   add_up(*app, parsed.up);
   add_submit(*app, parsed.submit);
   add_readers(*app, parsed);
+
+  add_backups(*app, parsed);
 
   auto& crds = *app->add_subcommand("crds", "Print the custom resource definitions");
   crds.add_option("--group", parsed.crds.group,
@@ -242,6 +268,12 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   }
   if (app.got_subcommand("queue")) {
     return std::move(parsed.queue);
+  }
+  if (app.got_subcommand("backup")) {
+    return std::move(parsed.backup);
+  }
+  if (app.got_subcommand("restore")) {
+    return std::move(parsed.restore);
   }
   if (app.got_subcommand("crds")) {
     return parsed.crds;

@@ -28,6 +28,9 @@ struct UpOptions {
   std::string lab{};  // empty: the built-in lab
   std::string pods = "process";
   std::string controllers = "*";
+  bool unsafe_no_sync = false;
+  bool repair = false;
+  std::uint64_t history_max_bytes = std::uint64_t{256} << 20;
   int verbosity = 2;
 };
 
@@ -79,6 +82,16 @@ struct QueueOptions {
   Output output = Output::Table;
 };
 
+struct BackupOptions {
+  std::string file{};
+  std::string data{};  // empty: as for up
+};
+
+struct RestoreOptions {
+  std::string file{};
+  std::string data{};
+};
+
 struct CrdsOptions {
   Output output = Output::Yaml;
   std::string group{};
@@ -98,9 +111,9 @@ struct Message {
   int exit_code = 0;
 };
 
-using Command =
-    std::variant<Message, UpOptions, SubmitOptions, JobsOptions, LogsOptions, CancelOptions,
-                 QueueOptions, CrdsOptions, VersionOptions, CompletionOptions>;
+using Command = std::variant<Message, UpOptions, SubmitOptions, JobsOptions, LogsOptions,
+                             CancelOptions, QueueOptions, BackupOptions, RestoreOptions,
+                             CrdsOptions, VersionOptions, CompletionOptions>;
 
 Command parse(int argc, const char* const* argv);
 

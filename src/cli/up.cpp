@@ -42,17 +42,6 @@ std::map<std::string, std::string> environment_map() {
   return variables;
 }
 
-std::string default_data(const std::map<std::string, std::string>& environment) {
-  const auto value = [&](const char* name) {
-    const auto found = environment.find(name);
-    return found == environment.end() ? std::string{} : found->second;
-  };
-  if (const std::string state = value("XDG_STATE_HOME"); !state.empty()) {
-    return state + "/athanor";
-  }
-  return value("HOME") + "/.local/state/athanor";
-}
-
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
@@ -120,11 +109,14 @@ log::Level level_of(int verbosity) {
 Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   const auto environment = environment_map();
   lab::ControlPlaneOptions result;
-  result.data = options.data.empty() ? default_data(environment) : options.data;
+  result.data = options.data.empty() ? default_data() : options.data;
   result.port = options.port;
   result.storage = options.storage == "memory" ? lab::StorageKind::Memory : lab::StorageKind::Disk;
   result.pods = options.pods == "timed" ? lab::PodsKind::Timed : lab::PodsKind::Process;
   result.controllers = options.controllers;
+  result.sync = !options.unsafe_no_sync;
+  result.repair = options.repair;
+  result.history_max_bytes = static_cast<std::int64_t>(options.history_max_bytes);
   ATHANOR_TRY_VOID(load_lab(options, result));
   const auto systems = fournos::fournos_operators();
   result.operators.assign(systems.begin(), systems.end());
@@ -143,6 +135,18 @@ void wait_for_end(const sigset_t& signals) {
 }
 
 }  // namespace
+
+std::string default_data() {
+  const auto environment = environment_map();
+  const auto value = [&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string{} : found->second;
+  };
+  if (const std::string state = value("XDG_STATE_HOME"); !state.empty()) {
+    return state + "/athanor";
+  }
+  return value("HOME") + "/.local/state/athanor";
+}
 
 int run(const UpOptions& options) {
   log::configure(level_of(options.verbosity), log::Format::Auto);

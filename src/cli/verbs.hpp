@@ -16,10 +16,15 @@ int run(const JobsOptions& options);
 int run(const LogsOptions& options);
 int run(const CancelOptions& options);
 int run(const QueueOptions& options);
+int run(const BackupOptions& options);
+int run(const RestoreOptions& options);
 int run(const CrdsOptions& options);
 int run(const VersionOptions& options);
 int run(const CompletionOptions& options);
 int run(const Message& message);
+
+// The folder of the lab's state that no flag names.
+std::string default_data();
 
 // Shows a job until it is over: phases, queue position, steps and their log lines. 0 only if it
 // Succeeded.

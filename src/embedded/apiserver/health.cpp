@@ -34,8 +34,8 @@ bool passes(const Core& core, std::string_view check) {
   if (check == "shutdown") {
     return !core.shutting_down;
   }
-  if (check == "etcd" || check == "etcd-readiness") {
-    return core.store.durable_revision() <= core.store.revision();
+  if (check == "etcd-readiness") {
+    return core.store.writable().ok();  // alive, but not ready, while its disk is full
   }
   return true;
 }

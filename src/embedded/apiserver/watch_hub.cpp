@@ -2,6 +2,7 @@
 #include "embedded/apiserver/watch_hub.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "embedded/apiserver/watcher.hpp"
 
@@ -21,6 +22,18 @@ class WatchStream final : public Stream {
  private:
   std::shared_ptr<Watcher> watcher_;
 };
+
+// `rest` may repeat the last ones of `events`.
+Result<std::vector<store::EventPtr>> with_rest(std::vector<store::EventPtr> events,
+                                               Result<std::vector<store::EventPtr>> rest) {
+  if (!rest.ok()) {
+    return rest;
+  }
+  const store::Revision last = events.empty() ? 0 : events.back()->revision;
+  std::copy_if(rest->begin(), rest->end(), std::back_inserter(events),
+               [last](const store::EventPtr& event) { return event->revision > last; });
+  return events;
+}
 
 }  // namespace
 
@@ -102,13 +115,18 @@ std::unique_ptr<Stream> WatchHub::open(WatchSpec spec, Instant now) {
   const std::string resource = spec.resource->storage;
   const store::Revision after = spec.after;
   auto watcher = std::make_shared<Watcher>(std::move(spec), now);
+  // Most of what it missed is read under no lock: that may take the disk's time.
+  const store::Revision seen = std::max(after, store_.revision());
+  auto missed = store_.events_after(resource, after, 0);
   const std::lock_guard lock(mutex_);
   if (ended_) {
     watcher->end();
     return std::make_unique<WatchStream>(std::move(watcher));
   }
   if (after < delivered_) {
-    auto missed = store_.events_after(resource, after, 0);
+    if (missed.ok() && seen < delivered_) {
+      missed = with_rest(*std::move(missed), store_.events_after(resource, seen, 0));
+    }
     if (!missed.ok()) {
       watcher->fail(status::expired_watch(after, store_.oldest_revision()));
       return std::make_unique<WatchStream>(std::move(watcher));

@@ -135,9 +135,16 @@ class RunningControlPlane final : public ControlPlane {
   }
 
   Result<void> open_store() {
-    auto journal = options_.storage == StorageKind::Disk
-                       ? store::sqlite_journal({.path = directory_->database()})
-                       : store::memory_journal();
+    const bool disk = options_.storage == StorageKind::Disk;
+    if (disk && !options_.sync) {
+      log::warn("--unsafe-no-sync: a crash of the machine may lose acknowledged writes");
+    }
+    auto journal =
+        disk ? store::sqlite_journal({.path = directory_->database(),
+                                      .sync = options_.sync,
+                                      .repair = options_.repair,
+                                      .history = {.max_bytes = options_.history_max_bytes}})
+             : store::memory_journal();
     ATHANOR_TRY(store_, store::Store::open(std::move(journal), {}));
     return {};
   }

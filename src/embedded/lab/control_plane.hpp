@@ -3,6 +3,7 @@
 // nodes.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -25,6 +26,9 @@ struct ControlPlaneOptions {
   std::string host = "127.0.0.1";
   int port = 6443;  // 0: any free one
   StorageKind storage = StorageKind::Disk;
+  bool sync = true;     // false: acknowledged writes may be lost when the machine crashes
+  bool repair = false;  // go on without damaged objects
+  std::int64_t history_max_bytes = std::int64_t{256} << 20;  // of watchable history on the disk
   PodsKind pods = PodsKind::Process;
   // "*", "name", "-name", "external", comma-separated; empty: none.
   std::string controllers = "*";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SQLite journal: recovery, the writer thread, retries after failures.
+// The SQLite journal: recovery, the writer thread, retries after failures, reading the past.
 #include "embedded/store/journal_sqlite.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <iterator>
@@ -24,10 +25,12 @@ namespace {
 constexpr Revision kUncleanJump = 1'000'000;
 // Revisions of commits without rows (Events) are noted on disk this often; far below the jump.
 constexpr Revision kRevisionSlack = 100'000;
-constexpr std::size_t kGroupLimit = 4096;  // commits in one transaction
-constexpr int kCheckpointPages = 2048;     // 8 MiB of log
-constexpr std::size_t kNamedKeys = 10;     // in the error of damaged rows
-constexpr std::int64_t kFormat = 1;
+constexpr std::size_t kGroupLimit = 4096;                  // commits in one transaction
+constexpr int kCheckpointPages = 2048;                     // 8 MiB of log
+constexpr std::size_t kNamedKeys = 10;                     // in the error of damaged rows
+constexpr std::int64_t kFormat = 2;                        // 1: without history
+constexpr std::size_t kPruneStep = std::size_t{64} << 10;  // bytes of history
+constexpr std::size_t kPendingLimit = 2'000;               // events that wait for no disk
 constexpr auto kIdle = std::chrono::seconds(1);  // without commits until the log is emptied
 
 struct Commit {
@@ -35,10 +38,6 @@ struct Commit {
   std::vector<EventPtr> events{};
   std::function<void(Result<void>)> done{};
 };
-
-bool is_event_resource(std::string_view resource) {
-  return resource == "events" || resource == "events.events.k8s.io";
-}
 
 class SqliteJournal final : public Journal {
  public:
@@ -53,12 +52,20 @@ class SqliteJournal final : public Journal {
               std::function<void(Result<void>)> done) override;
   Result<void> writable() override;
   void close() override { shut(); }
+  [[nodiscard]] std::optional<Reach> reach() const override {
+    return Reach{.oldest = oldest_.load(), .newest = newest_.load()};
+  }
+  [[nodiscard]] Result<std::vector<EventPtr>> read(std::string_view resource, Revision after,
+                                                   Revision until) override;
+  void trim(Instant now) override { now_.store(now); }
 
  private:
   // Recovery, on the caller's thread.
   Result<void> prepare_database();
   Result<void> prepare_statements();
   Result<std::vector<StoredPtr>> load_objects();
+  Result<void> load_history(const Recovered& recovered, bool fresh);
+  Result<void> drop_damaged(const std::vector<std::string>& keys);
   Result<std::int64_t> read_meta(std::string_view name);
   Result<void> write_meta(std::string_view name, std::int64_t number);
 
@@ -67,10 +74,13 @@ class SqliteJournal final : public Journal {
   [[nodiscard]] bool wait_for_work();
   void retry_after_failure();
   void write_group(std::deque<Commit> group);
-  // Writes the dirty rows and the revision in one transaction.
+  // Writes what is pending and the revision in one transaction.
   Result<void> flush(bool clean);
   Result<void> write_rows();
+  Result<void> write_history();
+  Result<void> prune_history();
   [[nodiscard]] bool flush_needed() const;
+  [[nodiscard]] bool has_row(const Event& event) const;
   void settle(std::deque<Commit>& group, const Result<void>& outcome);
   void shut();
 
@@ -79,13 +89,24 @@ class SqliteJournal final : public Journal {
   Statement put_{};
   Statement remove_{};
   Statement put_meta_{};
+  Statement put_history_{};
+  Statement prune_history_{};
 
   // Owned by the writer thread.
-  std::map<std::string, EventPtr> dirty_{};  // last event of each row that is not on disk
-  Revision revision_ = 0;                    // of the newest commit seen
+  std::vector<EventPtr> pending_{};  // not on disk yet, in order
+  bool rows_pending_ = false;        // some of them change rows of objects
+  HistoryWriter row_{};              // of the pending events
+  HistoryIndex index_{};
+  Revision begin_ = 0;     // the history holds all events behind it, but for those pruned
+  Revision revision_ = 0;  // of the newest commit seen
   Revision revision_on_disk_ = 0;
   std::function<void(Result<void>)> failed_done_{};  // of the newest failed commit
-  std::string body_{};
+
+  std::atomic<Revision> oldest_{0};  // of the history
+  std::atomic<Revision> newest_{0};
+  std::atomic<Instant> now_{};  // by the last trim()
+  std::mutex reader_mutex_{};   // guards the connection of those who read the past
+  Database reader_{};
 
   std::mutex mutex_{};
   std::condition_variable work_{};
@@ -112,8 +133,6 @@ Result<void> SqliteJournal::write_meta(std::string_view name, std::int64_t numbe
 
 Result<void> SqliteJournal::prepare_database() {
   ATHANOR_TRY(database_, Database::open(options_.path));
-  // One process, one connection: no shared memory file is needed (DataDirectory holds the lock).
-  ATHANOR_TRY_VOID(database_.execute("PRAGMA locking_mode=EXCLUSIVE"));
   ATHANOR_TRY_VOID(database_.execute("PRAGMA journal_mode=WAL"));
   ATHANOR_TRY_VOID(
       database_.execute(options_.sync ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF"));
@@ -126,6 +145,8 @@ Result<void> SqliteJournal::prepare_database() {
   ATHANOR_TRY_VOID(database_.execute(
       "CREATE TABLE IF NOT EXISTS object(key TEXT PRIMARY KEY NOT NULL, rv INTEGER NOT NULL,"
       " sum INTEGER NOT NULL, body BLOB NOT NULL);"
+      "CREATE TABLE IF NOT EXISTS history(rv INTEGER PRIMARY KEY, time INTEGER NOT NULL,"
+      " events INTEGER NOT NULL, sum INTEGER NOT NULL, body BLOB NOT NULL);"
       "CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID"));
   return prepare_statements();
 }
@@ -138,6 +159,10 @@ Result<void> SqliteJournal::prepare_statements() {
   ATHANOR_TRY(remove_, database_.prepare("DELETE FROM object WHERE key = ?1"));
   ATHANOR_TRY(put_meta_,
               database_.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES(?1, ?2)"));
+  ATHANOR_TRY(put_history_,
+              database_.prepare("INSERT OR REPLACE INTO history(rv, time, events, sum, body)"
+                                " VALUES(?1, ?2, ?3, ?4, ?5)"));
+  ATHANOR_TRY(prune_history_, database_.prepare("DELETE FROM history WHERE rv <= ?1"));
   return {};
 }
 
@@ -145,6 +170,7 @@ Result<std::vector<StoredPtr>> SqliteJournal::load_objects() {
   ATHANOR_TRY(auto rows, database_.prepare("SELECT key, rv, sum, body FROM object"));
   std::vector<StoredPtr> objects;
   std::vector<std::string> damaged;
+  std::vector<std::string> damaged_keys;
   while (true) {
     auto more = rows.step();
     if (!more.ok()) {
@@ -159,10 +185,16 @@ Result<std::vector<StoredPtr>> SqliteJournal::load_objects() {
     if (object.ok()) {
       objects.push_back(*std::move(object));
     } else {
+      damaged_keys.emplace_back(rows.bytes(0));
       damaged.push_back(std::string(rows.bytes(0)) + " (" + object.error().message + ")");
     }
   }
   if (damaged.empty()) {
+    return objects;
+  }
+  if (options_.repair) {
+    rows = {};
+    ATHANOR_TRY_VOID(drop_damaged(damaged_keys));
     return objects;
   }
   std::string message =
@@ -171,15 +203,54 @@ Result<std::vector<StoredPtr>> SqliteJournal::load_objects() {
     message += (i == 0 ? "" : ", ") + damaged[i];
   }
   message += damaged.size() > kNamedKeys ? ", ..." : "";
+  message += "; --repair goes on without them";
   return Error{.code = 500, .reason = "DataCorrupted", .message = std::move(message)};
+}
+
+Result<void> SqliteJournal::drop_damaged(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    log::warn("a damaged object is dropped", {{"key", key}});
+    remove_.bind_text(1, key);
+    ATHANOR_TRY([[maybe_unused]] const bool row, remove_.step());
+  }
+  // Nobody may continue a watch over the loss.
+  return database_.execute("DELETE FROM history; DELETE FROM meta WHERE name = 'begin'");
+}
+
+// What the history reaches back to. A database without one (format 1, restored) starts it here.
+Result<void> SqliteJournal::load_history(const Recovered& recovered, bool fresh) {
+  ATHANOR_TRY(auto rows, database_.prepare("SELECT rv, time, events, length(body) FROM history"
+                                           " ORDER BY rv"));
+  while (true) {
+    ATHANOR_TRY(const bool more, rows.step());
+    if (!more) {
+      break;
+    }
+    index_.add({.newest = static_cast<Revision>(rows.integer(0)),
+                .events = static_cast<std::uint32_t>(rows.integer(2)),
+                .bytes = static_cast<std::uint32_t>(rows.integer(3)),
+                .time = Instant(Duration(rows.integer(1)))});
+  }
+  ATHANOR_TRY(const std::int64_t begin, read_meta("begin"));
+  ATHANOR_TRY(const std::int64_t pruned, read_meta("pruned"));
+  if (begin != 0) {
+    begin_ = static_cast<Revision>(begin - 1);  // 0 stands for none
+  } else if (!fresh) {
+    begin_ = recovered.revision;
+  }
+  oldest_ = std::max(begin_, static_cast<Revision>(pruned));
+  newest_ = recovered.revision;
+  ATHANOR_TRY(reader_, Database::open(options_.path));
+  return write_meta("begin", static_cast<std::int64_t>(begin_ + 1));
 }
 
 Result<Journal::Recovered> SqliteJournal::recover() {
   ATHANOR_TRY_VOID(prepare_database());
   ATHANOR_TRY(const std::int64_t format, read_meta("format"));
-  if (format != 0 && format != kFormat) {
+  if (format < 0 || format > kFormat) {
     return Error::internal(options_.path + ": its format " + std::to_string(format) +
-                           " is not known; this program reads format " + std::to_string(kFormat));
+                           " is not known; this program reads formats up to " +
+                           std::to_string(kFormat));
   }
   Recovered recovered;
   ATHANOR_TRY(recovered.objects, load_objects());
@@ -195,12 +266,48 @@ Result<Journal::Recovered> SqliteJournal::recover() {
               {{"revision", recovered.revision}});
   }
   revision_ = recovered.revision;
+  ATHANOR_TRY_VOID(load_history(recovered, format == 0));
   ATHANOR_TRY_VOID(write_meta("format", kFormat));
   ATHANOR_TRY_VOID(flush(/*clean=*/false));
   const std::lock_guard lock(mutex_);
   open_ = true;
   thread_ = std::thread([this] { run(); });
   return recovered;
+}
+
+Result<std::vector<EventPtr>> SqliteJournal::read(std::string_view resource, Revision after,
+                                                  Revision until) {
+  const Error gone{.code = 410, .reason = "Expired", .message = "the history is gone"};
+  const std::lock_guard lock(reader_mutex_);
+  if (after < oldest_.load()) {
+    return gone;
+  }
+  HistoryReader reader(resource, after, until);
+  ATHANOR_TRY(auto rows,
+              reader_.prepare("SELECT rv, sum, body FROM history WHERE rv > ?1 ORDER BY rv"));
+  rows.bind_integer(1, static_cast<std::int64_t>(reader.start()));
+  while (true) {
+    ATHANOR_TRY(const bool more, rows.step());
+    if (!more) {
+      break;
+    }
+    const auto revision = static_cast<Revision>(rows.integer(0));
+    if (row_checksum("", revision, rows.bytes(2)) != rows.integer(1)) {
+      log::error("a row of the history is damaged", {{"revision", revision}});
+      return gone;
+    }
+    if (auto added = reader.add(rows.bytes(2)); !added.ok()) {
+      log::error("the history cannot be read", {{"error", added.error().message}});
+      return gone;
+    }
+    if (revision >= until) {
+      break;
+    }
+  }
+  if (after < oldest_.load()) {
+    return gone;  // pruned meanwhile
+  }
+  return reader.take();
 }
 
 void SqliteJournal::append(Revision revision, std::span<const EventPtr> events,
@@ -261,6 +368,9 @@ bool SqliteJournal::wait_for_work() {
   }
   if (!work_.wait_for(lock, kIdle, work)) {
     lock.unlock();
+    if (!pending_.empty()) {
+      retry_after_failure();
+    }
     if (database_.log_pages() > 0) {
       database_.checkpoint(Database::Checkpoint::Truncate);
     }
@@ -276,19 +386,23 @@ void SqliteJournal::retry_after_failure() {
 }
 
 void SqliteJournal::write_group(std::deque<Commit> group) {
-  for (const Commit& commit : group) {
-    for (const EventPtr& event : commit.events) {
-      if (options_.journal_events || !is_event_resource(event->object->resource)) {
-        dirty_[row_key(*event->object)] = event;
-      }
+  for (Commit& commit : group) {
+    for (EventPtr& event : commit.events) {
+      rows_pending_ = rows_pending_ || has_row(*event);
+      pending_.push_back(std::move(event));
     }
   }
   revision_ = group.back().revision;
   settle(group, flush_needed() ? flush(/*clean=*/false) : Result<void>());
 }
 
+bool SqliteJournal::has_row(const Event& event) const {
+  return options_.journal_events || !is_volatile(event.object->resource);
+}
+
 bool SqliteJournal::flush_needed() const {
-  return !dirty_.empty() || failed_done_ || revision_ - revision_on_disk_ > kRevisionSlack;
+  return rows_pending_ || pending_.size() > kPendingLimit || failed_done_ ||
+         revision_ - revision_on_disk_ > kRevisionSlack;
 }
 
 void SqliteJournal::settle(std::deque<Commit>& group, const Result<void>& outcome) {
@@ -318,36 +432,86 @@ Result<void> SqliteJournal::flush(bool clean) {
   const auto write = [&]() -> Result<void> {
     database_.rollback();
     ATHANOR_TRY_VOID(database_.execute("BEGIN IMMEDIATE"));
+    ATHANOR_TRY_VOID(write_history());
     ATHANOR_TRY_VOID(write_rows());
+    ATHANOR_TRY_VOID(prune_history());
     ATHANOR_TRY_VOID(write_meta("rv", static_cast<std::int64_t>(revision_)));
     ATHANOR_TRY_VOID(write_meta("clean", clean ? 1 : 0));
     return database_.execute("COMMIT");
   };
   auto outcome = write();
-  if (outcome.ok()) {
-    dirty_.clear();
-    revision_on_disk_ = revision_;
-  } else {
+  if (!outcome.ok()) {
     database_.rollback();
+    return outcome;
   }
+  if (!pending_.empty()) {
+    index_.add({.newest = pending_.back()->revision,
+                .events = static_cast<std::uint32_t>(pending_.size()),
+                .bytes = static_cast<std::uint32_t>(row_.bytes().size()),
+                .time = pending_.back()->time});
+    pending_.clear();
+    rows_pending_ = false;
+    row_.clear();
+  }
+  newest_ = revision_;
+  revision_on_disk_ = revision_;
   return outcome;
 }
 
+Result<void> SqliteJournal::write_history() {
+  row_.clear();
+  if (pending_.empty()) {
+    return {};
+  }
+  for (const EventPtr& event : pending_) {
+    row_.add(*event, begin_);
+  }
+  const Revision revision = pending_.back()->revision;
+  put_history_.bind_integer(1, static_cast<std::int64_t>(revision));
+  put_history_.bind_integer(2, pending_.back()->time.time_since_epoch().count());
+  put_history_.bind_integer(3, static_cast<std::int64_t>(pending_.size()));
+  put_history_.bind_integer(4, row_checksum("", revision, row_.bytes()));
+  put_history_.bind_blob(5, row_.bytes());
+  ATHANOR_TRY([[maybe_unused]] const bool row, put_history_.step());
+  return {};
+}
+
 Result<void> SqliteJournal::write_rows() {
-  for (const auto& [key, event] : dirty_) {
-    if (event->type == Event::Type::Deleted) {
+  std::map<std::string, std::size_t> newest;  // index of the last event of each row
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    if (has_row(*pending_[i])) {
+      newest[row_key(*pending_[i]->object)] = i;
+    }
+  }
+  for (const auto& [key, index] : newest) {
+    const Event& event = *pending_[index];
+    if (event.type == Event::Type::Deleted) {
       remove_.bind_text(1, key);
       ATHANOR_TRY([[maybe_unused]] const bool row, remove_.step());
       continue;
     }
-    body_.clear();
-    json::append(event->object->body, body_);
+    const std::string_view body = row_.body(index);
     put_.bind_text(1, key);
-    put_.bind_integer(2, static_cast<std::int64_t>(event->revision));
-    put_.bind_integer(3, row_checksum(key, event->revision, body_));
-    put_.bind_blob(4, body_);
+    put_.bind_integer(2, static_cast<std::int64_t>(event.revision));
+    put_.bind_integer(3, row_checksum(key, event.revision, body));
+    put_.bind_blob(4, body);
     ATHANOR_TRY([[maybe_unused]] const bool row, put_.step());
   }
+  return {};
+}
+
+// A little with every transaction, so that none of them is long. Forgets in memory first: should
+// the transaction fail, the next one deletes these rows, too.
+Result<void> SqliteJournal::prune_history() {
+  const std::size_t step = std::max(kPruneStep, 2 * row_.bytes().size());
+  const Revision pruned = index_.prune(options_.history, now_.load(), step);
+  if (pruned == 0) {
+    return {};
+  }
+  oldest_ = std::max(oldest_.load(), pruned);
+  ATHANOR_TRY_VOID(write_meta("pruned", static_cast<std::int64_t>(pruned)));
+  prune_history_.bind_integer(1, static_cast<std::int64_t>(pruned));
+  ATHANOR_TRY([[maybe_unused]] const bool row, prune_history_.step());
   return {};
 }
 
@@ -371,6 +535,10 @@ void SqliteJournal::shut() {
   put_ = {};
   remove_ = {};
   put_meta_ = {};
+  put_history_ = {};
+  prune_history_ = {};
+  const std::lock_guard reading(reader_mutex_);
+  reader_ = {};
   database_ = {};
 }
 

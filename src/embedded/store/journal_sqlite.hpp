@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The journal on disk: current objects in a SQLite database (stack.md 6), no history.
+// The journal on disk: current objects and recent history in a SQLite database (stack.md 6).
 //
 // Durability. One thread drains the queue of commits into one transaction (group commit, WAL,
 // synchronous=FULL) and reports them done after it. A crash at any instant leaves every reported
@@ -9,11 +9,15 @@
 // after any other end the next start continues 1,000,000 above the last one on disk.
 //
 // Full disk and other I/O errors. The commits of the failed group are reported failed, yet their
-// effects are visible in memory already. Their rows stay in a set of dirty rows, writable() answers
-// the error (so the store accepts no further commit), and the set is written again every probe
-// interval. When that works, memory and disk agree again and commits are accepted.
+// effects are visible in memory already. Their events stay pending, writable() answers the error
+// (so the store accepts no further commit), and they are written again every probe interval. When
+// that works, memory and disk agree again and commits are accepted.
 //
-// Events (resources `events` and `events.events.k8s.io`) live in memory only unless asked for.
+// History (history.hpp). A transaction's events are one more row in it, so history and objects
+// agree after any crash, and watches continue behind a restart.
+//
+// Events (resources `events` and `events.events.k8s.io`) live in memory only unless asked for;
+// their commits wait for no disk. They are in the history, as watches need them within one run.
 #pragma once
 
 #include <chrono>
@@ -21,6 +25,7 @@
 #include <memory>
 #include <string>
 
+#include "embedded/store/history.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::store {
@@ -29,7 +34,9 @@ struct SqliteOptions {
   std::string path{};           // of the database file
   bool sync = true;             // false: survives a crash of the process, not of the machine
   bool journal_events = false;  // keep Events across restarts, too
-  std::int64_t max_pages = 0;   // upper bound of the database's size in pages of 4 KiB; 0: none
+  bool repair = false;          // drop damaged rows, with a warning each, instead of refusing them
+  HistoryLimits history{};
+  std::int64_t max_pages = 0;  // upper bound of the database's size in pages of 4 KiB; 0: none
   std::chrono::milliseconds probe_interval{1000};  // between retries after a failure
 };
 

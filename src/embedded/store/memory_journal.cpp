@@ -18,6 +18,17 @@ class MemoryJournal final : public Journal {
 
 }  // namespace
 
+Result<std::vector<EventPtr>> Journal::read(std::string_view /*resource*/, Revision after,
+                                            Revision /*until*/) {
+  return Error{.code = 410,
+               .reason = "Expired",
+               .message = "the journal keeps no history behind " + std::to_string(after)};
+}
+
+bool is_volatile(std::string_view resource) {
+  return resource == "events" || resource == "events.events.k8s.io";
+}
+
 std::unique_ptr<Journal> memory_journal() {
   return std::make_unique<MemoryJournal>();
 }

@@ -12,6 +12,9 @@
 namespace athanor::store {
 namespace {
 
+// How long the few moments may last in which another process (a backup) has the file to itself.
+constexpr int kBusyMilliseconds = 5000;
+
 Error error_of(sqlite3* database) {
   const int code = sqlite3_extended_errcode(database);
   std::string message = sqlite3_errmsg(database);
@@ -105,6 +108,7 @@ Result<Database> Database::open(const std::string& path) {
     return Error::internal(path + ": " + sqlite3_errstr(code));
   }
   sqlite3_extended_result_codes(raw, 1);
+  sqlite3_busy_timeout(raw, kBusyMilliseconds);
   sqlite3_wal_hook(raw, remember_log_pages, opened.log_pages_.get());
   return opened;
 }

@@ -5,6 +5,9 @@
 // what readers see and is held exclusively only while finished events are applied.
 #include "embedded/store/store.hpp"
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -20,6 +23,7 @@
 namespace athanor::store {
 namespace {
 
+constexpr std::size_t kManyDeleted = 1000;
 constexpr Duration kSweepInterval = std::chrono::seconds(10);
 
 Error expired(std::string message) {
@@ -51,7 +55,7 @@ Result<void> check_expectation(const Write& write, const StoredPtr& current) {
   return {};
 }
 
-EventPtr make_event(const Write& write, const StoredPtr& current, Revision revision,
+EventPtr make_event(const Write& write, const StoredPtr& current, Revision revision, Instant now,
                     Interner& interner) {
   auto object = std::make_shared<Stored>();
   object->resource = write.resource;
@@ -69,6 +73,7 @@ EventPtr make_event(const Write& write, const StoredPtr& current, Revision revis
   event->revision = revision;
   event->object = std::move(object);
   event->previous = current;
+  event->time = now;
   return event;
 }
 
@@ -79,6 +84,7 @@ class MemoryStore final : public Store {
       : options_(options),
         journal_(std::move(journal)),
         revision_(recovered.revision),
+        start_(recovered.revision),
         oldest_(recovered.revision),
         durability_(recovered.revision) {
     for (const StoredPtr& object : recovered.objects) {
@@ -117,21 +123,30 @@ class MemoryStore final : public Store {
     return durability_.listen(std::move(listener));
   }
   void trim(Instant now) override;
+  [[nodiscard]] Result<void> writable() const override { return journal_->writable(); }
   void close() override { shut(); }
 
  private:
   struct Logged {
-    Instant time{};
-    Revision revision = 0;
     EventPtr event{};
     Table* table = nullptr;
+    std::size_t bytes = 0;
+  };
+  // Events of one resource that memory no longer holds, and the revision up to which they reach.
+  struct Past {
+    std::vector<EventPtr> events{};
+    Revision until = 0;
   };
 
   [[nodiscard]] const Table* find_table(std::string_view resource) const;
-  [[nodiscard]] Result<std::vector<EventPtr>> stage(std::span<const Write> writes);
-  void apply(const std::vector<EventPtr>& events, Instant now, std::vector<EventPtr>& dropped);
-  // Forgets the oldest event; its memory is freed by the caller, outside the lock.
+  [[nodiscard]] Result<std::vector<EventPtr>> stage(std::span<const Write> writes, Instant now);
+  void apply(const std::vector<EventPtr>& events, std::vector<EventPtr>& dropped);
+  // Forgets what is beyond the limits of memory; the caller frees it, outside the lock.
+  void shrink(std::vector<EventPtr>& dropped);
   void drop_oldest(std::vector<EventPtr>& dropped);
+  // Under no lock. Nothing when memory reaches back to `after`.
+  [[nodiscard]] Result<Past> read_past(std::string_view resource, Revision after) const;
+  [[nodiscard]] Error too_old(Revision revision) const;
   // Lets go of interned parts that no object has any more.
   void sweep(Instant now);
   void shut();
@@ -142,13 +157,18 @@ class MemoryStore final : public Store {
   bool closed_ = false;
   Interner interner_{};
   Instant swept_{};
+  std::size_t deleted_ = 0;  // objects since the last sweep
 
   mutable std::shared_mutex mutex_{};
   std::atomic<Revision> revision_;
-  Revision oldest_;
+  const Revision start_;
+  std::atomic<Revision> oldest_;                        // memory has the events behind it
+  Revision exact_floor_ = 0;                            // older states are not listed any more
+  std::deque<std::pair<Instant, Revision>> samples_{};  // of the time that history covers
   std::map<std::string, Table, std::less<>> tables_{};  // entries are never erased
   OwnerIndex owners_{};
   std::deque<Logged> log_{};
+  std::size_t log_bytes_ = 0;
 
   Durability durability_;
   Listeners<std::span<const EventPtr>> listeners_{};
@@ -166,6 +186,14 @@ StoredPtr MemoryStore::get(std::string_view resource, const Key& key) const {
 }
 
 Result<Page> MemoryStore::list(std::string_view resource, const ListOptions& options) const {
+  Past past;
+  if (options.exactly && *options.exactly < oldest_.load()) {
+    if (auto found = read_past(resource, *options.exactly); found.ok()) {
+      past = *std::move(found);
+    } else if (found.error().code != 410) {
+      return found.error();
+    }
+  }
   const std::shared_lock lock(mutex_);
   const Revision now = revision_.load();
   if (options.exactly && *options.exactly > now) {
@@ -174,13 +202,37 @@ Result<Page> MemoryStore::list(std::string_view resource, const ListOptions& opt
                  .message = "Timeout: Too large resource version: " +
                             std::to_string(*options.exactly) + ", current: " + std::to_string(now)};
   }
-  if (options.exactly && *options.exactly < oldest_) {
+  if (options.exactly && (*options.exactly < exact_floor_ ||
+                          std::max(*options.exactly, past.until) < oldest_.load())) {
     return expired("The resourceVersion for the provided list is too old.");
   }
   const Table* table = find_table(resource);
-  Page page = table == nullptr ? Page() : table->list(options);
+  Page page = table == nullptr ? Page() : table->list(options, past.events);
   page.revision = options.exactly.value_or(now);
   return page;
+}
+
+Error MemoryStore::too_old(Revision revision) const {
+  return expired("too old resource version: " + std::to_string(revision) + " (" +
+                 std::to_string(oldest_revision()) + ")");
+}
+
+Result<MemoryStore::Past> MemoryStore::read_past(std::string_view resource, Revision after) const {
+  // Objects that a restart forgets have no past behind it.
+  if (is_volatile(resource) && after < start_) {
+    return too_old(after);
+  }
+  Past past{.events = {}, .until = after};
+  // Again when memory forgot more meanwhile; what it forgets is on the disk.
+  for (Revision oldest = oldest_.load(); past.until < oldest; oldest = oldest_.load()) {
+    auto events = journal_->read(resource, past.until, oldest);
+    if (!events.ok()) {
+      return events.error().code == 410 ? too_old(after) : events.error();
+    }
+    past.events.insert(past.events.end(), events->begin(), events->end());
+    past.until = oldest;
+  }
+  return past;
 }
 
 std::vector<StoredPtr> MemoryStore::owned_by(std::string_view uid) const {
@@ -212,7 +264,7 @@ std::vector<std::string> MemoryStore::resources() const {
   return names;
 }
 
-Result<std::vector<EventPtr>> MemoryStore::stage(std::span<const Write> writes) {
+Result<std::vector<EventPtr>> MemoryStore::stage(std::span<const Write> writes, Instant now) {
   std::vector<EventPtr> events;
   events.reserve(writes.size());
   Revision revision = revision_.load();
@@ -225,32 +277,45 @@ Result<std::vector<EventPtr>> MemoryStore::stage(std::span<const Write> writes) 
       }
     }
     ATHANOR_TRY_VOID(check_expectation(write, current));
-    events.push_back(make_event(write, current, ++revision, interner_));
+    events.push_back(make_event(write, current, ++revision, now, interner_));
   }
   return events;
 }
 
-void MemoryStore::apply(const std::vector<EventPtr>& events, Instant now,
-                        std::vector<EventPtr>& dropped) {
+void MemoryStore::apply(const std::vector<EventPtr>& events, std::vector<EventPtr>& dropped) {
   static const Value kNothing;
   for (const EventPtr& event : events) {
     const Stored& object = *event->object;
     Table& table = tables_[object.resource];
     table.apply(event);
+    const bool deleted = event->type == Event::Type::Deleted;
     owners_.update(object.resource, object.key,
                    event->previous == nullptr ? kNothing : event->previous->body,
-                   event->type == Event::Type::Deleted ? kNothing : object.body);
-    log_.push_back({.time = now, .revision = event->revision, .event = event, .table = &table});
+                   deleted ? kNothing : object.body);
+    log_.push_back({.event = event, .table = &table, .bytes = object.body.heap_bytes()});
+    log_bytes_ += log_.back().bytes;
+    deleted_ += deleted ? 1 : 0;
   }
   revision_.store(events.back()->revision);
-  while (log_.size() > options_.event_window) {
+  shrink(dropped);
+}
+
+void MemoryStore::shrink(std::vector<EventPtr>& dropped) {
+  const auto reach = journal_->reach();
+  const std::size_t most = reach ? options_.recent_events : options_.event_window;
+  const std::size_t bytes = reach ? options_.recent_bytes : options_.window_bytes;
+  while (log_.size() > most || (log_bytes_ > bytes && log_.size() > 1)) {
+    if (reach && log_.front().event->revision > reach->newest) {
+      break;  // not on the disk yet
+    }
     drop_oldest(dropped);
   }
 }
 
 void MemoryStore::drop_oldest(std::vector<EventPtr>& dropped) {
   Logged& oldest = log_.front();
-  oldest_ = oldest.revision;
+  oldest_ = oldest.event->revision;
+  log_bytes_ -= oldest.bytes;
   oldest.table->drop_oldest();
   dropped.push_back(std::move(oldest.event));
   log_.pop_front();
@@ -265,13 +330,13 @@ Result<std::vector<StoredPtr>> MemoryStore::commit(std::span<const Write> writes
   if (closed_) {
     return Error::unavailable("the store is closed");
   }
-  ATHANOR_TRY(const auto events, stage(writes));
+  ATHANOR_TRY(const auto events, stage(writes, now));
   if (events.empty()) {
     return std::vector<StoredPtr>();
   }
   {
     const std::unique_lock lock(mutex_);
-    apply(events, now, dropped);
+    apply(events, dropped);
   }
   listeners_.call(events);
   const Revision revision = events.back()->revision;
@@ -288,34 +353,52 @@ Result<std::vector<StoredPtr>> MemoryStore::commit(std::span<const Write> writes
 
 Result<std::vector<EventPtr>> MemoryStore::events_after(std::string_view resource, Revision after,
                                                         std::size_t limit) const {
+  ATHANOR_TRY(Past past, read_past(resource, after));
   const std::shared_lock lock(mutex_);
-  if (after < oldest_) {
-    return expired("too old resource version: " + std::to_string(after) + " (" +
-                   std::to_string(oldest_) + ")");
+  if (past.until < oldest_.load()) {
+    return too_old(after);  // so far behind that memory forgets faster than the disk is read
   }
-  const Table* table = find_table(resource);
-  return table == nullptr ? std::vector<EventPtr>() : table->events_after(after, limit);
+  std::vector<EventPtr> events = std::move(past.events);
+  if (const Table* table = find_table(resource)) {
+    const auto recent = table->events_after(past.until, limit);
+    events.insert(events.end(), recent.begin(), recent.end());
+  }
+  if (limit != 0 && events.size() > limit) {
+    events.resize(limit);
+  }
+  return events;
 }
 
 Revision MemoryStore::oldest_revision() const {
-  const std::shared_lock lock(mutex_);
-  return oldest_;
+  const auto reach = journal_->reach();
+  return reach ? std::min(reach->oldest, oldest_.load()) : oldest_.load();
 }
 
 void MemoryStore::trim(Instant now) {
+  journal_->trim(now);
   sweep(now);
   std::vector<EventPtr> dropped;
   const std::unique_lock lock(mutex_);
-  while (log_.size() > options_.event_minimum && log_.front().time + options_.history < now) {
+  samples_.emplace_back(now, revision_.load());
+  while (samples_.front().first + options_.history < now) {
+    exact_floor_ = samples_.front().second;
+    samples_.pop_front();
+  }
+  while (!journal_->reach() && log_.size() > options_.event_minimum &&
+         log_.front().event->time + options_.history < now) {
     drop_oldest(dropped);
   }
 }
 
 void MemoryStore::sweep(Instant now) {
   const std::lock_guard order(commit_mutex_);
-  if (now - swept_ >= kSweepInterval) {
-    swept_ = now;
-    interner_.sweep();
+  if (now - swept_ < kSweepInterval) {
+    return;
+  }
+  swept_ = now;
+  interner_.sweep();
+  if (std::exchange(deleted_, 0) > kManyDeleted) {
+    ::malloc_trim(0);  // else the process stays as large as it ever was
   }
 }
 

@@ -40,6 +40,7 @@ struct Event {
   Revision revision = 0;
   StoredPtr object{};    // Deleted: the last state, with the deletion's revision in its metadata
   StoredPtr previous{};  // Modified and Deleted: the state before
+  Instant time{};        // of the commit; the epoch for events that come from the disk
 };
 using EventPtr = std::shared_ptr<const Event>;
 
@@ -88,15 +89,37 @@ class Journal {
   // accepted.
   virtual Result<void> writable() = 0;
   virtual void close() = 0;
+
+  // The past that outlives the process: events with oldest < revision <= newest can be read back.
+  struct Reach {
+    Revision oldest = 0;
+    Revision newest = 0;
+  };
+  // nullopt: this journal keeps no past. Thread-safe, like the following.
+  [[nodiscard]] virtual std::optional<Reach> reach() const { return std::nullopt; }
+  // Events of one resource with after < revision <= until, in order; Expired (410) when they are
+  // gone.
+  [[nodiscard]] virtual Result<std::vector<EventPtr>> read(std::string_view resource,
+                                                           Revision after, Revision until);
+  // Lets go of what is older than the journal's limits.
+  virtual void trim(Instant /*now*/) {}
 };
 std::unique_ptr<Journal> memory_journal();
 
-// The event log never holds more than event_window events; trim() drops those older than `history`,
-// but leaves the newest event_minimum (spec/apiserver.md 19.5).
+// Resources whose objects are gone after a restart: Events.
+bool is_volatile(std::string_view resource);
+
+// How much of the past is kept (spec/apiserver.md 8.2, 19.5). Over a journal that keeps the past,
+// memory holds the newest `recent_events` of at most `recent_bytes`; over one that does not it
+// holds up to event_window events, and trim() drops those older than `history` but for the newest
+// event_minimum.
 struct Options {
   std::size_t event_window = 100'000;
   std::size_t event_minimum = 10'000;
-  Duration history = std::chrono::minutes(5);
+  std::size_t recent_events = 2'000;
+  std::size_t recent_bytes = std::size_t{16} << 20;
+  std::size_t window_bytes = std::size_t{256} << 20;
+  Duration history = std::chrono::minutes(5);  // exact lists reach back this far
 };
 
 class Store {
@@ -149,6 +172,8 @@ class Store {
 
   // Drops history older than Options::history; called by the owner about once a second.
   virtual void trim(Instant now) = 0;
+  // Whether writes can be expected to succeed (the journal's error when its disk is full).
+  [[nodiscard]] virtual Result<void> writable() const = 0;
   virtual void close() = 0;
 };
 

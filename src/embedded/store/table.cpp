@@ -45,21 +45,26 @@ StoredPtr Table::get(const Key& key) const {
   return it == objects_.end() ? nullptr : *it;
 }
 
-Table::Differences Table::differences(Revision revision, std::string_view ns) const {
+Table::Differences Table::differences(Revision revision, std::string_view ns,
+                                      const std::vector<EventPtr>& past) const {
   Differences older;
-  for (auto it = events_.rbegin(); it != events_.rend() && (*it)->revision > revision; ++it) {
-    const Event& event = **it;
-    if (ns.empty() || event.object->key.ns == ns) {
-      // Backwards, so the oldest event behind the revision has the last word.
-      older[event.object->key] = event.type == Event::Type::Added ? nullptr : event.previous;
+  // Backwards, so the oldest event behind the revision has the last word.
+  const auto undo = [&](const auto& events) {
+    for (auto it = events.rbegin(); it != events.rend() && (*it)->revision > revision; ++it) {
+      const Event& event = **it;
+      if (ns.empty() || event.object->key.ns == ns) {
+        older[event.object->key] = event.type == Event::Type::Added ? nullptr : event.previous;
+      }
     }
-  }
+  };
+  undo(events_);
+  undo(past);
   return older;
 }
 
-Page Table::list(const ListOptions& options) const {
+Page Table::list(const ListOptions& options, const std::vector<EventPtr>& past) const {
   const Differences older =
-      options.exactly ? differences(*options.exactly, options.ns) : Differences();
+      options.exactly ? differences(*options.exactly, options.ns, past) : Differences();
   Page page;
   const std::size_t total = count(options.ns);
   page.items.reserve(options.limit == 0 ? total : std::min(options.limit, total));

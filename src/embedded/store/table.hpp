@@ -19,8 +19,9 @@ class Table {
  public:
   [[nodiscard]] StoredPtr get(const Key& key) const;
   // The state now, or with options.exactly the one at that revision, which the events must reach
-  // back to (the store checks). Page::revision is left to the caller.
-  [[nodiscard]] Page list(const ListOptions& options) const;
+  // back to (the store checks) together with the older ones in `past`. Page::revision is left to
+  // the caller.
+  [[nodiscard]] Page list(const ListOptions& options, const std::vector<EventPtr>& past = {}) const;
   [[nodiscard]] std::size_t count(std::string_view ns) const;  // "": all
   [[nodiscard]] std::vector<EventPtr> events_after(Revision after, std::size_t limit) const;
 
@@ -42,7 +43,8 @@ class Table {
   using Differences = std::map<Key, StoredPtr>;
 
   // What differed from now at `revision`: nullptr for an object that did not exist.
-  [[nodiscard]] Differences differences(Revision revision, std::string_view ns) const;
+  [[nodiscard]] Differences differences(Revision revision, std::string_view ns,
+                                        const std::vector<EventPtr>& past) const;
   void put(const StoredPtr& object);
   void remove(const Key& key);
 

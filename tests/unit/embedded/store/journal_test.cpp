@@ -70,7 +70,7 @@ TEST_F(JournalTest, ContinuesAfterACleanEnd) {
   auto store = open();
   EXPECT_EQ(store->revision(), 4U);
   EXPECT_EQ(store->durable_revision(), 4U);
-  EXPECT_EQ(store->oldest_revision(), 4U);
+  EXPECT_EQ(store->oldest_revision(), 0U);
   ASSERT_NE(store->get("configmaps", kA), nullptr);
   EXPECT_EQ(store->get("configmaps", kA)->body["data"], "2");
   EXPECT_EQ(store->get("configmaps", kA)->revision, 3U);
