@@ -50,7 +50,9 @@ const std::map<std::string_view, Names> kMayInclude{
       "embedded/kueue", "embedded/tekton", "embedded/workloads", "embedded/scheduler",
       "embedded/nodes", "embedded/nodes/process", "embedded/nodes/timed", "runtime", "runtime/view",
       "api", "kube", "base"}},
-    {"cli", {"embedded/lab", "client", "fournos", "runtime/view", "api", "kube", "base"}},
+    {"cli",
+     {"embedded/lab", "embedded/store", "client", "fournos", "runtime/view", "api", "kube",
+      "base"}},
 };
 
 // Third-party libraries by the start of their header's name, and the rooms that may include them.
