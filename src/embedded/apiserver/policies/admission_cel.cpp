@@ -120,7 +120,7 @@ cel::AccessAnswer RequestAuthority::ask(const cel::AccessQuestion& question) con
   attributes.is_resource = question.path.empty();
   attributes.path = question.path;
   attributes.group = question.group;
-  attributes.version = "*";
+  attributes.version.push_back('*');  // GCC 12 misjudges an assignment here
   attributes.resource = question.resource;
   attributes.subresource = question.subresource;
   attributes.ns = question.ns;
