@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -350,7 +349,7 @@ ssize_t Http2Session::Impl::read(Stream& stream, std::uint8_t* buffer, std::size
     stream.ended = stream.more->pull(stream.answer) == apiserver::Stream::State::Ended;
   }
   const std::size_t count = std::min(size, stream.answer.size() - stream.sent);
-  std::memcpy(buffer, stream.answer.data() + stream.sent, count);
+  std::copy_n(stream.answer.data() + stream.sent, count, buffer);
   stream.sent += count;
   if (stream.sent == stream.answer.size() && stream.ended) {
     flags |= NGHTTP2_DATA_FLAG_EOF;
