@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 
 namespace athanor::cli {
 namespace {
@@ -20,6 +22,7 @@ const std::map<std::string, Output> kOutputs{{"table", Output::Table},
 
 struct Parsed {
   UpOptions up{};
+  EnvtestOptions envtest{};
   SubmitOptions submit{};
   JobsOptions jobs{};
   LogsOptions logs{};
@@ -100,6 +103,20 @@ void add_backups(CLI::App& app, Parsed& parsed) {
       ->required();
 }
 
+// The flags of the first two are parsed elsewhere, as Kubernetes' programs parse them.
+void add_stand_ins(CLI::App& app, EnvtestOptions& envtest) {
+  app.add_subcommand("apiserver", "The API server alone, with kube-apiserver's flags");
+  app.add_subcommand("etcd", "What test suites start beside kube-apiserver; stores nothing");
+  auto& verb = *app.add_subcommand(
+      "envtest",
+      "Put kube-apiserver, etcd and kubectl where a controller-runtime suite finds them");
+  verb.footer(
+      "  eval $(athanor envtest ~/envtest)\n"
+      "  go test ./...\n\n"
+      "The executables are links to this program; kubectl is a link to that of PATH.");
+  verb.add_option("directory", envtest.directory, "the folder; made when missing")->required();
+}
+
 void add_submit(CLI::App& app, SubmitOptions& options) {
   auto& verb = *app.add_subcommand("submit", "Submit a benchmark job, from flags or from a file");
   verb.footer(
@@ -169,6 +186,7 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   app->require_subcommand(1);
   app->set_version_flag("--version", "athanor " ATHANOR_VERSION);
   add_up(*app, parsed.up);
+  add_stand_ins(*app, parsed.envtest);
   add_submit(*app, parsed.submit);
   add_readers(*app, parsed);
 
@@ -210,6 +228,12 @@ std::size_t distance(const std::string& a, const std::string& b) {
 
 std::vector<std::string> flags_of(const CLI::App& verb) {
   std::vector<std::string> flags;
+  const auto table = verb.get_name() == "apiserver" ? apiserver_flags()
+                     : verb.get_name() == "etcd"    ? etcd_flags()
+                                                    : std::span<const FlagSpec>();
+  for (const FlagSpec& flag : table) {
+    flags.push_back(fmt::format("--{}", flag.name));
+  }
   for (const CLI::Option* option : verb.get_options()) {
     for (const std::string& name : option->get_lnames()) {
       flags.push_back("--" + name);
@@ -254,6 +278,9 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   if (app.got_subcommand("up")) {
     return std::move(parsed.up);
   }
+  if (app.got_subcommand("envtest")) {
+    return std::move(parsed.envtest);
+  }
   if (app.got_subcommand("submit")) {
     return std::move(parsed.submit);
   }
@@ -284,9 +311,55 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   return std::move(parsed.completion);
 }
 
+// The verb's options, its help, or its refusal.
+template <typename Options>
+Command stand_in(Result<Options> parsed, std::string (*help)()) {
+  if (!parsed.ok()) {
+    return Message{fmt::format("Error: {}\n", parsed.error().message), 1};
+  }
+  return parsed->help ? Command(Message{help(), 0}) : Command(*std::move(parsed));
+}
+
+// A program of Kubernetes that this one is called as, or a verb named so.
+std::optional<Command> parse_stand_in(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  if (words.empty()) {
+    return std::nullopt;
+  }
+  const std::string name = words.front().substr(words.front().rfind('/') + 1);
+  const auto is = [&](std::string_view program, std::string_view verb) {
+    if (name == program) {
+      words.erase(words.begin());
+      return true;
+    }
+    if (words.size() > 1 && words[1] == verb) {
+      words.erase(words.begin(), words.begin() + 2);
+      return true;
+    }
+    return false;
+  };
+  if (is("kube-apiserver", "apiserver")) {
+    return stand_in(parse_apiserver(words), apiserver_help);
+  }
+  if (is("etcd", "etcd")) {
+    return stand_in(parse_etcd(words), etcd_help);
+  }
+  if (name == "kubectl") {
+    return Message{
+        "kubectl: there was no kubectl in PATH when \"athanor envtest\" made this link; install "
+        "one "
+        "and run it again\n",
+        1};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Command parse(int argc, const char* const* argv) {
+  if (auto command = parse_stand_in(argc, argv)) {
+    return *std::move(command);
+  }
   Parsed parsed;
   const auto app = make_app(parsed);
   if (argc <= 1) {

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "cli/apiserver_flags.hpp"
+#include "cli/etcd_flags.hpp"
 
 namespace athanor::cli {
 
@@ -32,6 +34,10 @@ struct UpOptions {
   bool repair = false;
   std::uint64_t history_max_bytes = std::uint64_t{256} << 20;
   int verbosity = 2;
+};
+
+struct EnvtestOptions {
+  std::string directory{};
 };
 
 struct SubmitOptions {
@@ -105,16 +111,20 @@ struct CompletionOptions {
   std::string shell{};
 };
 
-// Text to print and leave with this exit code: --help (0), a usage error (2).
+// Text to print and leave with this exit code: --help (0), a usage error (2; 1 where a program of
+// Kubernetes is stood in for).
 struct Message {
   std::string text{};
   int exit_code = 0;
 };
 
-using Command = std::variant<Message, UpOptions, SubmitOptions, JobsOptions, LogsOptions,
-                             CancelOptions, QueueOptions, BackupOptions, RestoreOptions,
-                             CrdsOptions, VersionOptions, CompletionOptions>;
+using Command =
+    std::variant<Message, UpOptions, ApiServerOptions, EtcdOptions, EnvtestOptions, SubmitOptions,
+                 JobsOptions, LogsOptions, CancelOptions, QueueOptions, BackupOptions,
+                 RestoreOptions, CrdsOptions, VersionOptions, CompletionOptions>;
 
+// Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
+// kubectl, it says that there is none.
 Command parse(int argc, const char* const* argv);
 
 // One verb as completion scripts need it.

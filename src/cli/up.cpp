@@ -2,10 +2,8 @@
 // athanor up.
 #include <fmt/core.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -16,6 +14,7 @@
 #include "api/kinds.hpp"
 #include "base/log.hpp"
 #include "cli/default_lab.hpp"
+#include "cli/ending.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "embedded/lab/control_plane.hpp"
@@ -126,14 +125,6 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   return result;
 }
 
-// Blocks until the program is asked to end.
-void wait_for_end(const sigset_t& signals) {
-  int signal = 0;
-  while (::sigwait(&signals, &signal) != 0) {
-  }
-  log::info("ending the lab", {{"signal", signal}});
-}
-
 }  // namespace
 
 std::string default_data() {
@@ -152,13 +143,7 @@ int run(const UpOptions& options) {
   log::configure(level_of(options.verbosity), log::Format::Auto);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread starts
   ::mallopt(M_ARENA_MAX, 2);  // more arenas cost memory and win nothing on few threads
-  // Every thread to come inherits the mask: the signals reach wait_for_end() alone.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
+  EndSignals ending;
 
   auto planned = plan(options);
   if (!planned.ok()) {
@@ -175,7 +160,7 @@ int run(const UpOptions& options) {
                          "  athanor submit --cluster cluster-2 --gpu a100:2 --project llmd "
                          "--arg cks --follow\n",
                          (*plane)->address(), (*plane)->kubeconfig(), (*plane)->kubeconfig()));
-  wait_for_end(signals);
+  log::info("ending the lab", {{"signal", ending.wait()}});
   (*plane)->stop(kPodGrace);
   return 0;
 }

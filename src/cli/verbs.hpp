@@ -11,6 +11,9 @@
 namespace athanor::cli {
 
 int run(const UpOptions& options);
+int run(const ApiServerOptions& options);
+int run(const EtcdOptions& options);
+int run(const EnvtestOptions& options);
 int run(const SubmitOptions& options);
 int run(const JobsOptions& options);
 int run(const LogsOptions& options);

@@ -8,7 +8,6 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr Duration kLifetime = std::chrono::hours(1);
 constexpr Duration kInterval = std::chrono::seconds(30);
 
 // The latest time that the object names of itself.
@@ -45,7 +44,7 @@ void EventExpiry::tick(Instant now) {
   }
   for (const store::StoredPtr& stored : page->items) {
     const auto written = last_write(stored->body);
-    if (!written || now - *written < kLifetime) {
+    if (!written || now - *written < lifetime_) {
       continue;
     }
     store::Write write;

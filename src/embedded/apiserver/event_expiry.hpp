@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events vanish an hour after their last write (spec/apiserver.md 18).
+// Events vanish some time (--event-ttl) after their last write (spec/apiserver.md 18).
 #pragma once
 
 #include <mutex>
@@ -12,12 +12,13 @@ namespace athanor::apiserver {
 
 class EventExpiry {
  public:
-  explicit EventExpiry(store::Store& store) : store_(store) {}
+  EventExpiry(store::Store& store, Duration lifetime) : store_(store), lifetime_(lifetime) {}
   // Removes what is due; looks at most once every half minute.
   void tick(Instant now);
 
  private:
   store::Store& store_;
+  const Duration lifetime_;
   std::mutex mutex_{};
   std::optional<Instant> last_{};
 };

@@ -8,13 +8,13 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::int64_t kShortestDefault = 1800;  // seconds; the default is drawn from [1800, 3600]
-
 Duration timeout_of(Call& call, const ListOptions& options) {
   std::int64_t seconds = options.timeout_seconds.value_or(0);
   if (seconds <= 0) {
-    seconds = kShortestDefault +
-              static_cast<std::int64_t>(call.entropy().next() % (kShortestDefault + 1));
+    // Drawn, so that clients that came together do not come again together.
+    const std::int64_t shortest = call.core.options.min_request_timeout.count();
+    const auto spread = static_cast<std::uint64_t>(shortest) + 1;
+    seconds = shortest + static_cast<std::int64_t>(call.entropy().next() % spread);
   }
   return std::chrono::seconds(seconds);
 }

@@ -39,6 +39,10 @@ Core::Core(Options options_in, Dependencies dependencies_in)
     admission.insert(webhooks, std::make_move_iterator(more.begin()),
                      std::make_move_iterator(more.end()));
   }
+  std::erase_if(admission, [this](const AdmissionStep& step) {
+    return std::ranges::find(options.disabled_admission, step.name) !=
+           options.disabled_admission.end();
+  });
 }
 
 Core::~Core() = default;
@@ -89,7 +93,9 @@ bool exempt_from_limits(const Call& call) {
 class ServerImpl final : public Server {
  public:
   ServerImpl(Options options, Dependencies dependencies)
-      : core_(std::move(options), std::move(dependencies)), crds_(core_), events_(core_.store) {
+      : core_(std::move(options), std::move(dependencies)),
+        crds_(core_),
+        events_(core_.store, core_.options.event_ttl) {
     exchanges_ = {.pass = [this](const Request& request, Instant now,
                                  Conversation& talk) { return pass(request, now, talk); },
                   .entropy = &core_.entropy,

@@ -4,6 +4,7 @@
 // handle() side by side.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,7 +36,11 @@ class TokenSigner {
   // The claims of a token whose signature holds; Unauthorized otherwise. Expiry is the caller's
   // business.
   virtual Result<Value> verify(std::string_view token) = 0;
-  [[nodiscard]] virtual std::string issuer() const = 0;
+  [[nodiscard]] virtual std::string issuer() const = 0;  // of what sign() makes
+  // Whether tokens that name this issuer are taken.
+  [[nodiscard]] virtual bool accepts_issuer(std::string_view name) const {
+    return name == issuer();
+  }
   [[nodiscard]] virtual Value jwks() const = 0;
 };
 
@@ -72,6 +77,14 @@ struct Options {
   std::string ca_certificate_pem{};  // for kube-root-ca.crt and extension-apiserver-authentication
   std::vector<StaticToken> tokens{};
   bool always_allow = false;  // --authorization-mode=AlwaysAllow
+  bool anonymous = true;      // false: requests without credentials are refused, too
+  // Audiences that tokens are meant for and made for; empty: the issuer alone.
+  std::vector<std::string> api_audiences{};
+  // Admission steps left out, by name.
+  std::vector<std::string> disabled_admission{};
+  Duration event_ttl = std::chrono::hours(1);
+  // Watches without a wish of their own live this long at least, and at most twice as long.
+  std::chrono::seconds min_request_timeout{1800};
   std::string service_cluster_ip_range = "10.96.0.0/16";
 };
 

@@ -68,8 +68,7 @@ Result<std::optional<Pair>> read_pair(const std::string& stem) {
 }
 
 // `authority` nullptr: self-signed.
-Result<Pair> make_pair(const std::string& stem, const CertificateSpec& spec,
-                       const Pair* authority) {
+Result<Pair> new_pair(const CertificateSpec& spec, const Pair* authority) {
   Pair pair;
   ATHANOR_TRY(pair.key, generate_key());
   const Issuer issuer{.certificate = authority == nullptr ? nullptr : authority->certificate.get(),
@@ -77,6 +76,12 @@ Result<Pair> make_pair(const std::string& stem, const CertificateSpec& spec,
   ATHANOR_TRY(pair.certificate, issue(spec, pair.key.get(), issuer));
   ATHANOR_TRY(pair.key_text, key_pem(pair.key.get()));
   ATHANOR_TRY(pair.certificate_text, certificate_pem(pair.certificate.get()));
+  return pair;
+}
+
+Result<Pair> make_pair(const std::string& stem, const CertificateSpec& spec,
+                       const Pair* authority) {
+  ATHANOR_TRY(Pair pair, new_pair(spec, authority));
   ATHANOR_TRY_VOID(write_private_file(stem + ".key", pair.key_text));
   ATHANOR_TRY_VOID(write_private_file(stem + ".crt", pair.certificate_text));
   return pair;
@@ -119,21 +124,6 @@ Result<Pair> ensure_leaf(const PkiOptions& options, const std::string& name, Cer
   return make_pair(stem, spec, &authority);
 }
 
-Result<std::string> ensure_service_account_key(const PkiOptions& options) {
-  const std::string path = options.directory + "/sa.key";
-  ATHANOR_TRY(auto text, read_file(path));
-  if (text) {
-    if (auto key = parse_key(*text); !key.ok()) {
-      return key.error().with_context(path);
-    }
-    return *std::move(text);
-  }
-  ATHANOR_TRY(const auto key, generate_key());
-  ATHANOR_TRY(auto made, key_pem(key.get()));
-  ATHANOR_TRY_VOID(write_private_file(path, made));
-  return made;
-}
-
 }  // namespace
 
 Result<Pki> ensure_pki(const PkiOptions& options) {
@@ -150,13 +140,57 @@ Result<Pki> ensure_pki(const PkiOptions& options) {
                                        .organizations = {"system:masters"},
                                        .use = Use::Client},
                                       authority));
-  ATHANOR_TRY(auto service_account_key, ensure_service_account_key(options));
+  ATHANOR_TRY(auto service_account_key, ensure_service_account_key(options.directory));
   return Pki{.ca_certificate = std::move(authority.certificate_text),
              .server_certificate = std::move(server.certificate_text),
              .server_key = std::move(server.key_text),
              .admin_certificate = std::move(admin.certificate_text),
              .admin_key = std::move(admin.key_text),
              .service_account_key = std::move(service_account_key)};
+}
+
+Result<ServingPair> ensure_serving_pair(const PkiOptions& options) {
+  const CertificateSpec spec{.common_name = "kube-apiserver",
+                             .use = CertificateSpec::Use::Server,
+                             .hosts = served_hosts(options),
+                             .not_before = options.now - kSkew,
+                             .not_after = options.now + kLeafLife};
+  const auto texts_of = [](Pair pair) {
+    return ServingPair{.certificate = std::move(pair.certificate_text),
+                       .key = std::move(pair.key_text)};
+  };
+  if (options.directory.empty()) {
+    ATHANOR_TRY(Pair pair, new_pair(spec, nullptr));
+    return texts_of(std::move(pair));
+  }
+  const std::string stem = options.directory + "/apiserver";
+  ATHANOR_TRY(auto known, read_pair(stem));
+  if (known) {
+    return texts_of(*std::move(known));
+  }
+  ATHANOR_TRY_VOID(make_private_directory(options.directory));
+  ATHANOR_TRY(Pair pair, make_pair(stem, spec, nullptr));
+  return texts_of(std::move(pair));
+}
+
+Result<std::string> make_service_account_key() {
+  ATHANOR_TRY(const auto key, generate_key());
+  return key_pem(key.get());
+}
+
+Result<std::string> ensure_service_account_key(const std::string& directory) {
+  ATHANOR_TRY_VOID(make_private_directory(directory));
+  const std::string path = directory + "/sa.key";
+  ATHANOR_TRY(auto text, read_file(path));
+  if (text) {
+    if (auto key = parse_key(*text); !key.ok()) {
+      return key.error().with_context(path);
+    }
+    return *std::move(text);
+  }
+  ATHANOR_TRY(auto made, make_service_account_key());
+  ATHANOR_TRY_VOID(write_private_file(path, made));
+  return made;
 }
 
 std::string admin_kubeconfig(const Pki& pki, const std::string& server, const std::string& ns) {

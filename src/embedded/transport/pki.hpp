@@ -32,6 +32,22 @@ struct Pki {
 // clients depend on them.
 Result<Pki> ensure_pki(const PkiOptions& options);
 
+// A serving certificate with its key, as PEM texts.
+struct ServingPair {
+  std::string certificate{};
+  std::string key{};
+};
+
+// `directory`/apiserver.crt and .key as they are; made, self-signed for `hosts`, when one of them
+// is missing. An empty directory: made, and not written. Error: a file that is no certificate or
+// key.
+Result<ServingPair> ensure_serving_pair(const PkiOptions& options);
+
+// A new key for service account tokens (PKCS#8); kept as `directory`/sa.key, which is read when it
+// is there.
+Result<std::string> make_service_account_key();
+Result<std::string> ensure_service_account_key(const std::string& directory);
+
 // A kubeconfig of the administrator with everything embedded; `server` is "https://127.0.0.1:6443",
 // `ns` the namespace that commands without one mean.
 std::string admin_kubeconfig(const Pki& pki, const std::string& server,

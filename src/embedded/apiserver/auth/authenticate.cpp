@@ -67,7 +67,7 @@ UserInfo in_process(std::string_view name) {
 class ChainAuthenticator final : public Authenticator {
  public:
   ChainAuthenticator(const Options& options, const Dependencies& dependencies)
-      : tokens_(options, dependencies) {}
+      : tokens_(options, dependencies), anonymous_(options.anonymous) {}
 
   [[nodiscard]] StatusResult<UserInfo> authenticate(const Request& request,
                                                     Instant now) const override {
@@ -84,7 +84,7 @@ class ChainAuthenticator final : public Authenticator {
         return std::move(holder->user);
       }
     }
-    if (token || credentials.certificate_rejected) {
+    if (token || credentials.certificate_rejected || !anonymous_) {
       return status::unauthorized();
     }
     UserInfo user;
@@ -95,6 +95,7 @@ class ChainAuthenticator final : public Authenticator {
 
  private:
   TokenChecker tokens_;
+  bool anonymous_;
 };
 
 }  // namespace

@@ -52,8 +52,16 @@ std::string service_account_user(std::string_view ns, std::string_view name) {
   return fmt::format("system:serviceaccount:{}:{}", ns, name);
 }
 
+std::vector<std::string> own_audiences(const Options& options, const TokenSigner* signer) {
+  return !options.api_audiences.empty() ? options.api_audiences
+         : signer != nullptr            ? std::vector<std::string>{signer->issuer()}
+                                        : std::vector<std::string>{std::string()};
+}
+
 TokenChecker::TokenChecker(const Options& options, const Dependencies& dependencies)
-    : signer_(dependencies.tokens), store_(dependencies.store) {
+    : signer_(dependencies.tokens),
+      store_(dependencies.store),
+      own_(own_audiences(options, dependencies.tokens)) {
   for (const StaticToken& token : options.tokens) {
     tokens_.emplace(token.token, token);
   }
@@ -62,8 +70,7 @@ TokenChecker::TokenChecker(const Options& options, const Dependencies& dependenc
 std::optional<TokenHolder> TokenChecker::check(std::string_view token,
                                                const std::vector<std::string>& audiences,
                                                Instant now) const {
-  const std::vector<std::string> own = {signer_ != nullptr ? signer_->issuer() : std::string()};
-  const std::vector<std::string>& wanted = audiences.empty() ? own : audiences;
+  const std::vector<std::string>& wanted = audiences.empty() ? own_ : audiences;
   if (const auto found = tokens_.find(token); found != tokens_.end()) {
     TokenHolder holder;
     holder.user.name = found->second.user;
@@ -73,7 +80,7 @@ std::optional<TokenHolder> TokenChecker::check(std::string_view token,
       holder.user.groups.emplace_back("system:authenticated");
     }
     // A static token names no audience: it is meant for this server.
-    holder.audiences = common(wanted, own);
+    holder.audiences = common(wanted, own_);
     return holder.audiences.empty() ? std::nullopt : std::optional(std::move(holder));
   }
   if (signer_ == nullptr || store_ == nullptr) {
@@ -81,9 +88,9 @@ std::optional<TokenHolder> TokenChecker::check(std::string_view token,
   }
   const Result<Value> claims = signer_->verify(token);
   if (claims.ok() && (*claims)["iss"].as_string() == kLegacyIssuer) {
-    return legacy(*claims, token, common(wanted, own));
+    return legacy(*claims, token, common(wanted, own_));
   }
-  if (!claims.ok() || (*claims)["iss"].as_string() != signer_->issuer() ||
+  if (!claims.ok() || !signer_->accepts_issuer((*claims)["iss"].as_string()) ||
       !is_current(*claims, now)) {
     return std::nullopt;
   }

@@ -42,7 +42,11 @@ class TokenChecker {
   std::map<std::string, StaticToken, std::less<>> tokens_{};
   TokenSigner* signer_ = nullptr;
   const store::Store* store_ = nullptr;
+  std::vector<std::string> own_{};
 };
+
+// The audiences that this server stands for: --api-audiences, or the issuer.
+std::vector<std::string> own_audiences(const Options& options, const TokenSigner* signer);
 
 // "system:serviceaccount:NS:NAME".
 std::string service_account_user(std::string_view ns, std::string_view name);

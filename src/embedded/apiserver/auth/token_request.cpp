@@ -98,7 +98,7 @@ StatusResult<void> check_spec(const Value& spec) {
 }
 
 // The request with its defaults.
-StatusResult<Value> read_request(Call& call, const std::string& issuer) {
+StatusResult<Value> read_request(Call& call, const Value& audiences) {
   const SchemaPtr schema = BuiltinTypes::get().by_kind(kGroup, "v1", "TokenRequest");
   ATHANOR_TRY(
       Value request,
@@ -118,7 +118,7 @@ StatusResult<Value> read_request(Call& call, const std::string& issuer) {
   metadata.set("creationTimestamp", format_time(call.now));
   Value& spec = request.member("spec");
   if (spec["audiences"].empty()) {
-    spec.set("audiences", Value::list({issuer}));
+    spec.set("audiences", audiences);
   }
   if (spec["expirationSeconds"].is_null()) {
     spec.set("expirationSeconds", kDefaultSeconds);
@@ -138,14 +138,18 @@ StatusResult<Response> handle_token_request(Call& call) {
   if (signer == nullptr) {
     return status::internal("this server has no key to sign tokens with");
   }
-  ATHANOR_TRY(Value request, read_request(call, signer->issuer()));
+  Value audiences = Value::list();
+  for (std::string& audience : own_audiences(call.core.options, signer)) {
+    audiences.push_back(std::move(audience));
+  }
+  ATHANOR_TRY(Value request, read_request(call, audiences));
   const Value& spec = request["spec"];
   ATHANOR_TRY(const Bound bound, bind(call, spec["boundObjectRef"]));
 
   const std::int64_t now =
       std::chrono::duration_cast<std::chrono::seconds>(call.now.time_since_epoch()).count();
   const std::int64_t wanted = spec["expirationSeconds"].as_int();
-  const bool for_server = spec["audiences"] == Value::list({signer->issuer()});
+  const bool for_server = spec["audiences"] == audiences;
   const bool extended = bound.is_pod && wanted == kKubeletSeconds && for_server;
   Value identity = Value::object({{"namespace", call.path.ns}});
   for (const Member& member : bound.claims.members()) {

@@ -132,5 +132,34 @@ TEST(TokenFileTest, ReadsColumnsAndQuotes) {
   EXPECT_EQ(bad.error().message, "line 2: needs at least a token, a user and a uid");
 }
 
+TEST_F(PkiTest, ServingPairIsMadeSelfSignedAndThenKept) {
+  const PkiOptions options{
+      .directory = directory_ + "/certs", .hosts = {"192.168.7.7"}, .now = start_};
+  const auto made = ensure_serving_pair(options);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto certificate = certificate_of(made->certificate);
+  const auto key = parse_key(made->key);
+  EXPECT_TRUE(covers_host(certificate.get(), "192.168.7.7"));
+  EXPECT_TRUE(covers_host(certificate.get(), "localhost"));
+  EXPECT_TRUE(belongs_to(certificate.get(), key->get(), key->get()));
+  EXPECT_EQ(**read_file(options.directory + "/apiserver.crt"), made->certificate);
+  EXPECT_EQ(**read_file(options.directory + "/apiserver.key"), made->key);
+  EXPECT_EQ(ensure_serving_pair(options)->certificate, made->certificate);
+}
+
+TEST_F(PkiTest, ServingPairWithoutDirectoryLeavesNothingBehind) {
+  const auto made = ensure_serving_pair({.now = start_});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_NE(made->certificate, ensure_serving_pair({.now = start_})->certificate);
+}
+
+TEST_F(PkiTest, ServingPairThatCannotBeReadIsAnError) {
+  ASSERT_TRUE(write_private_file(directory_ + "/apiserver.crt", "zz").ok());
+  ASSERT_TRUE(write_private_file(directory_ + "/apiserver.key", "zz").ok());
+  const auto made = ensure_serving_pair({.directory = directory_, .now = start_});
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.error().message, HasSubstr("apiserver.crt"));
+}
+
 }  // namespace
 }  // namespace athanor::transport

@@ -8,6 +8,7 @@
 #include "base/digest.hpp"
 #include "embedded/transport/crypto.hpp"
 #include "kube/json.hpp"
+#include "unit/embedded/transport/key_files.hpp"
 
 namespace athanor::transport {
 namespace {
@@ -67,6 +68,83 @@ TEST(TokenSignerTest, RefusesWhatItDidNotSign) {
     ASSERT_FALSE(claims.ok()) << bad;
     EXPECT_EQ(claims.error().code, 401);
   }
+}
+
+std::unique_ptr<apiserver::TokenSigner> signer_with(TokenSignerOptions options) {
+  auto made = make_token_signer(options);
+  EXPECT_TRUE(made.ok()) << made.error().message;
+  return *std::move(made);
+}
+
+TEST(TokenSignerTest, SignsAndVerifiesWithRsa) {
+  const auto tokens = signer_with({.key_pem = rsa_files().traditional});
+  const std::string token = *tokens->sign(kClaims);
+  EXPECT_EQ(*tokens->verify(token), kClaims);
+  const auto header = json::parse(*base64url_decode(token.substr(0, token.find('.'))));
+  EXPECT_EQ((*header)["alg"], "RS256");
+  const Value key = tokens->jwks()["keys"][0];
+  EXPECT_EQ(key["kty"], "RSA");
+  EXPECT_EQ(key["alg"], "RS256");
+  EXPECT_EQ(key["e"], "AQAB");
+  EXPECT_EQ(base64url_decode(key["n"].as_string())->size(), 256U);
+  EXPECT_EQ(key["kid"], (*header)["kid"]);
+}
+
+TEST(TokenSignerTest, TakesAKeyInAnyForm) {
+  for (const KeyFiles& files : {rsa_files(), ec_files()}) {
+    const auto one = signer_with({.key_pem = files.pkcs8});
+    const auto other = signer_with({.key_pem = files.traditional});
+    EXPECT_EQ(one->jwks(), other->jwks());
+    EXPECT_EQ(*other->verify(*one->sign(kClaims)), kClaims);
+  }
+}
+
+TEST(TokenSignerTest, TakesTokensOfEveryVerificationKey) {
+  const auto rsa = signer_with({.key_pem = rsa_files().pkcs8, .issuer = "https://old"});
+  const auto ec = signer_with({.key_pem = ec_files().pkcs8,
+                               .issuer = "https://new",
+                               .verification_pems = {ec_files().public_key, rsa_files().public_key},
+                               .accepted_issuers = {"https://old"}});
+  EXPECT_EQ(*ec->verify(*rsa->sign(kClaims)), kClaims);
+  EXPECT_FALSE(rsa->verify(*ec->sign(kClaims)).ok());
+  ASSERT_EQ(ec->jwks()["keys"].size(), 2U);  // its own key is listed once
+  EXPECT_EQ(ec->jwks()["keys"][0]["alg"], "ES256");
+  EXPECT_EQ(ec->jwks()["keys"][1]["alg"], "RS256");
+  EXPECT_EQ(ec->issuer(), "https://new");
+  EXPECT_TRUE(ec->accepts_issuer("https://new"));
+  EXPECT_TRUE(ec->accepts_issuer("https://old"));
+  EXPECT_FALSE(ec->accepts_issuer("https://other"));
+}
+
+TEST(TokenSignerTest, TakesThePublicKeyOutOfACertificate) {
+  const auto key = generate_key();
+  const auto certificate = issue({.common_name = "sa",
+                                  .not_before = Instant{},
+                                  .not_after = Instant{} + std::chrono::hours(1)},
+                                 key->get(), {.key = key->get()});
+  const auto owner = signer_with({.key_pem = *key_pem(key->get())});
+  const auto tokens = signer_with(
+      {.key_pem = rsa_files().pkcs8, .verification_pems = {*certificate_pem(certificate->get())}});
+  EXPECT_EQ(*tokens->verify(*owner->sign(kClaims)), kClaims);
+}
+
+TEST(TokenSignerTest, DoesNotTakeOneAlgorithmForAnother) {
+  const auto tokens =
+      signer_with({.key_pem = rsa_files().pkcs8, .verification_pems = {ec_files().public_key}});
+  const std::string token = *tokens->sign(kClaims);
+  const std::string renamed =
+      base64url_encode(R"({"alg":"ES256"})") + token.substr(token.find('.'));
+  EXPECT_FALSE(tokens->verify(renamed).ok());
+}
+
+TEST(TokenSignerTest, RefusesOtherCurvesAndFilesWithoutKeys) {
+  const auto curve = make_token_signer({.key_pem = key_files(KeyPtr(EVP_EC_gen("P-384"))).pkcs8});
+  ASSERT_FALSE(curve.ok());
+  EXPECT_THAT(curve.error().message, HasSubstr("must be an RSA key or an EC key on P-256"));
+  const auto none =
+      make_token_signer({.key_pem = ec_files().pkcs8, .verification_pems = {"nothing here"}});
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().message, HasSubstr("does not contain any valid RSA or ECDSA"));
 }
 
 TEST(TokenSignerTest, RefusesAKeyThatIsNone) {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Listening sockets. For the .cpp files of transport/.
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+
+namespace athanor::transport {
+
+// "HOST:PORT", an IPv6 address in brackets.
+std::string address_text(const std::string& host, int port);
+// A non-blocking socket that listens on an address or host name; port 0: any free one. Error
+// Unavailable: the address is not ours, or taken.
+Result<int> listen_on(const std::string& host, int port);
+// The port that a socket is bound to.
+int port_of(int socket);
+
+}  // namespace athanor::transport
