@@ -123,11 +123,29 @@ const Value* find_port(const Value& service, std::int64_t number) {
   return nullptr;
 }
 
-// "https://host/path" with an empty path made "/".
-std::string with_path(std::string_view url) {
-  const std::size_t host = url.find("://");
-  const std::size_t from = host == std::string_view::npos ? 0 : host + 3;
-  return std::string(url) + (url.find('/', from) == std::string_view::npos ? "/" : "");
+// A path without empty parts, "." and ".."; "/" for none. Test suites write "https://host//path",
+// which servers would answer with a redirect.
+std::string clean_path(std::string_view path) {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, end);
+    path.remove_prefix(std::min(end + 1, path.size()));
+    if (part == ".." && !parts.empty()) {
+      parts.pop_back();
+    } else if (!part.empty() && part != "." && part != "..") {
+      parts.push_back(part);
+    }
+  }
+  return fmt::format("/{}", fmt::join(parts, "/"));
+}
+
+// "https://host//path" with its path cleaned.
+std::string with_clean_path(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  const std::size_t host = scheme == std::string_view::npos ? 0 : scheme + 3;
+  const std::size_t path = std::min(url.find('/', host), url.size());
+  return std::string(url.substr(0, path)) + clean_path(url.substr(path));
 }
 
 }  // namespace
@@ -174,14 +192,13 @@ Target webhook_target(const store::Store& store, const Value& client_config,
     const std::string_view name = service["name"].as_string();
     const std::string_view ns = service["namespace"].as_string();
     const std::int64_t port = service["port"].as_int(kDefaultPort);
-    const std::string_view path = service["path"].as_string();
-    target.request.url = fmt::format("https://{}.{}.svc:{}{}{}", name, ns, port,
-                                     path.starts_with('/') ? "" : "/", path);
+    target.request.url = fmt::format("https://{}.{}.svc:{}{}", name, ns, port,
+                                     clean_path(service["path"].as_string()));
     ServiceEndpoint endpoint = resolve_service(store, ns, name, port);
     target.request.connect_to = std::move(endpoint.address);
     target.failure = std::move(endpoint.failure);
   } else {
-    target.request.url = with_path(client_config["url"].as_string());
+    target.request.url = with_clean_path(client_config["url"].as_string());
   }
   if (!query.empty()) {
     target.request.url += fmt::format("?{}", query);
