@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "embedded/lab/process_metrics.hpp"
 #include "embedded/lab/served_api.hpp"
 #include "embedded/store/data_dir.hpp"
 #include "embedded/store/journal_sqlite.hpp"
@@ -55,7 +56,7 @@ class RunningServer final : public BareServer {
     ATHANOR_TRY(plan.server, server_options(plan.https));
     ATHANOR_TRY(signer_, token_signer());
     plan.dependencies.tokens = signer_.get();
-    plan.dependencies.metrics = [this] { return metrics_.text(); };
+    plan.dependencies.metrics = [this] { return metrics_.text() + process_metrics(); };
     ATHANOR_TRY(api_, ServedApi::create(std::move(plan), *clock_, *entropy_));
     api_->start();
     return {};
