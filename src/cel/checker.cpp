@@ -193,10 +193,16 @@ class Checker {
           field_type(expr, operand, std::string(expr.arguments[1]->literal.text()));
       return field->kind == TypeKind::Optional ? field : optional_type(field);
     }
+    if (expr.name == op::kAnd || expr.name == op::kOr) {
+      return logical(expr);
+    }
+    const bool around = mixed_lists_;
+    mixed_lists_ = around || (expr.name == "format" && expr.target != nullptr);
     std::vector<TypePtr> arguments;
     for (const ExprPtr& argument : expr.arguments) {
       arguments.push_back(check(*argument));
     }
+    mixed_lists_ = around;
     if (expr.target == nullptr) {
       if (FunctionTable::get().find(expr.name).empty()) {
         return undeclared(expr, expr.name);
@@ -217,6 +223,15 @@ class Checker {
       return undeclared(expr, expr.name);
     }
     return resolve(expr, arguments);
+  }
+
+  // Each side is looked at by itself.
+  TypePtr logical(const Expr& expr) {
+    for (const ExprPtr& argument : expr.arguments) {
+      expect(*argument, check(*argument), simple(TypeKind::Bool));
+    }
+    result_.overloads[expr.id].push_back(&FunctionTable::get().find(expr.name).front());
+    return simple(TypeKind::Bool);
   }
 
   TypePtr resolve(const Expr& expr, const std::vector<TypePtr>& arguments) {
@@ -262,13 +277,16 @@ class Checker {
     return text + ")";
   }
 
-  // Items of one literal have one type.
+  // Items of one literal have one type, except for what format() is given.
   TypePtr joined(const TypePtr& so_far, const TypePtr& type, const Expr& at) {
     if (so_far == nullptr) {
       return type;
     }
     if (unifier_.assignable(so_far, type)) {
       return Unifier::most_general(so_far, type);
+    }
+    if (mixed_lists_) {
+      return simple(TypeKind::Dyn);
     }
     fail(at, fmt::format("expected type '{}' but found '{}'",
                          type_text(*unifier_.substitute(so_far, Free::ToDyn)),
@@ -363,6 +381,7 @@ class Checker {
   const Declarations& declarations_;
   Unifier unifier_{};
   std::vector<std::pair<std::string, TypePtr>> scopes_{};
+  bool mixed_lists_ = false;  // inside the arguments of format()
   Checked result_{};
 };
 

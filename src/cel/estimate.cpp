@@ -134,8 +134,8 @@ class Estimator {
         }
       }
     }
-    if (type.kind == TypeKind::Object) {
-      return 0;  // Kubernetes counts no fields
+    if (type.kind == TypeKind::Object || (expr.kind == ExprKind::Ident && type.max_elements < 0)) {
+      return 0;  // Kubernetes counts no fields, nor what loops over computed lists bring
     }
     if (type.kind == TypeKind::Opaque) {
       return 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cel/literals.hpp"
 
+#include "cel/text_format.hpp"
 #include "cel/time_text.hpp"
 #include "kube/regex.hpp"
 
@@ -25,6 +26,10 @@ class LiteralChecker {
 
   void call(const Expr& expr) {
     const Expr& last = *expr.arguments.back();
+    if (expr.name == "format" && expr.target != nullptr && expr.target->kind == ExprKind::Literal &&
+        last.kind == ExprKind::List) {
+      format(std::string(expr.target->literal.text()), last);
+    }
     if (last.kind != ExprKind::Literal || !last.literal.is(Val::Kind::String)) {
       return;
     }
@@ -41,6 +46,32 @@ class LiteralChecker {
         fail(last, expr.name == "matches" ? "invalid matches argument"
                    : expr.name == "find"  ? "invalid find argument"
                                           : "invalid findAll argument");
+      }
+    }
+  }
+
+  // Each literal argument in its place, the others as if they were right.
+  void format(std::string_view text, const Expr& list) {
+    std::size_t index = 0;
+    for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+      if (text[i] != '%') {
+        continue;
+      }
+      const std::size_t start = i++;
+      while (i < text.size() && std::string_view(".0123456789").find(text[i]) != text.npos) {
+        ++i;
+      }
+      if (i >= text.size() || text[i] == '%' || index >= list.arguments.size()) {
+        continue;
+      }
+      const Expr& argument = *list.arguments[index++];
+      if (argument.kind == ExprKind::Literal) {
+        const Val one = Val::list({argument.literal});
+        const Val made = format_text(text.substr(start, i + 1 - start), *one.as_list());
+        if (made.is_error()) {
+          result_.issues.push_back(
+              {.position = argument.position, .message = std::string(made.text())});
+        }
       }
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Literal arguments that cannot be right: timestamp("x"), duration("1y"), matches("(").
+// Literal arguments that cannot be right: timestamp("x"), duration("1y"), matches("("),
+// '%d'.format(['x']).
 #pragma once
 
 #include <vector>

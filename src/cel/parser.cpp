@@ -48,8 +48,9 @@ class Parser {
   Parsed run() {
     ExprPtr root = expression();
     if (root != nullptr && current().kind != TokenKind::End) {
-      fail(current(),
-           fmt::format("Syntax error: mismatched input '{}' expecting <EOF>", current().text));
+      const bool last = tokens_[at_ + 1].kind == TokenKind::End;
+      fail(current(), fmt::format("Syntax error: {} input '{}' expecting <EOF>",
+                                  last ? "extraneous" : "mismatched", current().text));
     }
     Parsed parsed;
     parsed.last_id = builder_.last_id();
@@ -443,11 +444,12 @@ Parsed parse(std::string_view source) {
     return parsed;
   }
   Tokens tokens = tokenize(source);
+  parsed = Parser(std::move(tokens.tokens)).run();
   if (!tokens.issues.empty()) {
-    parsed.issues = std::move(tokens.issues);
-    return parsed;
+    parsed.issues.insert(parsed.issues.begin(), tokens.issues.begin(), tokens.issues.end());
+    parsed.root = nullptr;
   }
-  return Parser(std::move(tokens.tokens)).run();
+  return parsed;
 }
 
 }  // namespace athanor::cel

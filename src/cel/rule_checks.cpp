@@ -15,7 +15,8 @@
 namespace athanor::cel {
 namespace {
 
-constexpr std::size_t kMostExpensive = 4;  // rules that a total is blamed on
+constexpr std::size_t kMostExpensive = 4;        // rules that a total is blamed on,
+constexpr std::uint64_t kExpensive = 1'000'000;  // from this cost on
 
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
@@ -135,10 +136,10 @@ class RuleChecker {
       errors_.push_back(FieldError::required(path + ".rule", "rule is not specified"));
     } else if (!message.empty() && is_blank(message)) {
       errors_.push_back(FieldError::invalid(path + ".message", rule["message"],
-                                            "message must be non-empty if specified"));
+                                            "must be non-empty if specified"));
     } else if (is_multi_line(message)) {
-      errors_.push_back(FieldError::invalid(path + ".message", rule["message"],
-                                            "message must not contain line breaks"));
+      errors_.push_back(
+          FieldError::invalid(path + ".message", rule["message"], "must not contain line breaks"));
     } else if (is_multi_line(text) && message.empty()) {
       errors_.push_back(FieldError::required(
           path + ".message", "message must be specified if rule contains line breaks"));
@@ -163,13 +164,11 @@ class RuleChecker {
       return;
     }
     if (is_blank(text)) {
-      errors_.push_back(
-          FieldError::invalid(path, value, "fieldPath must be non-empty if specified"));
+      errors_.push_back(FieldError::invalid(path, value, "must be non-empty if specified"));
     } else if (text.find('\n') != std::string_view::npos) {
-      errors_.push_back(FieldError::invalid(path, value, "fieldPath must not contain line breaks"));
-    } else if (const std::string problem = field_path_problem(text, schema); !problem.empty()) {
-      errors_.push_back(FieldError::invalid(
-          path, value, fmt::format("fieldPath must be a valid path: {}", problem)));
+      errors_.push_back(FieldError::invalid(path, value, "must not contain line breaks"));
+    } else if (!is_field_path(text, schema)) {
+      errors_.push_back(FieldError::invalid(path, value, "must be a valid path"));
     }
   }
 
@@ -197,7 +196,7 @@ class RuleChecker {
                       "{}",
                       spot.uncorrelated)));
     }
-    if (!rule.uses_old_self && rule.error.empty() && value["optionalOldSelf"].is_bool()) {
+    if (!rule.uses_old_self && value["optionalOldSelf"].is_bool()) {
       errors_.push_back(FieldError::invalid(path + ".optionalOldSelf", value["optionalOldSelf"],
                                             "may not be set if oldSelf is not used in rule"));
     }
@@ -212,7 +211,9 @@ class RuleChecker {
       errors_.push_back(FieldError::forbidden(path, cost_text(what, cost, kEstimateLimit)));
     }
     total_ = saturating_sum(total_, cost);
-    costs_.push_back({.path = path, .cost = cost});
+    if (cost >= kExpensive) {
+      costs_.push_back({.path = path, .cost = cost});
+    }
   }
 
   struct Cost {

@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cel/rule_path.hpp"
 
-#include <fmt/format.h>
-
-#include "base/result.hpp"
+#include <algorithm>
+#include <optional>
 
 namespace athanor::cel {
 namespace {
 
-struct Problem {
-  std::string text{};
-};
-using Text = Result<std::string, Problem>;
-
 // 'it\'s' at the front of `rest`, without the quotes.
-Text quoted(std::string_view& rest) {
+std::optional<std::string> quoted(std::string_view& rest) {
   if (!rest.starts_with('\'')) {
-    return Problem{
-        fmt::format("expected single quoted string but got {}", rest.substr(0, rest.find(']')))};
+    return std::nullopt;
   }
   constexpr std::string_view kNames = "abfnrtv'\\";
   constexpr std::string_view kMeanings = "\a\b\f\n\r\t\v'\\";
@@ -31,84 +24,71 @@ Text quoted(std::string_view& rest) {
       text += rest[i];
       continue;
     }
-    const std::size_t index = i + 1 < rest.size() ? kNames.find(rest[i + 1]) : kNames.npos;
-    if (index == kNames.npos) {
-      return Problem{
-          fmt::format("invalid string literal: invalid escape char {}", rest.substr(i, 2))};
+    const std::size_t index =
+        i + 1 < rest.size() ? kNames.find(rest[i + 1]) : std::string_view::npos;
+    if (index == std::string_view::npos) {
+      return std::nullopt;
     }
     text += kMeanings[index];
     ++i;
   }
-  return Problem{"unexpected end of JSON path"};
+  return std::nullopt;
 }
 
-class Walk {
- public:
-  explicit Walk(const Schema& schema) : schema_(&schema) {}
-
-  Text run(std::string_view rest) {
-    while (!rest.empty()) {
-      std::string name;
-      if (rest.front() == '.') {
-        rest.remove_prefix(1);
-        const std::size_t end = std::min(rest.find_first_of(".[]"), rest.size());
-        if (end == 0) {
-          return Problem{"unexpected end of JSON path"};
-        }
-        name = rest.substr(0, end);
-        rest.remove_prefix(end);
-      } else if (rest.front() == '[') {
-        rest.remove_prefix(1);
-        ATHANOR_TRY(name, quoted(rest));
-        if (!rest.starts_with(']')) {
-          return Problem{rest.empty() ? "unexpected end of JSON path"
-                                      : fmt::format("expected ] but got {}", rest.substr(0, 1))};
-        }
-        rest.remove_prefix(1);
-      } else {
-        return Problem{
-            fmt::format("expected [ or . but got: {}", rest.substr(0, rest.find_first_of(".[]")))};
-      }
-      if (!step(name)) {
-        return Problem{"does not refer to a valid field"};
-      }
-    }
-    return std::move(path_);
+// One step at the front of `rest`: ".name" or "['name']".
+std::optional<std::string> next_step(std::string_view& rest) {
+  if (rest.front() == '.') {
+    rest.remove_prefix(1);
+    const std::size_t end = std::min(rest.find_first_of(".[]"), rest.size());
+    std::string name(rest.substr(0, end));
+    rest.remove_prefix(end);
+    return name.empty() ? std::nullopt : std::optional(std::move(name));
   }
+  if (rest.front() != '[') {
+    return std::nullopt;
+  }
+  rest.remove_prefix(1);
+  std::optional<std::string> name = quoted(rest);
+  if (!name || !rest.starts_with(']')) {
+    return std::nullopt;
+  }
+  rest.remove_prefix(1);
+  return name;
+}
 
- private:
-  bool step(const std::string& name) {
-    if (!schema_->fields.empty()) {
-      const SchemaField* field = schema_->field(name);
+std::optional<std::string> walk(std::string_view rest, const Schema& root) {
+  std::string path;
+  const Schema* schema = &root;
+  while (!rest.empty()) {
+    const std::optional<std::string> name = next_step(rest);
+    if (!name) {
+      return std::nullopt;
+    }
+    if (!schema->fields.empty()) {
+      const SchemaField* field = schema->field(*name);
       if (field == nullptr) {
-        return false;
+        return std::nullopt;
       }
-      path_ += "." + name;
-      schema_ = field->schema;
-      return true;
+      path += "." + *name;
+      schema = field->schema;
+    } else if (schema->additional != nullptr) {
+      path += "[" + *name + "]";
+      schema = schema->additional;
+    } else {
+      return std::nullopt;
     }
-    if (schema_->additional == nullptr) {
-      return false;
-    }
-    path_ += "[" + name + "]";
-    schema_ = schema_->additional;
-    return true;
   }
-
-  const Schema* schema_;
-  std::string path_{};
-};
+  return path;
+}
 
 }  // namespace
 
-std::string field_path_problem(std::string_view path, const Schema& schema) {
-  const Text walked = Walk(schema).run(path);
-  return walked.ok() ? std::string() : walked.error().text;
+bool is_field_path(std::string_view path, const Schema& schema) {
+  return walk(path, schema).has_value();
 }
 
 std::string normal_field_path(std::string_view path, const Schema& schema) {
-  Text walked = Walk(schema).run(path);
-  return walked.ok() ? *std::move(walked) : std::string();
+  return walk(path, schema).value_or("");
 }
 
 }  // namespace athanor::cel

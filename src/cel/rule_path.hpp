@@ -9,8 +9,8 @@
 
 namespace athanor::cel {
 
-// Why the path names nothing of the schema; empty when it is good.
-std::string field_path_problem(std::string_view path, const Schema& schema);
+// The path names a part of the schema.
+bool is_field_path(std::string_view path, const Schema& schema);
 // As it joins the path of the schema in an error: ['b'] of a map becomes [b], of an object .b.
 std::string normal_field_path(std::string_view path, const Schema& schema);
 

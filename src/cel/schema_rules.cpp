@@ -98,8 +98,24 @@ struct Place {
   }
 };
 
-Value shown(const Value& value) {
-  return value.is_object() ? Value("object") : value.is_list() ? Value("array") : value;
+// What a fault of a rule itself shows in place of the value: the name of its type.
+std::string_view type_text(const Schema& schema) {
+  switch (schema.type) {
+    case SchemaType::Object:
+      return "object";
+    case SchemaType::List:
+      return "array";
+    case SchemaType::String:
+      return "string";
+    case SchemaType::Boolean:
+      return "boolean";
+    case SchemaType::Integer:
+      return "integer";
+    case SchemaType::Number:
+      return "number";
+    default:
+      return "";
+  }
 }
 
 class Judge {
@@ -190,14 +206,14 @@ class Judge {
       return true;
     }
     if (budget_ <= 0) {
-      fail(path, *place.value, kOutOfBudget);
+      fail(path, *node.schema, kOutOfBudget);
       return false;
     }
     const Val self = adapt(*place.value, node.type);
     const Val old_self = place.old_value == nullptr ? Val() : adapt(*place.old_value, node.type);
     for (const Rule& rule : node.rules) {
       if (!rule.error.empty()) {
-        fail(path, *place.value, "rule compile error: " + rule.error);
+        fail(path, *node.schema, "rule compile error: " + rule.error);
         continue;
       }
       if (rule.program == nullptr ||
@@ -211,22 +227,27 @@ class Judge {
       } else if (place.old_value != nullptr) {
         bindings.emplace_back("oldSelf", old_self);
       }
-      if (!judge(rule, place, path, bindings)) {
+      if (!judge(node, rule, {.place = place, .path = path, .bindings = bindings})) {
         return false;
       }
     }
     return true;
   }
 
-  bool judge(const Rule& rule, const Place& place, const std::string& path,
-             const Bindings& bindings) {
+  struct At {
+    const Place& place;
+    const std::string& path;
+    const Bindings& bindings;
+  };
+  bool judge(const Node& node, const Rule& rule, const At& at) {
+    const auto& [place, path, bindings] = at;
     const Evaluation done = rule.program->evaluate(bindings);
     if (!spend(done.cost)) {
-      fail(path, *place.value, kOutOfBudget);
+      fail(path, *node.schema, kOutOfBudget);
       return false;
     }
     if (done.value.is_error()) {
-      return evaluation_error(rule, place, path, std::string(done.value.text()));
+      return evaluation_error(node, rule, path, std::string(done.value.text()));
     }
     if (done.value.is_true()) {
       return true;
@@ -246,23 +267,23 @@ class Judge {
     return more;
   }
 
-  bool evaluation_error(const Rule& rule, const Place& place, const std::string& path,
+  bool evaluation_error(const Node& node, const Rule& rule, const std::string& path,
                         const std::string& text) {
     if (text.starts_with("no such overload")) {
-      fail(path, *place.value,
+      fail(path, *node.schema,
            fmt::format("'{}': call arguments did not match a supported operator, function or macro "
                        "signature for rule: {}",
                        text, rule_name(rule)));
       return true;
     }
     if (text.starts_with(kCostExceeded)) {
-      fail(path, *place.value,
+      fail(path, *node.schema,
            fmt::format("'{}': no further validation rules will be run due to call cost exceeds "
                        "limit for rule: {}",
                        text, rule_name(rule)));
       return false;
     }
-    fail(path, *place.value, fmt::format("{} evaluating rule: {}", text, rule_name(rule)));
+    fail(path, *node.schema, fmt::format("{} evaluating rule: {}", text, rule_name(rule)));
     return true;
   }
 
@@ -307,16 +328,22 @@ class Judge {
       return FieldError::required(field_name(path), detail);
     }
     if (rule.reason == "FieldValueDuplicate") {
-      return FieldError::duplicate(field_name(path), shown(value));
+      return FieldError::duplicate(field_name(path), value);
     }
-    return FieldError::invalid(field_name(path), shown(value), detail);
+    if (!value.is_object() && !value.is_list()) {
+      return FieldError::invalid(field_name(path), value, detail);
+    }
+    FieldError error = FieldError::invalid(field_name(path), Value(), detail);
+    error.detail = "Invalid value: " + detail;  // whole objects and lists are not shown
+    return error;
   }
 
   // The root of an object has no path.
   static std::string field_name(const std::string& path) { return path.empty() ? "<nil>" : path; }
 
-  void fail(const std::string& path, const Value& value, const std::string& text) {
-    verdict_.errors.push_back(FieldError::invalid(field_name(path), shown(value), text));
+  void fail(const std::string& path, const Schema& schema, const std::string& text) {
+    verdict_.errors.push_back(
+        FieldError::invalid(field_name(path), Value(type_text(schema)), text));
   }
 
   bool spend(std::uint64_t cost) {

@@ -11,7 +11,7 @@
 namespace athanor::cel {
 
 // The bytes of the largest request, which bounds what has no bound of its own.
-inline constexpr std::int64_t kLargestRequest = 3 * 1024 * 1024;
+inline constexpr std::int64_t kLargestRequest = std::int64_t{3} << 20;
 
 enum class SchemaPlace : std::uint8_t { Field, ResourceRoot };
 

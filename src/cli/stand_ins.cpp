@@ -17,7 +17,7 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "embedded/lab/bare_server.hpp"
-#include "embedded/transport/plain_endpoint.hpp"
+#include "embedded/lab/etcd_stand_in.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -122,8 +122,7 @@ int run(const ApiServerOptions& options) {
 
 int run(const EtcdOptions& options) {
   EndSignals ending;
-  const auto endpoint = transport::PlainEndpoint::start(options.host, options.port,
-                                                        {{"/health", R"({"health":"true"})"}});
+  const auto endpoint = lab::EtcdStandIn::start(options.host, options.port);
   if (!endpoint.ok()) {
     return refuse(endpoint.error());
   }

@@ -72,7 +72,7 @@ def test_rules_of_custom_resources_judge_what_kubectl_applies(lab, ns):
     wait_for("the kind", lambda: lab.http("GET", "/apis/cel.example.com/v1").code == 200)
     scale = {"apiVersion": "cel.example.com/v1", "kind": "Scale", "metadata": {"name": "s", "namespace": ns}}
     refused = lab.kubectl("apply", "-f", "-", stdin=json.dumps(scale | {"spec": {"min": 3, "max": 2}}), code=1)
-    assert 'spec: Invalid value: "object": min above max' in refused.err
+    assert 'spec: Invalid value: min above max' in refused.err
     lab.kubectl("apply", "-f", "-", stdin=json.dumps(scale | {"spec": {"min": 1, "max": 2}}))
     refused = lab.kubectl("apply", "-f", "-", stdin=json.dumps(scale | {"spec": {"min": 1, "max": 1}}), code=1)
     assert "max never shrinks" in refused.err

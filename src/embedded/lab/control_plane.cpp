@@ -265,11 +265,12 @@ class RunningControlPlane final : public ControlPlane {
 
   // What the workloads ask about the world outside.
   void register_probes() {
-    executors_.on_probe("timezone", [](const std::string& query, Executors::Completion done) {
-      done(read_time_zone(query));
-    });
+    executors_.on_probe("timezone",
+                        [](const std::string& query, const Executors::Completion& done) {
+                          done(read_time_zone(query));
+                        });
     executors_.on_probe("service-account-token",
-                        [this](const std::string& query, Executors::Completion done) {
+                        [this](const std::string& query, const Executors::Completion& done) {
                           done(sign_account_token(*signer_, query));
                         });
   }

@@ -253,7 +253,7 @@ Result<Lab> parse_lab(std::string_view text, std::string_view name) {
   if (!parsed.ok()) {
     return parsed.error().with_context(name);
   }
-  Reader reader(name, std::move(lines));
+  Reader reader(name, lines);
   Lab lab;
   const Value& root = *parsed;
   if (reader.object(root, "",

@@ -53,8 +53,8 @@ Result<Value> sign_account_token(apiserver::TokenSigner& signer, const std::stri
   claims.set(fmt::format("{}secret.name", kPrefix), parts[3]);
   claims.set(fmt::format("{}service-account.name", kPrefix), parts[1]);
   claims.set(fmt::format("{}service-account.uid", kPrefix), parts[2]);
-  ATHANOR_TRY(std::string token, signer.sign(claims));
-  return Value::object({{"token", std::move(token)}});
+  ATHANOR_TRY(const std::string token, signer.sign(claims));
+  return Value::object({{"token", token}});
 }
 
 }  // namespace athanor::lab

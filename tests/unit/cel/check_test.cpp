@@ -56,8 +56,11 @@ constexpr Case kTypes[] = {
      "ERROR: <input>:1:5: expression of type 'int' cannot be range of a comprehension (must be "
      "list, map, or dynamic)\n | self.count.all(x, x > 0)\n | ....^"},
     {"self.tags.all(x, x)",
-     "ERROR: <input>:1:14: found no matching overload for '_&&_' applied to '(bool, string)'\n"
-     " | self.tags.all(x, x)\n | .............^"},
+     "ERROR: <input>:1:18: expected type 'bool' but found 'string'\n"
+     " | self.tags.all(x, x)\n | .................^"},
+    {"'%d'.format(['x', 1]) == ''",
+     "ERROR: <input>:1:14: error during formatting: decimal clause can only be used on integers, "
+     "was given string\n | '%d'.format(['x', 1]) == ''\n | .............^"},
     {"[1, 'a'] == [1]",
      "ERROR: <input>:1:5: expected type 'int' but found 'string'\n | [1, 'a'] == [1]\n | ....^"},
     {"self.name == null",
@@ -91,9 +94,11 @@ constexpr Case kSyntax[] = {
      "IDENTIFIER}\n | 1 +\n | ...^"},
     {"(1", "ERROR: <input>:1:3: Syntax error: missing ')' at '<EOF>'\n | (1\n | ..^"},
     {"1 @ 2",
-     "ERROR: <input>:1:3: Syntax error: token recognition error at: '@'\n | 1 @ 2\n | ..^"},
+     "ERROR: <input>:1:3: Syntax error: token recognition error at: '@'\n | 1 @ 2\n | ..^\n"
+     "ERROR: <input>:1:5: Syntax error: extraneous input '2' expecting <EOF>\n | 1 @ 2\n | "
+     "....^"},
     {"a b",
-     "ERROR: <input>:1:3: Syntax error: mismatched input 'b' expecting <EOF>\n | a b\n | ..^"},
+     "ERROR: <input>:1:3: Syntax error: extraneous input 'b' expecting <EOF>\n | a b\n | ..^"},
     {"has(1)", "ERROR: <input>:1:5: invalid argument to has() macro\n | has(1)\n | ....^"},
     {"[1].all(1, true)",
      "ERROR: <input>:1:9: argument must be a simple name\n | [1].all(1, true)\n | ........^"},

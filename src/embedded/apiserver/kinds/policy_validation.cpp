@@ -12,8 +12,16 @@
 namespace athanor::apiserver {
 namespace {
 
+constexpr std::string_view kBlanks = " \t\r\n\v\f";
+
 bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
+  return text.find_first_not_of(kBlanks) == std::string_view::npos;
+}
+
+bool is_multi_line(std::string_view text) {
+  return !is_blank(text) &&
+         text.substr(0, text.find_last_not_of(kBlanks))
+                 .find('\n', text.find_first_not_of(kBlanks)) != std::string_view::npos;
 }
 
 // Compiles; of one of the types, if any are given. nullptr when it does not.
@@ -30,13 +38,15 @@ cel::Program::Ptr check_expression(FieldErrors& errors, const std::string& path,
         FieldError::invalid(path, expression, "compilation failed: " + program.error().message));
     return nullptr;
   }
-  const cel::TypeKind kind = (*program)->result_type().kind;
-  if (types.size() > 0 && kind != cel::TypeKind::Dyn &&
-      std::ranges::find(types, kind) == types.end()) {
-    errors.push_back(FieldError::invalid(path, expression,
-                                         *types.begin() == cel::TypeKind::Bool
-                                             ? "must evaluate to bool"
-                                             : "must evaluate to string"));
+  const cel::Type& type = (*program)->result_type();
+  if (types.size() > 0 && type.kind != cel::TypeKind::Dyn &&
+      std::ranges::find(types, type.kind) == types.end()) {
+    const std::string_view wanted = types.size() > 1 ? "one of [string null_type]"
+                                    : *types.begin() == cel::TypeKind::Bool ? "bool"
+                                                                            : "string";
+    errors.push_back(FieldError::invalid(
+        path, expression,
+        fmt::format("must evaluate to {} but got {}", wanted, cel::type_text(type))));
   }
   return *std::move(program);
 }
@@ -46,17 +56,16 @@ void check_message(FieldErrors& errors, const Value& validation, const std::stri
   const bool lines = message.find('\n') != std::string_view::npos;
   if (!message.empty() && is_blank(message)) {
     errors.push_back(FieldError::invalid(path + ".message", validation["message"],
-                                         "message must be non-empty if specified"));
+                                         "must be non-empty if specified"));
   } else if (lines) {
     errors.push_back(FieldError::invalid(path + ".message", validation["message"],
-                                         "message must not contain line breaks"));
-  } else if (message.empty() &&
-             validation["expression"].as_string().find('\n') != std::string_view::npos) {
+                                         "must not contain line breaks"));
+  } else if (message.empty() && is_multi_line(validation["expression"].as_string())) {
     errors.push_back(FieldError::required(
         path + ".message", "message must be specified if expression contains line breaks"));
   }
   check_choice(errors, path + ".reason", validation["reason"],
-               {"Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"});
+               {"Forbidden", "Invalid", "RequestEntityTooLarge"});
 }
 
 void check_variables(FieldErrors& errors, const Value& variables, const AdmissionVariables& known,
@@ -70,7 +79,7 @@ void check_variables(FieldErrors& errors, const Value& variables, const Admissio
       errors.push_back(FieldError::required(path + ".name", "name is not specified"));
     } else if (escaped != name || cel::is_reserved_word(name)) {
       errors.push_back(FieldError::invalid(path + ".name", variables[i]["name"],
-                                           "name is not a valid CEL identifier"));
+                                           "must be a valid CEL identifier"));
     } else if (!seen.insert(name).second) {
       errors.push_back(FieldError::duplicate(path + ".name", variables[i]["name"]));
     }
@@ -109,6 +118,7 @@ void check_validations(FieldErrors& errors, const Value& spec, AdmissionVariable
 }
 
 void check_match(FieldErrors& errors, const Value& match, const std::string& path) {
+  check_choice(errors, path + ".matchPolicy", match["matchPolicy"], {"Equivalent", "Exact"});
   for (const std::string_view list : {"resourceRules", "excludeResourceRules"}) {
     const Value& rules = match[list];
     for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -126,8 +136,9 @@ void check_param_ref(FieldErrors& errors, const Value& ref) {
   const bool named = !ref["name"].as_string().empty();
   const bool selected = !ref["selector"].is_null();
   if (named && selected) {
-    errors.push_back(
-        FieldError::forbidden("spec.paramRef.name", "name and selector are mutually exclusive"));
+    for (const char* field : {"spec.paramRef.name", "spec.paramRef.selector"}) {
+      errors.push_back(FieldError::forbidden(field, "name and selector are mutually exclusive"));
+    }
   } else if (!named && !selected) {
     errors.push_back(
         FieldError::required("spec.paramRef", "one of name or selector must be specified"));
@@ -153,6 +164,7 @@ FieldErrors validate_policy(const Value& object, const KindContext& /*context*/)
   FieldErrors errors;
   const Value& spec = object["spec"];
   const Value& kind = spec["paramKind"];
+  check_choice(errors, "spec.failurePolicy", spec["failurePolicy"], {"Fail", "Ignore"});
   if (!kind.is_null()) {
     require(errors, "spec.paramKind.apiVersion", kind["apiVersion"]);
     require(errors, "spec.paramKind.kind", kind["kind"]);
@@ -174,15 +186,17 @@ FieldErrors validate_policy(const Value& object, const KindContext& /*context*/)
     if (!names.insert(conditions[i]["name"].str()).second) {
       errors.push_back(FieldError::duplicate(path + ".name", conditions[i]["name"]));
     }
-    check_expression(errors, path + ".expression", conditions[i]["expression"],
-                     admission_declarations(known), {cel::TypeKind::Bool});
+    if (require(errors, path + ".expression", conditions[i]["expression"])) {
+      check_expression(errors, path + ".expression", conditions[i]["expression"],
+                       admission_declarations(known), {cel::TypeKind::Bool});
+    }
   }
   std::vector<PolicyVariable> variables;
   check_variables(errors, spec["variables"], known, variables);
   if (spec["validations"].empty() && spec["auditAnnotations"].empty()) {
     for (const char* field : {"spec.validations", "spec.auditAnnotations"}) {
-      errors.push_back(
-          FieldError::required(field, "validations or auditAnnotations must be non-empty"));
+      errors.push_back(FieldError::required(
+          field, "validations or auditAnnotations must contain at least one item"));
     }
   }
   check_validations(errors, spec, known, variables);
@@ -206,11 +220,15 @@ FieldErrors validate_policy_binding(const Value& object, const KindContext& /*co
     check_match(errors, spec["matchResources"], "spec.matchResources");
   }
   const Value& actions = spec["validationActions"];
-  require(errors, "spec.validationActions", actions);
+  require(errors, "spec.validationActions", actions, "at least one validation action is required");
+  std::set<std::string> seen;
   bool denies = false;
   bool warns = false;
   for (std::size_t i = 0; i < actions.size(); ++i) {
     check_choice(errors, at("spec.validationActions", i), actions[i], {"Audit", "Deny", "Warn"});
+    if (!seen.insert(actions[i].str()).second) {
+      errors.push_back(FieldError::duplicate(at("spec.validationActions", i), actions[i]));
+    }
     denies = denies || actions[i].as_string() == "Deny";
     warns = warns || actions[i].as_string() == "Warn";
   }

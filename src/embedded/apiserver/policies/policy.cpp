@@ -155,13 +155,16 @@ cel::Declarations policy_declarations(const AdmissionVariables& variables,
                                       const std::vector<PolicyVariable>& known) {
   cel::Declarations declarations = admission_declarations(variables);
   std::vector<std::pair<std::string, cel::TypePtr>> fields;
+  fields.reserve(known.size());
   for (const PolicyVariable& variable : known) {
     fields.emplace_back(variable.name,
                         variable.program == nullptr
                             ? cel::simple_type(cel::TypeKind::Dyn)
                             : std::make_shared<const cel::Type>(variable.program->result_type()));
   }
-  declarations.emplace("variables", cel::object_type("kubernetes.variables", std::move(fields)));
+  if (!fields.empty()) {
+    declarations.emplace("variables", cel::object_type("kubernetes.variables", std::move(fields)));
+  }
   return declarations;
 }
 

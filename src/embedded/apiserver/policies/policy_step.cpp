@@ -16,7 +16,7 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::size_t kLongestMessage = 5 * 1024;
+constexpr std::size_t kLongestMessage = std::size_t{5} << 10;
 constexpr const char* kOutOfBudget =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
@@ -38,6 +38,7 @@ class LazyVariables final : public cel::MapNode {
   }
   [[nodiscard]] std::vector<cel::Val> keys() const override {
     std::vector<cel::Val> keys;
+    keys.reserve(variables_.size());
     for (const PolicyVariable& variable : variables_) {
       keys.push_back(cel::Val::string(variable.name));
     }
@@ -147,7 +148,7 @@ class PolicyRun {
       if (!spend(done.cost)) {
         return fmt::format("failed messageExpression: {}", kOutOfBudget);
       }
-      const std::string text =
+      std::string text =
           trimmed(done.value.is(cel::Val::Kind::String) ? done.value.text() : std::string_view());
       if (!text.empty() && text.size() <= kLongestMessage && text.find('\n') == std::string::npos) {
         return text;

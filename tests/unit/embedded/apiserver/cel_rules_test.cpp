@@ -89,8 +89,7 @@ TEST_F(CelRules, SeeDefaultsAndJudgeStatusWrites) {
   ASSERT_EQ(create(R"j({"spec":{}})j").status, 201);
   const Answer refused = merge(R"j({"status":{"used":5}})j", "/status");
   EXPECT_EQ(refused.status, 422);
-  EXPECT_THAT(refused.message(),
-              HasSubstr(R"j(<nil>: Invalid value: "object": used more than there is)j"));
+  EXPECT_THAT(refused.message(), HasSubstr(R"j(<nil>: Invalid value: used more than there is)j"));
   EXPECT_EQ(merge(R"j({"status":{"used":4}})j", "/status").status, 200);
 }
 
@@ -260,7 +259,7 @@ TEST_F(FournosRules, FieldsAreImmutableOnceTheJobIsAccepted) {
   const Answer refused = merge(R"j({"spec":{"cluster":"two"}})j");
   EXPECT_EQ(refused.status, 422);
   EXPECT_THAT(refused.message(),
-              HasSubstr("spec.cluster: Invalid value: \"object\": field is immutable once the job "
+              HasSubstr("spec.cluster: Invalid value: field is immutable once the job "
                         "is accepted"));
   EXPECT_EQ(merge(R"j({"spec":{"exclusive":true}})j").status, 422);
   EXPECT_EQ(merge(R"j({"spec":{"pipeline":null}})j").status, 422);
