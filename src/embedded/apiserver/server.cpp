@@ -229,6 +229,7 @@ class ServerImpl final : public Server {
 
 }  // namespace
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): servers that wait keep it
 void Server::handle_async(Request request, Instant now, Executor /*resume*/,
                           UniqueFunction<void(Response)> done) {
   done(handle(std::move(request), now));

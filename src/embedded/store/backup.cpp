@@ -120,7 +120,7 @@ Result<void> copy_files(const std::string& data, const std::string& target) {
   ATHANOR_TRY_VOID(copy.execute("BEGIN"));
   ATHANOR_TRY(auto put, copy.prepare("INSERT INTO file(path, content) VALUES(?1, ?2)"));
   for (const std::string& name : small_files(data)) {
-    ATHANOR_TRY(const std::string content, read_all(data + "/" + name));
+    ATHANOR_TRY(const std::string content, read_all(fmt::format("{}/{}", data, name)));
     put.bind_text(1, name);
     put.bind_blob(2, content);
     ATHANOR_TRY([[maybe_unused]] const bool row, put.step());
@@ -165,7 +165,7 @@ Result<void> unpack_files(Database& copy, const std::string& data) {
     if ((!in_pki && name != "tokens.csv") || name.find("..") != std::string::npos) {
       return no_backup(data, name + " does not belong into a data directory");
     }
-    ATHANOR_TRY_VOID(write_private(data + "/" + name, files.bytes(1)));
+    ATHANOR_TRY_VOID(write_private(fmt::format("{}/{}", data, name), files.bytes(1)));
   }
 }
 

@@ -65,6 +65,7 @@ std::vector<SliceWish> wishes_of(const View& view, const Object& service,
     wish.endpoints.push_back(endpoint_of(view, service, pod));
   }
   std::vector<SliceWish> wishes;
+  wishes.reserve(by_ports.size());
   for (auto& [ports, wish] : by_ports) {
     wishes.push_back(std::move(wish));
   }
@@ -139,6 +140,7 @@ std::vector<SliceWish> mirrored(const Object& endpoints) {
     mirror_addresses(subset["notReadyAddresses"], ports, false, wishes);
   }
   std::vector<SliceWish> result;
+  result.reserve(wishes.size());
   for (auto& [ports, wish] : wishes) {
     result.push_back(std::move(wish));
   }

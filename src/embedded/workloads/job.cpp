@@ -410,9 +410,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (!manager.empty() && manager != kController) {
     return Plan::done();
   }
-  if (job->deleting()) {
-    release_all(mine, plan);
-  } else if (is_finished(*job)) {
+  if (job->deleting() || is_finished(*job)) {
     release_all(mine, plan);
   } else {
     plan.merge(JobRun(view, gather(*job, std::move(mine)), now).run());
