@@ -3,6 +3,7 @@
 #include "embedded/store/backup.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -61,6 +61,9 @@ constexpr Case kTypes[] = {
     {"'%d'.format(['x', 1]) == ''",
      "ERROR: <input>:1:14: error during formatting: decimal clause can only be used on integers, "
      "was given string\n | '%d'.format(['x', 1]) == ''\n | .............^"},
+    {"'%q'.format(['a']) == ''",
+     "ERROR: <input>:1:14: could not parse formatting clause: unrecognized formatting clause "
+     "\"q\"\n | '%q'.format(['a']) == ''\n | .............^"},
     {"[1, 'a'] == [1]",
      "ERROR: <input>:1:5: expected type 'int' but found 'string'\n | [1, 'a'] == [1]\n | ....^"},
     {"self.name == null",
