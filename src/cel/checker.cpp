@@ -199,6 +199,7 @@ class Checker {
     const bool around = mixed_lists_;
     mixed_lists_ = around || (expr.name == "format" && expr.target != nullptr);
     std::vector<TypePtr> arguments;
+    arguments.reserve(expr.arguments.size());
     for (const ExprPtr& argument : expr.arguments) {
       arguments.push_back(check(*argument));
     }
@@ -296,7 +297,7 @@ class Checker {
 
   // Of an entry written ?e.
   TypePtr unwrapped(const TypePtr& type, const Expr& at) {
-    const TypePtr known = unifier_.substitute(type, Free::Keep);
+    TypePtr known = unifier_.substitute(type, Free::Keep);
     if (known->kind == TypeKind::Optional) {
       return known->parameters[0];
     }

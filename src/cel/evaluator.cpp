@@ -127,7 +127,7 @@ class Evaluator {
   }
 
   Val select(const Expr& expr) {
-    const Val operand = eval(*expr.target);
+    Val operand = eval(*expr.target);
     charge(expr.test_only ? 0 : 1);
     if (operand.is_error()) {
       return operand;
@@ -245,11 +245,11 @@ class Evaluator {
   }
 
   Val index(const Expr& expr) {
-    const Val operand = eval(*expr.arguments[0]);
+    Val operand = eval(*expr.arguments[0]);
     if (operand.is_error()) {
       return operand;
     }
-    const Val key = eval(*expr.arguments[1]);
+    Val key = eval(*expr.arguments[1]);
     charge(1);
     if (key.is_error()) {
       return key;
@@ -270,7 +270,7 @@ class Evaluator {
   }
 
   Val optional_index(const Expr& expr) {
-    const Val operand = eval(*expr.arguments[0]);
+    Val operand = eval(*expr.arguments[0]);
     if (operand.is_error()) {
       return operand;
     }
@@ -281,7 +281,7 @@ class Evaluator {
 
   // The alternative is evaluated only when it is needed.
   Val optional_or(const Expr& expr) {
-    const Val operand = eval(*expr.target);
+    Val operand = eval(*expr.target);
     if (operand.is_error()) {
       return operand;
     }
@@ -404,7 +404,7 @@ class Evaluator {
       parts.items.push_back(std::move(item));
       return {};
     }
-    const Val value = eval(*parts.value);
+    Val value = eval(*parts.value);
     charge(2);
     if (value.is_error()) {
       return value;
@@ -457,7 +457,7 @@ class Evaluator {
 
   Val fold(const Expr& expr) {
     const Fold& fold = *expr.fold;
-    const Val over = eval(*fold.range);
+    Val over = eval(*fold.range);
     if (over.is_error()) {
       return over;
     }

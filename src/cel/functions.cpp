@@ -97,7 +97,7 @@ class SignatureParser {
       return param_type(name);
     }
     if (rest_.empty() || rest_.front() != '(') {
-      const TypePtr named = named_type(name);
+      TypePtr named = named_type(name);
       ATHANOR_CHECK(named != nullptr, "signatures name known types");
       return named;
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists: sum, min, max, isSorted, indexOf, lastIndexOf; and sets of list items.
+#include <fmt/core.h>
+
 #include <array>
 #include <string>
 
@@ -127,11 +129,12 @@ Val sets_intersects(Arguments a, Runtime&) {
 void add_list_functions(FunctionTable& table) {
   constexpr std::array<const char*, 8> kOrdered = {"int",    "uint",  "double",    "bool",
                                                    "string", "bytes", "timestamp", "duration"};
-  for (const std::string type : kOrdered) {
-    const std::string list = "list(" + type + ")";
-    table.add("isSorted", "list_" + type + "_is_sorted_bool", list + ".() -> bool", is_sorted);
-    table.add("min", "list_" + type + "_min_" + type, list + ".() -> " + type, extreme<false>);
-    table.add("max", "list_" + type + "_max_" + type, list + ".() -> " + type, extreme<true>);
+  for (const char* const type : kOrdered) {
+    table.add("isSorted", fmt::format("list_{}_is_sorted_bool", type),
+              fmt::format("list({}).() -> bool", type), is_sorted);
+    const std::string pick = fmt::format("list({}).() -> {}", type, type);
+    table.add("min", fmt::format("list_{}_min_{}", type, type), pick, extreme<false>);
+    table.add("max", fmt::format("list_{}_max_{}", type, type), pick, extreme<true>);
   }
   table.add("sum", "list_int_sum_int", "list(int).() -> int", sum<Val::Kind::Int>);
   table.add("sum", "list_uint_sum_uint", "list(uint).() -> uint", sum<Val::Kind::Uint>);

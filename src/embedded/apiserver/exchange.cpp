@@ -114,8 +114,8 @@ void advance(const std::shared_ptr<Exchange>& exchange) {
 
 }  // namespace
 
-void ask_questions(const ExchangeContext& context, std::shared_ptr<Conversation> conversation,
-                   UniqueFunction<void()> done) {
+void ask_questions(const ExchangeContext& context,
+                   const std::shared_ptr<Conversation>& conversation, UniqueFunction<void()> done) {
   struct Round {
     std::atomic<std::size_t> open = 0;
     UniqueFunction<void()> done{};

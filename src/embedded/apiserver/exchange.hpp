@@ -26,8 +26,8 @@ struct ExchangeContext {
 
 // Asks what a conversation wants to know; `done` runs when all is answered, on any thread, perhaps
 // at once.
-void ask_questions(const ExchangeContext& context, std::shared_ptr<Conversation> conversation,
-                   UniqueFunction<void()> done);
+void ask_questions(const ExchangeContext& context,
+                   const std::shared_ptr<Conversation>& conversation, UniqueFunction<void()> done);
 
 // Blocks until the answer is there.
 Response run_exchange(const ExchangeContext& context, const Request& request, Instant now);

@@ -188,7 +188,7 @@ class Installation {
         behaviour->apply_defaults(object, context);
       }
     }
-    return write(storage, std::move(object), 0);
+    return write(storage, object, 0);
   }
 
   Result<void> create_missing(std::string_view storage, Value object) {
@@ -290,8 +290,7 @@ class Installation {
         object.set("subjects", subjects.push_back(subject));
       }
     }
-    return object == stored.body ? Result<void>()
-                                 : write(wanted.storage, std::move(object), stored.revision);
+    return object == stored.body ? Result<void>() : write(wanted.storage, object, stored.revision);
   }
 
   // Writes `fields` over the stored object, or creates it.
@@ -307,8 +306,7 @@ class Installation {
         changed.set(field, object[field]);
       }
     }
-    return changed == stored->body ? Result<void>()
-                                   : write(storage, std::move(changed), stored->revision);
+    return changed == stored->body ? Result<void>() : write(storage, changed, stored->revision);
   }
 
   Result<void> own_service() {
@@ -334,7 +332,7 @@ class Installation {
     } else if (stored->body["spec"]["ports"][0]["targetPort"] != target) {
       Value changed = stored->body;
       changed.member("spec").set("ports", service["spec"]["ports"]);
-      ATHANOR_TRY_VOID(write("services", std::move(changed), stored->revision));
+      ATHANOR_TRY_VOID(write("services", changed, stored->revision));
     }
     return own_endpoints(port);
   }
