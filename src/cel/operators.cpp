@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic, comparison, membership and size. &&, ||, ?: and indexing are the evaluator's own.
+#include <fmt/core.h>
+
 #include <array>
 #include <cmath>
 #include <limits>
@@ -215,14 +217,15 @@ void add_relation(FunctionTable& table, const std::string& function, const std::
   constexpr std::array<const char*, 8> kOrdered = {"bool",   "int",   "uint",      "double",
                                                    "string", "bytes", "timestamp", "duration"};
   constexpr std::array<const char*, 3> kNumbers = {"int", "uint", "double"};
-  for (const std::string type : kOrdered) {
-    table.add(function, prefix + "_" + type, type + ", " + type + " -> bool", relation<kRelation>);
+  for (const std::string_view type : kOrdered) {
+    table.add(function, fmt::format("{}_{}", prefix, type),
+              fmt::format("{}, {} -> bool", type, type), relation<kRelation>);
   }
-  for (const std::string a : kNumbers) {
-    for (const std::string b : kNumbers) {
+  for (const std::string_view a : kNumbers) {
+    for (const std::string_view b : kNumbers) {
       if (a != b) {
-        table.add(function, prefix + "_" + a + "_" + b, a + ", " + b + " -> bool",
-                  relation<kRelation>);
+        table.add(function, fmt::format("{}_{}_{}", prefix, a, b),
+                  fmt::format("{}, {} -> bool", a, b), relation<kRelation>);
       }
     }
   }

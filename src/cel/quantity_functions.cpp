@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // quantity() and its family.
+#include <compare>
 #include <limits>
 
 #include "cel/functions.hpp"
@@ -76,7 +77,7 @@ Val as_approximate_float(Arguments a, Runtime&) {
 
 int order_of(const Val& a, const Val& b) {
   const auto order = of(a) <=> of(b);
-  return order < 0 ? -1 : order > 0 ? 1 : 0;
+  return std::is_lt(order) ? -1 : std::is_gt(order) ? 1 : 0;
 }
 
 Val is_greater_than(Arguments a, Runtime&) {

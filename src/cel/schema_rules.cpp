@@ -26,7 +26,7 @@ struct SchemaRules::Node {
 namespace {
 
 using Node = SchemaRules::Node;
-constexpr std::size_t kLongestMessage = 5 * 1024;
+constexpr std::size_t kLongestMessage = std::size_t{5} << 10;
 constexpr const char* kOutOfBudget =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 

@@ -68,7 +68,6 @@ Text plain(const Val& value) {
     }
     case Val::Kind::String:
     case Val::Kind::Type:
-      return std::string(value.text());
     case Val::Kind::Bytes:
       return std::string(value.text());
     case Val::Kind::Timestamp:

@@ -178,7 +178,8 @@ std::optional<Val> parse_timestamp(std::string_view text) {
   if (!offset) {
     return std::nullopt;
   }
-  const std::int64_t total = *date + *hours * 3600 + *minutes * 60 + *seconds - *offset;
+  const std::int64_t total =
+      *date + std::int64_t{*hours} * 3600 + std::int64_t{*minutes} * 60 + *seconds - *offset;
   if (!timestamp_in_range(total)) {
     return std::nullopt;
   }

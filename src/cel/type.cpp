@@ -66,12 +66,13 @@ TypePtr param_type(std::string_view name) {
   return composite(TypeKind::Param, {}, name);
 }
 
-TypePtr object_type(std::string_view name, std::vector<std::pair<std::string, TypePtr>> fields) {
+TypePtr object_type(std::string_view name,
+                    const std::vector<std::pair<std::string, TypePtr>>& fields) {
   auto type = std::make_shared<Type>();
   type->kind = TypeKind::Object;
   type->name = name;
-  for (auto& [field, field_type] : fields) {
-    type->fields.emplace(field, TypeField{.name = field, .type = std::move(field_type)});
+  for (const auto& [field, field_type] : fields) {
+    type->fields.emplace(field, TypeField{.name = field, .type = field_type});
   }
   return type;
 }

@@ -73,7 +73,8 @@ TypePtr optional_type(TypePtr of);
 TypePtr type_type(TypePtr of);
 TypePtr opaque_type(std::string_view name);
 TypePtr param_type(std::string_view name);
-TypePtr object_type(std::string_view name, std::vector<std::pair<std::string, TypePtr>> fields);
+TypePtr object_type(std::string_view name,
+                    const std::vector<std::pair<std::string, TypePtr>>& fields);
 
 // As messages show it: "int", "list(string)", "map(string, dyn)", "google.protobuf.Timestamp".
 std::string type_text(const Type& type);

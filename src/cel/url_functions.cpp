@@ -205,6 +205,7 @@ Val get_query(Arguments a, Runtime&) {
     }
   }
   std::vector<std::pair<Val, Val>> entries;
+  entries.reserve(values.size());
   for (auto& [name, list] : values) {
     entries.emplace_back(Val::string(name), Val::list(std::move(list)));
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 
 #include "base/utf8.hpp"
 
@@ -54,7 +55,7 @@ bool is_number(const Val& value) {
 }
 
 int sign_of(std::strong_ordering order) {
-  return order < 0 ? -1 : order > 0 ? 1 : 0;
+  return std::is_lt(order) ? -1 : std::is_gt(order) ? 1 : 0;
 }
 
 // Exactly, although a double has fewer digits than an int64.

@@ -137,8 +137,8 @@ Result<std::string> key_pem(evp_pkey_st* key) {
 
 Result<KeyPtr> parse_key(const std::string& pem) {
   // A key under a passphrase is refused: without a callback OpenSSL would ask on the terminal.
-  constexpr auto no_passphrase = [](char*, int, int, void*) { return -1; };
-  KeyPtr key(PEM_read_bio_PrivateKey(reading_bio(pem).get(), nullptr, no_passphrase, nullptr));
+  constexpr auto kNoPassphrase = [](char*, int, int, void*) { return -1; };
+  KeyPtr key(PEM_read_bio_PrivateKey(reading_bio(pem).get(), nullptr, kNoPassphrase, nullptr));
   if (key == nullptr) {
     return openssl_error("not a private key in PEM form");
   }
