@@ -51,7 +51,7 @@ def test_an_envtest_suite_passes_unchanged(tmp_path):
     assert done.code == 0, done.out[-8000:] + done.err[-2000:]
     started = re.search(r"environment started in ([0-9.]+) s", done.out)
     print(started.group(0))
-    # Ten times as long with kube-apiserver and etcd; shared cores get some leave.
+    # Shared cores get some leave.
     assert float(started.group(1)) < 2
 
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/openapi_v2.hpp"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <string>
 #include <vector>

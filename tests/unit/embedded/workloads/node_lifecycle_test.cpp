@@ -2,6 +2,7 @@
 // Nodes that fall silent, taints that evict, pods that nobody would remove.
 #include "embedded/workloads/node_lifecycle.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "workload_world.hpp"
