@@ -187,7 +187,7 @@ struct SpdyConnection::Zlib {
     out.next_out = bytes_of(block.data());
     out.avail_out = static_cast<uInt>(block.size());
     deflate(&out, Z_SYNC_FLUSH);
-    block.resize(block.size() - out.avail_out);
+    block.erase(block.size() - out.avail_out);
     return block;
   }
 };
