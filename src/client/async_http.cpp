@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "client/curl_failure.hpp"
+#include "client/curl_handle.hpp"
 
 namespace athanor::client {
 namespace {
@@ -23,36 +24,6 @@ constexpr int kPollMs = 1000;
 constexpr long kIdleConnections = 64;
 constexpr std::size_t kStreamBuffer = std::size_t{1} << 20;  // unread bytes of one stream
 constexpr const char* kStopped = "the client was stopped";
-
-struct EasyClose {
-  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-};
-struct MultiClose {
-  void operator()(CURLM* handle) const { curl_multi_cleanup(handle); }
-};
-struct ListClose {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using Easy = std::unique_ptr<CURL, EasyClose>;
-using Multi = std::unique_ptr<CURLM, MultiClose>;
-using List = std::unique_ptr<curl_slist, ListClose>;
-
-void add_line(List& list, const std::string& line) {
-  if (curl_slist* longer = curl_slist_append(list.get(), line.c_str()); longer != nullptr) {
-    static_cast<void>(list.release());
-    list.reset(longer);
-  }
-}
-
-void set_blob(CURL* handle, CURLoption option, const std::string& data) {
-  if (!data.empty()) {
-    curl_blob blob{};
-    blob.data = const_cast<char*>(data.data());  // copied by curl (CURL_BLOB_COPY)
-    blob.len = data.size();
-    blob.flags = CURL_BLOB_COPY;
-    curl_easy_setopt(handle, option, &blob);
-  }
-}
 
 }  // namespace
 
@@ -80,8 +51,8 @@ struct Transfer {
   AsyncHttp::Done done{};
   HttpReply reply{};
   Easy handle{};
-  List headers{};
-  List connect_to{};
+  CurlList headers{};
+  CurlList connect_to{};
   bool too_large = false;
   bool told = false;  // done() was called
   std::shared_ptr<StreamBuffer> buffer{};
@@ -228,9 +199,8 @@ void prepare(Transfer& transfer) {
                      static_cast<curl_off_t>(query.body.size()));
     curl_easy_setopt(handle, CURLOPT_POSTFIELDS, query.body.data());
   }
-  set_blob(handle, CURLOPT_CAINFO_BLOB, query.ca_pem);
-  set_blob(handle, CURLOPT_SSLCERT_BLOB, query.certificate_pem);
-  set_blob(handle, CURLOPT_SSLKEY_BLOB, query.key_pem);
+  set_tls(handle,
+          {.authority = query.ca_pem, .certificate = query.certificate_pem, .key = query.key_pem});
   if (query.insecure_skip_verify) {
     curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, 0L);
     curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/curl_handle.hpp"
 #include "kube/json.hpp"
 
 namespace athanor::client {
@@ -18,41 +19,9 @@ namespace {
 constexpr long kConnectTimeoutMs = 10'000;
 constexpr long kRequestTimeoutMs = 70'000;  // the server's own limit is 60 s
 
-struct EasyClose {
-  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-};
-struct MultiClose {
-  void operator()(CURLM* handle) const { curl_multi_cleanup(handle); }
-};
-struct ListClose {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using Easy = std::unique_ptr<CURL, EasyClose>;
-using Headers = std::unique_ptr<curl_slist, ListClose>;
-
-void set_blob(CURL* handle, CURLoption option, const std::string& data) {
-  if (data.empty()) {
-    return;
-  }
-  curl_blob blob{};
-  blob.data = const_cast<char*>(data.data());  // copied by curl (CURL_BLOB_COPY)
-  blob.len = data.size();
-  blob.flags = CURL_BLOB_COPY;
-  curl_easy_setopt(handle, option, &blob);
-}
-
 std::size_t append_body(const char* data, std::size_t size, std::size_t count, void* target) {
   static_cast<std::string*>(target)->append(data, size * count);
   return size * count;
-}
-
-Headers add_header(Headers headers, const std::string& line) {
-  curl_slist* longer = curl_slist_append(headers.get(), line.c_str());
-  if (longer != nullptr) {
-    static_cast<void>(headers.release());
-    headers.reset(longer);
-  }
-  return headers;
 }
 
 // The Status of an error answer as an Error; plain text when it is not one.
@@ -71,7 +40,7 @@ Error error_of(long code, const std::string& body) {
 // One open stream: splits what arrives into lines.
 struct Stream {
   Easy handle{};
-  Headers headers{};
+  CurlList headers{};
   StreamHandlers handlers{};
   std::string pending{};
   std::string error_body{};
@@ -141,11 +110,11 @@ class CurlConnection final : public Connection {
   Result<std::string> text(const Call& call) override {
     CURL* handle = easy_.get();
     curl_easy_reset(handle);
-    Headers headers = prepare(handle, call.path, call.accept);
+    CurlList headers = prepare(handle, call.path, call.accept);
     std::string sent;
     if (!call.body.is_null()) {
       sent = json::print(call.body);
-      headers = add_header(std::move(headers), "Content-Type: " + call.content_type);
+      add_line(headers, "Content-Type: " + call.content_type);
       curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE, static_cast<long>(sent.size()));
       curl_easy_setopt(handle, CURLOPT_POSTFIELDS, sent.c_str());
     }
@@ -239,32 +208,32 @@ class CurlConnection final : public Connection {
     }
   }
 
-  Headers prepare(CURL* handle, const std::string& path, const std::string& accept) const {
+  CurlList prepare(CURL* handle, const std::string& path, const std::string& accept) const {
     curl_easy_setopt(handle, CURLOPT_URL, (endpoint_.server + path).c_str());
     curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(handle, CURLOPT_USERAGENT, "athanor/cli");
     curl_easy_setopt(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    set_blob(handle, CURLOPT_CAINFO_BLOB, endpoint_.certificate_authority);
-    set_blob(handle, CURLOPT_SSLCERT_BLOB, endpoint_.client_certificate);
-    set_blob(handle, CURLOPT_SSLKEY_BLOB, endpoint_.client_key);
+    set_tls(handle, {.authority = endpoint_.certificate_authority,
+                     .certificate = endpoint_.client_certificate,
+                     .key = endpoint_.client_key});
     if (endpoint_.insecure_skip_verify) {
       curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, 0L);
       curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
     }
-    Headers headers;
-    headers = add_header(std::move(headers), "Accept: " + accept);
-    headers = add_header(std::move(headers), "Expect:");
+    CurlList headers;
+    add_line(headers, "Accept: " + accept);
+    add_line(headers, "Expect:");
     if (!endpoint_.token.empty()) {
-      headers = add_header(std::move(headers), "Authorization: Bearer " + endpoint_.token);
+      add_line(headers, "Authorization: Bearer " + endpoint_.token);
     }
     return headers;
   }
 
   Endpoint endpoint_;
   Easy easy_;
-  std::unique_ptr<CURLM, MultiClose> multi_;
+  Multi multi_;
   std::map<CURL*, Stream*> streams_{};
   std::vector<std::shared_ptr<Stream>> opening_{};
   std::vector<std::shared_ptr<Stream>> closing_{};

@@ -25,7 +25,21 @@ bool tolerates_one(const Value& toleration, const Value& taint) {
          (!key.empty() && toleration["value"].as_string() == taint["value"].as_string());
 }
 
-std::optional<LabelRequirement> requirement_of(const Value& expression) {
+bool all_match(const Value& expressions, const Value& labels) {
+  LabelSelector selector;
+  for (const Value& expression : expressions.items()) {
+    auto requirement = node_requirement(expression);
+    if (!requirement) {
+      return false;
+    }
+    selector.add(*std::move(requirement));
+  }
+  return selector.matches(labels);
+}
+
+}  // namespace
+
+std::optional<LabelRequirement> node_requirement(const Value& expression) {
   using Operator = LabelRequirement::Operator;
   static const std::map<std::string_view, Operator> kOperators{
       {"In", Operator::In},          {"NotIn", Operator::NotIn},
@@ -41,20 +55,6 @@ std::optional<LabelRequirement> requirement_of(const Value& expression) {
   }
   return requirement;
 }
-
-bool all_match(const Value& expressions, const Value& labels) {
-  LabelSelector selector;
-  for (const Value& expression : expressions.items()) {
-    auto requirement = requirement_of(expression);
-    if (!requirement) {
-      return false;
-    }
-    selector.add(*std::move(requirement));
-  }
-  return selector.matches(labels);
-}
-
-}  // namespace
 
 bool tolerates(const Value& tolerations, const Value& taint) {
   return std::ranges::any_of(tolerations.items(),

@@ -2,12 +2,17 @@
 // Tolerations and node affinity.
 #pragma once
 
+#include <optional>
+
 #include "kube/object.hpp"
+#include "kube/selector.hpp"
 #include "kube/value.hpp"
 
 namespace athanor {
 
 bool tolerates(const Value& tolerations, const Value& taint);
+// One expression of a nodeSelectorTerm; nullopt: an unknown operator.
+std::optional<LabelRequirement> node_requirement(const Value& expression);
 // spec.nodeSelector and the required node affinity.
 bool matches_node(const Value& pod_spec, const Object& node);
 // One nodeSelectorTerm: all of its expressions and fields; an empty term matches nothing.

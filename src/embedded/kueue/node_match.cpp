@@ -4,52 +4,10 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
+#include "kube/node_match.hpp"
 #include "kube/selector.hpp"
 
 namespace athanor::kueue {
-namespace {
-
-bool tolerates(const Value& toleration, const Value& taint) {
-  const std::string_view effect = toleration["effect"].as_string();
-  if (!effect.empty() && effect != taint["effect"].as_string()) {
-    return false;
-  }
-  const std::string_view key = toleration["key"].as_string();
-  if (!key.empty() && key != taint["key"].as_string()) {
-    return false;
-  }
-  const std::string_view op = toleration["operator"].as_string();
-  if (op == "Exists") {
-    return true;
-  }
-  return !key.empty() && toleration["value"].as_string() == taint["value"].as_string();
-}
-
-bool any_tolerates(const Value& tolerations, const Value& taint) {
-  return std::ranges::any_of(tolerations.items(),
-                             [&](const Value& t) { return tolerates(t, taint); });
-}
-
-std::optional<LabelRequirement> requirement_of(const Value& expression) {
-  using Operator = LabelRequirement::Operator;
-  static const std::map<std::string_view, Operator> kOperators{
-      {"In", Operator::In},          {"NotIn", Operator::NotIn},
-      {"Exists", Operator::Exists},  {"DoesNotExist", Operator::NotExists},
-      {"Gt", Operator::GreaterThan}, {"Lt", Operator::LessThan}};
-  const auto found = kOperators.find(expression["operator"].as_string());
-  if (found == kOperators.end()) {
-    return std::nullopt;
-  }
-  LabelRequirement requirement{.key = expression["key"].str(), .op = found->second};
-  for (const Value& value : expression["values"].items()) {
-    requirement.values.push_back(value.str());
-  }
-  return requirement;
-}
-
-}  // namespace
 
 std::string untolerated_taint(const Flavor& flavor, const Value& pod_spec) {
   for (const Value& taint : flavor.node_taints.items()) {
@@ -57,8 +15,7 @@ std::string untolerated_taint(const Flavor& flavor, const Value& pod_spec) {
     if (effect != "NoSchedule" && effect != "NoExecute") {
       continue;
     }
-    if (!any_tolerates(pod_spec["tolerations"], taint) &&
-        !any_tolerates(flavor.tolerations, taint)) {
+    if (!tolerates(pod_spec["tolerations"], taint) && !tolerates(flavor.tolerations, taint)) {
       return fmt::format("untolerated taint {{{} {} {} <nil>}} in flavor {}",
                          taint["key"].as_string(), taint["value"].as_string(), effect, flavor.name);
     }
@@ -82,7 +39,7 @@ bool matches_flavor(const Value& pod_spec, const Flavor& flavor,
     LabelSelector selector;
     bool dropped_all = true;
     for (const Value& expression : term["matchExpressions"].items()) {
-      auto requirement = requirement_of(expression);
+      auto requirement = node_requirement(expression);
       if (requirement && known_keys.contains(requirement->key)) {
         selector.add(*std::move(requirement));
         dropped_all = false;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owners of libcurl's handles, and what every transfer sets. For the .cpp files of client/.
+#pragma once
+
+#include <memory>
+#include <string>
+
+struct curl_slist;
+
+namespace athanor::client {
+
+// CURL and CURLM are void to those who include curl/curl.h.
+struct EasyClose {
+  void operator()(void* handle) const;
+};
+struct MultiClose {
+  void operator()(void* handle) const;
+};
+struct ListClose {
+  void operator()(curl_slist* list) const;
+};
+using Easy = std::unique_ptr<void, EasyClose>;
+using Multi = std::unique_ptr<void, MultiClose>;
+using CurlList = std::unique_ptr<curl_slist, ListClose>;
+
+void add_line(CurlList& list, const std::string& line);
+
+// PEM texts; empty ones are left as they are.
+struct TlsTexts {
+  const std::string& authority;
+  const std::string& certificate;
+  const std::string& key;
+};
+void set_tls(void* easy, const TlsTexts& texts);
+
+}  // namespace athanor::client
