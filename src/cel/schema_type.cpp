@@ -58,7 +58,7 @@ TypePtr text_type(const Schema& schema) {
   return sized(TypeKind::String, kStringSize, longest);
 }
 
-TypePtr array_type(const Schema& schema, TypePtr item) {
+TypePtr array_type(const Schema& schema, const TypePtr& item) {
   auto type = std::make_shared<Type>(*list_type(item));
   type->list_type = schema.list_type;
   type->list_map_keys = schema.list_map_keys;
@@ -68,7 +68,7 @@ TypePtr array_type(const Schema& schema, TypePtr item) {
   return type;
 }
 
-TypePtr dictionary_type(const Schema& schema, TypePtr value) {
+TypePtr dictionary_type(const Schema& schema, const TypePtr& value) {
   auto type = std::make_shared<Type>(*map_type(simple_type(TypeKind::String), value));
   type->min_size = 2;
   type->max_elements = schema.max_properties ? std::max<std::int64_t>(*schema.max_properties, 0)

@@ -163,7 +163,7 @@ cel::Declarations policy_declarations(const AdmissionVariables& variables,
                             : std::make_shared<const cel::Type>(variable.program->result_type()));
   }
   if (!fields.empty()) {
-    declarations.emplace("variables", cel::object_type("kubernetes.variables", std::move(fields)));
+    declarations.emplace("variables", cel::object_type("kubernetes.variables", fields));
   }
   return declarations;
 }
