@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creating an object (spec/apiserver.md 7, 9.2).
 #include <mutex>
+#include <utility>
 
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/managers.hpp"
@@ -91,7 +92,14 @@ class Creation {
     request_.user = &call_.user;
     request_.dry_run = options_.dry_run;
     ATHANOR_TRY_VOID(run_mutating(call_, request_));
-    object_ = request_.object;
+    const Value before = std::exchange(object_, request_.object);
+    if (call_.resource->has_status()) {  // webhooks may not write what the client may not
+      if (const Value* status = before.find("status")) {
+        object_.set("status", *status);
+      } else {
+        object_.erase("status");
+      }
+    }
     ATHANOR_TRY(object_, normalize(*call_.resource, object_));
     add_defaults(call_, object_, options_.dry_run);
     return {};

@@ -118,10 +118,21 @@ class Update {
   // Puts back what this write may not change.
   void restore() {
     restore_metadata();
-    const bool has_status = call_.resource->has_status();
+    restore_other_half();
+    const KindBehaviour* behaviour = call_.resource->behaviour;
+    if (behaviour != nullptr && behaviour->prepare_update != nullptr) {
+      KindContext context = call_.kind_context(options_.dry_run);
+      context.subresource = input_.subresource;
+      behaviour->prepare_update(object_, live_, context);
+    }
+    add_defaults(call_, object_, options_.dry_run);
+  }
+
+  // A write of the status leaves the rest as it is, any other write leaves the status.
+  void restore_other_half() {
     if (input_.subresource == "status" || input_.subresource == "approval") {
       keep_status_only();
-    } else if (has_status && input_.subresource != "binding") {
+    } else if (call_.resource->has_status() && input_.subresource != "binding") {
       if (const Value* status = live_.find("status")) {
         if (!object_["status"].identical(*status)) {
           object_.set("status", *status);
@@ -130,13 +141,6 @@ class Update {
         object_.erase("status");
       }
     }
-    const KindBehaviour* behaviour = call_.resource->behaviour;
-    if (behaviour != nullptr && behaviour->prepare_update != nullptr) {
-      KindContext context = call_.kind_context(options_.dry_run);
-      context.subresource = input_.subresource;
-      behaviour->prepare_update(object_, live_, context);
-    }
-    add_defaults(call_, object_, options_.dry_run);
   }
 
   void restore_metadata() {
@@ -211,6 +215,7 @@ class Update {
       ATHANOR_TRY_VOID(run_mutating(call_, request_));
       if (!request_.object.identical(object_)) {
         ATHANOR_TRY(object_, normalize_changed(*call_.resource, live_, request_.object));
+        restore_other_half();  // webhooks may not write what the client may not
         add_defaults(call_, object_, options_.dry_run);
       }
     }

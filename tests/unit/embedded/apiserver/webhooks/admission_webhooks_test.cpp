@@ -141,6 +141,24 @@ TEST_F(AdmissionWebhooks, APatchThatChangesNothingIsReviewedToo) {
   EXPECT_EQ(patched.value["data"]["set"], Value("by hook"));
 }
 
+TEST_F(AdmissionWebhooks, AStatusThatAWebhookWritesCountsForNothing) {
+  mutating("m", {webhook("a", R"({"rules":[{"operations":["*"],"apiGroups":["apps"],
+                                  "apiVersions":["v1"],"resources":["deployments"]}]})")});
+  patch_at("a", R"([{"op":"add","path":"/status","value":{"replicas":7}},
+                    {"op":"add","path":"/spec/paused","value":true}])");
+  const std::string path = "/apis/apps/v1/namespaces/tst/deployments";
+  const Answer made = server_.post(path, parse(R"({"metadata":{"name":"d"},"spec":{
+      "selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},
+      "spec":{"containers":[{"name":"c","image":"i"}]}}}})"));
+  ASSERT_EQ(made.status, 201) << made.message();
+  EXPECT_EQ(made.value["spec"]["paused"], Value(true));
+  EXPECT_TRUE(made.value["status"]["replicas"].is_null());
+  const Answer patched = server_.patch(path + "/d", "merge", R"({"spec":{"paused":false}})");
+  ASSERT_EQ(patched.status, 200) << patched.message();
+  EXPECT_EQ(patched.value["spec"]["paused"], Value(true));
+  EXPECT_TRUE(patched.value["status"]["replicas"].is_null());
+}
+
 // Rows of the outcome table: what the webhook does, and what the client hears.
 struct Outcome {
   std::string_view what;
