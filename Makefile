@@ -1,9 +1,9 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test unit e2e test-real bench fuzz lint format clean
+.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver fuzz lint format clean
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 bootstrap: ## install the Debian packages that are missing
 	@scripts/bootstrap
@@ -28,6 +28,9 @@ test-real: bootstrap ## embedded and real Kubernetes API server side by side (ne
 
 bench: build ## speed and size, printed as figures
 	@scripts/bench
+
+bench-apiserver: build ## the API server beside the real one, every target
+	@scripts/bench-apiserver
 
 fuzz: bootstrap ## every parser against random input, 60 s each (TIME=n)
 	@scripts/fuzz $(TIME)
