@@ -22,8 +22,13 @@ constexpr std::array kFlags = {
              "system:anonymous; never with AlwaysAllow"},
     FlagSpec{"api-audiences", List, "",
              "audiences of tokens for this server (default: the issuer)"},
-    FlagSpec{"audit-log-path", Text, "", kNothing},
-    FlagSpec{"audit-policy-file", Text, "", kNothing},
+    FlagSpec{"audit-log-maxage", Number, "0", "days that older audit logs are kept; 0: always"},
+    FlagSpec{"audit-log-maxbackup", Number, "0", "how many older audit logs are kept; 0: all"},
+    FlagSpec{"audit-log-maxsize", Number, "0",
+             "MiB of the audit log before a new one is begun; 0: 100"},
+    FlagSpec{"audit-log-path", Text, "", "the audit log; - is stdout"},
+    FlagSpec{"audit-policy-file", Text, "",
+             "which requests are written to the audit log, and how much of them"},
     FlagSpec{"authorization-mode", List, "AlwaysAllow", "RBAC, Node, AlwaysAllow"},
     FlagSpec{"bind-address", Text, "127.0.0.1", "address to listen on"},
     FlagSpec{"cert-dir", Text, "",
@@ -52,13 +57,15 @@ constexpr std::array kFlags = {
     FlagSpec{"kubelet-client-certificate", Text, "", kNothing},
     FlagSpec{"kubelet-client-key", Text, "", kNothing},
     FlagSpec{"kubelet-preferred-address-types", List, "", kNothing},
-    FlagSpec{"max-mutating-requests-inflight", Number, "200", kNothing},
-    FlagSpec{"max-requests-inflight", Number, "400", kNothing},
+    FlagSpec{"max-mutating-requests-inflight", Number, "200",
+             "writes under way at a time; more wait a second, then 429"},
+    FlagSpec{"max-requests-inflight", Number, "400",
+             "reads under way at a time; more wait a second, then 429"},
     FlagSpec{"min-request-timeout", Number, "1800", "least seconds of a watch that names none"},
     FlagSpec{"profiling", Switch, "true", kNothing},
     FlagSpec{"proxy-client-cert-file", Text, "", kNothing},
     FlagSpec{"proxy-client-key-file", Text, "", kNothing},
-    FlagSpec{"request-timeout", Time, "1m0s", kNothing},
+    FlagSpec{"request-timeout", Time, "1m0s", "how long a request may take that is no watch"},
     FlagSpec{"requestheader-allowed-names", List, "", kNothing},
     FlagSpec{"requestheader-client-ca-file", Text, "", kNothing},
     FlagSpec{"requestheader-extra-headers-prefix", List, "", kNothing},
@@ -90,10 +97,8 @@ constexpr std::array kFlags = {
 
 // Flags that are noted when given: somebody might rely on them.
 constexpr std::array kNoted = {
-    "audit-log-path",  "audit-policy-file",      "enable-bootstrap-token-auth",
-    "feature-gates",   "proxy-client-cert-file", "requestheader-client-ca-file",
-    "runtime-config",  "max-requests-inflight",  "max-mutating-requests-inflight",
-    "request-timeout",
+    "enable-bootstrap-token-auth",  "feature-gates",  "proxy-client-cert-file",
+    "requestheader-client-ca-file", "runtime-config",
 };
 
 // What kube-apiserver 1.35 knows, whether or not it is a step of its own here.
@@ -184,6 +189,28 @@ Result<void> read_ports(const FlagValues& flags, lab::BareServerOptions& server)
   return {};
 }
 
+Result<void> read_serving(const FlagValues& flags, lab::ServingOptions& serving) {
+  serving.audit = {.policy_file = flags.text("audit-policy-file"),
+                   .log_path = flags.text("audit-log-path"),
+                   .max_size = flags.number("audit-log-maxsize"),
+                   .max_backup = flags.number("audit-log-maxbackup"),
+                   .max_age = flags.number("audit-log-maxage")};
+  for (const char* name : {"audit-log-maxsize", "audit-log-maxbackup", "audit-log-maxage",
+                           "max-requests-inflight", "max-mutating-requests-inflight"}) {
+    if (flags.number(name) < 0) {
+      return Error::bad_request(fmt::format("--{} can not be negative value", name));
+    }
+  }
+  serving.max_requests_inflight = static_cast<std::size_t>(flags.number("max-requests-inflight"));
+  serving.max_mutating_requests_inflight =
+      static_cast<std::size_t>(flags.number("max-mutating-requests-inflight"));
+  serving.request_timeout = flags.time("request-timeout");
+  if (serving.request_timeout < Duration::zero()) {
+    return Error::bad_request("--request-timeout can not be negative value");
+  }
+  return {};
+}
+
 std::vector<std::string> notes_of(const FlagValues& flags) {
   std::vector<std::string> notes;
   if (flags.given("etcd-servers")) {
@@ -229,6 +256,7 @@ Result<lab::BareServerOptions> server_of(const FlagValues& flags) {
     return Error::bad_request("--min-request-timeout can not be negative value");
   }
   server.min_request_timeout = std::chrono::seconds(flags.number("min-request-timeout"));
+  ATHANOR_TRY_VOID(read_serving(flags, server.serving));
   return server;
 }
 

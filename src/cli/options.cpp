@@ -49,6 +49,30 @@ void add_output(CLI::App& verb, Output& output,
       ->type_name("FORMAT");
 }
 
+// kube-apiserver's flags of the same names.
+void add_serving(CLI::App& verb, UpOptions& options) {
+  lab::AuditOptions& audit = options.serving.audit;
+  verb.add_option("--audit-policy-file", audit.policy_file,
+                  "which requests are written to the audit log, and how much of them");
+  verb.add_option("--audit-log-path", audit.log_path, "the audit log; - is stdout");
+  verb.add_option("--audit-log-maxsize", audit.max_size,
+                  "MiB of the audit log before a new one is begun (0: 100)");
+  verb.add_option("--audit-log-maxbackup", audit.max_backup,
+                  "how many older audit logs are kept (0: all)");
+  verb.add_option("--audit-log-maxage", audit.max_age,
+                  "how many days older audit logs are kept (0: always)");
+  verb.add_option("--max-requests-inflight", options.serving.max_requests_inflight,
+                  "reads under way at a time; more wait a second, then 429")
+      ->capture_default_str();
+  verb.add_option("--max-mutating-requests-inflight",
+                  options.serving.max_mutating_requests_inflight,
+                  "writes under way at a time; more wait a second, then 429")
+      ->capture_default_str();
+  verb.add_option("--request-timeout", options.request_timeout,
+                  "how long a request may take that is no watch")
+      ->capture_default_str();
+}
+
 void add_up(CLI::App& app, UpOptions& options) {
   auto& verb = *app.add_subcommand(
       "up", "Light the lab: the whole control plane and its nodes in this process");
@@ -81,6 +105,7 @@ void add_up(CLI::App& app, UpOptions& options) {
                   "how much history the disk keeps for watches; KiB, MiB, GiB may follow")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("256MiB");
+  add_serving(verb, options);
   verb.add_flag("--unsafe-no-sync", options.unsafe_no_sync,
                 "do not wait for the disk: what a crash of the machine loses is lost");
   verb.add_flag("--repair", options.repair, "start over damaged data, without the damaged objects");

@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "cli/apiserver_flags.hpp"
 #include "cli/etcd_flags.hpp"
+#include "embedded/lab/serving_options.hpp"
 
 namespace athanor::cli {
 
@@ -32,6 +33,8 @@ struct UpOptions {
   std::string controllers = "*";
   bool unsafe_no_sync = false;
   bool repair = false;
+  lab::ServingOptions serving{};
+  std::string request_timeout = "60s";
   std::uint64_t history_max_bytes = std::uint64_t{256} << 20;
   int verbosity = 2;
 };

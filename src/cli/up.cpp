@@ -116,6 +116,12 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   result.sync = !options.unsafe_no_sync;
   result.repair = options.repair;
   result.history_max_bytes = static_cast<std::int64_t>(options.history_max_bytes);
+  result.serving = options.serving;
+  auto timeout = parse_go_duration(options.request_timeout);
+  if (!timeout.ok()) {
+    return timeout.error().with_context("--request-timeout");
+  }
+  result.serving.request_timeout = *timeout;
   ATHANOR_TRY_VOID(load_lab(options, result));
   const auto systems = fournos::fournos_operators();
   result.operators.assign(systems.begin(), systems.end());

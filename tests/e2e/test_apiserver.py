@@ -153,3 +153,53 @@ def test_an_api_server_is_ready_at_once(program, tokens):
         return took
 
     assert min(seconds() for _ in range(5)) < 0.3
+
+
+AUDIT_POLICY = """
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: None, nonResourceURLs: ["/healthz*", /version]}
+- {level: RequestResponse, verbs: [create], resources: [{group: "", resources: [configmaps]}]}
+- {level: Metadata}
+"""
+
+
+def test_the_audit_log_says_who_did_what(program, tokens, tmp_path):
+    policy, log = tmp_path / "policy.yaml", tmp_path / "audit/audit.log"
+    policy.write_text(AUDIT_POLICY, encoding="utf-8")
+    server = program(
+        ATHANOR, "apiserver", "--secure-port=0", f"--token-auth-file={tokens}", "--authorization-mode=RBAC",
+        f"--audit-policy-file={policy}", f"--audit-log-path={log}",
+    )  # fmt: skip
+    maps = "/api/v1/namespaces/default/configmaps"
+    assert server.get("/healthz")[0] == 200
+    assert server.get(maps, "root-token", "POST", {"metadata": {"name": "a"}, "data": {"x": "y"}})[0] == 201
+    assert server.get(maps + "/a", "bob-token")[0] == 403
+    assert server.get(maps, "stranger")[0] == 401
+    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    made, refused, unknown = events[-3:]
+    assert not [event for event in events if event["requestURI"] == "/healthz"]
+    assert (made["verb"], made["stage"], made["level"]) == ("create", "ResponseComplete", "RequestResponse")
+    assert made["user"]["username"] == "root" and made["sourceIPs"] == ["127.0.0.1"]
+    assert made["requestObject"]["data"] == {"x": "y"} and made["responseObject"]["metadata"]["uid"]
+    assert made["annotations"]["authorization.k8s.io/decision"] == "allow"
+    assert (refused["responseStatus"]["code"], refused["annotations"]["authorization.k8s.io/decision"]) == (403, "forbid")
+    assert unknown["responseStatus"]["message"] == "Authentication failed, attempted: bearer"
+
+
+def test_a_bad_audit_policy_is_named(tmp_path):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: []\n", encoding="utf-8")
+    done = run([ATHANOR, "apiserver", "--secure-port=0", f"--audit-policy-file={policy}"])
+    assert done.code == 1 and "loaded illegal policy with 0 rules" in done.err
+
+
+def test_requests_take_no_longer_than_they_may(program, tokens):
+    server = program(ATHANOR, "apiserver", "--secure-port=0", f"--token-auth-file={tokens}", "--request-timeout=30s")
+    code, text = server.get("/version?timeout=zz", "bob-token")
+    assert code == 400 and json.loads(text)["message"] == (
+        'invalid timeout specified in the request URL - time: invalid duration "zz"'
+    )
+    assert server.get("/api/v1/namespaces?timeout=0s", "bob-token")[0] == 200

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "embedded/apiserver/admission.hpp"
+#include "embedded/apiserver/audit/request_audit.hpp"
 #include "embedded/apiserver/authenticate.hpp"
 #include "embedded/apiserver/authorize.hpp"
 #include "embedded/apiserver/conversation.hpp"
@@ -69,7 +70,14 @@ struct Call {
   Accepted accepted{};
   bool in_process = false;  // the caller reads Response::value
   std::vector<std::string> warnings{};
+  std::shared_ptr<RequestAudit> audit{};  // null: the request is not audited
 
+  // For the audit of this request; the first value of a key counts.
+  void annotate(std::string key, std::string value) const {
+    if (audit != nullptr) {
+      audit->annotate(std::move(key), std::move(value));
+    }
+  }
   // For conversions between versions.
   [[nodiscard]] VersionContext versions() const {
     return {.store = &core.store, .conversation = &conversation};

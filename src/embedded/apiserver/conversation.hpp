@@ -24,6 +24,8 @@
 
 namespace athanor::apiserver {
 
+class RequestAudit;  // audit/request_audit.hpp
+
 class Conversation {
  public:
   // What handlers with several commits know of their earlier passes.
@@ -56,6 +58,11 @@ class Conversation {
     }
     return static_cast<T&>(*progress_);
   }
+
+  // What is written down of the request; the first pass makes it.
+  std::shared_ptr<RequestAudit> audit{};
+  // The request's time is over: the next pass is its last.
+  bool expired = false;
 
   // For the server. A pass begins at the first random number.
   void begin_pass() { replayed_.rewind(); }

@@ -8,13 +8,15 @@
 #include <memory>
 
 #include "base/log.hpp"
+#include "embedded/apiserver/request_path.hpp"
 #include "embedded/apiserver/respond.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
 constexpr int kPassLimit = 256;  // far more than webhooks in a row
-constexpr std::chrono::seconds kRequestTimeout{60};
+// Timers are not exact: an answer this close to the deadline came because of it.
+constexpr std::chrono::milliseconds kTimerError{5};
 
 using Questions = std::vector<Conversation::Question>;
 
@@ -35,6 +37,17 @@ void ask(const ExchangeContext& context, Instant deadline, OutsideRequest reques
     return done({.failure = "context deadline exceeded"});
   }
   context.outside->ask(std::move(request), std::move(done));
+}
+
+Instant deadline_of(const ExchangeContext& context, const Request& request, Instant now) {
+  const auto time = is_long_running(parse_request_path(request))
+                        ? Result<Duration>(context.request_timeout)
+                        : allotted_time(request, context.request_timeout);
+  return now + time.value_or(context.request_timeout);
+}
+
+bool is_over(const ExchangeContext& context, Instant deadline) {
+  return context.clock->now() + kTimerError >= deadline;
 }
 
 // Shared with answers that come in on other threads.
@@ -69,6 +82,7 @@ struct Exchange {
       : context(shared),
         request(std::move(asked)),
         now(at),
+        deadline(deadline_of(context, request, now)),
         conversation(*shared.entropy),
         resume(std::move(executor)),
         done(std::move(callback)) {}
@@ -76,6 +90,7 @@ struct Exchange {
   const ExchangeContext& context;
   const Request request;
   const Instant now;
+  const Instant deadline;
   Conversation conversation;
   const Executor resume;
   UniqueFunction<void(Response)> done;
@@ -102,10 +117,11 @@ void advance(const std::shared_ptr<Exchange>& exchange) {
   Questions questions = exchange->conversation.take_questions();
   exchange->open = questions.size();
   for (Conversation::Question& question : questions) {
-    ask(exchange->context, exchange->now + kRequestTimeout, std::move(question.request),
+    ask(exchange->context, exchange->deadline, std::move(question.request),
         [exchange, key = std::move(question.key)](OutsideAnswer answer) {
           exchange->conversation.answer(key, std::move(answer));
           if (exchange->open.fetch_sub(1) == 1) {
+            exchange->conversation.expired = is_over(exchange->context, exchange->deadline);
             exchange->resume([exchange] { advance(exchange); });
           }
         });
@@ -124,7 +140,7 @@ void ask_questions(const ExchangeContext& context,
   const auto round = std::make_shared<Round>();
   round->open = questions.size();
   round->done = std::move(done);
-  const Instant deadline = context.clock->now() + kRequestTimeout;
+  const Instant deadline = context.clock->now() + context.request_timeout;
   for (Conversation::Question& question : questions) {
     ask(context, deadline, std::move(question.request),
         [conversation, round, key = std::move(question.key)](OutsideAnswer answer) {
@@ -138,11 +154,13 @@ void ask_questions(const ExchangeContext& context,
 
 Response run_exchange(const ExchangeContext& context, const Request& request, Instant now) {
   Conversation conversation(*context.entropy);
+  const Instant deadline = deadline_of(context, request, now);
   for (int pass = 0; pass < kPassLimit; ++pass) {
     if (auto response = context.pass(request, now, conversation)) {
       return *std::move(response);
     }
-    wait_for_answers(context, now + kRequestTimeout, conversation);
+    wait_for_answers(context, deadline, conversation);
+    conversation.expired = is_over(context, deadline);
   }
   return error_response(endless());
 }

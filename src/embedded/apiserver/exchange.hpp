@@ -22,6 +22,7 @@ struct ExchangeContext {
   Entropy* entropy = nullptr;
   const Clock* clock = nullptr;
   Outside* outside = nullptr;  // may be null
+  Duration request_timeout = std::chrono::seconds(60);
 };
 
 // Asks what a conversation wants to know; `done` runs when all is answered, on any thread, perhaps

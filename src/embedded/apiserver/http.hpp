@@ -42,6 +42,7 @@ struct Request {
   // In-process callers hand over the parsed body; the transport the bytes.
   std::variant<std::string, Value> body{};
   Credentials credentials{};
+  std::string peer{};  // the client's address, without its port; empty in the process
   // It waited too long among too many: refused with 429, unless it is exempt.
   bool overdue = false;
 

@@ -2,6 +2,7 @@
 #include "embedded/apiserver/request_path.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <vector>
 
@@ -112,6 +113,26 @@ RequestPath parse_request_path(const Request& request) {
     }
   }
   return path;
+}
+
+bool is_long_running(const RequestPath& path) {
+  constexpr std::array<std::string_view, 5> kSubresources = {"proxy", "attach", "exec",
+                                                             "portforward", "log"};
+  return path.verb == "watch" || path.verb == "proxy" ||
+         std::ranges::find(kSubresources, path.subresource) != kSubresources.end();
+}
+
+Result<Duration> allotted_time(const Request& request, Duration longest) {
+  const auto text = request.parameter("timeout");
+  if (!text || text->empty()) {
+    return longest;
+  }
+  auto wanted = parse_go_duration(*text);
+  if (!wanted.ok()) {
+    return Error::bad_request("invalid timeout specified in the request URL - " +
+                              wanted.error().message);
+  }
+  return *wanted <= Duration::zero() ? longest : std::min(*wanted, longest);
 }
 
 Attributes attributes_of(const RequestPath& path, const Request& request, const UserInfo& user) {

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "base/result.hpp"
+#include "base/time.hpp"
 #include "embedded/apiserver/authorize.hpp"
 #include "embedded/apiserver/http.hpp"
 
@@ -22,6 +24,13 @@ struct RequestPath {
 };
 
 RequestPath parse_request_path(const Request& request);
+
+// Watches, logs, streams and proxies: they may take as long as they like.
+bool is_long_running(const RequestPath& path);
+
+// How long the request may take: what it asks for, at most `longest`. An error says what is wrong
+// with its ?timeout= (spec/apiserver.md 2.9).
+Result<Duration> allotted_time(const Request& request, Duration longest);
 
 // What the authorizer is asked for this path.
 Attributes attributes_of(const RequestPath& path, const Request& request, const UserInfo& user);

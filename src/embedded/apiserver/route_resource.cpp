@@ -113,19 +113,6 @@ StatusResult<Handler> subresource_route(const Call& call) {
   return Handler{verb == "update" ? &handle_update : &handle_patch};
 }
 
-// Requests here end long before any timeout; only its form is checked (2.9).
-StatusResult<void> check_timeout(const Request& request) {
-  const auto text = request.parameter("timeout");
-  if (!text || text->empty()) {
-    return {};
-  }
-  if (const auto timeout = parse_go_duration(*text); !timeout.ok()) {
-    return status::bad_request("invalid timeout specified in the request URL - " +
-                               timeout.error().message);
-  }
-  return {};
-}
-
 }  // namespace
 
 StatusResult<Response> route_resource(Call& call) {
@@ -143,9 +130,6 @@ StatusResult<Response> route_resource(Call& call) {
                                                       .watch = call.path.verb == "watch",
                                                       .custom = call.resource->is_custom,
                                                       .collection = call.path.verb == "list"}));
-  if (call.path.verb != "watch") {
-    ATHANOR_TRY_VOID(check_timeout(call.request));
-  }
   if (!call.resource->is_custom && !call.resource->deprecation_warning.empty()) {
     call.warnings.push_back(call.resource->deprecation_warning);
   }

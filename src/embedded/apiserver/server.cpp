@@ -102,7 +102,8 @@ class ServerImpl final : public Server {
                                  Conversation& talk) { return pass(request, now, talk); },
                   .entropy = &core_.entropy,
                   .clock = core_.dependencies.clock,
-                  .outside = core_.dependencies.outside};
+                  .outside = core_.dependencies.outside,
+                  .request_timeout = core_.options.request_timeout};
     core_.exchanges = &exchanges_;
   }
 
@@ -156,20 +157,41 @@ class ServerImpl final : public Server {
       after_write(call, now);
     }
     add_warnings(call.warnings, response);
+    if (call.audit != nullptr) {
+      RequestAudit::answered(call.audit, call, response);
+    }
     if (!call.in_process) {
-      add_headers(request, response);
+      add_headers(call, response);
       core_.metrics.note(call, response.status, core_.dependencies.clock->now() - now);
     }
     return response;
   }
 
   StatusResult<Response> serve(Call& call) {
-    ATHANOR_TRY(call.user, core_.authenticator->authenticate(call.request, call.now));
-    ATHANOR_TRY(call.user, impersonate(core_, call.request, std::move(call.user)));
     call.path = parse_request_path(call.request);
+    if (!is_long_running(call.path)) {
+      if (const auto time = allotted_time(call.request, core_.options.request_timeout);
+          !time.ok()) {
+        return status::bad_request(time.error().message);
+      }
+    }
+    auto user = core_.authenticator->authenticate(call.request, call.now);
+    begin_audit(call, user);
+    ATHANOR_TRY(call.user, std::move(user));
+    ATHANOR_TRY(call.user, impersonate(core_, call.request, std::move(call.user)));
+    if (call.audit != nullptr && !call.request.header("impersonate-user").empty()) {
+      call.audit->acts_as(call.user);
+    }
     const Attributes attributes = attributes_of(call.path, call.request, call.user);
-    if (const Decision decision = core_.authorizer->authorize(attributes); !decision.allowed) {
+    const Decision decision = core_.authorizer->authorize(attributes);
+    call.annotate("authorization.k8s.io/decision", decision.allowed ? "allow" : "forbid");
+    call.annotate("authorization.k8s.io/reason", decision.reason);
+    if (!decision.allowed) {
       return access_denied(attributes, decision);
+    }
+    if (call.conversation.expired) {
+      return status::timeout(
+          "request did not complete within requested timeout - context deadline exceeded");
     }
     if (call.request.overdue && !exempt_from_limits(call)) {
       return status::too_many_requests("too many requests, please try again later", 1);
@@ -179,6 +201,20 @@ class ServerImpl final : public Server {
       return *std::move(elsewhere);
     }
     return call.path.is_resource ? route_resource(call) : route_plain(call);
+  }
+
+  static void begin_audit(Call& call, const StatusResult<UserInfo>& user) {
+    if (call.core.options.audit_policy == nullptr) {
+      return;
+    }
+    call.user = user.ok() ? *user : UserInfo();
+    if (call.conversation.audit == nullptr) {
+      call.conversation.audit = RequestAudit::begin(call, user.ok());
+    }
+    call.audit = call.conversation.audit;
+    if (call.audit != nullptr) {
+      call.audit->begin_pass();
+    }
   }
 
   // A Status in the form that the client takes (spec/apiserver.md 5.1, 5.3).
@@ -198,10 +234,11 @@ class ServerImpl final : public Server {
     }
   }
 
-  void add_headers(const Request& request, Response& response) {
-    const std::string_view audit = request.header("audit-id");
-    response.headers.emplace_back("Audit-Id",
-                                  audit.empty() ? core_.entropy.uuid() : std::string(audit));
+  void add_headers(const Call& call, Response& response) {
+    const std::string_view audit = call.request.header("audit-id");
+    response.headers.emplace_back("Audit-Id", call.audit != nullptr ? call.audit->id()
+                                              : audit.empty()       ? core_.entropy.uuid()
+                                                                    : std::string(audit));
     const bool has_cache_rule =
         std::any_of(response.headers.begin(), response.headers.end(),
                     [](const auto& header) { return header.first == "Cache-Control"; });

@@ -22,6 +22,8 @@
 namespace athanor::apiserver {
 
 struct AdmissionStep;    // admission.hpp
+class AuditSink;         // audit/request_audit.hpp
+struct AuditPolicy;      // audit/audit_policy.hpp
 class Outside;           // outside.hpp
 class ResourceRegistry;  // resource_info.hpp
 class Converter;         // converter.hpp
@@ -89,7 +91,10 @@ struct Options {
   Duration event_ttl = std::chrono::hours(1);
   // Watches without a wish of their own live this long at least, and at most twice as long.
   std::chrono::seconds min_request_timeout{1800};
+  // Of everything but watches and other long requests.
+  Duration request_timeout = std::chrono::seconds(60);
   std::string service_cluster_ip_range = "10.96.0.0/16";
+  std::shared_ptr<const AuditPolicy> audit_policy{};  // null: nothing is audited
 };
 
 // Runs a task later, on a thread of the owner's choice.
@@ -103,6 +108,7 @@ struct Dependencies {
   PodLogs* logs = nullptr;                 // may be null: logs answer 501
   Outside* outside = nullptr;              // may be null: every call of a webhook fails
   PodStreams* streams = nullptr;           // may be null: exec, attach, portforward answer 501
+  AuditSink* audit = nullptr;              // may be null: nothing is audited
   std::function<std::string()> metrics{};  // the text of /metrics; may be empty
   // Conversion between the versions of a custom kind (group, kind) without a webhook; may be empty
   // or answer null (converter.hpp).

@@ -47,6 +47,7 @@ class RunningServer final : public BareServer {
     if (!options_.data_dir.empty()) {
       ATHANOR_TRY(directory_, store::DataDirectory::open(options_.data_dir));
     }
+    ATHANOR_TRY(audit_, open_audit(options_.serving.audit, *clock_));
     ServedApiOptions plan;
     plan.journal = directory_ ? store::sqlite_journal({.path = directory_->database()})
                               : store::memory_journal();
@@ -56,6 +57,7 @@ class RunningServer final : public BareServer {
     ATHANOR_TRY(plan.server, server_options(plan.https));
     ATHANOR_TRY(signer_, token_signer());
     plan.dependencies.tokens = signer_.get();
+    plan.dependencies.audit = audit_.sink.get();
     plan.dependencies.metrics = [this] { return metrics_.text() + process_metrics(); };
     ATHANOR_TRY(api_, ServedApi::create(std::move(plan), *clock_, *entropy_));
     api_->start();
@@ -93,6 +95,8 @@ class RunningServer final : public BareServer {
       https.key_pem = std::move(pair.key);
     }
     ATHANOR_TRY(https.client_ca_pem, text_of(options_.client_ca_file));
+    https.max_reading = options_.serving.max_requests_inflight;
+    https.max_mutating = options_.serving.max_mutating_requests_inflight;
     return https;
   }
 
@@ -113,6 +117,8 @@ class RunningServer final : public BareServer {
     server.service_cluster_ip_range = options_.service_cluster_ip_range;
     server.event_ttl = options_.event_ttl;
     server.min_request_timeout = options_.min_request_timeout;
+    server.request_timeout = options_.serving.request_timeout;
+    server.audit_policy = audit_.policy;
     return server;
   }
 
@@ -144,6 +150,7 @@ class RunningServer final : public BareServer {
   std::unique_ptr<Clock> clock_;
   std::unique_ptr<Entropy> entropy_;
   Metrics metrics_{};
+  Audit audit_{};
   std::optional<store::DataDirectory> directory_{};
   std::unique_ptr<apiserver::TokenSigner> signer_{};
   std::unique_ptr<ServedApi> api_{};

@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "embedded/lab/serving_options.hpp"
 
 namespace athanor::lab {
 
@@ -33,6 +34,7 @@ struct BareServerOptions {
   std::string service_cluster_ip_range = "10.0.0.0/24";
   Duration event_ttl = std::chrono::hours(1);
   std::chrono::seconds min_request_timeout{1800};
+  ServingOptions serving{};
 };
 
 class BareServer {

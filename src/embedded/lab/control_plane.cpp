@@ -169,13 +169,16 @@ class RunningControlPlane final : public ControlPlane {
 
   // The port is bound first, as the server must know it; requests are answered from start() on.
   Result<void> start_server() {
+    ATHANOR_TRY(audit_, open_audit(options_.serving.audit, *clock_));
     ATHANOR_TRY(pki_, transport::ensure_pki({.directory = directory_->pki(),
                                              .hosts = {options_.host},
                                              .now = clock_->now()}));
     ATHANOR_TRY(https_, transport::HttpsServer::create(
                             {.certificate_pem = pki_.server_certificate,
                              .key_pem = pki_.server_key,
-                             .client_ca_pem = pki_.ca_certificate},
+                             .client_ca_pem = pki_.ca_certificate,
+                             .max_reading = options_.serving.max_requests_inflight,
+                             .max_mutating = options_.serving.max_mutating_requests_inflight},
                             {.server = &late_, .store = store_.get(), .clock = clock_.get()}));
     ATHANOR_TRY(port_, https_->bind(options_.host, options_.port));
     address_ = fmt::format("https://{}:{}", options_.host, port_);
@@ -189,7 +192,9 @@ class RunningControlPlane final : public ControlPlane {
                               .proxy_client_certificate_pem = pki_.front_proxy_certificate,
                               .proxy_client_key_pem = pki_.front_proxy_key,
                               .requestheader_ca_pem = pki_.front_proxy_ca,
-                              .tokens = std::move(tokens)},
+                              .tokens = std::move(tokens),
+                              .request_timeout = options_.serving.request_timeout,
+                              .audit_policy = audit_.policy},
                              {.store = store_.get(),
                               .clock = clock_.get(),
                               .entropy = entropy_.get(),
@@ -197,6 +202,7 @@ class RunningControlPlane final : public ControlPlane {
                               .logs = processes_,
                               .outside = network_.get(),
                               .streams = processes_,
+                              .audit = audit_.sink.get(),
                               .metrics = [this] { return metrics_.text() + process_metrics(); },
                               .converter = embedded_converter,
                               .admission = embedded_admission}));
@@ -310,6 +316,7 @@ class RunningControlPlane final : public ControlPlane {
   std::unique_ptr<Clock> clock_;
   std::unique_ptr<Entropy> entropy_;
   Metrics metrics_{};
+  Audit audit_{};
   std::optional<store::DataDirectory> directory_{};
   std::string kubeconfig_{};
   std::string address_{};

@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "embedded/lab/lab_file.hpp"
+#include "embedded/lab/serving_options.hpp"
 #include "runtime/view/operator.hpp"
 
 namespace athanor::lab {
@@ -32,6 +33,7 @@ struct ControlPlaneOptions {
   PodsKind pods = PodsKind::Process;
   // "*", "name", "-name", "external", comma-separated; empty: none.
   std::string controllers = "*";
+  ServingOptions serving{};
   Lab lab{};
   ReadFile read_file{};                                // resolves Lab::manifests
   std::vector<const Operator*> operators{};            // of the systems (cli/ hands them over)

@@ -2,6 +2,7 @@
 // The life of a connection: handshake, then requests and responses in turn.
 #include "embedded/transport/connection.hpp"
 
+#include <netdb.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -29,6 +30,20 @@ Connection::Time now() {
   return std::chrono::steady_clock::now();
 }
 
+// The address without the port; empty when there is none to be had.
+std::string peer_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  std::array<char, NI_MAXHOST> host{};
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the sockets' interface
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (::getpeername(socket, generic, &size) != 0 ||
+      ::getnameinfo(generic, size, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return {};
+  }
+  return host.data();
+}
+
 // A bug, but one that must cost this request only (spec/apiserver.md 2.10).
 std::shared_ptr<apiserver::Response> failed_inside(const std::string& path, const char* what) {
   log::error("a request failed inside the server", {{"path", path}, {"error", what}});
@@ -51,6 +66,7 @@ Connection::Connection(std::shared_ptr<TransportCore> core, int socket)
     : core_(std::move(core)),
       number_(++core_->last_connection),
       socket_(socket),
+      peer_(peer_of(socket)),
       descriptor_(core_->loop, socket),
       tls_(core_->tls, socket),
       reader_(core_->options.header_limit, core_->options.body_limit) {}
@@ -292,6 +308,7 @@ Flow Connection::flow_of(const apiserver::Request& request) const {
 
 void Connection::submit(apiserver::Request request, std::int32_t stream) {
   request.credentials = credentials_;
+  request.peer = peer_;
   Flow flow = flow_of(request);
   core_->workers.submit(std::move(flow), [self = shared_from_this(), stream,
                                           request = std::move(request)](bool overdue) mutable {

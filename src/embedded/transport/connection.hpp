@@ -140,6 +140,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::shared_ptr<TransportCore> core_;
   const std::uint64_t number_;  // tells connections apart
   const int socket_;
+  const std::string peer_;  // the client's address
   EventLoop::Descriptor descriptor_;
   TlsStream tls_;
   State state_ = State::Handshake;

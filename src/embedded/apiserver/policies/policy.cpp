@@ -87,6 +87,18 @@ PolicyValidation read_validation(const Value& value, const cel::Declarations& de
   return result;
 }
 
+PolicyAnnotation read_annotation(const Value& value, const cel::Declarations& declarations) {
+  PolicyAnnotation result{.key = value["key"].str()};
+  auto program = cel::Program::compile(value["valueExpression"].as_string(), declarations);
+  if (program.ok()) {
+    result.program = *std::move(program);
+  } else {
+    result.error =
+        fmt::format("compilation error: compilation failed: {}", program.error().message);
+  }
+  return result;
+}
+
 Policy read_policy(const store::Stored& stored) {
   const Value& spec = stored.body["spec"];
   Policy policy;
@@ -108,6 +120,9 @@ Policy read_policy(const store::Stored& stored) {
     policy.variables.push_back(std::move(made));
   }
   const cel::Declarations declarations = policy_declarations(variables, policy.variables);
+  for (const Value& annotation : spec["auditAnnotations"].items()) {
+    policy.annotations.push_back(read_annotation(annotation, declarations));
+  }
   variables.authorizer = false;
   const cel::Declarations for_messages = policy_declarations(variables, policy.variables);
   for (const Value& validation : spec["validations"].items()) {
@@ -123,7 +138,9 @@ PolicyBinding read_binding(const store::Stored& stored) {
           .match = read_match(spec["matchResources"]),
           .param_ref = spec["paramRef"],
           .denies = std::ranges::find(actions, "Deny") != actions.end(),
-          .warns = std::ranges::find(actions, "Warn") != actions.end()};
+          .warns = std::ranges::find(actions, "Warn") != actions.end(),
+          .audits = std::ranges::find(actions, "Audit") != actions.end(),
+          .actions = spec["validationActions"]};
 }
 
 }  // namespace

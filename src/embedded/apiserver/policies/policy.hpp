@@ -46,12 +46,21 @@ struct PolicyValidation {
   cel::Program::Ptr message_expression{};  // null: none
 };
 
+// What a policy adds to the audit of a request.
+struct PolicyAnnotation {
+  std::string key{};
+  cel::Program::Ptr program{};  // a text, or null for nothing
+  std::string error{};
+};
+
 struct PolicyBinding {
   std::string name{};
   PolicyMatch match{};
   Value param_ref{};
   bool denies = false;
   bool warns = false;
+  bool audits = false;
+  Value actions{};  // spec.validationActions
 };
 
 struct Policy {
@@ -61,6 +70,7 @@ struct Policy {
   Conditions conditions{};
   std::vector<PolicyVariable> variables{};
   std::vector<PolicyValidation> validations{};
+  std::vector<PolicyAnnotation> annotations{};
   Value param_kind{};  // Null: none
   std::vector<PolicyBinding> bindings{};
 };

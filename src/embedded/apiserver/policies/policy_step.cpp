@@ -8,15 +8,18 @@
 #include <optional>
 
 #include "embedded/apiserver/admission/steps.hpp"
+#include "embedded/apiserver/call.hpp"
 #include "embedded/apiserver/conversation.hpp"
 #include "embedded/apiserver/policies/policy.hpp"
 #include "embedded/apiserver/policies/policy_params.hpp"
 #include "embedded/apiserver/webhooks/match.hpp"
+#include "kube/json.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
 constexpr std::size_t kLongestMessage = std::size_t{5} << 10;
+constexpr std::size_t kLongestAnnotation = std::size_t{10} << 10;
 constexpr const char* kOutOfBudget =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
@@ -75,7 +78,14 @@ class LazyVariables final : public cel::MapNode {
 
 struct Failure {
   std::string message{};
-  std::string reason{};  // empty: Invalid
+  std::string reason{};   // empty: Invalid
+  std::size_t index = 0;  // of the expression
+};
+
+// What one policy says with one set of params.
+struct Finding {
+  std::vector<Failure> failures{};
+  std::vector<std::pair<std::string, std::string>> annotations{};
 };
 
 // One policy with one set of params.
@@ -90,27 +100,31 @@ class PolicyRun {
   PolicyRun(const PolicyRun&) = delete;
   PolicyRun& operator=(const PolicyRun&) = delete;
 
-  std::vector<Failure> run() {
+  Finding run() {
     const ConditionsVerdict verdict = judge_conditions(policy_.conditions, bindings_, authority_);
     if (!verdict.hold) {
       return {};
     }
     if (!verdict.error.empty()) {
       error(verdict.error);
-      return std::move(failures_);
+      return std::move(finding_);
     }
-    for (const PolicyValidation& validation : policy_.validations) {
-      if (!judge(validation)) {
-        break;
+    for (index_ = 0; index_ < policy_.validations.size(); ++index_) {
+      if (!judge(policy_.validations[index_])) {
+        return std::move(finding_);
       }
     }
-    return std::move(failures_);
+    index_ = 0;
+    for (const PolicyAnnotation& annotation : policy_.annotations) {
+      annotate(annotation);
+    }
+    return std::move(finding_);
   }
 
  private:
   void error(std::string text) {
     if (!policy_.ignores_failure) {
-      failures_.push_back({.message = std::move(text), .reason = {}});
+      finding_.failures.push_back({.message = std::move(text), .reason = {}, .index = index_});
     }
   }
 
@@ -137,9 +151,29 @@ class PolicyRun {
       return true;
     }
     if (!done.value.is_true()) {
-      failures_.push_back({.message = message_of(validation), .reason = validation.reason});
+      finding_.failures.push_back(
+          {.message = message_of(validation), .reason = validation.reason, .index = index_});
     }
     return budget_ >= 0;
+  }
+
+  void annotate(const PolicyAnnotation& annotation) {
+    if (annotation.program == nullptr) {
+      return error(annotation.error);
+    }
+    const cel::Evaluation done =
+        annotation.program->evaluate(bindings_, {.authority = &authority_});
+    if (!spend(done.cost)) {
+      return error(kOutOfBudget);
+    }
+    if (done.value.is_error()) {
+      return error(evaluation_error(*annotation.program, done.value));
+    }
+    if (done.value.is(cel::Val::Kind::String)) {
+      std::string text = trimmed(done.value.text());
+      text.resize(std::min(text.size(), kLongestAnnotation));
+      finding_.annotations.emplace_back(annotation.key, std::move(text));
+    }
   }
 
   std::string message_of(const PolicyValidation& validation) {
@@ -171,7 +205,8 @@ class PolicyRun {
   const cel::Authority& authority_;
   std::int64_t budget_ = cel::kObjectCostBudget;
   std::uint64_t variable_cost_ = 0;
-  std::vector<Failure> failures_{};
+  std::size_t index_ = 0;  // of the expression that is judged
+  Finding finding_{};
 };
 
 int code_of(std::string_view reason) {
@@ -194,6 +229,7 @@ class Dispatch {
     for (const Policy& policy : policies) {
       ATHANOR_TRY_VOID(policy_run(policy));
     }
+    publish();
     if (!denial_) {
       return {};
     }
@@ -251,8 +287,15 @@ class Dispatch {
       bindings.emplace_back("params", cel::adapt(param));
       ATHANOR_TRY(cel::Val ns, namespace_object());
       bindings.emplace_back("namespaceObject", std::move(ns));
-      for (const Failure& failure : PolicyRun(policy, std::move(bindings), authority_).run()) {
+      const Finding finding = PolicyRun(policy, std::move(bindings), authority_).run();
+      for (const Failure& failure : finding.failures) {
         note(policy, binding, failure);
+      }
+      for (const auto& [key, text] : finding.annotations) {
+        std::vector<std::string>& known = annotations_[policy.name + "/" + key];
+        if (std::ranges::find(known, text) == known.end()) {
+          known.push_back(text);
+        }
       }
     }
     return {};
@@ -278,6 +321,15 @@ class Dispatch {
       request_.warnings.push_back(
           fmt::format("Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
                       policy.name, binding.name, failure.message));
+    }
+    if (binding.audits && context_.call != nullptr) {
+      const Value failures = Value::list({Value::object({{"message", failure.message},
+                                                         {"policy", policy.name},
+                                                         {"binding", binding.name},
+                                                         {"expressionIndex", failure.index},
+                                                         {"validationActions", binding.actions}})});
+      context_.call->annotate("validation.policy.admission.k8s.io/validation_failure",
+                              json::print(failures));
     }
     if (binding.denies) {
       deny(fmt::format("ValidatingAdmissionPolicy '{}' with binding '{}' denied request: {}",
@@ -312,8 +364,17 @@ class Dispatch {
     denial_ = std::move(error);
   }
 
+  void publish() const {
+    for (const auto& [key, texts] : annotations_) {
+      if (context_.call != nullptr) {
+        context_.call->annotate(key, fmt::format("{}", fmt::join(texts, ", ")));
+      }
+    }
+  }
+
   AdmissionRequest& request_;
   const AdmissionContext& context_;
+  std::map<std::string, std::vector<std::string>> annotations_{};
   RequestAuthority authority_;
   std::optional<StatusError> denial_{};
 };

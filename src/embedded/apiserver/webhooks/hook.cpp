@@ -41,6 +41,7 @@ Result<Hook> read_hook(const Value& body, const std::string& configuration, std:
                        bool mutating) {
   Hook hook;
   hook.name = body["name"].str();
+  hook.configuration = configuration;
   hook.id = fmt::format("{}/{}/{}", configuration, hook.name, index);
   hook.client_config = body["clientConfig"];
   for (const Value& rule : body["rules"].items()) {

@@ -25,6 +25,7 @@ struct HookRule {
 
 struct Hook {
   std::string id{};  // "CONFIGURATION/NAME/INDEX"
+  std::string configuration{};
   std::string name{};
   Value client_config{};
   std::vector<HookRule> rules{};

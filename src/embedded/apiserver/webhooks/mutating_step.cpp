@@ -64,20 +64,43 @@ StatusResult<Value> patched(const HookCall& call, const HookReply& reply,
   return object;
 }
 
+// What the audit says of a mutating webhook, and at higher levels of its patch.
+void annotate(const HookCall& call, std::size_t index, bool mutated, const HookReply& reply,
+              const AdmissionContext& context) {
+  if (context.call->audit == nullptr) {
+    return;
+  }
+  Value said =
+      Value::object({{"configuration", call.hook.configuration}, {"webhook", call.hook.name}});
+  Value mutation = said;
+  mutation.set("mutated", mutated);
+  annotate_round("mutation", call.hook, index, call.request, context, json::print(mutation));
+  if (mutated && context.call->audit->level() >= AuditLevel::Request) {
+    const auto text = base64_decode(reply.response["patch"].as_string());
+    const auto patch = json::parse(text.value_or(std::string()));
+    said.set("patch", patch.ok() ? *patch : Value());
+    said.set("patchType", "JSONPatch");
+    annotate_round("patch", call.hook, index, call.request, context, json::print(said));
+  }
+}
+
 // Whether the webhook changed the object.
-StatusResult<bool> call_one(const HookCall& call, AdmissionRequest& request,
+StatusResult<bool> call_one(const HookCall& call, std::size_t index, AdmissionRequest& request,
                             const AdmissionContext& context) {
   ATHANOR_TRY_VOID(check_dry_run(call));
   const HookReply reply = ask_hook(call, context);
   if (!reply.there) {
     return status::pending();
   }
-  ATHANOR_TRY(const bool heard, judge(call.hook, reply, request));
-  if (!heard) {
-    return false;
+  const auto heard = judge(call.hook, reply, index, request, context);
+  if (!heard.ok() || !*heard) {
+    annotate(call, index, false, reply, context);
+    return heard;
   }
   ATHANOR_TRY(Value object, patched(call, reply, context));
-  if (object.is_null() || object == request.object) {
+  const bool mutated = !object.is_null() && object != request.object;
+  annotate(call, index, mutated, reply, context);
+  if (!mutated) {
     return false;
   }
   request.object = std::move(object);
@@ -90,7 +113,8 @@ StatusResult<void> mutate(const Hooks& hooks, AdmissionRequest& request,
   if (reinvocation.second_round && reinvocation.last_output != request.object) {
     call_again(reinvocation);  // a built-in step changed the object since
   }
-  for (const Hook& hook : hooks) {
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    const Hook& hook = hooks[i];
     ATHANOR_TRY(const ResourceInfo* version, match_hook(hook, request, context));
     if (version == nullptr) {
       continue;
@@ -100,7 +124,7 @@ StatusResult<void> mutate(const Hooks& hooks, AdmissionRequest& request,
     if (!wanted || (reinvocation.second_round && !reinvocation.again.contains(hook.id))) {
       continue;  // the second round calls nobody for the first time
     }
-    ATHANOR_TRY(const bool changed, call_one(call, request, context));
+    ATHANOR_TRY(const bool changed, call_one(call, i, request, context));
     if (changed) {
       call_again(reinvocation);
       reinvocation.wanted = true;

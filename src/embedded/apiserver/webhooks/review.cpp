@@ -251,9 +251,21 @@ HookReply ask_hook(const HookCall& call, const AdmissionContext& context) {
   return read_answer(*reply->answer, url, hook, reply->uid);
 }
 
-StatusResult<bool> judge(const Hook& hook, const HookReply& reply, AdmissionRequest& request) {
+void annotate_round(std::string_view prefix, const Hook& hook, std::size_t index,
+                    const AdmissionRequest& request, const AdmissionContext& context,
+                    std::string value) {
+  context.call->annotate(
+      fmt::format("{}.webhook.admission.k8s.io/round_{}_index_{}", prefix,
+                  hook.mutating && request.reinvocation.second_round ? 1 : 0, index),
+      std::move(value));
+}
+
+StatusResult<bool> judge(const Hook& hook, const HookReply& reply, std::size_t index,
+                         AdmissionRequest& request, const AdmissionContext& context) {
   if (!reply.failure.empty()) {
     if (hook.ignores_failure) {
+      annotate_round(hook.mutating ? "failed-open.mutation" : "failed-open.validating", hook, index,
+                     request, context, hook.name);
       return false;
     }
     return status::internal(
@@ -261,6 +273,11 @@ StatusResult<bool> judge(const Hook& hook, const HookReply& reply, AdmissionRequ
   }
   for (const Value& warning : reply.response["warnings"].items()) {
     request.warnings.push_back(warning.str());
+  }
+  const Value& annotations = reply.response["auditAnnotations"];
+  for (const Member& annotation : annotations.members()) {
+    context.call->annotate(fmt::format("{}/{}", hook.name, annotation.key()),
+                           annotation.value.str());
   }
   if (!reply.response["allowed"].as_bool()) {
     return denial(hook, reply.response["status"]);

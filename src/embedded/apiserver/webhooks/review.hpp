@@ -35,8 +35,15 @@ struct HookReply {
 HookReply ask_hook(const HookCall& call, const AdmissionContext& context);
 
 // Whether the request may go on after that reply. A failure counts as failurePolicy says; a denial
-// is a refusal. Warnings are added to the request.
-StatusResult<bool> judge(const Hook& hook, const HookReply& reply, AdmissionRequest& request);
+// is a refusal. Warnings are added to the request, annotations to its audit. `index` is the
+// webhook's place among those looked at.
+StatusResult<bool> judge(const Hook& hook, const HookReply& reply, std::size_t index,
+                         AdmissionRequest& request, const AdmissionContext& context);
+
+// For the audit of the request: PREFIX.webhook.admission.k8s.io/round_R_index_I.
+void annotate_round(std::string_view prefix, const Hook& hook, std::size_t index,
+                    const AdmissionRequest& request, const AdmissionContext& context,
+                    std::string value);
 
 // For conversions within admission.
 VersionContext versions_of(const AdmissionContext& context);

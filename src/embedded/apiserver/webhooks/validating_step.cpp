@@ -43,8 +43,8 @@ StatusResult<void> validate(const Hooks& hooks, AdmissionRequest& request,
                             const AdmissionContext& context) {
   ATHANOR_TRY(const std::vector<Asked> asked, ask_all(hooks, request, context));
   StatusResult<void> outcome;
-  for (const Asked& one : asked) {
-    const auto heard = judge(*one.hook, one.reply, request);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const auto heard = judge(*asked[i].hook, asked[i].reply, i, request, context);
     if (!heard.ok() && outcome.ok()) {
       outcome = heard.error();
     }

@@ -61,7 +61,8 @@ struct Answer {
 
 class TestServer {
  public:
-  explicit TestServer(Options options = {}, Outside* outside = nullptr) {
+  explicit TestServer(Options options = {}, Outside* outside = nullptr,
+                      AuditSink* audit = nullptr) {
     options.always_allow = true;
     auto opened = store::Store::open(store::memory_journal(), {});
     EXPECT_TRUE(opened.ok());
@@ -71,6 +72,7 @@ class TestServer {
     dependencies.clock = &clock_;
     dependencies.entropy = entropy_.get();
     dependencies.outside = outside;
+    dependencies.audit = audit;
     auto server = Server::create(std::move(options), std::move(dependencies));
     EXPECT_TRUE(server.ok());
     server_ = *std::move(server);

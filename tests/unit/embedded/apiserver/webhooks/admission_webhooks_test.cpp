@@ -294,6 +294,20 @@ TEST_F(AdmissionWebhooks, InvalidPatchesAreErrorsEvenWhenFailuresAreIgnored) {
   EXPECT_THAT(answer.message(), StartsWith("Internal error occurred: "));
 }
 
+TEST_F(AdmissionWebhooks, TakeNoLongerThanTheRequestMay) {
+  validating("v", {webhook("t", R"({"failurePolicy":"Ignore"})")});
+  outside_.on("https://hooks/t", [this](const Value& /*review*/) {
+    EXPECT_LE(outside_.asked.back().request.timeout, std::chrono::seconds(2));
+    server_.advance(std::chrono::seconds(2));
+    return OutsideAnswer{.failure = "context deadline exceeded"};
+  });
+  const Answer late = create("x", "{}", "?timeout=2s");
+  EXPECT_EQ(late.status, 504);
+  EXPECT_EQ(late.reason(), "Timeout");
+  EXPECT_THAT(late.message(), HasSubstr("request did not complete within requested timeout"));
+  EXPECT_EQ(server_.get(std::string(kMaps) + "/x").status, 404);
+}
+
 TEST_F(AdmissionWebhooks, WarningsReachTheClientOfDenialsToo) {
   validating("v", {webhook("t")});
   outside_.on("https://hooks/t", [](const Value& review) {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passing a request on to another server, and its answer back: what aggregation and the proxies of
+// nodes, pods and services share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "embedded/apiserver/http.hpp"
+#include "embedded/apiserver/outside.hpp"
+
+namespace athanor::apiserver {
+
+// Percent-encodes everything but unreserved characters and those in `kept`.
+std::string percent_encoded(std::string_view text, std::string_view kept);
+// "/PATH?QUERY", encoded.
+std::string request_target(const Request& request);
+// The body as it was sent, or printed.
+std::string body_text(const Request& request);
+// Adds the headers that are not about one connection and not about who asks.
+void pass_headers(const Request& request, OutsideRequest& out);
+// The answer for the client; a stream in it stays one.
+Response passed_on(const Request& request, const OutsideAnswer& answer);
+
+}  // namespace athanor::apiserver
