@@ -26,11 +26,14 @@ bool before(const Entry& entry, std::string_view element) {
 
 void collect_paths(const FieldSet& set, const std::string& prefix, std::vector<std::string>& out) {
   for (const Entry& entry : set.entries()) {
-    const std::string path = prefix + path_element::text(entry.element.as_string());
     if (entry.member) {
-      out.push_back(path);
+      out.push_back(prefix + path_element::text(entry.element.as_string()));
     }
-    collect_paths(entry.children, path, out);
+  }
+  for (const Entry& entry : set.entries()) {
+    if (!entry.children.empty()) {
+      collect_paths(entry.children, prefix + path_element::text(entry.element.as_string()), out);
+    }
   }
 }
 

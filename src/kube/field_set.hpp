@@ -67,7 +67,8 @@ class FieldSet {
   // Without the members of `other` and everything below them.
   [[nodiscard]] FieldSet minus_subtrees(const FieldSet& other) const;
 
-  // Every member's path text (".spec.ports[port=80].name"), sorted by path.
+  // Every member's path text (".spec.ports[port=80].name"): of each level the members first, then
+  // what lies below, both sorted.
   [[nodiscard]] std::vector<std::string> paths() const;
 
   friend bool operator==(const FieldSet& a, const FieldSet& b);

@@ -65,7 +65,9 @@ Value update_managed_fields(const Value& live, Value object, const FieldManageme
   const Value& stored = live["metadata"]["managedFields"];
   Start start;
   if (!live.is_null()) {
-    start = start_of(stored, object["metadata"]["managedFields"], by);
+    // A subresource cannot set them.
+    start =
+        start_of(stored, by.subresource.empty() ? object["metadata"]["managedFields"] : stored, by);
     if (start.entries.empty()) {
       return managed::with_list(std::move(object), Value());
     }

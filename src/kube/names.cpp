@@ -3,6 +3,7 @@
 #include "kube/names.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace athanor {
 namespace {
@@ -113,29 +114,36 @@ NameError validate_path_segment(std::string_view text) {
   return std::nullopt;
 }
 
-NameError validate_qualified_name(std::string_view text) {
+std::vector<std::string> qualified_name_errors(std::string_view text) {
+  std::vector<std::string> errors;
   std::string_view name = text;
   if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
     name = text.substr(slash + 1);
     if (name.find('/') != std::string_view::npos) {
-      return "a qualified name " + std::string(kQualifiedText) +
-             " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+      return {"a qualified name " + std::string(kQualifiedText) +
+              " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
     }
     const std::string_view prefix = text.substr(0, slash);
     if (prefix.empty()) {
-      return "prefix part must be non-empty";
-    }
-    if (const NameError error = validate_dns1123_subdomain(prefix)) {
-      return "prefix part " + *error;
+      errors.emplace_back("prefix part must be non-empty");
+    } else if (const NameError error = validate_dns1123_subdomain(prefix)) {
+      errors.push_back("prefix part " + *error);
     }
   }
   if (name.empty()) {
-    return "name part must be non-empty";
+    errors.emplace_back("name part must be non-empty");
+  } else if (name.size() > kMaxLabel) {
+    errors.push_back("name part " + too_long(kMaxLabel));
   }
-  if (name.size() > kMaxLabel) {
-    return "name part " + too_long(kMaxLabel);
+  if (!is_qualified_part(name)) {
+    errors.push_back("name part " + std::string(kQualifiedText));
   }
-  return is_qualified_part(name) ? NameError() : "name part " + std::string(kQualifiedText);
+  return errors;
+}
+
+NameError validate_qualified_name(std::string_view text) {
+  std::vector<std::string> errors = qualified_name_errors(text);
+  return errors.empty() ? NameError() : NameError(std::move(errors.front()));
 }
 
 NameError validate_label_key(std::string_view text) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace athanor {
 
@@ -24,6 +25,8 @@ NameError validate_path_segment(std::string_view text);
 
 // "[prefix/]name".
 NameError validate_qualified_name(std::string_view text);
+// All that is wrong with one; what the above tells is the first.
+std::vector<std::string> qualified_name_errors(std::string_view text);
 NameError validate_label_key(std::string_view text);
 NameError validate_label_value(std::string_view text);
 // As label keys, without regard to case.

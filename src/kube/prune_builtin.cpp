@@ -254,6 +254,9 @@ bool BuiltinNormalizer::normalize(const Value& in, const Schema& schema, Value& 
     case SchemaType::IntOrString:
       if (!in.is_string() && !in.is_integer()) {
         fail(fmt::format("json: cannot unmarshal {} into Go value of type int32", json_kind(in)));
+      } else if (in.is_integer() && (in.as_double() > std::numeric_limits<std::int32_t>::max() ||
+                                     in.as_double() < std::numeric_limits<std::int32_t>::min())) {
+        fail_mismatch(fmt::format("number {}", json::print(in)), schema);
       }
       return false;
     case SchemaType::Quantity:
@@ -295,7 +298,9 @@ bool BuiltinNormalizer::normalize_struct(const Value& in, const Schema& schema, 
       changed |= normalize(member.value, *field->schema, value);
       names_.pop_back();
     }
-    if (is_zero(value, *field)) {
+    // An empty list of managers is a wish of its own.
+    const bool reset = value.is_list() && key == "managedFields";
+    if (is_zero(value, *field) && !reset) {
       if (!field->always_present) {
         changed = true;
         continue;
@@ -415,6 +420,10 @@ bool BuiltinNormalizer::normalize_integer(const Value& in, const Schema& schema,
 }
 
 bool BuiltinNormalizer::normalize_quantity(const Value& in, Value& out) {
+  if (in.as_string() == "-" || in.as_string() == "+") {
+    out = "0";  // a sign of nothing
+    return true;
+  }
   const std::optional<Quantity> quantity =
       in.is_string() || in.is_number() ? Quantity::parse(in) : std::nullopt;
   if (!quantity) {

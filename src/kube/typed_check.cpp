@@ -18,6 +18,18 @@ using typed::Node;
 
 // Up to here comparing list elements by pairs is cheaper than making texts of their keys.
 constexpr std::size_t kFew = 16;
+constexpr std::string_view kNumeric = "numeric (int or float)";
+
+// What is no number, as the reference names its type.
+std::string_view go_type(const Value& value) {
+  if (value.is_string()) {
+    return "string";
+  }
+  if (value.is_bool()) {
+    return "bool";
+  }
+  return value.is_list() ? "[]interface {}" : "map[string]interface {}";
+}
 
 // The type a schema wants, as error texts name it; empty when the value is fine.
 std::string_view wanted_type(const Schema& schema, const Value& value) {
@@ -36,7 +48,7 @@ std::string_view wanted_type(const Schema& schema, const Value& value) {
       return value.is_bool() ? "" : "boolean";
     case SchemaType::Integer:
     case SchemaType::Number:
-      return value.is_number() ? "" : "numeric (int or float)";
+      return value.is_number() ? "" : kNumeric;
     case SchemaType::IntOrString:
     case SchemaType::Quantity:
       return value.is_object() || value.is_list() ? "scalar" : "";
@@ -77,7 +89,9 @@ class Checker {
     }
     if (node.schema != nullptr) {
       if (const std::string_view wanted = wanted_type(*node.schema, value); !wanted.empty()) {
-        report(step, "expected " + std::string(wanted) + ", got " + json::print(value));
+        const bool numeric = wanted == kNumeric;
+        report(step, "expected " + std::string(wanted) + ", got " +
+                         (numeric ? std::string(go_type(value)) : json::print(value)));
         return;
       }
       const SchemaType type = node.schema->type;

@@ -213,9 +213,23 @@ Node root_node(SchemaPtr schema) {
   return {.schema = schema, .level = Node::Level::Root};
 }
 
+namespace {
+
+// Required keys of built-in types default to Go's zero value.
+const Value* zero_key(const Schema& schema) {
+  static const Value kText("");
+  static const Value kNumber(0);
+  if (schema.type == SchemaType::String) {
+    return &kText;
+  }
+  return schema.type == SchemaType::Integer ? &kNumber : nullptr;
+}
+
+}  // namespace
+
 const Value* key_value(const Schema& list, const Value& item, std::string_view key) {
-  if (const Value* own = item.find(key); own != nullptr && !own->is_null()) {
-    return own;
+  if (const Value* own = item.find(key); own != nullptr) {
+    return own;  // null is a value, too
   }
   const SchemaField* field = list.items == nullptr ? nullptr : list.items->field(key);
   if (field == nullptr) {
@@ -224,8 +238,13 @@ const Value* key_value(const Schema& list, const Value& item, std::string_view k
   if (field->default_value) {
     return &*field->default_value;
   }
-  return field->schema != nullptr && field->schema->default_value ? &*field->schema->default_value
-                                                                  : nullptr;
+  if (field->schema == nullptr) {
+    return nullptr;
+  }
+  if (field->schema->default_value) {
+    return &*field->schema->default_value;
+  }
+  return field->required && !list.items->name.empty() ? zero_key(*field->schema) : nullptr;
 }
 
 Value element_of(const Schema& list, const Value& item) {

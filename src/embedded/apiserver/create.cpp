@@ -7,7 +7,6 @@
 #include "embedded/apiserver/managers.hpp"
 #include "embedded/apiserver/versions.hpp"
 #include "embedded/apiserver/write.hpp"
-#include "kube/field_error.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -166,8 +165,7 @@ StatusResult<void> check_input(Call& call, Value& object) {
     }
     metadata.set("namespace", call.path.ns);
   } else if (!ns.empty()) {
-    return status::bad_request(
-        "the namespace of the provided object does not match the namespace sent on the request");
+    metadata.erase("namespace");
   }
   if (call.resource->crd_terminating) {
     return status::forbidden(call.qualified_resource(), metadata["name"].as_string(),
@@ -186,11 +184,6 @@ StatusResult<Written> create_object(Call& call, const WriteOptions& options, Cre
   }
   const std::string prefix = input.object["metadata"]["generateName"].str();
   const bool generated = input.object["metadata"]["name"].as_string().empty() && !prefix.empty();
-  if (input.object["metadata"]["name"].as_string().empty() && !generated) {
-    return status::invalid(
-        call.qualified_kind(), "",
-        {FieldError::required("metadata.name", "name or generateName is required")});
-  }
   const int attempts = generated ? kNameAttempts : kRaceAttempts;
   for (int attempt = 1;; ++attempt) {
     if (generated) {

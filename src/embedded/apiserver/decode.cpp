@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "embedded/apiserver/subresource.hpp"
 #include "kube/field_error.hpp"
 #include "kube/json.hpp"
@@ -32,8 +35,29 @@ bool same_group(std::string_view api_version, std::string_view group) {
   return slash != std::string_view::npos && api_version.substr(0, slash) == group;
 }
 
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+// Whatever their case, kind and apiVersion are texts.
+StatusResult<void> check_kind_types(const Value& object, std::string_view must_be) {
+  for (const Member& member : object.members()) {
+    for (const std::string_view field : {"kind", "apiVersion"}) {
+      if (same_letters(member.key(), field) && !member.value.is_null() &&
+          !member.value.is_string()) {
+        return unrecognized(must_be, fmt::format("couldn't get version/kind; json parse error: {} "
+                                                 "is no text",
+                                                 field));
+      }
+    }
+  }
+  return {};
+}
+
 // Kind and apiVersion of a built-in body: absent ones come from the URL.
 StatusResult<void> check_built_in_kind(Value& object, const ExpectedBody& expected) {
+  ATHANOR_TRY_VOID(check_kind_types(object, expected.kind));
   const std::string api_version = api_version_of(expected);
   const std::string_view kind = object["kind"].as_string();
   const std::string_view version = object["apiVersion"].as_string();
@@ -61,6 +85,7 @@ StatusResult<void> check_built_in_kind(Value& object, const ExpectedBody& expect
 }
 
 StatusResult<void> check_custom_kind(const Value& object, const ResourceInfo& resource) {
+  ATHANOR_TRY_VOID(check_kind_types(object, resource.kind));
   const std::string_view kind = object["kind"].as_string();
   const std::string_view version = object["apiVersion"].as_string();
   if (kind.empty()) {
@@ -85,6 +110,30 @@ StatusResult<Value> of_result(Result<Value> result) {
     return status::of(result.error());
   }
   return *std::move(result);
+}
+
+}  // namespace
+
+namespace {
+
+// A body of another version of the kind is decoded as what it says before it is refused.
+StatusResult<void> check_other_version(const Call& call, const Value& object) {
+  const Value& version = object["apiVersion"];
+  const Value& kind = object["kind"];
+  if (!version.is_string() || !kind.is_string() ||
+      version.as_string() == call.resource->api_version() ||
+      kind.as_string() != call.resource->kind) {
+    return {};
+  }
+  const ResourceInfo* other = call.table->by_kind(version.as_string(), kind.as_string());
+  if (other == nullptr || other->group != call.resource->group) {
+    return {};
+  }
+  const auto decoded = normalize(*other, object);
+  if (!decoded.ok()) {
+    return decoded.error();
+  }
+  return {};
 }
 
 }  // namespace
@@ -115,6 +164,9 @@ StatusResult<Document> parse_body(const Call& call, const BodyType& type, bool a
     return unrecognized(type.kind, parsed.error().message);
   }
   document.value = *std::move(parsed);
+  if (document.value.is_null() && !type.kind.empty()) {
+    document.value = Value::object();  // an object of which nothing is said
+  }
   if (!document.value.is_object()) {
     return unrecognized(type.kind, "json: cannot unmarshal the document into an object");
   }
@@ -186,6 +238,7 @@ StatusResult<Value> decode_object(Call& call, const WriteOptions& options) {
   ATHANOR_TRY(
       Document document,
       parse_body(call, {.api_version = api_version, .kind = resource.kind}, !resource.is_custom));
+  ATHANOR_TRY_VOID(check_other_version(call, document.value));
   if (resource.is_custom) {
     ATHANOR_TRY_VOID(check_custom_kind(document.value, resource));
   } else {

@@ -222,12 +222,12 @@ class Deletion {
 
   // A pod says that it ends before it is gone; everything else is just gone.
   StatusResult<Deleted> end(const Value& finalizers) {
-    if (call_.resource->storage != "pods" || options_.dry_run) {
+    if (call_.resource->storage != "pods") {
       return commit(true);
     }
     set_finalizers(finalizers);
     mark_deleting(0);
-    if (object_ != stored_->body) {
+    if (!options_.dry_run && object_ != stored_->body) {
       ATHANOR_TRY_VOID(commit(false));
       stored_ = call_.core.store.get(call_.resource->storage, stored_->key);
       if (stored_ == nullptr) {
@@ -251,6 +251,17 @@ class Deletion {
       write.body = object_;
     }
     writes.insert(writes.begin(), std::move(write));
+    if (remove && call_.resource->storage == "services") {
+      // A later service of that name must not find the endpoints of this one.
+      const auto endpoints = call_.core.store.get("endpoints", stored_->key);
+      if (endpoints != nullptr && endpoints->body["metadata"]["finalizers"].empty()) {
+        store::Write along;
+        along.resource = "endpoints";
+        along.key = stored_->key;
+        along.expected = endpoints->revision;
+        writes.push_back(std::move(along));
+      }
+    }
     auto committed = call_.core.store.commit(writes, call_.now);
     if (!committed.ok()) {
       StatusError error = status::of(committed.error());

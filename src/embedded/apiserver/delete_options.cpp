@@ -85,6 +85,10 @@ StatusResult<DeleteOptions> parse_delete_options(const Value& body) {
         FieldError::invalid("propagationPolicy", Value(policy),
                             "orphanDependents and deletionPropagation cannot be both set"));
   }
+  if (!policy.empty() && policy != "Background" && policy != "Foreground" && policy != "Orphan") {
+    errors.push_back(FieldError::not_supported("propagationPolicy", Value(policy),
+                                               {"Foreground", "Background", "Orphan", "nil"}));
+  }
   if (!errors.empty()) {
     return status::invalid(kKind, "", errors);
   }

@@ -144,12 +144,12 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
     if (selects && !selection.matches(object)) {
       continue;
     }
-    if (selects && window.limit > 0 && result.objects.size() == window.limit) {
-      more = true;
-      break;
-    }
     result.objects.push_back(std::move(object));
     result.keys.push_back(stored->key);
+    if (selects && window.limit > 0 && result.objects.size() == window.limit) {
+      more = i + 1 < page.items.size();  // whether they match is for the next page to say
+      break;
+    }
   }
   if (more && !result.keys.empty()) {
     result.continue_token =
@@ -162,6 +162,7 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
 }
 
 StatusResult<Response> handle_list(Call& call) {
+  ATHANOR_TRY_VOID(Selection::check_syntax(call.request));  // before the options are judged
   ATHANOR_TRY(const ListOptions options, read_list_options(call.request, false));
   ATHANOR_TRY(const Selection selection, Selection::read(call.request, *call.resource));
   IncludeObject include = IncludeObject::Metadata;

@@ -2,6 +2,7 @@
 // PATCH: JSON patch, merge patch, strategic merge patch and apply
 // (spec/apiserver.md 9.4, 9.5, 11.2).
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/handlers.hpp"
@@ -113,7 +114,15 @@ StatusResult<Response> apply_plain(Call& call, PatchType type, const WriteOption
   input.from_patch = true;
   input.normal = true;
   input.transform = [&](const Value& live) -> StatusResult<Value> {
-    ATHANOR_TRY(const Value merged, merge(call, type, live, document.value));
+    ATHANOR_TRY(Value merged, merge(call, type, live, document.value));
+    if (type == PatchType::Strategic) {
+      // Merged as the type it is: what the patch calls it does not matter.
+      for (const std::string_view field : {"kind", "apiVersion"}) {
+        if (merged[field] != live[field]) {
+          merged.set(field, live[field]);
+        }
+      }
+    }
     if (merged.identical(live)) {
       return merged;
     }
@@ -125,6 +134,10 @@ StatusResult<Response> apply_plain(Call& call, PatchType type, const WriteOption
     auto normal = normalize_changed(resource, live, merged, &issues);
     if (!normal.ok()) {
       return undecodable(document.value, normal.error().message);
+    }
+    if (options.validation == FieldValidation::Strict && !issues.texts.empty()) {
+      return undecodable(document.value,
+                         fmt::format("strict decoding error: {}", fmt::join(issues.texts, ", ")));
     }
     ATHANOR_TRY_VOID(
         report_issues(call, options.validation, issues, resource.kind, resource.version));
@@ -178,7 +191,15 @@ StatusResult<void> check_config(const Call& call, const Value& config) {
       config["kind"].as_string() != resource.kind) {
     return status::bad_request("invalid object type: " + apply_kind(config));
   }
-  const Value& metadata = config["metadata"];
+  if (!config["metadata"]["managedFields"].empty()) {
+    return status::bad_request("metadata.managedFields must be nil");
+  }
+  return {};
+}
+
+// After the types: the name and the namespace of the outcome are those of the URL.
+StatusResult<void> check_place(const Call& call, const Value& applied) {
+  const Value& metadata = applied["metadata"];
   const std::string_view name = metadata["name"].as_string();
   if (name.empty()) {
     return status::bad_request(
@@ -191,13 +212,10 @@ StatusResult<void> check_config(const Call& call, const Value& config) {
         fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
                     call.path.name));
   }
-  if (const std::string_view ns = metadata["namespace"].as_string();
-      !ns.empty() && ns != call.key().ns) {
+  const std::string_view ns = metadata["namespace"].as_string();
+  if (call.resource->namespaced && !ns.empty() && ns != call.path.ns) {
     return status::bad_request(
         "the namespace of the provided object does not match the namespace sent on the request");
-  }
-  if (!metadata["managedFields"].empty()) {
-    return status::bad_request("metadata.managedFields must be nil");
   }
   return {};
 }
@@ -223,11 +241,15 @@ StatusResult<Value> apply_to(const Call& call, const WriteOptions& options, cons
   if (!applied.ok()) {
     return apply_refused(applied.error());
   }
+  ATHANOR_TRY_VOID(check_place(call, *applied));
   return *std::move(applied);
 }
 
 StatusResult<Written> apply_new(Call& call, const WriteOptions& options, Value config) {
-  config.member("metadata").erase("resourceVersion");
+  const Value revision = config["metadata"]["resourceVersion"];
+  if (!revision.is_null()) {
+    config.member("metadata").erase("resourceVersion");
+  }
   ATHANOR_TRY(const Value applied, apply_to(call, options, Value(), config));
   if (const std::string_view uid = config["metadata"]["uid"].as_string(); !uid.empty()) {
     return status::conflict(call.qualified_resource(), call.path.name,
@@ -236,7 +258,12 @@ StatusResult<Written> apply_new(Call& call, const WriteOptions& options, Value c
                                         uid));
   }
   ATHANOR_TRY(Value object, normalize(*call.resource, applied));
-  return create_object(call, options, {.object = std::move(object), .tracked = true});
+  ATHANOR_TRY(Written written,
+              create_object(call, options, {.object = std::move(object), .tracked = true}));
+  if (options.dry_run && !revision.as_string().empty()) {
+    written.object.member("metadata").set("resourceVersion", revision);  // nothing replaced it
+  }
+  return written;
 }
 
 StatusResult<Response> apply_server_side(Call& call, const WriteOptions& options) {
@@ -249,11 +276,12 @@ StatusResult<Response> apply_server_side(Call& call, const WriteOptions& options
   input.from_patch = true;
   input.tracked = true;
   input.transform = [&](const Value& live) -> StatusResult<Value> {
+    ATHANOR_TRY(Value applied, apply_to(call, options, live, config));
     const std::string_view wanted = config["metadata"]["resourceVersion"].as_string();
     if (!wanted.empty() && wanted != live["metadata"]["resourceVersion"].as_string()) {
       return status::modified(call.qualified_resource(), call.path.name);
     }
-    return apply_to(call, options, live, config);
+    return applied;
   };
   auto written = update_object(call, options, input);
   if (!written.ok() && written.error().code == 404 && call.path.subresource.empty()) {

@@ -10,6 +10,9 @@
 namespace athanor::apiserver {
 
 StatusResult<Response> handle_create(Call& call) {
+  if (std::holds_alternative<std::string>(call.request.body)) {
+    ATHANOR_TRY_VOID(body_format(call.request, true));
+  }
   ATHANOR_TRY(const WriteOptions options, read_write_options(call.request, "CreateOptions"));
   ATHANOR_TRY(Value object, decode_object(call, options));
   ATHANOR_TRY(Written written,

@@ -43,61 +43,51 @@ StatusError refusal(FieldError error) {
   return status::invalid(kKind, "", {std::move(error)});
 }
 
-// Of an unknown resourceVersionMatch, and of one without a version.
-StatusError unknown_match(const Request& request, std::string_view text) {
+// What is wrong with the options of a list, all at once.
+StatusResult<void> check_list_match(const Request& request) {
+  const auto text_of = [&](std::string_view name) { return request.parameter(name).value_or(""); };
+  const std::string_view match = text_of("resourceVersionMatch");
+  const std::string_view version = text_of("resourceVersion");
   std::vector<FieldError> errors;
-  if (request.parameter("resourceVersion").value_or("").empty()) {
-    errors.push_back(
-        FieldError::forbidden("resourceVersionMatch",
-                              "resourceVersionMatch is forbidden unless resourceVersion is "
-                              "provided"));
-  }
-  if (!request.parameter("continue").value_or("").empty()) {
-    errors.push_back(FieldError::forbidden(
-        "resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
-  }
-  errors.push_back(FieldError::not_supported("resourceVersionMatch", Value(text),
-                                             {"Exact", "NotOlderThan", ""}));
-  return status::invalid(kKind, "", errors);
-}
-
-StatusResult<void> check_match(const ListOptions& options, bool watch) {
-  const bool given = options.match != VersionMatch::Unset;
-  if (watch) {
-    if (options.send_initial_events && options.match != VersionMatch::NotOlderThan) {
-      return refusal(FieldError::forbidden(
-          "resourceVersionMatch",
-          "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
-    }
-    if (given && !options.send_initial_events) {
-      return refusal(FieldError::forbidden("resourceVersionMatch",
-                                           "resourceVersionMatch is forbidden for watch unless "
-                                           "sendInitialEvents is provided"));
-    }
-    return {};
-  }
-  if (options.send_initial_events) {
-    return refusal(
-        FieldError::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
-  }
-  std::vector<FieldError> errors;
-  if (given && !options.resource_version) {
+  if (!match.empty() && version.empty()) {
     errors.push_back(FieldError::forbidden(
         "resourceVersionMatch",
         "resourceVersionMatch is forbidden unless resourceVersion is provided"));
   }
-  if (given && !options.continue_token.empty()) {
+  if (!match.empty() && !text_of("continue").empty()) {
     errors.push_back(FieldError::forbidden(
         "resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
   }
-  if (!errors.empty()) {
-    return status::invalid(kKind, "", errors);
+  if (!match.empty() && match != "Exact" && match != "NotOlderThan") {
+    errors.push_back(FieldError::not_supported("resourceVersionMatch", Value(match),
+                                               {"Exact", "NotOlderThan", ""}));
   }
-  if (options.match == VersionMatch::Exact && options.resource_version == 0) {
-    return refusal(
+  if (match == "Exact" && version == "0") {
+    errors.push_back(
         FieldError::forbidden("resourceVersionMatch",
                               "resourceVersionMatch \"exact\" is forbidden for resourceVersion "
                               "\"0\""));
+  }
+  if (!text_of("sendInitialEvents").empty()) {
+    errors.push_back(
+        FieldError::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+  }
+  if (errors.empty()) {
+    return {};
+  }
+  return status::invalid(kKind, "", errors);
+}
+
+StatusResult<void> check_watch_match(const ListOptions& options) {
+  if (options.send_initial_events && options.match != VersionMatch::NotOlderThan) {
+    return refusal(FieldError::forbidden(
+        "resourceVersionMatch",
+        "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+  }
+  if (options.match != VersionMatch::Unset && !options.send_initial_events) {
+    return refusal(FieldError::forbidden("resourceVersionMatch",
+                                         "resourceVersionMatch is forbidden for watch unless "
+                                         "sendInitialEvents is provided"));
   }
   return {};
 }
@@ -113,7 +103,8 @@ StatusResult<VersionMatch> read_match(const Request& request) {
   if (text == "NotOlderThan") {
     return VersionMatch::NotOlderThan;
   }
-  return unknown_match(request, text);
+  return refusal(FieldError::not_supported("resourceVersionMatch", Value(text),
+                                           {"Exact", "NotOlderThan", ""}));
 }
 
 }  // namespace
@@ -145,12 +136,17 @@ StatusResult<ListOptions> read_list_options(const Request& request, bool watch) 
     options.send_initial_events = parse_flag(*text);
   }
   options.continue_token = std::string(request.parameter("continue").value_or(""));
+  if (!watch) {
+    ATHANOR_TRY_VOID(check_list_match(request));
+  }
   ATHANOR_TRY(options.match, read_match(request));
   if (const auto text = request.parameter("resourceVersion"); text && !text->empty()) {
     ATHANOR_TRY(options.resource_version, parse_revision(*text));
   }
-  ATHANOR_TRY_VOID(check_match(options, watch));
-  if (!watch && !options.continue_token.empty()) {
+  if (watch) {
+    ATHANOR_TRY_VOID(check_watch_match(options));
+  } else if (!options.continue_token.empty()) {
+    ATHANOR_TRY_VOID(parse_continue_token(options.continue_token));
     if (options.resource_version.value_or(0) != 0) {
       return status::bad_request("specifying resource version is not allowed when using continue");
     }

@@ -32,8 +32,8 @@ NameError check_object_name(NameRule rule, std::string_view text, bool is_prefix
 
 void check_labels(const Value& labels, std::vector<FieldError>& errors) {
   for (const Member& label : labels.members()) {
-    if (const NameError broken = validate_label_key(label.key())) {
-      errors.push_back(FieldError::invalid("metadata.labels", label.name, *broken));
+    for (const std::string& broken : qualified_name_errors(label.key())) {
+      errors.push_back(FieldError::invalid("metadata.labels", label.name, broken));
     }
     if (const NameError broken = validate_label_value(label.value.as_string())) {
       errors.push_back(FieldError::invalid("metadata.labels", label.value, *broken));
@@ -79,24 +79,46 @@ void check_owners(const Value& owners, std::vector<FieldError>& errors) {
   }
 }
 
-void check_finalizers(const ResourceInfo& resource, const Value& finalizers,
+bool is_standard_finalizer(std::string_view name) {
+  return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
+}
+
+// Kinds whose own rules do not look at the finalizers of an update again.
+bool updates_any_finalizer(const ResourceInfo& resource) {
+  return resource.storage == "poddisruptionbudgets.policy";
+}
+
+void check_finalizers(const ResourceInfo& resource, const Value& finalizers, bool update,
                       std::vector<FieldError>& errors, std::vector<std::string>& warnings) {
-  std::size_t index = 0;
-  for (const Value& finalizer : finalizers.items()) {
-    const std::string_view name = finalizer.as_string();
-    const std::string field = fmt::format("metadata.finalizers[{}]", index++);
-    const NameError broken = validate_finalizer(name);
-    if (!broken) {
+  constexpr std::string_view kField = "metadata.finalizers";
+  const auto items = finalizers.items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string_view name = items[i].as_string();
+    for (const std::string& broken : qualified_name_errors(name)) {
+      errors.push_back(FieldError::invalid(kField, Value(name), broken));
+    }
+    if (name.find('/') != std::string_view::npos || is_standard_finalizer(name)) {
       continue;
     }
-    if (resource.is_custom && !validate_qualified_name(name)) {
+    if (resource.is_custom) {
       warnings.push_back(fmt::format(
-          "metadata.finalizers: \"{}\": prefer a domain-qualified finalizer name including a path "
-          "(/) to avoid accidental conflicts with other finalizer writers",
-          name));
-    } else {
-      errors.push_back(FieldError::invalid(field, finalizer, *broken));
+          "metadata.finalizers: \"{}\": prefer a domain-qualified finalizer name{} to avoid "
+          "accidental conflicts with other finalizer writers",
+          name, name.find('.') == std::string_view::npos ? "" : " including a path (/)"));
+    } else if (!update || !updates_any_finalizer(resource)) {
+      errors.push_back(
+          FieldError::invalid(fmt::format("{}[{}]", kField, i), Value(name),
+                              "name is neither a standard finalizer name nor is it fully "
+                              "qualified"));
     }
+  }
+  const auto holds = [&](std::string_view name) {
+    return std::any_of(items.begin(), items.end(),
+                       [&](const Value& item) { return item.as_string() == name; });
+  };
+  if (holds("orphan") && holds("foregroundDeletion")) {
+    errors.push_back(FieldError::invalid(
+        kField, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
   }
 }
 
@@ -149,7 +171,7 @@ std::vector<FieldError> validate_metadata(const ResourceInfo& resource, const Va
   check_labels(metadata["labels"], errors);
   check_annotations(metadata["annotations"], errors);
   check_owners(metadata["ownerReferences"], errors);
-  check_finalizers(resource, metadata["finalizers"], errors, warnings);
+  check_finalizers(resource, metadata["finalizers"], false, errors, warnings);
   return errors;
 }
 
@@ -178,7 +200,7 @@ std::vector<FieldError> validate_metadata_update(const ResourceInfo& resource, c
     check_owners(now["ownerReferences"], errors);
   }
   if (changed("finalizers")) {
-    check_finalizers(resource, now["finalizers"], errors, warnings);
+    check_finalizers(resource, now["finalizers"], true, errors, warnings);
     if (before.contains("deletionTimestamp")) {
       if (const std::string added = added_finalizers(now["finalizers"], before["finalizers"]);
           !added.empty()) {

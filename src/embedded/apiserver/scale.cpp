@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "embedded/apiserver/decode.hpp"
+#include "embedded/apiserver/list_options.hpp"
 #include "embedded/apiserver/managers.hpp"
 #include "embedded/apiserver/respond.hpp"
 #include "embedded/apiserver/subresource.hpp"
@@ -15,26 +16,15 @@
 #include "kube/json.hpp"
 #include "kube/patch.hpp"
 #include "kube/selector.hpp"
+#include "kube/typed_fields.hpp"
 #include "kube/types.hpp"
 #include "kube/yaml.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
-std::vector<std::string> path_of(std::string_view json_path) {
-  std::vector<std::string> parts;
-  while (!json_path.empty()) {
-    const std::size_t end = std::min(json_path.find('.'), json_path.size());
-    if (end > 0) {
-      parts.emplace_back(json_path.substr(0, end));
-    }
-    json_path.remove_prefix(std::min(end + 1, json_path.size()));
-  }
-  return parts;
-}
-
 const Value& at_path(const Value& object, std::string_view json_path) {
-  const std::vector<std::string> path = path_of(json_path);
+  const std::vector<std::string> path = scale_path(json_path);
   return object.at(std::span<const std::string>(path));
 }
 
@@ -93,20 +83,17 @@ StatusResult<Value> scale_of(const ResourceInfo& resource, const Value& object) 
                         {"status", std::move(status)}});
 }
 
+constexpr std::string_view kNoNumber =
+    "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal into Go struct "
+    "field ScaleSpec.spec.replicas of type int32";
+
 StatusResult<std::int64_t> wanted_replicas(const Call& call, const Value& scale) {
   const Value& replicas = scale["spec"]["replicas"];
   if (!replicas.is_null() && !replicas.is_number()) {
-    return status::bad_request(
-        "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal into Go "
-        "struct field ScaleSpec.spec.replicas of type int32");
+    return status::bad_request(std::string(kNoNumber));
   }
-  if (replicas.as_int() >= 0) {
-    return replicas.as_int();
-  }
-  if (call.resource->is_custom) {
-    return status::invalid(call.qualified_kind(), call.path.name,
-                           {FieldError::invalid(call.resource->scale->spec_replicas, replicas,
-                                                "should be a non-negative integer")});
+  if (replicas.as_int() >= 0 || call.resource->is_custom) {
+    return replicas.as_int();  // those of custom resources are checked with the object
   }
   return status::invalid(
       {.name = "Scale", .group = "autoscaling"}, call.path.name,
@@ -116,13 +103,23 @@ StatusResult<std::int64_t> wanted_replicas(const Call& call, const Value& scale)
 // The parent with the replicas (and the expected revision) of a changed Scale.
 StatusResult<Value> scaled(const Call& call, const Value& live, const Value& scale) {
   ATHANOR_TRY(const std::int64_t replicas, wanted_replicas(call, scale));
-  const std::vector<std::string> path = path_of(call.resource->scale->spec_replicas);
+  const std::vector<std::string> path = scale_path(call.resource->scale->spec_replicas);
   Value changed = with_path(live, path, Value(replicas));
   const Value& revision = scale["metadata"]["resourceVersion"];
   if (!revision.as_string().empty()) {
     changed.member("metadata").set("resourceVersion", revision);
   }
   return changed;
+}
+
+// The same where a patch made the Scale.
+StatusResult<Value> patched_scale(const Call& call, const Value& live, const Value& scale) {
+  const Value& replicas = scale["spec"]["replicas"];
+  if (!replicas.is_null() && !replicas.is_number()) {
+    return status::invalid({.name = "", .group = ""}, "",
+                           {FieldError::invalid("patch", Value(json::print(scale)), kNoNumber)});
+  }
+  return scaled(call, live, scale);
 }
 
 StatusResult<Response> write_scale(Call& call, const WriteOptions& options, UpdateInput input) {
@@ -150,27 +147,75 @@ StatusResult<Value> parse_patch_text(const Request& request) {
   return *std::move(parsed);
 }
 
+// A conflict about the replicas of the parent is one about those of the Scale.
+StatusError scale_conflict(const ApplyError& refused, const std::string& api_version) {
+  StatusError error = status::of(refused.error);
+  if (refused.conflicts.empty()) {
+    return error;
+  }
+  const auto renamed = [&](std::string text) {
+    for (std::size_t at = text.find(" using " + api_version); at != std::string::npos;
+         at = text.find(" using " + api_version, at + 1)) {
+      text.replace(at, api_version.size() + 7, " using autoscaling/v1");
+    }
+    return text;
+  };
+  error.message = renamed(std::move(error.message));
+  error.details.emplace();
+  for (const ApplyConflict& conflict : refused.conflicts) {
+    error.details->causes.push_back({.reason = "FieldManagerConflict",
+                                     .message = renamed(conflict.message),
+                                     .field = conflict.field});
+  }
+  return error;
+}
+
 // An applied Scale as a configuration of its parent.
 StatusResult<Value> apply_scale(const Call& call, const WriteOptions& options, const Value& live,
                                 const Value& config) {
-  ATHANOR_TRY(const std::int64_t replicas, wanted_replicas(call, config));
+  const std::vector<std::string> problems =
+      type_errors(config, BuiltinTypes::get().by_kind("autoscaling", "v1", "Scale"));
+  if (!problems.empty()) {
+    StatusError error;
+    error.message =
+        fmt::format("failed to create typed patch object ({}/{}; autoscaling/v1, Kind=Scale): {}",
+                    config["metadata"]["namespace"].as_string(),
+                    config["metadata"]["name"].as_string(), problems.front());
+    return error;
+  }
   Value parent = Value::object({{"apiVersion", call.resource->api_version()},
                                 {"kind", call.resource->kind},
                                 {"metadata", Value::object({{"name", call.path.name}})}});
-  const std::vector<std::string> path = path_of(call.resource->scale->spec_replicas);
-  parent = with_path(parent, path, Value(replicas));
+  const std::vector<std::string> path = scale_path(call.resource->scale->spec_replicas);
+  parent = with_path(parent, path, Value(config["spec"]["replicas"].as_int()));
   const std::string api_version = call.resource->api_version();
   auto applied = apply_configuration(
       live, parent, management_of(call, options, "scale", api_version), {.force = options.force});
   if (!applied.ok()) {
-    return status::of(applied.error().error);
+    return scale_conflict(applied.error(), api_version);
   }
+  ATHANOR_TRY_VOID(wanted_replicas(call, config));
   return *std::move(applied);
 }
 
 }  // namespace
 
+std::vector<std::string> scale_path(std::string_view json_path) {
+  std::vector<std::string> parts;
+  while (!json_path.empty()) {
+    const std::size_t end = std::min(json_path.find('.'), json_path.size());
+    if (end > 0) {
+      parts.emplace_back(json_path.substr(0, end));
+    }
+    json_path.remove_prefix(std::min(end + 1, json_path.size()));
+  }
+  return parts;
+}
+
 StatusResult<Response> handle_scale_get(Call& call) {
+  if (const auto text = call.request.parameter("resourceVersion"); text && !text->empty()) {
+    ATHANOR_TRY_VOID(parse_revision(*text));
+  }
   const Key key = call.key();
   const store::StoredPtr stored = call.core.store.get(call.resource->storage, key);
   if (stored == nullptr) {
@@ -216,17 +261,17 @@ StatusResult<Response> handle_scale_patch(Call& call) {
     Value parent = live;
     if (const std::string& path = call.resource->scale->spec_replicas;
         at_path(live, path).is_null()) {
-      parent = with_path(live, path_of(path), Value(0));  // a patch may be the first to say so
+      parent = with_path(live, scale_path(path), Value(0));  // a patch may be the first to say so
     }
     ATHANOR_TRY(const Value before, scale_of(*call.resource, parent));
     if (!json_patch) {
-      return scaled(call, live, apply_merge_patch(before, patch));
+      return patched_scale(call, live, apply_merge_patch(before, patch));
     }
     auto patched = apply_json_patch(before, patch);
     if (!patched.ok()) {
       return patched.error().code == 400 ? status::of(patched.error()) : status::unprocessable();
     }
-    return scaled(call, live, *patched);
+    return patched_scale(call, live, *patched);
   };
   return write_scale(call, options, std::move(input));
 }

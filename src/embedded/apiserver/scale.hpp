@@ -3,9 +3,16 @@
 // (spec/apiserver.md 12.2).
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "embedded/apiserver/call.hpp"
 
 namespace athanor::apiserver {
+
+// ".spec.replicas" as its steps.
+std::vector<std::string> scale_path(std::string_view json_path);
 
 StatusResult<Response> handle_scale_get(Call& call);
 StatusResult<Response> handle_scale_put(Call& call);

@@ -74,6 +74,20 @@ std::string text_of(const Value& value) {
 
 }  // namespace
 
+StatusResult<void> Selection::check_syntax(const Request& request) {
+  if (const auto text = request.parameter("labelSelector"); text && !text->empty()) {
+    if (const auto labels = LabelSelector::parse(*text); !labels.ok()) {
+      return status::bad_request(labels.error().message);
+    }
+  }
+  if (const auto text = request.parameter("fieldSelector"); text && !text->empty()) {
+    if (const auto fields = parse_field_selector(*text); !fields.ok()) {
+      return status::bad_request(fields.error().message);
+    }
+  }
+  return {};
+}
+
 StatusResult<Selection> Selection::read(const Request& request, const ResourceInfo& resource) {
   Selection selection;
   if (const auto text = request.parameter("labelSelector"); text && !text->empty()) {
@@ -92,8 +106,11 @@ StatusResult<Selection> Selection::read(const Request& request, const ResourceIn
     return status::bad_request(requirements.error().message);
   }
   for (FieldRequirement& requirement : *requirements) {
-    const bool generic =
-        requirement.field == "metadata.name" || requirement.field == "metadata.namespace";
+    const bool has_namespace =
+        resource.namespaced ||
+        (!resource.is_custom && resource.storage != "namespaces" && resource.storage != "nodes");
+    const bool generic = requirement.field == "metadata.name" ||
+                         (requirement.field == "metadata.namespace" && has_namespace);
     if (!generic && !contains(resource.selectable_fields, requirement.field)) {
       return unknown_field(requirement.field, resource);
     }

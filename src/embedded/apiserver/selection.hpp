@@ -21,6 +21,8 @@ class Selection {
   Selection() = default;
   // labelSelector and fieldSelector of the request; BadRequest with the texts of 8.4 and 8.5.
   static StatusResult<Selection> read(const Request& request, const ResourceInfo& resource);
+  // Whether both selectors parse, whatever the resource knows of the fields.
+  static StatusResult<void> check_syntax(const Request& request);
 
   // `object` in the version of the resource that read() saw.
   [[nodiscard]] bool matches(const Value& object) const;

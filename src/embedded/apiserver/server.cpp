@@ -56,24 +56,37 @@ constexpr std::size_t kWarningsLimit = 4096;  // bytes of all
 constexpr std::chrono::minutes kRestoreEvery{1};
 constexpr std::string_view kCrds = "customresourcedefinitions";
 
+// A warning as a header shows it.
+std::string warning_text(std::string_view warning) {
+  std::string text;
+  for (const char c : warning) {
+    if (c == '"' || c == '\\') {
+      text += '\\';
+    }
+    text += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return text;
+}
+
+// Each once; when they are too long together, each is cut.
 void add_warnings(const std::vector<std::string>& warnings, Response& response) {
-  std::vector<std::string> seen;
+  std::vector<std::string_view> unique;
   std::size_t total = 0;
-  for (const std::string& warning : warnings) {
-    std::string text;
-    for (const char c : warning.substr(0, kWarningLimit)) {
-      if (c == '"' || c == '\\') {
-        text += '\\';
-      }
-      text += c == '\n' || c == '\r' ? ' ' : c;
+  for (const std::string_view warning : warnings) {
+    if (std::find(unique.begin(), unique.end(), warning) == unique.end()) {
+      unique.push_back(warning);
+      total += warning.size();
     }
-    if (std::find(seen.begin(), seen.end(), text) != seen.end() ||
-        total + text.size() > kWarningsLimit) {
-      continue;
+  }
+  const bool cut = total > kWarningsLimit;
+  total = 0;
+  for (const std::string_view warning : unique) {
+    if (total > kWarningsLimit) {
+      break;
     }
-    total += text.size();
-    response.headers.emplace_back("Warning", fmt::format("299 - \"{}\"", text));
-    seen.push_back(std::move(text));
+    const std::string_view shown = cut ? warning.substr(0, kWarningLimit) : warning;
+    total += shown.size();
+    response.headers.emplace_back("Warning", fmt::format("299 - \"{}\"", warning_text(shown)));
   }
 }
 

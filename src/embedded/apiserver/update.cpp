@@ -10,15 +10,54 @@
 
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/managers.hpp"
+#include "embedded/apiserver/scale.hpp"
 #include "embedded/apiserver/versions.hpp"
 #include "embedded/apiserver/webhooks/hook.hpp"
 #include "embedded/apiserver/write.hpp"
 #include "kube/field_error.hpp"
+#include "kube/typed_fields.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
 constexpr int kAttempts = 5;
+
+// Kinds whose status writes change nothing in metadata.
+bool status_keeps_metadata(const ResourceInfo& resource) {
+  constexpr std::array<std::string_view, 7> kGroups = {
+      "storage.k8s.io",        "resource.k8s.io",         "flowcontrol.apiserver.k8s.io",
+      "apiextensions.k8s.io",  "storagemigration.k8s.io", "admissionregistration.k8s.io",
+      "apiregistration.k8s.io"};
+  return resource.is_custom || resource.storage == "servicecidrs.networking.k8s.io" ||
+         std::ranges::find(kGroups, resource.group) != kGroups.end();
+}
+
+// Makes the member of `to` what it is in `from`, absent or not; equal ones keep their nodes.
+void copy_member(const Value& from, Value& to, std::string_view key) {
+  const Value* value = from.find(key);
+  const Value* present = to.find(key);
+  if (value == nullptr) {
+    if (present != nullptr) {
+      to.erase(key);
+    }
+  } else if (present == nullptr || !present->identical(*value)) {
+    to.set(key, *value);
+  }
+}
+
+// Whether any manager owns that field of the object.
+bool is_owned(const Value& object, std::span<const std::string> path) {
+  for (const Value& entry : object["metadata"]["managedFields"].items()) {
+    const Value* fields = &entry["fieldsV1"];
+    for (const std::string& step : path) {
+      fields = fields == nullptr ? nullptr : fields->find("f:" + step);
+    }
+    if (fields != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
 
 // One attempt against one stored state.
 class Update {
@@ -75,12 +114,16 @@ class Update {
     }
     const std::string_view ns = metadata()["namespace"].as_string();
     if (ns != stored_->key.ns) {
-      if (!ns.empty()) {
+      if (!ns.empty() && call_.resource->namespaced) {
         return status::bad_request(
             "the namespace of the provided object does not match the namespace sent on the "
             "request");
       }
-      object_.member("metadata").set("namespace", stored_->key.ns);
+      if (call_.resource->namespaced) {
+        object_.member("metadata").set("namespace", stored_->key.ns);
+      } else {
+        object_.member("metadata").erase("namespace");
+      }
     }
     const Value& uid = live_["metadata"]["uid"];
     const std::string_view given = metadata()["uid"].as_string();
@@ -177,23 +220,19 @@ class Update {
     } else {
       result.erase("status");
     }
-    const std::string& group = call_.resource->group;
-    constexpr std::array<std::string_view, 4> kGroups = {"", "batch", "apps", "policy"};
-    const bool metadata_too =
-        !call_.resource->is_custom && std::ranges::find(kGroups, group) != kGroups.end();
-    // Controllers tell the revision of a Deployment with its status, but may not relabel it.
-    const bool labels_too = metadata_too && call_.resource->storage != "deployments.apps";
-    constexpr std::array<std::string_view, 3> kFields = {"managedFields", "annotations", "labels"};
-    const std::span<const std::string_view> fields(kFields.data(),
-                                                   labels_too ? 3U : (metadata_too ? 2U : 1U));
-    for (const std::string_view field : fields) {
-      const Value* now = metadata().find(field);
-      if (now == nullptr) {
-        if (result["metadata"].contains(field)) {
-          result.member("metadata").erase(field);
-        }
-      } else if (!now->identical(result["metadata"][field])) {
-        result.member("metadata").set(field, *now);
+    const Value now = metadata();
+    if (status_keeps_metadata(*call_.resource)) {
+      if (call_.resource->is_custom) {
+        requested_ = object_;  // owned all the same
+      }
+      copy_member(now, result.member("metadata"), "managedFields");
+    } else {
+      const Value& before = live_["metadata"];
+      result.set("metadata", now);
+      if (call_.resource->storage == "deployments.apps") {
+        copy_member(before, result.member("metadata"), "labels");
+      } else if (call_.resource->storage == "pods") {
+        copy_member(before, result.member("metadata"), "ownerReferences");
       }
     }
     object_ = std::move(result);
@@ -220,12 +259,40 @@ class Update {
       }
     }
     if (!input_.tracked) {
-      const std::string api_version = call_.resource->api_version();
-      object_ =
-          update_managed_fields(live_, std::move(object_),
-                                management_of(call_, options_, input_.subresource, api_version));
+      track();
     }
     return {};
+  }
+
+  void track() {
+    const ResourceInfo& resource = *call_.resource;
+    const std::string api_version = resource.api_version();
+    const FieldManagement by = management_of(call_, options_, input_.subresource, api_version);
+    if (input_.subresource == "scale" &&
+        !is_owned(live_, scale_path(resource.scale->spec_replicas))) {
+      // A Scale without managers is not tracked.
+      copy_member(live_["metadata"], object_.member("metadata"), "managedFields");
+      return;
+    }
+    if (resource.is_custom && metadata()["managedFields"].is_list() &&
+        metadata()["managedFields"].empty()) {
+      object_.member("metadata").erase("managedFields");  // says nothing here
+    }
+    if (requested_.is_null()) {
+      object_ = update_managed_fields(live_, std::move(object_), by);
+      return;
+    }
+    // The status of a custom resource: what else was sent counts for the managers alone, and what
+    // does not fit the schema ends the tracking.
+    if (!type_errors(requested_, resource.schema).empty()) {
+      object_.member("metadata").erase("managedFields");
+      return;
+    }
+    for (const std::string_view field : {"creationTimestamp", "generation", "uid"}) {
+      copy_member(live_["metadata"], requested_.member("metadata"), field);
+    }
+    const Value tracked = update_managed_fields(live_, std::move(requested_), by);
+    copy_member(tracked["metadata"], object_.member("metadata"), "managedFields");
   }
 
   StatusResult<void> allocate() {
@@ -240,7 +307,8 @@ class Update {
   // subresource: outside metadata).
   void bump_generation() {
     const ResourceInfo& resource = *call_.resource;
-    if (!resource.has_generation || input_.subresource == "status") {
+    if (!resource.has_generation || input_.subresource == "status" ||
+        resource.storage == "priorityclasses.scheduling.k8s.io") {
       return;
     }
     const bool skip_status = resource.has_status();
@@ -259,6 +327,9 @@ class Update {
     if (resource.storage == "deployments.apps" && input_.subresource.empty()) {
       // What their controller reads counts, wherever it stands.
       changed = changed || metadata()["annotations"] != live_["metadata"]["annotations"];
+    }
+    if (resource.storage == "endpointslices.discovery.k8s.io") {
+      changed = changed || metadata()["labels"] != live_["metadata"]["labels"];
     }
     if (changed) {
       object_.member("metadata").set("generation", live_["metadata"]["generation"].as_int() + 1);
@@ -307,6 +378,7 @@ class Update {
   store::StoredPtr stored_;
   Value live_{};
   Value object_{};
+  Value requested_{};  // the status write of a custom resource as it was sent
   AdmissionRequest request_{};
 };
 

@@ -7,6 +7,7 @@
 
 #include "cel/schema_rules.hpp"
 #include "embedded/apiserver/crd/crd_resources.hpp"
+#include "embedded/apiserver/crd/scale_rules.hpp"
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/metadata_rules.hpp"
 #include "embedded/apiserver/write.hpp"
@@ -46,6 +47,18 @@ StatusResult<void> run_steps(Call& call, AdmissionRequest& request,
 void append(std::vector<FieldError>& errors, std::vector<FieldError> more) {
   errors.insert(errors.end(), std::make_move_iterator(more.begin()),
                 std::make_move_iterator(more.end()));
+}
+
+// Texts about the status that is written alone call its members by their names in it.
+void name_from_status(std::vector<FieldError>& errors) {
+  constexpr std::string_view kIn = " in body ";
+  for (FieldError& error : errors) {
+    const std::string full = error.field + std::string(kIn);
+    const std::size_t at = error.detail.find(full);
+    if (error.field.starts_with("status.") && at != std::string::npos) {
+      error.detail.replace(at, full.size(), full.substr(std::string_view("status.").size()));
+    }
+  }
 }
 
 // Errors after which the rules would judge what is not there (spec/apiserver.md 13.4).
@@ -143,17 +156,25 @@ StatusResult<void> validate_object(Call& call, const Value& object, const Value&
                                    std::string_view subresource, bool dry_run) {
   const ResourceInfo& resource = *call.resource;
   const bool create = old_object.is_null();
+  std::vector<std::string> warnings;
   std::vector<FieldError> errors =
-      create ? validate_metadata(resource, object, call.warnings)
-             : validate_metadata_update(resource, object, old_object, call.warnings);
+      create ? validate_metadata(resource, object, warnings)
+             : validate_metadata_update(resource, object, old_object, warnings);
   if (resource.is_custom) {
     if (resource.schema != nullptr) {
-      append(errors, validate(object, *resource.schema,
-                              {.old_object = create ? nullptr : &old_object, .path = {}}));
+      std::vector<FieldError> found = validate(
+          object, *resource.schema, {.old_object = create ? nullptr : &old_object, .path = {}});
+      if (subresource == "status") {
+        name_from_status(found);
+      }
+      append(errors, std::move(found));
     }
+    const std::vector<FieldError> replicas =
+        validate_scale_fields(resource, object, subresource == "status");
     if (const cel::SchemaRules* rules = rules_of(resource)) {
       judge_rules(call, *rules, {.object = object, .old_object = old_object}, errors);
     }
+    append(errors, replicas);
   } else if (const KindBehaviour* behaviour = resource.behaviour) {
     KindContext context = call.kind_context(dry_run);
     context.subresource = subresource;
@@ -162,6 +183,9 @@ StatusResult<void> validate_object(Call& call, const Value& object, const Value&
     } else if (!create && behaviour->validate_update != nullptr) {
       append(errors, behaviour->validate_update(object, old_object, context));
     }
+  }
+  if (errors.empty()) {  // else there is worse to tell
+    call.warnings.insert(call.warnings.end(), warnings.begin(), warnings.end());
   }
   if (errors.empty() && !resource.is_custom && resource.behaviour != nullptr &&
       resource.behaviour->warn != nullptr) {

@@ -49,7 +49,10 @@ class Driver:
             self.episode(Stream(random.Random(rng.getrandbits(64)), prefix), prefix)
 
     def prepare(self):
-        """The custom kinds, established on both."""
+        """The custom kinds, established on both, and the storage class that the embedded server comes with."""
+        for server in self.servers:
+            answer = server.send("POST", "/apis/storage.k8s.io/v1/storageclasses", made.STORAGE_CLASS, {"Content-Type": "application/json"})
+            assert answer.code in (201, 409), f"{server.name}: {answer.text}"
         for crd in made.crds():
             name = crd["metadata"]["name"]
             root = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -18,7 +18,10 @@ TEXT_RULES = [
     (re.compile(r"(kube-api-access-)[a-z0-9]{5}"), r"\1<x>"),
     (re.compile(r"(too old resource version: )\d+ \(\d+\)"), r"\1<rv>"),
     (re.compile(r"(UID in object meta: )[0-9a-f-]{36}"), r"\1<uid>"),
+    (re.compile(r"\bg-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), "g-<generated>"),
 ]
+# The refusal of a patch quotes what it made of the object (the reference) or the patch (ours): what follows is compared.
+PATCHED = re.compile(r'^Invalid value: "(?:[^"\\]|\\.)*": ')
 
 
 def canonical(server, value, key=None, path=(), given=frozenset()):
@@ -55,12 +58,15 @@ def refusal(body):
     causes = ((body or {}).get("details") or {}).get("causes") if isinstance(body, dict) else None
     if not causes:
         return body
+    for cause in causes:
+        if cause.get("field") == "patch":
+            cause["message"] = PATCHED.sub("Invalid value: <patch>: ", cause.get("message", ""))
     unique = []
     for cause in sorted(causes, key=lambda c: json.dumps(c, sort_keys=True)):
         if cause not in unique:
             unique.append(cause)
     head, found, tail = body.get("message", "").partition(" is invalid: ")
-    told = all(cause.get("message", "") in tail for cause in unique)
+    told = causes[0].get("field") == "patch" or all(cause.get("message", "") in tail for cause in unique)
     return {**body, "details": {**body["details"], "causes": unique}, "message": f"{head}{found}<causes>" if found and told else body.get("message")}
 
 

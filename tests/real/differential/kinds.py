@@ -37,6 +37,10 @@ class Kind:
         return "/".join(parts)
 
 
+STORAGE_CLASS = {
+    "metadata": {"name": "standard", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+    "provisioner": "athanor.io/local", "volumeBindingMode": "Immediate",
+}
 WORDS = ["a", "b", "c", "red", "blue", "x1"]
 
 

@@ -138,11 +138,11 @@ class Stream:
                 continue
             how = rng.random()
             if how < 0.45:
-                _set(body, path, rng.choice(WRONG))
+                _set(body, path, wrong(rng))
             elif how < 0.7:
                 _set(body, path, GONE)
             elif how < 0.9:
-                _set(body, (*path[:-1], rng.choice(["nope", "Kind", "zz"])), rng.choice(WRONG))
+                _set(body, (*path[:-1], rng.choice(["nope", "Kind", "zz"])), wrong(rng))
             else:
                 holder = _get(body, path[:-1])
                 if isinstance(holder, list) and holder:
@@ -238,7 +238,7 @@ class Stream:
                 if not paths:
                     continue
                 path = rng.choice(paths)
-                result.append((path, GONE if rng.random() < 0.15 else rng.choice(WRONG) if rng.random() < 0.12 else copy.deepcopy(_get(target, path))))
+                result.append((path, GONE if rng.random() < 0.15 else wrong(rng) if rng.random() < 0.12 else copy.deepcopy(_get(target, path))))
         if rng.random() < 0.05:
             result.append(rng.choice([(("zz",), 1), (("spec", "zz"), "x"), (("metadata", "zz"), {}), (("metadata", "uid"), "other"), (("metadata", "creationTimestamp"), GONE), (("metadata", "name"), "other"), (("metadata", "namespace"), "other"), (("metadata", "generation"), 77), (("kind",), "Other"), (("apiVersion",), "v9"), (("metadata", "managedFields"), []), (("metadata", "managedFields"), [{}]), (("metadata", "selfLink"), "x"), (("metadata", "deletionTimestamp"), "2020-01-01T00:00:00Z")]))
         return result
@@ -400,6 +400,11 @@ class Stream:
         query = {**query, "fieldManager": "m1", **made.maybe(rng, {"force": "true"})}
         body = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": name}, "spec": {"replicas": count}}
         return self.request("PATCH", kind, name, sub="scale", query=query, body=body, content_type="application/apply-patch+yaml", verb="apply")
+
+
+def wrong(rng):
+    """Something wrong, of its own: the caller may change it."""
+    return copy.deepcopy(rng.choice(WRONG))
 
 
 def _paths(value, path=()):

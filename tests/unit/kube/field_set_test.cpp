@@ -35,8 +35,8 @@ TEST(FieldSet, ShowsPathsInOrder) {
                                           ".spec.finalizers[=\"x\"]",
                                           ".spec.finalizers[0]",
                                           ".spec.ports[port=80,protocol=\"TCP\"]",
-                                          ".spec.ports[port=80,protocol=\"TCP\"].name",
-                                          ".spec.ports[port=443,protocol=\"TCP\"]"};
+                                          ".spec.ports[port=443,protocol=\"TCP\"]",
+                                          ".spec.ports[port=80,protocol=\"TCP\"].name"};
   EXPECT_EQ(set_of(kService).paths(), expected);
 }
 

@@ -238,13 +238,7 @@ TEST(ServerSideApply, RefusesWhatTheSchemaDoesNotKnow) {
            "spec":{"template":{"spec":{"containers":[{"name":"c","imag":"x"}]}},"replicas":"1"}})",
        "failed to create typed patch object (n/d; apps/v1, Kind=Deployment): errors:\n"
        "  .spec.template.spec.containers[name=\"c\"].imag: field not declared in schema\n"
-       "  .spec.replicas: expected numeric (int or float), got \"1\""},
-      {builtin("core.v1.Pod"),
-       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"image":"x"}]}})",
-       "failed to create typed patch object (/p; /v1, Kind=Pod): .spec.containers: element 0: "
-       "associative list with keys has an element that omits all key fields [\"name\"] (and "
-       "doesn't "
-       "have default values for any key fields)"},
+       "  .spec.replicas: expected numeric (int or float), got string"},
       {Widget::schema(), widget_spec(R"({"set":["a","a"]})"),
        "failed to create typed patch object (/w; ex.com/v1, Kind=Widget): .spec.set: duplicate "
        "entries for key [=\"a\"]"},
@@ -263,6 +257,15 @@ TEST(ServerSideApply, RefusesWhatTheSchemaDoesNotKnow) {
     EXPECT_EQ(error.error.code, ill_typed ? 500 : 400);
     EXPECT_EQ(error.error.reason, ill_typed ? "" : "BadRequest");
     EXPECT_EQ(error.error.message, row.message);
+  }
+}
+
+TEST(ServerSideApply, KeysOfBuiltInListsDefaultToNothing) {
+  for (const char* container : {R"({"image":"x"})", R"({"name":null,"image":"x"})"}) {
+    const std::string config =
+        R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[)" +
+        std::string(container) + "]}}";
+    EXPECT_TRUE(Written(builtin("core.v1.Pod")).try_apply("a", config.c_str()).ok()) << container;
   }
 }
 

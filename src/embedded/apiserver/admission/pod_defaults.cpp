@@ -24,7 +24,7 @@ bool tolerates(const Value& tolerations, std::string_view key) {
 }
 
 StatusResult<void> add_tolerations(AdmissionRequest& request, const AdmissionContext& /*context*/) {
-  if (!creates(request, "", "pods")) {
+  if (!is_main_write(request, "", "pods")) {
     return {};
   }
   const Value before = request.object["spec"]["tolerations"];

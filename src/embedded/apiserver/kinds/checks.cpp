@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "embedded/apiserver/kinds/edit.hpp"
+#include "kube/formats.hpp"
 #include "kube/quantity.hpp"
 
 namespace athanor::apiserver {
@@ -89,9 +90,47 @@ void check_port(FieldErrors& errors, const std::string& path, std::int64_t port)
   }
 }
 
+void check_port_or_name(FieldErrors& errors, const std::string& path, const Value& port) {
+  if (!port.is_string()) {
+    check_port(errors, path, port.as_int());
+    return;
+  }
+  const std::string_view name = port.as_string();
+  const auto wrong = [&](std::string_view text) {
+    errors.push_back(FieldError::invalid(path, name, text));
+  };
+  if (name.size() > 15) {
+    wrong("must be no more than 15 characters");
+    return;
+  }
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_plain = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; };
+  if (name.empty() || !std::ranges::all_of(name, is_plain)) {
+    wrong("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+  }
+  if (std::ranges::none_of(name, is_letter)) {
+    wrong("must contain at least one letter (a-z)");
+  }
+  if (name.find("--") != std::string_view::npos) {
+    wrong("must not contain consecutive hyphens");
+  }
+  if (!name.empty() && (name.front() == '-' || name.back() == '-')) {
+    wrong("must not begin or end with a hyphen");
+  }
+}
+
+void check_ip(FieldErrors& errors, const std::string& path, std::string_view text) {
+  if (text.empty() || (!matches_format("ipv4", text) && !matches_format("ipv6", text))) {
+    errors.push_back(FieldError::invalid(
+        path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
+  }
+}
+
 void check_labels(FieldErrors& errors, const std::string& path, const Value& labels) {
   for (const Member& label : labels.members()) {
-    check_name(errors, path, label.key(), &validate_label_key);
+    for (const std::string& wrong : qualified_name_errors(label.key())) {
+      errors.push_back(FieldError::invalid(path, label.key(), wrong));
+    }
     check_name(errors, path, label.value.as_string(), &validate_label_value);
   }
 }

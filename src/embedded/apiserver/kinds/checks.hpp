@@ -45,6 +45,10 @@ void check_unchanged(FieldErrors& errors, const std::string& path, const Value& 
                      const Value& before);
 // 1 to 65535.
 void check_port(FieldErrors& errors, const std::string& path, std::int64_t port);
+// A number of 1 to 65535, or the name of a port.
+void check_port_or_name(FieldErrors& errors, const std::string& path, const Value& port);
+// An IPv4 or IPv6 address.
+void check_ip(FieldErrors& errors, const std::string& path, std::string_view text);
 void check_labels(FieldErrors& errors, const std::string& path, const Value& labels);
 // A metav1.LabelSelector.
 void check_label_selector(FieldErrors& errors, const std::string& path, const Value& selector);

@@ -15,7 +15,9 @@ constexpr std::size_t kMaxKey = 253;
 constexpr std::string_view kAccountToken = "kubernetes.io/service-account-token";
 constexpr std::string_view kAccountName = "kubernetes.io/service-account.name";
 
-NameError validate_key(std::string_view key) {
+}  // namespace
+
+NameError validate_config_key(std::string_view key) {
   if (key.size() > kMaxKey) {
     return "must be no more than 253 characters";
   }
@@ -37,6 +39,8 @@ NameError validate_key(std::string_view key) {
   return std::nullopt;
 }
 
+namespace {
+
 // Bytes behind base64.
 std::size_t decoded_size(const Value& text) {
   const auto decoded = base64_decode(text.as_string());
@@ -45,7 +49,7 @@ std::size_t decoded_size(const Value& text) {
 
 void check_keys(FieldErrors& errors, const Value& object, std::string_view field) {
   for (const Member& member : object[field].members()) {
-    check_name(errors, at(field, member.key()), member.key(), &validate_key);
+    check_name(errors, at(field, member.key()), member.key(), &validate_config_key);
   }
 }
 

@@ -8,6 +8,9 @@
 
 namespace athanor::apiserver {
 
+// A key of a ConfigMap or Secret.
+NameError validate_config_key(std::string_view key);
+
 FieldErrors validate_config_map(const Value& object, const KindContext& context);
 FieldErrors validate_config_map_update(const Value& object, const Value& old_object,
                                        const KindContext& context);

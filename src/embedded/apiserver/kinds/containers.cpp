@@ -7,6 +7,7 @@
 #include <map>
 
 #include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/field_refs.hpp"
 #include "kube/quantity.hpp"
 
 namespace athanor::apiserver {
@@ -96,22 +97,8 @@ void check_env(FieldErrors& errors, const Value& list, const std::string& path) 
                                            "a valid environment variable name must consist only "
                                            "of printable ASCII characters other than '='"));
     }
-    const Value& source = env["valueFrom"];
-    if (source.is_null()) {
-      continue;
-    }
-    if (source.empty()) {
-      errors.push_back(FieldError::invalid(
-          here + ".valueFrom", "",
-          "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, "
-          "`secretKeyRef` or `fileKeyRef`"));
-    } else if (source.size() > 1) {
-      errors.push_back(FieldError::invalid(here + ".valueFrom", "",
-                                           "may not have more than one field specified at a time"));
-    }
-    if (!env["value"].as_string().empty()) {
-      errors.push_back(FieldError::invalid(here + ".valueFrom", "",
-                                           "may not be specified when `value` is not empty"));
+    if (!env["valueFrom"].is_null()) {
+      check_value_source(errors, env, here + ".valueFrom");
     }
   }
 }
@@ -136,19 +123,43 @@ void check_mounts(FieldErrors& errors, const Value& mounts, const std::set<std::
   }
 }
 
+void check_handler(FieldErrors& errors, const Value& handler, std::string_view kind,
+                   const std::string& path) {
+  if (kind == "exec") {
+    require(errors, path + ".command", handler["command"]);
+  } else if (kind == "httpGet") {
+    require(errors, path + ".path", handler["path"]);
+    check_port_or_name(errors, path + ".port", handler["port"]);
+    check_choice(errors, path + ".scheme", handler["scheme"], {"HTTP", "HTTPS"});
+  } else if (kind == "tcpSocket" || kind == "grpc") {
+    check_port_or_name(errors, path + ".port", handler["port"]);
+  }
+}
+
+// What a probe or a hook does: exactly one thing.
+void check_handlers(FieldErrors& errors, const Value& holder, const std::string& path) {
+  std::size_t handlers = 0;
+  for (const std::string_view kind : {"exec", "httpGet", "tcpSocket", "grpc", "sleep"}) {
+    if (!holder[kind].is_object()) {
+      continue;
+    }
+    const std::string here = below(path, kind);
+    if (++handlers > 1) {
+      errors.push_back(FieldError::forbidden(here, "may not specify more than 1 handler type"));
+    } else {
+      check_handler(errors, holder[kind], kind, here);
+    }
+  }
+  if (handlers == 0) {
+    errors.push_back(FieldError::required(path, "must specify a handler type"));
+  }
+}
+
 void check_probe(FieldErrors& errors, const Value& probe, const std::string& path, bool liveness) {
   if (probe.is_null()) {
     return;
   }
-  std::size_t handlers = 0;
-  for (const std::string_view handler : {"exec", "httpGet", "tcpSocket", "grpc"}) {
-    handlers += probe.contains(handler) ? 1 : 0;
-  }
-  if (handlers == 0) {
-    errors.push_back(FieldError::required(path, "must specify a handler type"));
-  } else if (handlers > 1) {
-    errors.push_back(FieldError::forbidden(path, "may not specify more than 1 handler type"));
-  }
+  check_handlers(errors, probe, path);
   for (const std::string_view field : {"initialDelaySeconds", "timeoutSeconds", "periodSeconds",
                                        "successThreshold", "failureThreshold"}) {
     check_not_negative(errors, below(path, field), probe[field]);
@@ -178,7 +189,28 @@ void check_container(FieldErrors& errors, const Value& container, const std::str
   check_probe(errors, container["livenessProbe"], path + ".livenessProbe", true);
   check_probe(errors, container["readinessProbe"], path + ".readinessProbe", false);
   check_probe(errors, container["startupProbe"], path + ".startupProbe", true);
+  for (const std::string_view hook : {"postStart", "preStop"}) {
+    if (container["lifecycle"][hook].is_object()) {
+      check_handlers(errors, container["lifecycle"][hook], below(path + ".lifecycle", hook));
+    }
+  }
   check_resources(errors, container["resources"], path + ".resources");
+}
+
+// Two containers cannot have the same port of the node.
+void check_host_ports(FieldErrors& errors, const Value& containers, const std::string& path) {
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const Value& ports = containers[i]["ports"];
+    for (std::size_t k = 0; k < ports.size(); ++k) {
+      const std::int64_t port = ports[k]["hostPort"].as_int();
+      std::string text = fmt::format("{}/{}/{}", ports[k]["protocol"].as_string(),
+                                     ports[k]["hostIP"].as_string(), port);
+      if (port != 0 && !taken.insert(text).second) {
+        errors.push_back(FieldError::duplicate(at(at(path, i) + ".ports", k) + ".hostPort", text));
+      }
+    }
+  }
 }
 
 // What runs to its end before the others start has nothing to be probed.
@@ -237,6 +269,9 @@ void check_containers(FieldErrors& errors, const Value& spec, const std::string&
       if (list == "initContainers") {
         check_choice(errors, here + ".restartPolicy", policy, {"Always", "Never", "OnFailure"});
       }
+    }
+    if (list == "containers") {
+      check_host_ports(errors, containers, below(path, list));
     }
   }
 }

@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kMaxDevices = 128;
 constexpr std::size_t kMaxAttributes = 32;  // with the capacities
 constexpr std::size_t kMaxIdentifier = 32;
+constexpr std::int64_t kMaxPoolName = 253;
+constexpr std::int64_t kMaxAttribute = 64;  // bytes of a text
 
 void default_request(Value& request) {
   const auto fill = [](Value& exact) {
@@ -132,8 +134,13 @@ void check_device(FieldErrors& errors, const Value& device, const std::string& p
     const std::string here = at(path + ".attributes", attribute.key());
     check_attribute_name(errors, here, attribute.key());
     if (attribute.value.size() != 1) {
-      errors.push_back(
-          FieldError::invalid(here, attribute.value, "exactly one value must be specified"));
+      errors.push_back(FieldError::invalid(here,
+                                           attribute.value.empty() ? Value("") : attribute.value,
+                                           "exactly one value must be specified"));
+    }
+    if (const Value& text = attribute.value["string"];
+        static_cast<std::int64_t>(text.as_string().size()) > kMaxAttribute) {
+      errors.push_back(FieldError::too_long(here + ".string", kMaxAttribute));
     }
   }
   for (const Member& capacity : device["capacity"].members()) {
@@ -143,23 +150,74 @@ void check_device(FieldErrors& errors, const Value& device, const std::string& p
   }
 }
 
+void check_pool(FieldErrors& errors, const Value& pool) {
+  std::string_view name = pool["name"].as_string();
+  if (name.empty()) {
+    errors.push_back(FieldError::required("spec.pool.name"));
+  }
+  if (static_cast<std::int64_t>(name.size()) > kMaxPoolName) {
+    errors.push_back(FieldError::too_long("spec.pool.name", kMaxPoolName));
+  }
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('/'), name.size());
+    check_name(errors, "spec.pool.name", name.substr(0, end), &validate_dns1123_subdomain);
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  if (pool["resourceSliceCount"].as_int() <= 0) {
+    errors.push_back(FieldError::invalid("spec.pool.resourceSliceCount",
+                                         pool["resourceSliceCount"].as_int(),
+                                         "must be greater than zero"));
+  }
+  if (pool["generation"].as_int() < 0) {
+    errors.push_back(FieldError::invalid("spec.pool.generation", pool["generation"],
+                                         "must be greater than or equal to zero"));
+  }
+}
+
 FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
   const Value& spec = object["spec"];
-  std::size_t places = 0;
-  for (const std::string_view place :
-       {"nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"}) {
-    places += spec[place].is_null() ? 0U : 1U;
+  std::vector<std::string> places;
+  const Value& node = spec["nodeName"];
+  if (!node.is_null()) {
+    if (node.as_string().empty()) {
+      errors.push_back(FieldError::invalid("spec.nodeName", node,
+                                           "must be either unset or set to a non-empty string"));
+    } else {
+      places.emplace_back("`nodeName`");
+      check_name(errors, "spec.nodeName", node.as_string(), &validate_dns1123_subdomain);
+    }
   }
-  if (places != 1) {
-    constexpr std::string_view kPlaces =
-        "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is "
-        "required";
-    errors.push_back(places == 0 ? FieldError::required("spec", kPlaces)
-                                 : FieldError::invalid("spec", spec, kPlaces));
+  if (spec["nodeSelector"].is_object()) {
+    places.emplace_back("`nodeSelector`");
+    check_node_selector(errors, "spec.nodeSelector", spec["nodeSelector"]);
+    const Value& terms = spec["nodeSelector"]["nodeSelectorTerms"];
+    if (terms.size() != 1) {
+      errors.push_back(FieldError::invalid("spec.nodeSelector.nodeSelectorTerms", terms,
+                                           "must have exactly one node selector term"));
+    }
+  }
+  for (const std::string_view flag : {"allNodes", "perDeviceNodeSelection"}) {
+    if (spec[flag].is_null()) {
+      continue;
+    }
+    if (spec[flag].as_bool()) {
+      places.push_back(fmt::format("`{}`", flag));
+    } else {
+      errors.push_back(FieldError::invalid(below("spec", flag), spec[flag],
+                                           "must be either unset or set to true"));
+    }
+  }
+  constexpr std::string_view kPlaces =
+      "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
+  if (places.empty()) {
+    errors.push_back(FieldError::required("spec", kPlaces));
+  } else if (places.size() > 1) {
+    errors.push_back(FieldError::invalid("spec", fmt::format("{{{}}}", join(places, ", ")),
+                                         fmt::format("{}, but multiple fields are set", kPlaces)));
   }
   require_name(errors, "spec.driver", spec["driver"].as_string(), &validate_dns1123_subdomain);
-  require(errors, "spec.pool.name", spec["pool"]["name"]);
+  check_pool(errors, spec["pool"]);
   const Value& devices = spec["devices"];
   if (devices.size() > kMaxDevices) {
     errors.push_back(FieldError::too_many("spec.devices", static_cast<std::int64_t>(devices.size()),

@@ -118,10 +118,12 @@ Value without_scheduling(Value pod_template, const Value& old_template) {
 void check_spec_change(FieldErrors& errors, const Value& object, const Value& old_object) {
   const Value& spec = object["spec"];
   const Value& old_spec = old_object["spec"];
-  const bool elastic = is_indexed(spec) && !spec["completions"].is_null() &&
-                       spec["completions"] == spec["parallelism"];
-  if (!elastic) {
+  if (!is_indexed(spec)) {
     check_unchanged(errors, "spec.completions", spec["completions"], old_spec["completions"]);
+  } else if (!spec["completions"].is_null() && spec["completions"] != old_spec["completions"] &&
+             spec["completions"] != spec["parallelism"]) {
+    errors.push_back(FieldError::invalid("spec.completions", spec["completions"],
+                                         "can only be modified in tandem with spec.parallelism"));
   }
   for (const std::string_view field : {"selector", "completionMode", "podFailurePolicy",
                                        "backoffLimitPerIndex", "managedBy", "successPolicy"}) {
@@ -180,14 +182,24 @@ void check_status_change(FieldErrors& errors, const Value& object, const Value& 
 
 }  // namespace
 
-FieldErrors validate_job(const Value& object, const KindContext& /*context*/) {
-  FieldErrors errors;
-  const Value& spec = object["spec"];
-  check_job_spec(errors, spec, "spec");
+namespace {
+
+void check_selector_of(FieldErrors& errors, const Value& spec) {
   if (spec["selector"].is_null()) {
     errors.push_back(FieldError::required("spec.selector"));
   } else {
     check_label_selector(errors, "spec.selector", spec["selector"]);
+  }
+}
+
+}  // namespace
+
+FieldErrors validate_job(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& spec = object["spec"];
+  check_job_spec(errors, spec, "spec");
+  check_selector_of(errors, spec);
+  if (!spec["selector"].is_null()) {
     if (!spec["manualSelector"].as_bool()) {
       const Value& uid = object["metadata"]["uid"];
       if (spec["selector"]["matchLabels"][kControllerUidLabel] != uid ||
@@ -207,6 +219,7 @@ FieldErrors validate_job_update(const Value& object, const Value& old_object,
     check_status_change(errors, object, old_object);
   } else if (object["spec"] != old_object["spec"]) {
     check_job_spec(errors, object["spec"], "spec");
+    check_selector_of(errors, object["spec"]);
     check_spec_change(errors, object, old_object);
   }
   return errors;

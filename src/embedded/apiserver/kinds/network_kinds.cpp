@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "embedded/apiserver/kinds/cells.hpp"
 #include "embedded/apiserver/kinds/checks.hpp"
@@ -29,9 +30,79 @@ void default_network_policy(Value& object, const KindContext& /*context*/) {
   });
 }
 
+void check_policy_port(FieldErrors& errors, const Value& port, const std::string& path) {
+  check_choice(errors, path + ".protocol", port["protocol"], {"TCP", "UDP", "SCTP"});
+  const Value& number = port["port"];
+  const Value& end = port["endPort"];
+  if (number.is_null()) {
+    if (!end.is_null()) {
+      errors.push_back(FieldError::invalid(path + ".endPort", end,
+                                           "may not be specified when `port` is not specified"));
+    }
+    return;
+  }
+  if (!end.is_null() && number.is_string()) {
+    errors.push_back(FieldError::invalid(path + ".endPort", end,
+                                         "may not be specified when `port` is non-numeric"));
+  }
+  check_port_or_name(errors, path + ".port", number);
+  if (!end.is_null() && number.is_number()) {
+    if (end.as_int() < number.as_int()) {
+      errors.push_back(FieldError::invalid(path + ".endPort", number,
+                                           "must be greater than or equal to `port`"));
+    }
+    check_port(errors, path + ".endPort", end.as_int());
+  }
+}
+
+void check_policy_peer(FieldErrors& errors, const Value& peer, const std::string& path) {
+  std::size_t count = 0;
+  for (const std::string_view selector : {"podSelector", "namespaceSelector"}) {
+    if (peer[selector].is_object()) {
+      ++count;
+      check_label_selector(errors, below(path, selector), peer[selector]);
+    }
+  }
+  const bool block = peer["ipBlock"].is_object();
+  if (block) {
+    require(errors, path + ".ipBlock.cidr", peer["ipBlock"]["cidr"]);
+  }
+  if (count == 0 && !block) {
+    errors.push_back(FieldError::required(path, "must specify a peer"));
+  } else if (count > 0 && block) {
+    errors.push_back(FieldError::forbidden(path, "may not specify both ipBlock and another peer"));
+  }
+}
+
 FieldErrors validate_network_policy(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
-  check_label_selector(errors, "spec.podSelector", object["spec"]["podSelector"]);
+  const Value& spec = object["spec"];
+  check_label_selector(errors, "spec.podSelector", spec["podSelector"]);
+  for (const auto& [direction, peers] :
+       {std::pair<std::string_view, std::string_view>{"ingress", "from"}, {"egress", "to"}}) {
+    for (std::size_t i = 0; i < spec[direction].size(); ++i) {
+      const Value& rule = spec[direction][i];
+      const std::string here = at(below("spec", direction), i);
+      for (std::size_t k = 0; k < rule["ports"].size(); ++k) {
+        check_policy_port(errors, rule["ports"][k], at(here + ".ports", k));
+      }
+      for (std::size_t k = 0; k < rule[peers].size(); ++k) {
+        check_policy_peer(errors, rule[peers][k], at(below(here, peers), k));
+      }
+    }
+  }
+  const Value& types = spec["policyTypes"];
+  if (types.size() > 2) {
+    errors.push_back(FieldError::invalid("spec.policyTypes", types,
+                                         "may not specify more than two policyTypes"));
+    return errors;
+  }
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (!is_one_of(types[i].as_string(), {"Ingress", "Egress"})) {
+      errors.push_back(
+          FieldError::not_supported(at("spec.policyTypes", i), types[i], {"Ingress", "Egress"}));
+    }
+  }
   return errors;
 }
 
@@ -48,7 +119,7 @@ FieldErrors validate_ingress(const Value& object, const KindContext& /*context*/
   FieldErrors errors;
   const Value& spec = object["spec"];
   if (spec["rules"].empty() && spec["defaultBackend"].is_null()) {
-    errors.push_back(FieldError::invalid("spec", spec.is_null() ? Value::object() : spec,
+    errors.push_back(FieldError::invalid("spec", spec["rules"],
                                          "either `defaultBackend` or `rules` must be specified"));
   }
   for (std::size_t i = 0; i < spec["rules"].size(); ++i) {

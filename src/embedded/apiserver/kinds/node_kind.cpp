@@ -50,9 +50,11 @@ FieldErrors validate_node(const Value& object, const KindContext& /*context*/) {
   std::set<std::pair<std::string, std::string>> seen;
   const Value& taints = object["spec"]["taints"];
   for (std::size_t i = 0; i < taints.size(); ++i) {
-    const std::string here = at("spec.taints", i);
+    const std::string here = at("metadata.taints", i);  // so the reference calls them
     const Value& taint = taints[i];
-    check_name(errors, here + ".key", taint["key"].as_string(), &validate_qualified_name);
+    for (const std::string& wrong : qualified_name_errors(taint["key"].as_string())) {
+      errors.push_back(FieldError::invalid(here + ".key", taint["key"].str(), wrong));
+    }
     check_name(errors, here + ".value", taint["value"].as_string(), &validate_label_value);
     if (require(errors, here + ".effect", taint["effect"])) {
       check_choice(errors, here + ".effect", taint["effect"],

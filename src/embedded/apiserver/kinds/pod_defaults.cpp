@@ -13,9 +13,22 @@ namespace {
 
 constexpr std::int64_t kFileMode = 0644;
 
+// Whether the last part of a name can name an image: what cannot has no tag either.
+bool may_be_image(std::string_view image) {
+  constexpr std::size_t kMaxName = 255;
+  const std::size_t slash = image.rfind('/');
+  std::string_view last = slash == std::string_view::npos ? image : image.substr(slash + 1);
+  last = last.substr(0, last.find(':'));
+  const auto is_alnum = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !last.empty() && image.size() <= kMaxName && is_alnum(last.front()) &&
+         is_alnum(last.back()) && std::ranges::all_of(last, [&](char c) {
+           return is_alnum(c) || c == '.' || c == '_' || c == '-';
+         });
+}
+
 // Every image without a digest whose tag is absent or "latest" may change under its name.
 bool is_moving_image(std::string_view image) {
-  if (image.find('@') != std::string_view::npos) {
+  if (image.find('@') != std::string_view::npos || !may_be_image(image)) {
     return false;
   }
   const std::size_t slash = image.rfind('/');

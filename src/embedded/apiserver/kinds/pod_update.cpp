@@ -34,13 +34,12 @@ void check_deadline(FieldErrors& errors, const Value& now, const Value& before) 
 }
 
 void check_gates(FieldErrors& errors, const Value& now, const Value& before) {
-  for (const Value& gate : now.items()) {
-    if (!includes(before, gate)) {
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (!includes(before, now[i])) {
       errors.push_back(FieldError::forbidden(
-          "spec.schedulingGates",
+          fmt::format("spec.schedulingGates[{}].name", i),
           fmt::format("only deletion is allowed, but found new scheduling gate '{}'",
-                      gate["name"].as_string())));
-      return;
+                      now[i]["name"].as_string())));
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "embedded/apiserver/kinds/containers.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/pod_spec.hpp"
+#include "embedded/apiserver/kinds/volume_rules.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -64,9 +65,8 @@ void check_volumes(FieldErrors& errors, const Value& volumes, const std::string&
     if (sources == 0) {
       errors.push_back(FieldError::required(here, "must specify a volume type"));
     }
-    const Value& claim = volumes[i]["persistentVolumeClaim"];
-    if (claim.is_object()) {
-      require(errors, here + ".persistentVolumeClaim.claimName", claim["claimName"]);
+    if (sources == 1) {
+      check_volume_source(errors, volumes[i], here);
     }
   }
 }
@@ -151,6 +151,50 @@ void check_tolerations(FieldErrors& errors, const Value& tolerations, const std:
   }
 }
 
+void check_network(FieldErrors& errors, const Value& spec, const std::string& path) {
+  const Value& aliases = spec["hostAliases"];
+  for (std::size_t i = 0; i < aliases.size(); ++i) {
+    const std::string here = at(path + ".hostAliases", i);
+    check_ip(errors, here + ".ip", aliases[i]["ip"].as_string());
+    for (std::size_t k = 0; k < aliases[i]["hostnames"].size(); ++k) {
+      check_name(errors, at(here + ".hostnames", k), aliases[i]["hostnames"][k].as_string(),
+                 &validate_dns1123_subdomain);
+    }
+  }
+  const Value& dns = spec["dnsConfig"];
+  const std::string config = path + ".dnsConfig";
+  if (spec["dnsPolicy"].as_string() == "None" && dns["nameservers"].empty()) {
+    errors.push_back(
+        dns.is_null()
+            ? FieldError::required(config, "must provide `dnsConfig` when `dnsPolicy` is None")
+            : FieldError::required(
+                  config + ".nameservers",
+                  "must provide at least one DNS nameserver when `dnsPolicy` is None"));
+    return;
+  }
+  for (std::size_t i = 0; i < dns["nameservers"].size(); ++i) {
+    check_ip(errors, at(config + ".nameservers", i), dns["nameservers"][i].as_string());
+  }
+  for (std::size_t i = 0; i < dns["options"].size(); ++i) {
+    if (dns["options"][i]["name"].as_string().empty()) {
+      errors.push_back(FieldError::required(at(config + ".options", i), "must not be empty"));
+    }
+  }
+}
+
+void check_sysctls(FieldErrors& errors, const Value& sysctls, const std::string& path) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < sysctls.size(); ++i) {
+    const std::string here = at(path, i) + ".name";
+    const std::string name = sysctls[i]["name"].str();
+    if (name.empty()) {
+      errors.push_back(FieldError::required(here));
+    } else if (!names.insert(name).second) {
+      errors.push_back(FieldError::duplicate(here, name));
+    }
+  }
+}
+
 void check_gates(FieldErrors& errors, const Value& gates, const std::string& path) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < gates.size(); ++i) {
@@ -176,6 +220,8 @@ FieldErrors validate_pod_spec(const Value& spec, const std::string& path) {
   check_affinity(errors, spec["affinity"], path + ".affinity");
   check_tolerations(errors, spec["tolerations"], path + ".tolerations");
   check_gates(errors, spec["schedulingGates"], path + ".schedulingGates");
+  check_network(errors, spec, path);
+  check_sysctls(errors, spec["securityContext"]["sysctls"], path + ".securityContext.sysctls");
   check_between(errors, path + ".activeDeadlineSeconds", spec["activeDeadlineSeconds"], 1,
                 kMaxInt32);
   check_choice(errors, path + ".preemptionPolicy", spec["preemptionPolicy"],

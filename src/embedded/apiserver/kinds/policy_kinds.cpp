@@ -157,7 +157,7 @@ FieldErrors validate_priority_class(const Value& object, const KindContext& cont
         fmt::format("maximum allowed value of a user defined priority is {}", kMaxUserPriority)));
   }
   check_choice(errors, "preemptionPolicy", object["preemptionPolicy"],
-               {"Never", "PreemptLowerPriority"});
+               {"PreemptLowerPriority", "Never"});
   if (object["globalDefault"].as_bool()) {
     const auto page = context.store.list("priorityclasses.scheduling.k8s.io", {});
     for (const store::StoredPtr& other :

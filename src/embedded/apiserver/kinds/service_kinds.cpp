@@ -57,8 +57,18 @@ void default_service(Value& object, const KindContext& /*context*/) {
     });
     default_type(spec);
   });
-  edit_member(object, "status",
-              [](Value& status) { default_to(status, "loadBalancer", Value::object()); });
+  edit_member(object, "status", [](Value& status) {
+    default_to(status, "loadBalancer", Value::object());
+    if (!status["loadBalancer"]["ingress"].empty()) {
+      edit_member(status, "loadBalancer", [](Value& balancer) {
+        edit_items(balancer, "ingress", [](Value& ingress) {
+          if (!ingress["ip"].as_string().empty()) {
+            default_to(ingress, "ipMode", "VIP");
+          }
+        });
+      });
+    }
+  });
 }
 
 // Not a default: nobody owns what is chosen with the address.
@@ -67,8 +77,11 @@ void choose_families(Value& object) {
     return;
   }
   edit_member(object, "spec", [](Value& spec) {
-    default_to(spec, "ipFamilies", Value::list({"IPv4"}));
-    default_to(spec, "ipFamilyPolicy", "SingleStack");
+    // Who selects nothing may have endpoints of both families.
+    const bool any = is_headless(spec) && spec["selector"].empty() &&
+                     spec["ipFamilies"].is_null() && spec["ipFamilyPolicy"].is_null();
+    default_to(spec, "ipFamilies", any ? Value::list({"IPv4", "IPv6"}) : Value::list({"IPv4"}));
+    default_to(spec, "ipFamilyPolicy", any ? "RequireDualStack" : "SingleStack");
   });
 }
 
@@ -179,14 +192,73 @@ FieldErrors validate_service(const Value& object, const KindContext& /*context*/
                  &validate_dns1123_subdomain);
   }
   if (has_node_ports(type) && is_headless(spec)) {
-    errors.push_back(FieldError::invalid("spec.clusterIPs[0]", "None",
-                                         "may not be set to 'None' for LoadBalancer services"));
+    errors.push_back(
+        FieldError::invalid("spec.clusterIPs[0]", "None",
+                            fmt::format("may not be set to 'None' for {} services", type)));
   }
   return errors;
 }
 
+FieldErrors validate_balancer(const Value& object) {
+  FieldErrors errors;
+  const std::string path = "status.loadBalancer.ingress";
+  const Value& ingress = object["status"]["loadBalancer"]["ingress"];
+  if (object["spec"]["type"].as_string() != "LoadBalancer") {
+    if (!ingress.empty()) {
+      errors.push_back(
+          FieldError::forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'"));
+    }
+    return errors;
+  }
+  for (std::size_t i = 0; i < ingress.size(); ++i) {
+    const std::string here = at(path, i);
+    const std::string_view ip = ingress[i]["ip"].as_string();
+    const std::string_view host = ingress[i]["hostname"].as_string();
+    if (!ip.empty()) {
+      check_ip(errors, here + ".ip", ip);
+      check_choice(errors, here + ".ipMode", ingress[i]["ipMode"], {"Proxy", "VIP"});
+    } else if (!ingress[i]["ipMode"].is_null()) {
+      errors.push_back(
+          FieldError::forbidden(here + ".ipMode", "may not be specified when `ip` is not set"));
+    }
+    if (!host.empty()) {
+      check_name(errors, here + ".hostname", host, &validate_dns1123_subdomain);
+    }
+  }
+  return errors;
+}
+
+void warn_of_service(const Value& object, const Value& /*old_object*/, const KindContext& context) {
+  const Value& spec = object["spec"];
+  if (!context.subresource.empty()) {
+    return;
+  }
+  const std::string_view type = spec["type"].as_string();
+  std::vector<std::string>& warnings = *context.warnings;
+  if (type == "ClusterIP" && is_headless(spec)) {
+    if (!spec["loadBalancerIP"].as_string().empty()) {
+      warnings.emplace_back("spec.loadBalancerIP is ignored for headless services");
+    }
+    if (!spec["externalIPs"].empty()) {
+      warnings.emplace_back("spec.externalIPs is ignored for headless services");
+    }
+    if (spec["sessionAffinity"].as_string() != "None") {
+      warnings.emplace_back("spec.SessionAffinity is ignored for headless services");
+    }
+  }
+  if (type == "ExternalName" && !spec["externalIPs"].empty()) {
+    warnings.emplace_back("spec.externalIPs is ignored when spec.type is \"ExternalName\"");
+  }
+  if (type != "ExternalName" && !spec["externalName"].as_string().empty()) {
+    warnings.emplace_back("spec.externalName is ignored when spec.type is not \"ExternalName\"");
+  }
+}
+
 FieldErrors validate_service_update(const Value& object, const Value& old_object,
                                     const KindContext& context) {
+  if (context.subresource == "status") {
+    return validate_balancer(object);
+  }
   if (!context.subresource.empty()) {
     return {};
   }
@@ -359,6 +431,7 @@ constexpr std::array kRows = {
                           .prepare_update = &prepare_service_update,
                           .validate_create = &validate_service,
                           .validate_update = &validate_service_update,
+                          .warn = &warn_of_service,
                           .allocate = &allocate_service,
                           .cells = &service_cells}},
     KindRow{.group = "",

@@ -9,23 +9,13 @@
 #include "embedded/apiserver/kinds/checks.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/kind_table.hpp"
+#include "embedded/apiserver/kinds/volume_rules.hpp"
 #include "kube/quantity.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
 constexpr std::string_view kDefaultClass = "storageclass.kubernetes.io/is-default-class";
-// The members of a volume's spec that are not its source.
-constexpr std::array<std::string_view, 9> kNoSource = {"capacity",
-                                                       "accessModes",
-                                                       "claimRef",
-                                                       "persistentVolumeReclaimPolicy",
-                                                       "storageClassName",
-                                                       "mountOptions",
-                                                       "volumeMode",
-                                                       "nodeAffinity",
-                                                       "volumeAttributesClassName"};
-
 std::string short_modes(const Value& modes) {
   std::vector<std::string> parts;
   for (const Value& mode : modes.items()) {
@@ -155,20 +145,70 @@ void prepare_volume(Value& object, const KindContext& context) {
 void prepare_volume_update(Value& object, const Value& old_object, const KindContext& context) {
   const Value& status = object["status"];
   const Value& old_status = old_object["status"];
-  if (context.subresource == "status" && status["phase"] != old_status["phase"] &&
-      status["lastPhaseTransitionTime"] == old_status["lastPhaseTransitionTime"]) {
+  if (context.subresource != "status") {
+    return;
+  }
+  const Value& then = status["lastPhaseTransitionTime"];
+  const Value& before = old_status["lastPhaseTransitionTime"];
+  if (status["phase"] == old_status["phase"]) {
+    if (then.is_null() && !before.is_null()) {
+      object.member("status").set("lastPhaseTransitionTime", before);
+    }
+  } else if (then.is_null() || then == before) {
     object.member("status").set("lastPhaseTransitionTime", format_time(context.now));
   }
 }
 
+// In the order in which the reference looks at them.
+constexpr std::array<std::string_view, 21> kSources = {"hostPath",
+                                                       "gcePersistentDisk",
+                                                       "awsElasticBlockStore",
+                                                       "glusterfs",
+                                                       "flocker",
+                                                       "nfs",
+                                                       "rbd",
+                                                       "quobyte",
+                                                       "cephfs",
+                                                       "iscsi",
+                                                       "cinder",
+                                                       "fc",
+                                                       "azureFile",
+                                                       "vsphereVolume",
+                                                       "photonPersistentDisk",
+                                                       "portworxVolume",
+                                                       "azureDisk",
+                                                       "scaleIO",
+                                                       "local",
+                                                       "storageos",
+                                                       "csi"};
+
 std::vector<std::string> sources(const Value& spec) {
   std::vector<std::string> result;
-  for (const Member& member : spec.members()) {
-    if (std::find(kNoSource.begin(), kNoSource.end(), member.key()) == kNoSource.end()) {
-      result.emplace_back(member.key());
+  for (const std::string_view source : kSources) {
+    if (spec[source].is_object()) {
+      result.emplace_back(source);
     }
   }
   return result;
+}
+
+void check_access_modes(FieldErrors& errors, const Value& modes) {
+  bool alone = false;
+  bool shared = false;
+  const std::vector<std::string> known = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
+                                          "ReadWriteOncePod"};
+  for (const Value& mode : modes.items()) {
+    const bool supported = std::find(known.begin(), known.end(), mode.as_string()) != known.end();
+    if (!supported) {
+      errors.push_back(FieldError::not_supported("spec.accessModes", mode, known));
+    } else {
+      (mode.as_string() == "ReadWriteOncePod" ? alone : shared) = true;
+    }
+  }
+  if (alone && shared) {
+    errors.push_back(FieldError::forbidden("spec.accessModes",
+                                           "may not use ReadWriteOncePod with other access modes"));
+  }
 }
 
 FieldErrors validate_volume(const Value& object, const KindContext& /*context*/) {
@@ -177,12 +217,20 @@ FieldErrors validate_volume(const Value& object, const KindContext& /*context*/)
   if (spec["accessModes"].empty()) {
     errors.push_back(FieldError::required("spec.accessModes"));
   }
-  if (spec["capacity"].empty()) {
+  check_access_modes(errors, spec["accessModes"]);
+  const Value& capacity = spec["capacity"];
+  if (capacity.empty()) {
     errors.push_back(FieldError::required("spec.capacity"));
-  } else if (!spec["capacity"].contains("storage") || spec["capacity"].size() > 1) {
-    errors.push_back(FieldError::not_supported("spec.capacity", spec["capacity"], {"storage"}));
-  } else {
-    check_quantity(errors, "spec.capacity[storage]", spec["capacity"]["storage"]);
+  }
+  if (!capacity.contains("storage") || capacity.size() > 1) {
+    errors.push_back(FieldError::not_supported("spec.capacity", capacity, {"storage"}));
+  }
+  for (const Member& amount : capacity.members()) {
+    const auto quantity = Quantity::parse(amount.value);
+    if (quantity && (quantity->is_negative() || quantity->is_zero())) {
+      errors.push_back(FieldError::invalid(at("spec.capacity", amount.key()), amount.value,
+                                           "must be greater than zero"));
+    }
   }
   check_choice(errors, "spec.persistentVolumeReclaimPolicy", spec["persistentVolumeReclaimPolicy"],
                {"Delete", "Recycle", "Retain"});
@@ -190,9 +238,26 @@ FieldErrors validate_volume(const Value& object, const KindContext& /*context*/)
   if (given.empty()) {
     errors.push_back(FieldError::required("spec", "must specify a volume type"));
   }
+  if (!given.empty() && given.front() == "hostPath") {
+    check_host_path(errors, spec["hostPath"], "spec.hostPath");
+  } else if (!given.empty() && given.front() == "nfs") {
+    check_nfs(errors, spec["nfs"], "spec.nfs");
+  }
   for (std::size_t i = 1; i < given.size(); ++i) {
     errors.push_back(
         FieldError::forbidden("spec." + given[i], "may not specify more than 1 volume type"));
+  }
+  if (spec["hostPath"]["path"].as_string() == "/" &&
+      spec["persistentVolumeReclaimPolicy"].as_string() == "Recycle") {
+    errors.push_back(FieldError::forbidden("spec.persistentVolumeReclaimPolicy",
+                                           "may not be 'recycle' for a hostPath mount of '/'"));
+  }
+  if (!spec["storageClassName"].as_string().empty()) {
+    check_name(errors, "spec.storageClassName", spec["storageClassName"].as_string(),
+               &validate_dns1123_subdomain);
+  }
+  if (!spec["volumeMode"].is_null()) {
+    check_choice(errors, "spec.volumeMode", spec["volumeMode"], {"Block", "Filesystem"});
   }
   return errors;
 }
@@ -214,7 +279,7 @@ FieldErrors validate_volume_update(const Value& object, const Value& old_object,
     errors.push_back(FieldError::forbidden(
         "spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation"));
   }
-  check_unchanged(errors, "spec.volumeMode", spec["volumeMode"], old_spec["volumeMode"]);
+  check_unchanged(errors, "volumeMode", spec["volumeMode"], old_spec["volumeMode"]);
   return errors;
 }
 
@@ -291,6 +356,39 @@ void default_driver(Value& object, const KindContext& /*context*/) {
   });
 }
 
+void prepare_driver_update(Value& object, const Value& old_object, const KindContext& /*context*/) {
+  if (object["spec"] != old_object["spec"]) {
+    object.member("metadata").set("generation", old_object["metadata"]["generation"].as_int() + 1);
+  }
+}
+
+FieldErrors validate_driver(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& spec = object["spec"];
+  check_choice(errors, "spec.fsGroupPolicy", spec["fsGroupPolicy"],
+               {"File", "None", "ReadWriteOnceWithFSType"});
+  const Value& modes = spec["volumeLifecycleModes"];
+  for (const Value& mode : modes.items()) {
+    if (!is_one_of(mode.as_string(), {"Ephemeral", "Persistent"})) {
+      errors.push_back(FieldError::not_supported("spec.volumeLifecycleModes", mode,
+                                                 {"Ephemeral", "Persistent"}));
+    }
+  }
+  return errors;
+}
+
+FieldErrors validate_driver_update(const Value& object, const Value& old_object,
+                                   const KindContext& context) {
+  FieldErrors errors = validate_driver(object, context);
+  const Value& spec = object["spec"];
+  const Value& old_spec = old_object["spec"];
+  check_unchanged(errors, "spec.attachedRequired", spec["attachRequired"],
+                  old_spec["attachRequired"]);
+  check_unchanged(errors, "spec.volumeLifecycleModes", spec["volumeLifecycleModes"],
+                  old_spec["volumeLifecycleModes"]);
+  return errors;
+}
+
 Cells driver_cells(const Value& object, Instant now) {
   const Value& spec = object["spec"];
   std::vector<std::string> audiences;
@@ -353,7 +451,11 @@ constexpr std::array kRows = {
                           .cells = &class_cells}},
     KindRow{.group = "storage.k8s.io",
             .plural = "csidrivers",
-            .behaviour = {.apply_defaults = &default_driver, .cells = &driver_cells}},
+            .behaviour = {.apply_defaults = &default_driver,
+                          .prepare_update = &prepare_driver_update,
+                          .validate_create = &validate_driver,
+                          .validate_update = &validate_driver_update,
+                          .cells = &driver_cells}},
     KindRow{
         .group = "storage.k8s.io", .plural = "csinodes", .behaviour = {.cells = &csi_node_cells}},
     KindRow{.group = "storage.k8s.io",

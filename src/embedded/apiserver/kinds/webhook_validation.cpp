@@ -87,6 +87,16 @@ void check_webhook(FieldErrors& errors, const Value& hook, const std::string& pa
     }
   }
   const Value& versions = hook["admissionReviewVersions"];
+  std::set<std::string> named;
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const std::string version = versions[i].str();
+    const std::string here = at(path + ".admissionReviewVersions", i);
+    if (!named.insert(version).second) {
+      errors.push_back(FieldError::invalid(here, version, "duplicate version"));
+      continue;
+    }
+    check_name(errors, here, version, &validate_dns1035_label);
+  }
   if (versions.empty()) {
     errors.push_back(
         FieldError::required(path + ".admissionReviewVersions", "must specify one of v1, v1beta1"));

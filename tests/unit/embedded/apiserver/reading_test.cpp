@@ -143,8 +143,9 @@ INSTANTIATE_TEST_SUITE_P(
                  "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: "
                  "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
                  "provided"},
-        BadQuery{"?continue=abc&resourceVersion=7", 400,
-                 "specifying resource version is not allowed when using continue"}));
+        BadQuery{"?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiIvYVx1MDAwMCJ9&"
+                 "resourceVersion=7",
+                 400, "specifying resource version is not allowed when using continue"}));
 
 TEST(List, RefusesTheFuture) {
   TestServer server;

@@ -99,7 +99,7 @@ const Row kRows[] = {
      R"({"metadata":{"name":"p"},"template":{"spec":{"containers":[{"name":"c","image":"a:1"}],
        "volumes":[{"name":"a"},{"name":"b","configMap":{"name":"x"}},
        {"name":"c","secret":{"secretName":"x"}},
-       {"name":"d","downwardAPI":{"items":[{"path":"p","fieldRef":{"fieldPath":"x"}}]}},
+       {"name":"d","downwardAPI":{"items":[{"path":"p","fieldRef":{"fieldPath":"metadata.name"}}]}},
        {"name":"e","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}},
        {"name":"f","hostPath":{"path":"/x"}},
        {"name":"g","ephemeral":{"volumeClaimTemplate":{"spec":{"accessModes":["ReadWriteOnce"]}}}}

@@ -245,7 +245,8 @@ const Create kCreates[] = {
     {"volume without capacity", kVolumes,
      R"({"metadata":{"name":"v"},"spec":{"accessModes":["ReadWriteOnce"],
        "hostPath":{"path":"/x"}}})",
-     "spec.capacity: Required value"},
+     "[spec.capacity: Required value, spec.capacity: Unsupported value: null: supported values: "
+     "\"storage\"]"},
     {"lease", kLeases,
      R"({"metadata":{"name":"l"},"spec":{"leaseDurationSeconds":0,"leaseTransitions":-1}})",
      "[spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0, "
@@ -303,7 +304,7 @@ const Create kCreates[] = {
     {"taints", "/api/v1/nodes",
      R"({"metadata":{"name":"n"},"spec":{"taints":[{"key":"a","effect":"NoSchedule"},
        {"key":"a","value":"x","effect":"NoSchedule"}]}})",
-     "spec.taints[1]: Duplicate value: *"},
+     "metadata.taints[1]: Duplicate value: *"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Section14_4, CreateRefusals, ::testing::ValuesIn(kCreates),
@@ -384,7 +385,8 @@ const Change kChanges[] = {
     {"gate removed", kPods, kGated, R"({"spec":{"schedulingGates":null}})", nullptr},
     {"gate added", kPods, kGated,
      R"({"spec":{"schedulingGates":[{"name":"a.b/c"},{"name":"a.b/d"}]}})",
-     "spec.schedulingGates: Forbidden: only deletion is allowed, but found new scheduling gate "
+     "spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling "
+     "gate "
      "'a.b/d'"},
     {"narrower while gated", kPods, kGated, R"({"spec":{"nodeSelector":{"c":"d"},"affinity":
        {"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[

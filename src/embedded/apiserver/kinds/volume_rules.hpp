@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of what a pod's volumes are made of.
+#pragma once
+
+#include <string>
+
+#include "embedded/apiserver/kinds/checks.hpp"
+
+namespace athanor::apiserver {
+
+// The members of one volume's sources; that there is exactly one is checked elsewhere.
+void check_volume_source(FieldErrors& errors, const Value& volume, const std::string& path);
+// A hostPath of a volume or a persistent volume.
+void check_host_path(FieldErrors& errors, const Value& source, const std::string& path);
+// An NFS export, likewise.
+void check_nfs(FieldErrors& errors, const Value& source, const std::string& path);
+
+}  // namespace athanor::apiserver
