@@ -42,6 +42,12 @@ inline constexpr Kind kPriorityClass{"scheduling.k8s.io", "v1", "PriorityClass",
                                      false};
 inline constexpr Kind kClusterRole{"rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles",
                                    false};
+inline constexpr Kind kResourceClaim{"resource.k8s.io", "v1", "ResourceClaim", "resourceclaims",
+                                     true};
+inline constexpr Kind kResourceClaimTemplate{"resource.k8s.io", "v1", "ResourceClaimTemplate",
+                                             "resourceclaimtemplates", true};
+inline constexpr Kind kCertificateSigningRequest{
+    "certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", false};
 inline constexpr Kind kLease{"coordination.k8s.io", "v1", "Lease", "leases", true};
 inline constexpr Kind kCustomResourceDefinition{
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false};

@@ -15,6 +15,8 @@ struct AccessQuestion {
   // A path, or a resource.
   std::string path{};
   std::string group{}, resource{}, subresource{}, ns{}, name{}, verb{};
+  // As they were written; an authorizer that does not look at selectors may leave them alone.
+  std::string field_selector{}, label_selector{};
 };
 
 struct AccessAnswer {

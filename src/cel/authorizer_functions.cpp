@@ -72,6 +72,13 @@ Val name(Arguments a, Runtime&) {
   return with<&AccessQuestion::name>(a[0], kResource, a[1]);
 }
 
+Val field_selector(Arguments a, Runtime&) {
+  return with<&AccessQuestion::field_selector>(a[0], kResource, a[1]);
+}
+Val label_selector(Arguments a, Runtime&) {
+  return with<&AccessQuestion::label_selector>(a[0], kResource, a[1]);
+}
+
 Val service_account(Arguments a, Runtime&) {
   AccessQuestion question = question_of(a[0]);
   question.service_account_namespace = a[1].text();
@@ -123,6 +130,8 @@ void add_authorizer_functions(FunctionTable& table) {
   table.add("subresource", "resourcecheck_subresource", resource_to_resource, subresource);
   table.add("namespace", "resourcecheck_namespace", resource_to_resource, ns);
   table.add("name", "resourcecheck_name", resource_to_resource, name);
+  table.add("fieldSelector", "authorizer_fieldselector", resource_to_resource, field_selector);
+  table.add("labelSelector", "authorizer_labelselector", resource_to_resource, label_selector);
   table.add("check", "pathcheck_check", p + "PathCheck.(string) -> " + p + "Decision", check);
   table.add("check", "resourcecheck_check", p + "ResourceCheck.(string) -> " + p + "Decision",
             check);

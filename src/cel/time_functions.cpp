@@ -5,6 +5,7 @@
 
 #include "cel/functions.hpp"
 #include "cel/time_text.hpp"
+#include "cel/zones.hpp"
 
 namespace athanor::cel {
 namespace {
@@ -52,7 +53,10 @@ template <Part kPart>
 Val timestamp_part(Arguments a, Runtime&) {
   std::int64_t offset = 0;
   if (a.size() == 2) {
-    const auto zone = zone_offset(a[1].text());
+    auto zone = zone_offset(a[1].text());
+    if (!zone) {
+      zone = named_zone_offset(a[1].text(), a[0].seconds());
+    }
     if (!zone) {
       return Val::error("unknown time zone " + std::string(a[1].text()));
     }

@@ -34,7 +34,7 @@ struct CivilTime {
   int seconds = 0;
 };
 CivilTime civil_time(std::int64_t seconds);
-// "+02:00", "-7:30", "UTC" in seconds; nullopt for a name of a zone (there is no zone database).
+// "+02:00", "-7:30", "UTC" in seconds; nullopt for a name of a zone (zones.hpp).
 std::optional<std::int64_t> zone_offset(std::string_view text);
 
 }  // namespace athanor::cel

@@ -43,7 +43,10 @@ constexpr std::array kFlags = {
              "admission plugins to use beside the default "
              "ones"},
     FlagSpec{"enable-aggregator-routing", Switch, "false", kNothing},
-    FlagSpec{"enable-bootstrap-token-auth", Switch, "false", kNothing},
+    FlagSpec{"enable-bootstrap-token-auth", Switch, "false",
+             "take the tokens of Secrets bootstrap-token-ID in kube-system"},
+    FlagSpec{"encryption-provider-config", Text, "",
+             "which objects are kept encrypted on the disk, and the keys"},
     FlagSpec{"endpoint-reconciler-type", Text, "lease", kNothing},
     FlagSpec{"etcd-cafile", Text, "", kNothing},
     FlagSpec{"etcd-certfile", Text, "", kNothing},
@@ -63,15 +66,21 @@ constexpr std::array kFlags = {
              "reads under way at a time; more wait a second, then 429"},
     FlagSpec{"min-request-timeout", Number, "1800", "least seconds of a watch that names none"},
     FlagSpec{"profiling", Switch, "true", kNothing},
-    FlagSpec{"proxy-client-cert-file", Text, "", kNothing},
-    FlagSpec{"proxy-client-key-file", Text, "", kNothing},
+    FlagSpec{"proxy-client-cert-file", Text, "",
+             "certificate shown to aggregated API servers, PEM"},
+    FlagSpec{"proxy-client-key-file", Text, "", "its key, PEM"},
     FlagSpec{"request-timeout", Time, "1m0s", "how long a request may take that is no watch"},
-    FlagSpec{"requestheader-allowed-names", List, "", kNothing},
-    FlagSpec{"requestheader-client-ca-file", Text, "", kNothing},
-    FlagSpec{"requestheader-extra-headers-prefix", List, "", kNothing},
-    FlagSpec{"requestheader-group-headers", List, "", kNothing},
-    FlagSpec{"requestheader-uid-headers", List, "", kNothing},
-    FlagSpec{"requestheader-username-headers", List, "", kNothing},
+    FlagSpec{"requestheader-allowed-names", List, "",
+             "names of authenticating proxies' certificates; empty: any"},
+    FlagSpec{"requestheader-client-ca-file", Text, "",
+             "authorities of authenticating proxies, PEM"},
+    FlagSpec{"requestheader-extra-headers-prefix", List, "X-Remote-Extra-",
+             "prefixes of headers with more about the user"},
+    FlagSpec{"requestheader-group-headers", List, "X-Remote-Group",
+             "headers with the user's groups"},
+    FlagSpec{"requestheader-uid-headers", List, "X-Remote-Uid", "headers with the user's uid"},
+    FlagSpec{"requestheader-username-headers", List, "X-Remote-User",
+             "headers with the user's name"},
     FlagSpec{"runtime-config", List, "", kNothing},
     FlagSpec{"secure-port", Number, "6443", "port to serve HTTPS on; 0 picks a free one"},
     FlagSpec{"service-account-issuer", List, "", "issuer of tokens; further ones are accepted"},
@@ -96,10 +105,7 @@ constexpr std::array kFlags = {
 };
 
 // Flags that are noted when given: somebody might rely on them.
-constexpr std::array kNoted = {
-    "enable-bootstrap-token-auth",  "feature-gates",  "proxy-client-cert-file",
-    "requestheader-client-ca-file", "runtime-config",
-};
+constexpr std::array kNoted = {"feature-gates", "runtime-config"};
 
 // What kube-apiserver 1.35 knows, whether or not it is a step of its own here.
 constexpr std::array kPlugins = {
@@ -204,10 +210,28 @@ Result<void> read_serving(const FlagValues& flags, lab::ServingOptions& serving)
   serving.max_requests_inflight = static_cast<std::size_t>(flags.number("max-requests-inflight"));
   serving.max_mutating_requests_inflight =
       static_cast<std::size_t>(flags.number("max-mutating-requests-inflight"));
+  serving.encryption_config = flags.text("encryption-provider-config");
   serving.request_timeout = flags.time("request-timeout");
   if (serving.request_timeout < Duration::zero()) {
     return Error::bad_request("--request-timeout can not be negative value");
   }
+  return {};
+}
+
+Result<void> read_proxies(const FlagValues& flags, lab::BareServerOptions& server) {
+  server.requestheader_client_ca_file = flags.text("requestheader-client-ca-file");
+  server.front_proxy = {.allowed_names = flags.list("requestheader-allowed-names"),
+                        .username_headers = flags.list("requestheader-username-headers"),
+                        .uid_headers = flags.list("requestheader-uid-headers"),
+                        .group_headers = flags.list("requestheader-group-headers"),
+                        .extra_prefixes = flags.list("requestheader-extra-headers-prefix")};
+  server.proxy_client_cert_file = flags.text("proxy-client-cert-file");
+  server.proxy_client_key_file = flags.text("proxy-client-key-file");
+  if (server.proxy_client_cert_file.empty() != server.proxy_client_key_file.empty()) {
+    return Error::bad_request(
+        "--proxy-client-cert-file and --proxy-client-key-file must be given together");
+  }
+  server.bootstrap_tokens = flags.on("enable-bootstrap-token-auth");
   return {};
 }
 
@@ -257,6 +281,7 @@ Result<lab::BareServerOptions> server_of(const FlagValues& flags) {
   }
   server.min_request_timeout = std::chrono::seconds(flags.number("min-request-timeout"));
   ATHANOR_TRY_VOID(read_serving(flags, server.serving));
+  ATHANOR_TRY_VOID(read_proxies(flags, server));
   return server;
 }
 

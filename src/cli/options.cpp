@@ -68,6 +68,8 @@ void add_serving(CLI::App& verb, UpOptions& options) {
                   options.serving.max_mutating_requests_inflight,
                   "writes under way at a time; more wait a second, then 429")
       ->capture_default_str();
+  verb.add_option("--encryption-provider-config", options.serving.encryption_config,
+                  "which objects are kept encrypted on the disk, and the keys");
   verb.add_option("--request-timeout", options.request_timeout,
                   "how long a request may take that is no watch")
       ->capture_default_str();

@@ -183,7 +183,7 @@ void prepare(Transfer& transfer) {
   CURL* handle = transfer.handle.get();
   const HttpQuery& query = transfer.query;
   curl_easy_setopt(handle, CURLOPT_URL, query.url.c_str());
-  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "https");
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
   curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);

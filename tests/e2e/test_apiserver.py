@@ -203,3 +203,37 @@ def test_requests_take_no_longer_than_they_may(program, tokens):
         'invalid timeout specified in the request URL - time: invalid duration "zz"'
     )
     assert server.get("/api/v1/namespaces?timeout=0s", "bob-token")[0] == 200
+
+
+def encryption(tmp_path, *providers):
+    path = tmp_path / "encryption.yaml"
+    path.write_text(
+        "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n"
+        f"- resources: [secrets]\n  providers: [{', '.join(providers)}]\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+AESCBC = '{aescbc: {keys: [{name: one, secret: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}]}}'
+
+
+def test_secrets_are_encrypted_on_the_disk(program, tokens, tmp_path):
+    flags = ["--secure-port=0", f"--token-auth-file={tokens}", "--data-dir", tmp_path / "data"]
+    encrypted = f"--encryption-provider-config={encryption(tmp_path, AESCBC)}"
+    first = program(ATHANOR, "apiserver", *flags, encrypted)
+    body = {"metadata": {"name": "s"}, "stringData": {"password": "hunter2-plain"}}
+    secrets = "/api/v1/namespaces/default/secrets"
+    assert first.get(secrets, "bob-token", "POST", body)[0] == 201
+    first.end()
+    disk = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
+    assert b"k8s:enc:aescbc:v1:one:" in disk and b"aHVudGVyMi1wbGFpbg" not in disk
+    without = run([ATHANOR, "apiserver", *flags])
+    assert without.code == 1 and "secrets/default/s is encrypted" in without.err
+    second = program(ATHANOR, "apiserver", *flags, encrypted)
+    assert json.loads(second.get(secrets + "/s", "bob-token")[1])["data"] == {"password": "aHVudGVyMi1wbGFpbg=="}
+
+
+def test_secretbox_is_refused_by_name(tmp_path):
+    done = run([ATHANOR, "apiserver", f"--encryption-provider-config={encryption(tmp_path, '{secretbox: {keys: []}}')}"])
+    assert done.code == 1 and "provider secretbox is not supported here: use aescbc or aesgcm" in done.err

@@ -4,7 +4,7 @@
 import base64
 import json
 
-from support import wait_for
+from support import run, wait_for
 
 
 def create(lab, *objects):
@@ -186,3 +186,45 @@ def test_a_token_secret_is_filled_and_works(lab, ns):
     assert answer.json["status"]["userInfo"]["username"] == f"system:serviceaccount:{ns}:bot"
     lab.kubectl("delete", "secret", "bot-token", "-n", ns)
     assert lab.http("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review, token=token).code == 401
+
+
+def test_an_approved_request_becomes_a_certificate_that_lets_in(lab, tmp_path):
+    key, request = tmp_path / "jane.key", tmp_path / "jane.csr"
+    run(["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+         "-keyout", key, "-out", request, "-subj", "/CN=jane/O=devs"])  # fmt: skip
+    wish = {
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": "jane"},
+        "spec": {"request": base64.b64encode(request.read_bytes()).decode(), "usages": ["client auth"],
+                 "signerName": "kubernetes.io/kube-apiserver-client", "expirationSeconds": 3600},
+    }  # fmt: skip
+    assert lab.http("POST", "/apis/certificates.k8s.io/v1/certificatesigningrequests", wish).code == 201
+    lab.kubectl("create", "clusterrole", "half", "--verb=get,update", "--resource=certificatesigningrequests,certificatesigningrequests/approval")
+    lab.kubectl("create", "clusterrolebinding", "half", "--clusterrole=half", "--user=joe")
+    refused = lab.kubectl("certificate", "approve", "jane", "--as=joe", code=1)
+    assert 'user not permitted to approve requests with signerName "kubernetes.io/kube-apiserver-client"' in refused.err
+    lab.kubectl("delete", "clusterrole,clusterrolebinding", "half")
+    lab.kubectl("certificate", "approve", "jane")
+    made = wait_for("the certificate", lambda: lab.kubectl("get", "csr", "jane", "-o", "jsonpath={.status.certificate}").out)
+    certificate = tmp_path / "jane.crt"
+    certificate.write_bytes(base64.b64decode(made))
+    config = lab.kubectl("config", "view", "--raw", "-o", "json").json
+    config["users"][0]["user"] = {"client-certificate": str(certificate), "client-key": str(key)}
+    own = tmp_path / "jane.kubeconfig"
+    own.write_text(json.dumps(config), encoding="utf-8")
+    who = lab.kubectl("auth", "whoami", "-o", "json", f"--kubeconfig={own}").json
+    assert who["status"]["userInfo"]["username"] == "jane" and "devs" in who["status"]["userInfo"]["groups"]
+    lab.kubectl("delete", "csr", "jane")
+
+
+def test_requests_reach_processes_of_pods_through_the_proxy(lab, ns):
+    lab.kubectl("apply", "-n", ns, "-f", "-", stdin=json.dumps({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
+        "spec": {"restartPolicy": "Never", "containers": [{
+            "name": "c", "image": "python", "ports": [{"containerPort": 18080}],
+            "command": ["python3", "-m", "http.server", "18080", "--bind", "127.0.0.1", "--directory", "/etc"]}]},
+    }))  # fmt: skip
+    path = f"/api/v1/namespaces/{ns}/pods/web:18080/proxy/hostname"
+    answer = wait_for("the pod answers", lambda: (a := lab.http("GET", path)).code == 200 and a)
+    assert answer.body
+    refused = lab.http("GET", f"/api/v1/namespaces/{ns}/pods/web:18081/proxy/")
+    assert refused.code == 503 and "error trying to reach service" in refused.json["message"]

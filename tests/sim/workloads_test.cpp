@@ -47,6 +47,11 @@ Scene workloads() {
   scene.objects.push_back(
       from_yaml("{apiVersion: v1, kind: Node, metadata: {name: node-2, labels: "
                 "{athanor.dev/emulated: 'true'}}}"));
+  // What the set's claims are served from: its pods wait for them.
+  scene.objects.push_back(
+      from_yaml("{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: standard, "
+                "annotations: {storageclass.kubernetes.io/is-default-class: 'true'}}, provisioner: "
+                "athanor.dev/emulated, reclaimPolicy: Delete, volumeBindingMode: Immediate}"));
   scene.actors = {
       {.at = std::chrono::seconds(1),
        .act =

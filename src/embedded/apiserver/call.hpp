@@ -14,6 +14,7 @@
 #include "embedded/apiserver/authenticate.hpp"
 #include "embedded/apiserver/authorize.hpp"
 #include "embedded/apiserver/conversation.hpp"
+#include "embedded/apiserver/flow/flow_index.hpp"
 #include "embedded/apiserver/http.hpp"
 #include "embedded/apiserver/kind_behaviour.hpp"
 #include "embedded/apiserver/negotiate.hpp"
@@ -49,6 +50,7 @@ struct Core {
   std::vector<AdmissionStep> admission;
   std::unique_ptr<WatchHub> watches;
   std::unique_ptr<DocumentCache> documents;
+  std::unique_ptr<FlowIndex> flows;
   RequestMetrics metrics{};
   std::unique_ptr<Aggregation> aggregation;
   const ExchangeContext* exchanges = nullptr;  // how watches ask the outside world
@@ -70,6 +72,7 @@ struct Call {
   Accepted accepted{};
   bool in_process = false;  // the caller reads Response::value
   std::vector<std::string> warnings{};
+  std::optional<FlowClass> flow{};
   std::shared_ptr<RequestAudit> audit{};  // null: the request is not audited
 
   // For the audit of this request; the first value of a key counts.

@@ -48,6 +48,11 @@ class Conversation {
   // that would be answered differently.
   const Reply* ask(const std::string& key,
                    const std::function<OutsideRequest(const std::string& uid)>& question);
+  // The reply to a question that was asked; nullptr: it was not.
+  [[nodiscard]] const Reply* find(std::string_view key) const {
+    const auto found = replies_.find(key);
+    return found == replies_.end() ? nullptr : &found->second;
+  }
   // Random numbers that are the same in every pass.
   [[nodiscard]] Entropy& entropy() { return replayed_; }
   // Made by the first pass that asks for it; one type for each request.

@@ -40,10 +40,10 @@ void ask(const ExchangeContext& context, Instant deadline, OutsideRequest reques
 }
 
 Instant deadline_of(const ExchangeContext& context, const Request& request, Instant now) {
-  const auto time = is_long_running(parse_request_path(request))
-                        ? Result<Duration>(context.request_timeout)
-                        : allotted_time(request, context.request_timeout);
-  return now + time.value_or(context.request_timeout);
+  if (!request.parameter("timeout") || is_long_running(parse_request_path(request))) {
+    return now + context.request_timeout;
+  }
+  return now + allotted_time(request, context.request_timeout).value_or(context.request_timeout);
 }
 
 bool is_over(const ExchangeContext& context, Instant deadline) {

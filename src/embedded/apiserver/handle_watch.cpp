@@ -3,6 +3,8 @@
 #include "embedded/apiserver/handlers.hpp"
 #include "embedded/apiserver/list_options.hpp"
 #include "embedded/apiserver/shape.hpp"
+#include "embedded/apiserver/streaming/tunnels.hpp"
+#include "embedded/apiserver/streaming/upgrade_request.hpp"
 #include "embedded/apiserver/watch_hub.hpp"
 
 namespace athanor::apiserver {
@@ -62,6 +64,13 @@ StatusResult<Response> handle_watch(Call& call) {
     spec.name = call.path.name;
   }
   ATHANOR_TRY_VOID(add_start(call, options, spec));
+  const bool over_websocket = asks_to_upgrade(call.request, "websocket") &&
+                              !call.request.header("sec-websocket-key").empty();
+  if (over_websocket) {
+    spec.accepted.encoding = Encoding::Json;
+    return websocket_response(call.request, {},
+                              websocket_watch(call.core.watches->open(std::move(spec), call.now)));
+  }
   Response response;
   if (call.accepted.encoding == Encoding::Protobuf) {
     response.content_type = "application/vnd.kubernetes.protobuf;stream=watch";

@@ -27,6 +27,8 @@ struct Credentials {
     std::string sha256_hex{};
   };
   std::optional<Certificate> certificate{};
+  // Name (CN) of a certificate that verified against the CA of authenticating proxies.
+  std::optional<std::string> front_proxy{};
   bool certificate_rejected = false;  // one was presented and did not verify
   // In-process callers skip authentication and act as this user
   // ("system:serviceaccount:kube-system:job-controller").

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "embedded/apiserver/aggregation/aggregation.hpp"
 #include "embedded/apiserver/document_cache.hpp"
 #include "embedded/apiserver/respond.hpp"
 #include "kube/json.hpp"
@@ -98,6 +99,11 @@ std::string url_of(const std::string& path, const CachedDocument& document) {
   return fmt::format("{}/{}?hash={}", kRoot, path, document.hash);
 }
 
+std::string remote_url(const RemoteApi& api) {
+  return fmt::format("{}/{}?hash={}", kRoot, document_path(api.group, api.version),
+                     api.openapi_hash);
+}
+
 Response index(const Call& call) {
   Value paths = Value::object();
   for (const GroupInfo& group : call.table->groups()) {
@@ -106,6 +112,10 @@ Response index(const Call& call) {
       paths.set(path, Value::object({{"serverRelativeURL",
                                       url_of(path, *document_of(call, group.name, version))}}));
     }
+  }
+  for (const RemoteApi& api : call.core.aggregation->described()) {
+    paths.set(document_path(api.group, api.version),
+              Value::object({{"serverRelativeURL", remote_url(api)}}));
   }
   Response response;
   response.value = Value::object({{"paths", std::move(paths)}});
@@ -151,6 +161,21 @@ Response group_document(const Call& call, std::string_view group, std::string_vi
   return response;
 }
 
+// Of another server, as it was when it was asked last.
+Response remote_document(const Call& call, const RemoteApi& api) {
+  Response response;
+  const auto hash = call.request.parameter("hash");
+  if (hash && *hash != api.openapi_hash) {
+    response.status = 301;
+    response.headers.emplace_back("Location", remote_url(api));
+    return response;
+  }
+  response.headers.emplace_back("Etag", "\"" + api.openapi_hash + "\"");
+  response.headers.emplace_back("Vary", "Accept");
+  response.body = *api.openapi;
+  return response;
+}
+
 bool accepts_json(const Request& request) {
   const std::string_view accept = request.header("accept");
   return accept.empty() || accept.find("json") != std::string_view::npos ||
@@ -183,6 +208,11 @@ std::optional<StatusResult<Response>> serve_openapi(Call& call) {
       if (path == document_path(group.name, version)) {
         return group_document(call, group.name, version);
       }
+    }
+  }
+  for (const RemoteApi& api : call.core.aggregation->described()) {
+    if (path == document_path(api.group, api.version)) {
+      return remote_document(call, api);
     }
   }
   return status::page_not_found();

@@ -14,6 +14,8 @@ StatusResult<Response> handle_log(Call& call);
 StatusResult<Response> handle_exec(Call& call);
 StatusResult<Response> handle_attach(Call& call);
 StatusResult<Response> handle_port_forward(Call& call);
+// HTTP to a pod, a service or a node.
+StatusResult<Response> handle_proxy(Call& call);
 // Checks the container that was asked for; fills in the only one, or the default of the pod.
 StatusResult<void> choose_container(const Value& pod, std::string& container);
 StatusResult<Response> handle_finalize(Call& call);

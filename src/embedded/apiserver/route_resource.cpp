@@ -64,9 +64,6 @@ StatusResult<Handler> item_handler(const Call& call) {
   if (!resource.has_verb(verb)) {
     return status::method_not_allowed();
   }
-  if (verb == "create" && resource.is_custom) {
-    return Handler{&handle_create};  // whatever name the URL has, the object's counts
-  }
   if (verb == "get") {
     return Handler{&handle_get};
   }
@@ -128,6 +125,9 @@ StatusResult<Response> route_resource(Call& call) {
   }
   if (!handler.ok()) {
     return std::move(handler).error();
+  }
+  if (call.path.subresource == "proxy") {
+    return handler->run(call);  // what the client accepts is for the backend to know
   }
   ATHANOR_TRY(call.accepted, negotiate(call.request, {.transforms = true,
                                                       .watch = call.path.verb == "watch",

@@ -87,6 +87,14 @@ constexpr std::string_view kNoNumber =
     "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal into Go struct "
     "field ScaleSpec.spec.replicas of type int32";
 
+// The same of an object that does not say how many yet.
+StatusResult<Value> scale_or_none(const ResourceInfo& resource, const Value& object) {
+  const std::string& path = resource.scale->spec_replicas;
+  return scale_of(resource, at_path(object, path).is_null()
+                                ? with_path(object, scale_path(path), Value(0))
+                                : object);
+}
+
 StatusResult<std::int64_t> wanted_replicas(const Call& call, const Value& scale) {
   const Value& replicas = scale["spec"]["replicas"];
   if (!replicas.is_null() && !replicas.is_number()) {
@@ -125,6 +133,11 @@ StatusResult<Value> patched_scale(const Call& call, const Value& live, const Val
 StatusResult<Response> write_scale(Call& call, const WriteOptions& options, UpdateInput input) {
   input.subresource = "scale";
   input.from_patch = true;
+  input.shown = [&](const Value& object) { return scale_or_none(*call.resource, object); };
+  input.taken = [&](const Value& object, const Value& scale) -> StatusResult<Value> {
+    ATHANOR_TRY(const std::int64_t replicas, wanted_replicas(call, scale));
+    return with_path(object, scale_path(call.resource->scale->spec_replicas), Value(replicas));
+  };
   ATHANOR_TRY(const Written written, update_object(call, options, input));
   ATHANOR_TRY(Value scale, scale_of(*call.resource, written.object));
   Response response = value_response(call, std::move(scale), 200);
@@ -258,12 +271,8 @@ StatusResult<Response> handle_scale_patch(Call& call) {
     if (apply) {
       return apply_scale(call, options, live, patch);
     }
-    Value parent = live;
-    if (const std::string& path = call.resource->scale->spec_replicas;
-        at_path(live, path).is_null()) {
-      parent = with_path(live, scale_path(path), Value(0));  // a patch may be the first to say so
-    }
-    ATHANOR_TRY(const Value before, scale_of(*call.resource, parent));
+    // A patch may be the first to say so.
+    ATHANOR_TRY(const Value before, scale_or_none(*call.resource, live));
     if (!json_patch) {
       return patched_scale(call, live, apply_merge_patch(before, patch));
     }

@@ -14,6 +14,7 @@
 #include "embedded/apiserver/document_cache.hpp"
 #include "embedded/apiserver/event_expiry.hpp"
 #include "embedded/apiserver/exchange.hpp"
+#include "embedded/apiserver/flow/flow_index.hpp"
 #include "embedded/apiserver/respond.hpp"
 #include "embedded/apiserver/route.hpp"
 #include "embedded/apiserver/watch_hub.hpp"
@@ -31,6 +32,7 @@ Core::Core(Options options_in, Dependencies dependencies_in)
       admission(built_in_admission()),
       watches(std::make_unique<WatchHub>(store)),
       documents(std::make_unique<DocumentCache>()),
+      flows(std::make_unique<FlowIndex>(store)),
       aggregation(std::make_unique<Aggregation>(*this)) {
   if (dependencies.admission) {
     // Webhooks see what the built-in steps made of the object, quotas what everybody else did.
@@ -197,6 +199,9 @@ class ServerImpl final : public Server {
     }
     const Attributes attributes = attributes_of(call.path, call.request, call.user);
     const Decision decision = core_.authorizer->authorize(attributes);
+    if (!call.in_process && (call.path.verb == "watch" || !is_long_running(call.path))) {
+      call.flow = core_.flows->classify(attributes);
+    }
     call.annotate("authorization.k8s.io/decision", decision.allowed ? "allow" : "forbid");
     call.annotate("authorization.k8s.io/reason", decision.reason);
     if (!decision.allowed) {
@@ -252,6 +257,10 @@ class ServerImpl final : public Server {
     response.headers.emplace_back("Audit-Id", call.audit != nullptr ? call.audit->id()
                                               : audit.empty()       ? core_.entropy.uuid()
                                                                     : std::string(audit));
+    if (call.flow) {
+      response.headers.emplace_back("X-Kubernetes-Pf-Flowschema-Uid", call.flow->schema_uid);
+      response.headers.emplace_back("X-Kubernetes-Pf-Prioritylevel-Uid", call.flow->level_uid);
+    }
     const bool has_cache_rule =
         std::any_of(response.headers.begin(), response.headers.end(),
                     [](const auto& header) { return header.first == "Cache-Control"; });

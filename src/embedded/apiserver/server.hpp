@@ -73,6 +73,15 @@ struct StaticToken {
   std::vector<std::string> groups{};
 };
 
+// --requestheader-*: what proxies that authenticate say about whom they speak for.
+struct FrontProxy {
+  std::vector<std::string> allowed_names{};  // of their certificates; empty: any
+  std::vector<std::string> username_headers{"X-Remote-User"};
+  std::vector<std::string> uid_headers{"X-Remote-Uid"};
+  std::vector<std::string> group_headers{"X-Remote-Group"};
+  std::vector<std::string> extra_prefixes{"X-Remote-Extra-"};
+};
+
 struct Options {
   std::string advertise_host = "127.0.0.1";
   int advertise_port = 0;
@@ -81,6 +90,8 @@ struct Options {
   std::string proxy_client_certificate_pem{};
   std::string proxy_client_key_pem{};
   std::string requestheader_ca_pem{};
+  FrontProxy front_proxy{};
+  bool bootstrap_tokens = true;  // tokens of Secrets bootstrap-token-ID are taken
   std::vector<StaticToken> tokens{};
   bool always_allow = false;  // --authorization-mode=AlwaysAllow
   bool anonymous = true;      // false: requests without credentials are refused, too

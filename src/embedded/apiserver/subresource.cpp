@@ -20,6 +20,9 @@ constexpr std::array kRoutes = {
     SubresourceRoute{"pods", "attach", "POST", &handle_attach},
     SubresourceRoute{"pods", "portforward", "GET", &handle_port_forward},
     SubresourceRoute{"pods", "portforward", "POST", &handle_port_forward},
+    SubresourceRoute{"pods", "proxy", "*", &handle_proxy},
+    SubresourceRoute{"services", "proxy", "*", &handle_proxy},
+    SubresourceRoute{"nodes", "proxy", "*", &handle_proxy},
     SubresourceRoute{"namespaces", "finalize", "PUT", &handle_finalize},
     SubresourceRoute{"*", "scale", "GET", &handle_scale_get},
     SubresourceRoute{"*", "scale", "PUT", &handle_scale_put},
@@ -30,7 +33,7 @@ SubresourceHandler find(std::span<const SubresourceRoute> routes, std::string_vi
                         std::string_view subresource, std::string_view method) {
   for (const SubresourceRoute& route : routes) {
     if ((route.storage == "*" || route.storage == storage) && route.subresource == subresource &&
-        route.method == method) {
+        (route.method == "*" || route.method == method)) {
       return route.handler;
     }
   }

@@ -16,7 +16,7 @@ using SubresourceHandler = StatusResult<Response> (*)(Call& call);
 struct SubresourceRoute {
   std::string_view storage{};      // "pods", "tokenreviews.authentication.k8s.io"; "*" any
   std::string_view subresource{};  // "" for kinds that are never stored
-  std::string_view method{};       // "POST"
+  std::string_view method{};       // "POST"; "*" any
   SubresourceHandler handler = nullptr;
 };
 

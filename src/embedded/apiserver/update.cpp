@@ -45,14 +45,6 @@ void copy_member(const Value& from, Value& to, std::string_view key) {
   }
 }
 
-void erase_at(Value& object, std::span<const std::string> path) {
-  if (path.size() == 1) {
-    object.erase(path.front());
-  } else if (!path.empty() && object.contains(path.front())) {
-    erase_at(object.member(path.front()), path.subspan(1));
-  }
-}
-
 // Whether any manager owns that field of the object.
 bool is_owned(const Value& object, std::span<const std::string> path) {
   for (const Value& entry : object["metadata"]["managedFields"].items()) {
@@ -89,8 +81,8 @@ class Update {
     ATHANOR_TRY_VOID(allocate());
     bump_generation();
     ATHANOR_TRY_VOID(validate_object(call_, object_, live_, input_.subresource, options_.dry_run));
-    request_.object = object_;
     if (!input_.admitted) {
+      ATHANOR_TRY(request_.object, shown(object_));
       ATHANOR_TRY_VOID(run_validating(call_, request_));
     }
     if (object_ == live_ && request_.extra_writes.empty()) {
@@ -251,17 +243,20 @@ class Update {
     request_.resource = call_.resource;
     request_.subresource = input_.subresource;
     request_.key = stored_->key;
-    request_.object = object_;
-    request_.old_object = live_;
     request_.options = Value();
     request_.user = &call_.user;
     request_.dry_run = options_.dry_run;
     if (!call_.core.admission.empty() && !input_.admitted) {
       request_.options = options_.to_value(
           input_.options_kind == "PatchOptions" ? "UpdateOptions" : input_.options_kind);
+      ATHANOR_TRY(request_.object, shown(object_));
+      ATHANOR_TRY(request_.old_object, shown(live_));
+      const Value before = request_.object;
       ATHANOR_TRY_VOID(run_mutating(call_, request_));
-      if (!request_.object.identical(object_)) {
-        ATHANOR_TRY(object_, normalize_changed(*call_.resource, live_, request_.object));
+      if (!request_.object.identical(before)) {
+        ATHANOR_TRY(const Value changed,
+                    input_.taken ? input_.taken(object_, request_.object) : request_.object);
+        ATHANOR_TRY(object_, normalize_changed(*call_.resource, live_, changed));
         restore_other_half();  // webhooks may not write what the client may not
         add_defaults(call_, object_, options_.dry_run);
       }
@@ -281,13 +276,6 @@ class Update {
       // A Scale without managers is not tracked.
       copy_member(live_["metadata"], object_.member("metadata"), "managedFields");
       return;
-    }
-    if (input_.subresource == "scale") {
-      const std::vector<std::string> path = scale_path(resource.scale->spec_replicas);
-      if (object_.at(std::span<const std::string>(path)).as_int() == 0) {
-        track_scale_to_nothing(path, by);
-        return;
-      }
     }
     if (resource.is_custom && metadata()["managedFields"].is_list() &&
         metadata()["managedFields"].empty()) {
@@ -310,17 +298,12 @@ class Update {
     copy_member(tracked["metadata"], object_.member("metadata"), "managedFields");
   }
 
-  // A Scale does not tell no replicas from none: nobody owns them any more.
-  void track_scale_to_nothing(std::span<const std::string> path, const FieldManagement& by) {
-    const Value* source = &live_;
-    Value tracked;
-    if (live_.at(path).as_int() != 0 && live_["metadata"].contains("managedFields")) {
-      Value without = object_;
-      erase_at(without, path);
-      tracked = update_managed_fields(live_, std::move(without), by);
-      source = &tracked;
+  // What admission sees of the object.
+  [[nodiscard]] StatusResult<Value> shown(const Value& object) const {
+    if (input_.shown) {
+      return input_.shown(object);
     }
-    copy_member((*source)["metadata"], object_.member("metadata"), "managedFields");
+    return object;
   }
 
   StatusResult<void> allocate() {

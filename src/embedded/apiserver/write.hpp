@@ -38,7 +38,11 @@ struct UpdateInput {
   bool normal = false;      // transform's result is normalised already
   bool from_patch = false;  // a wrong uid is a field error; a body without RV means the latest
   bool tracked = false;     // transform sets managedFields itself (apply)
-  bool admitted = false;    // admission has seen what was posted (admit_posted)
+  // What admission is shown instead of the object (a Scale), and the object with what admission
+  // made of that; both or neither.
+  std::function<StatusResult<Value>(const Value& object)> shown{};
+  std::function<StatusResult<Value>(const Value& object, const Value& shown)> taken{};
+  bool admitted = false;  // admission has seen what was posted (admit_posted)
 };
 // Updates the object that the call names. NotFound when it is absent.
 StatusResult<Written> update_object(Call& call, const WriteOptions& options,

@@ -12,6 +12,7 @@
 #include "embedded/lab/served_api.hpp"
 #include "embedded/store/data_dir.hpp"
 #include "embedded/store/journal_sqlite.hpp"
+#include "embedded/transport/encrypting_journal.hpp"
 #include "embedded/transport/pki.hpp"
 #include "embedded/transport/private_file.hpp"
 #include "embedded/transport/token_file.hpp"
@@ -49,7 +50,10 @@ class RunningServer final : public BareServer {
     }
     ATHANOR_TRY(audit_, open_audit(options_.serving.audit, *clock_));
     ServedApiOptions plan;
-    plan.journal = directory_ ? store::sqlite_journal({.path = directory_->database()})
+    ATHANOR_TRY(auto encryption, read_encryption(options_.serving.encryption_config));
+    plan.journal = directory_ ? transport::encrypting_journal(
+                                    store::sqlite_journal({.path = directory_->database()}),
+                                    std::move(encryption))
                               : store::memory_journal();
     plan.host = options_.bind_address;
     plan.port = options_.secure_port;
@@ -95,6 +99,7 @@ class RunningServer final : public BareServer {
       https.key_pem = std::move(pair.key);
     }
     ATHANOR_TRY(https.client_ca_pem, text_of(options_.client_ca_file));
+    ATHANOR_TRY(https.front_proxy_ca_pem, text_of(options_.requestheader_client_ca_file));
     https.max_reading = options_.serving.max_requests_inflight;
     https.max_mutating = options_.serving.max_mutating_requests_inflight;
     return https;
@@ -119,6 +124,11 @@ class RunningServer final : public BareServer {
     server.min_request_timeout = options_.min_request_timeout;
     server.request_timeout = options_.serving.request_timeout;
     server.audit_policy = audit_.policy;
+    server.requestheader_ca_pem = https.front_proxy_ca_pem;
+    server.front_proxy = options_.front_proxy;
+    server.bootstrap_tokens = options_.bootstrap_tokens;
+    ATHANOR_TRY(server.proxy_client_certificate_pem, text_of(options_.proxy_client_cert_file));
+    ATHANOR_TRY(server.proxy_client_key_pem, text_of(options_.proxy_client_key_file));
     return server;
   }
 

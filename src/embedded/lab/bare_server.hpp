@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "embedded/apiserver/server.hpp"
 #include "embedded/lab/serving_options.hpp"
 
 namespace athanor::lab {
@@ -35,6 +36,11 @@ struct BareServerOptions {
   Duration event_ttl = std::chrono::hours(1);
   std::chrono::seconds min_request_timeout{1800};
   ServingOptions serving{};
+  std::string requestheader_client_ca_file{};  // of authenticating proxies
+  apiserver::FrontProxy front_proxy{};
+  std::string proxy_client_cert_file{};  // shown to aggregated API servers, with its key
+  std::string proxy_client_key_file{};
+  bool bootstrap_tokens = false;
 };
 
 class BareServer {

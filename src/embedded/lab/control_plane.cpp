@@ -23,6 +23,7 @@
 #include "embedded/nodes/timed/timed_runtime.hpp"
 #include "embedded/store/data_dir.hpp"
 #include "embedded/store/journal_sqlite.hpp"
+#include "embedded/transport/encrypting_journal.hpp"
 #include "embedded/transport/https_server.hpp"
 #include "embedded/transport/pki.hpp"
 #include "embedded/transport/token_file.hpp"
@@ -139,11 +140,14 @@ class RunningControlPlane final : public ControlPlane {
     if (disk && !options_.sync) {
       log::warn("--unsafe-no-sync: a crash of the machine may lose acknowledged writes");
     }
+    ATHANOR_TRY(auto encryption, read_encryption(options_.serving.encryption_config));
     auto journal =
-        disk ? store::sqlite_journal({.path = directory_->database(),
-                                      .sync = options_.sync,
-                                      .repair = options_.repair,
-                                      .history = {.max_bytes = options_.history_max_bytes}})
+        disk ? transport::encrypting_journal(
+                   store::sqlite_journal({.path = directory_->database(),
+                                          .sync = options_.sync,
+                                          .repair = options_.repair,
+                                          .history = {.max_bytes = options_.history_max_bytes}}),
+                   std::move(encryption))
              : store::memory_journal();
     ATHANOR_TRY(store_, store::Store::open(std::move(journal), {}));
     return {};
@@ -177,6 +181,7 @@ class RunningControlPlane final : public ControlPlane {
                             {.certificate_pem = pki_.server_certificate,
                              .key_pem = pki_.server_key,
                              .client_ca_pem = pki_.ca_certificate,
+                             .front_proxy_ca_pem = pki_.front_proxy_ca,
                              .max_reading = options_.serving.max_requests_inflight,
                              .max_mutating = options_.serving.max_mutating_requests_inflight},
                             {.server = &late_, .store = store_.get(), .clock = clock_.get()}));
@@ -192,6 +197,7 @@ class RunningControlPlane final : public ControlPlane {
                               .proxy_client_certificate_pem = pki_.front_proxy_certificate,
                               .proxy_client_key_pem = pki_.front_proxy_key,
                               .requestheader_ca_pem = pki_.front_proxy_ca,
+                              .front_proxy = {.allowed_names = {"front-proxy-client"}},
                               .tokens = std::move(tokens),
                               .request_timeout = options_.serving.request_timeout,
                               .audit_policy = audit_.policy},
@@ -274,6 +280,19 @@ class RunningControlPlane final : public ControlPlane {
     executors_.on_probe("timezone",
                         [](const std::string& query, const Executors::Completion& done) {
                           done(read_time_zone(query));
+                        });
+    executors_.on_probe("certificate-request",
+                        [](const std::string& query, const Executors::Completion& done) {
+                          done(read_certificate_wish(query));
+                        });
+    executors_.on_probe(
+        "certificate", [this](const std::string& query, const Executors::Completion& done) {
+          done(sign_certificate({.certificate_pem = pki_.ca_certificate, .key_pem = pki_.ca_key},
+                                clock_->now(), query));
+        });
+    executors_.on_probe("subject-access",
+                        [this](const std::string& query, const Executors::Completion& done) {
+                          done(review_access(*server_, clock_->now(), query));
                         });
     executors_.on_probe("service-account-token",
                         [this](const std::string& query, const Executors::Completion& done) {

@@ -14,6 +14,7 @@
 #include "embedded/tekton/config_objects.hpp"
 #include "embedded/tekton/operators.hpp"
 #include "embedded/workloads/autoscaler.hpp"
+#include "embedded/workloads/certificates.hpp"
 #include "embedded/workloads/cron_job.hpp"
 #include "embedded/workloads/daemon_set.hpp"
 #include "embedded/workloads/deployment.hpp"
@@ -23,6 +24,7 @@
 #include "embedded/workloads/namespace_basics.hpp"
 #include "embedded/workloads/node_lifecycle.hpp"
 #include "embedded/workloads/replica_set.hpp"
+#include "embedded/workloads/resource_claims.hpp"
 #include "embedded/workloads/stateful_set.hpp"
 #include "embedded/workloads/volumes.hpp"
 
@@ -115,6 +117,7 @@ std::vector<const Operator*> embedded_operators() {
           &nodes::node_operator(),
           &workloads::job_operator(),
           &workloads::replica_set_operator(),
+          &workloads::replication_controller_operator(),
           &workloads::deployment_operator(),
           &workloads::stateful_set_operator(),
           &workloads::daemon_set_operator(),
@@ -125,6 +128,13 @@ std::vector<const Operator*> embedded_operators() {
           &workloads::node_lifecycle_operator(),
           &workloads::taint_eviction_operator(),
           &workloads::pod_garbage_operator(),
+          &workloads::terminated_pods_operator(),
+          &workloads::token_cleaner_operator(),
+          &workloads::certificate_approving_operator(),
+          &workloads::certificate_signing_operator(),
+          &workloads::certificate_cleaner_operator(),
+          &workloads::pod_resource_claim_operator(),
+          &workloads::resource_claim_operator(),
           &workloads::cron_job_operator(),
           &workloads::ttl_after_finished_operator(),
           &workloads::autoscaler_operator(),
@@ -145,6 +155,14 @@ bool is_external(std::string_view name) {
   static constexpr std::string_view kNames[] = {"default-scheduler",
                                                 "job-controller",
                                                 "replicaset-controller",
+                                                "replicationcontroller-controller",
+                                                "terminated-pod-garbage-controller",
+                                                "token-cleaner-controller",
+                                                "certificatesigningrequest-approving-controller",
+                                                "certificatesigningrequest-signing-controller",
+                                                "certificatesigningrequest-cleaner-controller",
+                                                "resourceclaim-controller",
+                                                "resourceclaim-release-controller",
                                                 "deployment-controller",
                                                 "statefulset-controller",
                                                 "daemonset-controller",

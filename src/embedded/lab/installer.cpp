@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "api/builtin.hpp"
 #include "base/log.hpp"
 #include "kube/json.hpp"
 
@@ -51,10 +52,13 @@ Value operator_role(const Operator& op) {
   }
   for (const Kind* kind : op.writes) {
     rules.push_back(rule(kind->group, kind->plural, {"create", "update", "patch", "delete"}));
-    for (const char* subresource : {"status", "finalizers", "binding", "finalize"}) {
+    for (const char* subresource : {"status", "finalizers", "binding", "finalize", "approval"}) {
       rules.push_back(rule(kind->group, fmt::format("{}/{}", kind->plural, subresource),
                            {"create", "update", "patch"}));
     }
+  }
+  if (op.primary == &api::kCertificateSigningRequest) {
+    rules.push_back(rule(op.primary->group, "signers", {"approve", "sign"}));
   }
   return Value::object({{"apiVersion", fmt::format("{}/v1", kRbac)},
                         {"kind", "ClusterRole"},

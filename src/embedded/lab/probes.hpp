@@ -16,4 +16,18 @@ Result<Value> read_time_zone(const std::string& query);
 // without expiry (spec/apiserver.md 16.3).
 Result<Value> sign_account_token(apiserver::TokenSigner& signer, const std::string& query);
 
+// "certificate-request:<base64 of PEM>": {commonName, organizations, hosts, others} of a PKCS#10
+// request.
+Result<Value> read_certificate_wish(const std::string& query);
+struct CertificateAuthority {
+  std::string certificate_pem{};
+  std::string key_pem{};
+};
+// "certificate:<uid>:<client or server>:<seconds, 0 for a year>:<base64 of PEM>": {"certificate":
+// base64 of PEM}.
+Result<Value> sign_certificate(const CertificateAuthority& authority, Instant now,
+                               const std::string& query);
+// "subject-access:<spec of a SubjectAccessReview>": its status.
+Result<Value> review_access(apiserver::Server& server, Instant now, const std::string& query);
+
 }  // namespace athanor::lab

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
+#include "base/result.hpp"
 #include "base/time.hpp"
 #include "embedded/lab/audit_log.hpp"
+#include "embedded/transport/encryption.hpp"
 
 namespace athanor::lab {
 
@@ -14,7 +17,11 @@ struct ServingOptions {
   // Requests above these wait a second at most, then 429.
   std::size_t max_requests_inflight = 400;
   std::size_t max_mutating_requests_inflight = 200;
+  std::string encryption_config{};  // --encryption-provider-config; empty: nothing is encrypted
   Duration request_timeout = std::chrono::seconds(60);
 };
+
+// What --encryption-provider-config says.
+Result<transport::Encryption> read_encryption(const std::string& path);
 
 }  // namespace athanor::lab

@@ -3,14 +3,24 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
+#include "api/builtin.hpp"
 #include "embedded/scheduler/topology.hpp"
+#include "kube/selector.hpp"
 
 namespace athanor::scheduler {
 namespace {
 
 std::int64_t priority_of(const Object& pod) {
   return pod.spec()["priority"].as_int();
+}
+
+void by_importance(std::vector<Object>& pods) {
+  std::ranges::stable_sort(pods, [](const Object& a, const Object& b) {
+    return priority_of(a) != priority_of(b) ? priority_of(a) > priority_of(b)
+                                            : a.creation_time() < b.creation_time();
+  });
 }
 
 NodeState with_residents(const NodeState& node, const std::vector<Object>& residents) {
@@ -27,7 +37,7 @@ class Search {
       : view_(view), candidate_(candidate), nodes_(std::move(nodes)) {}
 
   // The victims on one node; nullopt: not even without all of lower priority.
-  std::optional<std::vector<Object>> victims(std::size_t index) {
+  std::optional<Eviction> victims(std::size_t index) {
     const NodeState before = nodes_[index];
     const std::int64_t priority = priority_of(candidate_.pod);
     std::vector<Object> stays;
@@ -36,20 +46,23 @@ class Search {
       (priority_of(pod) < priority ? lower : stays).push_back(pod);
     }
     // Whoever can be spared is, the important and the old first.
-    std::ranges::stable_sort(lower, [](const Object& a, const Object& b) {
-      return priority_of(a) != priority_of(b) ? priority_of(a) > priority_of(b)
-                                              : a.creation_time() < b.creation_time();
-    });
-    std::optional<std::vector<Object>> found;
+    by_importance(lower);
+    std::optional<Eviction> found;
     if (!lower.empty() && fits(index, before, stays)) {
-      found.emplace();
-      for (const Object& pod : lower) {
-        stays.push_back(pod);
-        if (!fits(index, before, stays)) {
-          stays.pop_back();
-          found->push_back(pod);
+      found.emplace(Eviction{.node = index});
+      const auto [kept, free] = by_budgets(lower);
+      // Those that budgets keep are spared first.
+      for (const std::vector<Object>* pods : {&kept, &free}) {
+        for (const Object& pod : *pods) {
+          stays.push_back(pod);
+          if (!fits(index, before, stays)) {
+            stays.pop_back();
+            found->victims.push_back(pod);
+            found->violations += pods == &kept ? 1 : 0;
+          }
         }
       }
+      by_importance(found->victims);
     }
     nodes_[index] = before;
     return found;
@@ -62,19 +75,51 @@ class Search {
            Topology(view_, candidate_.pod, nodes_).check(nodes_[index]).reasons.empty();
   }
 
+  // The pods that some budget would have to let go without being able to, and the others; both in
+  // their order.
+  std::pair<std::vector<Object>, std::vector<Object>> by_budgets(const std::vector<Object>& pods) {
+    if (!budgets_) {
+      budgets_ = view_.list(api::kPodDisruptionBudget);
+    }
+    std::vector<std::int64_t> allowed;
+    for (const Object& budget : *budgets_) {
+      allowed.push_back(budget.status()["disruptionsAllowed"].as_int());
+    }
+    std::pair<std::vector<Object>, std::vector<Object>> result;
+    for (const Object& pod : pods) {
+      bool kept = false;
+      for (std::size_t i = 0; i < budgets_->size(); ++i) {
+        if (covers((*budgets_)[i], pod)) {
+          kept = --allowed[i] < 0 || kept;
+        }
+      }
+      (kept ? result.first : result.second).push_back(pod);
+    }
+    return result;
+  }
+
+  static bool covers(const Object& budget, const Object& pod) {
+    const auto selector = LabelSelector::from_value(budget.spec()["selector"]);
+    return budget.ns() == pod.ns() && selector.ok() && !selector->empty() &&
+           selector->matches(pod.metadata()["labels"]) &&
+           !budget.status()["disruptedPods"].contains(pod.name());
+  }
+
   const View& view_;
   const Candidate& candidate_;
   std::vector<NodeState> nodes_;
+  std::optional<std::vector<Object>> budgets_{};
 };
 
 // The less, the better.
-auto loss(const std::vector<Object>& victims) {
+auto loss(const Eviction& eviction) {
+  const std::vector<Object>& victims = eviction.victims;
   std::int64_t highest = priority_of(victims.front());
   std::int64_t sum = 0;
   for (const Object& pod : victims) {
     sum += priority_of(pod);
   }
-  return std::tuple(highest, sum, victims.size());
+  return std::tuple(eviction.violations, highest, sum, victims.size());
 }
 
 }  // namespace
@@ -97,9 +142,9 @@ std::optional<Eviction> find_eviction(const View& view, const Candidate& candida
     if (!search) {
       search.emplace(view, candidate, nodes);
     }
-    auto victims = search->victims(i);
-    if (victims && !victims->empty() && (!best || loss(*victims) < loss(best->victims))) {
-      best = Eviction{.node = i, .victims = *std::move(victims)};
+    auto found = search->victims(i);
+    if (found && !found->victims.empty() && (!best || loss(*found) < loss(*best))) {
+      best = std::move(found);
     }
   }
   return best;

@@ -14,11 +14,13 @@ namespace athanor::scheduler {
 struct Eviction {
   std::size_t node = 0;           // index into the nodes
   std::vector<Object> victims{};  // the more important ones first
+  std::size_t violations = 0;     // victims that disruption budgets would keep
 };
 
-// The node where the least is lost: the lowest of the highest priorities of its victims, then their
-// sum, then their number, then its name. `hopeless[i]`: no eviction helps on node i. nullopt: no
-// node can be freed, or the pod may not preempt.
+// The node where the least is lost: the fewest victims against their disruption budgets, the lowest
+// of the highest priorities of its victims, then their sum, then their number, then its name.
+// `hopeless[i]`: no eviction helps on node i. nullopt: no node can be freed, or the pod may not
+// preempt.
 std::optional<Eviction> find_eviction(const View& view, const Candidate& candidate,
                                       const std::vector<NodeState>& nodes,
                                       const std::vector<bool>& hopeless);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "api/builtin.hpp"
+#include "embedded/scheduler/claims.hpp"
 #include "embedded/scheduler/node_state.hpp"
 #include "embedded/scheduler/preemption.hpp"
 #include "embedded/scheduler/topology.hpp"
@@ -73,9 +74,18 @@ class Cycle {
 
   void schedule(const Object& pod) {
     const Candidate candidate = candidate_of(pod);
+    const ClaimsState claims = claims_state(view_, pod);
+    if (!claims.refusal.empty()) {
+      report(pod, "Unschedulable", hopeless_message(candidate, claims.refusal));
+      return;
+    }
+    if (wait_for_volumes(pod, claims)) {
+      return;
+    }
     // Nodes only fill up during a cycle: what did not fit still does not. Unless it matters who is
     // there already.
-    const bool social = crowded_ || Topology::matters(pod);
+    const bool social =
+        crowded_ || Topology::matters(pod) || !claims.selectors.empty() || !claims.waiting.empty();
     const std::string shape = social ? std::string{} : shape_of(candidate);
     if (const auto known = hopeless_.find(shape); !social && known != hopeless_.end()) {
       report(pod, "Unschedulable", known->second);
@@ -93,6 +103,9 @@ class Cycle {
     std::vector<bool> for_good;
     for (const NodeState& node : nodes_) {
       Refusal refusal = check(candidate, node);
+      if (refusal.reasons.empty() && !reaches_volumes(claims, node.node)) {
+        refusal = {.reasons = {"node(s) had volume node affinity conflict"}, .for_good = true};
+      }
       if (refusal.reasons.empty() && topology) {
         refusal = topology->check(node);
       }
@@ -104,7 +117,7 @@ class Cycle {
       }
     }
     if (!fitting.empty()) {
-      choose(candidate, topology, fitting);
+      choose(candidate, topology, fitting, claims);
       return;
     }
     if (const auto eviction = find_eviction(view_, candidate, nodes_, for_good)) {
@@ -123,7 +136,7 @@ class Cycle {
 
  private:
   void choose(const Candidate& candidate, const std::optional<Topology>& topology,
-              const std::vector<const NodeState*>& fitting) {
+              const std::vector<const NodeState*>& fitting, const ClaimsState& claims) {
     std::vector<std::int64_t> points = scores(candidate, fitting);
     if (topology) {
       const std::vector<std::int64_t> more = topology->scores(fitting);
@@ -131,7 +144,50 @@ class Cycle {
     }
     // The first of equals: nodes are in order of name.
     const auto best = std::ranges::max_element(points) - points.begin();
-    bind(candidate.pod, fitting[static_cast<std::size_t>(best)]->node);
+    const Object& node = fitting[static_cast<std::size_t>(best)]->node;
+    if (claims.waiting.empty()) {
+      bind(candidate.pod, node);
+    } else {
+      select(candidate.pod, node, claims);
+    }
+  }
+
+  // Volumes that are made for a node come before the pod: it keeps its place until they are there.
+  void select(const Object& pod, const Object& node, const ClaimsState& claims) {
+    for (const Object& claim : claims.waiting) {
+      plan_.then(Patch{
+          .target = {&api::kPersistentVolumeClaim, claim.key()},
+          .merge = Value::object(
+              {{"metadata",
+                Value::object({{"annotations", Value::object({{kSelectedNode, node.name()}})}})}}),
+          .guard = {.uid = std::string(claim.uid())}});
+    }
+    nodes_[position_.find(node.name())->second].place(pod);
+  }
+
+  // True while the volumes for a chosen node are still made.
+  bool wait_for_volumes(const Object& pod, const ClaimsState& claims) {
+    const auto selected = position_.find(claims.selected);
+    if (claims.waiting.empty() || selected == position_.end()) {
+      return false;
+    }
+    const bool all_chosen = std::ranges::all_of(claims.waiting, [&](const Object& claim) {
+      return claim.annotation(kSelectedNode) == claims.selected;
+    });
+    if (!all_chosen || !check(candidate_of(pod), nodes_[selected->second]).reasons.empty()) {
+      return false;
+    }
+    nodes_[selected->second].place(pod);
+    return true;
+  }
+
+  // What no node could change.
+  [[nodiscard]] std::string hopeless_message(const Candidate& candidate,
+                                             const std::string& reason) const {
+    std::vector<Refusal> refusals(nodes_.size(), {.reasons = {}, .for_good = true});
+    const std::string text = unschedulable_message(candidate, refusals);
+    const std::string head = fmt::format("0/{} nodes are available: ", nodes_.size());
+    return text.starts_with(head) ? head + reason + text.substr(head.size()) : text;
   }
 
   // A pod whose victims are still ending keeps its place on their node.
@@ -259,9 +315,15 @@ Plan reconcile(const View& view, const Key&, Instant now) {
 }  // namespace
 
 const Operator& scheduler_operator() {
-  static const Kind* const kReads[] = {&api::kPod, &api::kNode, &api::kNamespace};
-  static const Kind* const kWrites[] = {&api::kPod, &api::kEvent};
-  static const Kind* const kSmall[] = {&api::kNode};
+  static const Kind* const kReads[] = {&api::kPod,
+                                       &api::kNode,
+                                       &api::kNamespace,
+                                       &api::kPersistentVolumeClaim,
+                                       &api::kPersistentVolume,
+                                       &api::kStorageClass,
+                                       &api::kPodDisruptionBudget};
+  static const Kind* const kWrites[] = {&api::kPod, &api::kPersistentVolumeClaim, &api::kEvent};
+  static const Kind* const kSmall[] = {&api::kNode, &api::kPodDisruptionBudget};
   static const Index kIndexes[] = {{&api::kPod, kIndex, scheduling_values}};
   static const Operator kOperator{.name = "default-scheduler",
                                   .primary = &api::kPod,

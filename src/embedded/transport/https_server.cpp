@@ -116,8 +116,9 @@ void HttpsServer::State::drain(std::chrono::milliseconds time) {
 
 Result<std::unique_ptr<HttpsServer>> HttpsServer::create(HttpsOptions options,
                                                          const HttpsDependencies& dependencies) {
-  ATHANOR_TRY(auto tls, TlsContext::create(options.certificate_pem, options.key_pem,
-                                           options.client_ca_pem, options.http2));
+  ATHANOR_TRY(auto tls,
+              TlsContext::create(options.certificate_pem, options.key_pem, options.client_ca_pem,
+                                 options.http2, options.front_proxy_ca_pem));
   auto core = std::make_shared<TransportCore>(std::move(options), dependencies, std::move(tls));
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
   return std::unique_ptr<HttpsServer>(new HttpsServer(std::make_unique<State>(std::move(core))));

@@ -21,7 +21,8 @@ namespace athanor::transport {
 struct HttpsOptions {
   std::string certificate_pem{};  // the serving certificate, a chain is fine
   std::string key_pem{};
-  std::string client_ca_pem{};  // empty: client certificates are not asked for
+  std::string client_ca_pem{};       // empty: client certificates are not asked for
+  std::string front_proxy_ca_pem{};  // of proxies that authenticate; may be empty
   bool http2 = true;
   int workers = 4;
   // Waiting and running requests above which one may wait a second only, then 429.

@@ -149,6 +149,7 @@ Result<Pki> ensure_pki(const PkiOptions& options) {
                           front_proxy_authority));
   ATHANOR_TRY(auto service_account_key, ensure_service_account_key(options.directory));
   return Pki{.ca_certificate = std::move(authority.certificate_text),
+             .ca_key = std::move(authority.key_text),
              .server_certificate = std::move(server.certificate_text),
              .server_key = std::move(server.key_text),
              .admin_certificate = std::move(admin.certificate_text),

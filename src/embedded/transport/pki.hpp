@@ -20,6 +20,7 @@ struct PkiOptions {
 // PEM texts.
 struct Pki {
   std::string ca_certificate{};  // signs servers and clients
+  std::string ca_key{};
   std::string server_certificate{};
   std::string server_key{};
   std::string admin_certificate{};  // CN kubernetes-admin, O system:masters

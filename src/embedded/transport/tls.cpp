@@ -114,7 +114,6 @@ Result<void> ask_for_clients(ssl_ctx_st* context, const std::string& client_ca_p
       return openssl_error("cannot use the client CA");
     }
   }
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, note_verification);
   return {};
 }
 
@@ -135,6 +134,9 @@ std::vector<std::string> name_entries(const X509_NAME* name, int id) {
 
 }  // namespace
 
+void TlsContext::FreeStore::operator()(x509_store_st* store) const {
+  X509_STORE_free(store);
+}
 void TlsContext::Free::operator()(ssl_ctx_st* context) const {
   SSL_CTX_free(context);
 }
@@ -145,7 +147,7 @@ TlsContext::~TlsContext() = default;
 
 Result<TlsContext> TlsContext::create(const std::string& certificate_pem,
                                       const std::string& key_pem, const std::string& client_ca_pem,
-                                      bool http2) {
+                                      bool http2, const std::string& front_proxy_ca_pem) {
   TlsContext made(SSL_CTX_new(TLS_server_method()));
   ssl_ctx_st* context = made.context_.get();
   if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 ||
@@ -164,6 +166,19 @@ Result<TlsContext> TlsContext::create(const std::string& certificate_pem,
   if (!client_ca_pem.empty()) {
     ATHANOR_TRY_VOID(ask_for_clients(context, client_ca_pem));
   }
+  if (!front_proxy_ca_pem.empty()) {
+    made.front_proxies_.reset(X509_STORE_new());
+    ATHANOR_TRY(const auto authorities, parse_certificates(front_proxy_ca_pem));
+    for (const CertificatePtr& authority : authorities) {
+      if (X509_STORE_add_cert(made.front_proxies_.get(), authority.get()) != 1 ||
+          SSL_CTX_add_client_CA(context, authority.get()) != 1) {
+        return openssl_error("cannot use the CA of authenticating proxies");
+      }
+    }
+  }
+  if (!client_ca_pem.empty() || !front_proxy_ca_pem.empty()) {
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, note_verification);
+  }
   return made;
 }
 
@@ -172,7 +187,7 @@ void TlsStream::Free::operator()(ssl_st* stream) const {
 }
 
 TlsStream::TlsStream(const TlsContext& context, int socket)
-    : socket_(socket), stream_(SSL_new(context.context_.get())) {
+    : context_(context), socket_(socket), stream_(SSL_new(context.context_.get())) {
   BIO* bio = BIO_new(socket_method());
   BIO_set_data(bio, &socket_);
   BIO_set_init(bio, 1);
@@ -226,20 +241,39 @@ bool TlsStream::http2() const {
   return size == 2 && name[0] == 'h' && name[1] == '2';
 }
 
+bool TlsStream::verifies_as_front_proxy() const {
+  if (context_.front_proxies_ == nullptr) {
+    return false;
+  }
+  const std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)> verification(
+      X509_STORE_CTX_new(), &X509_STORE_CTX_free);
+  const bool ok = verification != nullptr &&
+                  X509_STORE_CTX_init(verification.get(), context_.front_proxies_.get(),
+                                      SSL_get0_peer_certificate(stream_.get()),
+                                      SSL_get_peer_cert_chain(stream_.get())) == 1 &&
+                  X509_STORE_CTX_set_default(verification.get(), "ssl_client") == 1 &&
+                  X509_verify_cert(verification.get()) == 1;
+  ERR_clear_error();
+  return ok;
+}
+
 apiserver::Credentials TlsStream::credentials() const {
   apiserver::Credentials credentials;
   x509_st* certificate = SSL_get0_peer_certificate(stream_.get());
   if (certificate == nullptr) {
     return credentials;
   }
-  if (certificate_rejected_) {
-    credentials.certificate_rejected = true;
-    return credentials;
-  }
   apiserver::Credentials::Certificate known;
   const X509_NAME* name = X509_get_subject_name(certificate);
   if (auto names = name_entries(name, NID_commonName); !names.empty()) {
     known.common_name = std::move(names.back());
+  }
+  if (verifies_as_front_proxy()) {
+    credentials.front_proxy = known.common_name;
+  }
+  if (certificate_rejected_) {
+    credentials.certificate_rejected = true;
+    return credentials;
   }
   known.organizations = name_entries(name, NID_organizationName);
   unsigned char* der = nullptr;

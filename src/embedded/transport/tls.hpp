@@ -14,6 +14,7 @@
 
 struct ssl_st;
 struct ssl_ctx_st;
+struct x509_store_st;
 
 namespace athanor::transport {
 
@@ -22,9 +23,11 @@ namespace athanor::transport {
 // when there is a client CA, never required. Shared by all connections; thread-safe.
 class TlsContext {
  public:
-  // PEM texts; certificate_pem may carry a chain, client_ca_pem may be empty.
+  // PEM texts; certificate_pem may carry a chain, client_ca_pem and front_proxy_ca_pem (of
+  // authenticating proxies) may be empty.
   static Result<TlsContext> create(const std::string& certificate_pem, const std::string& key_pem,
-                                   const std::string& client_ca_pem, bool http2 = true);
+                                   const std::string& client_ca_pem, bool http2 = true,
+                                   const std::string& front_proxy_ca_pem = {});
   TlsContext(TlsContext&&) noexcept;
   TlsContext& operator=(TlsContext&&) noexcept;
   ~TlsContext();
@@ -35,7 +38,11 @@ class TlsContext {
     void operator()(ssl_ctx_st* context) const;
   };
   explicit TlsContext(ssl_ctx_st* context);
+  struct FreeStore {
+    void operator()(x509_store_st* store) const;
+  };
   std::unique_ptr<ssl_ctx_st, Free> context_;
+  std::unique_ptr<x509_store_st, FreeStore> front_proxies_{};  // null: there are none
 };
 
 // One connection; the socket stays the caller's. One thread at a time.
@@ -64,6 +71,9 @@ class TlsStream {
     void operator()(ssl_st* stream) const;
   };
   Outcome outcome_of(int result);
+  // Whether the certificate is one of an authenticating proxy.
+  [[nodiscard]] bool verifies_as_front_proxy() const;
+  const TlsContext& context_;
   int socket_;
   std::unique_ptr<ssl_st, Free> stream_;
   bool certificate_rejected_ = false;

@@ -15,6 +15,8 @@ const Operator& root_ca_operator();
 // their account. The token comes from the observation
 // "service-account-token:<namespace>/<account>/<account's uid>/<secret>": {"token": text}.
 const Operator& account_token_operator();
+// Secrets of type bootstrap.kubernetes.io/token: removed when they expire.
+const Operator& token_cleaner_operator();
 // ClusterRoles with an aggregationRule get the rules of the roles it selects, in order of their
 // names.
 const Operator& role_aggregation_operator();

@@ -2,6 +2,8 @@
 // Pods that nobody would ever remove.
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "api/builtin.hpp"
 #include "embedded/workloads/controlled_pods.hpp"
@@ -71,7 +73,59 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
+// kube-controller-manager's --terminated-pod-gc-threshold.
+constexpr std::int64_t kThreshold = 12'500;
+constexpr std::size_t kMostDeletes = 400;
+constexpr std::string_view kTerminated = "terminated";
+
+std::vector<std::string> terminated_values(const Object& pod) {
+  return is_over(pod) && !pod.deleting() ? std::vector{std::string(kTerminated)}
+                                         : std::vector<std::string>{};
+}
+
+std::string one_group(const Object& /*pod*/) {
+  return {};
+}
+std::string age_of(const Object& pod) {
+  return pod.metadata()["creationTimestamp"].str();
+}
+
+// Of pods that ended and that nobody removes, the oldest go when there are too many.
+Plan reconcile_terminated(const View& view, const Key& /*key*/, Instant /*now*/) {
+  Plan plan;
+  const Select terminated{.index = std::string(kTerminated),
+                          .index_value = std::string(kTerminated)};
+  const std::int64_t most = view.config("podGarbage")["terminatedThreshold"].as_int(kThreshold);
+  const std::int64_t excess = view.count(api::kPod, terminated) - most;
+  if (excess <= 0) {
+    return plan;
+  }
+  const Ranking by_age{.group = one_group, .place = age_of};
+  const std::size_t limit = std::min(kMostDeletes, static_cast<std::size_t>(excess));
+  for (const Object& pod : view.ranked(api::kPod, terminated, by_age, "", nullptr, limit)) {
+    plan.then(Delete{.target = {&api::kPod, pod.key()},
+                     .guard = {.uid = std::string(pod.uid())},
+                     .grace_seconds = 0});
+  }
+  return plan;
+}
+
 }  // namespace
+
+const Operator& terminated_pods_operator() {
+  static const Kind* const kKinds[] = {&api::kPod};
+  static const athanor::Index kIndexes[] = {{&api::kPod, kTerminated, terminated_values}};
+  static const Operator kOperator{
+      .name = "terminated-pod-garbage-controller",
+      .primary = &api::kPod,
+      .reads = kKinds,
+      .writes = kKinds,
+      .indexes = kIndexes,
+      .reconcile = reconcile_terminated,
+      .singleton = true,
+      .user = "system:serviceaccount:kube-system:pod-garbage-collector"};
+  return kOperator;
+}
 
 const Operator& pod_garbage_operator() {
   static const Kind* const kReads[] = {&api::kPod, &api::kNode};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One ReplicaSet: pods made, pods removed, pods counted.
+// One ReplicaSet or ReplicationController: pods made, pods removed, pods counted.
 #include "embedded/workloads/replica_set.hpp"
 
 #include <fmt/core.h>
@@ -20,9 +20,9 @@ constexpr std::int64_t kMostChanges = 100;
 
 class ReplicaSetRun {
  public:
-  ReplicaSetRun(const View& view, const Object& set, Instant now)
-      : view_(view), set_(set), now_(now) {
-    pods_ = claim(view, api::kPod, set, api::kReplicaSet, plan_);
+  ReplicaSetRun(const View& view, const Kind& kind, const Object& set, Instant now)
+      : view_(view), kind_(kind), set_(set), now_(now) {
+    pods_ = claim(view, api::kPod, set, kind, plan_);
     std::ranges::copy_if(pods_, std::back_inserter(active_), is_active);
   }
 
@@ -48,7 +48,7 @@ class ReplicaSetRun {
 
  private:
   void emit(const char* type, const char* reason, std::string note) {
-    events_.push_back({.about = {&api::kReplicaSet, set_.key()},
+    events_.push_back({.about = {&kind_, set_.key()},
                        .about_uid = std::string(set_.uid()),
                        .type = type,
                        .reason = reason,
@@ -65,7 +65,7 @@ class ReplicaSetRun {
       }
       --count;
       Step step = Create{.target = {&api::kPod, {std::string(set_.ns()), name}},
-                         .object = make_pod(set_, api::kReplicaSet, set_.spec()["template"], name,
+                         .object = make_pod(set_, kind_, set_.spec()["template"], name,
                                             fmt::format("{}-", set_.name()))};
       if (const auto error = refused(view_, step)) {
         emit("Warning", "FailedCreate", fmt::format("Error creating: {}", error->message));
@@ -105,6 +105,10 @@ class ReplicaSetRun {
     const auto terminating = std::ranges::count_if(
         pods_, [](const Object& pod) { return pod.deleting() && !is_over(pod); });
     const auto count = [](std::int64_t number) { return number == 0 ? Value() : Value(number); };
+    // A ReplicationController does not count them.
+    const auto terminated = [&](std::ptrdiff_t number) {
+      return &kind_ == &api::kReplicaSet ? Value(static_cast<std::int64_t>(number)) : Value();
+    };
     Value conditions = set_.status()["conditions"];
     const bool told = condition_is(conditions, "ReplicaFailure", "True");
     if (!failure_.empty() && !told) {
@@ -117,19 +121,20 @@ class ReplicaSetRun {
     } else if (failure_.empty() && told) {
       conditions = Value();  // it is the only one a ReplicaSet has
     }
-    plan_.then(Status{
-        .target = {&api::kReplicaSet, set_.key()},
-        .status = Value::object({{"replicas", static_cast<std::int64_t>(active_.size())},
-                                 {"fullyLabeledReplicas", count(labelled)},
-                                 {"readyReplicas", count(ready)},
-                                 {"availableReplicas", count(available)},
-                                 {"terminatingReplicas", static_cast<std::int64_t>(terminating)},
-                                 {"conditions", conditions},
-                                 {"observedGeneration", set_.generation()}}),
-        .guard = {.uid = std::string(set_.uid())}});
+    plan_.then(
+        Status{.target = {&kind_, set_.key()},
+               .status = Value::object({{"replicas", static_cast<std::int64_t>(active_.size())},
+                                        {"fullyLabeledReplicas", count(labelled)},
+                                        {"readyReplicas", count(ready)},
+                                        {"availableReplicas", count(available)},
+                                        {"terminatingReplicas", terminated(terminating)},
+                                        {"conditions", conditions},
+                                        {"observedGeneration", set_.generation()}}),
+               .guard = {.uid = std::string(set_.uid())}});
   }
 
   const View& view_;
+  const Kind& kind_;
   const Object& set_;
   Instant now_;
   std::vector<Object> pods_{};
@@ -142,7 +147,20 @@ class ReplicaSetRun {
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto set = view.get(api::kReplicaSet, key);
-  return set ? ReplicaSetRun(view, *set, now).run() : Plan::done();
+  return set ? ReplicaSetRun(view, api::kReplicaSet, *set, now).run() : Plan::done();
+}
+
+// The same with the older form of a selector: labels alone.
+Plan reconcile_controller(const View& view, const Key& key, Instant now) {
+  const auto controller = view.get(api::kReplicationController, key);
+  if (!controller) {
+    return Plan::done();
+  }
+  Value body = controller->body();
+  const Value selector = body["spec"]["selector"];
+  body.member("spec").set("selector", Value::object({{"matchLabels", selector}}));
+  const Object modern(body);
+  return ReplicaSetRun(view, api::kReplicationController, modern, now).run();
 }
 
 }  // namespace
@@ -155,6 +173,19 @@ const Operator& replica_set_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile};
+  return kOperator;
+}
+
+const Operator& replication_controller_operator() {
+  static const Kind* const kReads[] = {&api::kReplicationController, &api::kPod};
+  static const Kind* const kWrites[] = {&api::kReplicationController, &api::kPod, &api::kEvent};
+  static const Operator kOperator{
+      .name = "replicationcontroller-controller",
+      .primary = &api::kReplicationController,
+      .reads = kReads,
+      .writes = kWrites,
+      .reconcile = reconcile_controller,
+      .user = "system:serviceaccount:kube-system:replication-controller"};
   return kOperator;
 }
 

@@ -8,5 +8,6 @@ namespace athanor::workloads {
 
 // Counts the pods it controls; orphans that match its selector are not adopted.
 const Operator& replica_set_operator();
+const Operator& replication_controller_operator();
 
 }  // namespace athanor::workloads

@@ -18,6 +18,7 @@ constexpr std::string_view kIndex = "claims";  // pods by the claims they mount
 constexpr const char* kBindCompleted = "pv.kubernetes.io/bind-completed";
 constexpr const char* kBoundByController = "pv.kubernetes.io/bound-by-controller";
 constexpr const char* kBetaProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
+constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
 constexpr const char* kProtection = "kubernetes.io/pvc-protection";
 
 std::vector<std::string> claims_of(const Object& pod) {
@@ -71,7 +72,7 @@ class ClaimRun {
       keep(name);
     } else if (!name.empty()) {
       bind_named(name);
-    } else if (const auto volume = find_volume()) {
+    } else if (const auto volume = find_volume(); volume && !waits_for_place()) {
       bind(*volume);
     } else {
       provision();
@@ -128,6 +129,14 @@ class ClaimRun {
       return;
     }
     bind(*volume);
+  }
+
+  // Volumes of a class that waits are given out once a node is known.
+  [[nodiscard]] bool waits_for_place() {
+    const auto storage =
+        view_.get(api::kStorageClass, {"", claim_.spec()["storageClassName"].str()});
+    return storage && storage->body()["volumeBindingMode"].as_string() == "WaitForFirstConsumer" &&
+           !has_place();
   }
 
   [[nodiscard]] std::optional<Object> find_volume() const {
@@ -191,6 +200,32 @@ class ClaimRun {
     set_status(bound_status(volume));
   }
 
+  // A claim that waits for its first consumer, until the scheduler has said where that one goes. A
+  // pod that came with its node is asked for no other.
+  bool has_place() {
+    if (!has_place_) {
+      has_place_ = look_for_place();
+    }
+    return *has_place_;
+  }
+
+  bool look_for_place() {
+    const std::vector<Object> pods = pods_with(view_, claim_.key());
+    if (!claim_.annotation(kSelectedNode).empty() ||
+        std::ranges::any_of(
+            pods, [](const Object& pod) { return !pod.spec()["nodeName"].as_string().empty(); })) {
+      return true;
+    }
+    if (pods.empty()) {
+      emit("Normal", "WaitForFirstConsumer",
+           "waiting for first consumer to be created before binding");
+    } else {
+      emit("Normal", "WaitForPodScheduled",
+           fmt::format("waiting for pod {} to be scheduled", pods.front().name()));
+    }
+    return false;
+  }
+
   void provision() {
     const std::string name = claim_.spec()["storageClassName"].str();
     if (name.empty()) {
@@ -205,9 +240,7 @@ class ClaimRun {
       return;
     }
     const bool waits = storage->body()["volumeBindingMode"].as_string() == "WaitForFirstConsumer";
-    if (waits && pods_with(view_, claim_.key()).empty()) {
-      emit("Normal", "WaitForFirstConsumer",
-           "waiting for first consumer to be created before binding");
+    if (waits && !has_place()) {
       return;
     }
     const std::string provisioner = storage->body()["provisioner"].str();
@@ -231,6 +264,7 @@ class ClaimRun {
 
   const View& view_;
   const Object& claim_;
+  std::optional<bool> has_place_{};
   Plan plan_{};
 };
 

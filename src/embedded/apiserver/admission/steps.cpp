@@ -49,6 +49,8 @@ std::vector<AdmissionStep> built_in_admission() {
           runtime_class_step(),
           escalation_step(),
           default_storage_class_step(),
+          certificate_approval_step(),
+          certificate_signing_step(),
           mutating_webhook_step(),
           validating_policy_step(),
           validating_webhook_step(),

@@ -26,6 +26,9 @@ AdmissionStep default_storage_class_step();
 AdmissionStep claim_resize_step();
 // Refuses roles and bindings that grant more than their writer holds (16.2).
 AdmissionStep escalation_step();
+// Certificate requests are approved and signed by those who may for their signer.
+AdmissionStep certificate_approval_step();
+AdmissionStep certificate_signing_step();
 // Counts what quotas limit; to be last.
 AdmissionStep resource_quota_step();
 

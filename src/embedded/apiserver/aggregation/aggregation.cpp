@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/digest.hpp"
 #include "base/log.hpp"
 #include "embedded/apiserver/call.hpp"
@@ -135,54 +138,78 @@ void Aggregation::check(RemoteApi& api, Instant now) {
     return report(api, "FailedDiscoveryCheck", "this server has no network", now);
   }
   api.checking = true;
+  ask(api, discovery_path(api), false);
+}
+
+void Aggregation::ask(const RemoteApi& api, const std::string& path, bool openapi) {
   OutsideRequest request = request_to(api);
   request.method = "GET";
-  request.url += discovery_path(api);
+  request.url += path;
   request.headers = {{"Accept", "application/json"},
                      {"User-Agent", "kube-aggregator"},
                      {"X-Remote-User", "system:kube-aggregator"},
                      {"X-Remote-Group", "system:masters"}};
   request.timeout = kCheckTimeout;
-  core_.dependencies.outside->ask(std::move(request),
-                                  [inbox = inbox_, name = api.name](OutsideAnswer answer) {
-                                    const std::lock_guard lock(inbox->mutex);
-                                    inbox->answers.emplace_back(name, std::move(answer));
-                                  });
+  core_.dependencies.outside->ask(
+      std::move(request), [inbox = inbox_, name = api.name, openapi](OutsideAnswer answer) {
+        const std::lock_guard lock(inbox->mutex);
+        inbox->answers.push_back({.name = name, .openapi = openapi, .answer = std::move(answer)});
+      });
 }
 
 void Aggregation::take_answers(Instant now) {
-  std::vector<std::pair<std::string, OutsideAnswer>> answers;
+  std::vector<Inbox::Answer> answers;
   {
     const std::lock_guard lock(inbox_->mutex);
     answers.swap(inbox_->answers);
   }
   const std::lock_guard lock(mutex_);
-  for (const auto& [name, answer] : answers) {
-    const auto found = remotes_.find(name);
+  for (const Inbox::Answer& one : answers) {
+    const auto found = remotes_.find(one.name);
     if (found == remotes_.end()) {
       continue;
     }
-    RemoteApi& api = found->second;
-    api.checking = false;
-    const std::string url = fmt::format("https://{}{}", api.address, discovery_path(api));
-    if (!answer.failure.empty()) {
-      report(api, "FailedDiscoveryCheck",
-             fmt::format("failing or missing response from {}: Get \"{}\": {}", url, url,
-                         answer.failure),
-             now);
-    } else if (answer.status < 200 || answer.status >= 300) {
-      report(api, "FailedDiscoveryCheck",
-             fmt::format("failing or missing response from {}: bad status from {}: {}", url, url,
-                         answer.status),
-             now);
+    if (one.openapi) {
+      take_openapi(found->second, one.answer);
     } else {
-      if (const auto list = json::parse(answer.body); list.ok()) {
-        api.discovery = *list;
-      }
-      api.next_check = now + kCheckEvery;
-      report(api, "Passed", "all checks passed", now);
+      take_answer(found->second, one.answer, now);
     }
   }
+}
+
+void Aggregation::take_answer(RemoteApi& api, const OutsideAnswer& answer, Instant now) {
+  api.checking = false;
+  const std::string url = fmt::format("https://{}{}", api.address, discovery_path(api));
+  if (!answer.failure.empty()) {
+    report(api, "FailedDiscoveryCheck",
+           fmt::format("failing or missing response from {}: Get \"{}\": {}", url, url,
+                       answer.failure),
+           now);
+  } else if (answer.status < 200 || answer.status >= 300) {
+    report(api, "FailedDiscoveryCheck",
+           fmt::format("failing or missing response from {}: bad status from {}: {}", url, url,
+                       answer.status),
+           now);
+  } else {
+    if (const auto list = json::parse(answer.body); list.ok()) {
+      api.discovery = *list;
+    }
+    api.next_check = now + kCheckEvery;
+    report(api, "Passed", "all checks passed", now);
+    ask(api, "/openapi/v3" + discovery_path(api), true);
+  }
+}
+
+// A server without such a document is served all the same.
+void Aggregation::take_openapi(RemoteApi& api, const OutsideAnswer& answer) {
+  if (!answer.failure.empty() || answer.status != 200 || !json::parse(answer.body).ok()) {
+    api.openapi = nullptr;
+    return;
+  }
+  api.openapi = std::make_shared<const std::string>(answer.body);
+  api.openapi_hash = sha256_hex(answer.body);
+  std::ranges::transform(api.openapi_hash, api.openapi_hash.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
 }
 
 // With mutex_ held. The condition is written when it changes.
@@ -225,6 +252,12 @@ std::vector<RemoteApi> Aggregation::remotes() const {
   for (const auto& [name, api] : remotes_) {
     all.push_back(api);
   }
+  return all;
+}
+
+std::vector<RemoteApi> Aggregation::described() const {
+  std::vector<RemoteApi> all = remotes();
+  std::erase_if(all, [](const RemoteApi& api) { return api.openapi == nullptr; });
   return all;
 }
 

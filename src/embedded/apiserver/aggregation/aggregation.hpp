@@ -34,6 +34,9 @@ struct RemoteApi {
   bool checking = false;
   bool available = false;
   Value discovery{};  // its APIResourceList; Null: never seen
+  // Its OpenAPI v3 document, and the hash of it; null: it has none.
+  std::shared_ptr<const std::string> openapi{};
+  std::string openapi_hash{};
 };
 
 class Aggregation {
@@ -55,6 +58,8 @@ class Aggregation {
   void add_groups(Value& list) const;
   // The APIGroup of a group that only other servers serve.
   [[nodiscard]] std::optional<Value> group(std::string_view name) const;
+  // Those with an OpenAPI v3 document.
+  [[nodiscard]] std::vector<RemoteApi> described() const;
   // Adds their groups to an APIGroupDiscoveryList; those that are down as stale.
   void add_discovery(Value& list) const;
 
@@ -62,12 +67,20 @@ class Aggregation {
   // What answers leave for the next tick; outlives the object with the answers.
   struct Inbox {
     std::mutex mutex{};
-    std::vector<std::pair<std::string, OutsideAnswer>> answers{};
+    struct Answer {
+      std::string name{};    // of the APIService
+      bool openapi = false;  // else: of the check
+      OutsideAnswer answer{};
+    };
+    std::vector<Answer> answers{};
   };
 
   void read_services();
   void take_answers(Instant now);
   void check(RemoteApi& api, Instant now);
+  void ask(const RemoteApi& api, const std::string& path, bool openapi);
+  void take_answer(RemoteApi& api, const OutsideAnswer& answer, Instant now);
+  void take_openapi(RemoteApi& api, const OutsideAnswer& answer);
   void report(RemoteApi& api, std::string_view reason, std::string message, Instant now);
   [[nodiscard]] OutsideRequest request_to(const RemoteApi& api) const;
   [[nodiscard]] std::vector<RemoteApi> remotes() const;

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "embedded/apiserver/auth/front_proxy.hpp"
 #include "embedded/apiserver/auth/token_checker.hpp"
 
 namespace athanor::apiserver {
@@ -67,13 +68,20 @@ UserInfo in_process(std::string_view name) {
 class ChainAuthenticator final : public Authenticator {
  public:
   ChainAuthenticator(const Options& options, const Dependencies& dependencies)
-      : tokens_(options, dependencies), anonymous_(options.anonymous) {}
+      : tokens_(options, dependencies),
+        front_proxy_(options.front_proxy),
+        anonymous_(options.anonymous) {}
 
   [[nodiscard]] StatusResult<UserInfo> authenticate(const Request& request,
                                                     Instant now) const override {
     const Credentials& credentials = request.credentials;
     if (credentials.internal_user) {
       return in_process(*credentials.internal_user);
+    }
+    if (credentials.front_proxy) {
+      if (auto user = front_proxy_user(front_proxy_, request)) {
+        return *std::move(user);
+      }
     }
     if (credentials.certificate && !credentials.certificate->common_name.empty()) {
       return certificate_user(*credentials.certificate);
@@ -95,6 +103,7 @@ class ChainAuthenticator final : public Authenticator {
 
  private:
   TokenChecker tokens_;
+  FrontProxy front_proxy_;
   bool anonymous_;
 };
 

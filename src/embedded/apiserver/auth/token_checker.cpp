@@ -61,7 +61,8 @@ std::vector<std::string> own_audiences(const Options& options, const TokenSigner
 TokenChecker::TokenChecker(const Options& options, const Dependencies& dependencies)
     : signer_(dependencies.tokens),
       store_(dependencies.store),
-      own_(own_audiences(options, dependencies.tokens)) {
+      own_(own_audiences(options, dependencies.tokens)),
+      bootstrap_tokens_(options.bootstrap_tokens) {
   for (const StaticToken& token : options.tokens) {
     tokens_.emplace(token.token, token);
   }
@@ -81,6 +82,10 @@ std::optional<TokenHolder> TokenChecker::check(std::string_view token,
     }
     // A static token names no audience: it is meant for this server.
     holder.audiences = common(wanted, own_);
+    return holder.audiences.empty() ? std::nullopt : std::optional(std::move(holder));
+  }
+  if (auto user = bootstrap(token, now)) {
+    TokenHolder holder{.user = *std::move(user), .audiences = common(wanted, own_)};
     return holder.audiences.empty() ? std::nullopt : std::optional(std::move(holder));
   }
   if (signer_ == nullptr || store_ == nullptr) {
@@ -126,6 +131,46 @@ std::optional<TokenHolder> TokenChecker::legacy(const Value& claims, std::string
   holder.user.uid = claim("service-account.uid");
   holder.audiences = std::move(audiences);
   return holder;
+}
+
+std::optional<UserInfo> TokenChecker::bootstrap(std::string_view token, Instant now) const {
+  constexpr std::size_t kIdSize = 6;
+  constexpr std::size_t kSize = kIdSize + 1 + 16;
+  if (!bootstrap_tokens_ || store_ == nullptr || token.size() != kSize || token[kIdSize] != '.') {
+    return std::nullopt;
+  }
+  const std::string id(token.substr(0, kIdSize));
+  const store::StoredPtr secret = store_->get("secrets", {"kube-system", "bootstrap-token-" + id});
+  if (secret == nullptr || secret->body["metadata"].contains("deletionTimestamp") ||
+      secret->body["type"].as_string() != "bootstrap.kubernetes.io/token") {
+    return std::nullopt;
+  }
+  const auto data = [&](std::string_view key) {
+    return base64_decode(secret->body["data"][key].as_string()).value_or(std::string());
+  };
+  const std::string expiration = data("expiration");
+  const auto end = parse_time(expiration);
+  if (data("token-id") != id || data("token-secret") != token.substr(kIdSize + 1) ||
+      data("usage-bootstrap-authentication") != "true" ||
+      (!expiration.empty() && (!end || *end <= now))) {
+    return std::nullopt;
+  }
+  UserInfo user;
+  user.name = "system:bootstrap:" + id;
+  user.groups = {"system:bootstrappers"};
+  const std::string more = data("auth-extra-groups");
+  std::string_view rest = more;
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view group = rest.substr(0, comma);
+    if (!group.starts_with("system:bootstrappers:")) {
+      return std::nullopt;  // no Secret makes an administrator
+    }
+    user.groups.emplace_back(group);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  user.groups.emplace_back("system:authenticated");
+  return user;
 }
 
 bool TokenChecker::exists(std::string_view resource, std::string_view ns,

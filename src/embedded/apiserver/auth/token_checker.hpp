@@ -36,6 +36,8 @@ class TokenChecker {
   [[nodiscard]] std::optional<UserInfo> service_account(const Value& claims) const;
   [[nodiscard]] std::optional<TokenHolder> legacy(const Value& claims, std::string_view token,
                                                   std::vector<std::string> audiences) const;
+  // Of "ID.SECRET": whom Secret kube-system/bootstrap-token-ID lets in.
+  [[nodiscard]] std::optional<UserInfo> bootstrap(std::string_view token, Instant now) const;
   [[nodiscard]] bool exists(std::string_view resource, std::string_view ns,
                             const Value& reference) const;
 
@@ -43,6 +45,7 @@ class TokenChecker {
   TokenSigner* signer_ = nullptr;
   const store::Store* store_ = nullptr;
   std::vector<std::string> own_{};
+  bool bootstrap_tokens_ = false;
 };
 
 // The audiences that this server stands for: --api-audiences, or the issuer.

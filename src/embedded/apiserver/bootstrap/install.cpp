@@ -370,10 +370,20 @@ class Installation {
   Result<void> authentication_map() {
     Value map = parse_own(R"({"kind":"ConfigMap","apiVersion":"v1",
       "metadata":{"name":"extension-apiserver-authentication","namespace":"kube-system"},
-      "data":{"requestheader-allowed-names":"[\"front-proxy-client\"]",
-              "requestheader-extra-headers-prefix":"[\"X-Remote-Extra-\"]",
-              "requestheader-group-headers":"[\"X-Remote-Group\"]",
-              "requestheader-username-headers":"[\"X-Remote-User\"]"}})");
+      "data":{}})");
+    const FrontProxy& proxy = input_.options.front_proxy;
+    const auto add = [&](std::string_view key, const std::vector<std::string>& names) {
+      Value list = Value::list();
+      for (const std::string& name : names) {
+        list.push_back(name);
+      }
+      map.member("data").set(key, json::print(list));
+    };
+    add("requestheader-allowed-names", proxy.allowed_names);
+    add("requestheader-extra-headers-prefix", proxy.extra_prefixes);
+    add("requestheader-group-headers", proxy.group_headers);
+    add("requestheader-uid-headers", proxy.uid_headers);
+    add("requestheader-username-headers", proxy.username_headers);
     if (!input_.options.ca_certificate_pem.empty()) {
       map.member("data").set("client-ca-file", input_.options.ca_certificate_pem);
     }

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/log.hpp"
+#include "embedded/apiserver/crd/crd_api_services.hpp"
 #include "embedded/apiserver/crd/crd_behaviour.hpp"
 #include "embedded/apiserver/crd/crd_names.hpp"
 #include "embedded/apiserver/crd/crd_resources.hpp"
@@ -79,6 +81,7 @@ void CrdController::serve(const Value& crd, Served& served, bool terminating) {
     served.storage = resources.front()->storage;
   }
   core_.registry.set_custom(crd["metadata"]["name"].str(), std::move(resources));
+  registry_changed_ = true;
   served.serving = true;
   served.terminating = terminating;
   served.generation = crd["metadata"]["generation"].as_int();
@@ -203,6 +206,7 @@ void CrdController::finish(const store::Stored& stored, Served& served, Instant 
 
 void CrdController::forget(const std::string& name, const Served& served) {
   core_.registry.set_custom(name, {});
+  registry_changed_ = true;
   if (!served.storage.empty()) {
     core_.watches->end(served.storage);
   }
@@ -226,6 +230,9 @@ void CrdController::sync(Instant now) {
     forget(entry.first, entry.second);
     return true;
   });
+  if (std::exchange(registry_changed_, false)) {
+    sync_custom_api_services(core_, now);
+  }
 }
 
 }  // namespace athanor::apiserver

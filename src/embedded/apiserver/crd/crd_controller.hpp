@@ -40,6 +40,7 @@ class CrdController {
   bool write(const store::Stored& stored, Value body, Instant now);
 
   Core& core_;
+  bool registry_changed_ = true;  // since the APIServices were looked at
   std::mutex mutex_{};
   std::map<std::string, Served, std::less<>> served_{};
 };

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "embedded/apiserver/kinds/cells.hpp"
+#include "embedded/apiserver/kinds/certificate_kind.hpp"
 #include "embedded/apiserver/kinds/checks.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/kind_table.hpp"
@@ -239,7 +240,9 @@ constexpr std::array kRows = {
                           .cells = &api_service_cells}},
     KindRow{.group = "certificates.k8s.io",
             .plural = "certificatesigningrequests",
-            .behaviour = {.cells = &certificate_cells}},
+            .behaviour = {.prepare_create = &prepare_certificate_request,
+                          .prepare_update = &prepare_certificate_update,
+                          .cells = &certificate_cells}},
     KindRow{.group = kFlow,
             .plural = "flowschemas",
             .behaviour = {.apply_defaults = &default_flow_schema, .cells = &flow_schema_cells}},

@@ -32,6 +32,9 @@ Result<std::unique_ptr<Tunnel>> websocket_ports(const PortDialer& dial,
 // Another tunnel's bytes inside binary messages (SPDY/3.1+portforward.k8s.io).
 std::unique_ptr<Tunnel> inside_websocket(std::unique_ptr<Tunnel> inner);
 
+// A watch's events, one document a line, as text messages.
+std::unique_ptr<Tunnel> websocket_watch(std::unique_ptr<Stream> events);
+
 // The Status that tells how a command ended.
 std::string exit_status(const PodSession::Output& output);
 // Applies {"Width":80,"Height":24}; anything else is ignored.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <span>
 
@@ -12,7 +11,7 @@
 #include "embedded/apiserver/pod_subresources.hpp"
 #include "embedded/apiserver/respond.hpp"
 #include "embedded/apiserver/streaming/tunnels.hpp"
-#include "embedded/apiserver/streaming/websocket.hpp"
+#include "embedded/apiserver/streaming/upgrade_request.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -26,44 +25,9 @@ struct Agreed {
   std::string protocol{};
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
-// "a, b,c" as its elements.
-std::vector<std::string> elements_of(std::string_view header) {
-  std::vector<std::string> elements;
-  while (!header.empty()) {
-    const std::size_t end = std::min(header.find(','), header.size());
-    std::string_view element = header.substr(0, end);
-    header.remove_prefix(std::min(end + 1, header.size()));
-    while (element.starts_with(' ')) {
-      element.remove_prefix(1);
-    }
-    while (element.ends_with(' ')) {
-      element.remove_suffix(1);
-    }
-    if (!element.empty()) {
-      elements.emplace_back(element);
-    }
-  }
-  return elements;
-}
-
 bool flag(const Call& call, std::string_view name) {
   const auto text = call.request.parameter(name);
   return text && (*text == "true" || *text == "1");
-}
-
-bool asks_for(const Request& request, std::string_view protocol) {
-  const std::vector<std::string> connection = elements_of(request.header("connection"));
-  const bool upgrades =
-      std::any_of(connection.begin(), connection.end(),
-                  [](const std::string& element) { return lower(element) == "upgrade"; });
-  return upgrades && lower(request.header("upgrade")) == protocol;
 }
 
 std::string listed(std::span<const std::string> words) {
@@ -80,15 +44,16 @@ StatusResult<Agreed> agree(const Request& request, const std::vector<std::string
   Agreed agreed;
   std::string_view offer = request.header("sec-websocket-protocol");
   const std::vector<std::string>* served = &over_websocket;
-  if (asks_for(request, "spdy/3.1")) {
+  if (asks_to_upgrade(request, "spdy/3.1")) {
     agreed.wire = Wire::Spdy;
     offer = request.header("x-stream-protocol-version");
     served = &over_spdy;
-  } else if (!asks_for(request, "websocket") || request.header("sec-websocket-key").empty() ||
+  } else if (!asks_to_upgrade(request, "websocket") ||
+             request.header("sec-websocket-key").empty() ||
              request.header("sec-websocket-version") != "13") {
     return status::bad_request("Upgrade request required");
   }
-  const std::vector<std::string> offered = elements_of(offer);
+  const std::vector<std::string> offered = header_elements(offer);
   for (const std::string& protocol : offered) {
     if (std::find(served->begin(), served->end(), protocol) != served->end()) {
       agreed.protocol = protocol;
@@ -105,19 +70,15 @@ StatusResult<Agreed> agree(const Request& request, const std::vector<std::string
 }
 
 Response switched(const Request& request, const Agreed& agreed, std::unique_ptr<Tunnel> tunnel) {
+  if (agreed.wire == Wire::WebSocket) {
+    return websocket_response(request, agreed.protocol, std::move(tunnel));
+  }
   Response response;
   response.status = 101;
   response.content_type.clear();
   response.headers.emplace_back("Connection", "Upgrade");
-  if (agreed.wire == Wire::Spdy) {
-    response.headers.emplace_back("Upgrade", "SPDY/3.1");
-    response.headers.emplace_back("X-Stream-Protocol-Version", agreed.protocol);
-  } else {
-    response.headers.emplace_back("Upgrade", "websocket");
-    response.headers.emplace_back("Sec-WebSocket-Accept",
-                                  websocket_accept(request.header("sec-websocket-key")));
-    response.headers.emplace_back("Sec-WebSocket-Protocol", agreed.protocol);
-  }
+  response.headers.emplace_back("Upgrade", "SPDY/3.1");
+  response.headers.emplace_back("X-Stream-Protocol-Version", agreed.protocol);
   response.tunnel = std::move(tunnel);
   return response;
 }
@@ -197,7 +158,7 @@ StatusResult<Response> handle_session(Call& call, bool exec) {
 StatusResult<std::vector<std::uint16_t>> ports_of(const Call& call) {
   std::vector<std::uint16_t> ports;
   for (const std::string_view list : call.request.parameters("ports")) {
-    for (const std::string& text : elements_of(list)) {
+    for (const std::string& text : header_elements(list)) {
       std::uint16_t port = 0;
       const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), port);
       if (problem != std::errc() || end != text.data() + text.size() || port == 0) {

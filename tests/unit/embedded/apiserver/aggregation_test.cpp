@@ -80,6 +80,23 @@ TEST_F(AggregationTest, ABackendThatAnswersIsAvailable) {
   EXPECT_THAT(asked.headers, Contains(Pair("X-Remote-User", "system:kube-aggregator")));
 }
 
+TEST_F(AggregationTest, ItsOpenApiIsPartOfOurs) {
+  const std::string path = "/openapi/v3/apis/metrics.k8s.io/v1beta1";
+  EXPECT_EQ(server_.get(path).status, 404);
+  outside_.on(std::string(kHost) + path,
+              [](const Value&) { return json_answer(parse(R"({"openapi":"3.0.0","paths":{}})")); });
+  start_backend();
+  settle();
+  const std::string url = server_.get("/openapi/v3")
+                              .value["paths"]["apis/metrics.k8s.io/v1beta1"]["serverRelativeURL"]
+                              .str();
+  EXPECT_TRUE(url.starts_with(path + "?hash=")) << url;
+  const Answer document = server_.get(url);
+  EXPECT_EQ(document.status, 200);
+  EXPECT_EQ(document.value["openapi"], Value("3.0.0"));
+  EXPECT_EQ(server_.get(path + "?hash=old").header("Location"), url);
+}
+
 TEST_F(AggregationTest, RequestsArePassedOnWithTheirUser) {
   start_backend();
   outside_.on(std::string(kHost) + "/apis/metrics.k8s.io/v1beta1/nodes", [](const Value&) {

@@ -85,6 +85,21 @@ TEST_F(Crd, IsDiscovered) {
   EXPECT_EQ(server_.get("/openapi/v3/apis/ex.com/v1?hash=x").status, 301);
 }
 
+TEST_F(Crd, BringsAndTakesTheApiServicesOfItsVersions) {
+  const std::string services = "/apis/apiregistration.k8s.io/v1/apiservices/";
+  const Answer made = server_.get(services + "v1.ex.com");
+  ASSERT_EQ(made.status, 200) << made.text;
+  EXPECT_EQ(made.value["spec"], parse(R"({"group":"ex.com","version":"v1",
+      "groupPriorityMinimum":1000,"versionPriority":100})"));
+  EXPECT_EQ(made.value["metadata"]["labels"]["kube-aggregator.kubernetes.io/automanaged"].str(),
+            "true");
+  EXPECT_EQ(made.value["status"]["conditions"][0]["reason"].str(), "Local");
+  EXPECT_EQ(server_.get(services + "v2.ex.com").status, 200);
+  server_.remove(std::string(kCrds) + "/widgets.ex.com");
+  server_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(server_.get(services + "v1.ex.com").status, 404);
+}
+
 TEST_F(Crd, ObjectsAreDefaultedPrunedAndValidated) {
   Value object = make_widget("w", 3);
   object.set_path({"spec", "nope"}, 1);

@@ -371,5 +371,95 @@ TEST_F(SchedulerTest, APodPreemptsTheLeastImportantThatMakeRoom) {
             "preemptionPolicy=Never.");
 }
 
+TEST_F(SchedulerTest, PreemptionSparesWhatDisruptionBudgetsKeep) {
+  world.graceful_pods = true;
+  node("n1", "cpu: '2', memory: 8Gi");
+  node("n2", "cpu: '2', memory: 8Gi");
+  for (const auto& [name, place] : {std::pair{"kept", "n1"}, {"free", "n2"}}) {
+    pod(name, "cpu: '2'", std::string(", priority: 1, nodeName: ") + place);
+    world.update(api::kPod, {"ns", name}, [&](Value& body) {
+      body.set_path({"metadata", "labels"}, Value::object({{"app", name}}));
+    });
+  }
+  world.put(
+      from_yaml("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, "
+                "namespace: ns}, spec: {selector: {matchLabels: {app: kept}}}, status: "
+                "{disruptionsAllowed: 0}}"));
+  pod("urgent", "cpu: '2'", ", priority: 50");
+  settle();
+  EXPECT_FALSE(world.must(api::kPod, {"ns", "kept"}).deleting());
+  EXPECT_TRUE(world.must(api::kPod, {"ns", "free"}).deleting());
+}
+
+class VolumeSchedulerTest : public SchedulerTest {
+ protected:
+  void storage_class(const std::string& mode) {
+    world.put(
+        from_yaml("{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: std},"
+                  " provisioner: p, volumeBindingMode: " +
+                  mode + "}"));
+  }
+  void claim() {
+    world.put(
+        from_yaml("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, "
+                  "namespace: ns}, spec: {storageClassName: std}}"));
+  }
+  void bind_claim() {
+    world.update(api::kPersistentVolumeClaim, {"ns", "c"}, [](Value& body) {
+      body.set_path({"spec", "volumeName"}, "v");
+      body.member("metadata").member("annotations").set("pv.kubernetes.io/bind-completed", "yes");
+    });
+    settle();
+  }
+  void pod_with_claim() {
+    pod("a", "cpu: '1'", ", volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]");
+    settle();
+  }
+  std::string selected() {
+    return std::string(world.must(api::kPersistentVolumeClaim, {"ns", "c"})
+                           .annotation("volume.kubernetes.io/selected-node"));
+  }
+};
+
+TEST_F(VolumeSchedulerTest, APodWaitsForItsClaims) {
+  node("n1");
+  storage_class("Immediate");
+  pod_with_claim();
+  EXPECT_EQ(why("a"),
+            "0/1 nodes are available: persistentvolumeclaim \"c\" not found. preemption: 0/1 nodes "
+            "are available: 1 Preemption is not helpful for scheduling.");
+  claim();
+  settle();
+  EXPECT_EQ(why("a"),
+            "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. "
+            "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
+  bind_claim();
+  EXPECT_EQ(node_of("a"), "n1");
+}
+
+TEST_F(VolumeSchedulerTest, AVolumeMayBeReachedFromSomeNodesOnly) {
+  node("n1", "cpu: '4', memory: 8Gi", "", "zone: a");
+  node("n2", "cpu: '4', memory: 8Gi", "", "zone: b");
+  world.put(
+      from_yaml("{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: "
+                "{nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: "
+                "zone, operator: In, values: [b]}]}]}}}}"));
+  claim();
+  bind_claim();
+  pod_with_claim();
+  EXPECT_EQ(node_of("a"), "n2");
+}
+
+TEST_F(VolumeSchedulerTest, ClaimsThatWaitLearnTheNodeFirst) {
+  node("n1");
+  storage_class("WaitForFirstConsumer");
+  claim();
+  pod_with_claim();
+  EXPECT_EQ(selected(), "n1");
+  EXPECT_EQ(node_of("a"), "");
+  bind_claim();
+  EXPECT_EQ(node_of("a"), "n1");
+}
+
 }  // namespace
 }  // namespace athanor::scheduler

@@ -301,6 +301,20 @@ TEST_F(HttpsTest, TellsTheApiServerWhoAsks) {
   EXPECT_EQ(TlsClient(port, server_as_client).get("/who").body, "rejected");
 }
 
+TEST_F(HttpsTest, TellsTheApiServerOfAuthenticatingProxies) {
+  options.front_proxy_ca_pem = pki.front_proxy_ca;
+  api.on("/who", [](const apiserver::Request& request) {
+    return FakeServer::text(request.credentials.front_proxy.value_or("no proxy") + " from " +
+                            request.peer);
+  });
+  start();
+  EXPECT_EQ(TlsClient(port, as_admin()).get("/who").body, "no proxy from 127.0.0.1");
+  const ClientOptions proxy{.ca_pem = pki.ca_certificate,
+                            .certificate_pem = pki.front_proxy_certificate,
+                            .key_pem = pki.front_proxy_key};
+  EXPECT_EQ(TlsClient(port, proxy).get("/who").body, "front-proxy-client from 127.0.0.1");
+}
+
 std::string gunzip(const std::string& bytes) {
   z_stream stream{};
   inflateInit2(&stream, 15 + 16);

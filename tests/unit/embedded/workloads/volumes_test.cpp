@@ -92,7 +92,16 @@ TEST_F(VolumesTest, SomeClassesWaitForAPodOrForSomebodyElse) {
   claim("c", ", storageClassName: std");
   EXPECT_EQ(claim_phase(), "Pending");
   EXPECT_EQ(world.event_count("WaitForFirstConsumer"), 1);
-  pod();
+  put("{apiVersion: v1, kind: Pod, metadata: {name: w, namespace: ns}, spec: "
+      "{volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}");
+  settle();
+  EXPECT_EQ(claim_phase(), "Pending");
+  EXPECT_EQ(note_of("WaitForPodScheduled"), "Normal waiting for pod w to be scheduled");
+  world.update(api::kPersistentVolumeClaim, {"ns", "c"}, [](Value& body) {
+    body.set_path({"metadata", "annotations"},
+                  Value::object({{"volume.kubernetes.io/selected-node", "n1"}}));
+  });
+  settle();
   EXPECT_EQ(claim_phase(), "Bound");
   storage_class("Immediate", "example.com/nfs");
   claim("d", ", storageClassName: std");

@@ -127,6 +127,7 @@ TEST_F(Policies, SeeTheRequestItsUserAndTheNamespace) {
       {"expression":"!request.dryRun && !has(request.subResource)"
 },
       {"expression":"authorizer.group('').resource('pods').namespace('tst').check('create').allowed()"},
+      {"expression":"authorizer.group('').resource('pods').fieldSelector('spec.nodeName=a').labelSelector('x=y').check('list').allowed()"},
       {"expression":"authorizer.requestResource.check('create').allowed()"}]
 })j");
   const Answer made = create("a");

@@ -65,7 +65,7 @@ class AdmissionWebhooks : public testing::Test {
     configure("Validating", name, std::move(hooks));
   }
   void allow_at(std::string_view name) { outside_.on("https://hooks/" + std::string(name), allow); }
-  void patch_at(std::string_view name, std::string patch) {
+  void patch_at(std::string_view name, const std::string& patch) {
     outside_.on("https://hooks/" + std::string(name),
                 [patch](const Value& review) { return allow_with_patch(review, patch); });
   }
@@ -292,6 +292,45 @@ TEST_F(AdmissionWebhooks, InvalidPatchesAreErrorsEvenWhenFailuresAreIgnored) {
   const Answer answer = create("x");
   EXPECT_EQ(answer.status, 500);
   EXPECT_THAT(answer.message(), StartsWith("Internal error occurred: "));
+}
+
+TEST_F(AdmissionWebhooks, OfAScaleSeeAndChangeTheScale) {
+  const std::string path = "/apis/apps/v1/namespaces/tst/deployments";
+  ASSERT_EQ(server_
+                .post(path, parse(R"({"metadata":{"name":"d"},"spec":{"replicas":1,
+      "selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},
+      "spec":{"containers":[{"name":"c","image":"i"}]}}}})"))
+                .status,
+            201);
+  const char* rules = R"({"rules":[{"operations":["UPDATE"],"apiGroups":["apps"],
+      "apiVersions":["v1"],"resources":["deployments/scale"]}]})";
+  patch_at("m", R"([{"op":"test","path":"/spec/replicas","value":3},
+                    {"op":"replace","path":"/spec/replicas","value":2}])");
+  allow_at("v");
+  mutating("m", {webhook("m", rules)});
+  validating("v", {webhook("v", rules)});
+  const Answer scaled = server_.patch(path + "/d/scale", "merge", R"({"spec":{"replicas":3}})");
+  ASSERT_EQ(scaled.status, 200) << scaled.message();
+  EXPECT_EQ(scaled.value["spec"]["replicas"].as_int(), 2);
+  EXPECT_EQ(server_.get(path + "/d").value["spec"]["replicas"].as_int(), 2);
+  const Value& seen = outside_.asked.back().body["request"];
+  EXPECT_EQ(seen["kind"], parse(R"({"group":"autoscaling","version":"v1","kind":"Scale"})"));
+  EXPECT_EQ(seen["resource"]["resource"].str(), "deployments");
+  EXPECT_EQ(seen["subResource"].str(), "scale");
+  EXPECT_EQ(seen["object"]["spec"]["replicas"].as_int(), 2);
+  EXPECT_EQ(seen["oldObject"]["spec"]["replicas"].as_int(), 1);
+}
+
+TEST_F(AdmissionWebhooks, TheFirstDenialInTheOrderOfConfigurationsIsTheAnswer) {
+  for (const char* name : {"a", "b"}) {
+    outside_.on("https://hooks/" + std::string(name), [name](const Value& review) {
+      return review_answer(review, Value::object({{"allowed", false},
+                                                  {"status", Value::object({{"message", name}})}}));
+    });
+  }
+  validating("z", {webhook("a")});
+  validating("y", {webhook("b")});
+  EXPECT_THAT(create("x").message(), HasSubstr("denied the request: b"));
 }
 
 TEST_F(AdmissionWebhooks, TakeNoLongerThanTheRequestMay) {

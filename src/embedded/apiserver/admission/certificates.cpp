@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may approve and who may sign certificate signing requests: whoever holds that right for the
+// signer (spec/apiserver.md 12.4).
+#include <fmt/format.h>
+
+#include "embedded/apiserver/admission/steps.hpp"
+#include "embedded/apiserver/authorize.hpp"
+#include "kube/text.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::string_view kGroup = "certificates.k8s.io";
+
+bool is_about(const AdmissionRequest& request, std::string_view subresource) {
+  return request.operation == Operation::Update && request.resource->group == kGroup &&
+         request.resource->plural == "certificatesigningrequests" &&
+         request.subresource == subresource;
+}
+
+StatusResult<void> require(const AdmissionRequest& request, const AdmissionContext& context,
+                           std::string_view verb) {
+  const std::string signer = request.old_object["spec"]["signerName"].str();
+  const std::string domain = signer.substr(0, signer.find('/')) + "/*";
+  for (const std::string& name : {signer, domain}) {
+    Attributes attributes;
+    attributes.user = request.user;
+    attributes.verb = std::string(verb);
+    attributes.group = std::string(kGroup);
+    attributes.version = "*";
+    attributes.resource = "signers";
+    attributes.name = name;
+    if (request.user != nullptr && context.authorizer.authorize(attributes).allowed) {
+      return {};
+    }
+  }
+  return refuse(request, fmt::format("user not permitted to {} requests with signerName {}", verb,
+                                     go_quote(signer)));
+}
+
+}  // namespace
+
+AdmissionStep certificate_approval_step() {
+  return {.name = "CertificateApproval",
+          .mutate = {},
+          .validate = [](AdmissionRequest& request,
+                         const AdmissionContext& context) -> StatusResult<void> {
+            if (!is_about(request, "approval")) {
+              return {};
+            }
+            return require(request, context, "approve");
+          }};
+}
+
+AdmissionStep certificate_signing_step() {
+  return {.name = "CertificateSigning",
+          .mutate = {},
+          .validate = [](AdmissionRequest& request,
+                         const AdmissionContext& context) -> StatusResult<void> {
+            const Value& now = request.object["status"];
+            const Value& before = request.old_object["status"];
+            if (!is_about(request, "status") || (now["certificate"] == before["certificate"] &&
+                                                 now["conditions"] == before["conditions"])) {
+              return {};
+            }
+            return require(request, context, "sign");
+          }};
+}
+
+}  // namespace athanor::apiserver

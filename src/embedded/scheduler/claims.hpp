@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pod's volume claims allow: nothing yet, some nodes, any node.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/object.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::scheduler {
+
+struct ClaimsState {
+  // Why no node will do, in kube-scheduler's words; empty: some may.
+  std::string refusal{};
+  // Node selectors that the bound volumes ask for, each to be matched.
+  std::vector<Value> selectors{};
+  // Claims that wait for a node to be chosen first.
+  std::vector<Object> waiting{};
+  // The node chosen for them earlier; empty: none yet.
+  std::string selected{};
+};
+ClaimsState claims_state(const View& view, const Object& pod);
+
+// Whether a node is one that all bound volumes can be reached from.
+bool reaches_volumes(const ClaimsState& claims, const Object& node);
+
+// Says which node a waiting claim is for.
+inline constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
+
+}  // namespace athanor::scheduler

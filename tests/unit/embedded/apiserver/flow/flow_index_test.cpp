@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which FlowSchema a request is classed under, and the headers that say so (spec/apiserver.md 2.4).
+#include "embedded/apiserver/flow/flow_index.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/embedded/apiserver/test_server.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::string_view kGroup = "/apis/flowcontrol.apiserver.k8s.io/v1/";
+constexpr const char* kSchemaHeader = "X-Kubernetes-Pf-Flowschema-Uid";
+constexpr const char* kLevelHeader = "X-Kubernetes-Pf-Prioritylevel-Uid";
+
+class Flows : public testing::Test {
+ protected:
+  Flows() {
+    level_ = make("prioritylevelconfigurations", "own-level", R"({"type":"Exempt"})");
+    make("flowschemas", "own-maps",
+         R"({"matchingPrecedence":1,"priorityLevelConfiguration":{"name":"own-level"},
+             "rules":[{"subjects":[{"kind":"Group","group":{"name":"system:masters"}}],
+                       "resourceRules":[{"verbs":["get","list"],"apiGroups":[""],
+                                         "resources":["configmaps"],"namespaces":["tst"]}]}]})");
+    paths_ = make("flowschemas", "own-paths",
+                  R"({"matchingPrecedence":2,"priorityLevelConfiguration":{"name":"own-level"},
+             "rules":[{"subjects":[{"kind":"User","user":{"name":"*"}}],
+                       "nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["/version*"]}]}]})");
+  }
+
+  // Its uid.
+  std::string make(std::string_view plural, std::string_view name, std::string_view spec) {
+    const Answer made = server_.post(
+        std::string(kGroup) + std::string(plural),
+        Value::object({{"metadata", Value::object({{"name", name}})}, {"spec", parse(spec)}}));
+    EXPECT_EQ(made.status, 201) << made.message();
+    return made.value["metadata"]["uid"].str();
+  }
+  std::string uid_of(std::string_view name) {
+    return server_.get(std::string(kGroup) + "flowschemas/" + std::string(name))
+        .value["metadata"]["uid"]
+        .str();
+  }
+
+  TestServer server_{};
+  std::string level_{};
+  std::string paths_{};
+};
+
+TEST_F(Flows, AreNamedInTheAnswer) {
+  const Answer list = server_.get("/api/v1/namespaces/tst/configmaps");
+  EXPECT_EQ(list.header(kSchemaHeader), uid_of("own-maps"));
+  EXPECT_EQ(list.header(kLevelHeader), level_);
+  EXPECT_EQ(server_.get("/version").header(kSchemaHeader), paths_);
+}
+
+TEST_F(Flows, ThatDoNotMatchAreNotNamed) {
+  EXPECT_NE(server_.get("/api/v1/namespaces/default/configmaps").header(kSchemaHeader),
+            uid_of("own-maps"));
+  EXPECT_NE(server_.get("/api/v1/configmaps").header(kSchemaHeader), uid_of("own-maps"));
+  EXPECT_NE(server_.get("/healthz").header(kSchemaHeader), paths_);
+}
+
+TEST_F(Flows, ChangesCountAtOnce) {
+  server_.patch(std::string(kGroup) + "flowschemas/own-paths", "merge",
+                R"({"spec":{"rules":[{"subjects":[{"kind":"User","user":{"name":"jane"}}],
+                    "nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}})");
+  EXPECT_NE(server_.get("/version").header(kSchemaHeader), paths_);
+}
+
+}  // namespace
+}  // namespace athanor::apiserver
