@@ -215,7 +215,9 @@ class Apply {
 
     FieldChanges changes = compare_fields(live_, object, by_.schema);
     managed::leave_out(changes, by_.reset_fields);
-    if (std::optional<ApplyError> error = take_over(changes)) {
+    const FieldSet respelled =
+        live_.is_null() ? FieldSet() : respelled_quantities(live_, config_, by_.schema);
+    if (std::optional<ApplyError> error = take_over(changes, respelled)) {
       return *std::move(error);
     }
     const bool same_fields = same_set && own_entry().api_version == Value(by_.api_version);
@@ -233,7 +235,7 @@ class Apply {
     if (live_.is_null() || !changes.empty()) {
       managed::stamp(own_entry(), by_);  // an apply that changes no value leaves no time
     }
-    if (!same_fields || !changes.empty()) {
+    if (!same_fields || !changes.empty() || !respelled.empty()) {
       entries_changed_ = true;
     }
     return managed::with_list(std::move(object),
@@ -260,12 +262,12 @@ class Apply {
     }
   }
 
-  // Other managers lose what the apply changes, if they may.
-  std::optional<ApplyError> take_over(const FieldChanges& changes) {
-    if (changes.empty()) {
+  // Other managers lose what the apply changes or spells anew, if they may.
+  std::optional<ApplyError> take_over(const FieldChanges& changes, const FieldSet& respelled) {
+    if (changes.empty() && respelled.empty()) {
       return std::nullopt;
     }
-    const FieldSet set = changes.added.united(changes.modified);
+    const FieldSet set = changes.added.united(changes.modified).united(respelled);
     std::vector<Clash> clashes;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (i == own_) {

@@ -80,7 +80,7 @@ Use use_of(SchemaPtr parent, std::string_view name) {
 
 Result<Value> merge_map(const Value& original, const Value& patch, SchemaPtr schema);
 
-// A patch value for a member that the document lacks: the same rules on nothing.
+// A patch value for an element that the document lacks: the same rules on nothing.
 Result<Value> without_directives(const Value& patch, SchemaPtr schema) {
   return patch.is_object() ? merge_map(Value::object(), patch, schema) : Result<Value>(patch);
 }
@@ -327,8 +327,9 @@ Result<void> merge_member(Value& result, const Member& member, SchemaPtr schema)
   Value merged = member.value;
   if (member.value.is_object()) {
     ATHANOR_TRY(const Directive directive, directive_of(member.value));
-    if (directive == Directive::Delete) {
-      result.erase(name);
+    const bool instructed = member.value.contains(kPatch) && existing.is_null();
+    if (directive == Directive::Delete || instructed) {
+      result.erase(name);  // an instruction about nothing says nothing
       return {};
     }
     const bool onto_nothing = use.replace_map || !existing.is_object();

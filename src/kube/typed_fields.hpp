@@ -35,6 +35,10 @@ FieldChanges compare_fields(const Value& from, const Value& to, SchemaPtr schema
 // of `live` that do not change stay shared; the result is identical to `live` when nothing changes.
 Value merge_fields(const Value& live, const Value& config, SchemaPtr schema);
 
+// The quantities of `config` that are written in another way in `live`, whether or not they are the
+// same amount.
+FieldSet respelled_quantities(const Value& live, const Value& config, SchemaPtr schema);
+
 // The value without the members of `fields` (and all below them); containers emptied by that go,
 // too.
 Value remove_fields(const Value& value, const FieldSet& fields, SchemaPtr schema);

@@ -272,8 +272,14 @@ class Validator {
     }
     if (schema.embedded_resource) {
       for (const std::string_view name : {"apiVersion", "kind"}) {
-        if (value[name].is_null() || (value[name].is_string() && value[name].str().empty())) {
-          errors_.push_back(FieldError::required(path_.child(name), "must not be empty"));
+        if (value[name].is_null()) {
+          errors_.push_back(FieldError::required(path_.child(name)));
+        } else if (!value[name].is_string()) {
+          errors_.push_back(
+              FieldError::invalid(path_.child(name), value[name], "must be a string"));
+        } else if (value[name].as_string().empty()) {
+          errors_.push_back(
+              FieldError::invalid(path_.child(name), value[name], "must not be empty"));
         }
       }
     }

@@ -99,7 +99,7 @@ StatusResult<void> check_custom_kind(const Value& object, const ResourceInfo& re
   }
   if (kind != resource.kind) {
     return status::invalid(
-        {.name = resource.kind, .group = resource.group}, object["metadata"]["name"].as_string(),
+        {.name = kind, .group = resource.group}, object["metadata"]["name"].as_string(),
         {FieldError::invalid("kind", Value(kind), fmt::format("must be {}", resource.kind))});
   }
   return {};

@@ -74,11 +74,33 @@ class Deletion {
     return stored_->body["metadata"].contains("deletionTimestamp");
   }
 
+  // Namespaces tell as updates do.
+  StatusResult<void> check_namespace(std::string_view uid) {
+    const std::string_view revision = metadata()["resourceVersion"].as_string();
+    std::string text;
+    if (!options_.precondition_uid.empty() && options_.precondition_uid != uid) {
+      text = fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                         options_.precondition_uid, uid);
+    } else if (!options_.precondition_revision.empty() &&
+               options_.precondition_revision != revision) {
+      text = fmt::format(
+          "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object "
+          "meta: {}",
+          options_.precondition_revision, revision);
+    } else {
+      return {};
+    }
+    return status::conflict(call_.qualified_resource(), stored_->key.name, text);
+  }
+
   StatusResult<void> check_preconditions() {
     const auto refuse = [&](std::string_view text) -> StatusError {
       return status::conflict(call_.qualified_kind(), stored_->key.name, text);
     };
     const std::string_view uid = metadata()["uid"].as_string();
+    if (call_.resource->storage == "namespaces") {
+      return check_namespace(uid);
+    }
     if (!options_.precondition_uid.empty() && options_.precondition_uid != uid) {
       return refuse(fmt::format(
           "the UID in the precondition ({}) does not match the UID in record ({}). The object "
@@ -254,11 +276,17 @@ class Deletion {
     if (remove && call_.resource->storage == "services") {
       // A later service of that name must not find the endpoints of this one.
       const auto endpoints = call_.core.store.get("endpoints", stored_->key);
-      if (endpoints != nullptr && endpoints->body["metadata"]["finalizers"].empty()) {
+      if (endpoints != nullptr && !endpoints->body["metadata"].contains("deletionTimestamp")) {
         store::Write along;
         along.resource = "endpoints";
         along.key = stored_->key;
         along.expected = endpoints->revision;
+        if (!endpoints->body["metadata"]["finalizers"].empty()) {
+          Value ending = endpoints->body;
+          ending.member("metadata").set("deletionTimestamp", format_time(call_.now));
+          ending.member("metadata").set("deletionGracePeriodSeconds", 0);
+          along.body = std::move(ending);
+        }
         writes.push_back(std::move(along));
       }
     }

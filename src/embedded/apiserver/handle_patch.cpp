@@ -105,6 +105,28 @@ StatusResult<Value> merge(const Call& call, PatchType type, const Value& live, c
   return *std::move(merged);
 }
 
+// What a patch made of the type of a custom object.
+StatusResult<void> check_custom_type(const ResourceInfo& resource, const Value& object) {
+  std::vector<FieldError> errors;
+  const Value& kind = object["kind"];
+  const Value& version = object["apiVersion"];
+  if (!kind.is_string() || !version.is_string()) {
+    return {};  // no object at all
+  }
+  if (kind.as_string() != resource.kind) {
+    errors.push_back(FieldError::invalid("kind", kind, "must be " + resource.kind));
+  }
+  if (version.as_string() != resource.api_version()) {
+    errors.push_back(
+        FieldError::invalid("apiVersion", version, "must be " + resource.api_version()));
+  }
+  if (errors.empty()) {
+    return {};
+  }
+  return status::invalid({.name = kind.as_string(), .group = resource.group},
+                         object["metadata"]["name"].as_string(), errors);
+}
+
 StatusResult<Response> apply_plain(Call& call, PatchType type, const WriteOptions& options) {
   ATHANOR_TRY(const Document document, parse_patch(call, type));
   const ResourceInfo& resource = *call.resource;
@@ -125,6 +147,9 @@ StatusResult<Response> apply_plain(Call& call, PatchType type, const WriteOption
     }
     if (merged.identical(live)) {
       return merged;
+    }
+    if (resource.is_custom) {
+      ATHANOR_TRY_VOID(check_custom_type(resource, merged));
     }
     if (merged["kind"] != live["kind"] || merged["apiVersion"] != live["apiVersion"]) {
       return undecodable(document.value, "the kind and apiVersion of an object cannot change");
@@ -245,6 +270,23 @@ StatusResult<Value> apply_to(const Call& call, const WriteOptions& options, cons
   return *std::move(applied);
 }
 
+// What was applied as an object of the type; the reference blames itself where it is none.
+StatusResult<Value> converted(const Call& call, const Value& applied) {
+  auto object = normalize(*call.resource, applied);
+  if (object.ok() || call.resource->is_custom) {
+    return object;
+  }
+  StatusError error;
+  const Value& metadata = applied["metadata"];
+  const std::string kind = apply_kind(applied);
+  error.message = fmt::format(
+      "failed to convert new object ({}/{}; {}) to proper version: unable to convert unstructured "
+      "object to {}: {}",
+      metadata["namespace"].as_string(), metadata["name"].as_string(), kind, kind,
+      object.error().message);
+  return error;
+}
+
 StatusResult<Written> apply_new(Call& call, const WriteOptions& options, Value config) {
   const Value revision = config["metadata"]["resourceVersion"];
   if (!revision.is_null()) {
@@ -257,7 +299,7 @@ StatusResult<Written> apply_new(Call& call, const WriteOptions& options, Value c
                                         "no existing object was found",
                                         uid));
   }
-  ATHANOR_TRY(Value object, normalize(*call.resource, applied));
+  ATHANOR_TRY(Value object, converted(call, applied));
   ATHANOR_TRY(Written written,
               create_object(call, options, {.object = std::move(object), .tracked = true}));
   if (options.dry_run && !revision.as_string().empty()) {
@@ -277,6 +319,9 @@ StatusResult<Response> apply_server_side(Call& call, const WriteOptions& options
   input.tracked = true;
   input.transform = [&](const Value& live) -> StatusResult<Value> {
     ATHANOR_TRY(Value applied, apply_to(call, options, live, config));
+    if (!call.resource->is_custom) {
+      ATHANOR_TRY_VOID(converted(call, applied));
+    }
     const std::string_view wanted = config["metadata"]["resourceVersion"].as_string();
     if (!wanted.empty() && wanted != live["metadata"]["resourceVersion"].as_string()) {
       return status::modified(call.qualified_resource(), call.path.name);

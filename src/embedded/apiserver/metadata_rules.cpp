@@ -83,9 +83,11 @@ bool is_standard_finalizer(std::string_view name) {
   return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
 }
 
-// Kinds whose own rules do not look at the finalizers of an update again.
-bool updates_any_finalizer(const ResourceInfo& resource) {
-  return resource.storage == "poddisruptionbudgets.policy";
+// Kinds whose rules let any qualified name pass for a finalizer.
+bool takes_any_finalizer(const ResourceInfo& resource, bool update) {
+  return resource.group == "admissionregistration.k8s.io" ||
+         (resource.storage == "events" && resource.group.empty()) ||
+         (resource.storage == "poddisruptionbudgets.policy" && update);
 }
 
 void check_finalizers(const ResourceInfo& resource, const Value& finalizers, bool update,
@@ -105,7 +107,7 @@ void check_finalizers(const ResourceInfo& resource, const Value& finalizers, boo
           "metadata.finalizers: \"{}\": prefer a domain-qualified finalizer name{} to avoid "
           "accidental conflicts with other finalizer writers",
           name, name.find('.') == std::string_view::npos ? "" : " including a path (/)"));
-    } else if (!update || !updates_any_finalizer(resource)) {
+    } else if (!takes_any_finalizer(resource, update)) {
       errors.push_back(
           FieldError::invalid(fmt::format("{}[{}]", kField, i), Value(name),
                               "name is neither a standard finalizer name nor is it fully "

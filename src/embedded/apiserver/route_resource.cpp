@@ -64,6 +64,9 @@ StatusResult<Handler> item_handler(const Call& call) {
   if (!resource.has_verb(verb)) {
     return status::method_not_allowed();
   }
+  if (verb == "create" && resource.is_custom) {
+    return Handler{&handle_create};  // whatever name the URL has, the object's counts
+  }
   if (verb == "get") {
     return Handler{&handle_get};
   }

@@ -45,6 +45,14 @@ void copy_member(const Value& from, Value& to, std::string_view key) {
   }
 }
 
+void erase_at(Value& object, std::span<const std::string> path) {
+  if (path.size() == 1) {
+    object.erase(path.front());
+  } else if (!path.empty() && object.contains(path.front())) {
+    erase_at(object.member(path.front()), path.subspan(1));
+  }
+}
+
 // Whether any manager owns that field of the object.
 bool is_owned(const Value& object, std::span<const std::string> path) {
   for (const Value& entry : object["metadata"]["managedFields"].items()) {
@@ -277,6 +285,13 @@ class Update {
       copy_member(live_["metadata"], object_.member("metadata"), "managedFields");
       return;
     }
+    if (input_.subresource == "scale") {
+      const std::vector<std::string> path = scale_path(resource.scale->spec_replicas);
+      if (object_.at(std::span<const std::string>(path)).as_int() == 0) {
+        track_scale_to_nothing(path, by);
+        return;
+      }
+    }
     if (resource.is_custom && metadata()["managedFields"].is_list() &&
         metadata()["managedFields"].empty()) {
       object_.member("metadata").erase("managedFields");  // says nothing here
@@ -296,6 +311,19 @@ class Update {
     }
     const Value tracked = update_managed_fields(live_, std::move(requested_), by);
     copy_member(tracked["metadata"], object_.member("metadata"), "managedFields");
+  }
+
+  // A Scale does not tell no replicas from none: nobody owns them any more.
+  void track_scale_to_nothing(std::span<const std::string> path, const FieldManagement& by) {
+    const Value* source = &live_;
+    Value tracked;
+    if (live_.at(path).as_int() != 0 && live_["metadata"].contains("managedFields")) {
+      Value without = object_;
+      erase_at(without, path);
+      tracked = update_managed_fields(live_, std::move(without), by);
+      source = &tracked;
+    }
+    copy_member((*source)["metadata"], object_.member("metadata"), "managedFields");
   }
 
   // What admission sees of the object.

@@ -55,7 +55,9 @@ void name_from_status(std::vector<FieldError>& errors) {
   for (FieldError& error : errors) {
     const std::string full = error.field + std::string(kIn);
     const std::size_t at = error.detail.find(full);
-    if (error.field.starts_with("status.") && at != std::string::npos) {
+    if (error.field == "status" && at != std::string::npos) {
+      error.detail.erase(at, error.field.size());
+    } else if (error.field.starts_with("status.") && at != std::string::npos) {
       error.detail.replace(at, full.size(), full.substr(std::string_view("status.").size()));
     }
   }

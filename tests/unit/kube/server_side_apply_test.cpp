@@ -137,10 +137,12 @@ TEST(ServerSideApply, DefaultedKeysTakePart) {
       same_json(service.object()["spec"]["ports"], R"([{"port":80,"protocol":"TCP","name":"n"}])"));
 }
 
-TEST(ServerSideApply, QuantitiesCompareByAmount) {
+TEST(ServerSideApply, TheSameAmountSpelledAnewIsAClaimOnTheField) {
   Written widget(Widget::schema(), "ex.com/v1");
-  widget.update("u", R"({"metadata":{"name":"w"},"spec":{"amount":"1"}})")
-      .apply("a", widget_spec(R"({"amount":"1000m"})"));
+  widget.update("u", R"({"metadata":{"name":"w"},"spec":{"amount":"1"}})");
+  EXPECT_EQ(error_of(widget.try_apply("a", widget_spec(R"({"amount":"1000m"})"))).error.message,
+            "Apply failed with 1 conflict: conflict with \"u\" using ex.com/v1: .spec.amount");
+  widget.apply("a", widget_spec(R"({"amount":"1"})"));
   EXPECT_EQ(widget.object()["spec"]["amount"].as_string(), "1");
   EXPECT_FALSE(widget.try_apply("a", widget_spec(R"({"amount":"2"})")).ok());
 }

@@ -119,8 +119,8 @@ TEST(Validate, EmbeddedResourcesNameTheirType) {
       R"({"t":{"type":"object","x-kubernetes-embedded-resource":true}})";
   EXPECT_THAT(errors_of(kEmbedded, R"({"t":{"kind":""}})"),
               testing::ElementsAre(
-                  "FieldValueRequired spec.t.apiVersion: Required value: must not be empty",
-                  "FieldValueRequired spec.t.kind: Required value: must not be empty"));
+                  "FieldValueRequired spec.t.apiVersion: Required value",
+                  "FieldValueInvalid spec.t.kind: Invalid value: \"\": must not be empty"));
   EXPECT_THAT(errors_of(kEmbedded, R"({"t":{"apiVersion":"v1","kind":"Pod"}})"),
               testing::IsEmpty());
 }

@@ -108,8 +108,8 @@ Cells autoscaler_cells(const Value& object, Instant now) {
           targets.empty() ? std::string(kNone) : join(targets, ", "),
           spec["minReplicas"].is_null() ? std::string(kUnset)
                                         : std::to_string(spec["minReplicas"].as_int()),
-          std::to_string(spec["maxReplicas"].as_int()),
-          std::to_string(status["currentReplicas"].as_int()),
+          spec["maxReplicas"].as_int(),
+          status["currentReplicas"].as_int(),
           age_cell(object, now)};
 }
 

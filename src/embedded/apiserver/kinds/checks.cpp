@@ -31,6 +31,12 @@ std::string below(std::string_view path, std::string_view field) {
 
 void check_name(FieldErrors& errors, const std::string& path, std::string_view text,
                 NameError (*rule)(std::string_view)) {
+  if (rule == &validate_qualified_name || rule == &validate_label_key) {
+    for (const std::string& wrong : qualified_name_errors(text)) {
+      errors.push_back(FieldError::invalid(path, text, wrong));
+    }
+    return;
+  }
   if (const NameError error = rule(text)) {
     errors.push_back(FieldError::invalid(path, text, *error));
   }

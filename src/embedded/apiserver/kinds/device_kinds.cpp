@@ -246,6 +246,26 @@ FieldErrors validate_slice_update(const Value& object, const Value& old_object,
   return errors;
 }
 
+FieldErrors validate_class(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& selectors = object["spec"]["selectors"];
+  for (std::size_t i = 0; i < selectors.size(); ++i) {
+    const std::string here = at("spec.selectors", i) + ".cel";
+    const Value& cel = selectors[i]["cel"];
+    if (!cel.is_object()) {
+      errors.push_back(FieldError::required(here));
+    } else {
+      require(errors, here + ".expression", cel["expression"]);
+    }
+  }
+  return errors;
+}
+
+FieldErrors validate_class_update(const Value& object, const Value& /*old_object*/,
+                                  const KindContext& context) {
+  return validate_class(object, context);
+}
+
 Cells claim_cells(const Value& object, Instant now) {
   const Value& status = object["status"];
   std::vector<std::string> states;
@@ -295,7 +315,11 @@ constexpr std::array kRows = {
             .behaviour = {.validate_create = &validate_slice,
                           .validate_update = &validate_slice_update,
                           .cells = &slice_cells}},
-    KindRow{.group = kGroup, .plural = "deviceclasses", .behaviour = {.cells = &name_and_age}},
+    KindRow{.group = kGroup,
+            .plural = "deviceclasses",
+            .behaviour = {.validate_create = &validate_class,
+                          .validate_update = &validate_class_update,
+                          .cells = &name_and_age}},
 };
 
 }  // namespace

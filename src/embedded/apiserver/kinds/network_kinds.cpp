@@ -178,6 +178,26 @@ Cells ingress_class_cells(const Value& object, Instant now) {
 FieldErrors validate_ingress_class(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
   require(errors, "spec.controller", object["spec"]["controller"]);
+  const Value& parameters = object["spec"]["parameters"];
+  if (!parameters.is_object()) {
+    return errors;
+  }
+  require(errors, "spec.parameters.kind", parameters["kind"]);
+  require(errors, "spec.parameters.name", parameters["name"]);
+  const std::string_view scope = parameters["scope"].as_string();
+  const bool has_namespace = !parameters["namespace"].is_null();
+  if (!is_one_of(scope, {"Cluster", "Namespace"})) {
+    errors.push_back(scope.empty()
+                         ? FieldError::required("spec.parameters.scope")
+                         : FieldError::not_supported("spec.parameters.scope", parameters["scope"],
+                                                     {"Cluster", "Namespace"}));
+  } else if (scope == "Namespace" && parameters["namespace"].as_string().empty()) {
+    errors.push_back(FieldError::required("spec.parameters.namespace",
+                                          "`parameters.scope` is set to 'Namespace'"));
+  } else if (scope == "Cluster" && has_namespace) {
+    errors.push_back(FieldError::forbidden("spec.parameters.namespace",
+                                           "`parameters.scope` is set to 'Cluster'"));
+  }
   return errors;
 }
 

@@ -33,6 +33,29 @@ void check_deadline(FieldErrors& errors, const Value& now, const Value& before) 
   }
 }
 
+Value without_seconds(Value toleration) {
+  if (toleration.contains("tolerationSeconds")) {
+    toleration.erase("tolerationSeconds");
+  }
+  return toleration;
+}
+
+void check_tolerations(FieldErrors& errors, const Value& now, const Value& before) {
+  const auto items = now.items();
+  for (const Value& old : before.items()) {
+    const Value wanted = without_seconds(old);
+    const bool kept = std::any_of(items.begin(), items.end(), [&](const Value& toleration) {
+      return without_seconds(toleration) == wanted;
+    });
+    if (!kept) {
+      errors.push_back(FieldError::forbidden(
+          "spec.tolerations",
+          "existing toleration can not be modified except its tolerationSeconds"));
+      return;
+    }
+  }
+}
+
 void check_gates(FieldErrors& errors, const Value& now, const Value& before) {
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (!includes(before, now[i])) {
@@ -131,13 +154,7 @@ Value without_allowed_changes(Value spec, const Value& old_spec) {
   }
   restore("activeDeadlineSeconds");
   restore("schedulingGates");
-  const auto& old_tolerations = old_spec["tolerations"];
-  const auto old_items = old_tolerations.items();
-  const Value tolerations = spec["tolerations"];
-  if (std::all_of(old_items.begin(), old_items.end(),
-                  [&](const Value& item) { return includes(tolerations, item); })) {
-    restore("tolerations");
-  }
+  restore("tolerations");  // have a rule of their own
   if (old_spec["terminationGracePeriodSeconds"].as_int() < 0 &&
       spec["terminationGracePeriodSeconds"].as_int() == 1) {
     restore("terminationGracePeriodSeconds");
@@ -178,6 +195,7 @@ FieldErrors validate_pod_update(const Value& pod, const Value& old_pod) {
   }
   check_deadline(errors, spec["activeDeadlineSeconds"], old_spec["activeDeadlineSeconds"]);
   check_gates(errors, spec["schedulingGates"], old_spec["schedulingGates"]);
+  check_tolerations(errors, spec["tolerations"], old_spec["tolerations"]);
   const Value rest = without_allowed_changes(spec, old_spec);
   if (rest != old_spec) {
     std::string changed;

@@ -40,15 +40,23 @@ void default_limit_range(Value& object, const KindContext& /*context*/) {
   edit_member(object, "spec", [](Value& spec) { edit_items(spec, "limits", default_limits); });
 }
 
+// What messages call a member of a limit.
+std::string_view told(std::string_view member) {
+  return member == "defaultRequest" ? "default request"
+         : member == "default"      ? "default limit"
+                                    : member;
+}
+
 void check_order(FieldErrors& errors, const Value& limit, const std::string& path,
                  std::string_view low, std::string_view high) {
   for (const Member& amount : limit[low].members()) {
     const auto least = Quantity::parse(amount.value);
     const auto most = Quantity::parse(limit[high][amount.key()]);
     if (least && most && *least > *most) {
-      errors.push_back(FieldError::invalid(at(below(path, low), amount.key()), amount.value,
-                                           fmt::format("{} value {} is greater than {} value {}",
-                                                       low, least->text(), high, most->text())));
+      errors.push_back(
+          FieldError::invalid(at(below(path, low), amount.key()), amount.value,
+                              fmt::format("{} value {} is greater than {} value {}", told(low),
+                                          least->text(), told(high), most->text())));
     }
   }
 }
@@ -195,7 +203,7 @@ Cells priority_class_cells(const Value& object, Instant now) {
 
 FieldErrors validate_runtime_class(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
-  require_name(errors, "handler", object["handler"].as_string(), &validate_dns1123_label);
+  check_name(errors, "handler", object["handler"].as_string(), &validate_dns1123_label);
   return errors;
 }
 
@@ -210,6 +218,26 @@ Cells runtime_class_cells(const Value& object, Instant now) {
   return {name_cell(object), object["handler"].str(), age_cell(object, now)};
 }
 
+// A number of pods or a percentage of them.
+void check_amount(FieldErrors& errors, const std::string& path, const Value& amount) {
+  if (!amount.is_string()) {
+    check_not_negative(errors, path, amount);
+    return;
+  }
+  const std::string_view text = amount.as_string();
+  const std::string_view digits = text.substr(0, text.empty() ? 0 : text.size() - 1);
+  const bool is_percent = text.ends_with('%') && !digits.empty() &&
+                          digits.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!is_percent) {
+    errors.push_back(FieldError::invalid(
+        path, amount,
+        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or "
+        "'93%', regex used for validation is '[0-9]+%')"));
+  } else if (digits.size() > 3 || std::stoi(std::string(digits)) > 100) {
+    errors.push_back(FieldError::invalid(path, amount, "must not be greater than 100%"));
+  }
+}
+
 FieldErrors validate_budget(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
   const Value& spec = object["spec"];
@@ -218,7 +246,7 @@ FieldErrors validate_budget(const Value& object, const KindContext& /*context*/)
         FieldError::invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"));
   }
   for (const std::string_view field : {"minAvailable", "maxUnavailable"}) {
-    check_not_negative(errors, below("spec", field), spec[field]);
+    check_amount(errors, below("spec", field), spec[field]);
   }
   check_label_selector(errors, "spec.selector", spec["selector"]);
   check_choice(errors, "spec.unhealthyPodEvictionPolicy", spec["unhealthyPodEvictionPolicy"],

@@ -107,6 +107,11 @@ void prepare_service_update(Value& object, const Value& old_object, const KindCo
       spec.set("clusterIP", old_spec["clusterIP"]);
       spec.set("clusterIPs", old_spec["clusterIPs"]);
     }
+    if (!spec["clusterIP"].as_string().empty() && spec["clusterIP"] != old_spec["clusterIP"] &&
+        spec["clusterIPs"] == old_spec["clusterIPs"] && !spec["clusterIPs"].empty()) {
+      const Value first = spec["clusterIP"];
+      spec.member("clusterIPs").item(0) = first;
+    }
     if (has_node_ports(old_type) && !has_node_ports(type)) {
       edit_items(spec, "ports", [](Value& port) {
         if (port.contains("nodePort")) {

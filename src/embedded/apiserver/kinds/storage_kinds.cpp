@@ -39,6 +39,25 @@ void default_claim(Value& object, const KindContext& /*context*/) {
   edit_member(object, "status", [](Value& status) { default_to(status, "phase", "Pending"); });
 }
 
+void check_access_modes(FieldErrors& errors, const Value& modes) {
+  bool alone = false;
+  bool shared = false;
+  const std::vector<std::string> known = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
+                                          "ReadWriteOncePod"};
+  for (const Value& mode : modes.items()) {
+    const bool supported = std::find(known.begin(), known.end(), mode.as_string()) != known.end();
+    if (!supported) {
+      errors.push_back(FieldError::not_supported("spec.accessModes", mode, known));
+    } else {
+      (mode.as_string() == "ReadWriteOncePod" ? alone : shared) = true;
+    }
+  }
+  if (alone && shared) {
+    errors.push_back(FieldError::forbidden("spec.accessModes",
+                                           "may not use ReadWriteOncePod with other access modes"));
+  }
+}
+
 FieldErrors validate_claim(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
   const Value& spec = object["spec"];
@@ -46,10 +65,7 @@ FieldErrors validate_claim(const Value& object, const KindContext& /*context*/) 
     errors.push_back(
         FieldError::required("spec.accessModes", "at least 1 access mode is required"));
   }
-  for (std::size_t i = 0; i < spec["accessModes"].size(); ++i) {
-    check_choice(errors, at("spec.accessModes", i), spec["accessModes"][i],
-                 {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"});
-  }
+  check_access_modes(errors, spec["accessModes"]);
   const Value& storage = spec["resources"]["requests"]["storage"];
   if (storage.is_null()) {
     errors.push_back(FieldError::required("spec.resources[storage]"));
@@ -190,25 +206,6 @@ std::vector<std::string> sources(const Value& spec) {
     }
   }
   return result;
-}
-
-void check_access_modes(FieldErrors& errors, const Value& modes) {
-  bool alone = false;
-  bool shared = false;
-  const std::vector<std::string> known = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
-                                          "ReadWriteOncePod"};
-  for (const Value& mode : modes.items()) {
-    const bool supported = std::find(known.begin(), known.end(), mode.as_string()) != known.end();
-    if (!supported) {
-      errors.push_back(FieldError::not_supported("spec.accessModes", mode, known));
-    } else {
-      (mode.as_string() == "ReadWriteOncePod" ? alone : shared) = true;
-    }
-  }
-  if (alone && shared) {
-    errors.push_back(FieldError::forbidden("spec.accessModes",
-                                           "may not use ReadWriteOncePod with other access modes"));
-  }
 }
 
 FieldErrors validate_volume(const Value& object, const KindContext& /*context*/) {
@@ -356,7 +353,8 @@ void default_driver(Value& object, const KindContext& /*context*/) {
   });
 }
 
-void prepare_driver_update(Value& object, const Value& old_object, const KindContext& /*context*/) {
+void prepare_driver_update(Value& object, const Value& old_object, const KindContext& context) {
+  default_driver(object, context);
   if (object["spec"] != old_object["spec"]) {
     object.member("metadata").set("generation", old_object["metadata"]["generation"].as_int() + 1);
   }

@@ -32,6 +32,7 @@ std::vector<std::string> names(const Value& list) {
 
 std::vector<std::string> briefs(const std::vector<Value>& events) {
   std::vector<std::string> result;
+  result.reserve(events.size());
   for (const Value& event : events) {
     result.push_back(event["type"].str() + " " + event["object"]["metadata"]["name"].str());
   }

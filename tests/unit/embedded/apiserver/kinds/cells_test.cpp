@@ -267,7 +267,7 @@ const Row kRows[] = {
      R"({"spec":{"minReplicas":1,"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"d"},
        "metrics":[{"type":"Resource","resource":{"name":"cpu",
        "target":{"averageUtilization":80}}}]},"status":{"currentReplicas":2}})",
-     R"(["Deployment/d","cpu: <unknown>/80%","1","3","2","AGE"])"},
+     R"(["Deployment/d","cpu: <unknown>/80%","1",3,2,"AGE"])"},
     {"pending resource claim", "resource.k8s.io/resourceclaims", "{}", R"(["pending","AGE"])"},
     {"used resource claim", "resource.k8s.io/resourceclaims",
      R"({"metadata":{"deletionTimestamp":"2026-01-05T00:00:00Z"},

@@ -137,6 +137,31 @@ TEST(ReferenceForms, ServicesTakeTheirEndpointsAlong) {
   EXPECT_EQ(server.get("/api/v1/namespaces/tst/endpoints/s").status, 404);
 }
 
+TEST(ReferenceForms, ScalingToNothingLeavesTheReplicasToNobody) {
+  TestServer server;
+  const std::string path = "/apis/apps/v1/namespaces/tst/deployments";
+  server.post(path, parse(R"({"metadata":{"name":"d"},"spec":{"replicas":2,
+    "selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},
+    "spec":{"containers":[{"name":"c","image":"x"}]}}}})"));
+  EXPECT_EQ(server.patch(path + "/d/scale", "merge", R"({"spec":{"replicas":0}})").status, 200);
+  const Answer answer = server.get(path + "/d");
+  for (const Value& entry : answer.value["metadata"]["managedFields"].items()) {
+    EXPECT_FALSE(entry["fieldsV1"]["f:spec"].contains("f:replicas")) << answer.text;
+  }
+}
+
+TEST(ReferenceForms, AnInstructionAboutNothingSaysNothing) {
+  TestServer server;
+  const std::string path = "/api/v1/namespaces/tst/podtemplates";
+  server.post(path, parse(R"({"metadata":{"name":"t"},
+    "template":{"spec":{"containers":[{"name":"c","image":"x"}]}}})"));
+  const Answer answer =
+      server.patch(path + "/t", "strategic-merge",
+                   R"({"template":{"spec":{"nodeSelector":{"$patch":"replace","x":"y"}}}})");
+  EXPECT_EQ(answer.status, 200) << answer.text;
+  EXPECT_TRUE(answer.value["template"]["spec"]["nodeSelector"].is_null()) << answer.text;
+}
+
 TEST(ReferenceForms, AnEmptyListOfManagersEndsTheTracking) {
   TestServer server;
   server.post("/api/v1/namespaces/tst/configmaps",

@@ -381,7 +381,9 @@ const Change kChanges[] = {
        "tolerationSeconds":300},{"key":"node.kubernetes.io/unreachable","operator":"Exists",
        "effect":"NoExecute","tolerationSeconds":300}]}})",
      nullptr},
-    {"a toleration less", kPods, kPod, R"({"spec":{"tolerations":[]}})", kOnlyPod},
+    {"a toleration less", kPods, kPod, R"({"spec":{"tolerations":[]}})",
+     "spec.tolerations: Forbidden: existing toleration can not be modified except its "
+     "tolerationSeconds"},
     {"gate removed", kPods, kGated, R"({"spec":{"schedulingGates":null}})", nullptr},
     {"gate added", kPods, kGated,
      R"({"spec":{"schedulingGates":[{"name":"a.b/c"},{"name":"a.b/d"}]}})",
