@@ -179,7 +179,7 @@ TypePtr custom_type(const Schema& schema, SchemaPlace place, const std::string& 
         return nullptr;
       }
       TypePtr item = custom_type(*schema.items, place_of(*schema.items), name + ".@idx");
-      return item == nullptr ? nullptr : array_type(schema, std::move(item));
+      return item == nullptr ? nullptr : array_type(schema, item);
     }
     case SchemaType::Object: {
       // `additionalProperties: true` declares no type: an object without fields
@@ -191,7 +191,7 @@ TypePtr custom_type(const Schema& schema, SchemaPlace place, const std::string& 
       }
       TypePtr value =
           custom_type(*schema.additional, place_of(*schema.additional), name + ".@elem");
-      return value == nullptr ? nullptr : dictionary_type(schema, std::move(value));
+      return value == nullptr ? nullptr : dictionary_type(schema, value);
     }
     case SchemaType::String:
       return text_type(schema);
