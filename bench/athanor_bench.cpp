@@ -262,9 +262,15 @@ void scale(int count, const std::string& pipeline, int pid, bool keep) {
   }
   const auto start = Clock::now();
   remove_all(*connection);
-  fmt::print("scale_delete {:.1f} s\nscale_before {:.0f} MiB\nscale_after {:.0f} MiB\n",
-             seconds_since(start), static_cast<double>(before) / kMib,
-             static_cast<double>(resident_bytes(pid)) / kMib);
+  const double removing = seconds_since(start);
+  // Memory goes back to the system a little later.
+  std::uint64_t resident = resident_bytes(pid);
+  for (int second = 0; second < 15; ++second) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    resident = std::min(resident, resident_bytes(pid));
+  }
+  fmt::print("scale_delete {:.1f} s\nscale_before {:.0f} MiB\nscale_after {:.0f} MiB\n", removing,
+             static_cast<double>(before) / kMib, static_cast<double>(resident) / kMib);
 }
 
 }  // namespace

@@ -227,6 +227,10 @@ void Engine::Impl::take(const Observation& observation, Instant now) {
   if (observation.asked && !known.in_flight) {
     return;
   }
+  if (known.in_flight && !observation.asked && !reads.is_observed(observation.query)) {
+    observations.erase(observation.query);  // what came of an Act that nobody asks about
+    return;
+  }
   const bool news = known.in_flight || known.value != observation.value ||
                     known.error.has_value() != observation.error.has_value() ||
                     (known.error && !(*known.error == *observation.error));
@@ -395,9 +399,31 @@ void Engine::Impl::set_timer(Instant now) {
   }
 }
 
+std::vector<std::string> Engine::Impl::observed_by(const Task& task) const {
+  std::vector<std::string> queries;
+  if (const Reads* read = reads.of(task.id)) {
+    for (const auto& [query, max_age] : read->observations) {
+      queries.push_back(query);
+    }
+  }
+  return queries;
+}
+
+void Engine::Impl::drop_unread(const std::vector<std::string>& queries) {
+  for (const std::string& query : queries) {
+    const auto known = observations.find(query);
+    if (known != observations.end() && !known->second.in_flight && !reads.is_observed(query)) {
+      observations.erase(known);
+      probed.erase(query);
+    }
+  }
+}
+
 void Engine::Impl::forget(Task& task) {
   const TaskId id = task.id;
+  const std::vector<std::string> queries = observed_by(task);
   reads.remove(id);
+  drop_unread(queries);
   ready.cancel(id);
   task_ids.erase({task.controller->number, task.key});
   tasks.erase(id);

@@ -3,7 +3,6 @@
 // (one plan's way).
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "runtime/event_recorder.hpp"
 #include "runtime/key_queue.hpp"
 #include "runtime/read_index.hpp"
+#include "runtime/recent_ids.hpp"
 #include "runtime/suppress.hpp"
 #include "runtime/view/view.hpp"
 
@@ -97,6 +97,9 @@ struct Engine::Impl final : Snapshot {
   void set_timer(Instant now);
   void pump(Instant now);
   void forget(Task& task);
+  [[nodiscard]] std::vector<std::string> observed_by(const Task& task) const;
+  // Drops those of these answers that nobody reads any more.
+  void drop_unread(const std::vector<std::string>& queries);
   Cache& cache(const Kind& kind);
   [[nodiscard]] const Cache* find_cache(const Kind& kind) const;
 
@@ -122,7 +125,7 @@ struct Engine::Impl final : Snapshot {
   static constexpr Duration kProbeInterval =
       std::chrono::milliseconds(100);  // between two probes of one query
 
-  static constexpr Duration kUnreadObservation = std::chrono::minutes(10);
+  static constexpr Duration kUnreadObservation = std::chrono::minutes(1);
 
   EngineOptions options;
   std::vector<std::unique_ptr<Controller>> controllers{};
@@ -142,8 +145,7 @@ struct Engine::Impl final : Snapshot {
   std::uint64_t last_write = 0;
   std::map<std::string, Observed, std::less<>> observations{};
   std::map<std::string, Instant, std::less<>> probed{};
-  std::set<std::string, std::less<>> act_ids{};  // "<verb>:<id>"
-  std::deque<std::string> act_order{};
+  RecentIds acts{kRememberedActs};                        // "<verb>:<id>"
   std::map<Applied, Value, AppliedOrder> last_applied{};  // (target, manager): fields
   EventRecorder events;
   EngineMetrics metrics;

@@ -86,7 +86,11 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   check_reads(op, done);
   check_writes(op, plan);
   add_targets(done, plan);
+  // Of an object that is gone nobody will want to know what its key alone has read.
+  const bool gone = cache(*op.primary).find(task.key) == nullptr;
+  const std::vector<std::string> queries = gone ? observed_by(task) : std::vector<std::string>();
   reads.set(task.id, done);
+  drop_unread(queries);
   probe_stale(done, now);
   task.plan = std::move(plan);
   task.step = 0;
@@ -219,13 +223,8 @@ void Engine::Impl::emit(Task& task, const Emit& step, Instant now) {
 
 void Engine::Impl::act(const Act& step, Instant) {
   std::string query = step.verb + ":" + step.id;
-  if (!act_ids.insert(query).second) {
+  if (!acts.insert(query)) {
     return;
-  }
-  act_order.push_back(query);
-  if (act_order.size() > kRememberedActs) {
-    act_ids.erase(act_order.front());
-    act_order.pop_front();
   }
   observations[query].in_flight = true;
   out.emplace_back(Execute{.id = step.id, .verb = step.verb, .args = step.args});

@@ -4,10 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
-#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/time.hpp"
@@ -31,13 +29,16 @@ class EventRecorder {
   void forget(const Key& event);
 
  private:
+  // Without a text: an Event's name follows from its object's and `suffix`.
   struct Known {
-    Key key{};
-    std::int64_t count = 1;
+    std::uint64_t identity = 0;  // second half of the digest
+    std::uint64_t suffix = 0;
+    std::int64_t count = 0;  // 0: forgotten
   };
   Entropy& entropy_;
-  std::map<std::string, Known, std::less<>> known_{};  // by what makes two events equal
-  std::deque<std::string> order_{};
+  std::vector<std::uint64_t> identities_{};  // first half of the digest of what makes events equal
+  std::vector<Known> known_{};
+  std::size_t oldest_ = 0;  // the place of the next one when all are taken
 };
 
 }  // namespace athanor::runtime

@@ -30,21 +30,14 @@ std::optional<Instant> last_write(const Value& event) {
 
 }  // namespace
 
-void EventExpiry::tick(Instant now) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (last_ && now - *last_ < kInterval) {
-      return;
-    }
-    last_ = now;
-  }
-  const auto page = store_.list("events", {});
+template <class Due>
+void EventExpiry::remove(store::Revision until, Instant now, const Due& due) {
+  const auto page = store_.list("events", {.written_until = until});
   if (!page.ok()) {
     return;
   }
   for (const store::StoredPtr& stored : page->items) {
-    const auto written = last_write(stored->body);
-    if (!written || now - *written < lifetime_) {
+    if (!due(stored->body)) {
       continue;
     }
     store::Write write;
@@ -54,6 +47,26 @@ void EventExpiry::tick(Instant now) {
     if (const auto removed = store_.commit({&write, 1}, now); !removed.ok()) {
       log::debug("an expired event stays for now", {{"event", stored->key.text()}});
     }
+  }
+}
+
+void EventExpiry::tick(Instant now) {
+  if (!samples_.empty() && now - samples_.back().first < kInterval) {
+    return;
+  }
+  samples_.emplace_back(now, store_.revision());
+  // The first sample stays: it says what the store held at the start.
+  remove(samples_.front().second, now, [&](const Value& event) {
+    const auto written = last_write(event);
+    return written && now - *written >= lifetime_;
+  });
+  store::Revision expired = 0;
+  while (samples_.size() > 1 && now - samples_[1].first >= lifetime_) {
+    expired = samples_[1].second;
+    samples_.erase(samples_.begin() + 1);
+  }
+  if (expired != 0) {
+    remove(expired, now, [](const Value&) { return true; });
   }
 }
 

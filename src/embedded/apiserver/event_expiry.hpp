@@ -2,8 +2,8 @@
 // Events vanish some time (--event-ttl) after their last write (spec/apiserver.md 18).
 #pragma once
 
-#include <mutex>
-#include <optional>
+#include <deque>
+#include <utility>
 
 #include "base/time.hpp"
 #include "embedded/store/store.hpp"
@@ -13,14 +13,19 @@ namespace athanor::apiserver {
 class EventExpiry {
  public:
   EventExpiry(store::Store& store, Duration lifetime) : store_(store), lifetime_(lifetime) {}
-  // Removes what is due; looks at most once every half minute.
+  // Removes what is due; looks at most once every half minute. One thread calls it.
   void tick(Instant now);
 
  private:
+  // Of what was written up to `until`, what `due` says is.
+  template <class Due>
+  void remove(store::Revision until, Instant now, const Due& due);
+
   store::Store& store_;
   const Duration lifetime_;
-  std::mutex mutex_{};
-  std::optional<Instant> last_{};
+  // How far the store was at which time; as far back as events live. The first is from the start:
+  // what is older tells its time itself.
+  std::deque<std::pair<Instant, store::Revision>> samples_{};
 };
 
 }  // namespace athanor::apiserver

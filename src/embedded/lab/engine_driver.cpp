@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controllers thread. It sleeps until events, answers or the engine's timer come; takes all
-// that is there as one batch; and calls the server directly for every write. Events that its own
-// writes cause arrive in the inbox while it calls.
+// The controllers thread. It sleeps until events, answers or the engine's timer come and takes all
+// that is there as one batch. Its writes go to the server one after another on a thread beside it,
+// as they would to a server elsewhere: the next keys are reconciled meanwhile.
 #include "embedded/lab/engine_driver.hpp"
 
 #include <condition_variable>
@@ -16,6 +16,7 @@
 #include "embedded/bridge/kind_feed.hpp"
 #include "embedded/bridge/live_read.hpp"
 #include "embedded/bridge/loops.hpp"
+#include "embedded/lab/background_queue.hpp"
 #include "runtime/engine.hpp"
 
 namespace athanor::lab {
@@ -68,6 +69,7 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
   void run_effects();
   void run_loops();
   void perform(const SendWrite& send);
+  void write(const SendWrite& send);
   void take_result(const SendWrite& send, const apiserver::Response& response);
   void perform(const Probe& probe);
   void perform(const Execute& execute);
@@ -90,11 +92,12 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
   std::condition_variable news{};
   std::vector<store::EventPtr> inbox{};
   std::vector<Observation> answers{};
-  std::vector<UniqueFunction<void()>> tasks{};  // writes whose webhooks have answered
+  std::vector<UniqueFunction<void()>> tasks{};  // of answered writes
   bool stopping = false;
   bool resting = false;  // the thread sleeps and the engine is idle
 
   std::shared_ptr<void> listening{};
+  std::unique_ptr<BackgroundQueue> writes{};  // while the thread runs
   std::thread thread{};
 };
 
@@ -218,7 +221,15 @@ void EngineDriver::Impl::run_effects() {
 }
 
 void EngineDriver::Impl::perform(const SendWrite& send) {
-  // The answer comes at once unless webhooks have to be asked; then other keys go on.
+  writes->add([self = weak_from_this(), send] {
+    if (const auto impl = self.lock()) {
+      impl->write(send);
+    }
+  });
+}
+
+// On the writing thread. Webhooks are not waited for: other writes go on.
+void EngineDriver::Impl::write(const SendWrite& send) {
   options.server->handle_async(
       bridge::to_request(send.request), options.clock->now(),
       [self = weak_from_this()](UniqueFunction<void()> task) {
@@ -242,7 +253,9 @@ void EngineDriver::Impl::take_result(const SendWrite& send, const apiserver::Res
                                                    {"code", result.error->code},
                                                    {"error", result.error->message}});
   }
-  engine.absorb(std::move(result), options.clock->now());
+  post([this, result = std::move(result)]() mutable {
+    engine.absorb(std::move(result), options.clock->now());
+  });
 }
 
 void EngineDriver::Impl::perform(const Probe& probe) {
@@ -317,6 +330,7 @@ Result<void> EngineDriver::start() {
     impl.engine.absorb(*std::move(listed), now);
   }
   impl.timer = now;
+  impl.writes = std::make_unique<BackgroundQueue>();
   impl.thread = std::thread([raw = impl_.get()] { raw->loop(); });
   return {};
 }
@@ -332,6 +346,7 @@ void EngineDriver::stop() {
   if (impl.thread.joinable()) {
     impl.thread.join();
   }
+  impl.writes.reset();
 }
 
 void EngineDriver::observe(std::string query, Result<Value> answer) {

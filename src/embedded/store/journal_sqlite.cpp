@@ -7,10 +7,10 @@
 #include <condition_variable>
 #include <deque>
 #include <iterator>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"
@@ -31,6 +31,7 @@ constexpr std::size_t kNamedKeys = 10;                     // in the error of da
 constexpr std::int64_t kFormat = 2;                        // 1: without history
 constexpr std::size_t kPruneStep = std::size_t{64} << 10;  // bytes of history
 constexpr std::size_t kPendingLimit = 2'000;               // events that wait for no disk
+constexpr std::size_t kRowBytes = std::size_t{256} << 10;  // of history, but for the last event
 constexpr auto kIdle = std::chrono::seconds(1);  // without commits until the log is emptied
 
 struct Commit {
@@ -76,8 +77,10 @@ class SqliteJournal final : public Journal {
   void write_group(std::deque<Commit> group);
   // Writes what is pending and the revision in one transaction.
   Result<void> flush(bool clean);
-  Result<void> write_rows();
-  Result<void> write_history();
+  Result<void> write_pending();
+  Result<void> write_history(std::size_t begin, std::size_t end);
+  Result<void> write_objects(std::size_t begin, std::size_t end,
+                             const std::unordered_map<std::string, std::size_t>& newest);
   Result<void> prune_history();
   [[nodiscard]] bool flush_needed() const;
   [[nodiscard]] bool has_row(const Event& event) const;
@@ -93,9 +96,10 @@ class SqliteJournal final : public Journal {
   Statement prune_history_{};
 
   // Owned by the writer thread.
-  std::vector<EventPtr> pending_{};  // not on disk yet, in order
-  bool rows_pending_ = false;        // some of them change rows of objects
-  HistoryWriter row_{};              // of the pending events
+  std::vector<EventPtr> pending_{};           // not on disk yet, in order
+  bool rows_pending_ = false;                 // some of them change rows of objects
+  HistoryWriter row_{};                       // of some of the pending events
+  std::vector<HistoryIndex::Row> written_{};  // by the transaction under way
   HistoryIndex index_{};
   Revision begin_ = 0;     // the history holds all events behind it, but for those pruned
   Revision revision_ = 0;  // of the newest commit seen
@@ -432,8 +436,7 @@ Result<void> SqliteJournal::flush(bool clean) {
   const auto write = [&]() -> Result<void> {
     database_.rollback();
     ATHANOR_TRY_VOID(database_.execute("BEGIN IMMEDIATE"));
-    ATHANOR_TRY_VOID(write_history());
-    ATHANOR_TRY_VOID(write_rows());
+    ATHANOR_TRY_VOID(write_pending());
     ATHANOR_TRY_VOID(prune_history());
     ATHANOR_TRY_VOID(write_meta("rv", static_cast<std::int64_t>(revision_)));
     ATHANOR_TRY_VOID(write_meta("clean", clean ? 1 : 0));
@@ -444,53 +447,74 @@ Result<void> SqliteJournal::flush(bool clean) {
     database_.rollback();
     return outcome;
   }
-  if (!pending_.empty()) {
-    index_.add({.newest = pending_.back()->revision,
-                .events = static_cast<std::uint32_t>(pending_.size()),
-                .bytes = static_cast<std::uint32_t>(row_.bytes().size()),
-                .time = pending_.back()->time});
-    pending_.clear();
-    rows_pending_ = false;
-    row_.clear();
+  for (const HistoryIndex::Row& row : written_) {
+    index_.add(row);
   }
+  pending_.clear();
+  rows_pending_ = false;
+  row_.clear();
   newest_ = revision_;
   revision_on_disk_ = revision_;
   return outcome;
 }
 
-Result<void> SqliteJournal::write_history() {
-  row_.clear();
-  if (pending_.empty()) {
-    return {};
-  }
-  for (const EventPtr& event : pending_) {
-    row_.add(*event, begin_);
-  }
-  const Revision revision = pending_.back()->revision;
-  put_history_.bind_integer(1, static_cast<std::int64_t>(revision));
-  put_history_.bind_integer(2, pending_.back()->time.time_since_epoch().count());
-  put_history_.bind_integer(3, static_cast<std::int64_t>(pending_.size()));
-  put_history_.bind_integer(4, row_checksum("", revision, row_.bytes()));
-  put_history_.bind_blob(5, row_.bytes());
-  ATHANOR_TRY([[maybe_unused]] const bool row, put_history_.step());
-  return {};
-}
-
-Result<void> SqliteJournal::write_rows() {
-  std::map<std::string, std::size_t> newest;  // index of the last event of each row
+// The history in rows of bounded size, the rows of objects beside them.
+Result<void> SqliteJournal::write_pending() {
+  std::unordered_map<std::string, std::size_t> newest;  // index of the last event of each row
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     if (has_row(*pending_[i])) {
       newest[row_key(*pending_[i]->object)] = i;
     }
   }
-  for (const auto& [key, index] : newest) {
-    const Event& event = *pending_[index];
+  written_.clear();
+  for (std::size_t begin = 0; begin < pending_.size();) {
+    row_.clear();
+    std::size_t end = begin;
+    while (end < pending_.size() && row_.bytes().size() < kRowBytes) {
+      row_.add(*pending_[end], begin_);
+      ++end;
+    }
+    ATHANOR_TRY_VOID(write_history(begin, end));
+    ATHANOR_TRY_VOID(write_objects(begin, end, newest));
+    begin = end;
+  }
+  return {};
+}
+
+// The row, which holds these pending events.
+Result<void> SqliteJournal::write_history(std::size_t begin, std::size_t end) {
+  const Event& last = *pending_[end - 1];
+  written_.push_back({.newest = last.revision,
+                      .events = static_cast<std::uint32_t>(end - begin),
+                      .bytes = static_cast<std::uint32_t>(row_.bytes().size()),
+                      .time = last.time});
+  put_history_.bind_integer(1, static_cast<std::int64_t>(last.revision));
+  put_history_.bind_integer(2, last.time.time_since_epoch().count());
+  put_history_.bind_integer(3, static_cast<std::int64_t>(end - begin));
+  put_history_.bind_integer(4, row_checksum("", last.revision, row_.bytes()));
+  put_history_.bind_blob(5, row_.bytes());
+  ATHANOR_TRY([[maybe_unused]] const bool row, put_history_.step());
+  return {};
+}
+
+Result<void> SqliteJournal::write_objects(
+    std::size_t begin, std::size_t end,
+    const std::unordered_map<std::string, std::size_t>& newest) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const Event& event = *pending_[i];
+    if (!has_row(event)) {
+      continue;
+    }
+    const std::string key = row_key(*event.object);
+    if (newest.find(key)->second != i) {
+      continue;
+    }
     if (event.type == Event::Type::Deleted) {
       remove_.bind_text(1, key);
       ATHANOR_TRY([[maybe_unused]] const bool row, remove_.step());
       continue;
     }
-    const std::string_view body = row_.body(index);
+    const std::string_view body = row_.body(i - begin);
     put_.bind_text(1, key);
     put_.bind_integer(2, static_cast<std::int64_t>(event.revision));
     put_.bind_integer(3, row_checksum(key, event.revision, body));
@@ -503,7 +527,11 @@ Result<void> SqliteJournal::write_rows() {
 // A little with every transaction, so that none of them is long. Forgets in memory first: should
 // the transaction fail, the next one deletes these rows, too.
 Result<void> SqliteJournal::prune_history() {
-  const std::size_t step = std::max(kPruneStep, 2 * row_.bytes().size());
+  std::size_t written = 0;
+  for (const HistoryIndex::Row& row : written_) {
+    written += row.bytes;
+  }
+  const std::size_t step = std::max(kPruneStep, 2 * written);
   const Revision pruned = index_.prune(options_.history, now_.load(), step);
   if (pruned == 0) {
     return {};

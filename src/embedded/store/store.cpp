@@ -25,6 +25,8 @@ namespace {
 
 constexpr std::size_t kManyDeleted = 1000;
 constexpr Duration kSweepInterval = std::chrono::seconds(10);
+constexpr std::size_t kFreezeAtLeast = 1024;  // objects
+constexpr std::size_t kPackSize = 16'384;     // objects
 
 Error expired(std::string message) {
   return {.code = 410, .reason = "Expired", .message = std::move(message)};
@@ -141,14 +143,19 @@ class MemoryStore final : public Store {
   [[nodiscard]] const Table* find_table(std::string_view resource) const;
   [[nodiscard]] Result<std::vector<EventPtr>> stage(std::span<const Write> writes, Instant now);
   void apply(const std::vector<EventPtr>& events, std::vector<EventPtr>& dropped);
-  // Forgets what is beyond the limits of memory; the caller frees it, outside the lock.
-  void shrink(std::vector<EventPtr>& dropped);
+  // Forgets what memory holds beyond the limits; the caller frees it, outside the lock.
+  void shrink(std::size_t events, std::size_t bytes, std::vector<EventPtr>& dropped);
   void drop_oldest(std::vector<EventPtr>& dropped);
   // Under no lock. Nothing when memory reaches back to `after`.
   [[nodiscard]] Result<Past> read_past(std::string_view resource, Revision after) const;
   [[nodiscard]] Error too_old(Revision revision) const;
-  // Lets go of interned parts that no object has any more.
-  void sweep(Instant now);
+  // Packs volatile objects (Events) whose writing is no news any more, when there are so many.
+  void freeze(std::size_t at_least);
+  struct Sweep {
+    bool due = false;      // interned parts that no object has any more may go
+    bool emptied = false;  // so much was deleted that memory can be given back
+  };
+  [[nodiscard]] Sweep next_sweep(Instant now);
   void shut();
 
   const Options options_;
@@ -297,14 +304,16 @@ void MemoryStore::apply(const std::vector<EventPtr>& events, std::vector<EventPt
     deleted_ += deleted ? 1 : 0;
   }
   revision_.store(events.back()->revision);
-  shrink(dropped);
+  if (journal_->reach()) {
+    shrink(options_.recent_events, options_.recent_bytes, dropped);
+  } else {
+    shrink(options_.event_window, options_.window_bytes, dropped);
+  }
 }
 
-void MemoryStore::shrink(std::vector<EventPtr>& dropped) {
+void MemoryStore::shrink(std::size_t events, std::size_t bytes, std::vector<EventPtr>& dropped) {
   const auto reach = journal_->reach();
-  const std::size_t most = reach ? options_.recent_events : options_.event_window;
-  const std::size_t bytes = reach ? options_.recent_bytes : options_.window_bytes;
-  while (log_.size() > most || (log_bytes_ > bytes && log_.size() > 1)) {
+  while (log_.size() > events || (log_bytes_ > bytes && log_.size() > 1)) {
     if (reach && log_.front().event->revision > reach->newest) {
       break;  // not on the disk yet
     }
@@ -376,29 +385,66 @@ Revision MemoryStore::oldest_revision() const {
 
 void MemoryStore::trim(Instant now) {
   journal_->trim(now);
-  sweep(now);
+  const Sweep sweep = next_sweep(now);
   std::vector<EventPtr> dropped;
-  const std::unique_lock lock(mutex_);
-  samples_.emplace_back(now, revision_.load());
-  while (samples_.front().first + options_.history < now) {
-    exact_floor_ = samples_.front().second;
-    samples_.pop_front();
+  {
+    const std::unique_lock lock(mutex_);
+    samples_.emplace_back(now, revision_.load());
+    while (samples_.front().first + options_.history < now) {
+      exact_floor_ = samples_.front().second;
+      samples_.pop_front();
+    }
+    while (!journal_->reach() && log_.size() > options_.event_minimum &&
+           log_.front().event->time + options_.history < now) {
+      drop_oldest(dropped);
+    }
+    if (sweep.emptied && journal_->reach()) {
+      shrink(0, 0, dropped);  // the disk has them
+    }
   }
-  while (!journal_->reach() && log_.size() > options_.event_minimum &&
-         log_.front().event->time + options_.history < now) {
-    drop_oldest(dropped);
+  dropped.clear();
+  freeze(sweep.emptied ? 1 : kFreezeAtLeast);
+  if (sweep.due) {
+    const std::lock_guard order(commit_mutex_);
+    interner_.sweep();
+  }
+  if (sweep.emptied) {
+    ::malloc_trim(0);  // else the process stays as large as it ever was
   }
 }
 
-void MemoryStore::sweep(Instant now) {
+MemoryStore::Sweep MemoryStore::next_sweep(Instant now) {
   const std::lock_guard order(commit_mutex_);
   if (now - swept_ < kSweepInterval) {
-    return;
+    return {};
   }
   swept_ = now;
-  interner_.sweep();
-  if (std::exchange(deleted_, 0) > kManyDeleted) {
-    ::malloc_trim(0);  // else the process stays as large as it ever was
+  return {.due = true, .emptied = std::exchange(deleted_, 0) > kManyDeleted};
+}
+
+void MemoryStore::freeze(std::size_t at_least) {
+  std::vector<std::pair<Table*, std::vector<StoredPtr>>> found;
+  {
+    const std::shared_lock lock(mutex_);
+    for (auto& [resource, table] : tables_) {
+      if (!is_volatile(resource)) {
+        continue;
+      }
+      auto objects = table.unpacked(oldest_.load());
+      // At least a share of what is packed already: merging costs as much as all of it.
+      const bool worth = at_least == 1 || objects.size() >= table.packed_count() / 16;
+      if (objects.size() >= at_least && worth) {
+        found.emplace_back(&table, std::move(objects));
+      }
+    }
+  }
+  for (const auto& [table, objects] : found) {
+    for (std::size_t at = 0; at < objects.size(); at += kPackSize) {
+      const auto some = std::span(objects).subspan(at, std::min(kPackSize, objects.size() - at));
+      const auto pack = std::make_shared<const Pack>(some);
+      const std::unique_lock lock(mutex_);
+      table->freeze(pack, some);
+    }
   }
 }
 

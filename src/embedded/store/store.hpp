@@ -67,6 +67,7 @@ struct ListOptions {
       exactly{};               // the state at that revision; Expired (410) when its history is gone
   std::size_t limit = 0;       // 0: no limit
   std::optional<Key> after{};  // start behind this key
+  std::optional<Revision> written_until{};  // only objects last written at or before it
 };
 
 // Where current objects outlive the process. Implementations: SQLite (journal_sqlite.hpp), none

@@ -3,46 +3,97 @@
 #include "embedded/store/table.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace athanor::store {
 namespace {
 
-const Key& key_of(const StoredPtr& object) {
-  return object->key;
-}
-const Key& key_of(const std::pair<const Key, StoredPtr>& difference) {
-  return difference.first;
+// Where a list with these options starts: at the key, or behind it.
+std::pair<Key, bool> start_of(const ListOptions& options) {
+  Key first{options.ns, ""};
+  return options.after && first <= *options.after ? std::pair(*options.after, true)
+                                                  : std::pair(std::move(first), false);
 }
 
-// The entries of `objects` that a list with these options may show.
-template <class Objects>
+// The entries of `map` that a list with these options may show.
+template <class Map>
 class Range {
  public:
-  Range(const Objects& objects, const ListOptions& options)
-      : at_(options.ns.empty() ? objects.begin() : objects.lower_bound(Key{options.ns, ""})),
-        end_(objects.end()),
-        ns_(options.ns) {
-    if (options.after && at_ != end_ && key_of(*at_) <= *options.after) {
-      at_ = objects.upper_bound(*options.after);
-    }
+  Range(const Map& map, const ListOptions& options) : end_(map.end()), ns_(options.ns) {
+    const auto [key, behind] = start_of(options);
+    at_ = behind ? map.upper_bound(key) : map.lower_bound(key);
   }
-  [[nodiscard]] bool done() const {
-    return at_ == end_ || (!ns_.empty() && key_of(*at_).ns != ns_);
-  }
-  [[nodiscard]] const Key& key() const { return key_of(*at_); }
-  const auto& take() { return *at_++; }
+  [[nodiscard]] bool done() const { return at_ == end_ || (!ns_.empty() && at_->first.ns != ns_); }
+  [[nodiscard]] KeyView key() const { return at_->first; }
+  const auto& take() { return (at_++)->second; }
 
  private:
-  typename Objects::const_iterator at_;
-  typename Objects::const_iterator end_;
+  typename Map::const_iterator at_{};
+  typename Map::const_iterator end_;
   const std::string& ns_;
 };
 
 }  // namespace
 
+// The objects there are now that a list with these options may show, packed ones among them.
+class Current {
+ public:
+  Current(const Table& table, const ListOptions& options)
+      : hot_(table.objects_), cold_(table.cold_), options_(options) {
+    const auto [key, behind] = start_of(options);
+    hot_at_ = behind ? hot_.upper_bound(key) : hot_.lower_bound(key);
+    cold_at_ = cold_.skip_gone(behind ? cold_.upper_bound(key) : cold_.lower_bound(key));
+    skip_newer();
+  }
+  [[nodiscard]] bool done() const { return hot_done() && cold_done(); }
+  [[nodiscard]] KeyView key() const {
+    return is_cold() ? cold_.key(cold_at_) : KeyView((*hot_at_)->key);
+  }
+  [[nodiscard]] StoredPtr object() const { return is_cold() ? cold_.unpack(cold_at_) : *hot_at_; }
+  void advance() {
+    step();
+    skip_newer();
+  }
+
+ private:
+  [[nodiscard]] bool outside(std::string_view ns) const {
+    return !options_.ns.empty() && ns != options_.ns;
+  }
+  [[nodiscard]] bool hot_done() const {
+    return hot_at_ == hot_.end() || outside((*hot_at_)->key.ns);
+  }
+  [[nodiscard]] bool cold_done() const {
+    return cold_at_ == cold_.end() || outside(cold_.key(cold_at_).ns);
+  }
+  [[nodiscard]] bool is_cold() const {
+    return !cold_done() && (hot_done() || cold_.key(cold_at_) < KeyView((*hot_at_)->key));
+  }
+  void step() {
+    if (is_cold()) {
+      cold_at_ = cold_.skip_gone(cold_at_ + 1);
+    } else {
+      ++hot_at_;
+    }
+  }
+  void skip_newer() {
+    while (options_.written_until && !done() &&
+           (is_cold() ? cold_.revision(cold_at_) : (*hot_at_)->revision) >
+               *options_.written_until) {
+      step();
+    }
+  }
+
+  const Table::Objects& hot_;
+  const ColdObjects& cold_;
+  const ListOptions& options_;
+  Table::Objects::const_iterator hot_at_{};
+  std::size_t cold_at_ = 0;
+};
+
 StoredPtr Table::get(const Key& key) const {
   const auto it = objects_.find(key);
-  return it == objects_.end() ? nullptr : *it;
+  return it != objects_.end() ? *it : cold_.size() == 0 ? nullptr : cold_.get(key);
 }
 
 Table::Differences Table::differences(Revision revision, std::string_view ns,
@@ -68,30 +119,32 @@ Page Table::list(const ListOptions& options, const std::vector<EventPtr>& past) 
   Page page;
   const std::size_t total = count(options.ns);
   page.items.reserve(options.limit == 0 ? total : std::min(options.limit, total));
-  Range now(objects_, options);
+  Current now(*this, options);
   Range then(older, options);
   while (!now.done() || !then.done()) {
-    StoredPtr object;
-    if (!then.done() && (now.done() || then.key() <= now.key())) {
+    StoredPtr past_object;
+    const bool from_then = !then.done() && (now.done() || then.key() <= now.key());
+    if (from_then) {
       if (!now.done() && then.key() == now.key()) {
-        now.take();
+        now.advance();
       }
-      object = then.take().second;
-    } else {
-      object = now.take();
-    }
-    if (object == nullptr) {
-      continue;
+      past_object = then.take();
+      if (past_object == nullptr) {
+        continue;
+      }
     }
     if (options.limit != 0 && page.items.size() == options.limit) {
       page.more = true;
-      if (!options.after && older.empty()) {
+      if (!options.after && !options.written_until && older.empty()) {
         page.remaining = total - page.items.size();  // without a walk to the end
         break;
       }
       ++page.remaining;
     } else {
-      page.items.push_back(std::move(object));
+      page.items.push_back(from_then ? std::move(past_object) : now.object());
+    }
+    if (!from_then) {
+      now.advance();
     }
   }
   return page;
@@ -99,7 +152,7 @@ Page Table::list(const ListOptions& options, const std::vector<EventPtr>& past) 
 
 std::size_t Table::count(std::string_view ns) const {
   if (ns.empty()) {
-    return objects_.size();
+    return objects_.size() + cold_.size();
   }
   const auto it = counts_.find(ns);
   return it == counts_.end() ? 0 : it->second;
@@ -131,7 +184,7 @@ void Table::put(const StoredPtr& object) {
   auto next = objects_.lower_bound(object->key);
   if (next != objects_.end() && (*next)->key == object->key) {
     next = objects_.erase(next);
-  } else {
+  } else if (cold_.size() == 0 || !cold_.erase(object->key)) {
     ++counts_[object->key.ns];
   }
   objects_.insert(next, object);
@@ -140,11 +193,32 @@ void Table::put(const StoredPtr& object) {
 void Table::remove(const Key& key) {
   if (const auto it = objects_.find(key); it != objects_.end()) {
     objects_.erase(it);
+  } else if (cold_.size() != 0) {
+    cold_.erase(key);
   }
   const auto it = counts_.find(key.ns);
   if (it != counts_.end() && --it->second == 0) {
     counts_.erase(it);
   }
+}
+
+std::vector<StoredPtr> Table::unpacked(Revision until) const {
+  std::vector<StoredPtr> objects;
+  std::ranges::copy_if(objects_, std::back_inserter(objects),
+                       [until](const StoredPtr& object) { return object->revision <= until; });
+  return objects;
+}
+
+void Table::freeze(const std::shared_ptr<const Pack>& pack, std::span<const StoredPtr> objects) {
+  std::vector<std::uint32_t> current;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const auto it = objects_.find(objects[i]);
+    if (it != objects_.end() && *it == objects[i]) {
+      objects_.erase(it);
+      current.push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+  cold_.add(pack, current);
 }
 
 }  // namespace athanor::store

@@ -6,11 +6,15 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "embedded/store/cold.hpp"
+#include "embedded/store/pack.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::store {
@@ -31,7 +35,16 @@ class Table {
   // Forgets the oldest event.
   void drop_oldest() { events_.pop_front(); }
 
+  // Objects written at or before `until` that are not packed, in the order of keys.
+  [[nodiscard]] std::vector<StoredPtr> unpacked(Revision until) const;
+  [[nodiscard]] std::size_t packed_count() const { return cold_.size(); }
+  // Keeps those of the `objects` (all of `pack`, in that order) that are current still in the pack
+  // alone.
+  void freeze(const std::shared_ptr<const Pack>& pack, std::span<const StoredPtr> objects);
+
  private:
+  friend class Current;  // table.cpp: both kinds of objects in one order
+
   // Objects in the order of their keys, which they hold themselves.
   struct ByKey {
     using is_transparent = void;
@@ -49,6 +62,7 @@ class Table {
   void remove(const Key& key);
 
   Objects objects_{};
+  ColdObjects cold_{};
   std::map<std::string, std::size_t, std::less<>> counts_{};  // by namespace
   std::deque<EventPtr> events_{};
 };

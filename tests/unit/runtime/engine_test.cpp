@@ -294,6 +294,27 @@ TEST_F(EngineTest, ProbesOnceAndRunsTheReadersWithTheAnswer) {
   EXPECT_EQ(others.size(), 1U) << "the answer is fresh";
 }
 
+TEST_F(EngineTest, AnAnswerGoesWithTheOnlyKeyThatReadIt) {
+  const auto asking = [](const std::string& name, int version) {
+    return object(kConfigMap, name, version, R"({"data": {"ask": "q"}, "status": {"seen": 7}})");
+  };
+  const auto remove = [&](Object last) {
+    feed(WatchEvent{
+        .type = WatchEvent::Type::Deleted, .kind = &kConfigMap, .object = std::move(last)});
+  };
+  start({asking("m", 5), asking("n", 6)});
+  feed(Observation{.query = "ask:q", .value = Value(7)});
+  ASSERT_EQ(others.size(), 1U);
+  remove(asking("m", 101));
+  changed(asking("m", 102));
+  EXPECT_EQ(others.size(), 1U) << "n has the answer still";
+  remove(asking("m", 103));
+  remove(asking("n", 104));
+  changed(asking("m", 105));
+  ASSERT_EQ(others.size(), 2U);
+  EXPECT_EQ(std::get<Probe>(others[1]).query, "ask:q");
+}
+
 TEST_F(EngineTest, AnAnswerOlderThanNewsIsDropped) {
   start({object(kConfigMap, "m", 5, R"({"data": {"ask": "q"}})")});
   feed(Observation{.query = "ask:q", .value = Value("new")});

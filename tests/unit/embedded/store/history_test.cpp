@@ -94,6 +94,33 @@ TEST_F(HistoryTest, EventsBeyondMemoryComeFromTheDisk) {
   EXPECT_EQ(store->events_after("configmaps", 0, 2)->size(), 2U);
 }
 
+TEST_F(HistoryTest, ALargeTransactionIsReadBackWhole) {
+  constexpr int kObjects = 40;
+  const std::string large(20'000, 'x');
+  const auto key = [](int number) { return Key{"default", "large-" + std::to_string(number)}; };
+  {
+    auto store = open(options());
+    std::vector<Write> writes;
+    for (int i = 0; i < kObjects; ++i) {
+      writes.push_back(put(key(i), large));
+    }
+    write(*store, writes);
+    writes.push_back(remove(key(0)));  // an object twice in one transaction
+    write(*store, std::move(writes));
+  }
+  auto store = open(options());
+  EXPECT_EQ(store->count("configmaps", ""), kObjects - 1U);
+  EXPECT_EQ(store->get("configmaps", key(0)), nullptr);
+  const auto found = store->events_after("configmaps", 0, 0);
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->size(), 2U * kObjects + 1);
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    EXPECT_EQ((*found)[i]->revision, i + 1);
+    EXPECT_EQ((*found)[i]->object->body["data"].as_string(), large);
+    EXPECT_EQ((*found)[i]->previous == nullptr, i < kObjects) << i;
+  }
+}
+
 TEST_F(HistoryTest, WatchesContinueAfterARestart) {
   {
     auto store = open(options());
