@@ -87,7 +87,7 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   check_writes(op, plan);
   add_targets(done, plan);
   // Of an object that is gone nobody will want to know what its key alone has read.
-  const bool gone = cache(*op.primary).find(task.key) == nullptr;
+  const bool gone = !op.singleton && cache(*op.primary).find(task.key) == nullptr;
   const std::vector<std::string> queries = gone ? observed_by(task) : std::vector<std::string>();
   reads.set(task.id, done);
   drop_unread(queries);
