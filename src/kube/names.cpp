@@ -55,6 +55,11 @@ std::string too_long(std::size_t limit) {
   return "must be no more than " + std::to_string(limit) + " bytes";
 }
 
+// DNS names count characters.
+std::string too_many_characters(std::size_t limit) {
+  return "must be no more than " + std::to_string(limit) + " characters";
+}
+
 constexpr std::string_view kSubdomainText =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
     "'.', "
@@ -83,21 +88,21 @@ constexpr std::string_view kLabelValueText =
 
 NameError validate_dns1123_subdomain(std::string_view text) {
   if (text.size() > kMaxSubdomain) {
-    return too_long(kMaxSubdomain);
+    return too_many_characters(kMaxSubdomain);
   }
   return is_dns_subdomain(text) ? NameError() : NameError(kSubdomainText);
 }
 
 NameError validate_dns1123_label(std::string_view text) {
   if (text.size() > kMaxLabel) {
-    return too_long(kMaxLabel);
+    return too_many_characters(kMaxLabel);
   }
   return is_dns_label(text) ? NameError() : NameError(kLabelText);
 }
 
 NameError validate_dns1035_label(std::string_view text) {
   if (text.size() > kMaxLabel) {
-    return too_long(kMaxLabel);
+    return too_many_characters(kMaxLabel);
   }
   return is_dns_label(text) && is_lower(text.front()) ? NameError() : NameError(kDns1035Text);
 }

@@ -200,7 +200,7 @@ class Apply {
   }
 
   Result<Value, ApplyError> run() {
-    if (!live_.is_null() && entries_.empty()) {
+    if (!live_.is_null() && stored_.empty()) {
       track_existing(entries_, live_, by_);
       entries_changed_ = true;
     }

@@ -247,6 +247,10 @@ class Validator {
     for (std::size_t i = 0; i < value.size(); ++i) {
       const PathText::Step step(path_, i);
       const Value* old_item = nullptr;
+      if (keyed && !value[i].is_object()) {
+        errors_.push_back(FieldError::invalid(path_.text(), value[i],
+                                              "must be an object for an array of list-type map"));
+      }
       if (schema.list_type != ListType::Atomic) {
         const Value identity = keyed ? key_of(value[i], schema) : value[i];
         std::string text = canonical(identity);

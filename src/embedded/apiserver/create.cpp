@@ -5,6 +5,7 @@
 
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/managers.hpp"
+#include "embedded/apiserver/metadata_rules.hpp"
 #include "embedded/apiserver/versions.hpp"
 #include "embedded/apiserver/write.hpp"
 
@@ -178,6 +179,7 @@ StatusResult<void> check_input(Call& call, Value& object) {
 
 StatusResult<Written> create_object(Call& call, const WriteOptions& options, CreateInput input) {
   ATHANOR_TRY_VOID(check_input(call, input.object));
+  drop_repeated_owners(input.object, call.warnings);
   std::unique_lock<std::mutex> allocating;
   if (call.resource->behaviour != nullptr && call.resource->behaviour->allocate != nullptr) {
     allocating = std::unique_lock(call.core.allocation);

@@ -55,12 +55,23 @@ StatusResult<void> check_kind_types(const Value& object, std::string_view must_b
   return {};
 }
 
+// The last member of that name, whatever its case.
+std::string_view last_text(const Value& object, std::string_view field) {
+  std::string_view text;
+  for (const Member& member : object.members()) {
+    if (same_letters(member.key(), field) && member.value.is_string()) {
+      text = member.value.as_string();
+    }
+  }
+  return text;
+}
+
 // Kind and apiVersion of a built-in body: absent ones come from the URL.
 StatusResult<void> check_built_in_kind(Value& object, const ExpectedBody& expected) {
   ATHANOR_TRY_VOID(check_kind_types(object, expected.kind));
   const std::string api_version = api_version_of(expected);
-  const std::string_view kind = object["kind"].as_string();
-  const std::string_view version = object["apiVersion"].as_string();
+  const std::string_view kind = last_text(object, "kind");
+  const std::string_view version = last_text(object, "apiVersion");
   const bool other_kind = !kind.empty() && kind != expected.kind;
   const bool other_version = !version.empty() && version != api_version;
   if (other_version && !other_kind && same_group(version, expected.group)) {
@@ -117,7 +128,9 @@ StatusResult<Value> of_result(Result<Value> result) {
 namespace {
 
 // A body of another version of the kind is decoded as what it says before it is refused.
-StatusResult<void> check_other_version(const Call& call, const Value& object) {
+StatusResult<void> check_other_version(Call& call, FieldValidation validation,
+                                       const Document& document) {
+  const Value& object = document.value;
   const Value& version = object["apiVersion"];
   const Value& kind = object["kind"];
   if (!version.is_string() || !kind.is_string() ||
@@ -129,11 +142,10 @@ StatusResult<void> check_other_version(const Call& call, const Value& object) {
   if (other == nullptr || other->group != call.resource->group) {
     return {};
   }
-  const auto decoded = normalize(*other, object);
-  if (!decoded.ok()) {
-    return decoded.error();
-  }
-  return {};
+  FieldIssues issues;
+  issues.duplicates = &document.duplicates;
+  ATHANOR_TRY_VOID(normalize(*other, object, &issues));
+  return report_issues(call, validation, issues, other->kind, other->version);
 }
 
 }  // namespace
@@ -191,8 +203,17 @@ StatusResult<Value> normalize(const ResourceInfo& resource, const Value& object,
     return object;
   }
   const DecodedKind named{.kind = resource.kind, .version = resource.version};
-  return of_result(resource.is_custom ? normalize_custom(object, *resource.schema, named, issues)
-                                      : normalize_builtin(object, *resource.schema, named, issues));
+  if (!resource.is_custom) {
+    return of_result(normalize_builtin(object, *resource.schema, named, issues));
+  }
+  auto result = normalize_custom(object, *resource.schema, named, issues);
+  if (issues != nullptr) {  // unknown fields come last, sorted
+    const auto unknown = std::stable_partition(
+        issues->texts.begin(), issues->texts.end(),
+        [](const std::string& text) { return !text.starts_with("unknown field"); });
+    std::sort(unknown, issues->texts.end());
+  }
+  return of_result(std::move(result));
 }
 
 StatusResult<Value> normalize_changed(const ResourceInfo& resource, const Value& base,
@@ -238,7 +259,7 @@ StatusResult<Value> decode_object(Call& call, const WriteOptions& options) {
   ATHANOR_TRY(
       Document document,
       parse_body(call, {.api_version = api_version, .kind = resource.kind}, !resource.is_custom));
-  ATHANOR_TRY_VOID(check_other_version(call, document.value));
+  ATHANOR_TRY_VOID(check_other_version(call, options.validation, document));
   if (resource.is_custom) {
     ATHANOR_TRY_VOID(check_custom_kind(document.value, resource));
   } else {

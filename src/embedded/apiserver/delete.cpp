@@ -95,7 +95,11 @@ class Deletion {
 
   StatusResult<void> check_preconditions() {
     const auto refuse = [&](std::string_view text) -> StatusError {
-      return status::conflict(call_.qualified_kind(), stored_->key.name, text);
+      // Events are of the core group, whichever group they come through.
+      const Qualified kind = call_.resource->storage == "events"
+                                 ? Qualified{.name = "Event", .group = ""}
+                                 : call_.qualified_kind();
+      return status::conflict(kind, stored_->key.name, text);
     };
     const std::string_view uid = metadata()["uid"].as_string();
     if (call_.resource->storage == "namespaces") {
@@ -166,6 +170,9 @@ class Deletion {
   // The object's finalizers with those that the policy asks for.
   [[nodiscard]] Value wanted_finalizers() const {
     const Value& present = metadata()["finalizers"];
+    if (call_.resource->storage == "events") {
+      return present;  // nothing depends on them
+    }
     Propagation propagation = options_.propagation;
     if (propagation == Propagation::Unset) {
       const bool decided = contains(present, kOrphan) || contains(present, kForeground);

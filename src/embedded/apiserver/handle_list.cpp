@@ -147,7 +147,10 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
     result.objects.push_back(std::move(object));
     result.keys.push_back(stored->key);
     if (selects && window.limit > 0 && result.objects.size() == window.limit) {
-      more = i + 1 < page.items.size();  // whether they match is for the next page to say
+      // Whether they match is for the next page to say, unless one name was asked for.
+      const bool single =
+          selection.names_one() && (!call.resource->namespaced || !call.path.ns.empty());
+      more = !single && i + 1 < page.items.size();
       break;
     }
   }

@@ -74,7 +74,7 @@ StatusResult<Document> parse_patch(const Call& call, PatchType type) {
           fmt::format("The allowed maximum operations in a JSON patch is {}, got {}",
                       kOperationLimit, value.size()));
     }
-  } else if (!value.is_object()) {
+  } else if (!value.is_object() && !(type == PatchType::Merge && value.is_list())) {
     return status::bad_request(
         "error decoding patch: json: cannot unmarshal the patch into Go value of type "
         "map[string]interface {}");
@@ -147,6 +147,12 @@ StatusResult<Response> apply_plain(Call& call, PatchType type, const WriteOption
     }
     if (merged.identical(live)) {
       return merged;
+    }
+    if (!merged.is_object()) {
+      return undecodable(document.value,
+                         fmt::format("{} in version \"{}\" cannot be handled as a {}: it is no "
+                                     "object",
+                                     resource.kind, resource.version, resource.kind));
     }
     if (resource.is_custom) {
       ATHANOR_TRY_VOID(check_custom_type(resource, merged));

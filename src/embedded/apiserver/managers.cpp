@@ -37,6 +37,10 @@ FieldManagement management_of(const Call& call, const WriteOptions& options,
   } else if (call.resource->has_status()) {
     by.reset_fields = &status_field();
   }
+  if (call.resource->storage == "events") {
+    // Entries of the other group cannot be converted, and go.
+    by.knows_version = [own = api_version](std::string_view version) { return version == own; };
+  }
   if (call.resource->is_custom) {
     by.knows_version = [table = call.table.get(),
                         kind = call.resource->kind](std::string_view version) {

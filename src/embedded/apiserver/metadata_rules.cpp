@@ -87,7 +87,8 @@ bool is_standard_finalizer(std::string_view name) {
 bool takes_any_finalizer(const ResourceInfo& resource, bool update) {
   return resource.group == "admissionregistration.k8s.io" ||
          (resource.storage == "events" && resource.group.empty()) ||
-         (resource.storage == "poddisruptionbudgets.policy" && update);
+         (update && (resource.storage == "poddisruptionbudgets.policy" ||
+                     resource.storage == "leases.coordination.k8s.io"));
 }
 
 void check_finalizers(const ResourceInfo& resource, const Value& finalizers, bool update,
@@ -215,6 +216,28 @@ std::vector<FieldError> validate_metadata_update(const ResourceInfo& resource, c
     }
   }
   return errors;
+}
+
+void drop_repeated_owners(Value& object, std::vector<std::string>& warnings) {
+  const Value owners = object["metadata"]["ownerReferences"];
+  std::vector<Value> kept;
+  std::string repeated;
+  for (const Value& owner : owners.items()) {
+    if (std::find(kept.begin(), kept.end(), owner) == kept.end()) {
+      kept.push_back(owner);
+    } else {
+      repeated += (repeated.empty() ? "" : ", ") + owner["uid"].str();
+    }
+  }
+  if (kept.size() == owners.size()) {
+    return;
+  }
+  object.member("metadata").set("ownerReferences", Value::list(std::move(kept)));
+  warnings.push_back(fmt::format(
+      ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in "
+      "1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate "
+      "UID(s) observed: {}",
+      repeated));
 }
 
 }  // namespace athanor::apiserver

@@ -19,4 +19,7 @@ std::vector<FieldError> validate_metadata_update(const ResourceInfo& resource, c
                                                  const Value& old_object,
                                                  std::vector<std::string>& warnings);
 
+// Takes owners that are named twice out of the object, and warns of them.
+void drop_repeated_owners(Value& object, std::vector<std::string>& warnings);
+
 }  // namespace athanor::apiserver

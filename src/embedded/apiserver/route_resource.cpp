@@ -4,7 +4,9 @@
 #include <array>
 
 #include "embedded/apiserver/handlers.hpp"
+#include "embedded/apiserver/list_options.hpp"
 #include "embedded/apiserver/route.hpp"
+#include "embedded/apiserver/selection.hpp"
 #include "embedded/apiserver/subresource.hpp"
 
 namespace athanor::apiserver {
@@ -131,6 +133,11 @@ StatusResult<Response> route_resource(Call& call) {
   }
   if (call.path.subresource == "proxy") {
     return handler->run(call);  // what the client accepts is for the backend to know
+  }
+  if (call.resource->is_custom && call.path.verb == "list") {
+    // Told before what is accepted.
+    ATHANOR_TRY_VOID(Selection::check_syntax(call.request));
+    ATHANOR_TRY_VOID(read_list_options(call.request, false));
   }
   ATHANOR_TRY(call.accepted, negotiate(call.request, {.transforms = true,
                                                       .watch = call.path.verb == "watch",

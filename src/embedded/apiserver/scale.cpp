@@ -161,15 +161,18 @@ StatusResult<Value> parse_patch_text(const Request& request) {
 }
 
 // A conflict about the replicas of the parent is one about those of the Scale.
-StatusError scale_conflict(const ApplyError& refused, const std::string& api_version) {
+StatusError scale_conflict(const ApplyError& refused) {
   StatusError error = status::of(refused.error);
   if (refused.conflicts.empty()) {
     return error;
   }
+  constexpr std::string_view kUsing = " using ";
   const auto renamed = [&](std::string text) {
-    for (std::size_t at = text.find(" using " + api_version); at != std::string::npos;
-         at = text.find(" using " + api_version, at + 1)) {
-      text.replace(at, api_version.size() + 7, " using autoscaling/v1");
+    for (std::size_t at = text.find(kUsing); at != std::string::npos;
+         at = text.find(kUsing, at + 1)) {
+      const std::size_t start = at + kUsing.size();
+      const std::size_t end = std::min(text.find_first_of(":\n", start), text.size());
+      text.replace(start, end - start, "autoscaling/v1");
     }
     return text;
   };
@@ -205,7 +208,7 @@ StatusResult<Value> apply_scale(const Call& call, const WriteOptions& options, c
   auto applied = apply_configuration(
       live, parent, management_of(call, options, "scale", api_version), {.force = options.force});
   if (!applied.ok()) {
-    return scale_conflict(applied.error(), api_version);
+    return scale_conflict(applied.error());
   }
   ATHANOR_TRY_VOID(wanted_replicas(call, config));
   return *std::move(applied);

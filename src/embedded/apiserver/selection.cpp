@@ -131,6 +131,12 @@ StatusResult<Selection> Selection::read(const Request& request, const ResourceIn
   return selection;
 }
 
+bool Selection::names_one() const {
+  return std::any_of(fields_.begin(), fields_.end(), [](const FieldTest& test) {
+    return test.label == "metadata.name" && test.equal;
+  });
+}
+
 bool Selection::may_match(const Key& key) const {
   for (const FieldTest& test : fields_) {
     if (test.label == "metadata.name" && (key.name == test.value) != test.equal) {

@@ -28,6 +28,8 @@ class Selection {
   [[nodiscard]] bool matches(const Value& object) const;
   // No selector at all.
   [[nodiscard]] bool everything() const { return labels_.empty() && fields_.empty(); }
+  // Whether they ask for one name: then at most one object of a namespace is meant.
+  [[nodiscard]] bool names_one() const;
   // Cheap test before matches(): false when metadata.name or metadata.namespace must differ.
   [[nodiscard]] bool may_match(const Key& key) const;
 

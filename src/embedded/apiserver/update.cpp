@@ -10,6 +10,7 @@
 
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/managers.hpp"
+#include "embedded/apiserver/metadata_rules.hpp"
 #include "embedded/apiserver/scale.hpp"
 #include "embedded/apiserver/versions.hpp"
 #include "embedded/apiserver/webhooks/hook.hpp"
@@ -82,6 +83,7 @@ class Update {
     if (!input_.normal) {
       ATHANOR_TRY(object_, normalize_changed(*call_.resource, live_, object_));
     }
+    drop_repeated_owners(object_, call_.warnings);
     ATHANOR_TRY_VOID(check_identity());
     ATHANOR_TRY_VOID(check_revision());
     restore();

@@ -19,7 +19,8 @@ TEST(Names, Subdomains) {
     EXPECT_EQ(validate_dns1123_subdomain(name), std::nullopt) << name;
   }
   EXPECT_EQ(validate_dns1123_subdomain(std::string(253, 'a')), std::nullopt);
-  EXPECT_EQ(validate_dns1123_subdomain(std::string(254, 'a')), "must be no more than 253 bytes");
+  EXPECT_EQ(validate_dns1123_subdomain(std::string(254, 'a')),
+            "must be no more than 253 characters");
   for (const char* name : {"", "A_b", "-a", "a-", "a..b", ".a", "a.", "a.-b", "a b"}) {
     EXPECT_EQ(validate_dns1123_subdomain(name),
               "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
@@ -33,7 +34,7 @@ TEST(Names, Subdomains) {
 
 TEST(Names, Labels) {
   EXPECT_EQ(validate_dns1123_label("1a-b"), std::nullopt);
-  EXPECT_EQ(validate_dns1123_label(std::string(64, 'a')), "must be no more than 63 bytes");
+  EXPECT_EQ(validate_dns1123_label(std::string(64, 'a')), "must be no more than 63 characters");
   EXPECT_EQ(validate_dns1123_label("a.b"),
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
             "and must start and "

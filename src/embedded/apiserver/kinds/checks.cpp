@@ -86,7 +86,11 @@ void check_between(FieldErrors& errors, const std::string& path, const Value& va
 void check_unchanged(FieldErrors& errors, const std::string& path, const Value& now,
                      const Value& before) {
   if (now != before) {
-    errors.push_back(FieldError::invalid(path, now, kImmutable));
+    // A text that is left out is empty, unless the reference knows it by a pointer.
+    const bool pointer = is_one_of(path, {"volumeMode", "spec.nodeName", "spec.completionMode",
+                                          "spec.managedBy", "preemptionPolicy"});
+    errors.push_back(FieldError::invalid(
+        path, now.is_null() && before.is_string() && !pointer ? Value("") : now, kImmutable));
   }
 }
 

@@ -69,8 +69,12 @@ void check_ports(FieldErrors& errors, const Value& ports, const std::string& pat
     const Value& port = ports[i];
     const std::string here = at(path, i);
     const std::string name = port["name"].str();
-    if (!name.empty() && !names.insert(name).second) {
-      errors.push_back(FieldError::duplicate(here + ".name", name));
+    if (!name.empty()) {
+      const std::size_t before = errors.size();
+      check_port_or_name(errors, here + ".name", Value(name));
+      if (errors.size() == before && !names.insert(name).second) {
+        errors.push_back(FieldError::duplicate(here + ".name", name));
+      }
     }
     if (port["containerPort"].as_int() == 0) {
       errors.push_back(FieldError::required(here + ".containerPort"));

@@ -60,7 +60,7 @@ void check_claim_spec(FieldErrors& errors, const Value& spec, const std::string&
     const Value& request = requests[i];
     require_name(errors, here + ".name", request["name"].as_string(), &validate_dns1123_label);
     if (!names.insert(request["name"].str()).second) {
-      errors.push_back(FieldError::duplicate(here + ".name", request["name"]));
+      errors.push_back(FieldError::duplicate(here, request["name"]));
     }
     const bool exactly = !request["exactly"].is_null();
     if (exactly == !request["firstAvailable"].empty()) {

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "embedded/apiserver/kinds/cron_schedule.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/pod_spec.hpp"
 #include "kube/condition.hpp"
+#include "kube/selector.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -184,6 +187,50 @@ void check_status_change(FieldErrors& errors, const Value& object, const Value& 
 
 namespace {
 
+constexpr std::string_view kJobNameLabel = "batch.kubernetes.io/job-name";
+
+// What the server put into a job whose selector it made.
+void check_generated(FieldErrors& errors, const Value& object) {
+  const Value& spec = object["spec"];
+  if (spec["manualSelector"].as_bool() || spec["selector"].is_null()) {
+    return;
+  }
+  const Value& labels = spec["template"]["metadata"]["labels"];
+  const Value& uid = object["metadata"]["uid"];
+  const Value& name = object["metadata"]["name"];
+  for (const auto& [label, wanted] :
+       {std::pair<std::string_view, const Value*>{"controller-uid", &uid},
+        {"job-name", &name},
+        {kControllerUidLabel, &uid},
+        {kJobNameLabel, &name}}) {
+    const std::string here = at("spec.template.metadata.labels", label);
+    const std::string text = fmt::format("must be '{}'", wanted->as_string());
+    if (labels[label].is_null()) {
+      errors.push_back(FieldError::required(here, text));
+    } else if (labels[label] != *wanted) {
+      errors.push_back(FieldError::invalid(here, labels, text));
+    }
+  }
+  const Value expected = Value::object({{"controller-uid", uid},
+                                        {"job-name", name},
+                                        {kControllerUidLabel, uid},
+                                        {kJobNameLabel, name}});
+  const auto selector = LabelSelector::from_value(spec["selector"]);
+  if (selector.ok() && !selector->matches(expected)) {
+    errors.push_back(
+        FieldError::invalid("spec.selector", spec["selector"], "`selector` not auto-generated"));
+  }
+}
+
+void check_selected(FieldErrors& errors, const Value& spec) {
+  const auto selector = LabelSelector::from_value(spec["selector"]);
+  const Value& labels = spec["template"]["metadata"]["labels"];
+  if (!spec["selector"].is_null() && selector.ok() && !selector->matches(labels)) {
+    errors.push_back(FieldError::invalid("spec.template.metadata.labels", labels,
+                                         "`selector` does not match template `labels`"));
+  }
+}
+
 void check_selector_of(FieldErrors& errors, const Value& spec) {
   if (spec["selector"].is_null()) {
     errors.push_back(FieldError::required("spec.selector"));
@@ -220,6 +267,8 @@ FieldErrors validate_job_update(const Value& object, const Value& old_object,
   } else if (object["spec"] != old_object["spec"]) {
     check_job_spec(errors, object["spec"], "spec");
     check_selector_of(errors, object["spec"]);
+    check_selected(errors, object["spec"]);
+    check_generated(errors, object);
     check_spec_change(errors, object, old_object);
   }
   return errors;

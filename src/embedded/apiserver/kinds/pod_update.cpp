@@ -98,12 +98,10 @@ bool narrows_node_affinity(const Value& now, const Value& before) {
 
 // While gated, a pod's node selection may become narrower.
 void take_narrowing(Value& spec, const Value& old_spec) {
-  if (narrows_labels(spec["nodeSelector"], old_spec["nodeSelector"])) {
-    if (old_spec.contains("nodeSelector")) {
-      spec.set("nodeSelector", old_spec["nodeSelector"]);
-    } else {
-      spec.erase("nodeSelector");
-    }
+  if (old_spec.contains("nodeSelector")) {  // has a rule of its own
+    spec.set("nodeSelector", old_spec["nodeSelector"]);
+  } else {
+    spec.erase("nodeSelector");
   }
   const Value::Path path = {"affinity", "nodeAffinity",
                             "requiredDuringSchedulingIgnoredDuringExecution"};
@@ -196,6 +194,12 @@ FieldErrors validate_pod_update(const Value& pod, const Value& old_pod) {
   check_deadline(errors, spec["activeDeadlineSeconds"], old_spec["activeDeadlineSeconds"]);
   check_gates(errors, spec["schedulingGates"], old_spec["schedulingGates"]);
   check_tolerations(errors, spec["tolerations"], old_spec["tolerations"]);
+  if (!old_spec["schedulingGates"].empty() &&
+      !narrows_labels(spec["nodeSelector"], old_spec["nodeSelector"])) {
+    errors.push_back(FieldError::invalid(
+        "spec.nodeSelector", spec["nodeSelector"],
+        "only additions to spec.nodeSelector are allowed (no mutations or deletions)"));
+  }
   const Value rest = without_allowed_changes(spec, old_spec);
   if (rest != old_spec) {
     std::string changed;

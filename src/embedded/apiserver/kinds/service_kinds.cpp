@@ -195,6 +195,10 @@ FieldErrors validate_service(const Value& object, const KindContext& /*context*/
   if (type == "ExternalName") {
     require_name(errors, "spec.externalName", spec["externalName"].as_string(),
                  &validate_dns1123_subdomain);
+    if (!spec["clusterIPs"].empty()) {
+      errors.push_back(
+          FieldError::forbidden("spec.clusterIPs", "may not be set for ExternalName services"));
+    }
   }
   if (has_node_ports(type) && is_headless(spec)) {
     errors.push_back(
@@ -328,6 +332,23 @@ void default_endpoints(Value& object, const KindContext& /*context*/) {
   });
 }
 
+void check_endpoint(FieldErrors& errors, const Value& address, const std::string& path) {
+  const std::string_view ip = address["ip"].as_string();
+  const std::size_t before = errors.size();
+  check_ip(errors, path + ".ip", ip);
+  if (errors.size() > before) {  // told by two rules
+    errors.push_back(FieldError::invalid(path + ".ip", ip, "must be a valid IP address"));
+  }
+  if (!address["hostname"].as_string().empty()) {
+    check_name(errors, path + ".hostname", address["hostname"].as_string(),
+               &validate_dns1123_label);
+  }
+  if (!address["nodeName"].is_null()) {
+    check_name(errors, path + ".nodeName", address["nodeName"].as_string(),
+               &validate_dns1123_subdomain);
+  }
+}
+
 FieldErrors validate_endpoints(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
   const Value& subsets = object["subsets"];
@@ -337,6 +358,11 @@ FieldErrors validate_endpoints(const Value& object, const KindContext& /*context
     if (subsets[i]["addresses"].empty() && subsets[i]["notReadyAddresses"].empty()) {
       errors.push_back(
           FieldError::required(here, "must specify `addresses` or `notReadyAddresses`"));
+    }
+    for (const std::string_view list : {"addresses", "notReadyAddresses"}) {
+      for (std::size_t k = 0; k < subsets[i][list].size(); ++k) {
+        check_endpoint(errors, subsets[i][list][k], at(below(here, list), k));
+      }
     }
     for (std::size_t k = 0; k < ports.size(); ++k) {
       const std::string port = at(here + ".ports", k);
@@ -374,6 +400,19 @@ FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) 
   for (std::size_t i = 0; i < endpoints.size(); ++i) {
     require(errors, at("endpoints", i) + ".addresses", endpoints[i]["addresses"],
             "must contain at least 1 address");
+  }
+  std::set<std::string> names;
+  const Value& ports = object["ports"];
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const std::string here = at("ports", i);
+    const std::string name = ports[i]["name"].str();
+    if (!name.empty()) {
+      check_name(errors, here + ".name", name, &validate_dns1123_label);
+    }
+    if (!names.insert(name).second) {
+      errors.push_back(FieldError::duplicate(here + ".name", name));
+    }
+    check_choice(errors, here + ".protocol", ports[i]["protocol"], {"SCTP", "TCP", "UDP"});
   }
   return errors;
 }

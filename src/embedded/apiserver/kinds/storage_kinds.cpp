@@ -110,16 +110,19 @@ FieldErrors validate_claim_update(const Value& object, const Value& old_object,
   if (wanted && before && *wanted >= *before && bound) {
     spec.set_path({"resources", "requests", "storage"},
                   old_spec["resources"]["requests"]["storage"]);
-  } else if (wanted && before && *wanted < *before && bound) {
-    errors.push_back(FieldError::forbidden("spec.resources.requests.storage",
-                                           "field can not be less than previous value"));
-    return errors;
   }
   if (spec != old_spec) {
     errors.push_back(
         FieldError::forbidden("spec",
                               "spec is immutable after creation except resources.requests and "
                               "volumeAttributesClassName for bound claims"));
+  }
+  const auto least = Quantity::parse(Value("0"));
+  const auto held = Quantity::parse(old_object["status"]["capacity"]["storage"]);
+  const auto asked = wanted ? wanted : least;
+  if (before && *asked < *before && *asked <= *(held ? held : least)) {
+    errors.push_back(FieldError::forbidden("spec.resources.requests.storage",
+                                           "field can not be less than status.capacity"));
   }
   return errors;
 }

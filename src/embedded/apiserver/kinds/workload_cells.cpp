@@ -86,8 +86,7 @@ Cells controller_revision_cells(const Value& object, Instant now) {
             ? fmt::format("{}/{}", kind, owner->name)
             : fmt::format("{}.{}/{}", kind, owner->api_version.substr(0, slash), owner->name);
   }
-  return {name_cell(object), controller, std::to_string(object["revision"].as_int()),
-          age_cell(object, now)};
+  return {name_cell(object), controller, object["revision"].as_int(), age_cell(object, now)};
 }
 
 }  // namespace athanor::apiserver

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <map>
 #include <string>
 
@@ -146,8 +147,38 @@ FieldErrors validate_deployment(const Value& object, const KindContext& /*contex
   return errors;
 }
 
+namespace {
+
+// The counters of a status: none below zero, none above the replicas.
+FieldErrors validate_counters(const Value& status, std::initializer_list<std::string_view> parts,
+                              std::string_view ready_text) {
+  FieldErrors errors;
+  const std::int64_t replicas = status["replicas"].as_int();
+  check_not_negative(errors, "status.replicas", status["replicas"]);
+  for (const std::string_view part : parts) {
+    const std::string path = below("status", part);
+    check_not_negative(errors, path, status[part]);
+    if (status[part].as_int() > replicas) {
+      errors.push_back(
+          FieldError::invalid(path, status[part], "cannot be greater than status.replicas"));
+    }
+  }
+  if (status["availableReplicas"].as_int() > status["readyReplicas"].as_int()) {
+    errors.push_back(
+        FieldError::invalid("status.availableReplicas", status["availableReplicas"], ready_text));
+  }
+  return errors;
+}
+
+}  // namespace
+
 FieldErrors validate_deployment_update(const Value& object, const Value& old_object,
                                        const KindContext& context) {
+  if (context.subresource == "status") {
+    return validate_counters(object["status"],
+                             {"updatedReplicas", "readyReplicas", "availableReplicas"},
+                             "cannot be greater than readyReplicas");
+  }
   if (!is_spec_write(context) || object["spec"] == old_object["spec"]) {
     return {};
   }
@@ -225,6 +256,12 @@ FieldErrors validate_stateful_set(const Value& object, const KindContext& /*cont
 
 FieldErrors validate_stateful_set_update(const Value& object, const Value& old_object,
                                          const KindContext& context) {
+  if (context.subresource == "status") {
+    return validate_counters(
+        object["status"],
+        {"readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"},
+        "cannot be greater than status.readyReplicas");
+  }
   if (!is_spec_write(context) || object["spec"] == old_object["spec"]) {
     return {};
   }

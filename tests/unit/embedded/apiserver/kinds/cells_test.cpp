@@ -199,7 +199,7 @@ const Row kRows[] = {
     {"controller revision", "apps/controllerrevisions",
      R"({"metadata":{"ownerReferences":[{"apiVersion":"apps/v1","kind":"StatefulSet","name":"s",
        "uid":"u","controller":true}]},"revision":2})",
-     R"(["statefulset.apps/s","2","AGE"])"},
+     R"(["statefulset.apps/s",2,"AGE"])"},
     {"running job", "batch/jobs",
      R"({"spec":{"completions":3,"parallelism":1,"selector":{"matchLabels":{"a":"b"}},
        "template":{"spec":{"containers":[{"name":"c","image":"i"}]}}},

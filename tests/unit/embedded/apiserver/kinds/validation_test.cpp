@@ -394,7 +394,9 @@ const Change kChanges[] = {
        {"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
        {"matchExpressions":[{"key":"x","operator":"Exists"}]}]}}}}})",
      nullptr},
-    {"wider while gated", kPods, kGated, R"({"spec":{"nodeSelector":{"a":"x"}}})", kOnlyPod},
+    {"wider while gated", kPods, kGated, R"({"spec":{"nodeSelector":{"a":"x"}}})",
+     "spec.nodeSelector: Invalid value: {\"a\":\"x\"}: only additions to spec.nodeSelector are "
+     "allowed (no mutations or deletions)"},
     {"immutable map", kMaps, R"({"metadata":{"name":"a"},"immutable":true,"data":{"a":"b"}})",
      R"({"data":{"a":"c"}})", "data: Forbidden: field is immutable when `immutable` is set"},
     {"mutable again", kMaps, R"({"metadata":{"name":"a"},"immutable":true})",
