@@ -9,6 +9,7 @@
 
 #include "embedded/apiserver/auth/policy_rule.hpp"
 #include "embedded/apiserver/bootstrap.hpp"
+#include "embedded/apiserver/bootstrap/flow_objects.hpp"
 #include "embedded/apiserver/bootstrap/rbac_objects.hpp"
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/kind_behaviour.hpp"
@@ -132,6 +133,7 @@ class Installation {
     ATHANOR_TRY_VOID(own_service());
     ATHANOR_TRY_VOID(authentication_map());
     ATHANOR_TRY_VOID(api_services());
+    ATHANOR_TRY_VOID(flows());
     if (writes_.empty()) {
       return {};
     }
@@ -391,6 +393,13 @@ class Installation {
       map.member("data").set("requestheader-client-ca-file", ca);
     }
     return ensure("configmaps", std::move(map), {"data"});
+  }
+
+  Result<void> flows() {
+    for (BootstrapObject& entry : flow_objects(input_.now)) {
+      ATHANOR_TRY_VOID(create_missing(entry.storage, std::move(entry.object)));
+    }
+    return {};
   }
 
   Result<void> api_services() {

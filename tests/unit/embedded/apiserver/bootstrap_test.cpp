@@ -103,6 +103,25 @@ TEST_F(BootstrapTest, ConfigurationAndApiServices) {
   get("apiservices.apiregistration.k8s.io", {"", "v1."});
 }
 
+TEST_F(BootstrapTest, FlowSchemasAndTheirPriorityLevels) {
+  const std::string group = ".flowcontrol.apiserver.k8s.io";
+  for (const char* name :
+       {"exempt", "probes", "system-leader-election", "system-node-high", "system-nodes",
+        "kube-controller-manager", "kube-scheduler", "kube-system-service-accounts",
+        "service-accounts", "global-default", "catch-all"}) {
+    const Value schema = get("flowschemas" + group, {"", name});
+    const Value level = get("prioritylevelconfigurations" + group,
+                            {"", schema["spec"]["priorityLevelConfiguration"]["name"].str()});
+    EXPECT_FALSE(level["spec"]["type"].as_string().empty()) << name;
+    EXPECT_EQ(schema["status"]["conditions"][0]["status"].as_string(), "False") << name;
+    EXPECT_FALSE(schema["spec"]["rules"][0]["subjects"].empty()) << name;
+  }
+  for (const char* name : {"exempt", "system", "node-high", "leader-election", "workload-high",
+                           "workload-low", "global-default", "catch-all"}) {
+    get("prioritylevelconfigurations" + group, {"", name});
+  }
+}
+
 TEST_F(BootstrapTest, EveryLineOfAppendixRIsThere) {
   const auto objects = parse_rbac(data::rbac_text());
   ASSERT_TRUE(objects.ok());
