@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -146,7 +147,7 @@ ssize_t Http2Client::Line::on_read(nghttp2_session* /*session*/, std::int32_t /*
                                    nghttp2_data_source* source, void* /*user*/) {
   auto& exchange = *static_cast<Exchange*>(source->ptr);
   const std::size_t count = std::min(size, exchange.body.size() - exchange.sent);
-  std::copy_n(exchange.body.data() + exchange.sent, count, buffer);
+  std::memcpy(buffer, exchange.body.data() + exchange.sent, count);
   exchange.sent += count;
   if (exchange.sent == exchange.body.size()) {
     *flags |= NGHTTP2_DATA_FLAG_EOF;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Value to JSON text, byte for byte as Go's encoder writes it.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/utf8.hpp"
 #include "kube/json.hpp"
@@ -20,54 +23,107 @@ constexpr std::array<bool, 256> kPlain = [] {
   return table;
 }();
 
-void append_unicode_escape(std::uint32_t unit, std::string& out) {
+// Any of eight bytes is not plain. Looks at all of them at once; a byte from 0x80 on counts, too.
+bool any_special(std::uint64_t bytes) {
+  constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101;
+  constexpr std::uint64_t kHighs = kOnes * 0x80;
+  const auto has_zero = [](std::uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+  const std::uint64_t control = (bytes - kOnes * 0x20) & ~bytes & kHighs;
+  const std::uint64_t quote_or_and = has_zero((bytes | kOnes * 0x04) ^ (kOnes * '&'));
+  const std::uint64_t less_or_more = has_zero((bytes | kOnes * 0x02) ^ (kOnes * '>'));
+  const std::uint64_t backslash = has_zero(bytes ^ (kOnes * '\\'));
+  return ((bytes & kHighs) | control | quote_or_and | less_or_more | backslash) != 0;
+}
+
+// Where the bytes that go unchanged end.
+std::size_t plain_end(std::string_view text, std::size_t from) {
+  std::size_t i = from;
+  for (std::uint64_t bytes = 0; i + sizeof(bytes) <= text.size(); i += sizeof(bytes)) {
+    std::memcpy(&bytes, text.data() + i, sizeof(bytes));
+    if (any_special(bytes)) {
+      break;
+    }
+  }
+  while (i < text.size() && kPlain[static_cast<unsigned char>(text[i])]) {
+    ++i;
+  }
+  return i;
+}
+
+// Small pieces go through a block of its own: a string's append() is a call each.
+class Sink {
+ public:
+  explicit Sink(std::string& out) : out_(out) {}
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+  ~Sink() { flush(); }
+
+  void put(char c) {
+    if (used_ == kSize) {
+      flush();
+    }
+    block_[used_++] = c;
+  }
+  void put(std::string_view text) {
+    if (text.size() > kSize - used_) {
+      flush();
+      if (text.size() > kSize) {
+        out_.append(text);
+        return;
+      }
+    }
+    std::copy_n(text.data(), text.size(), block_.data() + used_);
+    used_ += text.size();
+  }
+
+ private:
+  void flush() {
+    out_.append(block_.data(), used_);
+    used_ = 0;
+  }
+  static constexpr std::size_t kSize = 512;
+  std::string& out_;
+  std::size_t used_ = 0;
+  std::array<char, kSize> block_{};
+};
+
+void put_unicode_escape(std::uint32_t unit, Sink& sink) {
   constexpr std::string_view kHex = "0123456789abcdef";
-  out += "\\u";
+  sink.put("\\u");
   for (int shift = 12; shift >= 0; shift -= 4) {
-    out += kHex[(unit >> shift) & 0xf];
+    sink.put(kHex[(unit >> shift) & 0xf]);
   }
 }
 
-void append_ascii_escape(char c, std::string& out) {
+void put_ascii_escape(char c, Sink& sink) {
   switch (c) {
     case '"':
-      out += "\\\"";
-      return;
+      return sink.put("\\\"");
     case '\\':
-      out += "\\\\";
-      return;
+      return sink.put("\\\\");
     case '\b':
-      out += "\\b";
-      return;
+      return sink.put("\\b");
     case '\f':
-      out += "\\f";
-      return;
+      return sink.put("\\f");
     case '\n':
-      out += "\\n";
-      return;
+      return sink.put("\\n");
     case '\r':
-      out += "\\r";
-      return;
+      return sink.put("\\r");
     case '\t':
-      out += "\\t";
-      return;
+      return sink.put("\\t");
     default:
-      append_unicode_escape(static_cast<unsigned char>(c), out);
+      put_unicode_escape(static_cast<unsigned char>(c), sink);
   }
 }
 
-void append_quoted(std::string_view text, std::string& out) {
-  out += '"';
+void put_quoted(std::string_view text, Sink& sink) {
+  sink.put('"');
   std::size_t start = 0;  // of the run that is copied as it is
   std::size_t i = 0;
-  while (i < text.size()) {
-    if (kPlain[static_cast<unsigned char>(text[i])]) {
-      ++i;
-      continue;
-    }
+  while ((i = plain_end(text, i)) < text.size()) {
     if (static_cast<unsigned char>(text[i]) < 0x80) {
-      out.append(text, start, i - start);
-      append_ascii_escape(text[i], out);
+      sink.put(text.substr(start, i - start));
+      put_ascii_escape(text[i], sink);
       start = ++i;
       continue;
     }
@@ -76,121 +132,125 @@ void append_quoted(std::string_view text, std::string& out) {
       i += next.size;
       continue;
     }
-    out.append(text, start, i - start);
-    append_unicode_escape(static_cast<std::uint32_t>(next.code_point), out);
+    sink.put(text.substr(start, i - start));
+    put_unicode_escape(static_cast<std::uint32_t>(next.code_point), sink);
     i += next.size;
     start = i;
   }
-  out.append(text, start, text.size() - start);
-  out += '"';
+  sink.put(text.substr(start));
+  sink.put('"');
 }
 
 template <std::integral I>
-void append_integer(I number, std::string& out) {
+void put_integer(I number, Sink& sink) {
   std::array<char, 24> buffer{};
   const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
-  out.append(buffer.data(), result.ptr);
+  sink.put({buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data())});
 }
 
-void append_scalar(const Value& value, std::string& out) {
+void put_value(const Value& value, Sink& sink);
+
+void put_object(const Value& object, Sink& sink) {
+  char separator = '{';
+  for (const Member& member : object.members()) {
+    sink.put(separator);
+    separator = ',';
+    put_quoted(member.key(), sink);
+    sink.put(':');
+    put_value(member.value, sink);
+  }
+  sink.put(separator == '{' ? std::string_view("{}") : std::string_view("}"));
+}
+
+void put_list(const Value& list, Sink& sink) {
+  char separator = '[';
+  for (const Value& item : list.items()) {
+    sink.put(separator);
+    separator = ',';
+    put_value(item, sink);
+  }
+  sink.put(separator == '[' ? std::string_view("[]") : std::string_view("]"));
+}
+
+void put_value(const Value& value, Sink& sink) {
   switch (value.type()) {
     case Value::Type::Null:
-      out += "null";
-      return;
+      return sink.put("null");
     case Value::Type::Bool:
-      out += value.as_bool() ? "true" : "false";
-      return;
+      return sink.put(value.as_bool() ? "true" : "false");
     case Value::Type::Int:
-      append_integer(value.as_int(), out);
-      return;
+      return put_integer(value.as_int(), sink);
     case Value::Type::Uint:
-      append_integer(value.as_uint(), out);
-      return;
+      return put_integer(value.as_uint(), sink);
     case Value::Type::Double:
-      out += format_number(value.as_double());
-      return;
+      return sink.put(format_number(value.as_double()));
     case Value::Type::String:
-      append_quoted(value.as_string(), out);
-      return;
+      return put_quoted(value.as_string(), sink);
     case Value::Type::List:
+      return put_list(value, sink);
     case Value::Type::Object:
-      break;
+      return put_object(value, sink);
   }
 }
 
-void append_pretty(const Value& value, std::size_t indent, std::string& out) {
-  if (value.empty() || (!value.is_list() && !value.is_object())) {
-    append(value, out);
-    return;
+void put_line(std::size_t depth, bool first, Sink& sink) {
+  sink.put(first ? std::string_view("\n") : std::string_view(",\n"));
+  for (std::size_t i = 0; i < depth; ++i) {
+    sink.put("  ");
   }
-  const auto next_line = [&](std::size_t depth, bool first) {
-    out += first ? "\n" : ",\n";
-    out.append(2 * depth, ' ');
-  };
+}
+
+void put_pretty(const Value& value, std::size_t indent, Sink& sink) {
+  if (value.empty() || (!value.is_list() && !value.is_object())) {
+    return put_value(value, sink);
+  }
   bool first = true;
   if (value.is_list()) {
-    out += '[';
+    sink.put('[');
     for (const Value& item : value.items()) {
-      next_line(indent + 1, std::exchange(first, false));
-      append_pretty(item, indent + 1, out);
+      put_line(indent + 1, std::exchange(first, false), sink);
+      put_pretty(item, indent + 1, sink);
     }
-    next_line(indent, true);
-    out += ']';
-    return;
+    put_line(indent, true, sink);
+    return sink.put(']');
   }
-  out += '{';
+  sink.put('{');
   for (const Member& member : value.members()) {
-    next_line(indent + 1, std::exchange(first, false));
-    append_quoted(member.key(), out);
-    out += ": ";
-    append_pretty(member.value, indent + 1, out);
+    put_line(indent + 1, std::exchange(first, false), sink);
+    put_quoted(member.key(), sink);
+    sink.put(": ");
+    put_pretty(member.value, indent + 1, sink);
   }
-  next_line(indent, true);
-  out += '}';
+  put_line(indent, true, sink);
+  sink.put('}');
 }
 
 }  // namespace
 
 void append(const Value& value, std::string& out) {
-  bool first = true;
-  if (value.is_object()) {
-    out += '{';
-    for (const Member& member : value.members()) {
-      if (!std::exchange(first, false)) {
-        out += ',';
-      }
-      append_quoted(member.key(), out);
-      out += ':';
-      append(member.value, out);
-    }
-    out += '}';
-  } else if (value.is_list()) {
-    out += '[';
-    for (const Value& item : value.items()) {
-      if (!std::exchange(first, false)) {
-        out += ',';
-      }
-      append(item, out);
-    }
-    out += ']';
-  } else {
-    append_scalar(value, out);
-  }
+  Sink sink(out);
+  put_value(value, sink);
 }
 
 std::string print(const Value& value, Style style) {
   std::string out;
-  if (style == Style::Pretty) {
-    append_pretty(value, 0, out);
-  } else {
-    append(value, out);
+  {
+    Sink sink(out);
+    if (style == Style::Pretty) {
+      put_pretty(value, 0, sink);
+    } else {
+      put_value(value, sink);
+    }
   }
   return out;
 }
 
 std::string quote(std::string_view text) {
   std::string out;
-  append_quoted(text, out);
+  {
+    Sink sink(out);
+    put_quoted(text, sink);
+  }
   return out;
 }
 

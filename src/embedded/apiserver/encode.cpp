@@ -39,8 +39,7 @@ std::string gzip(std::string& body) {
 
 void compress(const Request& request, Response& response) {
   if (response.stream != nullptr || response.body.size() < kGzipFrom ||
-      response.body.size() > std::numeric_limits<uInt>::max() / 2 ||
-      request.header("accept-encoding").find("gzip") == std::string_view::npos) {
+      response.body.size() > std::numeric_limits<uInt>::max() / 2 || !accepts_gzip(request)) {
     return;
   }
   std::string packed = gzip(response.body);

@@ -23,7 +23,8 @@ struct CollectionProgress final : Conversation::Progress {
 StatusResult<void> delete_page(Call& call, const DeleteOptions& options,
                                CollectionProgress& progress) {
   bool pending = false;
-  for (const Key& key : progress.page->keys) {
+  for (const store::StoredPtr& stored : progress.page->stored) {
+    const Key& key = stored->key;
     if (progress.done.contains(key)) {
       continue;
     }

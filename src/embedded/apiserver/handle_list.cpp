@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // LIST: selection, exact revisions and pages (spec/apiserver.md 8.2 to 8.5).
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
 
 #include "embedded/apiserver/handlers.hpp"
+#include "embedded/apiserver/list_body.hpp"
 #include "embedded/apiserver/read_list.hpp"
 #include "embedded/apiserver/respond.hpp"
 #include "embedded/apiserver/shape.hpp"
 #include "embedded/apiserver/versions.hpp"
-#include "kube/json.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -71,48 +74,45 @@ StatusResult<store::Page> read_page(const Call& call, const ListOptions& options
   return *std::move(page);
 }
 
-constexpr std::size_t kReserveLimit = std::size_t{64} << 20;  // bytes
+constexpr std::size_t kWholeItems = 64;  // lists up to this length have a Content-Length
 
 // The body without a Value for the list itself: what the outside asks for most.
-std::string list_text(const ResourceInfo& resource, const ListPage& page) {
-  std::string out = "{\"kind\":" + json::quote(resource.list_kind) +
-                    ",\"apiVersion\":" + json::quote(resource.api_version()) +
-                    ",\"metadata\":{\"resourceVersion\":\"" + std::to_string(page.revision) + "\"";
-  if (resource.is_custom || !page.continue_token.empty()) {
-    out += ",\"continue\":" + json::quote(page.continue_token);
+void write_list(const Call& call, ListPage page, Response& response) {
+  // What is to be compressed is needed whole.
+  const bool whole = page.objects.size() <= kWholeItems || accepts_gzip(call.request);
+  ListText text(*call.resource, std::move(page));
+  if (whole) {
+    text.append(response.body, std::numeric_limits<std::size_t>::max() / 2);
+  } else {
+    response.stream = stream_list(std::move(text));
   }
-  if (page.remaining) {
-    out += ",\"remainingItemCount\":" + std::to_string(*page.remaining);
-  }
-  out += "},\"items\":[";
-  const std::size_t head = out.size();
-  std::size_t count = 0;
-  for (const Value& object : page.objects) {
-    if (count == 1) {
-      // Objects tend to be alike.
-      out.reserve(std::min(head + (out.size() - head) * page.objects.size(), kReserveLimit));
-    }
-    out += count++ == 0 ? "" : ",";
-    if (resource.is_custom) {
-      json::append(object, out);
-      continue;
-    }
-    char separator = '{';
-    for (const Member& member : object.members()) {
-      if (member.key() == "kind" || member.key() == "apiVersion") {
-        continue;
-      }
-      out += separator;
-      separator = ',';
-      json::append(member.name, out);
-      out += ':';
-      json::append(member.value, out);
-    }
-    out += separator == '{' ? "{}" : "}";
-  }
-  out += "]}\n";
-  return out;
 }
+
+// Tells from what is stored, a block at a time, which objects are not selected.
+class Sieve {
+ public:
+  Sieve(const Call& call, const Selection& selection, std::span<const store::StoredPtr> stored)
+      : resource_(*call.resource), selection_(selection), stored_(stored) {}
+
+  // `index` grows by one from call to call.
+  bool drops(std::size_t index) {
+    constexpr std::size_t kBlock = Selection::kBlock;
+    const store::Stored& object = *stored_[index];
+    if (index % kBlock == 0) {
+      matched_ =
+          selection_.matches(stored_.subspan(index, std::min(kBlock, stored_.size() - index)));
+    }
+    return !selection_.may_match(object.key) ||
+           ((matched_ >> index % kBlock & 1U) == 0 &&
+            served_as_stored(resource_, object.body, object.revision));
+  }
+
+ private:
+  const ResourceInfo& resource_;
+  const Selection& selection_;
+  std::span<const store::StoredPtr> stored_;
+  std::uint32_t matched_ = 0;
+};
 
 }  // namespace
 
@@ -124,15 +124,19 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
   ListPage result;
   result.revision = window.exactly.value_or(page.revision);
   bool more = page.more;
-  result.objects.reserve(page.items.size());
+  if (!selects) {
+    result.objects.reserve(page.items.size());
+    result.stored.reserve(page.items.size());
+  }
   // A conversion webhook is asked once for the whole page.
   std::vector<Value> converted;
   if (call.resource->conversion != nullptr) {
     ATHANOR_TRY(converted, to_served(*call.resource, page.items, call.versions()));
   }
+  Sieve sieve(call, selection, page.items);
   for (std::size_t i = 0; i < page.items.size(); ++i) {
     const store::StoredPtr& stored = page.items[i];
-    if (selects && !selection.may_match(stored->key)) {
+    if (selects && sieve.drops(i)) {
       continue;
     }
     Value object;
@@ -145,7 +149,7 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
       continue;
     }
     result.objects.push_back(std::move(object));
-    result.keys.push_back(stored->key);
+    result.stored.push_back(stored);
     if (selects && window.limit > 0 && result.objects.size() == window.limit) {
       // Whether they match is for the next page to say, unless one name was asked for.
       const bool single =
@@ -154,9 +158,9 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
       break;
     }
   }
-  if (more && !result.keys.empty()) {
+  if (more && !result.stored.empty()) {
     result.continue_token =
-        print_continue_token({.revision = result.revision, .after = result.keys.back()});
+        print_continue_token({.revision = result.revision, .after = result.stored.back()->key});
     if (!selects) {
       result.remaining = page.remaining;
     }
@@ -172,13 +176,14 @@ StatusResult<Response> handle_list(Call& call) {
   if (call.accepted.shape == Shape::Table) {
     ATHANOR_TRY(include, read_include_object(call.request));
   }
-  ATHANOR_TRY(const ListPage page, read_list(call, options, selection));
+  ATHANOR_TRY(ListPage page, read_list(call, options, selection));
+  const std::uint64_t revision = page.revision;
   ATHANOR_TRY_VOID(check_shape(*call.resource, call.accepted, true));
   Response response;
   const bool plain = !call.in_process && call.accepted.shape == Shape::Whole &&
                      call.accepted.encoding == Encoding::Json && !wants_pretty(call.request);
   if (plain) {
-    response.body = list_text(*call.resource, page);
+    write_list(call, std::move(page), response);
   } else {
     const ListMetadata metadata{.revision = page.revision,
                                 .continue_token = page.continue_token,
@@ -187,7 +192,7 @@ StatusResult<Response> handle_list(Call& call) {
         call, shape_list(*call.resource, call.accepted, include, page.objects, metadata, call.now),
         200);
   }
-  response.durable_after = page.revision;
+  response.durable_after = revision;
   return response;
 }
 

@@ -130,6 +130,10 @@ bool read_shape(const Element& element, const Offer& offer, Accepted& accepted) 
 
 }  // namespace
 
+bool accepts_gzip(const Request& request) {
+  return request.header("accept-encoding").find("gzip") != std::string_view::npos;
+}
+
 bool wants_pretty(const Request& request) {
   if (const auto pretty = request.parameter("pretty")) {
     return *pretty == "1" || *pretty == "true";

@@ -42,6 +42,9 @@ std::string_view content_type_of(Encoding encoding);
 // ?pretty=, or a browser or command-line fetcher that says nothing (2.6).
 bool wants_pretty(const Request& request);
 
+// The client takes compressed bodies (2.5).
+bool accepts_gzip(const Request& request);
+
 enum class BodyFormat : std::uint8_t { Json, Yaml, Protobuf };
 // Of POST, PUT and DELETE; UnsupportedMediaType (415) otherwise. Custom resources have no protobuf.
 StatusResult<BodyFormat> body_format(const Request& request, bool allow_protobuf);

@@ -10,13 +10,14 @@
 #include "embedded/apiserver/call.hpp"
 #include "embedded/apiserver/list_options.hpp"
 #include "embedded/apiserver/selection.hpp"
+#include "embedded/store/store.hpp"
 #include "kube/value.hpp"
 
 namespace athanor::apiserver {
 
 struct ListPage {
-  std::vector<Value> objects{};  // in the call's version
-  std::vector<Key> keys{};
+  std::vector<Value> objects{};            // in the call's version
+  std::vector<store::StoredPtr> stored{};  // what the objects were made of
   std::uint64_t revision = 0;
   std::string continue_token{};  // empty: the last page
   std::optional<std::uint64_t> remaining{};

@@ -150,9 +150,27 @@ bool Selection::may_match(const Key& key) const {
 }
 
 bool Selection::matches(const Value& object) const {
-  if (!labels_.empty() && !labels_.matches(object["metadata"]["labels"])) {
-    return false;
+  return (labels_.empty() || labels_.matches(object["metadata"]["labels"])) && fields_match(object);
+}
+
+std::uint32_t Selection::matches(std::span<const store::StoredPtr> objects) const {
+  std::array<const Value*, kBlock> parts{};
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    parts[i] = &objects[i]->body["metadata"];
   }
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    parts[i] = &(*parts[i])["labels"];
+  }
+  std::uint32_t matched = 0;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if ((labels_.empty() || labels_.matches(*parts[i])) && fields_match(objects[i]->body)) {
+      matched |= std::uint32_t{1} << i;
+    }
+  }
+  return matched;
+}
+
+bool Selection::fields_match(const Value& object) const {
   for (const FieldTest& test : fields_) {
     const Value& found = object.at(std::span<const std::string>(test.path));
     std::string text = text_of(found);

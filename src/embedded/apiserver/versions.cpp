@@ -34,17 +34,26 @@ Value fitted(const ResourceInfo& resource, Value object) {
   return object;
 }
 
-// Served as it is stored.
-bool fits(const ResourceInfo& resource, const Value& body, store::Revision revision) {
-  return revision > resource.schema_revision &&
-         body["apiVersion"].as_string() == resource.api_version();
+// `text` is resource.api_version(), which is not made for it.
+bool is_version_of(const ResourceInfo& resource, std::string_view text) {
+  const std::string_view group = resource.group;
+  if (group.empty()) {
+    return text == resource.version;
+  }
+  return text.size() == group.size() + 1 + resource.version.size() && text.starts_with(group) &&
+         text[group.size()] == '/' && text.ends_with(resource.version);
 }
 
 }  // namespace
 
+bool served_as_stored(const ResourceInfo& resource, const Value& body, store::Revision revision) {
+  return revision > resource.schema_revision &&
+         is_version_of(resource, body["apiVersion"].as_string());
+}
+
 StatusResult<Value> to_served(const ResourceInfo& resource, const Value& body,
                               store::Revision revision, const VersionContext& context) {
-  if (fits(resource, body, revision)) {
+  if (served_as_stored(resource, body, revision)) {
     return body;
   }
   ATHANOR_TRY(Value object, convert(resource, body, body["apiVersion"].as_string(),
@@ -75,7 +84,7 @@ StatusResult<std::vector<Value>> to_served(const ResourceInfo& resource,
   ATHANOR_TRY(objects,
               convert_by_webhook(*resource.conversion, objects, resource.api_version(), context));
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    if (!fits(resource, stored[i]->body, stored[i]->revision)) {
+    if (!served_as_stored(resource, stored[i]->body, stored[i]->revision)) {
       objects[i] = fitted(resource, std::move(objects[i]));
     }
   }

@@ -13,6 +13,8 @@
 
 namespace athanor::apiserver {
 
+// to_served() gives what is stored.
+bool served_as_stored(const ResourceInfo& resource, const Value& body, store::Revision revision);
 // A stored object as `resource` shows it: converted, and for custom resources pruned and defaulted
 // when the schema is younger than the object.
 StatusResult<Value> to_served(const ResourceInfo& resource, const store::Stored& stored,

@@ -27,12 +27,14 @@ constexpr Revision kUncleanJump = 1'000'000;
 constexpr Revision kRevisionSlack = 100'000;
 constexpr std::size_t kGroupLimit = 4096;                  // commits in one transaction
 constexpr int kCheckpointPages = 2048;                     // 8 MiB of log
+constexpr std::size_t kLogStep = std::size_t{1} << 20;     // bytes by which its file grows
+constexpr std::size_t kLogLimit = std::size_t{12} << 20;   // bytes that it keeps
 constexpr std::size_t kNamedKeys = 10;                     // in the error of damaged rows
 constexpr std::int64_t kFormat = 2;                        // 1: without history
 constexpr std::size_t kPruneStep = std::size_t{64} << 10;  // bytes of history
 constexpr std::size_t kPendingLimit = 2'000;               // events that wait for no disk
 constexpr std::size_t kRowBytes = std::size_t{256} << 10;  // of history, but for the last event
-constexpr auto kIdle = std::chrono::seconds(1);  // without commits until the log is emptied
+constexpr auto kIdle = std::chrono::seconds(1);  // without commits until the log is copied
 
 struct Commit {
   Revision revision = 0;
@@ -138,6 +140,7 @@ Result<void> SqliteJournal::write_meta(std::string_view name, std::int64_t numbe
 Result<void> SqliteJournal::prepare_database() {
   ATHANOR_TRY(database_, Database::open(options_.path));
   ATHANOR_TRY_VOID(database_.execute("PRAGMA journal_mode=WAL"));
+  ATHANOR_TRY_VOID(database_.execute("PRAGMA journal_size_limit=" + std::to_string(kLogLimit)));
   ATHANOR_TRY_VOID(
       database_.execute(options_.sync ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF"));
   if (options_.max_pages > 0) {
@@ -359,6 +362,9 @@ void SqliteJournal::run() {
     if (database_.log_pages() > kCheckpointPages) {
       database_.checkpoint(Database::Checkpoint::Passive);
     }
+    if (options_.sync) {
+      database_.reserve_log(kLogStep);
+    }
   }
 }
 
@@ -376,7 +382,7 @@ bool SqliteJournal::wait_for_work() {
       retry_after_failure();
     }
     if (database_.log_pages() > 0) {
-      database_.checkpoint(Database::Checkpoint::Truncate);
+      database_.checkpoint(Database::Checkpoint::Passive);  // its file is used again from the start
     }
     lock.lock();
     work_.wait(lock, work);

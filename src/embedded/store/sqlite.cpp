@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -141,6 +142,27 @@ void Database::checkpoint(Checkpoint mode) {
   if (sqlite3_wal_checkpoint_v2(database_.get(), nullptr, how, nullptr, nullptr) == SQLITE_OK &&
       mode == Checkpoint::Truncate) {
     *log_pages_ = 0;
+  }
+}
+
+void Database::reserve_log(std::size_t step) {
+  constexpr sqlite3_int64 kFrame = 4096 + 24;  // a page and its header
+  static constexpr std::array<char, std::size_t{64} * 1024> kZeros{};
+  sqlite3_file* log = nullptr;
+  sqlite3_int64 size = 0;
+  if (sqlite3_file_control(database_.get(), nullptr, SQLITE_FCNTL_JOURNAL_POINTER,
+                           static_cast<void*>(&log)) != SQLITE_OK ||
+      log == nullptr || log->pMethods == nullptr ||
+      log->pMethods->xFileSize(log, &size) != SQLITE_OK ||
+      *log_pages_ * kFrame + static_cast<sqlite3_int64>(step / 4) < size) {
+    return;
+  }
+  for (const auto end = size + static_cast<sqlite3_int64>(step); size < end;
+       size += static_cast<sqlite3_int64>(kZeros.size())) {
+    if (log->pMethods->xWrite(log, kZeros.data(), static_cast<int>(kZeros.size()), size) !=
+        SQLITE_OK) {
+      return;  // the commits will tell
+    }
   }
 }
 

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <charconv>
 #include <exception>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/log.hpp"
 #include "embedded/transport/response_writer.hpp"
@@ -19,9 +21,10 @@ namespace {
 constexpr auto kLingerTime = std::chrono::seconds(2);
 constexpr std::size_t kReadAhead =
     std::size_t{64} * 1024;  // of a client that talks during a stream
-constexpr std::size_t kTunnelLimit = std::size_t{256} * 1024;  // unsent bytes of a tunnel
-constexpr std::size_t kFramesAhead = std::size_t{128} * 1024;  // unsent bytes of HTTP/2
-constexpr std::size_t kProgress = std::size_t{64} * 1024;      // bytes that count as progress
+constexpr std::size_t kTunnelLimit = std::size_t{256} * 1024;   // unsent bytes of a tunnel
+constexpr std::size_t kFramesAhead = std::size_t{128} * 1024;   // unsent bytes of HTTP/2
+constexpr std::size_t kBytesPerTurn = std::size_t{512} * 1024;  // others want to be served, too
+constexpr std::size_t kProgress = std::size_t{64} * 1024;       // bytes that count as progress
 constexpr std::size_t kJoinedBody =
     std::size_t{14} * 1024;  // goes into one TLS record with its head
 constexpr std::size_t kChunkPrefix = 2 * sizeof(std::size_t) + 2;  // hex digits, CR LF
@@ -53,11 +56,18 @@ std::shared_ptr<apiserver::Response> failed_inside(const std::string& path, cons
 
 }  // namespace
 
-// Lets a stream on any thread wake its connection: at most one task waits in the loop, and the
-// connection itself is touched on the loop's thread only.
-struct Connection::Waker {
+// Lets streams on any thread wake their connection, which itself is touched on the loop's thread
+// only. One task in the loop serves all that woke it: what they send leaves together.
+struct Connection::Wakes {
   std::shared_ptr<TransportCore> core{};
   std::weak_ptr<Connection> connection{};
+  std::mutex mutex{};
+  std::vector<std::shared_ptr<Waker>> ready{};  // guarded by mutex
+};
+
+// Of one stream; waits in `ready` once at most.
+struct Connection::Waker {
+  std::shared_ptr<Wakes> wakes{};
   std::int32_t stream = 0;  // HTTP/2's
   std::atomic<bool> posted = false;
 };
@@ -438,26 +448,50 @@ void Connection::begin_stream(std::unique_ptr<apiserver::Stream> stream) {
   stream_->on_ready(make_waker(0));
 }
 
-// At most one task waits in the loop.
 std::function<void()> Connection::make_waker(std::int32_t stream) {
+  if (wakes_ == nullptr) {
+    wakes_ = std::make_shared<Wakes>();
+    wakes_->core = core_;
+    wakes_->connection = weak_from_this();
+  }
   auto waker = std::make_shared<Waker>();
-  waker->core = core_;
-  waker->connection = weak_from_this();
+  waker->wakes = wakes_;
   waker->stream = stream;
   return [waker] {
     if (!waker->posted.exchange(true)) {
-      waker->core->loop.post([waker] {
-        waker->posted = false;
-        const auto self = waker->connection.lock();
-        if (self != nullptr && self->state_ == State::Multiplexed) {
-          self->http2_->wake(waker->stream);
-          self->pump();
-        } else if (self != nullptr) {
-          self->on_wake();
-        }
-      });
+      post_wake(waker);
     }
   };
+}
+
+void Connection::post_wake(const std::shared_ptr<Waker>& waker) {
+  const auto& wakes = waker->wakes;
+  {
+    const std::lock_guard lock(wakes->mutex);
+    wakes->ready.push_back(waker);
+    if (wakes->ready.size() > 1) {
+      return;  // the task is on its way
+    }
+  }
+  wakes->core->loop.post([wakes] {
+    std::vector<std::shared_ptr<Waker>> ready;
+    {
+      const std::lock_guard lock(wakes->mutex);
+      ready.swap(wakes->ready);
+    }
+    const auto self = wakes->connection.lock();
+    for (const auto& one : ready) {
+      one->posted = false;
+      if (self != nullptr && self->state_ == State::Multiplexed) {
+        self->http2_->wake(one->stream);
+      } else if (self != nullptr) {
+        self->on_wake();
+      }
+    }
+    if (self != nullptr) {
+      self->pump();
+    }
+  });
 }
 
 void Connection::begin_http2() {
@@ -505,7 +539,11 @@ void Connection::read_frames() {
 }
 
 void Connection::pump() {
+  std::size_t taken = 0;
   while (state_ == State::Multiplexed) {
+    if (taken >= kBytesPerTurn) {
+      return pump_later();
+    }
     std::string bytes;
     while (output_bytes_ + bytes.size() < kFramesAhead &&
            http2_->take_output(bytes, kFramesAhead - output_bytes_ - bytes.size())) {
@@ -513,6 +551,7 @@ void Connection::pump() {
     if (bytes.empty() && output_.empty()) {
       break;
     }
+    taken += bytes.size();
     if (!bytes.empty()) {
       send(std::move(bytes));
     }
@@ -531,6 +570,15 @@ void Connection::pump() {
     clear_deadline();
   } else if (deadline_ == Time::max()) {
     set_deadline(core_->options.idle_timeout);
+  }
+}
+
+void Connection::pump_later() {
+  if (!std::exchange(pump_posted_, true)) {
+    core_->loop.post([self = shared_from_this()] {
+      self->pump_posted_ = false;
+      self->pump();
+    });
   }
 }
 

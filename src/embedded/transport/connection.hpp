@@ -86,6 +86,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string bytes{};
     std::size_t offset = 0;
   };
+  struct Wakes;
   struct Waker;
 
   // Reading.
@@ -110,6 +111,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void handled(const apiserver::Request& asked, apiserver::Response answered, std::int32_t stream);
   void answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream);  // any thread
   std::function<void()> make_waker(std::int32_t stream);
+  static void post_wake(const std::shared_ptr<Waker>& waker);  // any thread
   void respond(apiserver::Response& response);
   void respond_with_body(apiserver::Response& response, Framing framing);
   void respond_with_stream(apiserver::Response& response, Framing framing);
@@ -121,6 +123,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_frames();
   // Sends what the session has to say, as long as the socket takes it.
   void pump();
+  // The rest of it, after the others' turn.
+  void pump_later();
 
   // Writing.
   void send(std::string bytes, std::size_t offset = 0);
@@ -159,6 +163,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool close_after_ = false;
 
   std::unique_ptr<Http2Session> http2_{};
+  std::shared_ptr<Wakes> wakes_{};  // once a stream needs it
+  bool pump_posted_ = false;
   std::unique_ptr<apiserver::Stream> stream_{};
   apiserver::Tunnel* tunnel_ = nullptr;  // stream_, when it takes bytes, too
   bool stream_chunked_ = false;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -349,7 +350,8 @@ ssize_t Http2Session::Impl::read(Stream& stream, std::uint8_t* buffer, std::size
     stream.ended = stream.more->pull(stream.answer) == apiserver::Stream::State::Ended;
   }
   const std::size_t count = std::min(size, stream.answer.size() - stream.sent);
-  std::copy_n(stream.answer.data() + stream.sent, count, buffer);
+  const std::string_view next = std::string_view(stream.answer).substr(stream.sent, count);
+  std::memcpy(buffer, next.data(), next.size());
   stream.sent += count;
   if (stream.sent == stream.answer.size() && stream.ended) {
     flags |= NGHTTP2_DATA_FLAG_EOF;

@@ -76,6 +76,47 @@ TEST(Json, StringsAreEscapedAsGoEscapesThem) {
       "\"a\\u003cb\\u003e\\u0026\\\"\\\\\\n\\r\\t\\b\\f\\u0001\x7f\\u2028\\u2029\u00e9\\ufffd\"");
 }
 
+TEST(Json, EscapesAtEveryPlace) {
+  // Texts are looked at eight bytes at a time.
+  for (const auto& [plain, escaped] :
+       std::vector<std::pair<std::string, std::string>>{{"<", "\\u003c"},
+                                                        {">", "\\u003e"},
+                                                        {"&", "\\u0026"},
+                                                        {"\"", "\\\""},
+                                                        {"\\", "\\\\"},
+                                                        {"\x1f", "\\u001f"},
+                                                        {"\u2028", "\\u2028"},
+                                                        {"\u00e9", "\u00e9"},
+                                                        {"\xff", "\\ufffd"},
+                                                        {" ", " "},
+                                                        {"!", "!"},
+                                                        {"#", "#"},
+                                                        {"%", "%"},
+                                                        {"'", "'"},
+                                                        {":", ":"},
+                                                        {";", ";"},
+                                                        {"=", "="},
+                                                        {"?", "?"},
+                                                        {"X", "X"},
+                                                        {"]", "]"},
+                                                        {"^", "^"},
+                                                        {"\x7f", "\x7f"}}) {
+    for (std::size_t before = 0; before < 20; ++before) {
+      const std::string front(before, 'a');
+      const std::string back(19 - before, 'b');
+      EXPECT_EQ(json::quote(front + plain + back), '"' + front + escaped + back + '"');
+    }
+  }
+}
+
+TEST(Json, PrintsTextsOfAnyLength) {
+  for (const std::size_t size : {0U, 1U, 509U, 510U, 511U, 512U, 513U, 1024U, 5000U}) {
+    const std::string text(size, 'x');
+    const Value value = Value::object({{"a", text}, {"b", Value::list({text, 1})}});
+    EXPECT_EQ(json::print(value), R"({"a":")" + text + R"(","b":[")" + text + R"(",1]})");
+  }
+}
+
 TEST(Json, PrettyUsesTwoBlanks) {
   const Value value = Value::object({{"a", Value::list({1, Value::object()})},
                                      {"b", Value::list()},

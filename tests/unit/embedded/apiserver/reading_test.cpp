@@ -87,6 +87,45 @@ TEST(List, PagesOfASelectionHideTheRemainder) {
   EXPECT_THAT(names(rest.value), ElementsAre("b", "c"));
 }
 
+TEST(List, LongOnesAreMadePieceByPiece) {
+  TestServer server;
+  constexpr std::size_t kCount = 70;
+  const std::string payload(2000, 'x');
+  for (std::size_t i = 0; i < kCount; ++i) {
+    Value map = config_map("m" + std::to_string(100 + i));
+    map.member("data").set("k", payload);
+    ASSERT_EQ(server.post(kMaps, map).status, 201);
+  }
+  Answer list = server.get(maps(""));
+  ASSERT_NE(list.stream, nullptr);
+  EXPECT_EQ(list.text, "");
+  std::string text;
+  EXPECT_EQ(list.stream->pull(text), Stream::State::Open);
+  EXPECT_LT(text.size(), kCount * payload.size());
+  while (list.stream->pull(text) == Stream::State::Open) {
+  }
+  const auto read = json::parse(text);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ((*read)["items"].size(), kCount);
+  // Who asks for few gets the same, whole.
+  const Answer page = server.get(maps("?limit=64"));
+  EXPECT_EQ(page.stream, nullptr);
+  EXPECT_EQ(page.value["items"][63], (*read)["items"][63]);
+  EXPECT_EQ((*read)["metadata"]["resourceVersion"], page.value["metadata"]["resourceVersion"]);
+}
+
+TEST(List, SelectsFromManyWhatMatches) {
+  TestServer server;
+  for (std::size_t i = 0; i < 100; ++i) {  // more than three blocks
+    server.post(kMaps, labelled("m" + std::to_string(100 + i), std::to_string(i % 33)));
+  }
+  const Answer chosen = server.get(maps("?labelSelector=x=32"));
+  EXPECT_THAT(names(chosen.value), ElementsAre("m132", "m165", "m198"));
+  EXPECT_THAT(
+      names(server.get(maps("?labelSelector=x=31&fieldSelector=metadata.name!=m164")).value),
+      ElementsAre("m131", "m197"));
+}
+
 TEST(List, ShowsExactlyAnOlderState) {
   TestServer server;
   server.post(kMaps, config_map("a"));
