@@ -27,9 +27,6 @@ Response object_response(Call& call, Value object, int code) {
 }
 
 Response written_response(Call& call, Written written) {
-  if (written.created && written.revision == 0) {
-    written.object.member("metadata").erase("resourceVersion");  // a dry run
-  }
   Response response = object_response(call, std::move(written.object), written.created ? 201 : 200);
   response.durable_after = written.revision;
   return response;

@@ -108,7 +108,8 @@ StatusResult<Selection> Selection::read(const Request& request, const ResourceIn
   for (FieldRequirement& requirement : *requirements) {
     const bool has_namespace =
         resource.namespaced ||
-        (!resource.is_custom && resource.storage != "namespaces" && resource.storage != "nodes");
+        (!resource.is_custom && resource.storage != "namespaces" && resource.storage != "nodes" &&
+         resource.storage != "resourceslices.resource.k8s.io");
     const bool generic = requirement.field == "metadata.name" ||
                          (requirement.field == "metadata.namespace" && has_namespace);
     if (!generic && !contains(resource.selectable_fields, requirement.field)) {

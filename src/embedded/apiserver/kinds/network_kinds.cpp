@@ -124,6 +124,9 @@ FieldErrors validate_ingress(const Value& object, const KindContext& /*context*/
   }
   for (std::size_t i = 0; i < spec["rules"].size(); ++i) {
     const Value& paths = spec["rules"][i]["http"]["paths"];
+    if (spec["rules"][i]["http"].is_object()) {
+      require(errors, at("spec.rules", i) + ".http.paths", paths);
+    }
     for (std::size_t j = 0; j < paths.size(); ++j) {
       const std::string here = at(at("spec.rules", i) + ".http.paths", j);
       if (require(errors, here + ".pathType", paths[j]["pathType"], "pathType must be specified")) {

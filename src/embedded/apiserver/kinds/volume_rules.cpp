@@ -174,10 +174,10 @@ void check_host_path(FieldErrors& errors, const Value& source, const std::string
 
 void check_nfs(FieldErrors& errors, const Value& source, const std::string& path) {
   require(errors, path + ".server", source["server"]);
-  if (require(errors, path + ".path", source["path"]) &&
-      !source["path"].as_string().starts_with('/')) {
+  require(errors, path + ".path", source["path"]);
+  if (!source["path"].as_string().starts_with('/')) {
     errors.push_back(
-        FieldError::invalid(path + ".path", source["path"], "must be an absolute path"));
+        FieldError::invalid(path + ".path", source["path"].str(), "must be an absolute path"));
   }
 }
 

@@ -186,7 +186,8 @@ constexpr std::array kRows = {
                           .cells = &daemon_set_cells}},
     KindRow{.group = "apps",
             .plural = "controllerrevisions",
-            .behaviour = {.validate_update = &validate_controller_revision_update,
+            .behaviour = {.validate_create = &validate_controller_revision,
+                          .validate_update = &validate_controller_revision_update,
                           .cells = &controller_revision_cells}},
 };
 

@@ -312,6 +312,16 @@ FieldErrors validate_daemon_set_update(const Value& object, const Value& old_obj
   return errors;
 }
 
+FieldErrors validate_controller_revision(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  if (object["data"].is_null()) {
+    errors.push_back(FieldError::required("data", "data is mandatory"));
+  } else if (!object["data"].is_object()) {
+    errors.push_back(FieldError::required("data", "data must be a valid JSON object"));
+  }
+  return errors;
+}
+
 FieldErrors validate_controller_revision_update(const Value& object, const Value& old_object,
                                                 const KindContext& /*context*/) {
   FieldErrors errors;

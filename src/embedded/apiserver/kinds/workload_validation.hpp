@@ -22,6 +22,7 @@ FieldErrors validate_stateful_set_update(const Value& object, const Value& old_o
 FieldErrors validate_daemon_set(const Value& object, const KindContext& context);
 FieldErrors validate_daemon_set_update(const Value& object, const Value& old_object,
                                        const KindContext& context);
+FieldErrors validate_controller_revision(const Value& object, const KindContext& context);
 FieldErrors validate_controller_revision_update(const Value& object, const Value& old_object,
                                                 const KindContext& context);
 

@@ -98,6 +98,11 @@ const Rule kRules[] = {
      "[spec.accessModes: Unsupported value: \"A\": supported values: \"ReadOnlyMany\", "
      "\"ReadWriteMany\", \"ReadWriteOnce\", \"ReadWriteOncePod\", spec.hostPath.path: Required "
      "value]"},
+    {"revision", "/apis/apps/v1/namespaces/tst/controllerrevisions",
+     R"({"metadata":{"name":"r"},"revision":1})", "data: Required value: data is mandatory"},
+    {"ingress", "/apis/networking.k8s.io/v1/namespaces/tst/ingresses",
+     R"({"metadata":{"name":"i"},"spec":{"rules":[{"http":{}}]}})",
+     "spec.rules[0].http.paths: Required value"},
     {"event", kEvents,
      R"({"metadata":{"name":"e"},"eventTime":"2020-01-01T00:00:00.000001Z","type":"Normal",
          "regarding":{"namespace":"tst"},"reason":"R","reportingController":"a.b/c",
