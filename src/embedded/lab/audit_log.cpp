@@ -53,6 +53,10 @@ class LogFile final : public apiserver::AuditSink {
     if (path_.has_parent_path()) {
       fs::create_directories(path_.parent_path(), ignored);
     }
+    // A level may have put Secrets into it: nobody else reads it.
+    if (!fs::exists(path_, ignored)) {
+      ATHANOR_TRY_VOID(transport::write_private_file(path_.string(), ""));
+    }
     file_.open(path_, std::ios::app | std::ios::binary);
     if (!file_) {
       return Error::unavailable(fmt::format("cannot write the audit log {}", path_.string()));

@@ -68,6 +68,12 @@ TEST_F(AuditLog, GrowsLineByLineOverRestarts) {
   EXPECT_EQ(text_of(options_.log_path), "{\"a\":1}\n{\"a\":2}\n");
 }
 
+TEST_F(AuditLog, IsItsOwnersAlone) {
+  ASSERT_TRUE(open_audit(options_, clock_).ok());
+  EXPECT_EQ(fs::status(options_.log_path).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+}
+
 TEST_F(AuditLog, IsPutAsideWhenItIsFull) {
   options_.max_size = 1;
   options_.max_backup = 2;
