@@ -46,7 +46,7 @@ StatusResult<PatchType> patch_type(const Call& call) {
                                   : status::unsupported_patch_type();
 }
 
-StatusResult<Document> parse_patch(const Call& call, PatchType type) {
+StatusResult<Document> parse_patch(const Call& call, PatchType type, FieldValidation validation) {
   Document document;
   if (const auto* value = std::get_if<Value>(&call.request.body)) {
     document.value = *value;
@@ -74,7 +74,8 @@ StatusResult<Document> parse_patch(const Call& call, PatchType type) {
           fmt::format("The allowed maximum operations in a JSON patch is {}, got {}",
                       kOperationLimit, value.size()));
     }
-  } else if (!value.is_object() && !(type == PatchType::Merge && value.is_list())) {
+  } else if (!value.is_object() && !(type == PatchType::Merge && value.is_list() &&
+                                     validation == FieldValidation::Ignore)) {
     return status::bad_request(
         "error decoding patch: json: cannot unmarshal the patch into Go value of type "
         "map[string]interface {}");
@@ -128,7 +129,7 @@ StatusResult<void> check_custom_type(const ResourceInfo& resource, const Value& 
 }
 
 StatusResult<Response> apply_plain(Call& call, PatchType type, const WriteOptions& options) {
-  ATHANOR_TRY(const Document document, parse_patch(call, type));
+  ATHANOR_TRY(const Document document, parse_patch(call, type, options.validation));
   const ResourceInfo& resource = *call.resource;
   UpdateInput input;
   input.subresource = call.path.subresource;

@@ -115,7 +115,8 @@ void check_mounts(FieldErrors& errors, const Value& mounts, const std::set<std::
     const std::string name = mounts[i]["name"].str();
     if (name.empty()) {
       errors.push_back(FieldError::required(here + ".name"));
-    } else if (!volumes.contains(name)) {
+    }
+    if (!volumes.contains(name)) {
       errors.push_back(FieldError::not_found(here + ".name", name));
     }
     const std::string mount = mounts[i]["mountPath"].str();

@@ -226,7 +226,7 @@ FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) 
   std::set<std::string> names;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::string here = at("spec.devices", i);
-    require_name(errors, here + ".name", devices[i]["name"].as_string(), &validate_dns1123_label);
+    check_name(errors, here + ".name", devices[i]["name"].as_string(), &validate_dns1123_label);
     if (!names.insert(devices[i]["name"].str()).second) {
       errors.push_back(FieldError::duplicate(here + ".name", devices[i]["name"]));
     }
