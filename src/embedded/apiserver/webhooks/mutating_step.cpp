@@ -92,7 +92,7 @@ StatusResult<bool> call_one(const HookCall& call, std::size_t index, AdmissionRe
   if (!reply.there) {
     return status::pending();
   }
-  const auto heard = judge(call.hook, reply, index, request, context);
+  auto heard = judge(call.hook, reply, index, request, context);
   if (!heard.ok() || !*heard) {
     annotate(call, index, false, reply, context);
     return heard;
