@@ -70,6 +70,7 @@ struct SendWrite {
   std::uint64_t id = 0;
   std::string_view op{};
   WriteRequest request{};
+  bool urgent = false;  // of an operator that decides for every key: the more keys wait for it
 };
 struct Probe {
   std::string query{};

@@ -203,8 +203,10 @@ void Engine::Impl::send(Task& task, WriteRequest request) {
   task.write = ++last_write;
   writes.emplace(task.write, task.id);
   metrics.wrote(task.controller->number);
-  out.emplace_back(
-      SendWrite{.id = task.write, .op = task.controller->op->name, .request = std::move(request)});
+  out.emplace_back(SendWrite{.id = task.write,
+                             .op = task.controller->op->name,
+                             .request = std::move(request),
+                             .urgent = task.controller->op->singleton});
 }
 
 void Engine::Impl::emit(Task& task, const Emit& step, Instant now) {

@@ -52,4 +52,10 @@ void BackgroundQueue::add(UniqueFunction<void()> task) {
   impl_->news.notify_one();
 }
 
+void BackgroundQueue::add_first(UniqueFunction<void()> task) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->tasks.push_front(std::move(task));
+  impl_->news.notify_one();
+}
+
 }  // namespace athanor::lab

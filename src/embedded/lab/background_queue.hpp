@@ -16,6 +16,8 @@ class BackgroundQueue {
   BackgroundQueue(const BackgroundQueue&) = delete;
   BackgroundQueue& operator=(const BackgroundQueue&) = delete;
   void add(UniqueFunction<void()> task);
+  // Before those that wait.
+  void add_first(UniqueFunction<void()> task);
 
  private:
   struct Impl;

@@ -221,11 +221,16 @@ void EngineDriver::Impl::run_effects() {
 }
 
 void EngineDriver::Impl::perform(const SendWrite& send) {
-  writes->add([self = weak_from_this(), send] {
+  auto task = [self = weak_from_this(), send] {
     if (const auto impl = self.lock()) {
       impl->write(send);
     }
-  });
+  };
+  if (send.urgent) {
+    writes->add_first(std::move(task));
+  } else {
+    writes->add(std::move(task));
+  }
 }
 
 // On the writing thread. Webhooks are not waited for: other writes go on.
