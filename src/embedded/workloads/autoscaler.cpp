@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/closing.hpp"
 #include "kube/condition.hpp"
 #include "kube/selector.hpp"
 #include "runtime/view/failures.hpp"
@@ -93,21 +94,11 @@ class AutoscalerRun {
       judge();
     }
     write_status();
-    for (Emit& event : events_) {
-      plan_.then(std::move(event));
-    }
+    closing_.tell(plan_);
     return std::move(plan_);
   }
 
  private:
-  void emit(const char* type, std::string reason, std::string note) {
-    events_.push_back({.about = {&api::kHorizontalPodAutoscaler, scaler_.key()},
-                       .about_uid = std::string(scaler_.uid()),
-                       .type = type,
-                       .reason = std::move(reason),
-                       .note = std::move(note)});
-  }
-
   void set(const char* type, bool status, std::string reason, std::string message) {
     set_condition(conditions_,
                   {.type = type,
@@ -138,7 +129,7 @@ class AutoscalerRun {
       error = fmt::format("{}{}{} \"{}\" not found", target_.kind->plural,
                           target_.kind->group.empty() ? "" : ".", target_.kind->group, name);
     }
-    emit("Warning", "FailedGetScale", error);
+    closing_.emit("Warning", "FailedGetScale", error);
     set("AbleToScale", false, "FailedGetScale",
         "the HPA controller was unable to get the target's current scale: " + error);
     return false;
@@ -182,9 +173,9 @@ class AutoscalerRun {
     const std::string text =
         fmt::format("pods by selector {} are controlled by multiple HPAs: [{}]",
                     parsed.ok() ? parsed->text() : "", names);
-    emit("Warning", "AmbiguousSelector", text);
+    closing_.emit("Warning", "AmbiguousSelector", text);
     set("ScalingActive", false, "AmbiguousSelector", text);
-    emit("Warning", "FailedComputeMetricsReplicas", text);
+    closing_.emit("Warning", "FailedComputeMetricsReplicas", text);
     return true;
   }
 
@@ -192,8 +183,8 @@ class AutoscalerRun {
     Step step = Patch{.target = target_,
                       .merge = Value::object({{"spec", Value::object({{"replicas", size}})}})};
     if (const auto error = refused(view_, step)) {
-      emit("Warning", "FailedRescale",
-           fmt::format("New size: {}; reason: {}; error: {}", size, why, error->message));
+      closing_.emit("Warning", "FailedRescale",
+                    fmt::format("New size: {}; reason: {}; error: {}", size, why, error->message));
       set("AbleToScale", false, "FailedUpdateScale",
           "the HPA controller was unable to update the target scale: " + error->message);
       return;
@@ -201,7 +192,8 @@ class AutoscalerRun {
     plan_.then(std::move(step));
     set("AbleToScale", true, "SucceededRescale",
         fmt::format("the HPA controller was able to update the target scale to {}", size));
-    emit("Normal", "SuccessfulRescale", fmt::format("New size: {}; reason: {}", size, why));
+    closing_.emit("Normal", "SuccessfulRescale",
+                  fmt::format("New size: {}; reason: {}", size, why));
     desired_ = size;
     last_scale_ = format_time(now_);
   }
@@ -211,7 +203,7 @@ class AutoscalerRun {
     std::optional<Missing> first;
     for (const Value& metric : metrics.items()) {
       Missing one = missing(metric, scaler_.ns());
-      emit("Warning", one.reason, one.message);
+      closing_.emit("Warning", one.reason, one.message);
       first = first ? first : std::move(one);
     }
     if (!first) {
@@ -221,9 +213,9 @@ class AutoscalerRun {
         Value::list(std::vector<Value>(metrics.size(), Value::object({{"type", ""}})));
     set("ScalingActive", false, first->reason,
         "the HPA was unable to compute the replica count: " + first->message);
-    emit("Warning", "FailedComputeMetricsReplicas",
-         fmt::format("invalid metrics ({} invalid out of {}), first error is: {}: {}",
-                     metrics.size(), metrics.size(), first->context, first->message));
+    closing_.emit("Warning", "FailedComputeMetricsReplicas",
+                  fmt::format("invalid metrics ({} invalid out of {}), first error is: {}: {}",
+                              metrics.size(), metrics.size(), first->context, first->message));
   }
 
   void write_status() {
@@ -247,7 +239,7 @@ class AutoscalerRun {
   Ref target_{};
   std::int64_t current_ = 0;
   std::int64_t present_ = 0;
-  std::vector<Emit> events_{};
+  Closing closing_{api::kHorizontalPodAutoscaler, scaler_};
   Plan plan_{};
 };
 

@@ -10,6 +10,7 @@
 
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
+#include "embedded/workloads/closing.hpp"
 #include "embedded/workloads/controlled_pods.hpp"
 #include "kube/condition.hpp"
 #include "kube/cron.hpp"
@@ -77,24 +78,11 @@ class CronJobRun {
       start_when_due();
     }
     write_status();
-    for (Emit& event : events_) {
-      plan_.then(std::move(event));
-    }
-    if (refused_) {
-      plan_.then(*std::move(refused_));
-    }
+    closing_.finish(plan_);
     return std::move(plan_);
   }
 
  private:
-  void emit(const char* type, const char* reason, std::string note) {
-    events_.push_back({.about = {&api::kCronJob, cron_.key()},
-                       .about_uid = std::string(cron_.uid()),
-                       .type = type,
-                       .reason = reason,
-                       .note = std::move(note)});
-  }
-
   [[nodiscard]] bool was_active(std::string_view uid) const {
     return std::ranges::any_of(cron_.status()["active"].items(), [&](const Value& reference) {
       return reference["uid"].as_string() == uid;
@@ -109,15 +97,15 @@ class CronJobRun {
         if (!job.annotation(kScheduledAnnotation).empty() || was_active(job.uid())) {
           active_.push_back(job);
         } else {
-          emit("Warning", "UnexpectedJob",
-               fmt::format("Saw a job that the controller did not create or forgot: {}",
-                           job.name()));
+          closing_.emit("Warning", "UnexpectedJob",
+                        fmt::format("Saw a job that the controller did not create or forgot: {}",
+                                    job.name()));
         }
         continue;
       }
       if (was_active(job.uid())) {
-        emit("Normal", "SawCompletedJob",
-             fmt::format("Saw completed job: {}, condition: {}", job.name(), end));
+        closing_.emit("Normal", "SawCompletedJob",
+                      fmt::format("Saw completed job: {}, condition: {}", job.name(), end));
       }
       const auto completed = parse_time(job.status()["completionTime"].as_string());
       if (end == "Complete" && completed && (!succeeded_ || *completed > *succeeded_)) {
@@ -128,8 +116,8 @@ class CronJobRun {
       const bool known = std::ranges::any_of(
           jobs_, [&](const Object& job) { return job.uid() == reference["uid"].as_string(); });
       if (!known) {
-        emit("Normal", "MissingJob",
-             fmt::format("Active job went missing: {}", reference["name"].as_string()));
+        closing_.emit("Normal", "MissingJob",
+                      fmt::format("Active job went missing: {}", reference["name"].as_string()));
       }
     }
   }
@@ -157,7 +145,7 @@ class CronJobRun {
 
   void remove(const Object& job) {
     plan_.then(Delete{.target = {&api::kJob, job.key()}, .guard = {.uid = std::string(job.uid())}});
-    emit("Normal", "SuccessfulDelete", fmt::format("Deleted job {}", job.name()));
+    closing_.emit("Normal", "SuccessfulDelete", fmt::format("Deleted job {}", job.name()));
   }
 
   // False while the zone is unknown, or for good.
@@ -165,8 +153,9 @@ class CronJobRun {
     const std::string text = cron_.spec()["schedule"].str();
     auto schedule = CronSchedule::parse(text);
     if (!schedule.ok()) {
-      emit("Warning", "UnparseableSchedule",
-           fmt::format("unparseable schedule: {} : {}", go_quote(text), schedule.error().message));
+      closing_.emit(
+          "Warning", "UnparseableSchedule",
+          fmt::format("unparseable schedule: {} : {}", go_quote(text), schedule.error().message));
       return false;
     }
     schedule_ = *std::move(schedule);
@@ -176,8 +165,9 @@ class CronJobRun {
     }
     const Observed observed = view_.observe("timezone:" + name, kZoneAge);
     if (observed.error) {
-      emit("Warning", "UnknownTimeZone",
-           fmt::format("invalid timeZone: {}: unknown time zone {}", go_quote(name), name));
+      closing_.emit(
+          "Warning", "UnknownTimeZone",
+          fmt::format("invalid timeZone: {}: unknown time zone {}", go_quote(name), name));
       return false;
     }
     if (!observed.value) {
@@ -200,23 +190,26 @@ class CronJobRun {
     }
     const Missed missed = missed_starts(schedule_, zone_, since, now_);
     if (missed.many) {
-      emit("Warning", "TooManyMissedTimes",
-           "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check "
-           "clock skew");
+      closing_.emit(
+          "Warning", "TooManyMissedTimes",
+          "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check "
+          "clock skew");
     }
     if (!missed.latest || last_ == missed.latest) {
       return;
     }
     if (deadline.is_integer() && *missed.latest + std::chrono::seconds(deadline.as_int()) < now_) {
-      emit("Warning", "MissSchedule",
-           fmt::format("Missed scheduled time to start a job: {:%a, %d %b %Y %H:%M:%S} +0000",
-                       std::chrono::floor<std::chrono::seconds>(*missed.latest)));
+      closing_.emit(
+          "Warning", "MissSchedule",
+          fmt::format("Missed scheduled time to start a job: {:%a, %d %b %Y %H:%M:%S} +0000",
+                      std::chrono::floor<std::chrono::seconds>(*missed.latest)));
       return;
     }
     const std::string_view policy = cron_.spec()["concurrencyPolicy"].as_string();
     if (policy == "Forbid" && !active_.empty()) {
-      emit("Normal", "JobAlreadyActive",
-           "Not starting job because prior execution is running and concurrency policy is Forbid");
+      closing_.emit(
+          "Normal", "JobAlreadyActive",
+          "Not starting job because prior execution is running and concurrency policy is Forbid");
       return;
     }
     if (policy == "Replace") {
@@ -247,12 +240,13 @@ class CronJobRun {
                                                 {"metadata", metadata},
                                                 {"spec", job_template["spec"]}})};
     if (const auto error = refused(view_, step)) {
-      emit("Warning", "FailedCreate", fmt::format("Error creating job: {}", error->message));
-      refused_ = std::move(step);
+      closing_.emit("Warning", "FailedCreate",
+                    fmt::format("Error creating job: {}", error->message));
+      closing_.retry_last(std::move(step));
       return;
     }
     plan_.then(std::move(step));
-    emit("Normal", "SuccessfulCreate", fmt::format("Created job {}", name));
+    closing_.emit("Normal", "SuccessfulCreate", fmt::format("Created job {}", name));
     last_ = scheduled;
   }
 
@@ -307,8 +301,7 @@ class CronJobRun {
   std::optional<Instant> succeeded_{};
   CronSchedule schedule_{};
   TimeZone zone_{};
-  std::optional<Step> refused_{};
-  std::vector<Emit> events_{};
+  Closing closing_{api::kCronJob, cron_};
   Plan plan_{};
 };
 

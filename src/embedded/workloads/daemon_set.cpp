@@ -10,6 +10,7 @@
 
 #include "api/builtin.hpp"
 #include "embedded/workloads/claim.hpp"
+#include "embedded/workloads/closing.hpp"
 #include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/daemon_set_nodes.hpp"
 #include "embedded/workloads/revisions.hpp"
@@ -49,7 +50,7 @@ class DaemonSetRun {
     }
     nodes_ = view_.list(api::kNode);
     revisions_ = revisions_of(view_, set_, api::kDaemonSet, plan_);
-    choose_revision();
+    current_ = latest_revision(set_, api::kDaemonSet, revisions_, kRevisionHashLabel, plan_);
     count();
     if (!set_.deleting()) {
       manage();
@@ -59,50 +60,13 @@ class DaemonSetRun {
     }
     write_status();
     forget_history();
-    for (Emit& event : events_) {
-      plan_.then(std::move(event));
-    }
-    if (refused_) {
-      plan_.then(*std::move(refused_));
-    }
+    closing_.finish(plan_);
     return std::move(plan_);
   }
 
  private:
-  void emit(const char* type, const char* reason, std::string note) {
-    events_.push_back({.about = {&api::kDaemonSet, set_.key()},
-                       .about_uid = std::string(set_.uid()),
-                       .type = type,
-                       .reason = reason,
-                       .note = std::move(note)});
-  }
-
-  void choose_revision() {
-    const Value data = revision_data(set_.spec()["template"]);
-    const std::int64_t next = revisions_.empty() ? 1 : number_of_revision(revisions_.back()) + 1;
-    for (const Object& revision : revisions_) {
-      if (revision.body()["data"] == data) {
-        hash_ = std::string(revision.label(kRevisionHashLabel));
-        current_ = std::string(revision.name());
-        if (number_of_revision(revision) + 1 != next && !set_.deleting()) {
-          plan_.then(renumber(revision, next));
-        }
-      }
-    }
-    if (!hash_.empty()) {
-      return;
-    }
-    hash_ = revision_hash(data, set_.status()["collisionCount"].as_int());
-    Value revision = make_revision(set_, api::kDaemonSet, hash_, kRevisionHashLabel, next);
-    current_ = revision["metadata"]["name"].str();
-    if (!set_.deleting()) {
-      plan_.then(Create{.target = {&api::kControllerRevision, {std::string(set_.ns()), current_}},
-                        .object = std::move(revision)});
-    }
-  }
-
   [[nodiscard]] bool is_fresh(const Object& pod) const {
-    return pod.label(kRevisionHashLabel) == hash_;
+    return pod.label(kRevisionHashLabel) == current_.hash;
   }
 
   void count() {
@@ -166,10 +130,11 @@ class DaemonSetRun {
         continue;
       }
       const bool failed = pod.status()["phase"].as_string() == "Failed";
-      emit(failed ? "Warning" : "Normal", failed ? "FailedDaemonPod" : "SucceededDaemonPod",
-           fmt::format("Found {} daemon pod {}/{} on node {}, will try to {} it",
-                       failed ? "failed" : "succeeded", pod.ns(), pod.name(), node,
-                       failed ? "kill" : "delete"));
+      closing_.emit(failed ? "Warning" : "Normal",
+                    failed ? "FailedDaemonPod" : "SucceededDaemonPod",
+                    fmt::format("Found {} daemon pod {}/{} on node {}, will try to {} it",
+                                failed ? "failed" : "succeeded", pod.ns(), pod.name(), node,
+                                failed ? "kill" : "delete"));
       remove(pod);
     }
     bool has_fresh = false;
@@ -289,23 +254,23 @@ class DaemonSetRun {
   }
 
   void create(const std::string& node) {
-    if (refused_ || changes_++ >= kMostChanges) {
+    if (closing_.retries() || changes_++ >= kMostChanges) {
       return;
     }
     std::string name;
     for (int attempt = 0; name.empty() || !taken_.insert(name).second; ++attempt) {
       name = hashed_name(fmt::format("{}-", set_.name()),
-                         fmt::format("{}/{}/{}/{}", set_.uid(), node, hash_, attempt));
+                         fmt::format("{}/{}/{}/{}", set_.uid(), node, current_.hash, attempt));
     }
     Step step = Create{.target = {&api::kPod, {std::string(set_.ns()), name}},
-                       .object = make_daemon_pod(set_, name, node, hash_)};
+                       .object = make_daemon_pod(set_, name, node, current_.hash)};
     if (const auto error = refused(view_, step)) {
-      emit("Warning", "FailedCreate", fmt::format("Error creating: {}", error->message));
-      refused_ = std::move(step);
+      closing_.emit("Warning", "FailedCreate", fmt::format("Error creating: {}", error->message));
+      closing_.retry_last(std::move(step));
       return;
     }
     plan_.then(std::move(step));
-    emit("Normal", "SuccessfulCreate", fmt::format("Created pod: {}", name));
+    closing_.emit("Normal", "SuccessfulCreate", fmt::format("Created pod: {}", name));
   }
 
   void remove(const Object& pod) {
@@ -315,7 +280,7 @@ class DaemonSetRun {
     }
     removed_.emplace(pod.name());
     plan_.then(Delete{.target = {&api::kPod, pod.key()}, .guard = {.uid = std::string(pod.uid())}});
-    emit("Normal", "SuccessfulDelete", fmt::format("Deleted pod: {}", pod.name()));
+    closing_.emit("Normal", "SuccessfulDelete", fmt::format("Deleted pod: {}", pod.name()));
   }
 
   void write_status() {
@@ -337,7 +302,7 @@ class DaemonSetRun {
     if (set_.deleting()) {
       return;
     }
-    std::set<std::string> live{current_};
+    std::set<std::string> live{current_.name};
     for (const Object& revision : revisions_) {
       const bool used = std::ranges::any_of(pods_, [&](const Object& pod) {
         return pod.label(kRevisionHashLabel) == revision.label(kRevisionHashLabel);
@@ -359,8 +324,7 @@ class DaemonSetRun {
   std::set<std::string> taken_{};    // names of pods
   std::set<std::string> removed_{};  // by this plan
   std::vector<Object> revisions_{};
-  std::string hash_{};
-  std::string current_{};  // the name of the revision of the template as it is now
+  RevisionName current_{};  // of the template as it is now
   std::int64_t desired_ = 0;
   std::int64_t current_count_ = 0;
   std::int64_t misscheduled_ = 0;
@@ -368,8 +332,7 @@ class DaemonSetRun {
   std::int64_t available_ = 0;
   std::int64_t updated_ = 0;
   std::size_t changes_ = 0;
-  std::optional<Step> refused_{};
-  std::vector<Emit> events_{};
+  Closing closing_{api::kDaemonSet, set_};
   Plan plan_{};
 };
 

@@ -9,6 +9,7 @@
 
 #include "api/builtin.hpp"
 #include "embedded/workloads/claim.hpp"
+#include "embedded/workloads/closing.hpp"
 #include "embedded/workloads/deployment_facts.hpp"
 #include "kube/condition.hpp"
 
@@ -36,19 +37,12 @@ class DeploymentRun {
       tidy();
     }
     write_status();
-    for (Emit& event : events_) {
-      plan_.then(std::move(event));
-    }
+    closing_.finish(plan_);
     return std::move(plan_);
   }
 
  private:
-  void emit(std::string note) {
-    events_.push_back({.about = {&api::kDeployment, facts_.deployment.key()},
-                       .about_uid = std::string(facts_.deployment.uid()),
-                       .reason = "ScalingReplicaSet",
-                       .note = std::move(note)});
-  }
+  void emit(std::string note) { closing_.emit("Normal", "ScalingReplicaSet", std::move(note)); }
 
   void scaled(std::string_view set, std::int64_t from, std::int64_t to) {
     emit(fmt::format("Scaled {} replica set {} from {} to {}", to > from ? "up" : "down", set, from,
@@ -322,7 +316,7 @@ class DeploymentRun {
   std::int64_t revision_ = 0;
   std::int64_t highest_ = 0;  // of old ReplicaSets
   std::string created_{};
-  std::vector<Emit> events_{};
+  Closing closing_{api::kDeployment, facts_.deployment};
   Plan plan_{};
 };
 

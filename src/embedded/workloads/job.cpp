@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/closing.hpp"
 #include "embedded/workloads/job_facts.hpp"
 #include "embedded/workloads/job_pods.hpp"
 #include "embedded/workloads/job_policies.hpp"
@@ -85,18 +86,14 @@ class JobRun {
     }
     finish();
     write_status();
-    for (Emit& event : events_) {
-      plan_.then(std::move(event));
-    }
+    closing_.tell(plan_);
     std::int64_t released = 0;
     for (const Object& pod : facts_.to_release) {
       if (released++ < kMostChanges) {
         plan_.then(release(pod));
       }
     }
-    if (refused_) {
-      plan_.then(*std::move(refused_));  // last: everything else happens although it may fail again
-    }
+    closing_.finish(plan_);
     return std::move(plan_);
   }
 
@@ -118,14 +115,6 @@ class JobRun {
         conditions_.item(i).set("lastProbeTime", format_time(now_));
       }
     }
-  }
-
-  void emit(const char* type, std::string reason, std::string note) {
-    events_.push_back({.about = {&api::kJob, facts_.job.key()},
-                       .about_uid = std::string(facts_.job.uid()),
-                       .type = type,
-                       .reason = std::move(reason),
-                       .note = std::move(note)});
   }
 
   // Restarts of containers inside pods that go on count towards the limit, too.
@@ -215,7 +204,7 @@ class JobRun {
 
   void remove(const Object& pod) {
     plan_.then(Delete{.target = ref_of(pod), .guard = {.uid = std::string(pod.uid())}});
-    emit("Normal", "SuccessfulDelete", fmt::format("Deleted pod: {}", pod.name()));
+    closing_.emit("Normal", "SuccessfulDelete", fmt::format("Deleted pod: {}", pod.name()));
     --active_;
   }
 
@@ -236,10 +225,10 @@ class JobRun {
     const bool was = condition_is(conditions_, "Suspended", "True");
     if (facts_.suspended && !was) {
       set("Suspended", "True", {"JobSuspended", "Job suspended"});
-      emit("Normal", "Suspended", "Job suspended");
+      closing_.emit("Normal", "Suspended", "Job suspended");
     } else if (!facts_.suspended && was) {
       set("Suspended", "False", {"JobResumed", "Job resumed"});
-      emit("Normal", "Resumed", "Job resumed");
+      closing_.emit("Normal", "Resumed", "Job resumed");
       started_ = now_;
     }
     if (facts_.suspended) {
@@ -305,12 +294,12 @@ class JobRun {
       Step step = Create{.target = {&api::kPod, {std::string(facts_.job.ns()), name}},
                          .object = std::move(pod)};
       if (const auto error = refused(view_, step)) {
-        emit("Warning", "FailedCreate", fmt::format("Error creating: {}", error->message));
-        refused_ = std::move(step);
+        closing_.emit("Warning", "FailedCreate", fmt::format("Error creating: {}", error->message));
+        closing_.retry_last(std::move(step));
         return;
       }
       plan_.then(std::move(step));
-      emit("Normal", "SuccessfulCreate", fmt::format("Created pod: {}", name));
+      closing_.emit("Normal", "SuccessfulCreate", fmt::format("Created pod: {}", name));
       ++active_;
     }
   }
@@ -330,10 +319,10 @@ class JobRun {
     if (failing()) {
       const Verdict why = verdict("FailureTarget");
       set("Failed", "True", why);
-      emit("Warning", why.reason, why.message);
+      closing_.emit("Warning", why.reason, why.message);
     } else if (succeeding()) {
       set("Complete", "True", verdict("SuccessCriteriaMet"));
-      emit("Normal", "Completed", "Job completed");
+      closing_.emit("Normal", "Completed", "Job completed");
       completed_ = true;
     }
   }
@@ -387,8 +376,7 @@ class JobRun {
   std::optional<Instant> started_;
   std::int64_t active_;
   bool completed_ = false;
-  std::optional<Step> refused_{};
-  std::vector<Emit> events_{};
+  Closing closing_{api::kJob, facts_.job};
   Plan plan_{};
 };
 

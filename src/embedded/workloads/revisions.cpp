@@ -130,4 +130,32 @@ Step renumber(const Object& revision, std::int64_t number) {
                .guard = {.uid = std::string(revision.uid())}};
 }
 
+RevisionName latest_revision(const Object& owner, const Kind& owner_kind,
+                             const std::vector<Object>& revisions, const char* hash_label,
+                             Plan& plan) {
+  const Value data = revision_data(owner.spec()["template"]);
+  const std::int64_t next = revisions.empty() ? 1 : number_of_revision(revisions.back()) + 1;
+  RevisionName latest;
+  for (const Object& revision : revisions) {
+    if (revision.body()["data"] == data) {
+      latest = {.name = std::string(revision.name()),
+                .hash = std::string(revision.label(hash_label))};
+      if (number_of_revision(revision) + 1 != next && !owner.deleting()) {
+        plan.then(renumber(revision, next));
+      }
+    }
+  }
+  if (!latest.name.empty()) {
+    return latest;
+  }
+  latest.hash = revision_hash(data, owner.status()["collisionCount"].as_int());
+  Value revision = make_revision(owner, owner_kind, latest.hash, hash_label, next);
+  latest.name = revision["metadata"]["name"].str();
+  if (!owner.deleting()) {
+    plan.then(Create{.target = {&api::kControllerRevision, {std::string(owner.ns()), latest.name}},
+                     .object = std::move(revision)});
+  }
+  return latest;
+}
+
 }  // namespace athanor::workloads

@@ -35,6 +35,15 @@ Value make_revision(const Object& owner, const Kind& owner_kind, const std::stri
 // Deletes the oldest revisions beyond spec.revisionHistoryLimit, those in `live` excepted.
 void truncate_history(const Object& owner, const std::vector<Object>& revisions,
                       const std::set<std::string>& live, Plan& plan);
+struct RevisionName {
+  std::string name{};
+  std::string hash{};  // the value of `hash_label`
+};
+// The revision of the owner's template as it is now, which `plan` makes, or renumbers to be the
+// latest, when that is needed and the owner is not going away.
+RevisionName latest_revision(const Object& owner, const Kind& owner_kind,
+                             const std::vector<Object>& revisions, const char* hash_label,
+                             Plan& plan);
 // Gives a revision that became the latest again the next number.
 Step renumber(const Object& revision, std::int64_t number);
 

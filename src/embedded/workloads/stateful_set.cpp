@@ -10,6 +10,7 @@
 
 #include "api/builtin.hpp"
 #include "embedded/workloads/claim.hpp"
+#include "embedded/workloads/closing.hpp"
 #include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/revisions.hpp"
 #include "embedded/workloads/share.hpp"
@@ -61,47 +62,14 @@ class StatefulSetRun {
     }
     write_status();
     forget_history();
-    for (Emit& event : events_) {
-      plan_.then(std::move(event));
-    }
-    if (refused_) {
-      plan_.then(*std::move(refused_));
-    }
+    closing_.finish(plan_);
     return std::move(plan_);
   }
 
  private:
-  void emit(const char* type, const char* reason, std::string note) {
-    events_.push_back({.about = {&api::kStatefulSet, set_.key()},
-                       .about_uid = std::string(set_.uid()),
-                       .type = type,
-                       .reason = reason,
-                       .note = std::move(note)});
-  }
-
-  // The revision of the template as it is now, made or renumbered when needed, and the one the set
-  // comes from.
+  // The revision of the template as it is now, and the one the set comes from.
   void choose_revisions() {
-    const Value data = revision_data(set_.spec()["template"]);
-    const std::int64_t collisions = set_.status()["collisionCount"].as_int();
-    const std::int64_t next = revisions_.empty() ? 1 : number_of_revision(revisions_.back()) + 1;
-    for (const Object& revision : revisions_) {
-      if (revision.body()["data"] == data) {
-        update_ = std::string(revision.name());
-        if (number_of_revision(revision) + 1 != next && !set_.deleting()) {
-          plan_.then(renumber(revision, next));
-        }
-      }
-    }
-    if (update_.empty()) {
-      Value revision =
-          make_revision(set_, api::kStatefulSet, revision_hash(data, collisions), kHashLabel, next);
-      update_ = revision["metadata"]["name"].str();
-      if (!set_.deleting()) {
-        plan_.then(Create{.target = {&api::kControllerRevision, {std::string(set_.ns()), update_}},
-                          .object = std::move(revision)});
-      }
-    }
+    update_ = latest_revision(set_, api::kStatefulSet, revisions_, kHashLabel, plan_).name;
     current_ = update_;
     current_template_ = set_.spec()["template"];
     for (const Object& revision : revisions_) {
@@ -150,7 +118,7 @@ class StatefulSetRun {
         return;
       }
     }
-    if (rolling_ && refused_ == std::nullopt) {
+    if (rolling_ && !closing_.retries()) {
       roll();
     }
   }
@@ -176,16 +144,16 @@ class StatefulSetRun {
     const auto found = pods_.find(ordinal);
     if (found == pods_.end()) {
       create(ordinal);
-      return ordered_ || refused_.has_value();
+      return ordered_ || closing_.retries();
     }
     const Object& pod = found->second;
     if (is_over(pod)) {
       if (!pod.deleting()) {
         const bool failed = pod.status()["phase"].as_string() == "Failed";
-        emit(failed ? "Warning" : "Normal",
-             failed ? "RecreatingFailedPod" : "RecreatingTerminatedPod",
-             fmt::format("StatefulSet {}/{} is recreating {} Pod {}", set_.ns(), set_.name(),
-                         failed ? "failed" : "terminated", pod.name()));
+        closing_.emit(failed ? "Warning" : "Normal",
+                      failed ? "RecreatingFailedPod" : "RecreatingTerminatedPod",
+                      fmt::format("StatefulSet {}/{} is recreating {} Pod {}", set_.ns(),
+                                  set_.name(), failed ? "failed" : "terminated", pod.name()));
         remove(pod);
       }
       return true;
@@ -232,15 +200,15 @@ class StatefulSetRun {
     Step step =
         Create{.target = {&api::kPod, {std::string(set_.ns()), name}}, .object = std::move(pod)};
     if (const auto error = refused(view_, step)) {
-      emit("Warning", "FailedCreate",
-           fmt::format("Create Pod {} in StatefulSet {} failed error: {}", name, set_.name(),
-                       error->message));
-      refused_ = std::move(step);
+      closing_.emit("Warning", "FailedCreate",
+                    fmt::format("Create Pod {} in StatefulSet {} failed error: {}", name,
+                                set_.name(), error->message));
+      closing_.retry_last(std::move(step));
       return;
     }
     plan_.then(std::move(step));
-    emit("Normal", "SuccessfulCreate",
-         fmt::format("Create Pod {} in StatefulSet {} successful", name, set_.name()));
+    closing_.emit("Normal", "SuccessfulCreate",
+                  fmt::format("Create Pod {} in StatefulSet {} successful", name, set_.name()));
   }
 
   // True when all claims of the ordinal are there, or are being made.
@@ -257,12 +225,13 @@ class StatefulSetRun {
       const std::string what = fmt::format("Create Claim {} Pod {} in StatefulSet {}", name,
                                            pod_name(set_, ordinal), set_.name());
       if (const auto error = refused(view_, step)) {
-        emit("Warning", "FailedCreate", fmt::format("{} failed error: {}", what, error->message));
-        refused_ = std::move(step);
+        closing_.emit("Warning", "FailedCreate",
+                      fmt::format("{} failed error: {}", what, error->message));
+        closing_.retry_last(std::move(step));
         return false;
       }
       plan_.then(std::move(step));
-      emit("Normal", "SuccessfulCreate", what + " success");
+      closing_.emit("Normal", "SuccessfulCreate", what + " success");
     }
     return complete;
   }
@@ -290,8 +259,9 @@ class StatefulSetRun {
 
   void remove(const Object& pod) {
     plan_.then(Delete{.target = {&api::kPod, pod.key()}, .guard = {.uid = std::string(pod.uid())}});
-    emit("Normal", "SuccessfulDelete",
-         fmt::format("Delete Pod {} in StatefulSet {} successful", pod.name(), set_.name()));
+    closing_.emit(
+        "Normal", "SuccessfulDelete",
+        fmt::format("Delete Pod {} in StatefulSet {} successful", pod.name(), set_.name()));
   }
 
   // Takes away a pod beyond the set's size; true ends the run.
@@ -396,8 +366,7 @@ class StatefulSetRun {
   std::int64_t available_ = 0;
   std::int64_t of_current_ = 0;
   std::int64_t updated_ = 0;
-  std::optional<Step> refused_{};
-  std::vector<Emit> events_{};
+  Closing closing_{api::kStatefulSet, set_};
   Plan plan_{};
 };
 
