@@ -140,6 +140,14 @@ std::optional<Decimal> parse_decimal(std::string_view text, int max_digits) {
   return any ? std::optional(decimal) : std::nullopt;
 }
 
+constexpr int kMostDigits = 37;  // of the largest amount in nano units
+
+// How many of them leave room for a factor of 1024^power.
+int binary_digits(int power) {
+  constexpr int kLog2 = 30'103;  // of 10, by 100,000
+  return kMostDigits - 10 * power * kLog2 / 100'000;
+}
+
 // digits * 10^exponent, rounded up; `exponent` may be far out of range.
 Wide scaled(Wide digits, int exponent, bool inexact) {
   for (; exponent > 0 && digits != 0 && digits < kMaxNano; --exponent) {
@@ -179,8 +187,8 @@ std::optional<Quantity> Quantity::parse(std::string_view text) {
     return std::nullopt;
   }
   const bool binary = suffix->format == Format::BinarySI;
-  // All digits of the largest amount in nano units; fewer where 1024^6 needs the room.
-  const auto decimal = parse_decimal(text.substr(0, end), binary ? 19 : 37);
+  const auto decimal =
+      parse_decimal(text.substr(0, end), binary ? binary_digits(suffix->exponent) : kMostDigits);
   if (!decimal) {
     return std::nullopt;
   }

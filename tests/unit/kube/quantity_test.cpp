@@ -18,6 +18,7 @@ Quantity q(std::string_view text) {
 TEST(Quantity, PrintsCanonically) {
   const std::vector<std::pair<std::string, std::string>> table = {
       {"1024Mi", "1Gi"},
+      {"12534678134676778.50Mi", "12835510409909021184Ki"},
       {"0.5", "500m"},
       {".5", "500m"},
       {"1e3", "1e3"},
@@ -58,6 +59,14 @@ TEST(Quantity, PrintsCanonically) {
       {"1e100", "10e27"}};
   for (const auto& [in, out] : table) {
     EXPECT_EQ(q(in).text(), out) << in;
+  }
+}
+
+TEST(Quantity, TheLargestMantissasAreReadWhole) {
+  for (const char* text :
+       {"12534678134676778.50Mi", "12835510409909021184Ki", "9999999999999999999Ki",
+        "12345678901234567890Mi", "9007199254740993Ei"}) {
+    EXPECT_EQ(q(q(text).text()), q(text)) << text;
   }
 }
 
