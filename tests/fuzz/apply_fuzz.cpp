@@ -15,8 +15,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Value live;
   int turn = 0;
   for (const Value& item : input->items()) {
-    if (!item.is_object()) {
-      continue;
+    const Value* metadata = item.find("metadata");
+    if (!item.is_object() || (metadata != nullptr && !metadata->is_object())) {
+      continue;  // no server would come that far with it
     }
     Value config = item;
     const bool is_pod = config["kind"].as_string() == "Pod";
