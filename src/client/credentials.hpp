@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Credentials that change while the program runs: token and certificate files that are rotated,
+// plugins whose answers expire. Nothing here logs or words a secret.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "client/cluster_config.hpp"
+
+namespace athanor::client {
+
+// What one request carries.
+struct Identity {
+  std::string authorization{};  // the header's value; empty: none
+  std::string authority{};      // PEM texts
+  std::string certificate{};
+  std::string key{};
+  std::uint64_t generation = 0;  // counts the changes
+};
+
+struct CredentialOptions {
+  Duration reread = std::chrono::seconds(60);         // files, at most this old
+  Duration plugin_timeout = std::chrono::minutes(1);  // a plugin that may ask the user: ten times
+  Duration retry_after_reject = std::chrono::seconds(2);  // between forced renewals
+};
+
+// Thread-safe.
+class Credentials {
+ public:
+  // `clock` must outlive it; it is the wall's, as plugins' answers expire by it.
+  static std::shared_ptr<Credentials> create(ClusterConfig config, const Clock& clock,
+                                             const CredentialOptions& options = {});
+  virtual ~Credentials() = default;
+
+  // get() will not block now.
+  [[nodiscard]] virtual bool fresh() const = 0;
+  // What is valid now; reads files or runs the plugin when due. Blocks meanwhile (up to
+  // plugin_timeout). A file that cannot be read leaves what was read before. Errors: Unauthorized
+  // (401), with the plugin's install hint where it is missing.
+  virtual Result<Identity> get() = 0;
+  // The server refused (401) an Identity of this generation: the next get() renews. False when
+  // nothing newer can come of it (static credentials, or renewed a moment ago).
+  virtual bool reject(std::uint64_t generation) = 0;
+};
+
+}  // namespace athanor::client

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Feed: many reflectors on one ApiClient. Lists, watches and decodes on the client's thread, and
+// hands what came to a sink in batches.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "client/api_client.hpp"
+#include "client/reflector.hpp"
+
+namespace athanor::client {
+
+struct FeedOptions {
+  ReflectorOptions reflector{};
+  Lane lane = Lane::Urgent;          // of its lists and watches
+  std::size_t concurrent_lists = 8;  // the rest waits its turn: bounds memory at the start
+};
+
+// Thread-safe.
+class Feed {
+ public:
+  // Called on the client's thread, in order; must not block.
+  using Sink = std::function<void(std::vector<FeedItem> batch)>;
+
+  // One scope a kind. `clock` and `entropy` must outlive it.
+  Feed(std::shared_ptr<ApiClient> client, std::vector<FeedScope> scopes, Sink sink,
+       const Clock& clock, Entropy& entropy, FeedOptions options = {});
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
+  ~Feed();  // stops
+
+  void start();
+  // List this kind anew, from the newest state (a live read); a KindList follows.
+  void relist(const Kind& kind);
+  // No call of the sink begins after it returns. Not from the sink.
+  void stop();
+
+  // Every kind has been listed or refused for good.
+  [[nodiscard]] bool synced() const;
+  // By kind, in the order of the scopes.
+  [[nodiscard]] std::vector<std::pair<const Kind*, ReflectorStatus>> status() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace athanor::client

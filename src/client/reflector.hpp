@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reflector: keeps up with the objects of one kind. A machine from inputs to effects that lists,
+// watches, resumes and starts over: no clock, no socket, no thread.
+//
+// The rules are those of the Kubernetes API: a list in chunks at one version, a watch from there
+// that bookmarks move on, 410 (Gone) means to list anew.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "kube/kind.hpp"
+#include "kube/object.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::client {
+
+// Changes an object before it is delivered: drops what nobody reads.
+using Trim = std::function<void(Value& object)>;
+// Drops metadata.managedFields, the last-applied annotation and these subtrees.
+Trim trim_fields(std::vector<std::vector<std::string>> dropped_paths = {});
+
+// What is followed: a kind, in one namespace or all.
+struct FeedScope {
+  const Kind* kind = nullptr;
+  std::string ns{};
+  std::string label_selector{};
+  std::string field_selector{};
+  Trim trim{};
+};
+
+// ---- what is delivered, in order
+struct KindEvent {
+  enum class Type : std::uint8_t { Changed, Deleted, Bookmark };
+  Type type = Type::Changed;
+  const Kind* kind = nullptr;
+  Object object{};  // Deleted: the last state, with the deletion's version; Bookmark: the version
+};
+// All objects at a version: at the start, after a gap, and when asked.
+struct KindList {
+  const Kind* kind = nullptr;
+  std::vector<Object> objects{};
+  std::uint64_t version = 0;
+  // 403 and 404: refused for good; told once, and a list follows should that change.
+  std::optional<Error> error{};
+};
+using FeedItem = std::variant<KindEvent, KindList>;
+
+struct ReflectorOptions {
+  std::size_t chunk = 500;
+  Duration watch_min = std::chrono::minutes(5);  // timeoutSeconds lies between these
+  Duration watch_max = std::chrono::minutes(10);
+  Duration backoff_min = std::chrono::milliseconds(800);
+  Duration backoff_max = std::chrono::seconds(30);
+  Duration refused_retry = std::chrono::minutes(1);  // after 403 and 404, jittered
+  Duration idle = std::chrono::seconds(125);         // without a byte: two bookmarks and some
+};
+
+// How it stands, for readiness and metrics.
+struct ReflectorStatus {
+  bool listed = false;  // since the start
+  bool watching = false;
+  std::string version{};
+  std::uint64_t lists = 0;
+  std::uint64_t watches = 0;
+  std::uint64_t events = 0;
+  std::optional<Error> last_error{};
+};
+
+class Reflector {
+ public:
+  // ---- inputs; `id` is the request's
+  // A list's answer; or that a watch ended (error empty: by the server).
+  struct Answer {
+    std::uint64_t id = 0;
+    Value body{};
+    std::optional<Error> error{};
+    std::optional<Duration> retry_after{};
+  };
+  struct Opened {  // the watch's head came
+    std::uint64_t id = 0;
+  };
+  struct Line {
+    std::uint64_t id = 0;
+    Value event{};
+  };
+  struct Tick {};
+  struct Relist {};  // list anew as soon as possible, from the newest state
+  using Input = std::variant<Answer, Opened, Line, Tick, Relist>;
+
+  // ---- effects
+  struct Request {
+    std::uint64_t id = 0;
+    std::string path{};
+    bool watch = false;
+    bool fresh_connection = false;
+  };
+  struct Stop {
+    std::uint64_t id = 0;
+  };
+  struct SetTimer {  // feed a Tick then, at the latest; replaces the former
+    Instant when{};
+  };
+  struct Deliver {
+    FeedItem item{};
+  };
+  using Effect = std::variant<Request, Stop, SetTimer, Deliver>;
+
+  // `entropy` must outlive it.
+  Reflector(FeedScope scope, ReflectorOptions options, Entropy& entropy);
+  ~Reflector();
+  Reflector(Reflector&&) noexcept;
+  Reflector& operator=(Reflector&&) noexcept;
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+
+  // The first call (a Tick) starts it. Inputs with an id that is not under way are ignored.
+  void feed(Input input, Instant now, std::vector<Effect>& effects);
+  [[nodiscard]] const FeedScope& scope() const;
+  [[nodiscard]] const ReflectorStatus& status() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace athanor::client
