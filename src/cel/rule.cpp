@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cel/rule.hpp"
 
+#include "base/ascii.hpp"
+
 namespace athanor::cel {
 namespace {
 
-std::string trimmed(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n\v\f");
-  if (start == std::string_view::npos) {
-    return {};
-  }
-  return std::string(text.substr(start, text.find_last_not_of(" \t\r\n\v\f") - start + 1));
-}
+constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
 }  // namespace
 
 Rule compile_rule(const Value& rule, const TypePtr& self) {
   Rule result;
-  result.text = trimmed(rule["rule"].as_string());
-  result.message = trimmed(rule["message"].as_string());
+  result.text = trimmed(rule["rule"].as_string(), kBlanks);
+  result.message = trimmed(rule["message"].as_string(), kBlanks);
   result.reason = rule["reason"].as_string();
-  result.field_path = trimmed(rule["fieldPath"].as_string());
+  result.field_path = trimmed(rule["fieldPath"].as_string(), kBlanks);
   result.optional_old_self = rule["optionalOldSelf"].as_bool();
   if (result.text.empty()) {
     return result;
@@ -35,7 +31,7 @@ Rule compile_rule(const Value& rule, const TypePtr& self) {
     result.program = *std::move(program);
     result.uses_old_self = result.program->uses("oldSelf");
   }
-  const std::string expression = trimmed(rule["messageExpression"].as_string());
+  const std::string expression(trimmed(rule["messageExpression"].as_string(), kBlanks));
   if (expression.empty()) {
     return result;
   }

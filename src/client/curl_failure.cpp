@@ -9,6 +9,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/ascii.hpp"
+
 namespace athanor::client {
 namespace {
 
@@ -29,12 +31,6 @@ std::string_view host_of(std::string_view authority) {
 
 std::string_view dialled(const HttpQuery& query) {
   return query.connect_to.empty() ? authority_of(query.url) : std::string_view(query.connect_to);
-}
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 std::string connect_failure(CURL* handle, const HttpQuery& query) {

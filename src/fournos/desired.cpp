@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "api/kueue.hpp"
+#include "base/ascii.hpp"
 #include "fournos/messages.hpp"
 #include "fournos/metadata.hpp"
 
@@ -19,13 +20,6 @@ std::string replaced(std::string pattern, std::string_view what, std::string_vie
     pattern.replace(at, what.size(), with);
   }
   return pattern;
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return text;
 }
 
 // What the launcher asks for: it is never started, Kueue counts its requests.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/ascii.hpp"
 #include "kube/json.hpp"
 
 namespace athanor {
@@ -66,16 +67,6 @@ bool compares(const Value& value, Comparison comparison, const Value& operand) {
 
 Error malformed(std::string_view path, std::string_view why) {
   return Error::bad_request("invalid JSONPath " + json::quote(path) + ": " + std::string(why));
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && text.back() == ' ') {
-    text.remove_suffix(1);
-  }
-  return text;
 }
 
 // The text between equal quotes, or nullopt when it is not quoted.
@@ -172,8 +163,8 @@ std::optional<JsonPath::Step> JsonPath::Step::parse_index(std::string_view inner
     const auto index = number(inner);
     return index ? std::optional(Step{.type = Type::Index, .first = *index}) : std::nullopt;
   }
-  const std::string_view left = trimmed(inner.substr(0, colon));
-  const std::string_view right = trimmed(inner.substr(colon + 1));
+  const std::string_view left = trimmed(inner.substr(0, colon), " ");
+  const std::string_view right = trimmed(inner.substr(colon + 1), " ");
   const auto first = left.empty() ? std::optional<std::int64_t>(0) : number(left);
   const auto last = number(right);
   if (!first || (!right.empty() && !last)) {
@@ -187,7 +178,7 @@ Result<JsonPath::Step> JsonPath::Step::parse_filter(std::string_view inner,
   if (!inner.starts_with("?(") || !inner.ends_with(')')) {
     return malformed(whole, "a filter is written [?(@.field==\"value\")]");
   }
-  inner = trimmed(inner.substr(2, inner.size() - 3));
+  inner = trimmed(inner.substr(2, inner.size() - 3), " ");
   if (!inner.starts_with('@')) {
     return malformed(whole, "a filter starts with @");
   }
@@ -203,7 +194,7 @@ Result<JsonPath::Step> JsonPath::Step::parse_filter(std::string_view inner,
       if (!left.substr(i).starts_with(spelling.text)) {
         continue;
       }
-      const auto operand = parse_operand(trimmed(left.substr(i + spelling.text.size())));
+      const auto operand = parse_operand(trimmed(left.substr(i + spelling.text.size()), " "));
       if (!operand) {
         return malformed(whole, "a filter compares with a string, a number or a boolean");
       }
@@ -213,13 +204,13 @@ Result<JsonPath::Step> JsonPath::Step::parse_filter(std::string_view inner,
       break;
     }
   }
-  ATHANOR_TRY(step.path, JsonPath::parse(trimmed(left)));
+  ATHANOR_TRY(step.path, JsonPath::parse(trimmed(left, " ")));
   return step;
 }
 
 Result<JsonPath::Step> JsonPath::Step::parse_bracket(std::string_view inner,
                                                      std::string_view whole) {
-  inner = trimmed(inner);
+  inner = trimmed(inner, " ");
   if (inner == "*") {
     return Step{.type = Type::Wildcard};
   }
@@ -274,12 +265,12 @@ std::string take_name(std::string_view& rest) {
 }  // namespace
 
 Result<JsonPath> JsonPath::parse(std::string_view path) {
-  std::string_view rest = trimmed(path);
+  std::string_view rest = trimmed(path, " ");
   if (rest.starts_with('{')) {
     if (!rest.ends_with('}')) {
       return malformed(path, "unclosed action");
     }
-    rest = trimmed(rest.substr(1, rest.size() - 2));
+    rest = trimmed(rest.substr(1, rest.size() - 2), " ");
   }
   if (rest.starts_with('$')) {
     rest.remove_prefix(1);

@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "base/ascii.hpp"
 #include "embedded/apiserver/autoscaler_converter.hpp"
 #include "embedded/apiserver/crd/crd_behaviour.hpp"
 #include "embedded/apiserver/event_converter.hpp"
@@ -142,20 +143,10 @@ NameRule name_rule_of(const BuiltinResource& resource) {
   return NameRule::Subdomain;
 }
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
-
 // "Desired:integer*"
 PrinterColumn parse_column(std::string_view text) {
   PrinterColumn column;
-  text = trim(text);
+  text = trimmed(text, " \r");
   if (text.ends_with('*')) {
     column.priority = 1;
     text.remove_suffix(1);

@@ -8,6 +8,7 @@
 #include <array>
 #include <set>
 
+#include "base/ascii.hpp"
 #include "base/digest.hpp"
 #include "embedded/apiserver/aggregation/aggregation.hpp"
 #include "embedded/apiserver/document_cache.hpp"
@@ -26,20 +27,10 @@ struct Wanted {
   std::string media_type{};  // of the aggregated form, as the client spelled it
 };
 
-std::string_view trim(std::string_view text) {
-  while (text.starts_with(' ')) {
-    text.remove_prefix(1);
-  }
-  while (text.ends_with(' ')) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
-
 bool has_parameter(std::string_view element, std::string_view parameter) {
   while (!element.empty()) {
     const std::size_t end = std::min(element.find(';'), element.size());
-    if (trim(element.substr(0, end)) == parameter) {
+    if (trimmed(element.substr(0, end), " ") == parameter) {
       return true;
     }
     element.remove_prefix(std::min(end + 1, element.size()));
@@ -49,12 +40,12 @@ bool has_parameter(std::string_view element, std::string_view parameter) {
 
 Wanted wanted_form(const Request& request) {
   std::string_view header = request.header("accept");
-  if (trim(header).empty()) {
+  if (trimmed(header, " ").empty()) {
     return {.form = Form::Plain, .media_type = {}};
   }
   while (!header.empty()) {
     const std::size_t end = std::min(header.find(','), header.size());
-    const std::string_view element = trim(header.substr(0, end));
+    const std::string_view element = trimmed(header.substr(0, end), " ");
     header.remove_prefix(std::min(end + 1, header.size()));
     const std::string type = media_type(element);
     const bool json = type == "application/json" || type == "*/*" || type == "application/*";

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/ascii.hpp"
+
 namespace athanor::apiserver {
 namespace {
 
@@ -16,23 +18,6 @@ constexpr std::string_view kOffered =
 constexpr std::string_view kOfferedCustom = "application/json, application/yaml";
 constexpr std::string_view kOfferedWatch =
     "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
 
 struct Element {
   std::string type{};
@@ -45,7 +30,7 @@ Element parse_element(std::string_view text) {
   bool first = true;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(';'), text.size());
-    const std::string_view part = trim(text.substr(0, end));
+    const std::string_view part = trimmed(text.substr(0, end), " \t");
     text.remove_prefix(std::min(end + 1, text.size()));
     if (first) {
       element.type = lower(part);
@@ -56,8 +41,8 @@ Element parse_element(std::string_view text) {
     if (equals == std::string_view::npos) {
       continue;
     }
-    const std::string name = lower(trim(part.substr(0, equals)));
-    std::string value(trim(part.substr(equals + 1)));
+    const std::string name = lower(trimmed(part.substr(0, equals), " \t"));
+    std::string value(trimmed(part.substr(equals + 1), " \t"));
     if (name == "q") {
       element.quality = std::strtod(value.c_str(), nullptr);
     } else {
@@ -72,7 +57,7 @@ std::vector<Element> parse_accept(std::string_view header) {
   std::vector<Element> elements;
   while (!header.empty()) {
     const std::size_t end = std::min(header.find(','), header.size());
-    if (const std::string_view part = trim(header.substr(0, end)); !part.empty()) {
+    if (const std::string_view part = trimmed(header.substr(0, end), " \t"); !part.empty()) {
       elements.push_back(parse_element(part));
     }
     header.remove_prefix(std::min(end + 1, header.size()));
@@ -206,7 +191,7 @@ StatusResult<BodyFormat> body_format(const Request& request, bool allow_protobuf
 }
 
 std::string media_type(std::string_view header_value) {
-  return lower(trim(header_value.substr(0, header_value.find(';'))));
+  return lower(trimmed(header_value.substr(0, header_value.find(';')), " \t"));
 }
 
 }  // namespace athanor::apiserver

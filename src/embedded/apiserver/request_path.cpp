@@ -6,6 +6,7 @@
 #include <cctype>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "kube/selector.hpp"
 
 namespace athanor::apiserver {
@@ -51,13 +52,6 @@ std::string resource_verb(const Request& request, const RequestPath& path) {
     return path.name.empty() ? "deletecollection" : "delete";
   }
   return {};
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
 }
 
 // "namespaces/NS/RESOURCE/NAME/SUB/REST" behind the version.

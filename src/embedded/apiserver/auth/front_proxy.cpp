@@ -6,15 +6,10 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/ascii.hpp"
+
 namespace athanor::apiserver {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
 
 // Repeated headers come joined.
 std::vector<std::string> values_of(std::string_view text) {

@@ -5,26 +5,20 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+
 namespace athanor::apiserver {
 namespace {
 
 constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
 constexpr std::string_view kBlanks = " \t\r";
 
-std::string_view trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 // Parts between separators, blanks around them and empty ones dropped.
 std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> parts;
-  while (!trim(text).empty()) {
+  while (!trimmed(text, kBlanks).empty()) {
     const std::size_t end = std::min(text.find(separator), text.size());
-    if (const std::string_view part = trim(text.substr(0, end)); !part.empty()) {
+    if (const std::string_view part = trimmed(text.substr(0, end), kBlanks); !part.empty()) {
       parts.push_back(part);
     }
     text.remove_prefix(std::min(end + separator.size(), text.size()));
@@ -62,7 +56,7 @@ class Parser {
       const std::size_t end = std::min(text.find('\n'), text.size());
       const std::string_view line = text.substr(0, end);
       text.remove_prefix(std::min(end + 1, text.size()));
-      if (!trim(line).empty() && !parse_line(line)) {
+      if (!trimmed(line, kBlanks).empty() && !parse_line(line)) {
         return Error::internal(fmt::format("default RBAC objects: cannot read \"{}\"", line));
       }
     }
@@ -74,7 +68,7 @@ class Parser {
  private:
   bool parse_line(std::string_view line) {
     if (line.front() == ' ') {
-      return parse_rule(trim(line));
+      return parse_rule(trimmed(line, kBlanks));
     }
     finish_role();
     const std::size_t blank = line.find(' ');
@@ -172,8 +166,8 @@ class Parser {
     if (arrow == std::string_view::npos || colon == std::string_view::npos) {
       return false;
     }
-    std::string_view name = trim(text.substr(0, arrow));
-    std::string_view role = trim(text.substr(arrow + 4, colon - arrow - 4));
+    std::string_view name = trimmed(text.substr(0, arrow), kBlanks);
+    std::string_view role = trimmed(text.substr(arrow + 4, colon - arrow - 4), kBlanks);
     std::string_view kind = "ClusterRole";
     std::string_view ns;
     if (namespaced) {

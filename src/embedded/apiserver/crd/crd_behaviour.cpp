@@ -7,6 +7,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/ascii.hpp"
 #include "cel/schema_rules.hpp"
 #include "embedded/apiserver/kinds/webhook_validation.hpp"
 #include "kube/condition.hpp"
@@ -19,13 +20,6 @@ namespace athanor::apiserver {
 namespace {
 
 constexpr std::string_view kApproval = "api-approved.kubernetes.io";
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
 
 bool is_protected(std::string_view group) {
   return group == "k8s.io" || group == "kubernetes.io" || group.ends_with(".k8s.io") ||

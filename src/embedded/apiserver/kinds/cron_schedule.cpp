@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "base/time.hpp"
 #include "kube/text.hpp"
 
@@ -47,14 +48,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     }
     text.remove_prefix(end + 1);
   }
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](char c) {
-    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  });
-  return result;
 }
 
 // A number or a name; nullopt when it is neither.

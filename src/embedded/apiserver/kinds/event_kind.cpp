@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 
 namespace athanor::apiserver {
@@ -24,14 +25,6 @@ const Value& about(const Value& event) {
   return field(event, "involvedObject", "regarding");
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  }
-  return result;
-}
-
 std::string source_text(const Value& event) {
   const Value& source = field(event, "source", "deprecatedSource");
   std::string component = source["component"].str();
@@ -43,15 +36,6 @@ std::string source_text(const Value& event) {
     host = event["reportingInstance"].str();
   }
   return host.empty() ? component : fmt::format("{}, {}", component, host);
-}
-
-std::string trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) {
-    return "";
-  }
-  return std::string(text.substr(first, text.find_last_not_of(kBlank) - first + 1));
 }
 
 }  // namespace

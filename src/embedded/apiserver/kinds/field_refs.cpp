@@ -6,18 +6,12 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/ascii.hpp"
 #include "embedded/apiserver/kinds/config_data.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 
 namespace athanor::apiserver {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
 
 const std::vector<std::string>& known_fields(FieldRefIn where) {
   static const std::vector<std::string> kEnvironment = {"metadata.name",

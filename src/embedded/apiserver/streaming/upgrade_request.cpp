@@ -4,19 +4,11 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/ascii.hpp"
 #include "embedded/apiserver/streaming/websocket.hpp"
 
 namespace athanor::apiserver {
-namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<std::string> header_elements(std::string_view header) {
   std::vector<std::string> elements;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/ascii.hpp"
+
+#include <gtest/gtest.h>
+
+namespace athanor {
+namespace {
+
+TEST(Ascii, LowersLettersAlone) {
+  EXPECT_EQ(lower("Content-TYPE: A/Z@[`{"), "content-type: a/z@[`{");
+  EXPECT_EQ(lower("\xc3\x84"), "\xc3\x84") << "no byte of another character";
+  EXPECT_EQ(lower(""), "");
+}
+
+TEST(Ascii, TrimsBothEnds) {
+  EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
+  EXPECT_EQ(trimmed(" \t "), "");
+  EXPECT_EQ(trimmed(""), "");
+  EXPECT_EQ(trimmed("\t a\t ", " "), "\t a\t");
+}
+
+}  // namespace
+}  // namespace athanor
