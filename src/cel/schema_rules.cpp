@@ -11,6 +11,7 @@
 #include "cel/rule.hpp"
 #include "cel/rule_path.hpp"
 #include "cel/schema_type.hpp"
+#include "kube/validate.hpp"
 
 namespace athanor::cel {
 
@@ -100,22 +101,7 @@ struct Place {
 
 // What a fault of a rule itself shows in place of the value: the name of its type.
 std::string_view type_text(const Schema& schema) {
-  switch (schema.type) {
-    case SchemaType::Object:
-      return "object";
-    case SchemaType::List:
-      return "array";
-    case SchemaType::String:
-      return "string";
-    case SchemaType::Boolean:
-      return "boolean";
-    case SchemaType::Integer:
-      return "integer";
-    case SchemaType::Number:
-      return "number";
-    default:
-      return "";
-  }
+  return schema.type == SchemaType::IntOrString ? "" : expected_type(schema.type);
 }
 
 class Judge {

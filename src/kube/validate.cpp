@@ -37,36 +37,6 @@ std::string_view json_type(const Value& value) {
   return "null";
 }
 
-// The types a schema accepts as messages name them; empty: any.
-std::string_view expected_type(SchemaType type) {
-  switch (type) {
-    case SchemaType::Object:
-      return "object";
-    case SchemaType::List:
-      return "array";
-    case SchemaType::String:
-      return "string";
-    case SchemaType::Boolean:
-      return "boolean";
-    case SchemaType::Integer:
-      return "integer";
-    case SchemaType::Number:
-      return "number";
-    case SchemaType::IntOrString:
-      return "integer,string";
-    case SchemaType::Any:
-    case SchemaType::Quantity:
-    case SchemaType::Time:
-    case SchemaType::MicroTime:
-    case SchemaType::Bytes:
-    case SchemaType::RawExtension:
-    case SchemaType::Fields:
-    case SchemaType::Duration:
-      return "";
-  }
-  return "";
-}
-
 bool has_type(const Value& value, SchemaType type) {
   const std::string_view actual = json_type(value);
   if (type == SchemaType::Number) {
@@ -379,6 +349,35 @@ class Validator {
 };
 
 }  // namespace
+
+std::string_view expected_type(SchemaType type) {
+  switch (type) {
+    case SchemaType::Object:
+      return "object";
+    case SchemaType::List:
+      return "array";
+    case SchemaType::String:
+      return "string";
+    case SchemaType::Boolean:
+      return "boolean";
+    case SchemaType::Integer:
+      return "integer";
+    case SchemaType::Number:
+      return "number";
+    case SchemaType::IntOrString:
+      return "integer,string";
+    case SchemaType::Any:
+    case SchemaType::Quantity:
+    case SchemaType::Time:
+    case SchemaType::MicroTime:
+    case SchemaType::Bytes:
+    case SchemaType::RawExtension:
+    case SchemaType::Fields:
+    case SchemaType::Duration:
+      return "";
+  }
+  return "";
+}
 
 std::vector<FieldError> validate(const Value& value, const Schema& schema,
                                  const ValidateOptions& options) {

@@ -12,6 +12,9 @@
 
 namespace athanor {
 
+// The types a schema accepts as messages name them ("array", "integer,string"); empty: any.
+std::string_view expected_type(SchemaType type);
+
 struct ValidateOptions {
   // The stored object of an update: errors in subtrees equal to it are not reported (ratcheting).
   const Value* old_object = nullptr;
