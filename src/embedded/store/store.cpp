@@ -149,8 +149,9 @@ class MemoryStore final : public Store {
   // Under no lock. Nothing when memory reaches back to `after`.
   [[nodiscard]] Result<Past> read_past(std::string_view resource, Revision after) const;
   [[nodiscard]] Error too_old(Revision revision) const;
-  // Packs volatile objects (Events) whose writing is no news any more, when there are so many.
-  void freeze(std::size_t at_least);
+  // Packs volatile objects (Events) whose writing is no news any more: when there are enough of
+  // them, or all.
+  void freeze(bool all);
   struct Sweep {
     bool due = false;      // interned parts that no object has any more may go
     bool emptied = false;  // so much was deleted that memory can be given back
@@ -403,7 +404,7 @@ void MemoryStore::trim(Instant now) {
     }
   }
   dropped.clear();
-  freeze(sweep.emptied ? 1 : kFreezeAtLeast);
+  freeze(sweep.emptied);
   if (sweep.due) {
     const std::lock_guard order(commit_mutex_);
     interner_.sweep();
@@ -422,7 +423,7 @@ MemoryStore::Sweep MemoryStore::next_sweep(Instant now) {
   return {.due = true, .emptied = std::exchange(deleted_, 0) > kManyDeleted};
 }
 
-void MemoryStore::freeze(std::size_t at_least) {
+void MemoryStore::freeze(bool all) {
   std::vector<std::pair<Table*, std::vector<StoredPtr>>> found;
   {
     const std::shared_lock lock(mutex_);
@@ -432,8 +433,8 @@ void MemoryStore::freeze(std::size_t at_least) {
       }
       auto objects = table.unpacked(oldest_.load());
       // At least a share of what is packed already: merging costs as much as all of it.
-      const bool worth = at_least == 1 || objects.size() >= table.packed_count() / 16;
-      if (objects.size() >= at_least && worth) {
+      const std::size_t enough = all ? 1 : std::max(kFreezeAtLeast, table.packed_count() / 16);
+      if (objects.size() >= enough) {
         found.emplace_back(&table, std::move(objects));
       }
     }
