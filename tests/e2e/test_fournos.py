@@ -4,6 +4,7 @@
 import json
 import re
 import subprocess
+import threading
 
 import pytest
 from support import JOBS, KUBECTL, ROOT, forge, wait_for
@@ -23,24 +24,28 @@ def children(lab, job):
 
 @pytest.fixture(scope="module")
 def finished(lab):
-    """The sample job, created by kubectl and run to its end; the phases that a watch from before has shown."""
-    version = json.loads(lab.kubectl("get", "--raw", JOBS_PATH).out)["metadata"]["resourceVersion"]
+    """The sample job, created by kubectl and run to its end; the phases that `kubectl get -w` has shown."""
+    marker = lab.submit(forge())["metadata"]["name"]
     watch = subprocess.Popen(
-        [KUBECTL, "get", "--raw", f"{JOBS_PATH}?watch=1&timeoutSeconds=120&resourceVersion={version}"],
+        [KUBECTL, "get", "fj", "-n", JOBS, "-w", "--no-headers", "-o", "custom-columns=N:.metadata.name,P:.status.phase"],
         env=lab.env, stdout=subprocess.PIPE, text=True,
     )
+    stop = threading.Timer(120, watch.kill)  # a line that never comes ends the loops below
+    stop.start()
     try:
+        # Once it has listed it misses nothing more.
+        assert any(line.split()[0] == marker for line in watch.stdout), "the watch shows no job"
         name = re.search(r"fournosjob.fournos.dev/(\S+) created", lab.kubectl("create", "-f", SAMPLE).out).group(1)
         phases = []
         for line in watch.stdout:
-            job = json.loads(line)["object"]
-            phase = job.get("status", {}).get("phase")
-            if job["metadata"]["name"] == name and phase and phase not in phases:
+            job, phase = line.split()
+            if job == name and phase != "<none>" and phase not in phases:
                 phases.append(phase)
             if phases[-1:] == ["Succeeded"]:
                 break
         lab.wait_phase(name, "Succeeded")
     finally:
+        stop.cancel()
         watch.terminate()
         watch.wait(10)
     return name, phases
@@ -140,12 +145,12 @@ def test_hardware_alone_picks_the_first_cluster_that_has_it(lab):
 @pytest.fixture
 def long_benchmark(lab):
     """The mock benchmark lasts half a minute meanwhile."""
-    def sleep(seconds):
+    def set_duration(seconds):
         lab.kubectl("patch", "cm", "fournos-mock-config", "-n", JOBS, "--type=merge", "-p", json.dumps({"data": {"sleep": seconds}}))
 
-    sleep("30")
+    set_duration("30")
     yield
-    sleep("0.1")
+    set_duration("0.1")
 
 
 def test_shutdown_stops_a_running_job(lab, long_benchmark):
