@@ -31,6 +31,7 @@ struct Parsed {
   BackupOptions backup{};
   RestoreOptions restore{};
   CrdsOptions crds{};
+  RbacOptions rbac{};
   VersionOptions version{};
   CompletionOptions completion{};
 };
@@ -205,6 +206,24 @@ void add_readers(CLI::App& app, Parsed& parsed) {
   add_output(queue, parsed.queue.output);
 }
 
+void add_rbac(CLI::App& app, RbacOptions& options) {
+  auto& rbac = *app.add_subcommand(
+      "rbac", "Print the roles that the controllers need: the least, from what they declare");
+  rbac.add_option("--controllers", options.controllers,
+                  "systems (fournos, kueue, tekton, nodes) and controllers, as for athanor "
+                  "controllers; * is all systems");
+  rbac.add_option("-n,--namespace", options.namespaces,
+                  "where they work; may be repeated (default: the whole cluster)")
+      ->delimiter(',');
+  rbac.add_option("--install-namespace", options.install_namespace, "where they run");
+  rbac.add_option("--name", options.name, "of the service account, the roles and the bindings");
+  rbac.add_option("--leader-elect", options.leader_elect, "they elect a leader");
+  rbac.add_option("--leader-elect-resource-name", options.lease, "the Lease's name");
+  rbac.add_flag("--webhooks", options.webhooks, "they serve webhooks");
+  rbac.add_option("--webhook-secret", options.webhook_secret, "the serving certificate's Secret");
+  add_output(rbac, options.output, "yaml, json or name");
+}
+
 std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   auto app = std::make_unique<CLI::App>(
       "athanor shares scarce accelerators on Kubernetes: benchmark jobs, clusters and queues.\n"
@@ -223,6 +242,8 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   crds.add_option("--group", parsed.crds.group,
                   "one API group alone (fournos.dev, kueue.x-k8s.io, tekton.dev)");
   add_output(crds, parsed.crds.output, "yaml, json or name");
+
+  add_rbac(*app, parsed.rbac);
 
   auto& version = *app->add_subcommand("version", "Print the version");
   add_output(version, parsed.version.output, "table or json");
@@ -331,6 +352,9 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   }
   if (app.got_subcommand("crds")) {
     return parsed.crds;
+  }
+  if (app.got_subcommand("rbac")) {
+    return std::move(parsed.rbac);
   }
   if (app.got_subcommand("version")) {
     return parsed.version;

@@ -106,6 +106,18 @@ struct CrdsOptions {
   std::string group{};
 };
 
+struct RbacOptions {
+  std::string controllers = "*";
+  std::vector<std::string> namespaces{};  // empty: the whole cluster
+  std::string install_namespace = "athanor-system";
+  std::string name = "athanor";
+  bool leader_elect = true;
+  std::string lease = "athanor";
+  bool webhooks = false;
+  std::string webhook_secret = "athanor-webhook-certificates";
+  Output output = Output::Yaml;
+};
+
 struct VersionOptions {
   Output output = Output::Table;
 };
@@ -124,7 +136,7 @@ struct Message {
 using Command =
     std::variant<Message, UpOptions, ApiServerOptions, EtcdOptions, EnvtestOptions, SubmitOptions,
                  JobsOptions, LogsOptions, CancelOptions, QueueOptions, BackupOptions,
-                 RestoreOptions, CrdsOptions, VersionOptions, CompletionOptions>;
+                 RestoreOptions, CrdsOptions, RbacOptions, VersionOptions, CompletionOptions>;
 
 // Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
 // kubectl, it says that there is none.

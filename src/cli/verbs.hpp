@@ -22,6 +22,7 @@ int run(const QueueOptions& options);
 int run(const BackupOptions& options);
 int run(const RestoreOptions& options);
 int run(const CrdsOptions& options);
+int run(const RbacOptions& options);
 int run(const VersionOptions& options);
 int run(const CompletionOptions& options);
 int run(const Message& message);

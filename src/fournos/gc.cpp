@@ -95,12 +95,16 @@ constexpr const Kind* kJobs[] = {&api::kJob};
 constexpr const Kind* kSecrets[] = {&api::kSecret};
 
 template <const Kind& K>
+constexpr Access kAccess[] = {{&api::kFournosJob, "get"}, {&K, "delete"}};
+
+template <const Kind& K>
 constexpr Operator collector(std::string_view operator_name, std::span<const Kind* const> writes) {
   return {.name = operator_name,
           .primary = &K,
           .reads = kReads,
           .writes = writes,
-          .reconcile = collect<K>};
+          .reconcile = collect<K>,
+          .access = kAccess<K>};
 }
 
 constexpr Operator kCollectors[] = {

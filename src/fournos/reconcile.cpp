@@ -116,6 +116,17 @@ constexpr const Kind* kReads[] = {&api::kFournosJob,
                                   &api::kSecret};
 constexpr const Kind* kWrites[] = {&api::kFournosJob, &api::kueue::kWorkload, &api::kPipelineRun,
                                    &api::kJob, &api::kSecret};
+constexpr Access kAccess[] = {
+    {&api::kFournosJob, "get patch delete"},
+    {&api::kFournosJob, "patch", "status"},
+    {&api::kFournosJob, "update", "finalizers"},  // of its children's owner
+    {&api::kueue::kWorkload, "get create delete"},
+    {&api::kueue::kResourceFlavor, "get"},
+    {&api::kPipelineRun, "get create patch delete"},
+    {&api::kPipeline, "get"},
+    {&api::kJob, "get create delete"},
+    {&api::kSecret, "get create delete"},
+    {&api::kEvent, "create patch"}};
 constexpr const Kind* kSmall[] = {&api::kueue::kClusterQueue, &api::kueue::kResourceFlavor,
                                   &api::kueue::kWorkloadPriorityClass};
 
@@ -130,6 +141,7 @@ const Operator& fournosjob_operator() {
       .reconcile = reconcile,
       .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},  // R14.4
       .small = kSmall,
+      .access = kAccess,
   };
   return kOperator;
 }

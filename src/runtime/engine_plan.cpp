@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "kube/json.hpp"
 #include "runtime/engine_impl.hpp"
+#include "runtime/rbac.hpp"
 #include "runtime/view/failures.hpp"
 #include "runtime/view/select.hpp"
 
@@ -29,6 +30,37 @@ void add_targets(Reads& reads, const Plan& plan) {
       reads.objects.push_back(*ref);
     }
   }
+}
+
+bool allows(const Operator& op, const Kind* kind, std::string_view verb,
+            std::string_view subresource = {}) {
+  return std::any_of(op.access.begin(), op.access.end(), [&](const Access& access) {
+    return access.kind == kind && access.subresource == subresource && has_verb(access, verb);
+  });
+}
+
+// Whether the access that an operator declares covers a step.
+bool covers(const Operator& op, const Step& step) {
+  const Kind* kind = std::holds_alternative<Emit>(step) ? &api::kEvent : target_of(step)->kind;
+  return std::visit(
+      [&](const auto& one) {
+        using S = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<S, Apply> || std::is_same_v<S, Emit>) {
+          return allows(op, kind, "create") && allows(op, kind, "patch");
+        } else if constexpr (std::is_same_v<S, Create>) {
+          return allows(op, kind, "create");
+        } else if constexpr (std::is_same_v<S, Patch>) {
+          return allows(op, kind, "patch", one.subresource);
+        } else if constexpr (std::is_same_v<S, Status>) {
+          return allows(op, kind, "patch", "status");
+        } else if constexpr (std::is_same_v<S, Replace>) {
+          return allows(op, kind, one.subresource == "binding" ? "create" : "update",
+                        one.subresource);
+        } else {
+          return std::is_same_v<S, Act> || allows(op, kind, "delete");
+        }
+      },
+      step);
 }
 
 // Writes that answer without a version, although an event will follow: an immediate deletion, a
@@ -60,7 +92,12 @@ void Engine::Impl::check_reads(const Operator& op, const Reads& done) const {
 
 void Engine::Impl::check_writes(const Operator& op, const Plan& plan) const {
   for (const Step& step : plan.steps()) {
-    if (std::holds_alternative<Emit>(step) || std::holds_alternative<Act>(step)) {
+    if (std::holds_alternative<Act>(step)) {
+      continue;
+    }
+    ATHANOR_CHECK(op.access.empty() || covers(op, step),
+                  "an operator does what it declared that it does");
+    if (std::holds_alternative<Emit>(step)) {
       continue;
     }
     ATHANOR_CHECK(declares(op.writes, target_of(step)->kind),

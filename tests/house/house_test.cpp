@@ -27,6 +27,7 @@ const std::map<std::string_view, Names> kMayInclude{
     {"client", {"api", "kube", "base"}},
     {"runtime/view", {"api", "kube", "base"}},
     {"runtime", {"runtime/view", "api", "kube", "base"}},
+    {"cluster", {"client", "runtime", "runtime/view", "api", "kube", "base"}},
     {"fournos", {"runtime/view", "api", "kube", "base"}},
     {"embedded/kueue", {"runtime/view", "api", "kube", "base"}},
     {"embedded/tekton", {"runtime/view", "api", "kube", "base"}},
@@ -51,8 +52,8 @@ const std::map<std::string_view, Names> kMayInclude{
       "embedded/nodes", "embedded/nodes/process", "embedded/nodes/timed", "runtime", "runtime/view",
       "api", "kube", "base"}},
     {"cli",
-     {"embedded/lab", "embedded/store", "client", "fournos", "runtime/view", "api", "kube",
-      "base"}},
+     {"cluster", "embedded/lab", "embedded/store", "client", "fournos", "runtime", "runtime/view",
+      "api", "kube", "base"}},
 };
 
 // Third-party libraries by the start of their header's name, and the rooms that may include them.

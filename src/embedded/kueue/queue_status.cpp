@@ -205,49 +205,58 @@ std::span<const Index> queue_indexes() {
 
 const Operator& cluster_queue_operator() {
   static const Kind* const kWrites[] = {&api::kueue::kClusterQueue};
+  static const Access kAccess[] = {{&api::kueue::kClusterQueue, "patch"},
+                                   {&api::kueue::kClusterQueue, "patch", "status"}};
   static const Operator kOperator{.name = "kueue-clusterqueue",
                                   .primary = &api::kueue::kClusterQueue,
                                   .reads = queue_status_reads(),
                                   .writes = kWrites,
                                   .indexes = queue_indexes(),
                                   .reconcile = reconcile_cluster_queue,
-                                  .small = queue_kinds()};
+                                  .small = queue_kinds(),
+                                  .access = kAccess};
   return kOperator;
 }
 
 const Operator& local_queue_operator() {
   static const Kind* const kWrites[] = {&api::kueue::kLocalQueue};
+  static const Access kAccess[] = {{&api::kueue::kLocalQueue, "patch", "status"}};
   static const Operator kOperator{.name = "kueue-localqueue",
                                   .primary = &api::kueue::kLocalQueue,
                                   .reads = queue_status_reads(),
                                   .writes = kWrites,
                                   .indexes = queue_indexes(),
                                   .reconcile = reconcile_local_queue,
-                                  .small = queue_kinds()};
+                                  .small = queue_kinds(),
+                                  .access = kAccess};
   return kOperator;
 }
 
 const Operator& resource_flavor_operator() {
   static const Kind* const kReads[] = {&api::kueue::kResourceFlavor, &api::kueue::kClusterQueue};
   static const Kind* const kWrites[] = {&api::kueue::kResourceFlavor};
+  static const Access kAccess[] = {{&api::kueue::kResourceFlavor, "patch"}};
   static const Operator kOperator{.name = "kueue-resourceflavor",
                                   .primary = &api::kueue::kResourceFlavor,
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile_flavor,
-                                  .small = queue_kinds()};
+                                  .small = queue_kinds(),
+                                  .access = kAccess};
   return kOperator;
 }
 
 const Operator& admission_check_operator() {
   static const Kind* const kReads[] = {&api::kueue::kAdmissionCheck, &api::kueue::kClusterQueue};
   static const Kind* const kWrites[] = {&api::kueue::kAdmissionCheck};
+  static const Access kAccess[] = {{&api::kueue::kAdmissionCheck, "patch"}};
   static const Operator kOperator{.name = "kueue-admissioncheck",
                                   .primary = &api::kueue::kAdmissionCheck,
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile_check,
-                                  .small = queue_kinds()};
+                                  .small = queue_kinds(),
+                                  .access = kAccess};
   return kOperator;
 }
 

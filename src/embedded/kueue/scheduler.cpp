@@ -252,6 +252,8 @@ const Operator& scheduler_operator() {
                                        &api::kNamespace,
                                        &api::kLimitRange};
   static const Kind* const kWrites[] = {&api::kueue::kWorkload, &api::kEvent};
+  static const Access kAccess[] = {{&api::kueue::kWorkload, "patch", "status"},
+                                   {&api::kEvent, "create patch"}};
   static const Kind* const kSmall[] = {&api::kueue::kClusterQueue, &api::kueue::kLocalQueue,
                                        &api::kueue::kCohort, &api::kueue::kResourceFlavor,
                                        &api::kueue::kAdmissionCheck};
@@ -263,7 +265,8 @@ const Operator& scheduler_operator() {
                                   .indexes = kIndexes,
                                   .reconcile = reconcile,
                                   .singleton = true,
-                                  .small = kSmall};
+                                  .small = kSmall,
+                                  .access = kAccess};
   return kOperator;
 }
 

@@ -133,11 +133,15 @@ const Operator& workload_operator() {
                                        &api::kueue::kLocalQueue,
                                        &api::kueue::kWorkloadPriorityClass};
   static const Kind* const kWrites[] = {&api::kueue::kWorkload, &api::kEvent};
+  static const Access kAccess[] = {{&api::kueue::kWorkload, "patch"},
+                                   {&api::kueue::kWorkload, "patch", "status"},
+                                   {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "kueue-workload",
                                   .primary = &api::kueue::kWorkload,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile,
+                                  .access = kAccess};
   return kOperator;
 }
 

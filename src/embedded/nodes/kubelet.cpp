@@ -206,12 +206,15 @@ const Operator& kubelet_operator() {
   static const Kind* const kReads[] = {&api::kPod, &api::kNode, &api::kSecret, &api::kConfigMap,
                                        &api::kPersistentVolumeClaim};
   static const Kind* const kWrites[] = {&api::kPod, &api::kEvent};
+  static const Access kAccess[] = {
+      {&api::kPod, "delete"}, {&api::kPod, "patch", "status"}, {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "kubelet",
                                   .primary = &api::kPod,
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .user = "system:serviceaccount:kube-system:kubelet"};
+                                  .user = "system:serviceaccount:kube-system:kubelet",
+                                  .access = kAccess};
   return kOperator;
 }
 

@@ -80,12 +80,14 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 const Operator& node_operator() {
   static const Kind* const kReads[] = {&api::kNode};
   static const Kind* const kWrites[] = {&api::kNode};
+  static const Access kAccess[] = {{&api::kNode, "patch"}, {&api::kNode, "patch", "status"}};
   static const Operator kOperator{.name = "emulated-node",
                                   .primary = &api::kNode,
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .user = "system:serviceaccount:kube-system:kubelet"};
+                                  .user = "system:serviceaccount:kube-system:kubelet",
+                                  .access = kAccess};
   return kOperator;
 }
 

@@ -368,6 +368,12 @@ constexpr const Kind* kReads[] = {&api::kPipelineRun, &api::kPipeline,
                                   &api::kConfigMap,   &api::kPersistentVolumeClaim};
 constexpr const Kind* kWrites[] = {&api::kPipelineRun, &api::kTaskRun,
                                    &api::kPersistentVolumeClaim};
+constexpr Access kAccess[] = {{&api::kPipelineRun, "patch"},
+                              {&api::kPipelineRun, "patch", "status"},
+                              {&api::kPipelineRun, "update", "finalizers"},
+                              {&api::kTaskRun, "create patch"},
+                              {&api::kPersistentVolumeClaim, "create delete"},
+                              {&api::kEvent, "create patch"}};
 
 }  // namespace
 
@@ -376,7 +382,8 @@ const Operator& pipelinerun_operator() {
                                   .primary = &api::kPipelineRun,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile,
+                                  .access = kAccess};
   return kOperator;
 }
 

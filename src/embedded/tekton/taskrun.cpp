@@ -417,6 +417,11 @@ constexpr const Kind* kReads[] = {&api::kTaskRun,   &api::kTask,           &api:
                                   &api::kConfigMap, &api::kServiceAccount, &api::kStepAction,
                                   &api::kSecret};
 constexpr const Kind* kWrites[] = {&api::kTaskRun, &api::kPod};
+constexpr Access kAccess[] = {{&api::kTaskRun, "patch"},
+                              {&api::kTaskRun, "patch", "status"},
+                              {&api::kTaskRun, "update", "finalizers"},
+                              {&api::kPod, "create delete"},
+                              {&api::kEvent, "create patch"}};
 
 }  // namespace
 
@@ -425,7 +430,8 @@ const Operator& taskrun_operator() {
                                   .primary = &api::kTaskRun,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile,
+                                  .access = kAccess};
   return kOperator;
 }
 

@@ -23,6 +23,14 @@ struct Index {
   std::vector<std::string> (*values)(const Object& object) = nullptr;
 };
 
+// What an operator does to a kind, besides listing and watching what it reads: verbs of the API,
+// separated by blanks ("get" where it reads live), on the objects or on one of their subresources.
+struct Access {
+  const Kind* kind = nullptr;
+  std::string_view verbs{};
+  std::string_view subresource{};
+};
+
 // Retry pace of a key whose plan said retry or whose write failed.
 struct Backoff {
   Duration first = std::chrono::milliseconds(5);
@@ -46,6 +54,9 @@ struct Operator {
   Backoff backoff{};
   // Kinds whose coarse lists (no namespace, no label, no index) are allowed because they are few.
   std::span<const Kind* const> small{};
+  // The whole of it: generates RBAC, and the engine holds the steps to it. Empty: whatever steps
+  // could do to `writes`, and Events.
+  std::span<const Access> access{};
 };
 
 }  // namespace athanor

@@ -73,7 +73,7 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
   }
   EXPECT_EQ(names, (std::vector<std::string>{"up", "apiserver", "etcd", "envtest", "submit", "jobs",
                                              "logs", "cancel", "queue", "backup", "restore", "crds",
-                                             "version", "completion"}));
+                                             "rbac", "version", "completion"}));
 }
 
 }  // namespace
