@@ -29,6 +29,7 @@
 namespace athanor::apiserver {
 
 class WatchHub;          // watch_hub.hpp
+class RevisionWaits;     // revision_waits.hpp
 class Aggregation;       // aggregation/aggregation.hpp
 class DocumentCache;     // document_cache.hpp
 struct ExchangeContext;  // exchange.hpp
@@ -49,6 +50,7 @@ struct Core {
   std::unique_ptr<Authorizer> authorizer;
   std::vector<AdmissionStep> admission;
   std::unique_ptr<WatchHub> watches;
+  std::unique_ptr<RevisionWaits> revisions;
   std::unique_ptr<DocumentCache> documents;
   std::unique_ptr<FlowIndex> flows;
   RequestMetrics metrics{};

@@ -41,6 +41,15 @@ const Conversation::Reply* Conversation::ask(
   return nullptr;
 }
 
+bool Conversation::wait_for(std::uint64_t revision) {
+  const std::string key = "revision " + std::to_string(revision);
+  if (!patient || !replies_.try_emplace(key).second) {
+    return false;
+  }
+  questions_.push_back({.key = key, .request = {}, .revision = revision});
+  return true;
+}
+
 void Conversation::answer(const std::string& key, OutsideAnswer answer) {
   const std::lock_guard lock(mutex_);
   const auto found = replies_.find(key);

@@ -39,6 +39,7 @@ class Conversation {
   struct Question {
     std::string key{};
     OutsideRequest request{};
+    std::optional<std::uint64_t> revision{};  // set: not a request, but the wait for that revision
   };
 
   explicit Conversation(Entropy& source);
@@ -53,6 +54,9 @@ class Conversation {
     const auto found = replies_.find(key);
     return found == replies_.end() ? nullptr : &found->second;
   }
+  // Whether the request has to wait for this revision now: it can, and has not waited yet. The pass
+  // is to end with status::pending() then.
+  bool wait_for(std::uint64_t revision);
   // Random numbers that are the same in every pass.
   [[nodiscard]] Entropy& entropy() { return replayed_; }
   // Made by the first pass that asks for it; one type for each request.
@@ -68,6 +72,8 @@ class Conversation {
   std::shared_ptr<RequestAudit> audit{};
   // The request's time is over: the next pass is its last.
   bool expired = false;
+  // Somebody runs the request again later: it can wait for what happens inside the server.
+  bool patient = false;
 
   // For the server. A pass begins at the first random number.
   void begin_pass() { replayed_.rewind(); }

@@ -25,8 +25,14 @@ StatusError endless() {
 }
 
 // The time that the request has left bounds every question.
-void ask(const ExchangeContext& context, Instant deadline, OutsideRequest request,
+void ask(const ExchangeContext& context, Instant deadline, Conversation::Question& question,
          UniqueFunction<void(OutsideAnswer)> done) {
+  if (question.revision) {
+    return context.revisions->wait(*question.revision,
+                                   std::min(deadline, context.clock->now() + kRevisionWait),
+                                   [done = std::move(done)]() mutable { done({}); });
+  }
+  OutsideRequest request = std::move(question.request);
   if (context.outside == nullptr) {
     return done({.failure = "this server has no network"});
   }
@@ -63,8 +69,8 @@ void wait_for_answers(const ExchangeContext& context, Instant deadline,
   const auto waiter = std::make_shared<Waiter>();
   waiter->open = questions.size();
   for (Conversation::Question& question : questions) {
-    ask(context, deadline, std::move(question.request),
-        [&conversation, waiter, key = std::move(question.key)](OutsideAnswer answer) {
+    ask(context, deadline, question,
+        [&conversation, waiter, key = question.key](OutsideAnswer answer) {
           conversation.answer(key, std::move(answer));
           const std::lock_guard lock(waiter->mutex);
           --waiter->open;
@@ -85,7 +91,9 @@ struct Exchange {
         deadline(deadline_of(context, request, now)),
         conversation(*shared.entropy),
         resume(std::move(executor)),
-        done(std::move(callback)) {}
+        done(std::move(callback)) {
+    conversation.patient = context.revisions != nullptr;
+  }
 
   const ExchangeContext& context;
   const Request request;
@@ -117,8 +125,8 @@ void advance(const std::shared_ptr<Exchange>& exchange) {
   Questions questions = exchange->conversation.take_questions();
   exchange->open = questions.size();
   for (Conversation::Question& question : questions) {
-    ask(exchange->context, exchange->deadline, std::move(question.request),
-        [exchange, key = std::move(question.key)](OutsideAnswer answer) {
+    ask(exchange->context, exchange->deadline, question,
+        [exchange, key = question.key](OutsideAnswer answer) {
           exchange->conversation.answer(key, std::move(answer));
           if (exchange->open.fetch_sub(1) == 1) {
             exchange->conversation.expired = is_over(exchange->context, exchange->deadline);
@@ -142,8 +150,8 @@ void ask_questions(const ExchangeContext& context,
   round->done = std::move(done);
   const Instant deadline = context.clock->now() + context.request_timeout;
   for (Conversation::Question& question : questions) {
-    ask(context, deadline, std::move(question.request),
-        [conversation, round, key = std::move(question.key)](OutsideAnswer answer) {
+    ask(context, deadline, question,
+        [conversation, round, key = question.key](OutsideAnswer answer) {
           conversation->answer(key, std::move(answer));
           if (round->open.fetch_sub(1) == 1) {
             round->done();

@@ -8,6 +8,7 @@
 
 #include "base/time.hpp"
 #include "embedded/apiserver/conversation.hpp"
+#include "embedded/apiserver/revision_waits.hpp"
 #include "embedded/apiserver/server.hpp"
 
 namespace athanor::apiserver {
@@ -21,7 +22,8 @@ struct ExchangeContext {
   Pass pass{};
   Entropy* entropy = nullptr;
   const Clock* clock = nullptr;
-  Outside* outside = nullptr;  // may be null
+  Outside* outside = nullptr;          // may be null
+  RevisionWaits* revisions = nullptr;  // may be null: nobody waits for a revision
   Duration request_timeout = std::chrono::seconds(60);
 };
 

@@ -3,6 +3,7 @@
 #include "embedded/apiserver/handlers.hpp"
 #include "embedded/apiserver/list_options.hpp"
 #include "embedded/apiserver/respond.hpp"
+#include "embedded/apiserver/revision_waits.hpp"
 #include "embedded/apiserver/shape.hpp"
 #include "embedded/apiserver/subresource.hpp"
 #include "embedded/apiserver/versions.hpp"
@@ -12,9 +13,7 @@ namespace athanor::apiserver {
 StatusResult<Response> handle_get(Call& call) {
   if (const auto text = call.request.parameter("resourceVersion"); text && !text->empty()) {
     ATHANOR_TRY(const std::uint64_t revision, parse_revision(*text));
-    if (const std::uint64_t current = call.core.store.revision(); revision > current) {
-      return status::future_revision(revision, current);
-    }
+    ATHANOR_TRY_VOID(await_revision(call, revision));
   }
   const Key key = call.key();
   const store::StoredPtr stored = call.core.store.get(call.resource->storage, key);

@@ -9,6 +9,7 @@
 #include "embedded/apiserver/list_body.hpp"
 #include "embedded/apiserver/read_list.hpp"
 #include "embedded/apiserver/respond.hpp"
+#include "embedded/apiserver/revision_waits.hpp"
 #include "embedded/apiserver/shape.hpp"
 #include "embedded/apiserver/versions.hpp"
 
@@ -21,10 +22,9 @@ struct Window {
   std::optional<Key> after{};
 };
 
-StatusResult<Window> window_of(const Call& call, const ListOptions& options) {
+StatusResult<Window> window_of(Call& call, const ListOptions& options) {
   Window window;
   window.limit = options.limit;
-  const std::uint64_t current = call.core.store.revision();
   if (!options.continue_token.empty()) {
     ATHANOR_TRY(const ContinueToken token, parse_continue_token(options.continue_token));
     window.after = token.after;
@@ -32,9 +32,7 @@ StatusResult<Window> window_of(const Call& call, const ListOptions& options) {
     return window;
   }
   const std::uint64_t wanted = options.resource_version.value_or(0);
-  if (wanted > current) {
-    return status::future_revision(wanted, current);
-  }
+  ATHANOR_TRY_VOID(await_revision(call, wanted));
   if (options.resource_version && wanted == 0) {
     window.limit = 0;  // anything cached: all of it
     return window;

@@ -2,6 +2,7 @@
 // WATCH: from where, and for how long (spec/apiserver.md 8.6).
 #include "embedded/apiserver/handlers.hpp"
 #include "embedded/apiserver/list_options.hpp"
+#include "embedded/apiserver/revision_waits.hpp"
 #include "embedded/apiserver/shape.hpp"
 #include "embedded/apiserver/streaming/tunnels.hpp"
 #include "embedded/apiserver/streaming/upgrade_request.hpp"
@@ -29,9 +30,12 @@ StatusResult<void> add_start(Call& call, const ListOptions& options, WatchSpec& 
     spec.after = options.resource_version.value_or(call.core.store.revision());
     return {};
   }
-  const std::uint64_t current = call.core.store.revision();
-  if (options.resource_version.value_or(0) > current) {
-    return status::future_revision(*options.resource_version, current);
+  if (auto reached = await_revision(call, options.resource_version.value_or(0)); !reached.ok()) {
+    if (is_pending(reached.error())) {
+      return reached;
+    }
+    spec.failure = reached.error();
+    return {};
   }
   auto page = call.core.store.list(call.resource->storage, {.ns = spec.ns});
   if (!page.ok()) {

@@ -16,6 +16,7 @@
 #include "embedded/apiserver/exchange.hpp"
 #include "embedded/apiserver/flow/flow_index.hpp"
 #include "embedded/apiserver/respond.hpp"
+#include "embedded/apiserver/revision_waits.hpp"
 #include "embedded/apiserver/route.hpp"
 #include "embedded/apiserver/watch_hub.hpp"
 
@@ -31,6 +32,7 @@ Core::Core(Options options_in, Dependencies dependencies_in)
       authorizer(make_authorizer(options, dependencies)),
       admission(built_in_admission()),
       watches(std::make_unique<WatchHub>(store)),
+      revisions(std::make_unique<RevisionWaits>(store)),
       documents(std::make_unique<DocumentCache>()),
       flows(std::make_unique<FlowIndex>(store)),
       aggregation(std::make_unique<Aggregation>(*this)) {
@@ -118,6 +120,7 @@ class ServerImpl final : public Server {
                   .entropy = &core_.entropy,
                   .clock = core_.dependencies.clock,
                   .outside = core_.dependencies.outside,
+                  .revisions = core_.revisions.get(),
                   .request_timeout = core_.options.request_timeout};
     core_.exchanges = &exchanges_;
   }
@@ -139,6 +142,7 @@ class ServerImpl final : public Server {
   void tick(Instant now) override {
     crds_.sync(now);
     core_.watches->tick(now);
+    core_.revisions->tick(now);
     events_.tick(now);
     core_.aggregation->tick(now);
     core_.store.trim(now);
@@ -152,6 +156,7 @@ class ServerImpl final : public Server {
   void begin_shutdown() override {
     core_.shutting_down = true;
     core_.watches->end({});
+    core_.revisions->end();
   }
 
   [[nodiscard]] const ResourceRegistry& registry() const override { return core_.registry; }

@@ -114,7 +114,12 @@ std::map<std::string, std::uint64_t> WatchHub::events() const {
 std::unique_ptr<Stream> WatchHub::open(WatchSpec spec, Instant now) {
   const std::string resource = spec.resource->storage;
   const store::Revision after = spec.after;
+  const std::optional<StatusError> failure = std::move(spec.failure);
   auto watcher = std::make_shared<Watcher>(std::move(spec), now);
+  if (failure) {
+    watcher->fail(*failure);
+    return std::make_unique<WatchStream>(std::move(watcher));
+  }
   // Most of what it missed is read under no lock: that may take the disk's time.
   const store::Revision seen = std::max(after, store_.revision());
   auto missed = store_.events_after(resource, after, 0);

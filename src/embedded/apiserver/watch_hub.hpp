@@ -22,6 +22,7 @@
 #include "embedded/apiserver/resource_info.hpp"
 #include "embedded/apiserver/selection.hpp"
 #include "embedded/apiserver/shape.hpp"
+#include "embedded/apiserver/status_error.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::apiserver {
@@ -43,6 +44,8 @@ struct WatchSpec {
   std::vector<store::StoredPtr> initial{};
   bool end_marker = false;    // a bookmark that says the initial events are over
   store::Revision after = 0;  // changes behind this revision
+  // Set: the stream says so, and ends.
+  std::optional<StatusError> failure{};
   bool bookmarks = false;
   Duration timeout{};
 };
