@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/fournos.hpp"
+#include "api/hearth.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 
@@ -13,7 +14,7 @@ namespace athanor::api {
 std::span<const CustomKind* const> custom_kinds() {
   static const std::vector<const CustomKind*> kKinds = [] {
     std::vector<const CustomKind*> kinds;
-    for (const auto group : {fournos_kinds(), kueue_kinds(), tekton_kinds()}) {
+    for (const auto group : {fournos_kinds(), hearth_kinds(), kueue_kinds(), tekton_kinds()}) {
       kinds.insert(kinds.end(), group.begin(), group.end());
     }
     return kinds;

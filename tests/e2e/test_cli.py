@@ -141,7 +141,7 @@ def test_crds_can_be_applied_to_a_bare_control_plane(make_lab):
     assert done.out.count("serverside-applied") == len(names)
     bare.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s")
     one = list(yaml.safe_load_all(run([ATHANOR, "crds", "--group", "fournos.dev"]).out))
-    assert [d["metadata"]["name"] for d in one] == ["fournosjobs.fournos.dev"]
+    assert [d["metadata"]["name"] for d in one] == ["fournosjobs.fournos.dev", "fournosclusters.fournos.dev"]
 
 
 def test_version_and_help(binary):

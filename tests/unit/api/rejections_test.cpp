@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/fournos.hpp"
+#include "api/hearth.hpp"
 #include "api/kinds.hpp"
 #include "kube/prune.hpp"
 #include "kube/structural_schema.hpp"
@@ -113,6 +114,51 @@ TEST(FournosJobInput, DefaultsAndPruning) {
                 "{pipeline: fournos-full, exclusive: true, clusterless: false, lockOnly: false}"));
   EXPECT_EQ(normal(FournosApi::Auto, "{executionEngine: {any: {thing: [1]}}}")["executionEngine"],
             *yaml::parse("{any: {thing: [1]}}"));
+}
+
+// spec/hearth.md 2.6.
+std::string cluster_errors(const std::string& members) {
+  const auto schemas = parse_crd_schemas(crd_manifest(*hearth_kinds().front())["spec"]);
+  const auto& root = *schemas->front().schema->root();
+  const Value object = *yaml::parse(
+      "{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: c}, " + members + "}");
+  const auto normal = normalize_custom(object, root, {.kind = "FournosCluster", .version = "v1"});
+  EXPECT_TRUE(normal.ok()) << members;
+  std::string texts;
+  for (const FieldError& error : validate(*normal, root)) {
+    texts += (texts.empty() ? "" : "\n") + error.text();
+  }
+  return texts;
+}
+
+TEST(FournosClusterInput, RejectedWithTheStandardTexts) {
+  EXPECT_EQ(cluster_errors("spec: {}"), "spec.kubeconfigSecret: Required value");
+  for (const std::string text : {"10s", "", "4 h", "h", "1h30m", "-1h"}) {
+    EXPECT_EQ(cluster_errors("spec: {kubeconfigSecret: s, ttl: \"" + text + "\"}"),
+              "spec.ttl: Invalid value: \"" + text +
+                  "\": spec.ttl in body should match '^[0-9]+(m|h|d)$'");
+  }
+  EXPECT_EQ(cluster_errors("spec: {kubeconfigSecret: s, gpuDiscoveryInterval: 90s}"),
+            "spec.gpuDiscoveryInterval: Invalid value: \"90s\": spec.gpuDiscoveryInterval in body "
+            "should match '^[0-9]+(m|h|d)$'");
+  const std::string count =
+      cluster_errors("spec: {kubeconfigSecret: s, hardware: {gpus: [{count: \"8\"}]}}");
+  EXPECT_TRUE(count.starts_with("spec.hardware.gpus[0].count")) << count;
+  EXPECT_NE(count.find("must be of type integer: \"string\""), std::string::npos) << count;
+  EXPECT_EQ(cluster_errors("status: {kubeconfigStatus: Foo}"),
+            "status.kubeconfigStatus: Unsupported value: \"Foo\": supported values: \"Valid\", "
+            "\"Missing\", \"Invalid\", \"Unreachable\"");
+  const std::string time = cluster_errors("status: {lockExpiresAt: soon}");
+  EXPECT_NE(time.find("must be of type date-time: \"soon\""), std::string::npos) << time;
+  const std::string condition = cluster_errors("status: {conditions: [{reason: r}]}");
+  EXPECT_NE(condition.find("status.conditions[0].type: Required value"), std::string::npos);
+}
+
+TEST(FournosClusterInput, Accepted) {
+  EXPECT_EQ(cluster_errors("spec: {kubeconfigSecret: s, ttl: 0m}"), "");
+  EXPECT_EQ(cluster_errors("spec: {kubeconfigSecret: s, ttl: 999999999999d}"), "");
+  EXPECT_EQ(cluster_errors("metadata: {name: c}"), "");
+  EXPECT_EQ(cluster_errors("status: {lockExpiresAt: \"2026-05-04T10:00:00.123456+00:00\"}"), "");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "api/fournos.hpp"
+#include "api/hearth.hpp"
 #include "api/kinds.hpp"
 #include "api/kueue.hpp"
 #include "kube/json.hpp"
@@ -119,12 +120,10 @@ Value schema_of(const CustomKind& custom, std::string_view version) {
   return {};
 }
 
-// FournosJob: the table is complete, so a field too many fails as well.
-class FournosTable : public testing::TestWithParam<std::pair<FournosApi, const char*>> {};
-
-TEST_P(FournosTable, MatchesField) {
-  auto found = flat(schema_of(fournos_job_crd(GetParam().first), "v1"));
-  for (const Row& row : read_table(GetParam().second)) {
+// The table is complete: a field too many fails as well.
+void check_whole(const CustomKind& custom, const char* table) {
+  auto found = flat(schema_of(custom, "v1"));
+  for (const Row& row : read_table(table)) {
     ASSERT_TRUE(found.contains(row.path)) << row.path;
     check_row(row, found.at(row.path));
     if (row.validation.find("required") == std::string::npos) {
@@ -136,10 +135,42 @@ TEST_P(FournosTable, MatchesField) {
     ADD_FAILURE() << "not in the specification: " << path;
   }
 }
+
+class FournosTable : public testing::TestWithParam<std::pair<FournosApi, const char*>> {};
+
+TEST_P(FournosTable, MatchesField) {
+  check_whole(fournos_job_crd(GetParam().first), GetParam().second);
+}
 INSTANTIATE_TEST_SUITE_P(Apis, FournosTable,
                          testing::Values(std::pair{FournosApi::Auto, "fournosjob_auto.txt"},
                                          std::pair{FournosApi::Seed, "fournosjob_seed.txt"},
                                          std::pair{FournosApi::Current, "fournosjob_current.txt"}));
+
+TEST(FournosClusterTable, MatchesField) {
+  check_whole(*hearth_kinds().front(), "fournoscluster.txt");
+}
+
+// spec/hearth.md sections 1 and 2.2.
+TEST(FournosClusterCrd, NamesAndColumns) {
+  const Value crd = crd_manifest(*hearth_kinds().front());
+  EXPECT_EQ(crd["metadata"]["name"], Value("fournosclusters.fournos.dev"));
+  EXPECT_EQ(crd["spec"]["scope"], Value("Namespaced"));
+  EXPECT_EQ(crd["spec"]["names"]["shortNames"], Value::list({"fc", "fcluster"}));
+  EXPECT_EQ(crd["spec"]["names"]["listKind"], Value("FournosClusterList"));
+  const Value version = crd["spec"]["versions"][0];
+  EXPECT_TRUE(version["subresources"].contains("status"));
+  EXPECT_FALSE(version["schema"]["openAPIV3Schema"].contains("required"));
+  std::string columns;
+  for (const Value& column : version["additionalPrinterColumns"].items()) {
+    columns += (columns.empty() ? "" : ", ") + column["name"].str() + " " + column["type"].str() +
+               " " + column["jsonPath"].str() + (column["priority"].as_int() > 0 ? " wide" : "");
+  }
+  EXPECT_EQ(columns,
+            "Owner string .spec.owner, GPUs string .status.gpuSummary, Kubeconfig string "
+            ".status.kubeconfigStatus, Locked boolean .status.locked, Lock Job string "
+            ".status.lockJobName wide, TTL string .spec.ttl wide, Lock Expires string "
+            ".status.lockExpiresAt wide, Age date .metadata.creationTimestamp");
+}
 
 class KueueTable : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
