@@ -6,9 +6,9 @@
 
 namespace athanor::runtime {
 
-void Barrier::wait_version(TaskId id, const Kind& kind, std::uint64_t version) {
-  auto [known, fresh] = open_[id].versions.emplace(&kind, version);
-  auto& waiting = by_version_[&kind];
+void Barrier::wait_version(TaskId id, const Watched& watch, std::uint64_t version) {
+  auto [known, fresh] = open_[id].versions.emplace(watch, version);
+  auto& waiting = by_version_[watch];
   if (!fresh) {
     if (known->second >= version) {
       return;
@@ -24,25 +24,25 @@ void Barrier::wait_change(TaskId id, const Ref& ref) {
   by_change_[ref].insert(id);
 }
 
-void Barrier::wait_relist(TaskId id, const Kind& kind) {
-  open_[id].relists.insert(&kind);
-  by_relist_[&kind].insert(id);
+void Barrier::wait_relist(TaskId id, const Watched& watch) {
+  open_[id].relists.insert(watch);
+  by_relist_[watch].insert(id);
 }
 
-std::set<const Kind*, KindOrder> Barrier::kinds(TaskId id) const {
-  std::set<const Kind*, KindOrder> out;
-  const auto at = open_.find(id);
-  if (at == open_.end()) {
-    return out;
+std::set<Watched, WatchedOrder> Barrier::watches(TaskId id) const {
+  std::set<Watched, WatchedOrder> out;
+  if (const auto at = open_.find(id); at != open_.end()) {
+    out = at->second.relists;
+    for (const auto& [watch, version] : at->second.versions) {
+      out.insert(watch);
+    }
   }
-  for (const auto& [kind, version] : at->second.versions) {
-    out.insert(kind);
-  }
-  for (const Ref& ref : at->second.changes) {
-    out.insert(ref.kind);
-  }
-  out.insert(at->second.relists.begin(), at->second.relists.end());
   return out;
+}
+
+std::set<Ref, RefOrder> Barrier::objects(TaskId id) const {
+  const auto at = open_.find(id);
+  return at == open_.end() ? std::set<Ref, RefOrder>() : at->second.changes;
 }
 
 void Barrier::drop(TaskId id) {
@@ -50,8 +50,8 @@ void Barrier::drop(TaskId id) {
   if (at == open_.end()) {
     return;
   }
-  for (const auto& [kind, version] : at->second.versions) {
-    by_version_[kind].erase({version, id});
+  for (const auto& [watch, version] : at->second.versions) {
+    by_version_[watch].erase({version, id});
   }
   for (const Ref& ref : at->second.changes) {
     const auto waiting = by_change_.find(ref);
@@ -60,8 +60,8 @@ void Barrier::drop(TaskId id) {
       by_change_.erase(waiting);
     }
   }
-  for (const Kind* kind : at->second.relists) {
-    by_relist_[kind].erase(id);
+  for (const Watched& watch : at->second.relists) {
+    by_relist_[watch].erase(id);
   }
   open_.erase(at);
 }
@@ -74,9 +74,9 @@ void Barrier::close_if_empty(TaskId id, std::vector<TaskId>& freed) {
   }
 }
 
-std::vector<TaskId> Barrier::passed(const Kind& kind, std::uint64_t version) {
+std::vector<TaskId> Barrier::passed(const Watched& watch, std::uint64_t version) {
   std::vector<TaskId> freed;
-  const auto at = by_version_.find(&kind);
+  const auto at = by_version_.find(watch);
   if (at == by_version_.end()) {
     return freed;
   }
@@ -84,7 +84,7 @@ std::vector<TaskId> Barrier::passed(const Kind& kind, std::uint64_t version) {
   while (!waiting.empty() && waiting.begin()->first <= version) {
     const TaskId id = waiting.begin()->second;
     waiting.erase(waiting.begin());
-    open_.at(id).versions.erase(&kind);
+    open_.at(id).versions.erase(watch);
     close_if_empty(id, freed);
   }
   return freed;
@@ -105,15 +105,15 @@ std::vector<TaskId> Barrier::changed(const Ref& ref) {
   return freed;
 }
 
-std::vector<TaskId> Barrier::relisted(const Kind& kind) {
+std::vector<TaskId> Barrier::relisted(const Watched& watch) {
   std::vector<TaskId> freed;
-  const auto at = by_relist_.find(&kind);
+  const auto at = by_relist_.find(watch);
   if (at == by_relist_.end()) {
     return freed;
   }
   const std::set<TaskId> waiting = std::exchange(at->second, {});
   for (const TaskId id : waiting) {
-    open_.at(id).relists.erase(&kind);
+    open_.at(id).relists.erase(watch);
     close_if_empty(id, freed);
   }
   return freed;

@@ -17,7 +17,17 @@ std::uint64_t version_number(std::string_view resource_version) {
   return parsed.ec == std::errc() && parsed.ptr == end ? number : 0;
 }
 
-Cache::Cache(const Kind& kind, std::span<const Index> declared) : kind_(&kind) {
+Cache::Cache(const Kind& kind, std::span<const Index> declared,
+             std::span<const std::string> namespaces)
+    : kind_(&kind) {
+  if (namespaces.empty() || !kind.namespaced) {
+    watches_.try_emplace("");
+  } else {
+    for (const std::string& ns : namespaces) {
+      watches_.try_emplace(ns);
+    }
+  }
+  unlisted_ = watches_.size();
   for (const Index& index : declared) {
     if (index.kind == &kind) {
       declared_.push_back(index);
@@ -126,12 +136,32 @@ void Cache::drop(const Key& key) {
   objects_.erase(at);
 }
 
+Cache::Watch* Cache::find_watch(std::string_view ns) {
+  const auto at = watches_.find(watch_of(ns));
+  return at == watches_.end() ? nullptr : &at->second;
+}
+
+bool Cache::synced(std::string_view ns) const {
+  const auto at = watches_.find(watch_of(ns));
+  return at != watches_.end() && at->second.listed;
+}
+
+std::uint64_t Cache::version(std::string_view ns) const {
+  const auto at = watches_.find(watch_of(ns));
+  return at == watches_.end() ? 0 : at->second.version;
+}
+
+std::string Cache::watch_of(std::string_view ns) const {
+  return watches_.contains("") ? std::string() : std::string(ns);
+}
+
 std::optional<Cache::Change> Cache::set(Object object) {
   const std::uint64_t version = version_number(object.resource_version());
-  if (version <= version_) {
+  Watch* watch = find_watch(object.ns());
+  if (watch == nullptr || version <= watch->version) {
     return std::nullopt;
   }
-  version_ = version;
+  watch->version = version;
   const Key key = object.key();
   Change change{.after = slim(std::move(object))};
   if (const Object* known = find(key)) {
@@ -143,10 +173,11 @@ std::optional<Cache::Change> Cache::set(Object object) {
 
 std::optional<Cache::Change> Cache::remove(const Object& last) {
   const std::uint64_t version = version_number(last.resource_version());
-  if (version <= version_) {
+  Watch* watch = find_watch(last.ns());
+  if (watch == nullptr || version <= watch->version) {
     return std::nullopt;
   }
-  version_ = version;
+  watch->version = version;
   const Key key = last.key();
   const Object* known = find(key);
   if (known == nullptr) {
@@ -157,21 +188,27 @@ std::optional<Cache::Change> Cache::remove(const Object& last) {
   return change;
 }
 
-std::vector<Cache::Change> Cache::replace(std::vector<Object> objects, std::uint64_t version) {
+std::vector<Cache::Change> Cache::replace(std::vector<Object> objects, std::uint64_t version,
+                                          const std::string& ns) {
   std::vector<Change> changes;
-  if (synced_ && version < version_) {
+  Watch* watch = find_watch(ns);
+  if (watch == nullptr || (watch->listed && version < watch->version)) {
     return changes;
   }
-  version_ = version;
-  synced_ = true;
+  watch->version = version;
+  unlisted_ -= watch->listed ? 0 : 1;
+  watch->listed = true;
   std::map<Key, Object> fresh;
   for (Object& object : objects) {
     Key key = object.key();
     fresh.insert_or_assign(std::move(key), slim(std::move(object)));
   }
-  for (const auto& [key, object] : objects_) {
-    if (!fresh.contains(key)) {
-      changes.push_back({.before = object});
+  for (auto at = objects_.lower_bound(Key{ns, ""}); at != objects_.end(); ++at) {
+    if (!ns.empty() && at->first.ns != ns) {
+      break;
+    }
+    if (!fresh.contains(at->first)) {
+      changes.push_back({.before = at->second});
     }
   }
   for (const Change& gone : changes) {
@@ -192,8 +229,10 @@ std::vector<Cache::Change> Cache::replace(std::vector<Object> objects, std::uint
   return changes;
 }
 
-void Cache::pass(std::uint64_t version) {
-  version_ = std::max(version_, version);
+void Cache::pass(std::uint64_t version, const std::string& ns) {
+  if (Watch* watch = find_watch(ns)) {
+    watch->version = std::max(watch->version, version);
+  }
 }
 
 const Object* Cache::find(const Key& key) const {

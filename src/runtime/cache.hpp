@@ -3,12 +3,15 @@
 // selects.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kube/kind.hpp"
@@ -33,21 +36,31 @@ class Cache {
     [[nodiscard]] const Object& newest() const { return after ? *after : *before; }
   };
 
-  Cache(const Kind& kind, std::span<const Index> declared);
+  // `namespaces`: watched one by one, each with versions of its own; empty, or of a kind without
+  // namespaces: one watch of everything.
+  Cache(const Kind& kind, std::span<const Index> declared,
+        std::span<const std::string> namespaces = {});
 
   // Takes one event; nullopt when it tells nothing new (not after version()).
   std::optional<Change> set(Object object);
   std::optional<Change> remove(const Object& last);
-  // Takes a whole list at `version`; the differences, in order of keys. A list older than version()
-  // is ignored.
-  std::vector<Change> replace(std::vector<Object> objects, std::uint64_t version);
+  // Takes a whole list (of the watch of namespace `ns`) at `version`; the differences, in order of
+  // keys. A list older than version(ns) is ignored.
+  std::vector<Change> replace(std::vector<Object> objects, std::uint64_t version,
+                              const std::string& ns = {});
   // Every event up to `version` has been seen (a bookmark).
-  void pass(std::uint64_t version);
+  void pass(std::uint64_t version, const std::string& ns = {});
 
   [[nodiscard]] const Kind& kind() const { return *kind_; }
-  [[nodiscard]] bool synced() const { return synced_; }
-  // The newest version that the watch has passed.
-  [[nodiscard]] std::uint64_t version() const { return version_; }
+  // Every watch has been listed; or that of namespace `ns`.
+  [[nodiscard]] bool synced() const { return unlisted_ == 0; }
+  [[nodiscard]] bool synced(std::string_view ns) const;
+  // The newest version that the watch of objects in `ns` has passed.
+  [[nodiscard]] std::uint64_t version(std::string_view ns = {}) const;
+  // What the watch of objects in `ns` is called: `ns`, or nothing when there is one of everything.
+  [[nodiscard]] std::string watch_of(std::string_view ns) const;
+  // Whether objects in `ns` are watched at all.
+  [[nodiscard]] bool watches(std::string_view ns) const { return watches_.contains(watch_of(ns)); }
   [[nodiscard]] const Object* find(const Key& key) const;
   [[nodiscard]] const std::map<Key, Object>& objects() const { return objects_; }
   // In order of namespace and name. O(result) with an index or a label, else O(namespace).
@@ -95,8 +108,13 @@ class Cache {
   std::map<Key, Object> objects_{};
   mutable std::vector<Secondary>
       secondaries_{};  // grown by list(): which selects are used is known only then
-  std::uint64_t version_ = 0;
-  bool synced_ = false;
+  struct Watch {
+    std::uint64_t version = 0;
+    bool listed = false;
+  };
+  Watch* find_watch(std::string_view ns);
+  std::map<std::string, Watch, std::less<>> watches_{};  // by namespace; one of everything: ""
+  std::size_t unlisted_ = 0;
 };
 
 }  // namespace athanor::runtime

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "runtime/engine_impl.hpp"
+#include "runtime/tracer.hpp"
 #include "runtime/view/failures.hpp"
 
 namespace athanor::runtime {
@@ -47,7 +48,7 @@ Engine::Impl::Impl(std::span<const Operator* const> operators, EngineOptions eng
       }
     }
     for (const Kind* kind : controller->unsynced) {
-      caches.try_emplace(kind, *kind, indexes);
+      caches.try_emplace(kind, *kind, indexes, options.namespaces);
     }
     metrics.add_controller(op->name);
     controllers.push_back(std::move(controller));
@@ -68,6 +69,11 @@ Cache& Engine::Impl::cache(const Kind& kind) {
 const Cache* Engine::Impl::find_cache(const Kind& kind) const {
   const auto at = caches.find(&kind);
   return at == caches.end() ? nullptr : &at->second;
+}
+
+const Cache* Engine::Impl::watching(const Ref& ref) const {
+  const Cache* held = find_cache(*ref.kind);
+  return held != nullptr && held->watches(ref.key.ns) ? held : nullptr;
 }
 
 std::optional<Object> Engine::Impl::get(const Kind& kind, const Key& key) const {
@@ -123,7 +129,9 @@ const Value& Engine::Impl::config(std::string_view section) const {
 void Engine::Impl::take(const WatchEvent& event, Instant now) {
   Cache& held = cache(*event.kind);
   const std::uint64_t version = version_number(event.object.resource_version());
-  if (!held.synced()) {
+  const bool bookmark = event.type == WatchEvent::Type::Bookmark;
+  const std::string ns = held.watch_of(bookmark ? event.ns : event.object.ns());
+  if (!held.synced(ns)) {
     return;  // the list to come contains it
   }
   std::optional<Cache::Change> change;
@@ -135,13 +143,13 @@ void Engine::Impl::take(const WatchEvent& event, Instant now) {
       change = held.remove(event.object);
       break;
     case WatchEvent::Type::Bookmark:
-      held.pass(version);
+      held.pass(version, ns);
       break;
   }
   if (change) {
     changed(held, *change, now);
   }
-  opened(barrier.passed(*event.kind, held.version()), now);
+  opened(barrier.passed({event.kind, ns}, held.version(ns)), now);
 }
 
 void Engine::Impl::take(const Relisted& listed, Instant now) {
@@ -151,14 +159,15 @@ void Engine::Impl::take(const Relisted& listed, Instant now) {
   if (listed.error || observations.contains(unreadable)) {
     report(unreadable, listed.error, now);
   }
-  for (const Cache::Change& change : held.replace(listed.objects, listed.version)) {
+  const std::string ns = held.watch_of(listed.ns);
+  for (const Cache::Change& change : held.replace(listed.objects, listed.version, ns)) {
     changed(held, change, now);
   }
-  if (first) {
+  if (first && held.synced()) {
     synced(*listed.kind, now);
   }
-  opened(barrier.passed(*listed.kind, held.version()), now);
-  opened(barrier.relisted(*listed.kind), now);
+  opened(barrier.passed({listed.kind, ns}, held.version(ns)), now);
+  opened(barrier.relisted({listed.kind, ns}), now);
 }
 
 void Engine::Impl::changed(const Cache& held, const Cache::Change& change, Instant now) {
@@ -174,7 +183,7 @@ void Engine::Impl::changed(const Cache& held, const Cache::Change& change, Insta
   if (const auto at = primaries.find(&kind); at != primaries.end()) {
     for (Controller* controller : at->second) {
       if (controller->unsynced.empty()) {
-        queue(task_of(*controller, key), Priority::Interactive, now);
+        queue(task_of(*controller, key), Priority::Interactive, now, Cause::Changed);
       }
     }
   }
@@ -182,7 +191,7 @@ void Engine::Impl::changed(const Cache& held, const Cache::Change& change, Insta
   reads.readers_of(kind, change, readers);
   for (const TaskId id : readers) {
     if (Task* task = find(id)) {
-      queue(*task, Priority::Interactive, now);
+      queue(*task, Priority::Interactive, now, Cause::ReadChanged);
     }
   }
   opened(barrier.changed({&kind, key}), now);
@@ -191,12 +200,15 @@ void Engine::Impl::changed(const Cache& held, const Cache::Change& change, Insta
 void Engine::Impl::synced(const Kind& kind, Instant now) {
   for (const auto& controller : controllers) {
     if (controller->unsynced.erase(&kind) > 0 && controller->unsynced.empty()) {
-      queue_all(*controller, Priority::Interactive, now);
+      queue_all(*controller, Priority::Interactive, now, Cause::Synced);
     }
   }
 }
 
 void Engine::Impl::take(const WriteResult& result, Instant now) {
+  if (options.tracer != nullptr) {
+    options.tracer->answered(result);
+  }
   if (const auto event = event_writes.find(result.id); event != event_writes.end()) {
     if (result.error) {
       events.forget(event->second);
@@ -261,7 +273,7 @@ void Engine::Impl::queue_readers(std::string_view query, Instant now) {
   reads.readers_of(query, readers);
   for (const TaskId id : readers) {
     if (Task* task = find(id)) {
-      queue(*task, Priority::Interactive, now);
+      queue(*task, Priority::Interactive, now, Cause::Observed);
     }
   }
 }
@@ -302,26 +314,36 @@ Task* Engine::Impl::find(TaskId id) {
   return at == tasks.end() ? nullptr : &at->second;
 }
 
-void Engine::Impl::queue(Task& task, Priority priority, Instant now) {
+void Engine::Impl::make_ready(Task& task, Priority priority, Instant now, Cause cause) {
+  if (ready.add(task.id, priority, now)) {
+    task.cause = cause;
+    metrics.queued(task.controller->number);
+  }
+}
+
+void Engine::Impl::queue(Task& task, Priority priority, Instant now, Cause cause) {
   if (task.phase == Task::Phase::Idle) {
-    ready.add(task.id, priority, now);
+    make_ready(task, priority, now, cause);
     return;
+  }
+  if (!task.dirty) {
+    task.dirty_cause = cause;
   }
   task.dirty = true;
   task.dirty_priority = std::min(task.dirty_priority, priority);
 }
 
-void Engine::Impl::queue_all(Controller& controller, Priority priority, Instant now) {
+void Engine::Impl::queue_all(Controller& controller, Priority priority, Instant now, Cause cause) {
   // A tenth of jitter, so that controllers do not resync together.
   const auto spread = options.entropy->next() % 1000;
   controller.next_resync =
       now + options.resync + options.resync / 10'000 * static_cast<int>(spread);
   if (controller.op->singleton) {
-    queue(task_of(controller, {"", "singleton"}), priority, now);
+    queue(task_of(controller, {"", "singleton"}), priority, now, cause);
     return;
   }
   for (const auto& [key, object] : cache(*controller.op->primary).objects()) {
-    queue(task_of(controller, key), priority, now);
+    queue(task_of(controller, key), priority, now, cause);
   }
 }
 
@@ -343,32 +365,41 @@ void Engine::Impl::expire(Instant now) {
     if (task == nullptr || task->phase != Task::Phase::Waiting) {
       continue;
     }
-    for (const Kind* kind : barrier.kinds(id)) {
-      out.emplace_back(Relist{.kind = kind});
+    std::set<Watched, WatchedOrder> watches = barrier.watches(id);
+    for (const Ref& ref : barrier.objects(id)) {
+      watches.insert({ref.kind, cache(*ref.kind).watch_of(ref.key.ns)});
+    }
+    for (const Watched& watch : watches) {
+      out.emplace_back(Relist{.kind = watch.kind, .ns = watch.ns});
     }
     barrier.drop(id);
     settle(*task, now);
   }
   for (const auto& controller : controllers) {
     if (controller->unsynced.empty() && controller->next_resync <= now) {
-      queue_all(*controller, Priority::Resync, now);
+      queue_all(*controller, Priority::Resync, now, Cause::Resync);
     }
   }
 }
 
 void Engine::Impl::pump(Instant now) {
   expire(now);
-  ready.wake(now);
+  for (const TaskId id : ready.wake(now)) {
+    if (Task* task = find(id)) {
+      task->cause = task->again_cause;
+      metrics.queued(task->controller->number);
+    }
+  }
   for (std::size_t runs = 0; runs < options.keys_per_run; ++runs) {
     const auto next = ready.take(options.shuffle ? options.entropy : nullptr);
     if (!next) {
       break;
     }
     if (Task* task = find(next->id)) {
+      metrics.taken(task->controller->number);
       reconcile(*task, next->since, now);
     }
   }
-  metrics.depth(ready.ready());
   set_timer(now);
 }
 

@@ -29,6 +29,8 @@ class Metrics;
 
 namespace athanor::runtime {
 
+class EngineTracer;
+
 // ---- inputs
 // One event of a kind's watch, in order of versions. Deleted: the last state, with the deletion's
 // version.
@@ -37,6 +39,7 @@ struct WatchEvent {
   Type type = Type::Changed;
   const Kind* kind = nullptr;
   Object object{};
+  std::string ns{};  // of a Bookmark: the watch's namespace; empty: of everything
 };
 // All objects of a kind at a version: at the start, after a gap in the watch, and when asked
 // (Relist).
@@ -45,6 +48,7 @@ struct Relisted {
   std::vector<Object> objects{};
   std::uint64_t version = 0;
   std::optional<Error> error{};  // refused for good: operators run without it (view/failures.hpp)
+  std::string ns{};              // all objects of this namespace, see EngineOptions::namespaces
 };
 struct WriteResult {
   std::uint64_t id = 0;            // of the SendWrite
@@ -84,6 +88,7 @@ struct Execute {
 // List this kind anew: a live read after a timeout or an unknown outcome.
 struct Relist {
   const Kind* kind = nullptr;
+  std::string ns{};  // empty: everything that is watched of it
 };
 // Feed a Tick at `when` at the latest; replaces the former timer.
 struct SetTimer {
@@ -94,8 +99,11 @@ using Effect = std::variant<SendWrite, Probe, Execute, Relist, SetTimer>;
 struct EngineOptions {
   Entropy* entropy = nullptr;                          // jitter and event names; required
   std::map<std::string, Value, std::less<>> config{};  // what View::config answers
+  // Kinds with namespaces are listed and watched in each of these alone; empty: everywhere.
+  std::vector<std::string> namespaces{};
   Metrics* metrics = nullptr;
-  Clock* stopwatch = nullptr;        // measures reconciles for the metrics; no decision rests on it
+  const Clock* stopwatch = nullptr;  // measures reconciles for the metrics; no decision rests on it
+  EngineTracer* tracer = nullptr;    // looks on (tracer.hpp)
   bool verify = false;               // reconcile twice and compare (P1); simulator and tests
   bool shuffle = false;              // take ready keys in an order that entropy chooses (simulator)
   std::size_t keys_per_run = 256;    // bounds one call of run(); the rest follows by the timer
@@ -126,6 +134,9 @@ class Engine {
   [[nodiscard]] bool idle() const;
   // The earliest instant at which something becomes due by itself, resyncs left out.
   [[nodiscard]] std::optional<Instant> next_due() const;
+  // The keys that are not at rest, at most `limit` of them: controller, key, state, reason,
+  // backoff, error. O(keys known).
+  [[nodiscard]] Value debug(Instant now, std::size_t limit) const;
   // The object as the cache has it (for the dashboard, tests).
   [[nodiscard]] const Object* cached(const Kind& kind, const Key& key) const;
 

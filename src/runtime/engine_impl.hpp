@@ -42,6 +42,11 @@ struct Task {
   Phase phase = Phase::Idle;
   bool dirty = false;  // something it read changed while it was busy
   Priority dirty_priority = Priority::Resync;
+  Cause cause = Cause::Synced;         // of the run that is ready or under way
+  Cause dirty_cause = Cause::Changed;  // of the run behind it
+  Cause again_cause = Cause::Wake;     // of `again`
+  Instant started{};
+  std::string error{};  // of the last plan that failed
   int failures = 0;
   Plan plan{};
   std::size_t step = 0;
@@ -89,8 +94,9 @@ struct Engine::Impl final : Snapshot {
   // engine.cpp: scheduling
   Task& task_of(Controller& controller, const Key& key);
   Task* find(TaskId id);
-  void queue(Task& task, Priority priority, Instant now);
-  void queue_all(Controller& controller, Priority priority, Instant now);
+  void queue(Task& task, Priority priority, Instant now, Cause cause);
+  void make_ready(Task& task, Priority priority, Instant now, Cause cause);
+  void queue_all(Controller& controller, Priority priority, Instant now, Cause cause);
   void opened(const std::vector<TaskId>& ids, Instant now);
   void expire(Instant now);
   void sweep(Instant now);
@@ -102,6 +108,8 @@ struct Engine::Impl final : Snapshot {
   void drop_unread(const std::vector<std::string>& queries);
   Cache& cache(const Kind& kind);
   [[nodiscard]] const Cache* find_cache(const Kind& kind) const;
+  // The cache whose watch sees this object; nullptr: none does.
+  [[nodiscard]] const Cache* watching(const Ref& ref) const;
 
   // engine_plan.cpp: one plan's way
   void reconcile(Task& task, Instant since, Instant now);
@@ -116,10 +124,14 @@ struct Engine::Impl final : Snapshot {
   void written(Task& task, const WriteResult& result, Instant now);
   void failed(Task& task, const Error& error, const WriteResult* result, Instant now);
   void finish(Task& task, Instant now);
+  void over(Task& task, ReconcileResult result, std::string error, Instant now);
   void back_off(Task& task, Instant now, std::optional<Duration> at_least);
   [[nodiscard]] bool awaits_answer(const Task& task) const;
   void settle(Task& task, Instant now);
   Known known(const Task& task, const Ref& ref) const;
+
+  // engine_debug.cpp: Null for a key at rest
+  [[nodiscard]] Value describe(const Task& task, Instant now) const;
 
   static constexpr std::size_t kRememberedActs = 100'000;  // enough for the pods of a day
   static constexpr Duration kProbeInterval =

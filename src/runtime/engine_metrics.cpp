@@ -14,6 +14,20 @@ double seconds(Duration duration) {
 
 }  // namespace
 
+std::string_view name_of(ReconcileResult result) {
+  switch (result) {
+    case ReconcileResult::Success:
+      return "success";
+    case ReconcileResult::Requeue:
+      return "requeue";
+    case ReconcileResult::RequeueAfter:
+      return "requeue_after";
+    case ReconcileResult::Failure:
+      return "error";
+  }
+  return "";
+}
+
 void EngineMetrics::add_controller(std::string_view name) {
   if (metrics_ == nullptr) {
     return;
@@ -23,10 +37,23 @@ void EngineMetrics::add_controller(std::string_view name) {
   const auto buckets = Metrics::duration_buckets();
   PerController one{
       .name = std::string(name),
+      .depth = metrics_->gauge("workqueue_depth", "Keys ready to run.", queue),
+      .active = metrics_->gauge("controller_runtime_active_workers",
+                                "Keys whose plan is being carried out.", labels),
+      .adds = metrics_->counter("workqueue_adds_total", "Keys that became ready.", queue),
+      .retries =
+          metrics_->counter("workqueue_retries_total", "Keys put off after a failure.", queue),
+      .errors = metrics_->counter("controller_runtime_reconcile_errors_total",
+                                  "Reconciles that ended with an error.", labels),
       .queued = metrics_->histogram("workqueue_queue_duration_seconds",
                                     "How long a key waited before it ran.", buckets, queue),
+      .work = metrics_->histogram("workqueue_work_duration_seconds",
+                                  "From a key's start to the answer to its last write.", buckets,
+                                  queue),
       .time = metrics_->histogram("controller_runtime_reconcile_time_seconds",
-                                  "Time of one reconcile.", buckets, labels),
+                                  "Time of one reconcile, its writes included.", buckets, labels),
+      .plan = metrics_->histogram("athanor_plan_seconds",
+                                  "Time of the controller's function alone.", buckets, labels),
       .reads = metrics_->histogram("athanor_reads_per_reconcile",
                                    "Objects and lists read by one reconcile.",
                                    {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}, labels),
@@ -42,9 +69,23 @@ void EngineMetrics::add_controller(std::string_view name) {
   controllers_.push_back(std::move(one));
 }
 
-void EngineMetrics::depth(std::size_t ready) {
+void EngineMetrics::queued(std::size_t controller) {
   if (metrics_ != nullptr) {
-    metrics_->gauge("workqueue_depth", "Keys ready to run.").set(static_cast<double>(ready));
+    controllers_[controller].depth.add(1);
+    controllers_[controller].adds.add();
+  }
+}
+
+void EngineMetrics::taken(std::size_t controller) {
+  if (metrics_ != nullptr) {
+    controllers_[controller].depth.add(-1);
+    controllers_[controller].active.add(1);
+  }
+}
+
+void EngineMetrics::retried(std::size_t controller) {
+  if (metrics_ != nullptr) {
+    controllers_[controller].retries.add();
   }
 }
 
@@ -57,13 +98,21 @@ void EngineMetrics::started(std::size_t controller, Duration queued, std::size_t
 
 void EngineMetrics::took(std::size_t controller, Duration duration) {
   if (metrics_ != nullptr) {
-    controllers_[controller].time.observe(seconds(duration));
+    controllers_[controller].plan.observe(seconds(duration));
   }
 }
 
-void EngineMetrics::finished(std::size_t controller, ReconcileResult result) {
-  if (metrics_ != nullptr) {
-    controllers_[controller].results[static_cast<std::size_t>(result)].add();
+void EngineMetrics::finished(std::size_t controller, ReconcileResult result, Duration duration) {
+  if (metrics_ == nullptr) {
+    return;
+  }
+  PerController& one = controllers_[controller];
+  one.results[static_cast<std::size_t>(result)].add();
+  one.active.add(-1);
+  one.work.observe(seconds(duration));
+  one.time.observe(seconds(duration));
+  if (result == ReconcileResult::Failure) {
+    one.errors.add();
   }
 }
 

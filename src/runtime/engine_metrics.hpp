@@ -14,6 +14,8 @@
 namespace athanor::runtime {
 
 enum class ReconcileResult : std::uint8_t { Success, Requeue, RequeueAfter, Failure };
+// As in controller_runtime_reconcile_total: "success", "requeue", "requeue_after", "error".
+std::string_view name_of(ReconcileResult result);
 
 // Does nothing without a Metrics.
 class EngineMetrics {
@@ -21,10 +23,13 @@ class EngineMetrics {
   explicit EngineMetrics(Metrics* metrics) : metrics_(metrics) {}
   // Controllers are numbered from 0 in the order of these calls.
   void add_controller(std::string_view name);
-  void depth(std::size_t ready);
+  void queued(std::size_t controller);  // a key became ready
+  void taken(std::size_t controller);   // it runs
+  void retried(std::size_t controller);
   void started(std::size_t controller, Duration queued, std::size_t reads);
   void took(std::size_t controller, Duration duration);
-  void finished(std::size_t controller, ReconcileResult result);
+  // `duration`: from the reconcile's beginning to the answer to its last write.
+  void finished(std::size_t controller, ReconcileResult result, Duration duration);
   void wrote(std::size_t controller);
   void suppressed(std::size_t controller);
   void failed(std::size_t controller, int code);
@@ -32,8 +37,15 @@ class EngineMetrics {
  private:
   struct PerController {
     std::string name{};
+    Gauge depth;
+    Gauge active;
+    Counter adds;
+    Counter retries;
+    Counter errors;
     Histogram queued;
+    Histogram work;
     Histogram time;
+    Histogram plan;
     Histogram reads;
     std::vector<Counter> results{};
     Counter writes;

@@ -9,6 +9,7 @@
 #include "kube/json.hpp"
 #include "runtime/engine_impl.hpp"
 #include "runtime/rbac.hpp"
+#include "runtime/tracer.hpp"
 #include "runtime/view/failures.hpp"
 #include "runtime/view/select.hpp"
 
@@ -108,6 +109,9 @@ void Engine::Impl::check_writes(const Operator& op, const Plan& plan) const {
 void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   const Operator& op = *task.controller->op;
   const Instant started = options.stopwatch != nullptr ? options.stopwatch->now() : Instant{};
+  if (options.tracer != nullptr) {
+    options.tracer->began(task.id, op.name, task.key, task.cause, now - since);
+  }
   Reads done;
   Plan plan = op.reconcile(View(*this, done), task.key, now);
   if (options.verify) {
@@ -133,6 +137,8 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   task.step = 0;
   task.written.clear();
   task.again = task.plan.wake();
+  task.again_cause = Cause::Wake;
+  task.started = now;
   task.dirty = false;
   task.dirty_priority = Priority::Resync;
   task.phase = Task::Phase::Writing;
@@ -160,8 +166,8 @@ void Engine::Impl::probe_stale(const Reads& done, Instant now) {
 }
 
 Known Engine::Impl::known(const Task& task, const Ref& ref) const {
-  const Cache* held = find_cache(*ref.kind);
-  Known known{.watched = held != nullptr && held->synced()};
+  const Cache* held = watching(ref);
+  Known known{.watched = held != nullptr && held->synced(ref.key.ns)};
   if (known.watched) {
     known.cached = held->find(ref.key);
     known.newest = known.cached;
@@ -203,6 +209,7 @@ void Engine::Impl::advance(Task& task, Instant now) {
     if (task.step >= options.steps_per_plan) {
       task.dirty = true;
       task.dirty_priority = Priority::Interactive;
+      task.dirty_cause = Cause::Continued;
       break;
     }
     const Step& step = steps[task.step];
@@ -240,6 +247,9 @@ void Engine::Impl::send(Task& task, WriteRequest request) {
   task.write = ++last_write;
   writes.emplace(task.write, task.id);
   metrics.wrote(task.controller->number);
+  if (options.tracer != nullptr) {
+    options.tracer->sent(task.id, task.write, request);
+  }
   out.emplace_back(SendWrite{.id = task.write,
                              .op = task.controller->op->name,
                              .request = std::move(request),
@@ -256,6 +266,9 @@ void Engine::Impl::emit(Task& task, const Emit& step, Instant now) {
   request.user = task.controller->user;
   const std::uint64_t id = ++last_write;
   event_writes.emplace(id, request.target.key);
+  if (options.tracer != nullptr) {
+    options.tracer->sent(task.id, id, request);
+  }
   out.emplace_back(
       SendWrite{.id = id, .op = task.controller->op->name, .request = std::move(request)});
 }
@@ -281,7 +294,7 @@ void Engine::Impl::written(Task& task, const WriteResult& result, Instant now) {
     }
   }
   const Ref& ref = *target_of(step);
-  const Cache* held = find_cache(*ref.kind);
+  const Cache* held = watching(ref);
   const bool is_object = result.object && result.object->kind() == ref.kind->name;
   if (const auto* apply = std::get_if<Apply>(&step)) {
     const std::string manager =
@@ -291,8 +304,9 @@ void Engine::Impl::written(Task& task, const WriteResult& result, Instant now) {
   const Object* cached = held == nullptr ? nullptr : held->find(ref.key);
   const std::uint64_t version = is_object ? version_number(result.object->resource_version()) : 0;
   // A write that changed nothing returns a version that has been seen: no event will follow.
-  if (held != nullptr && held->version() < version) {
-    barrier.wait_version(task.id, *ref.kind, version);
+  const std::string ns(is_object ? result.object->ns() : std::string_view(ref.key.ns));
+  if (held != nullptr && held->version(ns) < version) {
+    barrier.wait_version(task.id, {ref.kind, held->watch_of(ns)}, version);
   } else if (cached != nullptr && leaves_no_version(step, *cached)) {
     barrier.wait_change(task.id, ref);
   }
@@ -306,11 +320,14 @@ void Engine::Impl::written(Task& task, const WriteResult& result, Instant now) {
 void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* result, Instant now) {
   const Ref& ref = *target_of(task.plan.steps()[task.step]);
   metrics.failed(task.controller->number, error.code);
-  log::debug("step failed", {{"controller", task.controller->op->name},
-                             {"key", task.key.text()},
-                             {"step", name_of(task.plan.steps()[task.step])},
-                             {"error", error.message}});
-  const Cache* held = find_cache(*ref.kind);
+  log::debug(
+      "step failed",
+      {{"controller", task.controller->op->name},
+       {"key", task.key.text()},
+       {"step", name_of(task.plan.steps()[task.step])},
+       {"trace_id", options.tracer == nullptr ? std::string() : options.tracer->trace_id(task.id)},
+       {"error", error.message}});
+  const Cache* held = watching(ref);
   const bool creating = std::holds_alternative<Create>(task.plan.steps()[task.step]) ||
                         std::holds_alternative<Apply>(task.plan.steps()[task.step]);
   const Object* cached = held == nullptr ? nullptr : held->find(ref.key);
@@ -323,8 +340,9 @@ void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* res
   bool wait = false;
   if (result != nullptr && held != nullptr) {
     if (result->unknown) {
-      barrier.wait_relist(task.id, *ref.kind);
-      out.emplace_back(Relist{.kind = ref.kind});
+      const std::string ns = held->watch_of(ref.key.ns);
+      barrier.wait_relist(task.id, {ref.kind, ns});
+      out.emplace_back(Relist{.kind = ref.kind, .ns = ns});
       wait = true;
     } else if (error.code == 409 && error.reason == "AlreadyExists") {
       wait = cached == nullptr;
@@ -338,7 +356,7 @@ void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* res
       barrier.wait_change(task.id, ref);
     }
   }
-  metrics.finished(task.controller->number, ReconcileResult::Failure);
+  over(task, ReconcileResult::Failure, error.message, now);
   const bool conflict = error.code == 409 && result != nullptr;
   // A controller that reads the refusal answers it in a status; one that does not tries again
   // later.
@@ -351,8 +369,10 @@ void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* res
   if (answered && task.failures < 10) {
     task.dirty = true;
     task.dirty_priority = Priority::Interactive;
+    task.dirty_cause = Cause::Continued;
   } else if (conflict && (wait || task.dirty) && task.failures < 3) {
     ++task.failures;  // the news runs it; conflicts that keep coming back off
+    task.dirty_cause = task.dirty ? task.dirty_cause : Cause::Retry;
     task.dirty = true;
     task.dirty_priority = Priority::Interactive;
   } else {
@@ -376,6 +396,8 @@ void Engine::Impl::back_off(Task& task, Instant now, std::optional<Duration> at_
   ++task.failures;
   const Instant again = now + delay;
   task.again = task.again ? std::min(*task.again, again) : again;
+  task.again_cause = *task.again == again ? Cause::Retry : task.again_cause;
+  metrics.retried(task.controller->number);
 }
 
 void Engine::Impl::finish(Task& task, Instant now) {
@@ -386,14 +408,25 @@ void Engine::Impl::finish(Task& task, Instant now) {
   }
   if (task.plan.retries()) {
     back_off(task, now, std::nullopt);
-    metrics.finished(task.controller->number, ReconcileResult::Requeue);
+    over(task, ReconcileResult::Requeue, task.plan.error()->message, now);
   } else {
     task.failures = 0;
-    metrics.finished(task.controller->number, task.plan.error()  ? ReconcileResult::Failure
-                                              : task.plan.wake() ? ReconcileResult::RequeueAfter
-                                                                 : ReconcileResult::Success);
+    over(task,
+         task.plan.error()  ? ReconcileResult::Failure
+         : task.plan.wake() ? ReconcileResult::RequeueAfter
+                            : ReconcileResult::Success,
+         task.plan.error() ? task.plan.error()->message : std::string(), now);
   }
   settle(task, now);
+}
+
+// One reconcile is over, the writes of its plan included.
+void Engine::Impl::over(Task& task, ReconcileResult result, std::string error, Instant now) {
+  metrics.finished(task.controller->number, result, std::max(now - task.started, Duration::zero()));
+  task.error = std::move(error);
+  if (options.tracer != nullptr) {
+    options.tracer->ended(task.id, name_of(result), task.error);
+  }
 }
 
 // A key whose object is gone may still clean up behind it, once it knows what there is.
@@ -425,7 +458,7 @@ void Engine::Impl::settle(Task& task, Instant now) {
   task.plan = Plan::done();
   task.written.clear();
   if (task.dirty) {
-    ready.add(task.id, task.dirty_priority, now);
+    make_ready(task, task.dirty_priority, now, task.dirty_cause);
     task.dirty = false;
     return;
   }

@@ -6,23 +6,24 @@
 
 namespace athanor::runtime {
 
-void KeyQueue::add(TaskId id, Priority priority, Instant now) {
+bool KeyQueue::add(TaskId id, Priority priority, Instant now) {
   cancel(id);
   const auto known = places_.find(id);
   if (known != places_.end()) {
     Place& place = known->second;
     if (place.priority <= priority) {
-      return;
+      return false;
     }
     order_.erase({place.priority, place.sequence, id});
     place.priority = priority;
     place.sequence = ++sequence_;
     order_.emplace(priority, place.sequence, id);
-    return;
+    return false;
   }
   const Place place{.priority = priority, .sequence = ++sequence_, .since = now};
   places_.emplace(id, place);
   order_.emplace(priority, place.sequence, id);
+  return true;
 }
 
 void KeyQueue::sleep(TaskId id, Instant when) {
@@ -45,10 +46,25 @@ void KeyQueue::cancel(TaskId id) {
   }
 }
 
-void KeyQueue::wake(Instant now) {
+std::vector<TaskId> KeyQueue::wake(Instant now) {
+  std::vector<TaskId> woken;
   while (!sleepers_.empty() && sleepers_.begin()->first <= now) {
-    add(sleepers_.begin()->second, Priority::Interactive, now);
+    const TaskId id = sleepers_.begin()->second;
+    if (add(id, Priority::Interactive, now)) {
+      woken.push_back(id);
+    }
   }
+  return woken;
+}
+
+std::optional<Instant> KeyQueue::ready_since(TaskId id) const {
+  const auto at = places_.find(id);
+  return at == places_.end() ? std::nullopt : std::optional(at->second.since);
+}
+
+std::optional<Instant> KeyQueue::wake_of(TaskId id) const {
+  const auto at = wakes_.find(id);
+  return at == wakes_.end() ? std::nullopt : std::optional(at->second);
 }
 
 std::optional<KeyQueue::Taken> KeyQueue::take(Entropy* shuffle) {

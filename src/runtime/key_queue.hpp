@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/time.hpp"
@@ -20,14 +21,15 @@ namespace athanor::runtime {
 // else first come first served. A task asleep twice keeps the earlier wake-up.
 class KeyQueue {
  public:
-  // Ready now. A resync entry that is added as interactive moves up. O(log n).
-  void add(TaskId id, Priority priority, Instant now);
+  // Ready now; false: it was already. A resync entry that is added as interactive moves up. O(log
+  // n).
+  bool add(TaskId id, Priority priority, Instant now);
   // Ready at `when`; keeps the earlier of two.
   void sleep(TaskId id, Instant when);
   // Forgets the wake-up of a task.
   void cancel(TaskId id);
-  // Makes those ready whose time has come.
-  void wake(Instant now);
+  // Makes those ready whose time has come; their ids.
+  std::vector<TaskId> wake(Instant now);
   struct Taken {
     TaskId id = 0;
     Instant since{};  // when it became ready
@@ -37,6 +39,8 @@ class KeyQueue {
   [[nodiscard]] std::optional<Instant> next_wake() const;
   [[nodiscard]] std::size_t ready() const { return order_.size(); }
   [[nodiscard]] bool is_ready(TaskId id) const { return places_.contains(id); }
+  [[nodiscard]] std::optional<Instant> ready_since(TaskId id) const;
+  [[nodiscard]] std::optional<Instant> wake_of(TaskId id) const;
 
  private:
   struct Place {

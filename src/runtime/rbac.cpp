@@ -77,7 +77,7 @@ Value texts(const std::vector<std::string>& list) {
   return values;
 }
 
-Value rule_of(const Permission& permission, std::vector<std::string> resources) {
+Value rule_of(const Permission& permission, const std::vector<std::string>& resources) {
   Value rule = Value::object(
       {{"apiGroups", Value::list({permission.group})}, {"resources", texts(resources)}});
   if (!permission.names.empty()) {
@@ -99,7 +99,7 @@ Value rules_of(const std::vector<Permission>& permissions) {
       resources.push_back(permissions[at].resource);
       ++at;
     }
-    rules.push_back(rule_of(first, std::move(resources)));
+    rules.push_back(rule_of(first, resources));
   }
   return rules;
 }

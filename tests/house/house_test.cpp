@@ -73,9 +73,14 @@ const std::map<std::string_view, Names> kThirdParty{
 };
 
 // Rooms that may ask the operating system (files, processes, sockets).
-const Names kMayUsePosix{
-    "base",         "client", "embedded/store", "embedded/transport", "embedded/nodes/process",
-    "embedded/lab", "cli"};
+const Names kMayUsePosix{"base",
+                         "client",
+                         "cluster",
+                         "embedded/store",
+                         "embedded/transport",
+                         "embedded/nodes/process",
+                         "embedded/lab",
+                         "cli"};
 constexpr std::string_view kPosix[] = {"sys/",    "netinet/",  "arpa/",    "unistd.h", "fcntl.h",
                                        "poll.h",  "dirent.h",  "signal.h", "csignal",  "pthread.h",
                                        "sched.h", "termios.h", "netdb.h",  "spawn.h",  "grp.h",

@@ -278,26 +278,27 @@ class RunningControlPlane final : public ControlPlane {
   // What the workloads ask about the world outside.
   void register_probes() {
     executors_.on_probe("timezone",
-                        [](const std::string& query, const Executors::Completion& done) {
+                        [](const std::string& query, const runtime::Executors::Completion& done) {
                           done(read_time_zone(query));
                         });
     executors_.on_probe("certificate-request",
-                        [](const std::string& query, const Executors::Completion& done) {
+                        [](const std::string& query, const runtime::Executors::Completion& done) {
                           done(read_certificate_wish(query));
                         });
+    executors_.on_probe("certificate", [this](const std::string& query,
+                                              const runtime::Executors::Completion& done) {
+      done(sign_certificate({.certificate_pem = pki_.ca_certificate, .key_pem = pki_.ca_key},
+                            clock_->now(), query));
+    });
+    executors_.on_probe("subject-access", [this](const std::string& query,
+                                                 const runtime::Executors::Completion& done) {
+      done(review_access(*server_, clock_->now(), query));
+    });
     executors_.on_probe(
-        "certificate", [this](const std::string& query, const Executors::Completion& done) {
-          done(sign_certificate({.certificate_pem = pki_.ca_certificate, .key_pem = pki_.ca_key},
-                                clock_->now(), query));
+        "service-account-token",
+        [this](const std::string& query, const runtime::Executors::Completion& done) {
+          done(sign_account_token(*signer_, query));
         });
-    executors_.on_probe("subject-access",
-                        [this](const std::string& query, const Executors::Completion& done) {
-                          done(review_access(*server_, clock_->now(), query));
-                        });
-    executors_.on_probe("service-account-token",
-                        [this](const std::string& query, const Executors::Completion& done) {
-                          done(sign_account_token(*signer_, query));
-                        });
   }
 
   // What the kubelet asks of its runtime; files and processes are not touched on the controllers
@@ -308,14 +309,14 @@ class RunningControlPlane final : public ControlPlane {
     }
     background_ = std::make_unique<BackgroundQueue>();
     const auto on = [this](std::string_view verb, auto action) {
-      executors_.on_act(
-          std::string(verb),
-          [this, action](const std::string& /*id*/, const Value& args, Executors::Completion done) {
-            background_->add([this, action, args, done = std::move(done)] {
-              action(*runtime_, args);
-              done(Value::object());
-            });
-          });
+      executors_.on_act(std::string(verb),
+                        [this, action](const std::string& /*id*/, const Value& args,
+                                       runtime::Executors::Completion done) {
+                          background_->add([this, action, args, done = std::move(done)] {
+                            action(*runtime_, args);
+                            done(Value::object());
+                          });
+                        });
     };
     on(nodes::kStartVerb,
        [](nodes::PodRuntime& runtime, const Value& args) { runtime.start(args); });
@@ -326,9 +327,10 @@ class RunningControlPlane final : public ControlPlane {
     });
     on(nodes::kForgetVerb,
        [](nodes::PodRuntime& runtime, const Value& args) { runtime.forget(args["uid"].str()); });
-    executors_.on_probe("pod", [this](const std::string& query, const Executors::Completion& done) {
-      done(runtime_->state(query));
-    });
+    executors_.on_probe(
+        "pod", [this](const std::string& query, const runtime::Executors::Completion& done) {
+          done(runtime_->state(query));
+        });
   }
 
   ControlPlaneOptions options_;
@@ -351,7 +353,7 @@ class RunningControlPlane final : public ControlPlane {
   std::unique_ptr<Network> network_{};
   std::unique_ptr<transport::HttpsServer> https_{};
   std::unique_ptr<BackgroundQueue> background_{};
-  Executors executors_{};
+  runtime::Executors executors_{};
   std::vector<const Operator*> enabled_{};
   std::unique_ptr<Ticker> ticker_{};
   std::unique_ptr<EngineDriver> driver_{};

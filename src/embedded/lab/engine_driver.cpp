@@ -269,7 +269,7 @@ void EngineDriver::Impl::perform(const Probe& probe) {
                   options.clock->now());
     return;
   }
-  const Executors::Probe* ask = options.executors->probe(probe.query);
+  const runtime::Executors::Probe* ask = options.executors->probe(probe.query);
   if (ask == nullptr) {
     Observation none = answered(probe.query, Error::not_found("nobody answers " + probe.query));
     none.asked = true;
@@ -287,7 +287,7 @@ void EngineDriver::Impl::perform(const Probe& probe) {
 
 void EngineDriver::Impl::perform(const Execute& execute) {
   std::string query = execute.verb + ":" + execute.id;
-  const Executors::Act* run = options.executors->act(execute.verb);
+  const runtime::Executors::Act* run = options.executors->act(execute.verb);
   if (run == nullptr) {
     log::error("no executor for a verb", {{"verb", execute.verb}, {"id", execute.id}});
     engine.absorb(answered(query, Error::not_found("no executor for " + execute.verb)),

@@ -13,8 +13,8 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "embedded/apiserver/server.hpp"
-#include "embedded/lab/executors.hpp"
 #include "embedded/store/store.hpp"
+#include "runtime/executors.hpp"
 #include "runtime/view/operator.hpp"
 
 namespace athanor {
@@ -29,7 +29,7 @@ struct DriverOptions {
   store::Store* store = nullptr;
   Clock* clock = nullptr;
   Entropy* entropy = nullptr;
-  const Executors* executors = nullptr;
+  const runtime::Executors* executors = nullptr;
   Metrics* metrics = nullptr;
   std::map<std::string, Value, std::less<>> config{};  // what View::config answers, by section
   // Which of the API server's own loops run, by name; empty: all.

@@ -514,5 +514,22 @@ TEST(EngineInvariants, AnUndeclaredReadEndsTheProgram) {
   EXPECT_DEATH(run(), "declared");
 }
 
+TEST_F(EngineTest, TellsWhatItIsAt) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
+  const Value busy = engine->debug(now, 10);
+  ASSERT_EQ(busy["keys"].size(), 1U);
+  EXPECT_EQ(busy["keys"][0]["controller"].as_string(), "follower");
+  EXPECT_EQ(busy["keys"][0]["key"].as_string(), "a/m");
+  EXPECT_EQ(busy["keys"][0]["state"].as_string(), "writing");
+  EXPECT_EQ(busy["keys"][0]["reason"].as_string(), "caches listed");
+  const auto writes = take_sent();
+  feed(WriteResult{.id = writes[0].id, .error = Error::internal("broken")});
+  const Value later = engine->debug(now, 10);
+  EXPECT_EQ(later["keys"][0]["state"].as_string(), "backoff");
+  EXPECT_EQ(later["keys"][0]["error"].as_string(), "broken");
+  EXPECT_EQ(later["keys"][0]["failures"].as_int(), 1);
+  EXPECT_EQ(engine->debug(now, 0)["busy"].as_int(), 1);
+}
+
 }  // namespace
 }  // namespace athanor::runtime

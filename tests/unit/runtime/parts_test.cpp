@@ -91,6 +91,32 @@ TEST(Cache, OlderEventsTellNothingNew) {
   EXPECT_NE(cache.find({"a", "p"}), nullptr);
 }
 
+Object pod_in(const std::string& ns, const std::string& name, int version) {
+  return Object(Value::object(
+      {{"metadata",
+        Value::object(
+            {{"namespace", ns}, {"name", name}, {"resourceVersion", std::to_string(version)}})}}));
+}
+
+TEST(Cache, NamespacesWatchedOneByOneHaveVersionsOfTheirOwn) {
+  const std::string namespaces[] = {"a", "b"};
+  Cache cache(kPod, {}, namespaces);
+  cache.replace({pod_in("a", "p", 5)}, 10, "a");
+  EXPECT_TRUE(cache.synced("a"));
+  EXPECT_FALSE(cache.synced());
+  cache.replace({pod_in("b", "q", 4)}, 7, "b");
+  EXPECT_TRUE(cache.synced());
+  EXPECT_EQ(cache.version("a"), 10U);
+  EXPECT_EQ(cache.version("b"), 7U);
+  EXPECT_TRUE(cache.set(pod_in("b", "q", 8)).has_value()) << "behind a's version, but news";
+  EXPECT_FALSE(cache.set(pod_in("a", "p", 8)).has_value());
+  EXPECT_FALSE(cache.set(pod_in("c", "r", 20)).has_value()) << "nobody watches c";
+  EXPECT_FALSE(cache.watches("c"));
+  cache.replace({}, 30, "a");
+  EXPECT_EQ(cache.find({"a", "p"}), nullptr);
+  EXPECT_NE(cache.find({"b", "q"}), nullptr) << "a list of one namespace says nothing of another";
+}
+
 TEST(Cache, DropsManagedFields) {
   Cache cache(kPod, {});
   cache.replace({pod("p", 5, R"({"metadata": {"managedFields": [{"manager": "x"}]}})")}, 10);
@@ -230,24 +256,24 @@ TEST(ReadIndex, NewReadsReplaceOldOnes) {
 
 TEST(Barrier, OpensWhenAllThatWasWaitedForHasCome) {
   Barrier barrier;
-  barrier.wait_version(1, kPod, 10);
-  barrier.wait_version(1, kPod, 12);
+  barrier.wait_version(1, {&kPod}, 10);
+  barrier.wait_version(1, {&kPod}, 12);
   barrier.wait_change(1, {&kConfigMap, {"a", "m"}});
-  barrier.wait_version(2, kPod, 11);
-  EXPECT_THAT(barrier.passed(kPod, 11), ElementsAre(2));
-  EXPECT_THAT(barrier.passed(kPod, 12), IsEmpty());
+  barrier.wait_version(2, {&kPod}, 11);
+  EXPECT_THAT(barrier.passed({&kPod}, 11), ElementsAre(2));
+  EXPECT_THAT(barrier.passed({&kPod}, 12), IsEmpty());
   EXPECT_THAT(barrier.changed({&kConfigMap, {"a", "m"}}), ElementsAre(1));
   EXPECT_FALSE(barrier.waits(1));
 }
 
 TEST(Barrier, DroppedWaitsNeverOpen) {
   Barrier barrier;
-  barrier.wait_version(1, kPod, 10);
-  barrier.wait_relist(1, kNode);
-  EXPECT_EQ(barrier.kinds(1).size(), 2U);
+  barrier.wait_version(1, {&kPod}, 10);
+  barrier.wait_relist(1, {&kNode});
+  EXPECT_EQ(barrier.watches(1).size(), 2U);
   barrier.drop(1);
-  EXPECT_THAT(barrier.passed(kPod, 99), IsEmpty());
-  EXPECT_THAT(barrier.relisted(kNode), IsEmpty());
+  EXPECT_THAT(barrier.passed({&kPod}, 99), IsEmpty());
+  EXPECT_THAT(barrier.relisted({&kNode}), IsEmpty());
 }
 
 // ---- suppression

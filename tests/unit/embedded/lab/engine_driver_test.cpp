@@ -130,7 +130,7 @@ class EngineDriverTest : public ::testing::Test {
   std::unique_ptr<Entropy> entropy = seeded_entropy(1);
   std::unique_ptr<store::Store> store{};
   std::unique_ptr<apiserver::Server> server{};
-  Executors executors{};
+  runtime::Executors executors{};
   std::mutex mutex{};
   std::condition_variable changed{};
   int events = 0;
@@ -147,7 +147,7 @@ TEST_F(EngineDriverTest, ActsOnWhatWasThereAndOnWhatComes) {
 
 TEST_F(EngineDriverTest, AnActIsAnsweredFromAnotherThread) {
   std::thread worker;
-  executors.on_act("do", [&](const std::string& id, const Value& args, Executors::Completion done) {
+  executors.on_act("do", [&](const std::string& id, const Value& args, runtime::Executors::Completion done) {
     EXPECT_EQ(id, args.as_string());
     worker = std::thread([done = std::move(done)] { done(Value("done")); });
   });
@@ -158,7 +158,7 @@ TEST_F(EngineDriverTest, AnActIsAnsweredFromAnotherThread) {
 }
 
 TEST_F(EngineDriverTest, ProbesAreAnsweredByPrefix) {
-  executors.on_probe("ask", [](const std::string& query, const Executors::Completion& done) {
+  executors.on_probe("ask", [](const std::string& query, const runtime::Executors::Completion& done) {
     done(Value(query));
   });
   const auto driver = started();

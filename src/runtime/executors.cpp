@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looking executors up.
-#include "embedded/lab/executors.hpp"
+#include "runtime/executors.hpp"
 
-namespace athanor::lab {
+namespace athanor::runtime {
 
 const Executors::Act* Executors::act(std::string_view verb) const {
   const auto at = acts_.find(verb);
@@ -14,4 +14,4 @@ const Executors::Probe* Executors::probe(std::string_view query) const {
   return at == probes_.end() ? nullptr : &at->second;
 }
 
-}  // namespace athanor::lab
+}  // namespace athanor::runtime

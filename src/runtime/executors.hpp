@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executors: who carries out Act verbs and answers observations in the embedded world.
+// Executors: who carries out Act verbs and answers observations: what a driver (embedded or
+// cluster) asks.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,7 @@
 #include "base/result.hpp"
 #include "kube/value.hpp"
 
-namespace athanor::lab {
+namespace athanor::runtime {
 
 // Filled before the driver starts, then only read. Functions run on the controllers thread and must
 // not block: long work goes to a thread of their own, which calls the completion when it is done
@@ -35,4 +36,4 @@ class Executors {
   std::map<std::string, Probe, std::less<>> probes_{};
 };
 
-}  // namespace athanor::lab
+}  // namespace athanor::runtime
