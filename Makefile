@@ -1,6 +1,8 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver fuzz lint format clean
+export IMG
+.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver fuzz lint format clean \
+	image image-test docker-build docker-push install deploy
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +42,23 @@ lint: bootstrap ## formatting, clang-tidy, the house's rules
 
 format: bootstrap ## format every source file
 	@git ls-files '*.cpp' '*.hpp' | xargs clang-format-16 -i
+
+image: ## the container image $(IMG), with buildah (docker-build is the same)
+	@scripts/image build
+
+image-test: bootstrap ## the image from the development build, started and looked at
+	@scripts/build dev athanor && BINARY=build/dev/athanor IMG=localhost/athanor:test scripts/image all
+
+docker-build: image
+
+docker-push:
+	@scripts/image push
+
+install: ## the custom resource definitions, on the cluster of KUBECONFIG
+	@scripts/deploy install
+
+deploy: ## the controllers $(IMG), on the cluster of KUBECONFIG (OVERLAY=production: with monitoring)
+	@scripts/deploy apply $(or $(OVERLAY),default)
 
 clean: ## remove what was built
 	@rm -rf build

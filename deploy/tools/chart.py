@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Helm chart, made from what `kubectl kustomize` prints: the same objects with holes where a value goes.
+
+Nothing is written twice: `helm template` with the default values is the kustomization again, which a test compares.
+"""
+
+import copy
+import re
+
+from chart_values import table_of
+from kinds import dump, identity
+
+NAME = "athanor-controllers"
+SYSTEM = "athanor-system"
+# Names in the kustomization that are values in the chart. They are chosen so that they stand for nothing else.
+NAMESPACES = {SYSTEM: ".Release.Namespace", "psap-automation": ".Values.namespaces.workload", "psap-secrets": ".Values.namespaces.secrets"}
+IMAGE = (
+    "{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}"
+    "{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}"
+)
+
+
+class Holes:
+    """Tokens in manifests that become template text when they are printed."""
+
+    def __init__(self):
+        self._texts = []
+
+    def _token(self, kind, text):
+        self._texts.append((kind, text))
+        return f"xHOLE{len(self._texts) - 1}Ex"
+
+    def text(self, template):
+        """A scalar, or a part of one."""
+        return self._token("text", template)
+
+    def block(self, expression):
+        """The whole value of a member: a list or an object."""
+        return self._token("block", expression)
+
+    def optional(self, expression):
+        """As block(), but an empty value takes the member away."""
+        return self._token("optional", expression)
+
+    def scalar(self, expression):
+        """As optional(), for a text."""
+        return self._token("scalar", expression)
+
+    def lines(self, *templates):
+        """Instead of an element of a list (or a member whose key is the token): lines of template text."""
+        return self._token("lines", templates)
+
+    def _line(self, line):
+        member = re.fullmatch(r"(\s*)([\w./-]+): xHOLE(\d+)Ex", line)
+        if member:
+            indent, key, (kind, text) = member[1], member[2], self._texts[int(member[3])]
+            inner = f"{indent}  {{{{- toYaml {text if kind == 'block' else '.'} | nindent {len(indent) + 2} }}}}"
+            if kind == "block":
+                return [f"{indent}{key}:", inner]
+            if kind == "optional":
+                return [f"{indent}{{{{- with {text} }}}}", f"{indent}{key}:", inner, f"{indent}{{{{- end }}}}"]
+            if kind == "scalar":
+                return [f"{indent}{{{{- with {text} }}}}", f"{indent}{key}: {{{{ . | quote }}}}", f"{indent}{{{{- end }}}}"]
+        element = re.fullmatch(r"(\s*)(?:- xHOLE(\d+)Ex|xHOLE(\d+)Ex: null)", line)
+        if element:
+            kind, text = self._texts[int(element[2] or element[3])]
+            if kind == "lines":
+                return [element[1] + one for one in text]
+        return [re.sub(r"xHOLE(\d+)Ex", lambda at: self._texts[int(at[1])][1], line)]
+
+    def print(self, manifest):
+        text = dump(manifest).replace("{{", '{{ "{{" }}')
+        return "\n".join(out for line in text.rstrip("\n").split("\n") for out in self._line(line)) + "\n"
+
+
+def with_namespaces(value, holes):
+    """Every mention of one of the three namespaces, keys of objects excepted, becomes a hole."""
+    if isinstance(value, dict):
+        return {key: with_namespaces(one, holes) for key, one in value.items()}
+    if isinstance(value, list):
+        return [with_namespaces(one, holes) for one in value]
+    if not isinstance(value, str):
+        return value
+    for name, expression in NAMESPACES.items():
+        if value == name:
+            return holes.text(f"{{{{ {expression} | quote }}}}")
+        value = re.sub(rf"(?<![\w-]){name}(?![\w-])", lambda _, e=expression: holes.text(f"{{{{ {e} }}}}"), value)
+    return value
+
+
+def deployment(manifest, holes):
+    spec = manifest["spec"]
+    spec["replicas"] = holes.text("{{ .Values.replicas }}")
+    template = spec["template"]
+    template["metadata"]["annotations"][holes.lines("{{- with .Values.podAnnotations }}", "{{- toYaml . | nindent 8 }}", "{{- end }}")] = None
+    pod = template["spec"]
+    pod["imagePullSecrets"] = holes.optional(".Values.imagePullSecrets")
+    pod["priorityClassName"] = holes.scalar(".Values.priorityClassName")
+    for key in ("nodeSelector", "tolerations", "affinity"):
+        pod[key] = holes.optional(f".Values.{key}")
+    container = pod["containers"][0]
+    container["image"] = holes.text(IMAGE)
+    container["imagePullPolicy"] = holes.text("{{ .Values.image.pullPolicy }}")
+    container["args"].append(holes.lines("{{- with .Values.extraArgs }}", "{{- toYaml . | nindent 8 }}", "{{- end }}"))
+    container["env"].append(
+        holes.lines("{{- range $name, $value := .Values.settings }}", "- name: {{ $name }}", "  value: {{ $value | quote }}", "{{- end }}")
+    )
+    container["resources"] = holes.block(".Values.resources")
+    # Members with a token of several lines may not stand at the start of a list's element.
+    pod["containers"] = [{"name": container.pop("name"), **container}]
+
+
+def network_policy(manifest, holes):
+    selector = manifest["spec"]["ingress"][0]["from"][0]["namespaceSelector"]["matchExpressions"][0]
+    selector["values"] = holes.block(".Values.networkPolicy.scrapers")
+
+
+def monitoring_labels(manifest, holes):
+    manifest["metadata"]["labels"][holes.lines("{{- with .Values.monitoring.labels }}", "{{- toYaml . | nindent 4 }}", "{{- end }}")] = None
+
+
+CHANGES = {"Deployment": deployment, "NetworkPolicy": network_policy, "ServiceMonitor": monitoring_labels, "PrometheusRule": monitoring_labels}
+# The file of each kind, and the value it depends on.
+FILES = {
+    "Namespace": ("namespaces", ".Values.namespaces.create"),
+    "CustomResourceDefinition": ("crds", ".Values.crds.install"),
+    "ServiceAccount": ("rbac", None),
+    "Role": ("rbac", None),
+    "RoleBinding": ("rbac", None),
+    "ClusterRole": ("rbac", None),
+    "ClusterRoleBinding": ("rbac", None),
+    "Deployment": ("deployment", None),
+    "Service": ("service", None),
+    "NetworkPolicy": ("networkpolicy", ".Values.networkPolicy.enabled"),
+    "PodDisruptionBudget": ("poddisruptionbudget", ".Values.podDisruptionBudget.enabled"),
+    "ServiceMonitor": ("monitoring", ".Values.monitoring.enabled"),
+    "PrometheusRule": ("monitoring", ".Values.monitoring.enabled"),
+    "ConfigMap": ("monitoring", ".Values.monitoring.enabled"),
+}
+HEAD = "# Generated from deploy/kustomize by scripts/deploy generate. Edit there.\n"
+
+
+def templates(manifests):
+    files = {}
+    for manifest in manifests:
+        if identity(manifest) == ("Namespace", "", SYSTEM):
+            continue  # the release's own: helm install --create-namespace
+        name, condition = FILES[manifest["kind"]]
+        holes = Holes()
+        one = with_namespaces(copy.deepcopy(manifest), holes)
+        if manifest["kind"] in CHANGES:
+            CHANGES[manifest["kind"]](one, holes)
+        text, _ = files.get(name, ("", condition))
+        files[name] = (text + "---\n" + holes.print(one), condition)
+    return {
+        f"templates/{name}.yaml": HEAD + (f"{{{{- if {condition} }}}}\n{text}{{{{- end }}}}\n" if condition else text)
+        for name, (text, condition) in files.items()
+    }
+
+
+NOTES = """\
+Athanor {{ .Chart.AppVersion }} works on the jobs of namespace {{ .Values.namespaces.workload }}.
+
+  kubectl -n {{ .Release.Namespace }} rollout status deployment/%s
+  kubectl -n {{ .Values.namespaces.workload }} get fournosjobs
+
+Kueue and Tekton must be there, with a LocalQueue in that namespace (docs/operations.md).
+""" % NAME
+
+README = """\
+# athanor
+
+The controllers of Athanor on a cluster with Kueue and Tekton. Generated from `deploy/kustomize` by `scripts/deploy generate`: with its
+defaults the chart is the kustomization `overlays/default`, with `monitoring.enabled=true` it is `overlays/production`.
+`docs/operations.md` tells how to install, upgrade and look after it.
+
+```sh
+helm install athanor deploy/chart/athanor --namespace athanor-system --create-namespace --set image.repository=REGISTRY/athanor
+```
+
+One release a cluster: the names of cluster-wide objects are fixed. Helm cannot label the namespace that it makes; do it once:
+
+```sh
+kubectl label namespace athanor-system pod-security.kubernetes.io/enforce=restricted
+```
+
+"""
+
+
+def chart(manifests, version):
+    """The chart's files by path."""
+    objects = {identity(one): one for one in manifests}
+    table = table_of(objects, version)
+    head = ["Values of the chart, with their defaults. Generated from deploy/kustomize by scripts/deploy generate.", "helm refuses what values.schema.json does not know."]
+    return {
+        "Chart.yaml": HEAD
+        + dump(
+            {
+                "apiVersion": "v2",
+                "name": "athanor",
+                "description": "Benchmark jobs on shared accelerator clusters: the controllers of Athanor",
+                "type": "application",
+                "version": version,
+                "appVersion": version,
+                "kubeVersion": ">=1.28.0-0",
+                "keywords": ["kueue", "tekton", "gpu", "benchmark"],
+            }
+        ),
+        "values.yaml": table.values_yaml(head),
+        "values.schema.json": table.schema_json("Values of the athanor chart"),
+        "README.md": README + table.table_md(),
+        "templates/NOTES.txt": NOTES,
+        **templates(manifests),
+    }

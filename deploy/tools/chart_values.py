@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chart's values: one table from which values.yaml, values.schema.json and the chart's README come.
+
+A default that stands in the kustomization is read from there, so that there is one place for each.
+"""
+
+import json
+from dataclasses import dataclass, field
+
+from kinds import dump
+
+NAMESPACE = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"}
+TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+@dataclass
+class Value:
+    path: str
+    default: object
+    schema: dict
+    doc: str
+
+
+@dataclass
+class Table:
+    values: list = field(default_factory=list)
+
+    def add(self, path, default, schema, doc):
+        self.values.append(Value(path, default, schema, doc))
+
+    def tree(self):
+        """Nested: a dictionary for each dotted prefix, a Value at each leaf."""
+        root = {}
+        for value in self.values:
+            at = root
+            *above, last = value.path.split(".")
+            for name in above:
+                at = at.setdefault(name, {})
+            at[last] = value
+        return root
+
+    def values_yaml(self, head):
+        lines = [f"# {line}".rstrip() for line in head]
+
+        def walk(tree, indent):
+            for name, value in tree.items():
+                if isinstance(value, dict):
+                    lines.append(f"{indent}{name}:")
+                    walk(value, indent + "  ")
+                    continue
+                lines.append(f"{indent}# {value.doc}")
+                text = dump({name: value.default}).rstrip("\n").split("\n")
+                lines.extend(indent + line for line in text)
+
+        walk(self.tree(), "")
+        return "\n".join(lines) + "\n"
+
+    def schema_json(self, title):
+        def walk(tree):
+            properties = {}
+            for name, value in tree.items():
+                properties[name] = walk(value) if isinstance(value, dict) else {"description": value.doc, **value.schema}
+            return {"type": "object", "additionalProperties": False, "properties": properties}
+
+        schema = walk(self.tree())
+        # What Helm adds by itself.
+        schema["properties"]["global"] = {"type": "object"}
+        return json.dumps({"$schema": "http://json-schema.org/draft-07/schema#", "title": title, **schema}, indent=2) + "\n"
+
+    def table_md(self):
+        rows = ["| Value | Default | Meaning |", "|---|---|---|"]
+        for value in self.values:
+            default = json.dumps(value.default)
+            rows.append(f"| `{value.path}` | {f'`{default}`' if len(default) <= 60 else 'see values.yaml'} | {value.doc} |")
+        return "\n".join(rows) + "\n"
+
+
+def table_of(objects, version):
+    """The table, with the defaults of the kustomization's objects (by identity)."""
+    deployment = objects["Deployment", "athanor-system", "athanor-controllers"]["spec"]
+    pod = deployment["template"]["spec"]
+    container = pod["containers"][0]
+    repository, tag = container["image"].rsplit(":", 1)
+    assert tag == version, f"kustomize/base has the image's tag {tag}, CMakeLists.txt the version {version}"
+    policy = objects["NetworkPolicy", "athanor-system", "athanor-controllers"]["spec"]
+    scrapers = policy["ingress"][0]["from"][0]["namespaceSelector"]["matchExpressions"][0]["values"]
+    environment = {one["name"]: one.get("value") for one in container["env"]}
+
+    table = Table()
+    add = table.add
+    add("image.repository", repository, {"type": "string", "minLength": 1}, "Where the image is: REGISTRY/athanor")
+    add("image.tag", "", {"type": "string"}, "Its tag; empty: the chart's appVersion")
+    add("image.digest", "", {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"}, "Its digest; given, it wins over the tag")
+    add("image.pullPolicy", container["imagePullPolicy"], {"enum": ["Always", "IfNotPresent", "Never"]}, "When the image is pulled")
+    add(
+        "imagePullSecrets",
+        [],
+        {"type": "array", "items": {"type": "object", "required": ["name"], "additionalProperties": False, "properties": {"name": {"type": "string"}}}},
+        "Secrets to pull it with: a list of {name: NAME}",
+    )
+    add("replicas", deployment["replicas"], {"type": "integer", "minimum": 0}, "How many run; one of them leads")
+    add("namespaces.create", True, {"type": "boolean"}, "Make the two namespaces below; they stay when the release goes")
+    add("namespaces.workload", environment["FOURNOS_WORKLOAD_NAMESPACE"], NAMESPACE, "Where jobs are and run")
+    add("namespaces.secrets", environment["FOURNOS_SECRETS_NAMESPACE"], NAMESPACE, "Where kubeconfigs and vault entries are")
+    add("crds.install", True, {"type": "boolean"}, "Install and upgrade the custom resource definitions; they stay when the release goes")
+    add(
+        "settings",
+        {},
+        {"type": "object", "propertyNames": {"pattern": "^[A-Z][A-Z0-9_]*$"}, "additionalProperties": {"type": "string"}},
+        "More environment variables, by name: FOURNOS_GC_INTERVAL_SEC: '60' (docs/fournos.md lists them)",
+    )
+    add("extraArgs", [], {"type": "array", "items": {"type": "string"}}, "More arguments of athanor controllers")
+    add("resources", container["resources"], {"type": "object"}, "Requests and limits of the container")
+    add("podAnnotations", {}, TEXTS, "More annotations of the pods")
+    add("nodeSelector", {}, TEXTS, "Labels of the nodes they may run on")
+    add("tolerations", [], {"type": "array", "items": {"type": "object"}}, "Taints they tolerate")
+    add("affinity", {}, {"type": "object"}, "Affinity, besides the spread over nodes")
+    add("priorityClassName", "", {"type": "string"}, "PriorityClass of the pods")
+    add("networkPolicy.enabled", True, {"type": "boolean"}, "Restrict who may reach the pods, and what they may")
+    add("networkPolicy.scrapers", scrapers, {"type": "array", "minItems": 1, "items": NAMESPACE}, "Namespaces whose pods may read the metrics")
+    add("podDisruptionBudget.enabled", True, {"type": "boolean"}, "Keep a drain from taking both replicas")
+    add("monitoring.enabled", False, {"type": "boolean"}, "ServiceMonitor, alerts and dashboard; needs the Prometheus operator's kinds")
+    add("monitoring.labels", {}, TEXTS, "More labels of ServiceMonitor and PrometheusRule, which some Prometheuses select by")
+    return table
