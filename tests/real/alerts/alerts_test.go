@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package alerts evaluates the alerts and the dashboard of deploy/ with Prometheus' own engine.
+package alerts
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/promqltest"
+	"sigs.k8s.io/yaml"
+)
+
+const monitoring = "../../../deploy/kustomize/components/monitoring"
+
+type rule struct {
+	Alert       string            `json:"alert"`
+	Expr        string            `json:"expr"`
+	For         string            `json:"for,omitempty"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+type group struct {
+	Name  string `json:"name"`
+	Rules []rule `json:"rules"`
+}
+
+func groups(t *testing.T) []group {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(monitoring, "prometheusrule.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var object struct {
+		Spec struct {
+			Groups []group `json:"groups"`
+		} `json:"spec"`
+	}
+	if err := yaml.Unmarshal(text, &object); err != nil {
+		t.Fatal(err)
+	}
+	return object.Spec.Groups
+}
+
+func TestTheRulesArePrometheusRules(t *testing.T) {
+	text, err := yaml.Marshal(map[string]any{"groups": groups(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, errs := rulefmt.Parse(text, false); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+}
+
+func TestThePanelsAskWhatPrometheusUnderstands(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(monitoring, "dashboard.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(text, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			asked++
+			if _, err := parser.ParseExpr(strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")); err != nil {
+				t.Errorf("%s: %v", panel.Title, err)
+			}
+		}
+	}
+	if asked < 10 {
+		t.Errorf("%d queries found", asked)
+	}
+}
+
+// What the series of an hour, a sample a minute, make of an alert at its end.
+var cases = []struct {
+	alert, name, series string
+	fires               int
+}{
+	{"AthanorDown", "nothing is known", "", 1},
+	{"AthanorDown", "no replica answers", `up{job="athanor",pod="a"} 0x60`, 1},
+	{"AthanorDown", "one of two answers", "up{job=\"athanor\",pod=\"a\"} 0x60\nup{job=\"athanor\",pod=\"b\"} 1x60", 0},
+	{"AthanorDown", "another job answers", `up{job="other",pod="a"} 1x60`, 1},
+	{"AthanorReplicaDown", "one of two answers", "up{job=\"athanor\",pod=\"a\"} 0x60\nup{job=\"athanor\",pod=\"b\"} 1x60", 1},
+	{"AthanorReplicaDown", "both answer", "up{job=\"athanor\",pod=\"a\"} 1x60\nup{job=\"athanor\",pod=\"b\"} 1x60", 0},
+	{"AthanorNoLeader", "nobody leads", leaders("0x60", "0x60"), 1},
+	{"AthanorNoLeader", "one leads", leaders("0x60", "1x60"), 0},
+	{"AthanorSeveralLeaders", "both lead", leaders("1x60", "1x60"), 1},
+	{"AthanorSeveralLeaders", "one leads", leaders("0x60", "1x60"), 0},
+	{"AthanorRestarting", "every ten minutes", `process_start_time_seconds{job="athanor",pod="a"} 0x9 1x9 2x9 3x9 4x9 5x9`, 1},
+	{"AthanorRestarting", "once", `process_start_time_seconds{job="athanor",pod="a"} 0x30 1x30`, 0},
+	{"AthanorReconcileErrors", "a half fails", reconciles("0+60x60", "0+60x60"), 1},
+	{"AthanorReconcileErrors", "one in a hundred fails", reconciles("0+99x60", "0+1x60"), 0},
+	{"AthanorReconcileErrors", "nothing is done", reconciles("0x60", "0x60"), 0},
+	{"AthanorReconcilesSlow", "a tenth takes 2 to 5 s", histogram("controller_runtime_reconcile_time_seconds", "controller", "0+90x60"), 1},
+	{"AthanorReconcilesSlow", "all take less than 1 s", histogram("controller_runtime_reconcile_time_seconds", "controller", "0+100x60"), 0},
+	{"AthanorQueueSlow", "a tenth waits for more than 5 s", slowQueue("0+90x60"), 1},
+	{"AthanorQueueSlow", "nothing waits", slowQueue("0+100x60"), 0},
+	{"AthanorQueueLong", "many keys", `workqueue_depth{job="athanor",pod="a"} 5000x60`, 1},
+	{"AthanorQueueLong", "few keys", `workqueue_depth{job="athanor",pod="a"} 900x60`, 0},
+	{"AthanorForbidden", "denied again and again", `athanor_failed_writes_total{job="athanor",controller="c",code="403"} 0+1x60`, 1},
+	{"AthanorForbidden", "denied long ago", `athanor_failed_writes_total{job="athanor",controller="c",code="403"} 0 5x59`, 0},
+	{"AthanorForbidden", "conflicts", `athanor_failed_writes_total{job="athanor",controller="c",code="409"} 0+9x60`, 0},
+	{"AthanorWritesFailing", "overload", `athanor_failed_writes_total{job="athanor",controller="c",code="429"} 0+60x60`, 1},
+	{"AthanorWritesFailing", "one in an hour", `athanor_failed_writes_total{job="athanor",controller="c",code="503"} 0x30 1x30`, 0},
+	{"AthanorWritesFailing", "conflicts", `athanor_failed_writes_total{job="athanor",controller="c",code="409"} 0+60x60`, 0},
+	{"AthanorApiErrors", "a half without an answer", requests("0+60x60", "<error>", "0+60x60"), 1},
+	{"AthanorApiErrors", "a half with 500", requests("0+60x60", "500", "0+60x60"), 1},
+	{"AthanorApiErrors", "a half with 409", requests("0+60x60", "409", "0+60x60"), 0},
+}
+
+func leaders(a, b string) string {
+	return `leader_election_master_status{job="athanor",name="athanor",pod="a"} ` + a +
+		"\n" + `leader_election_master_status{job="athanor",name="athanor",pod="b"} ` + b
+}
+
+func reconciles(good, bad string) string {
+	return `controller_runtime_reconcile_total{job="athanor",controller="c",result="success"} ` + good +
+		"\n" + `controller_runtime_reconcile_total{job="athanor",controller="c",result="error"} ` + bad
+}
+
+func requests(good, code, bad string) string {
+	return `rest_client_requests_total{job="athanor",method="GET",code="200"} ` + good +
+		"\n" + `rest_client_requests_total{job="athanor",method="GET",code="` + code + `"} ` + bad
+}
+
+// A hundred a minute, all below 5 s, `quick` of them below 1 s.
+func histogram(name, label, quick string) string {
+	labels := `_bucket{job="athanor",` + label + `="c",le="`
+	return name + labels + `1"} ` + quick + "\n" + name + labels + `5"} 0+100x60` + "\n" + name + labels + `+Inf"} 0+100x60`
+}
+
+// A hundred a minute, `quick` of them below 5 s.
+func slowQueue(quick string) string {
+	name := `workqueue_queue_duration_seconds_bucket{job="athanor",name="c",le="`
+	return name + `5"} ` + quick + "\n" + name + `10"} 0+100x60` + "\n" + name + `+Inf"} 0+100x60`
+}
+
+func TestAlertsFireWhenTheyShould(t *testing.T) {
+	exprs := map[string]string{}
+	for _, group := range groups(t) {
+		for _, rule := range group.Rules {
+			exprs[rule.Alert] = rule.Expr
+		}
+	}
+	fired, held := map[string]bool{}, map[string]bool{}
+	for _, one := range cases {
+		t.Run(one.alert+": "+one.name, func(t *testing.T) {
+			storage := promqltest.LoadedStorage(t, "load 1m\n  "+strings.ReplaceAll(one.series, "\n", "\n  ")+"\n")
+			defer storage.Close()
+			engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 100000, Timeout: time.Minute})
+			query, err := engine.NewInstantQuery(context.Background(), storage, nil, exprs[one.alert], time.Unix(3600, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			result := query.Exec(context.Background())
+			if result.Err != nil {
+				t.Fatal(result.Err)
+			}
+			if vector, err := result.Vector(); err != nil || len(vector) != one.fires {
+				t.Errorf("%d alerts (%v), %d expected: %v", len(vector), err, one.fires, vector)
+			}
+		})
+		if one.fires > 0 {
+			fired[one.alert] = true
+		} else {
+			held[one.alert] = true
+		}
+	}
+	for name := range exprs {
+		if !fired[name] || !held[name] {
+			t.Errorf("%s is not shown to fire and to be silent", name)
+		}
+	}
+}
