@@ -4,25 +4,19 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
-
 #include "kube/json.hpp"
 #include "kube/yaml.hpp"
 
 namespace athanor::cli {
 
 Result<Session> Session::open(const Target& target) {
-  client::KubeconfigOptions options{.path = target.kubeconfig, .context = target.context};
-  for (const char* name : {"KUBECONFIG", "HOME"}) {
-    if (const char* value =
-            std::getenv(name)) {  // NOLINT(concurrency-mt-unsafe): one thread so far
-      options.environment[name] = value;
-    }
-  }
-  ATHANOR_TRY(client::Endpoint endpoint, client::load_endpoint(options));
+  ATHANOR_TRY(const client::ClusterConfig config,
+              client::resolve_cluster({.path = target.kubeconfig,
+                                       .context = target.context,
+                                       .environment = client::kubeconfig_environment()}));
   Session session;
-  session.ns_ = target.ns.empty() ? endpoint.ns : target.ns;
-  ATHANOR_TRY(session.connection_, client::Connection::open(std::move(endpoint)));
+  session.ns_ = target.ns.empty() ? config.ns : target.ns;
+  ATHANOR_TRY(session.connection_, client::Connection::open(config));
   return session;
 }
 

@@ -7,10 +7,14 @@
 #include <fmt/core.h>
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "client/api_answer.hpp"
+#include "client/credentials.hpp"
 #include "client/curl_handle.hpp"
+#include "client/curl_target.hpp"
 #include "kube/json.hpp"
 
 namespace athanor::client {
@@ -24,26 +28,19 @@ std::size_t append_body(const char* data, std::size_t size, std::size_t count, v
   return size * count;
 }
 
-// The Status of an error answer as an Error; plain text when it is not one.
 Error error_of(long code, const std::string& body) {
-  Error error{.code = static_cast<int>(code), .reason = {}, .message = {}};
-  if (const auto parsed = json::parse(body);
-      parsed.ok() && (*parsed)["kind"].as_string() == "Status") {
-    error.reason = (*parsed)["reason"].str();
-    error.message = (*parsed)["message"].str();
-  } else {
-    error.message = fmt::format("the server answered {}: {}", code, body.substr(0, 200));
-  }
-  return error;
+  const auto parsed = json::parse(body);
+  return answer_error(static_cast<int>(code), parsed.ok() ? *parsed : Value(), body);
 }
 
 // One open stream: splits what arrives into lines.
 struct Stream {
   Easy handle{};
-  CurlList headers{};
+  TargetLists lists{};
   StreamHandlers handlers{};
   std::string pending{};
   std::string error_body{};
+  std::optional<Error> refused{};  // there are no credentials
 
   [[nodiscard]] long status() const {
     long code = 0;
@@ -54,7 +51,7 @@ struct Stream {
   static std::size_t receive(const char* data, std::size_t size, std::size_t count, void* target) {
     auto* stream = static_cast<Stream*>(target);
     const std::size_t bytes = size * count;
-    if (stream->status() >= 400) {
+    if (stream->refused || stream->status() >= 400) {
       stream->error_body.append(data, bytes);
       return bytes;
     }
@@ -77,7 +74,9 @@ struct Stream {
     if (!handlers.ended) {
       return;
     }
-    if (const long answer = status(); answer >= 400) {
+    if (refused) {
+      handlers.ended(*refused);
+    } else if (const long answer = status(); answer >= 400) {
       handlers.ended(error_of(answer, error_body));
     } else if (code != CURLE_OK) {
       handlers.ended(Error::unavailable(curl_easy_strerror(code)));
@@ -89,8 +88,11 @@ struct Stream {
 
 class CurlConnection final : public Connection {
  public:
-  explicit CurlConnection(Endpoint endpoint)
-      : endpoint_(std::move(endpoint)), easy_(curl_easy_init()), multi_(curl_multi_init()) {}
+  explicit CurlConnection(const ClusterConfig& config)
+      : config_(config),
+        credentials_(Credentials::create(config, *clock_)),
+        easy_(curl_easy_init()),
+        multi_(curl_multi_init()) {}
   CurlConnection(const CurlConnection&) = delete;
   CurlConnection& operator=(const CurlConnection&) = delete;
   ~CurlConnection() override {
@@ -100,7 +102,7 @@ class CurlConnection final : public Connection {
     }
   }
 
-  [[nodiscard]] const Endpoint& endpoint() const override { return endpoint_; }
+  [[nodiscard]] const ClusterConfig& config() const override { return config_; }
 
   Result<Value> call(const Call& call) override {
     ATHANOR_TRY(const std::string body, text(call));
@@ -108,32 +110,13 @@ class CurlConnection final : public Connection {
   }
 
   Result<std::string> text(const Call& call) override {
-    CURL* handle = easy_.get();
-    curl_easy_reset(handle);
-    CurlList headers = prepare(handle, call.path, call.accept);
-    std::string sent;
-    if (!call.body.is_null()) {
-      sent = json::print(call.body);
-      add_line(headers, "Content-Type: " + call.content_type);
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE, static_cast<long>(sent.size()));
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, sent.c_str());
+    ATHANOR_TRY(const Identity identity, credentials_->get());
+    auto answer = once(call, identity);
+    if (answer.ok() || answer.error().code != 401 || !credentials_->reject(identity.generation)) {
+      return answer;
     }
-    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method.c_str());
-    curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
-    curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, kRequestTimeoutMs);
-    std::string body;
-    curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append_body);
-    curl_easy_setopt(handle, CURLOPT_WRITEDATA, &body);
-    if (const CURLcode code = curl_easy_perform(handle); code != CURLE_OK) {
-      return Error::unavailable(fmt::format("cannot reach {}: {}; is the lab up (athanor up)?",
-                                            endpoint_.server, curl_easy_strerror(code)));
-    }
-    long status = 0;
-    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
-    if (status >= 400) {
-      return error_of(status, body);
-    }
-    return body;
+    ATHANOR_TRY(const Identity renewed, credentials_->get());
+    return renewed.generation == identity.generation ? answer : once(call, renewed);
   }
 
   std::shared_ptr<void> stream(const std::string& path, StreamHandlers handlers) override {
@@ -141,8 +124,12 @@ class CurlConnection final : public Connection {
     stream->handle.reset(curl_easy_init());
     stream->handlers = std::move(handlers);
     CURL* handle = stream->handle.get();
-    stream->headers = prepare(handle, path, "application/json, */*");
-    curl_easy_setopt(handle, CURLOPT_HTTPHEADER, stream->headers.get());
+    const auto identity = credentials_->get();
+    if (!identity.ok()) {
+      stream->refused = identity.error();
+    }
+    prepare(handle, path, "application/json, */*", identity.value_or(Identity{}), stream->lists);
+    apply_lists(handle, stream->lists);
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, Stream::receive);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, stream.get());
     streams_[handle] = stream.get();
@@ -208,30 +195,48 @@ class CurlConnection final : public Connection {
     }
   }
 
-  CurlList prepare(CURL* handle, const std::string& path, const std::string& accept) const {
-    curl_easy_setopt(handle, CURLOPT_URL, (endpoint_.server + path).c_str());
-    curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-    curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
-    curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(handle, CURLOPT_USERAGENT, "athanor/cli");
-    curl_easy_setopt(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    set_tls(handle, {.authority = endpoint_.certificate_authority,
-                     .certificate = endpoint_.client_certificate,
-                     .key = endpoint_.client_key});
-    if (endpoint_.insecure_skip_verify) {
-      curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, 0L);
-      curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
+  Result<std::string> once(const Call& call, const Identity& identity) {
+    CURL* handle = easy_.get();
+    curl_easy_reset(handle);
+    TargetLists lists;
+    prepare(handle, call.path, call.accept, identity, lists);
+    std::string sent;
+    if (!call.body.is_null()) {
+      sent = json::print(call.body);
+      add_line(lists.headers, "Content-Type: " + call.content_type);
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE, static_cast<long>(sent.size()));
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, sent.c_str());
     }
-    CurlList headers;
-    add_line(headers, "Accept: " + accept);
-    add_line(headers, "Expect:");
-    if (!endpoint_.token.empty()) {
-      add_line(headers, "Authorization: Bearer " + endpoint_.token);
+    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method.c_str());
+    apply_lists(handle, lists);
+    curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, kRequestTimeoutMs);
+    std::string body;
+    curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append_body);
+    curl_easy_setopt(handle, CURLOPT_WRITEDATA, &body);
+    if (const CURLcode code = curl_easy_perform(handle); code != CURLE_OK) {
+      return Error::unavailable(fmt::format("cannot reach {}: {}; is the lab up (athanor up)?",
+                                            config_.server, curl_easy_strerror(code)));
     }
-    return headers;
+    long status = 0;
+    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 400) {
+      return error_of(status, body);
+    }
+    return body;
   }
 
-  Endpoint endpoint_;
+  void prepare(CURL* handle, const std::string& path, const std::string& accept,
+               const Identity& identity, TargetLists& lists) const {
+    set_target(handle, config_, identity, path, lists);
+    curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
+    curl_easy_setopt(handle, CURLOPT_USERAGENT, "athanor/" ATHANOR_VERSION);
+    add_line(lists.headers, "Accept: " + accept);
+  }
+
+  ClusterConfig config_;
+  std::unique_ptr<Clock> clock_ = wall_clock();
+  std::shared_ptr<Credentials> credentials_;
   Easy easy_;
   Multi multi_;
   std::map<CURL*, Stream*> streams_{};
@@ -242,15 +247,11 @@ class CurlConnection final : public Connection {
 
 }  // namespace
 
-Result<std::unique_ptr<Connection>> Connection::open(Endpoint endpoint) {
-  if (endpoint.server.rfind("https://", 0) != 0 && endpoint.server.rfind("http://", 0) != 0) {
-    return Error::bad_request(
-        fmt::format("server \"{}\" is not an http or https address", endpoint.server));
-  }
-  if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0) {
+Result<std::unique_ptr<Connection>> Connection::open(const ClusterConfig& config) {
+  if (!curl_ready()) {
     return Error::internal("libcurl could not be initialised");
   }
-  return std::unique_ptr<Connection>(std::make_unique<CurlConnection>(std::move(endpoint)));
+  return std::unique_ptr<Connection>(std::make_unique<CurlConnection>(config));
 }
 
 std::string escape(std::string_view text) {

@@ -10,7 +10,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "client/kubeconfig.hpp"
+#include "client/cluster_config.hpp"
 #include "kube/value.hpp"
 
 namespace athanor::client {
@@ -30,10 +30,10 @@ struct StreamHandlers {
 
 class Connection {
  public:
-  static Result<std::unique_ptr<Connection>> open(Endpoint endpoint);
+  static Result<std::unique_ptr<Connection>> open(const ClusterConfig& config);
   virtual ~Connection() = default;
 
-  [[nodiscard]] virtual const Endpoint& endpoint() const = 0;
+  [[nodiscard]] virtual const ClusterConfig& config() const = 0;
   // The decoded body. An answer of 400 and above becomes an Error with the Status' code, reason and
   // message; a server that cannot be reached one with code 503 and a hint at what to do.
   virtual Result<Value> call(const Call& call) = 0;

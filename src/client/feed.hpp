@@ -3,10 +3,10 @@
 // hands what came to a sink in batches.
 #pragma once
 
+#include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -17,7 +17,8 @@ namespace athanor::client {
 
 struct FeedOptions {
   ReflectorOptions reflector{};
-  Lane lane = Lane::Urgent;          // of its lists and watches
+  Lane lane = Lane::Urgent;                         // of its lists and watches
+  Duration list_timeout = std::chrono::minutes(1);  // of one chunk
   std::size_t concurrent_lists = 8;  // the rest waits its turn: bounds memory at the start
 };
 
@@ -47,6 +48,7 @@ class Feed {
 
  private:
   struct State;
+  std::shared_ptr<ApiClient> client_;
   std::shared_ptr<State> state_;
 };
 

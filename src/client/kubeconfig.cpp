@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and merging kubeconfig files.
+// Finding, reading and merging kubeconfig files.
 #include "client/kubeconfig.hpp"
 
 #include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <utility>
 
-#include "base/digest.hpp"
 #include "kube/yaml.hpp"
 
 namespace athanor::client {
 namespace {
 
+constexpr const char* kVariables[] = {"KUBECONFIG",
+                                      "HOME",
+                                      "HTTPS_PROXY",
+                                      "https_proxy",
+                                      "HTTP_PROXY",
+                                      "http_proxy",
+                                      "NO_PROXY",
+                                      "no_proxy",
+                                      "KUBERNETES_SERVICE_HOST",
+                                      "KUBERNETES_SERVICE_PORT"};
 constexpr std::string_view kNamedLists[] = {"clusters", "users", "contexts"};
 
 std::string environment(const KubeconfigOptions& options, const std::string& name) {
@@ -41,17 +51,6 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// File references become absolute before files of different folders are merged.
-void resolve_paths(Value& entry, const std::string& folder) {
-  for (const char* key :
-       {"certificate-authority", "client-certificate", "client-key", "tokenFile"}) {
-    const std::string path = entry[key].str();
-    if (!path.empty() && path.front() != '/') {
-      entry.set(key, fmt::format("{}/{}", folder, path));
-    }
-  }
-}
-
 bool has_name(const Value& list, const Value& name) {
   return std::ranges::any_of(list.items(),
                              [&](const Value& entry) { return entry["name"] == name; });
@@ -70,7 +69,7 @@ void absorb(Value& merged, const Value& file, const std::string& folder) {
       Value copy = entry;
       for (const char* part : {"cluster", "user"}) {
         if (copy[part].is_object()) {
-          resolve_paths(copy.member(part), folder);
+          resolve_kubeconfig_paths(copy.member(part), folder);
         }
       }
       target.push_back(std::move(copy));
@@ -78,67 +77,33 @@ void absorb(Value& merged, const Value& file, const std::string& folder) {
   }
 }
 
-Value named(const Value& list, std::string_view name) {
-  for (const Value& entry : list.items()) {
-    if (entry["name"].as_string() == name) {
-      return entry;
-    }
-  }
-  return {};
-}
-
-// Inline base64 data, or the contents of the referenced file.
-Result<std::string> data_or_file(const Value& entry, const std::string& key,
-                                 const std::string& folder) {
-  if (const std::string_view data = entry[key + "-data"].as_string(); !data.empty()) {
-    auto decoded = base64_decode(data);
-    if (!decoded) {
-      return Error::bad_request(fmt::format("{}-data is not base64", key));
-    }
-    return *std::move(decoded);
-  }
-  std::string path = entry[key].str();
-  if (path.empty()) {
-    return std::string{};
-  }
-  if (path.front() != '/') {
-    path = folder + "/" + path;
-  }
-  return read_file(path);
-}
-
-Result<void> read_cluster(const Value& cluster, const std::string& folder, Endpoint& endpoint) {
-  endpoint.server = cluster["server"].str();
-  while (!endpoint.server.empty() && endpoint.server.back() == '/') {
-    endpoint.server.pop_back();
-  }
-  endpoint.insecure_skip_verify = cluster["insecure-skip-tls-verify"].as_bool();
-  endpoint.tls_server_name = cluster["tls-server-name"].str();
-  ATHANOR_TRY(endpoint.certificate_authority,
-              data_or_file(cluster, "certificate-authority", folder));
-  return {};
-}
-
-Result<void> read_user(const Value& user, const std::string& name, const std::string& folder,
-                       Endpoint& endpoint) {
-  for (const char* unsupported : {"exec", "auth-provider"}) {
-    if (user.contains(unsupported)) {
-      return Error::bad_request(
-          fmt::format("user \"{}\": {} credentials are not supported; use a certificate or a token",
-                      name, unsupported));
-    }
-  }
-  ATHANOR_TRY(endpoint.client_certificate, data_or_file(user, "client-certificate", folder));
-  ATHANOR_TRY(endpoint.client_key, data_or_file(user, "client-key", folder));
-  endpoint.token = user["token"].str();
-  if (endpoint.token.empty() && !user["tokenFile"].as_string().empty()) {
-    ATHANOR_TRY(endpoint.token, read_file(user["tokenFile"].str()));
-    endpoint.token.erase(endpoint.token.find_last_not_of(" \n") + 1);
-  }
-  return {};
-}
-
 }  // namespace
+
+std::map<std::string, std::string> kubeconfig_environment() {
+  std::map<std::string, std::string> environment;
+  for (const char* name : kVariables) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread so far, says the header
+    if (const char* value = std::getenv(name); value != nullptr) {
+      environment[name] = value;
+    }
+  }
+  return environment;
+}
+
+void resolve_kubeconfig_paths(Value& part, const std::string& folder) {
+  for (const char* key :
+       {"certificate-authority", "client-certificate", "client-key", "tokenFile"}) {
+    const std::string path = part[key].str();
+    if (!path.empty() && path.front() != '/') {
+      part.set(key, fmt::format("{}/{}", folder, path));
+    }
+  }
+  // A command without a slash is looked for in $PATH.
+  const std::string command = part["exec"]["command"].str();
+  if (command.find('/') != std::string::npos && command.front() != '/') {
+    part.set_path({"exec", "command"}, fmt::format("{}/{}", folder, command));
+  }
+}
 
 std::vector<std::string> kubeconfig_files(const KubeconfigOptions& options) {
   if (!options.path.empty()) {
@@ -162,12 +127,10 @@ std::vector<std::string> kubeconfig_files(const KubeconfigOptions& options) {
   return files;
 }
 
-Result<Endpoint> load_endpoint(const KubeconfigOptions& options) {
-  Value merged = Value::object();
-  std::string read;
-  std::string tried;
+Result<Kubeconfig> read_kubeconfig(const KubeconfigOptions& options) {
+  Kubeconfig config{.merged = Value::object(), .files = {}, .searched = {}};
   for (const std::string& path : kubeconfig_files(options)) {
-    tried += tried.empty() ? path : ", " + path;
+    config.searched += config.searched.empty() ? path : ", " + path;
     if (options.path.empty() && !exists(path)) {
       continue;  // as kubectl: a listed file may be missing
     }
@@ -176,49 +139,10 @@ Result<Endpoint> load_endpoint(const KubeconfigOptions& options) {
     if (!parsed.ok()) {
       return parsed.error().with_context(path);
     }
-    absorb(merged, *parsed, folder_of(path));
-    read += read.empty() ? path : ", " + path;
+    absorb(config.merged, *parsed, folder_of(path));
+    config.files += config.files.empty() ? path : ", " + path;
   }
-  if (read.empty()) {
-    return Error::not_found(fmt::format(
-        "no kubeconfig found (looked for {}): start a lab with \"athanor up\" and export "
-        "the KUBECONFIG it prints, or pass --kubeconfig",
-        tried.empty() ? "$KUBECONFIG" : tried));
-  }
-  auto endpoint = endpoint_of(merged, options.context, ".");
-  if (!endpoint.ok()) {
-    return endpoint.error().with_context(read);
-  }
-  return endpoint;
-}
-
-Result<Endpoint> endpoint_of(const Value& kubeconfig, const std::string& context,
-                             const std::string& folder) {
-  Endpoint endpoint;
-  endpoint.context = context.empty() ? kubeconfig["current-context"].str() : context;
-  if (endpoint.context.empty()) {
-    return Error::not_found("no current-context: pass --context");
-  }
-  const Value entry = named(kubeconfig["contexts"], endpoint.context);
-  const Value& chosen = entry["context"];
-  if (!chosen.is_object()) {
-    return Error::not_found(fmt::format("context \"{}\" does not exist", endpoint.context));
-  }
-  const std::string cluster_name = chosen["cluster"].str();
-  ATHANOR_TRY_VOID(
-      read_cluster(named(kubeconfig["clusters"], cluster_name)["cluster"], folder, endpoint));
-  if (endpoint.server.empty()) {
-    return Error::not_found(
-        fmt::format("cluster \"{}\" of context \"{}\" does not exist or has no server",
-                    cluster_name, endpoint.context));
-  }
-  const std::string user_name = chosen["user"].str();
-  ATHANOR_TRY_VOID(
-      read_user(named(kubeconfig["users"], user_name)["user"], user_name, folder, endpoint));
-  if (const std::string ns = chosen["namespace"].str(); !ns.empty()) {
-    endpoint.ns = ns;
-  }
-  return endpoint;
+  return config;
 }
 
 }  // namespace athanor::client

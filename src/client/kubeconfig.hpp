@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cluster to talk to and as whom: kubeconfig files, read by kubectl's rules.
+// kubeconfig files: which ones count and how several become one, by kubectl's rules. What a context
+// of them means is cluster_config.hpp's business.
 #pragma once
 
 #include <map>
@@ -11,33 +12,31 @@
 
 namespace athanor::client {
 
-// Everything a connection needs; PEM texts, not file names.
-struct Endpoint {
-  std::string server{};                 // "https://127.0.0.1:6443"
-  std::string certificate_authority{};  // PEM; empty: the system's roots
-  bool insecure_skip_verify = false;
-  std::string tls_server_name{};
-  std::string client_certificate{};  // PEM
-  std::string client_key{};          // PEM
-  std::string token{};
-  std::string ns = "default";
-  std::string context{};
+struct KubeconfigOptions {
+  std::string path{};     // --kubeconfig
+  std::string context{};  // --context; empty: current-context
+  // KUBECONFIG, HOME; HTTPS_PROXY, HTTP_PROXY, NO_PROXY (also in lower case);
+  // KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT
+  std::map<std::string, std::string> environment{};
 };
 
-struct KubeconfigOptions {
-  std::string path{};                                // --kubeconfig
-  std::string context{};                             // --context; empty: current-context
-  std::map<std::string, std::string> environment{};  // KUBECONFIG, HOME
-};
+// The variables above, as the process has them. Call it while there is one thread.
+std::map<std::string, std::string> kubeconfig_environment();
 
 // The files kubectl would read: an explicit path alone, else the $KUBECONFIG list, else
 // ~/.kube/config.
 std::vector<std::string> kubeconfig_files(const KubeconfigOptions& options);
-// Merges the files (first value wins), picks the context and loads referenced files. Errors name
-// the file and what is missing.
-Result<Endpoint> load_endpoint(const KubeconfigOptions& options);
-// The same from one parsed kubeconfig; relative file names are resolved against `folder`.
-Result<Endpoint> endpoint_of(const Value& kubeconfig, const std::string& context,
-                             const std::string& folder);
+
+struct Kubeconfig {
+  Value merged{};          // file names in it are absolute
+  std::string files{};     // those read, "a, b"; empty: none exists
+  std::string searched{};  // all of them
+};
+// Merges the files (first value wins). Errors name the file: an explicit one that cannot be read,
+// any that is no YAML.
+Result<Kubeconfig> read_kubeconfig(const KubeconfigOptions& options);
+
+// Makes the relative file names of a cluster or user absolute.
+void resolve_kubeconfig_paths(Value& part, const std::string& folder);
 
 }  // namespace athanor::client

@@ -26,7 +26,7 @@ namespace athanor::client {
 
 // Changes an object before it is delivered: drops what nobody reads.
 using Trim = std::function<void(Value& object)>;
-// Drops metadata.managedFields, the last-applied annotation and these subtrees.
+// Drops metadata.managedFields and these subtrees (paths of member names).
 Trim trim_fields(std::vector<std::vector<std::string>> dropped_paths = {});
 
 // What is followed: a kind, in one namespace or all.

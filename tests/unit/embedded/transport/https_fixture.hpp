@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <future>
 #include <map>
@@ -155,5 +157,28 @@ class HttpsTest : public ::testing::Test {
   std::unique_ptr<HttpsServer> server{};
   int port = 0;
 };
+
+inline HttpsTest::HttpsTest() {
+  std::string name = ::testing::TempDir() + "athanor-https-XXXXXX";
+  directory = ::mkdtemp(name.data());
+  pki = *ensure_pki({.directory = directory + "/pki", .now = clock->now()});
+}
+
+inline HttpsTest::~HttpsTest() {
+  std::filesystem::remove_all(directory);
+}
+
+inline void HttpsTest::start() {
+  options.certificate_pem = pki.server_certificate;
+  options.key_pem = pki.server_key;
+  options.client_ca_pem = pki.ca_certificate;
+  auto made = HttpsServer::create(options, {.server = &api, .store = store, .clock = clock.get()});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  server = *std::move(made);
+  const auto bound = server->bind("127.0.0.1", 0);
+  ASSERT_TRUE(bound.ok()) << bound.error().message;
+  port = *bound;
+  server->start();
+}
 
 }  // namespace athanor::transport

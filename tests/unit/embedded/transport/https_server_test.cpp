@@ -7,8 +7,6 @@
 #include <zlib.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
 #include <thread>
 
 #include "embedded/transport/crypto.hpp"
@@ -19,29 +17,6 @@ namespace athanor::transport {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-HttpsTest::HttpsTest() {
-  std::string name = ::testing::TempDir() + "athanor-https-XXXXXX";
-  directory = ::mkdtemp(name.data());
-  pki = *ensure_pki({.directory = directory + "/pki", .now = clock->now()});
-}
-
-HttpsTest::~HttpsTest() {
-  std::filesystem::remove_all(directory);
-}
-
-void HttpsTest::start() {
-  options.certificate_pem = pki.server_certificate;
-  options.key_pem = pki.server_key;
-  options.client_ca_pem = pki.ca_certificate;
-  auto made = HttpsServer::create(options, {.server = &api, .store = store, .clock = clock.get()});
-  ASSERT_TRUE(made.ok()) << made.error().message;
-  server = *std::move(made);
-  const auto bound = server->bind("127.0.0.1", 0);
-  ASSERT_TRUE(bound.ok()) << bound.error().message;
-  port = *bound;
-  server->start();
-}
 
 namespace {
 

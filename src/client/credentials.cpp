@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/credentials.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/digest.hpp"
+#include "client/exec_plugin.hpp"
+
+namespace athanor::client {
+namespace {
+
+// Of a plugin whose answer had expired when it came: it is not asked for every request.
+constexpr Duration kShortestLife = std::chrono::seconds(2);
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file && text.empty()) {
+    return Error::not_found(fmt::format("cannot read {}", path));
+  }
+  return text;
+}
+
+std::string trimmed(std::string text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  text.erase(text.find_last_not_of(kBlank) + 1);
+  text.erase(0, std::min(text.find_first_not_of(kBlank), text.size()));
+  return text;
+}
+
+class LiveCredentials final : public Credentials {
+ public:
+  LiveCredentials(ClusterConfig config, const Clock& clock, const CredentialOptions& options)
+      : config_(std::move(config)), clock_(clock), options_(options) {}
+
+  [[nodiscard]] bool fresh() const override {
+    const std::lock_guard lock(state_mutex_);
+    return ready(clock_.now());
+  }
+
+  Result<Identity> get() override {
+    const std::lock_guard renewing(renew_mutex_);
+    bool rejected = false;
+    {
+      const std::lock_guard lock(state_mutex_);
+      if (ready(clock_.now())) {
+        return answer();
+      }
+      rejected = std::exchange(rejected_, false);
+    }
+    Duration life = Duration::max();
+    auto renewed = renew(rejected, life);
+    const Instant now = clock_.now();
+    const std::lock_guard lock(state_mutex_);
+    known_ = true;
+    renewed_at_ = now;
+    failure_.reset();
+    if (!renewed.ok()) {
+      failure_ = renewed.error();
+      due_ = now + options_.retry_after_reject;
+      return answer();
+    }
+    due_ = life == Duration::max() ? Instant::max() : now + life;
+    publish(*std::move(renewed));
+    return answer();
+  }
+
+  bool reject(std::uint64_t generation) override {
+    const std::lock_guard lock(state_mutex_);
+    if (generation != current_.generation) {
+      return true;
+    }
+    const bool renewable = config_.exec || has_files();
+    const Duration age = clock_.now() - renewed_at_;
+    if (!renewable || (age >= Duration::zero() && age < options_.retry_after_reject)) {
+      return false;
+    }
+    rejected_ = true;
+    return true;
+  }
+
+ private:
+  // Under state_mutex_. A clock that was set back makes everything due.
+  [[nodiscard]] bool ready(Instant now) const {
+    return known_ && !rejected_ && now < due_ && (now >= renewed_at_ || due_ == Instant::max());
+  }
+
+  [[nodiscard]] Result<Identity> answer() const {
+    if (failure_) {
+      return *failure_;
+    }
+    return current_;
+  }
+
+  void publish(Identity next) {
+    next.generation = current_.generation;
+    const bool same = next.authorization == current_.authorization &&
+                      next.authority == current_.authority &&
+                      next.certificate == current_.certificate && next.key == current_.key;
+    if (!same || current_.generation == 0) {
+      ++next.generation;
+    }
+    current_ = std::move(next);
+  }
+
+  [[nodiscard]] bool has_files() const {
+    return !config_.token_file.empty() || from_file(config_.certificate_authority) ||
+           from_file(config_.client_certificate) || from_file(config_.client_key);
+  }
+  static bool from_file(const PemSource& source) {
+    return source.text.empty() && !source.file.empty();
+  }
+
+  // What follows is under renew_mutex_.
+  Result<Identity> renew(bool rejected, Duration& life) {
+    if (has_files()) {
+      life = options_.reread;
+    }
+    Identity next;
+    ATHANOR_TRY_VOID(refresh(config_.certificate_authority, authority_));
+    next.authority = authority_;
+    ATHANOR_TRY_VOID(renew_pair());
+    next.certificate = certificate_;
+    next.key = key_;
+    ATHANOR_TRY(std::string token, bearer());
+    if (config_.exec) {
+      ATHANOR_TRY_VOID(renew_plugin(rejected, life));
+      if (token.empty()) {
+        token = plugin_->token;
+      }
+      if (next.certificate.empty()) {
+        next.certificate = plugin_->certificate;
+        next.key = plugin_->key;
+      }
+    }
+    // A line break in it would be a header of its own.
+    if (std::ranges::any_of(token, [](unsigned char c) { return c < ' ' || c == 0x7F; })) {
+      return Error{.code = 401,
+                   .reason = "Unauthorized",
+                   .message = "the bearer token holds a control character"};
+    }
+    if (!token.empty()) {
+      next.authorization = "Bearer " + token;
+    } else if (!config_.username.empty()) {
+      next.authorization =
+          "Basic " + base64_encode(fmt::format("{}:{}", config_.username, config_.password));
+    }
+    return next;
+  }
+
+  // The text as it is now; what was read before when the file cannot be read.
+  static Result<void> refresh(const PemSource& source, std::string& known) {
+    if (!from_file(source)) {
+      known = source.text;
+      return {};
+    }
+    auto text = read_file(source.file);
+    if (text.ok() && !text->empty()) {
+      known = *std::move(text);
+    } else if (known.empty()) {
+      return Error::not_found(fmt::format("cannot read {}", source.file));
+    }
+    return {};
+  }
+
+  // Both change together: one that is replaced between two reads is read once more.
+  Result<void> renew_pair() {
+    ATHANOR_TRY_VOID(refresh(config_.client_certificate, certificate_));
+    ATHANOR_TRY_VOID(refresh(config_.client_key, key_));
+    const std::string before = certificate_;
+    ATHANOR_TRY_VOID(refresh(config_.client_certificate, certificate_));
+    if (certificate_ != before) {
+      ATHANOR_TRY_VOID(refresh(config_.client_key, key_));
+    }
+    return {};
+  }
+
+  Result<std::string> bearer() {
+    if (config_.token_file.empty()) {
+      return config_.token;
+    }
+    if (const auto text = read_file(config_.token_file); text.ok() && !trimmed(*text).empty()) {
+      token_ = trimmed(*text);
+    }
+    if (token_.empty()) {
+      token_ = config_.token;
+    }
+    if (token_.empty()) {
+      return Error{.code = 401,
+                   .reason = "Unauthorized",
+                   .message = fmt::format("no token in {}", config_.token_file)};
+    }
+    return token_;
+  }
+
+  Result<void> renew_plugin(bool rejected, Duration& life) {
+    const bool expired = !plugin_ || (plugin_->expires && clock_.now() >= *plugin_->expires);
+    if (expired || rejected) {
+      plugin_.reset();
+      ATHANOR_TRY(plugin_,
+                  run_exec_plugin(*config_.exec, config_, authority_, options_.plugin_timeout));
+    }
+    if (plugin_->expires) {
+      life = std::min(life, std::max(*plugin_->expires - clock_.now(), kShortestLife));
+    }
+    return {};
+  }
+
+  const ClusterConfig config_;
+  const Clock& clock_;
+  const CredentialOptions options_;
+
+  std::mutex renew_mutex_{};  // one renewal at a time; guards the five that follow
+  std::string authority_{};
+  std::string certificate_{};
+  std::string key_{};
+  std::string token_{};
+  std::optional<ExecCredential> plugin_{};
+
+  mutable std::mutex state_mutex_{};  // never held during I/O; guards what follows
+  bool known_ = false;
+  bool rejected_ = false;
+  Identity current_{};
+  std::optional<Error> failure_{};
+  Instant due_{};
+  Instant renewed_at_{};
+};
+
+}  // namespace
+
+std::shared_ptr<Credentials> Credentials::create(ClusterConfig config, const Clock& clock,
+                                                 const CredentialOptions& options) {
+  return std::make_shared<LiveCredentials>(std::move(config), clock, options);
+}
+
+}  // namespace athanor::client

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every transfer to a cluster's API server sets: address, proxy, TLS, who asks. For the .cpp
+// files of client/.
+#pragma once
+
+#include <string>
+
+#include "client/cluster_config.hpp"
+#include "client/credentials.hpp"
+#include "client/curl_handle.hpp"
+
+namespace athanor::client {
+
+// Kept as long as the transfer.
+struct TargetLists {
+  CurlList headers{};
+  CurlList connect_to{};
+};
+
+// Everything but the method, the body, time limits and the HTTP version. `path` with its query.
+// More headers may be added to the lists; apply_lists() last.
+void set_target(void* easy, const ClusterConfig& config, const Identity& identity,
+                const std::string& path, TargetLists& lists);
+void apply_lists(void* easy, const TargetLists& lists);
+
+// "host:port" of "https://host:port/prefix".
+std::string authority_of(const std::string& server);
+// Why a transfer (a CURL*) failed with `code` (a CURLcode), as Go's net/http words it, for an error
+// about that server.
+std::string target_failure(void* easy, int code, const ClusterConfig& config);
+// Initialises libcurl; once for the process, thread-safe.
+bool curl_ready();
+
+}  // namespace athanor::client

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries effects of reflectors to the ApiClient and its answers back. Everything runs on the
+// client's thread; a mutex keeps stop() apart from it.
+#include "client/feed.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+namespace athanor::client {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+}  // namespace
+
+struct Feed::State : std::enable_shared_from_this<Feed::State> {
+  struct Slot {
+    explicit Slot(Reflector machine) : reflector(std::move(machine)) {}
+    Reflector reflector;
+    std::shared_ptr<ApiStream> stream{};
+    std::uint64_t stream_id = 0;
+    std::uint64_t timer = 0;  // counts SetTimer: an older one's call is stale
+  };
+  struct WaitingList {
+    std::size_t slot = 0;
+    Reflector::Request request{};
+  };
+
+  State(ApiClient& api, Sink to, const Clock& clock, const FeedOptions& how)
+      : client(api), sink(std::move(to)), options(how), origin(clock.now()) {}
+
+  ApiClient& client;  // outlives what is not stopped
+  const Sink sink;
+  const FeedOptions options;
+  const Instant origin;  // time goes on steadily from here, whatever the wall's clock does
+  const SteadyClock::time_point steady_origin = SteadyClock::now();
+
+  // Guards what follows. Recursive: a stopped client answers at once.
+  std::recursive_mutex mutex{};
+  bool stopped = false;
+  std::vector<Slot> slots{};
+  std::deque<WaitingList> waiting{};
+  std::size_t lists = 0;  // under way
+  std::vector<FeedItem> batch{};
+  bool flushing = false;  // a task for it is posted
+
+  mutable std::mutex status_mutex{};
+  std::vector<std::pair<const Kind*, ReflectorStatus>> statuses{};
+  std::vector<bool> settled{};  // listed, or refused for good
+
+  [[nodiscard]] Instant now() const {
+    return origin + std::chrono::duration_cast<Duration>(SteadyClock::now() - steady_origin);
+  }
+
+  // What follows is called under `mutex`.
+  void feed(std::size_t slot, Reflector::Input input) {
+    const bool line = std::holds_alternative<Reflector::Line>(input);
+    const Instant at = now();
+    std::vector<Reflector::Effect> effects;
+    slots[slot].reflector.feed(std::move(input), at, effects);
+    for (Reflector::Effect& effect : effects) {
+      std::visit([&](auto& what) { carry_out(slot, what, at); }, effect);
+    }
+    if (!line) {
+      note(slot);
+    }
+    start_lists();
+  }
+
+  void note(std::size_t slot) {
+    const std::lock_guard lock(status_mutex);
+    statuses[slot].second = slots[slot].reflector.status();
+    settled[slot] = settled[slot] || statuses[slot].second.listed;
+  }
+
+  void carry_out(std::size_t slot, Reflector::Request& request, Instant /*at*/) {
+    if (request.watch) {
+      open_watch(slot, request);
+    } else {
+      waiting.push_back({.slot = slot, .request = std::move(request)});
+    }
+  }
+
+  void carry_out(std::size_t slot, const Reflector::Stop& stop, Instant /*at*/) {
+    if (slots[slot].stream_id == stop.id) {
+      slots[slot].stream.reset();
+    }
+    std::erase_if(waiting, [&](const WaitingList& list) {
+      return list.slot == slot && list.request.id == stop.id;
+    });
+  }
+
+  void carry_out(std::size_t slot, const Reflector::SetTimer& timer, Instant at) {
+    const std::uint64_t number = ++slots[slot].timer;
+    client.post_at(SteadyClock::now() + (timer.when - at), [weak = weak_from_this(), slot, number] {
+      with(weak, [&](State& state) {
+        if (state.slots[slot].timer == number) {
+          state.feed(slot, Reflector::Tick{});
+        }
+      });
+    });
+  }
+
+  void carry_out(std::size_t slot, Reflector::Deliver& deliver, Instant /*at*/) {
+    if (const auto* list = std::get_if<KindList>(&deliver.item);
+        list != nullptr && list->error.has_value()) {
+      const std::lock_guard lock(status_mutex);
+      settled[slot] = true;
+    }
+    batch.push_back(std::move(deliver.item));
+    if (!std::exchange(flushing, true)) {
+      client.post([weak = weak_from_this()] { with(weak, [](State& state) { state.flush(); }); });
+    }
+  }
+
+  void flush() {
+    flushing = false;
+    for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+      note(slot);
+    }
+    sink(std::exchange(batch, {}));
+  }
+
+  void start_lists() {
+    while (!waiting.empty() && lists < options.concurrent_lists) {
+      const WaitingList next = std::move(waiting.front());
+      waiting.pop_front();
+      ++lists;
+      ApiRequest request;
+      request.path = next.request.path;
+      request.lane = options.lane;
+      request.fresh_connection = next.request.fresh_connection;
+      request.timeout = options.list_timeout;
+      request.head_timeout = options.list_timeout;
+      client.send(std::move(request), [weak = weak_from_this(), slot = next.slot,
+                                       id = next.request.id](ApiResult result) {
+        with(weak, [&](State& state) {
+          --state.lists;
+          state.feed(slot, Reflector::Answer{.id = id,
+                                             .body = std::move(result.body),
+                                             .error = std::move(result.error),
+                                             .retry_after = result.retry_after});
+        });
+      });
+    }
+  }
+
+  void open_watch(std::size_t slot, const Reflector::Request& ask) {
+    ApiRequest request;
+    request.path = ask.path;
+    request.lane = options.lane;
+    request.fresh_connection = ask.fresh_connection;
+    const std::weak_ptr<State> weak = weak_from_this();
+    const std::uint64_t id = ask.id;
+    slots[slot].stream_id = id;
+    slots[slot].stream = client.watch(
+        std::move(request),
+        {.opened =
+             [weak, slot, id] {
+               with(weak, [&](State& state) { state.feed(slot, Reflector::Opened{.id = id}); });
+             },
+         .line =
+             [weak, slot, id](Value event) {
+               with(weak, [&](State& state) {
+                 state.feed(slot, Reflector::Line{.id = id, .event = std::move(event)});
+               });
+             },
+         .closed =
+             [weak, slot, id](ApiResult result) {
+               with(weak, [&](State& state) {
+                 state.feed(slot, Reflector::Answer{.id = id,
+                                                    .body = {},
+                                                    .error = std::move(result.error),
+                                                    .retry_after = result.retry_after});
+               });
+             }});
+  }
+
+  template <class Action>
+  static void with(const std::weak_ptr<State>& weak, Action action) {
+    const std::shared_ptr<State> state = weak.lock();
+    if (state == nullptr) {
+      return;
+    }
+    const std::lock_guard lock(state->mutex);
+    if (!state->stopped) {
+      action(*state);
+    }
+  }
+};
+
+Feed::Feed(std::shared_ptr<ApiClient> client, std::vector<FeedScope> scopes, Sink sink,
+           const Clock& clock, Entropy& entropy, FeedOptions options)
+    : client_(std::move(client)),
+      state_(std::make_shared<State>(*client_, std::move(sink), clock, options)) {
+  for (FeedScope& scope : scopes) {
+    state_->statuses.emplace_back(scope.kind, ReflectorStatus{});
+    state_->slots.emplace_back(Reflector(std::move(scope), options.reflector, entropy));
+  }
+  state_->settled.resize(state_->slots.size());
+}
+
+Feed::~Feed() {
+  stop();
+}
+
+void Feed::start() {
+  client_->post([weak = std::weak_ptr<State>(state_)] {
+    State::with(weak, [](State& state) {
+      for (std::size_t slot = 0; slot < state.slots.size(); ++slot) {
+        state.feed(slot, Reflector::Tick{});
+      }
+    });
+  });
+}
+
+void Feed::relist(const Kind& kind) {
+  client_->post([weak = std::weak_ptr<State>(state_), kind = &kind] {
+    State::with(weak, [&](State& state) {
+      for (std::size_t slot = 0; slot < state.slots.size(); ++slot) {
+        if (state.slots[slot].reflector.scope().kind == kind) {
+          state.feed(slot, Reflector::Relist{});
+        }
+      }
+    });
+  });
+}
+
+void Feed::stop() {
+  std::vector<std::shared_ptr<ApiStream>> streams;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopped = true;
+    for (State::Slot& slot : state_->slots) {
+      streams.push_back(std::move(slot.stream));
+    }
+  }
+  // Let go of without the mutex: a handler that runs now holds its stream and waits for it.
+  streams.clear();
+}
+
+bool Feed::synced() const {
+  const std::lock_guard lock(state_->status_mutex);
+  return std::ranges::all_of(state_->settled, [](bool done) { return done; });
+}
+
+std::vector<std::pair<const Kind*, ReflectorStatus>> Feed::status() const {
+  const std::lock_guard lock(state_->status_mutex);
+  return state_->statuses;
+}
+
+}  // namespace athanor::client
