@@ -107,7 +107,9 @@ TEST_F(Examples, JobsRun) {
     world.put(job);
     settle();
     const api::FournosJob stored = world.read<api::FournosJob>(name);
-    EXPECT_EQ(stored.status.phase, "Pending") << stored.status.message;
+    EXPECT_EQ(stored.status.phase,
+              stored.spec.scheduled_start_time.empty() ? "Pending" : "Scheduled")
+        << stored.status.message;
     EXPECT_TRUE(world.has(api::kPipeline, {kExampleNs, stored.spec.pipeline}));
   }
 }

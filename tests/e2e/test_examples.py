@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""examples/: every file is accepted with strict validation, and its folder's README names it; jobs do what their comment says."""
+
+import re
+
+import pytest
+import yaml
+from support import JOBS, ROOT, wait_for
+
+EXAMPLES = ROOT / "examples"
+ENGINE = EXAMPLES / "fournos/engine"
+FILES = sorted(file for file in EXAMPLES.rglob("*.yaml"))
+
+
+def documents(file):
+    return [one for one in yaml.safe_load_all(file.read_text(encoding="utf-8")) if one]
+
+
+@pytest.mark.parametrize("system", sorted(one.name for one in EXAMPLES.iterdir() if one.is_dir()))
+def test_the_readme_names_every_file_and_no_other(system):
+    folder = EXAMPLES / system
+    named = set(re.findall(r"`([\w-]+\.yaml)`", (folder / "README.md").read_text(encoding="utf-8")))
+    assert named == {file.name for file in folder.rglob("*.yaml")}
+
+
+@pytest.fixture(scope="module")
+def prepared(lab):
+    """Namespaces of the examples are there, so that a dry run of what is in them can be asked for."""
+    lab.kubectl("apply", "--server-side", "-f", ENGINE / "00-secrets.yaml", "-f", ENGINE / "10-pipeline.yaml")
+    return lab
+
+
+@pytest.mark.parametrize("file", [str(file.relative_to(EXAMPLES)) for file in FILES if documents(file)[0]["apiVersion"] != "athanor.dev/v1"])
+def test_every_file_is_accepted(prepared, file):
+    verb = ["create"] if any("generateName" in one["metadata"] for one in documents(EXAMPLES / file)) else ["apply", "--server-side", "--force-conflicts"]
+    done = prepared.kubectl(*verb, "--dry-run=server", "--validate=strict", "-f", EXAMPLES / file)
+    assert "Warning" not in done.err, done.err
+
+
+@pytest.fixture
+def created(prepared):
+    names = []
+
+    def create(file):
+        names.append(re.search(r"/(\S+) created", prepared.kubectl("create", "-f", file).out).group(1))
+        return names[-1]
+
+    yield create
+    for name in names:
+        prepared.http("DELETE", f"/apis/fournos.dev/v1/namespaces/{JOBS}/fournosjobs/{name}")
+
+
+def test_the_engine_job_runs_with_its_vault_entry(prepared, created):
+    name = created(ENGINE / "engine-job.yaml")
+    job = prepared.wait_phase(name, "Succeeded")
+    assert job["status"]["cluster"] == "cluster-3"
+    logs = prepared.kubectl("logs", "-n", JOBS, "-l", f"fournos.dev/job-name={name}", "--all-containers", "--tail=-1").out
+    assert "/var/run/secrets/fournos/placeholder/placeholder: 12 bytes" in logs and "[mock-run] done" in logs
+
+
+def test_the_clusterless_job_runs_without_a_workload(prepared, created):
+    job = prepared.wait_phase(created(ENGINE / "clusterless-job.yaml"), "Succeeded")
+    assert job["status"]["cluster"] == "[clusterless]"
+
+
+def test_the_lock_job_holds_its_cluster(prepared, created):
+    job = prepared.wait_phase(created(ENGINE / "lock-job.yaml"), "Admitted")
+    assert job["status"]["message"] == "Cluster lock held on cluster-4"
+
+
+def test_the_scheduled_job_waits_for_its_time(prepared, created):
+    name = created(EXAMPLES / "fournos/scheduled-job.yaml")
+    job = wait_for("a phase", lambda: (one := prepared.job(name)).get("status", {}).get("phase") and one)
+    assert (job["status"]["phase"], job["status"]["message"]) == ("Scheduled", "Scheduled to start at 2030-01-01T02:00:00+00:00")
