@@ -1,8 +1,8 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
-export IMG
+export IMG WNS SNS CNS
 .PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver fuzz lint format clean \
-	image image-test docker-build docker-push install deploy
+	image image-test docker-build docker-push install deploy dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,23 @@ install: ## the custom resource definitions, on the cluster of KUBECONFIG
 
 deploy: ## the controllers $(IMG), on the cluster of KUBECONFIG (OVERLAY=production: with monitoring)
 	@scripts/deploy apply $(or $(OVERLAY),default)
+
+dev-setup: build ## an embedded cluster with mock pipelines, to develop the operator on (WNS, SNS, CNS: namespaces)
+	@scripts/dev setup
+
+dev-run: build ## the operator in the foreground, on that cluster
+	@scripts/dev run
+
+dev-teardown: ## end and forget that cluster
+	@scripts/dev teardown
+
+ci-setup: dev-setup
+
+ci-run: build
+	@scripts/dev ci-run
+
+ci-stop:
+	@scripts/dev ci-stop
 
 clean: ## remove what was built
 	@rm -rf build

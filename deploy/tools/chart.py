@@ -47,7 +47,7 @@ class Holes:
         return self._token("scalar", expression)
 
     def lines(self, *templates):
-        """Instead of an element of a list (or a member whose key is the token): lines of template text."""
+        """Instead of an element of a list, a member whose key is the token, or a line: lines of template text."""
         return self._token("lines", templates)
 
     def _line(self, line):
@@ -61,9 +61,9 @@ class Holes:
                 return [f"{indent}{{{{- with {text} }}}}", f"{indent}{key}:", inner, f"{indent}{{{{- end }}}}"]
             if kind == "scalar":
                 return [f"{indent}{{{{- with {text} }}}}", f"{indent}{key}: {{{{ . | quote }}}}", f"{indent}{{{{- end }}}}"]
-        element = re.fullmatch(r"(\s*)(?:- xHOLE(\d+)Ex|xHOLE(\d+)Ex: null)", line)
+        element = re.fullmatch(r"(\s*)(?:- )?xHOLE(\d+)Ex(?:: null)?", line)
         if element:
-            kind, text = self._texts[int(element[2] or element[3])]
+            kind, text = self._texts[int(element[2])]
             if kind == "lines":
                 return [element[1] + one for one in text]
         return [re.sub(r"xHOLE(\d+)Ex", lambda at: self._texts[int(at[1])][1], line)]
@@ -101,7 +101,6 @@ def deployment(manifest, holes):
     container = pod["containers"][0]
     container["image"] = holes.text(IMAGE)
     container["imagePullPolicy"] = holes.text("{{ .Values.image.pullPolicy }}")
-    container["args"].append(holes.lines("{{- with .Values.extraArgs }}", "{{- toYaml . | nindent 8 }}", "{{- end }}"))
     container["env"].append(
         holes.lines("{{- range $name, $value := .Values.settings }}", "- name: {{ $name }}", "  value: {{ $value | quote }}", "{{- end }}")
     )
@@ -115,11 +114,22 @@ def network_policy(manifest, holes):
     selector["values"] = holes.block(".Values.networkPolicy.scrapers")
 
 
+def config_map(manifest, holes):
+    if manifest["metadata"]["name"] == NAME:
+        manifest["data"]["controllers.yaml"] = holes.lines("{{- toYaml .Values.config | nindent 4 }}") + "\n"
+
+
 def monitoring_labels(manifest, holes):
     manifest["metadata"]["labels"][holes.lines("{{- with .Values.monitoring.labels }}", "{{- toYaml . | nindent 4 }}", "{{- end }}")] = None
 
 
-CHANGES = {"Deployment": deployment, "NetworkPolicy": network_policy, "ServiceMonitor": monitoring_labels, "PrometheusRule": monitoring_labels}
+CHANGES = {
+    "ConfigMap": config_map,
+    "Deployment": deployment,
+    "NetworkPolicy": network_policy,
+    "PrometheusRule": monitoring_labels,
+    "ServiceMonitor": monitoring_labels,
+}
 # The file of each kind, and the value it depends on.
 FILES = {
     "Namespace": ("namespaces", ".Values.namespaces.create"),
@@ -135,8 +145,8 @@ FILES = {
     "PodDisruptionBudget": ("poddisruptionbudget", ".Values.podDisruptionBudget.enabled"),
     "ServiceMonitor": ("monitoring", ".Values.monitoring.enabled"),
     "PrometheusRule": ("monitoring", ".Values.monitoring.enabled"),
-    "ConfigMap": ("monitoring", ".Values.monitoring.enabled"),
 }
+FILES_BY_NAME = {"athanor-controllers": ("configmap", None), "athanor-dashboard": ("monitoring", ".Values.monitoring.enabled")}  # of ConfigMaps
 HEAD = "# Generated from deploy/kustomize by scripts/deploy generate. Edit there.\n"
 
 
@@ -145,7 +155,7 @@ def templates(manifests):
     for manifest in manifests:
         if identity(manifest) == ("Namespace", "", SYSTEM):
             continue  # the release's own: helm install --create-namespace
-        name, condition = FILES[manifest["kind"]]
+        name, condition = FILES.get(manifest["kind"]) or FILES_BY_NAME[manifest["metadata"]["name"]]
         holes = Holes()
         one = with_namespaces(copy.deepcopy(manifest), holes)
         if manifest["kind"] in CHANGES:

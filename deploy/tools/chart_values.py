@@ -7,6 +7,7 @@ A default that stands in the kustomization is read from there, so that there is 
 import json
 from dataclasses import dataclass, field
 
+import yaml
 from kinds import dump
 
 NAMESPACE = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"}
@@ -103,13 +104,14 @@ def table_of(objects, version):
     add("namespaces.workload", environment["FOURNOS_WORKLOAD_NAMESPACE"], NAMESPACE, "Where jobs are and run")
     add("namespaces.secrets", environment["FOURNOS_SECRETS_NAMESPACE"], NAMESPACE, "Where kubeconfigs and vault entries are")
     add("crds.install", True, {"type": "boolean"}, "Install and upgrade the custom resource definitions; they stay when the release goes")
+    config = yaml.safe_load(objects["ConfigMap", "athanor-system", "athanor-controllers"]["data"]["controllers.yaml"])
+    add("config", config, {"type": "object"}, "Flags of athanor controllers, by name; log-level is taken over without a restart")
     add(
         "settings",
         {},
         {"type": "object", "propertyNames": {"pattern": "^[A-Z][A-Z0-9_]*$"}, "additionalProperties": {"type": "string"}},
         "More environment variables, by name: FOURNOS_GC_INTERVAL_SEC: '60' (docs/fournos.md lists them)",
     )
-    add("extraArgs", [], {"type": "array", "items": {"type": "string"}}, "More arguments of athanor controllers")
     add("resources", container["resources"], {"type": "object"}, "Requests and limits of the container")
     add("podAnnotations", {}, TEXTS, "More annotations of the pods")
     add("nodeSelector", {}, TEXTS, "Labels of the nodes they may run on")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """deploy/: that what is generated is up to date, that it applies with strict validation and rolls out, that it asks for no
 more than it needs, and that alerts, dashboard and documentation speak of what there is. The Helm chart is rendered and
-compared in tests/real/test_chart.py."""
+compared in tests/real/test_chart.py, the controllers run as deployed in test_deployed.py."""
 
 import json
 import os
@@ -167,7 +167,8 @@ def test_the_submitter_component_applies(deployed):
 def test_the_pod_is_allowed_nothing(production):
     pod = only(production, "Deployment")["spec"]["template"]["spec"]
     assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    assert not any(pod.get(key) for key in ("hostNetwork", "hostPID", "hostIPC", "volumes"))
+    assert not any(pod.get(key) for key in ("hostNetwork", "hostPID", "hostIPC"))
+    assert [set(volume) for volume in pod["volumes"]] == [{"name", "configMap"}]
     for container in pod["containers"]:
         assert container["securityContext"] == {
             "allowPrivilegeEscalation": False,

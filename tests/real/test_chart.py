@@ -82,7 +82,7 @@ def test_values_arrive_where_they_belong(helm):
         "image.digest=sha256:" + "a" * 64,
         "replicas=3",
         'settings={"FOURNOS_GC_INTERVAL_SEC":"60"}',
-        'extraArgs=["--verbosity=4"]',
+        "config.log-level=debug",
         'resources={"limits":{"memory":"1Gi"}}',
         'tolerations=[{"operator":"Exists"}]',
         'imagePullSecrets=[{"name":"pull"}]',
@@ -98,7 +98,8 @@ def test_values_arrive_where_they_belong(helm):
     container = pod["containers"][0]
     assert deployment["replicas"] == 3 and container["image"] == "registry.example/athanor@sha256:" + "a" * 64
     assert {"name": "FOURNOS_GC_INTERVAL_SEC", "value": "60"} in container["env"]
-    assert container["args"][-1] == "--verbosity=4" and container["args"][0] == "controllers"
+    config = yaml.safe_load(objects["ConfigMap", SYSTEM, "athanor-controllers"]["data"]["controllers.yaml"])
+    assert config == {"controllers": "fournos", "log-level": "debug", "metrics-address": ":8080"}
     assert container["resources"]["limits"]["memory"] == "1Gi"
     assert pod["tolerations"] == [{"operator": "Exists"}] and pod["imagePullSecrets"] == [{"name": "pull"}]
     assert pod["nodeSelector"] == {"a": "b"} and pod["priorityClassName"] == "high"
