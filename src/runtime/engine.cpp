@@ -314,7 +314,15 @@ Task* Engine::Impl::find(TaskId id) {
   return at == tasks.end() ? nullptr : &at->second;
 }
 
+// At once, or when the pause since its last run is over.
 void Engine::Impl::make_ready(Task& task, Priority priority, Instant now, Cause cause) {
+  const Instant rested = task.started + task.controller->op->pause;
+  const bool clock_went_back = task.started > now;
+  if (rested > now && !clock_went_back) {
+    task.again_cause = cause;
+    ready.sleep(task.id, rested);
+    return;
+  }
   if (ready.add(task.id, priority, now)) {
     task.cause = cause;
     metrics.queued(task.controller->number);

@@ -133,12 +133,12 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   reads.set(task.id, done);
   drop_unread(queries);
   probe_stale(done, now);
+  task.started = now;
   task.plan = std::move(plan);
   task.step = 0;
   task.written.clear();
   task.again = task.plan.wake();
   task.again_cause = Cause::Wake;
-  task.started = now;
   task.dirty = false;
   task.dirty_priority = Priority::Resync;
   task.phase = Task::Phase::Writing;

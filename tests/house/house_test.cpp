@@ -29,6 +29,7 @@ const std::map<std::string_view, Names> kMayInclude{
     {"runtime", {"runtime/view", "api", "kube", "base"}},
     {"cluster", {"client", "runtime", "runtime/view", "api", "kube", "base"}},
     {"fournos", {"runtime/view", "api", "kube", "base"}},
+    {"hearth", {"runtime/view", "api", "kube", "base"}},
     {"embedded/kueue", {"runtime/view", "api", "kube", "base"}},
     {"embedded/tekton", {"runtime/view", "api", "kube", "base"}},
     {"embedded/workloads", {"runtime/view", "api", "kube", "base"}},
@@ -52,8 +53,8 @@ const std::map<std::string_view, Names> kMayInclude{
       "embedded/nodes", "embedded/nodes/process", "embedded/nodes/timed", "runtime", "runtime/view",
       "api", "kube", "base"}},
     {"cli",
-     {"cluster", "embedded/lab", "embedded/store", "client", "fournos", "runtime", "runtime/view",
-      "api", "kube", "base"}},
+     {"cluster", "embedded/lab", "embedded/store", "client", "fournos", "hearth", "runtime",
+      "runtime/view", "api", "kube", "base"}},
 };
 
 // Third-party libraries by the start of their header's name, and the rooms that may include them.
@@ -88,6 +89,7 @@ constexpr std::string_view kPosix[] = {"sys/",    "netinet/",  "arpa/",    "unis
 
 // Rooms whose functions are pure: no clock, environment, randomness, thread, unordered iteration.
 const Names kPure{"fournos",
+                  "hearth",
                   "embedded/kueue",
                   "embedded/tekton",
                   "embedded/workloads",

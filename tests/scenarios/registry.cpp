@@ -7,6 +7,7 @@
 #include "embedded/kueue/scheduler.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "fournos/operators.hpp"
+#include "hearth/operators.hpp"
 
 namespace athanor::test {
 
@@ -16,7 +17,9 @@ const Operator* find_operator(std::string_view name) {
       &kueue::cluster_queue_operator(),   &kueue::local_queue_operator(),
       &kueue::resource_flavor_operator(), &kueue::admission_check_operator(),
       &nodes::kubelet_operator(),         &nodes::node_operator(),
-      &fournos::fournosjob_operator(),
+      &fournos::fournosjob_operator(),    &hearth::discovery_operator(),
+      &hearth::cluster_operator(),        &hearth::queue_operator(),
+      &hearth::sentinel_operator(),
   };
   const auto* const at = std::find_if(std::begin(all), std::end(all),
                                       [&](const Operator* op) { return op->name == name; });

@@ -52,6 +52,8 @@ struct Operator {
   // system:serviceaccount:kube-system:<name>.
   std::string_view user{};
   Backoff backoff{};
+  // Least time between the starts of two runs of a key: what changes meanwhile is taken together.
+  Duration pause{};
   // Kinds whose coarse lists (no namespace, no label, no index) are allowed because they are few.
   std::span<const Kind* const> small{};
   // The whole of it: generates RBAC, and the engine holds the steps to it. Empty: whatever steps

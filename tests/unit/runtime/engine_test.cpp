@@ -498,6 +498,38 @@ Plan read_secretly(const View& view, const Key& key, Instant) {
   return view.get(kPod, key) ? Plan::done() : Plan::done();
 }
 
+// Operator::pause: what changes within it is taken together.
+TEST(EnginePause, RunsAtOnceAndThenAtItsPace) {
+  const auto entropy = seeded_entropy(1);
+  Operator slow = kFollower;
+  slow.pause = milliseconds(100);
+  const Operator* const operators[] = {&slow};
+  Metrics metrics;
+  Engine engine(operators, EngineOptions{.entropy = entropy.get(), .metrics = &metrics});
+  Instant now = *parse_time("2026-01-05T00:00:00Z");
+  std::vector<Effect> effects;
+  const auto writes = [&] {
+    return std::ranges::count_if(
+        effects, [](const Effect& effect) { return std::holds_alternative<SendWrite>(effect); });
+  };
+  const auto told = [&](int version) {
+    const std::string extra = R"({"data": {"emit": "v)" + std::to_string(version) + R"("}})";
+    engine.feed(WatchEvent{.kind = &kConfigMap, .object = object(kConfigMap, "m", version, extra)},
+                now, effects);
+  };
+  engine.feed(Relisted{.kind = &kPod, .version = 100}, now, effects);
+  engine.feed(Relisted{.kind = &kConfigMap, .version = 100}, now, effects);
+  told(101);
+  EXPECT_EQ(writes(), 1);
+  now += milliseconds(10);
+  told(102);
+  told(103);
+  EXPECT_EQ(writes(), 1);
+  now += milliseconds(90);
+  engine.feed(Tick{}, now, effects);
+  EXPECT_EQ(writes(), 2);
+}
+
 TEST(EngineInvariants, AnUndeclaredReadEndsTheProgram) {
   static constexpr const Kind* kOnlyMaps[] = {&kConfigMap};
   static const Operator kSneaky{

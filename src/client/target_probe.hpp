@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// TargetProbe: asks target clusters what they are made of (spec/hearth.md 6.4): the answers to the
+// observations that hearth/probe.hpp describes. A few threads, each with one cluster at a time; the
+// clusters that failed last share a part of them, so that dead ones never keep live ones waiting.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "kube/kind.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::client {
+
+struct TargetProbeOptions {
+  // The Secret's body; called on the probe's threads, may block. Required.
+  std::function<Result<Value>(const Key& secret)> read_secret{};
+  const Clock* clock = nullptr;  // must outlive it; required
+  std::size_t concurrency = 8;
+  std::size_t answer_limit = std::size_t{64} << 20;  // bytes of one answer
+};
+
+// Thread-safe. Destroying it ends what is under way; what waits is never answered.
+class TargetProbe {
+ public:
+  using Done = std::function<void(Result<Value>)>;
+
+  explicit TargetProbe(TargetProbeOptions options);
+  TargetProbe(const TargetProbe&) = delete;
+  TargetProbe& operator=(const TargetProbe&) = delete;
+  ~TargetProbe();
+
+  // `query` is the observation's. `done` is called once, on one of its threads; the error's message
+  // is one line without anything of the kubeconfig.
+  void ask(const std::string& query, Done done);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Groups of like nodes: what is left of a large cluster is small. value(): {"nodeCount", "nodes"}.
+class NodeSummary {
+ public:
+  void add(const Value& node);
+  [[nodiscard]] Value value() const;
+
+ private:
+  struct Groups;
+  std::shared_ptr<Groups> groups_{};
+};
+
+}  // namespace athanor::client

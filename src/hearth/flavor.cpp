@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making and labelling flavors.
+#include "hearth/flavor.hpp"
+
+#include <fmt/format.h>
+
+#include "api/kueue.hpp"
+#include "hearth/names.hpp"
+#include "runtime/view/failures.hpp"
+
+namespace athanor::hearth {
+namespace {
+
+Value node_labels(const std::string& cluster) {
+  return Value::object({{name::kClusterNodeLabel, cluster}});
+}
+
+}  // namespace
+
+Value flavor_object(const std::string& cluster) {
+  Value object = Value::object({{"apiVersion", api::kueue::kResourceFlavor.api_version()},
+                                {"kind", api::kueue::kResourceFlavor.name}});
+  object.set_path({"metadata", "name"}, cluster);
+  object.set_path({"metadata", "labels"}, Value::object({{name::kManagedBy, name::kHearth}}));
+  object.set_path({"spec", "nodeLabels"}, node_labels(cluster));
+  return object;
+}
+
+FlavorState flavor_state(const Object* flavor, const std::string& cluster) {
+  if (flavor == nullptr || flavor->deleting()) {
+    return FlavorState::Absent;
+  }
+  return flavor->spec()["nodeLabels"] == node_labels(cluster) ? FlavorState::Good
+                                                              : FlavorState::Conflict;
+}
+
+bool is_our_flavor(const Object& flavor, const std::string& cluster) {
+  return flavor.label(name::kManagedBy) == name::kHearth ||
+         (flavor.spec().size() == 1 && flavor.spec()["nodeLabels"] == node_labels(cluster));
+}
+
+Plan keep_flavor(const Tick& tick, bool healthy) {
+  const std::string cluster = tick.name();
+  Plan plan;
+  if (cluster.size() > kLongestName) {
+    return plan;
+  }
+  const Ref ref{&api::kueue::kResourceFlavor, {"", cluster}};
+  const auto flavor = tick.view.get(*ref.kind, ref.key);
+  if (!flavor) {
+    Value object = flavor_object(cluster);
+    object.set_path({"metadata", "labels", name::kHealthyLabel}, healthy ? "true" : "false");
+    plan.then(Create{.target = ref, .object = std::move(object)});
+    plan.then(
+        tick.event("Normal", "FlavorCreated", fmt::format("created ResourceFlavor {}", cluster)));
+    return plan;
+  }
+  if (flavor_state(&*flavor, cluster) == FlavorState::Good) {
+    Value merge = Value::object();
+    merge.set_path({"metadata", "labels", name::kHealthyLabel}, healthy ? "true" : "false");
+    plan.then(Patch{
+        .target = ref, .merge = std::move(merge), .guard = {.uid = std::string(flavor->uid())}});
+  }
+  return plan;
+}
+
+}  // namespace athanor::hearth

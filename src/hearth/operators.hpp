@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controllers of Hearth (spec/hearth.md). Settings come from view.config("hearth"), see
+// settings.hpp; target clusters are asked through observations, see probe.hpp.
+#pragma once
+
+#include <span>
+
+#include "runtime/view/operator.hpp"
+
+namespace athanor::hearth {
+
+// From a labelled Secret to its FournosCluster (section 4).
+const Operator& discovery_operator();
+// One FournosCluster: kubeconfig, GPUs, flavor, lock, and its end (sections 5 to 10).
+const Operator& cluster_operator();
+// The one writer of the ClusterQueue: flavors and quotas of all clusters (section 8).
+const Operator& queue_operator();
+// Sentinels whose FournosCluster is gone (section 10.1).
+const Operator& sentinel_operator();
+
+// All of them.
+std::span<const Operator* const> hearth_operators();
+
+}  // namespace athanor::hearth

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ClusterQueue's one writer (spec/hearth.md 8.4 to 8.6).
+#include "lab.hpp"
+
+namespace athanor::hearth {
+namespace {
+
+using QueueWriter = Lab;
+
+int queue_writes(const test::FakeWorld& world) {
+  return static_cast<int>(std::ranges::count_if(
+      world.writes, [](const test::Write& write) { return write.kind == "ClusterQueue"; }));
+}
+
+TEST_F(QueueWriter, FiftyClustersAtOnce) {  // X3, A11
+  for (int i = 10; i < 60; ++i) {
+    target("c" + std::to_string(i), 1, 8);
+    secret("kubeconfig-c" + std::to_string(i), kubeconfig());
+  }
+  settle();
+  const Object object = world.must(api::kueue::kClusterQueue, {"", kQueue});
+  EXPECT_EQ(object.spec()["resourceGroups"][0]["flavors"].size(), 50U);
+  EXPECT_EQ(world.count(api::kueue::kResourceFlavor), 50U);
+  for (int i = 10; i < 60; ++i) {
+    EXPECT_EQ(condition("c" + std::to_string(i), "KueueSynced"), "True/Synced fournos/gpu-a100: 8");
+  }
+}
+
+TEST_F(QueueWriter, MoreThanAQueueHolds) {
+  for (int i = 10; i < 76; ++i) {
+    secret("kubeconfig-c" + std::to_string(i), kubeconfig());
+  }
+  settle();
+  const Object object = world.must(api::kueue::kClusterQueue, {"", kQueue});
+  EXPECT_EQ(object.spec()["resourceGroups"][0]["flavors"].size(), 64U);
+  int refused = 0;
+  for (int i = 10; i < 76; ++i) {
+    refused +=
+        condition("c" + std::to_string(i), "KueueSynced").starts_with("False/QuotaLimit") ? 1 : 0;
+  }
+  EXPECT_EQ(refused, 2);
+}
+
+TEST_F(QueueWriter, WaitsForTheQueue) {  // A18
+  world.remove(api::kueue::kClusterQueue, {"", kQueue});
+  onboard("edge");
+  EXPECT_EQ(condition("edge", "KueueSynced"),
+            "False/ClusterQueueNotFound ClusterQueue fournos-queue does not exist");
+  EXPECT_EQ(status("edge")["kubeconfigStatus"], Value("Valid"));
+  put("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: fournos-queue}}");
+  settle();
+  EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
+}
+
+TEST_F(QueueWriter, AForeignFlavorIsNotTaken) {
+  put("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: edge}, spec: "
+      "{nodeLabels: {zone: a}}}");
+  onboard("edge");
+  EXPECT_TRUE(condition("edge", "KueueSynced").starts_with("False/FlavorConflict"));
+  EXPECT_EQ(queue(), "");
+  EXPECT_EQ(world.must(api::kueue::kResourceFlavor, {"", "edge"}).metadata()["labels"], Value());
+}
+
+TEST_F(QueueWriter, NamesThatDoNotFitALabel) {  // 2.6
+  const std::string name(64, 'a');
+  put("{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: " + name +
+      ", namespace: hearth}, spec: {kubeconfigSecret: s}}");
+  settle();
+  EXPECT_EQ(condition(name, "KueueSynced"),
+            "False/Rejected the name is longer than 63 bytes, the limit of a node label's value");
+  EXPECT_EQ(status(name)["kubeconfigStatus"], Value("Missing"));
+  EXPECT_EQ(world.count(api::kueue::kResourceFlavor), 0U);
+}
+
+TEST_F(QueueWriter, ForeignEditsSurvive) {  // X4, E5, E8
+  onboard("edge");
+  world.update(api::kueue::kClusterQueue, {"", kQueue}, [](Value& object) {
+    object.set_path({"spec", "cohortName"}, "all");
+    Value& group = object.member("spec").member("resourceGroups").item(0);
+    Value& slot = group.member("flavors").item(0).member("resources").item(0);
+    slot.set("nominalQuota", "50");
+  });
+  onboard("more");
+  const Object object = world.must(api::kueue::kClusterQueue, {"", kQueue});
+  EXPECT_EQ(object.spec()["cohortName"], Value("all"));
+  EXPECT_EQ(queue(), "edge cluster-slot=50 gpu-a100=16; more cluster-slot=100 gpu-a100=16");
+}
+
+void take_out(test::FakeWorld& world) {
+  world.update(api::kueue::kClusterQueue, {"", kQueue}, [](Value& object) {
+    object.set_path({"spec", "resourceGroups"}, Value::list());
+  });
+}
+
+TEST_F(QueueWriter, RepairsAndFights) {  // 8.5
+  onboard("edge");
+  for (int i = 1; i <= 6; ++i) {
+    take_out(world);
+    settle();
+    EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16") << i;
+    EXPECT_EQ(world.event_count("QuotaRepaired", "edge"), i);
+    pass(std::chrono::seconds(1));
+  }
+  EXPECT_EQ(world.event_count("QuotaFightDetected", "edge"), 1);
+  take_out(world);
+  settle();
+  EXPECT_EQ(queue(), "");
+  EXPECT_TRUE(condition("edge", "KueueSynced").starts_with("False/Conflict"));
+  pass(std::chrono::minutes(5));
+  EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
+  EXPECT_TRUE(condition("edge", "KueueSynced").starts_with("True/Synced"));
+}
+
+TEST_F(QueueWriter, RefusalsAreTold) {
+  int tries = 0;
+  world.fault = [&](const Step& step) -> std::optional<Error> {
+    const auto* patch = std::get_if<Patch>(&step);
+    if (patch == nullptr || patch->target.kind != &api::kueue::kClusterQueue) {
+      return std::nullopt;
+    }
+    ++tries;
+    return Error{.code = 403, .reason = "Forbidden", .message = "admission webhook denied it"};
+  };
+  onboard("edge");
+  EXPECT_GE(tries, 1);
+  world.fault = {};
+  pass(std::chrono::minutes(2));
+  EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
+}
+
+TEST_F(QueueWriter, Cordons) {  // 8.6
+  onboard("edge");
+  edit("edge", [](Value& object) { object.set_path({"spec", "cordoned"}, true); });
+  EXPECT_EQ(queue(), "edge cluster-slot=0 gpu-a100=16");
+  EXPECT_EQ(cluster("edge").annotation("fournos.dev/slot-quota"), "100");
+  world.restart();
+  settle();
+  EXPECT_EQ(queue(), "edge cluster-slot=0 gpu-a100=16");
+  edit("edge", [](Value& object) { object.set_path({"spec", "cordoned"}, false); });
+  EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
+  EXPECT_EQ(cluster("edge").annotation("fournos.dev/slot-quota"), "");
+  EXPECT_EQ(world.event_count("QuotaRepaired"), 0);
+}
+
+TEST_F(QueueWriter, AutoCordon) {
+  onboard("edge");
+  edit("edge", [](Value& object) {
+    object.set_path({"metadata", "annotations", "fournos.dev/auto-cordon"}, "true");
+  });
+  world.remove(api::kSecret, {kSecrets, "kubeconfig-edge"});
+  settle();
+  EXPECT_EQ(queue(), "edge cluster-slot=0 gpu-a100=16");
+  secret("kubeconfig-edge", kubeconfig());
+  settle();
+  EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
+}
+
+TEST_F(QueueWriter, WritesNothingAtRest) {
+  onboard("edge");
+  const int before = queue_writes(world);
+  world.restart();
+  settle();
+  pass(std::chrono::hours(1));
+  EXPECT_EQ(queue_writes(world), before);
+}
+
+}  // namespace
+}  // namespace athanor::hearth
