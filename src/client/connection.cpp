@@ -88,9 +88,9 @@ struct Stream {
 
 class CurlConnection final : public Connection {
  public:
-  explicit CurlConnection(const ClusterConfig& config)
+  CurlConnection(const ClusterConfig& config, const CredentialOptions& credentials)
       : config_(config),
-        credentials_(Credentials::create(config, *clock_)),
+        credentials_(Credentials::create(config, *clock_, credentials)),
         easy_(curl_easy_init()),
         multi_(curl_multi_init()) {}
   CurlConnection(const CurlConnection&) = delete;
@@ -247,11 +247,12 @@ class CurlConnection final : public Connection {
 
 }  // namespace
 
-Result<std::unique_ptr<Connection>> Connection::open(const ClusterConfig& config) {
+Result<std::unique_ptr<Connection>> Connection::open(const ClusterConfig& config,
+                                                     const CredentialOptions& credentials) {
   if (!curl_ready()) {
     return Error::internal("libcurl could not be initialised");
   }
-  return std::unique_ptr<Connection>(std::make_unique<CurlConnection>(config));
+  return std::unique_ptr<Connection>(std::make_unique<CurlConnection>(config, credentials));
 }
 
 std::string escape(std::string_view text) {

@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "client/cluster_config.hpp"
+#include "client/credentials.hpp"
 #include "kube/value.hpp"
 
 namespace athanor::client {
@@ -30,7 +31,8 @@ struct StreamHandlers {
 
 class Connection {
  public:
-  static Result<std::unique_ptr<Connection>> open(const ClusterConfig& config);
+  static Result<std::unique_ptr<Connection>> open(const ClusterConfig& config,
+                                                  const CredentialOptions& credentials = {});
   virtual ~Connection() = default;
 
   [[nodiscard]] virtual const ClusterConfig& config() const = 0;

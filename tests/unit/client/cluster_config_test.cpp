@@ -18,8 +18,7 @@ namespace {
 // Cases run side by side: each has a folder of its own.
 std::string folder() {
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  std::string path =
-      ::testing::TempDir() + "/" + test->test_suite_name() + "-" + test->name();
+  std::string path = ::testing::TempDir() + "/" + test->test_suite_name() + "-" + test->name();
   ::mkdir(path.c_str(), 0700);
   return path;
 }
