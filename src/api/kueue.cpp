@@ -198,6 +198,8 @@ constexpr Versions both(VersionInfo after, TypeFunction before,
   older.deprecation_warning = kDeprecationWarning;
   older.type = before;
   older.columns = columns_before;
+  // The same in both versions, Kubernetes refuses them beside schemas that differ.
+  older.selectable_fields = {};
   return {.list = {older, after}};
 }
 constexpr Versions both(const VersionInfo& after) {
