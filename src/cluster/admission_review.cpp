@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing; nothing is judged here.
+#include "cluster/admission_review.hpp"
+
+#include <fmt/format.h>
+
+#include "base/digest.hpp"
+#include "kube/json.hpp"
+
+namespace athanor::cluster {
+
+namespace {
+
+constexpr const char* kReviewVersion = "admission.k8s.io/v1";
+constexpr int kTimeoutSeconds = 10;
+
+using Operation = AdmissionRequest::Operation;
+
+Result<Operation> operation_of(std::string_view text) {
+  if (text == "CREATE") {
+    return Operation::Create;
+  }
+  if (text == "UPDATE") {
+    return Operation::Update;
+  }
+  if (text == "DELETE") {
+    return Operation::Delete;
+  }
+  if (text == "CONNECT") {
+    return Operation::Connect;
+  }
+  return Error::bad_request(fmt::format("unknown operation \"{}\"", text));
+}
+
+std::string reason_of(const Verdict& verdict) {
+  if (!verdict.reason.empty()) {
+    return verdict.reason;
+  }
+  switch (verdict.code) {
+    case 400:
+      return "BadRequest";
+    case 404:
+      return "NotFound";
+    case 409:
+      return "Conflict";
+    case 422:
+      return "Invalid";
+    case 500:
+      return "InternalError";
+    default:
+      return "Forbidden";
+  }
+}
+
+Value rule_of(const WebhookRule& rule) {
+  Value operations = Value::list();
+  std::string_view left = rule.operations;
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find(' '), left.size());
+    operations.push_back(left.substr(0, end));
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  std::string resource(rule.kind->plural);
+  if (!rule.subresource.empty()) {
+    resource += "/";
+    resource += rule.subresource;
+  }
+  return Value::object({{"apiGroups", Value::list({rule.kind->group})},
+                        {"apiVersions", Value::list({rule.kind->version})},
+                        {"operations", operations},
+                        {"resources", Value::list({resource})},
+                        {"scope", rule.kind->namespaced ? "Namespaced" : "Cluster"}});
+}
+
+Value client_config(const Webhook& webhook, const WebhookTarget& target) {
+  const std::string path = fmt::format("/{}", webhook.name);
+  Value config = Value::object({{"caBundle", base64_encode(target.ca_bundle)}});
+  if (!target.url.empty()) {
+    config.set("url", target.url + path);
+  } else {
+    config.set("service", Value::object({{"name", target.service},
+                                         {"namespace", target.ns},
+                                         {"path", path},
+                                         {"port", target.port}}));
+  }
+  return config;
+}
+
+}  // namespace
+
+Result<AdmissionRequest> parse_review(const Value& review) {
+  const Value& asked = review["request"];
+  if (review["apiVersion"].as_string() != kReviewVersion ||
+      review["kind"].as_string() != "AdmissionReview" || !asked.is_object() ||
+      asked["uid"].as_string().empty()) {
+    return Error::bad_request("not an AdmissionReview of admission.k8s.io/v1 with a request");
+  }
+  AdmissionRequest request;
+  ATHANOR_TRY(request.operation, operation_of(asked["operation"].as_string()));
+  request.uid = asked["uid"].str();
+  request.group = asked["resource"]["group"].str();
+  request.version = asked["resource"]["version"].str();
+  request.resource = asked["resource"]["resource"].str();
+  request.kind = asked["kind"]["kind"].str();
+  request.subresource = asked["subResource"].str();
+  request.key = {asked["namespace"].str(), asked["name"].str()};
+  request.user = asked["userInfo"]["username"].str();
+  const Value& groups = asked["userInfo"]["groups"];
+  for (const Value& group : groups.items()) {
+    request.groups.push_back(group.str());
+  }
+  request.object = asked["object"];
+  request.old_object = asked["oldObject"];
+  request.options = asked["options"];
+  request.dry_run = asked["dryRun"].as_bool();
+  return request;
+}
+
+Value answer_review(const std::string& uid, const Verdict& verdict) {
+  Value response = Value::object({{"uid", uid}, {"allowed", verdict.allowed}});
+  if (!verdict.allowed) {
+    response.set("status", Value::object({{"code", verdict.code},
+                                          {"reason", reason_of(verdict)},
+                                          {"message", verdict.message}}));
+  } else if (!verdict.patch.is_null()) {
+    response.set("patchType", "JSONPatch");
+    response.set("patch", base64_encode(json::print(verdict.patch)));
+  }
+  if (!verdict.warnings.empty()) {
+    Value warnings = Value::list();
+    for (const std::string& warning : verdict.warnings) {
+      warnings.push_back(warning);
+    }
+    response.set("warnings", std::move(warnings));
+  }
+  return Value::object(
+      {{"apiVersion", kReviewVersion}, {"kind", "AdmissionReview"}, {"response", response}});
+}
+
+Value webhook_configuration(std::span<const Webhook> webhooks, bool mutating,
+                            const std::string& name, const WebhookTarget& target) {
+  Value list = Value::list();
+  for (const Webhook& webhook : webhooks) {
+    if (webhook.mutating != mutating) {
+      continue;
+    }
+    Value rules = Value::list();
+    for (const WebhookRule& rule : webhook.rules) {
+      rules.push_back(rule_of(rule));
+    }
+    list.push_back(Value::object({{"name", webhook.name},
+                                  {"admissionReviewVersions", Value::list({"v1"})},
+                                  {"sideEffects", "None"},
+                                  {"failurePolicy", webhook.ignore_failure ? "Ignore" : "Fail"},
+                                  {"matchPolicy", "Equivalent"},
+                                  {"timeoutSeconds", kTimeoutSeconds},
+                                  {"rules", rules},
+                                  {"clientConfig", client_config(webhook, target)}}));
+  }
+  if (list.empty()) {
+    return {};
+  }
+  return Value::object(
+      {{"apiVersion", "admissionregistration.k8s.io/v1"},
+       {"kind", mutating ? "MutatingWebhookConfiguration" : "ValidatingWebhookConfiguration"},
+       {"metadata", Value::object({{"name", name}})},
+       {"webhooks", list}});
+}
+
+Value ca_bundle_patch(const Value& configuration, const std::string& ca_bundle) {
+  const std::string encoded = base64_encode(ca_bundle);
+  Value webhooks = configuration["webhooks"];
+  bool changed = false;
+  for (std::size_t i = 0; i < webhooks.size(); ++i) {
+    if (webhooks[i]["clientConfig"]["caBundle"].as_string() != encoded) {
+      webhooks.item(i).member("clientConfig").set("caBundle", encoded);
+      changed = true;
+    }
+  }
+  if (!changed) {
+    return {};
+  }
+  // The list is replaced whole: only the version it was read from may take it.
+  return Value::object(
+      {{"metadata",
+        Value::object({{"resourceVersion", configuration["metadata"]["resourceVersion"]}})},
+       {"webhooks", webhooks}});
+}
+
+}  // namespace athanor::cluster

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Admission: what a system says to a request before it is stored. A pure function like reconcile;
+// the embedded server and the webhook server ask it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/kind.hpp"
+#include "kube/value.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor {
+
+struct AdmissionRequest {
+  enum class Operation : std::uint8_t { Create, Update, Delete, Connect };
+  std::string uid{};
+  Operation operation = Operation::Create;
+  std::string group{}, version{}, resource{}, kind{};
+  std::string subresource{};
+  Key key{};  // the name may be empty: generateName
+  std::string user{};
+  std::vector<std::string> groups{};
+  Value object{};      // Null on Delete
+  Value old_object{};  // Null on Create
+  Value options{};
+  bool dry_run = false;
+};
+
+struct Verdict {
+  bool allowed = true;
+  int code = 403;
+  std::string reason{};   // of a denial; empty: by the code
+  std::string message{};  // of a denial
+  Value patch{};          // a JSON patch (RFC 6902), or Null
+  std::vector<std::string> warnings{};
+
+  static Verdict allow() { return {}; }
+  static Verdict deny(std::string message, int code = 403) {
+    return {.allowed = false, .code = code, .message = std::move(message)};
+  }
+  // Allowed with the changes that lead from `before` to `after`: whole members of the root and of
+  // metadata, spec and status.
+  static Verdict change(const Value& before, const Value& after);
+};
+
+using Admit = Verdict (*)(const View& view, const AdmissionRequest& request, Instant now);
+
+struct WebhookRule {
+  const Kind* kind = nullptr;
+  std::string_view operations{};  // "CREATE UPDATE"
+  std::string_view subresource{};
+};
+
+// One webhook of a system. Reads what its operators' caches hold.
+struct Webhook {
+  std::string_view name{};  // "validate.fournosjob.fournos.dev"; its path is "/" and this
+  bool mutating = false;
+  std::span<const WebhookRule> rules{};
+  Admit admit = nullptr;
+  bool ignore_failure = false;  // when nobody answers: let pass instead of refusing
+};
+
+}  // namespace athanor

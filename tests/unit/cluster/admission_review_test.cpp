@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reviews, verdicts and configurations.
+#include "cluster/admission_review.hpp"
+
+#include <gtest/gtest.h>
+
+#include "api/builtin.hpp"
+#include "base/digest.hpp"
+#include "kube/json.hpp"
+
+namespace athanor::cluster {
+namespace {
+
+constexpr const char* kReview = R"({
+  "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+  "request": {
+    "uid": "u-1", "operation": "UPDATE", "namespace": "a", "name": "p", "subResource": "status",
+    "kind": {"group": "", "version": "v1", "kind": "Pod"},
+    "resource": {"group": "", "version": "v1", "resource": "pods"},
+    "userInfo": {"username": "eve", "groups": ["g"]},
+    "object": {"x": 2}, "oldObject": {"x": 1}, "dryRun": true}})";
+
+TEST(AdmissionReview, IsRead) {
+  const auto request = parse_review(*json::parse(kReview));
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_EQ(request->uid, "u-1");
+  EXPECT_EQ(request->operation, AdmissionRequest::Operation::Update);
+  EXPECT_EQ(request->resource, "pods");
+  EXPECT_EQ(request->kind, "Pod");
+  EXPECT_EQ(request->subresource, "status");
+  EXPECT_EQ(request->key, (Key{"a", "p"}));
+  EXPECT_EQ(request->user, "eve");
+  EXPECT_EQ(request->groups, std::vector<std::string>{"g"});
+  EXPECT_EQ(request->object["x"].as_int(), 2);
+  EXPECT_EQ(request->old_object["x"].as_int(), 1);
+  EXPECT_TRUE(request->dry_run);
+}
+
+TEST(AdmissionReview, RefusesWhatIsNone) {
+  for (
+      const char* text :
+      {R"({})",
+       R"({"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "request": {"uid": "u"}})",
+       R"({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"})",
+       R"({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "READ"}})"}) {
+    EXPECT_FALSE(parse_review(*json::parse(text)).ok()) << text;
+  }
+}
+
+TEST(AdmissionReview, VerdictsAreAnswered) {
+  Verdict denial = Verdict::deny("spec.owner is required", 422);
+  denial.warnings = {"old field"};
+  const Value no = answer_review("u-1", denial);
+  EXPECT_EQ(json::print(no["response"]),
+            R"({"uid":"u-1","allowed":false,"status":{"code":422,"reason":"Invalid",)"
+            R"("message":"spec.owner is required"},"warnings":["old field"]})");
+  EXPECT_EQ(json::print(answer_review("u-2", Verdict::allow())["response"]),
+            R"({"uid":"u-2","allowed":true})");
+}
+
+TEST(AdmissionReview, ChangesAreAJsonPatch) {
+  const Value before = *json::parse(R"({"a": 1, "spec": {"x": 1, "y": [1], "z/~": 0}})");
+  const Value after = *json::parse(R"({"spec": {"x": 1, "y": [1, 2], "n": true}, "b": 2})");
+  const Verdict verdict = Verdict::change(before, after);
+  EXPECT_EQ(json::print(verdict.patch),
+            R"([{"op":"remove","path":"/a"},{"op":"remove","path":"/spec/z~1~0"},)"
+            R"({"op":"replace","path":"/spec/y","value":[1,2]},)"
+            R"({"op":"add","path":"/spec/n","value":true},{"op":"add","path":"/b","value":2}])");
+  EXPECT_TRUE(Verdict::change(before, before).patch.is_null());
+  const Value answer = answer_review("u", verdict);
+  EXPECT_EQ(answer["response"]["patchType"].as_string(), "JSONPatch");
+  EXPECT_EQ(*base64_decode(answer["response"]["patch"].as_string()), json::print(verdict.patch));
+}
+
+constexpr WebhookRule kRules[] = {{&api::kPod, "CREATE UPDATE", ""}};
+constexpr Webhook kWebhooks[] = {
+    {.name = "mutate.pods.example", .mutating = true, .rules = kRules, .ignore_failure = true}};
+
+TEST(WebhookConfiguration, NamesRulesAndTarget) {
+  const Value configuration = webhook_configuration(
+      kWebhooks, true, "athanor", {.service = "hooks", .ns = "sys", .ca_bundle = "PEM"});
+  EXPECT_EQ(configuration["kind"].as_string(), "MutatingWebhookConfiguration");
+  const Value& hook = configuration["webhooks"][0];
+  EXPECT_EQ(hook["failurePolicy"].as_string(), "Ignore");
+  EXPECT_EQ(hook["rules"][0]["operations"], Value::list({"CREATE", "UPDATE"}));
+  EXPECT_EQ(hook["clientConfig"]["service"]["path"].as_string(), "/mutate.pods.example");
+  EXPECT_EQ(hook["clientConfig"]["caBundle"].as_string(), base64_encode("PEM"));
+  EXPECT_TRUE(webhook_configuration(kWebhooks, false, "athanor", {}).is_null());
+}
+
+TEST(WebhookConfiguration, AnotherCaIsPatchedIn) {
+  Value configuration = webhook_configuration(kWebhooks, true, "athanor", {.ca_bundle = "old"});
+  configuration.set_path({"metadata", "resourceVersion"}, "7");
+  EXPECT_TRUE(ca_bundle_patch(configuration, "old").is_null());
+  const Value patch = ca_bundle_patch(configuration, "new");
+  EXPECT_EQ(patch["metadata"]["resourceVersion"].as_string(), "7");
+  EXPECT_EQ(patch["webhooks"][0]["clientConfig"]["caBundle"].as_string(), base64_encode("new"));
+  EXPECT_EQ(patch["webhooks"][0]["rules"], configuration["webhooks"][0]["rules"]);
+}
+
+}  // namespace
+}  // namespace athanor::cluster
