@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Athanor's controllers on the real control plane (issue 5): FournosJobs through Athanor's own queueing and pipelines, with the
+roles that `athanor rbac` prints, as replicas that elect a leader, while servers and replicas go away and come back."""
+
+import base64
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import urllib.request
+
+import pytest
+import yaml
+from conftest import SCRIPT, RealLab
+from support import ATHANOR, ROOT, alive, forge, run, wait_for
+
+NS = "fournos-local-dev"
+SYSTEM = "athanor-system"
+CONTROLLERS = "*,kueue,tekton,nodes"
+ACCOUNT = f"system:serviceaccount:{SYSTEM}:athanor"
+SLOW = 120.0
+EXAMPLES = ROOT / "examples/fournos"
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata", "users": [ACCOUNT]}, {"level": "None"}],
+}
+# What the jobs of these tests do not need, and why it is granted nevertheless. Everything else must be used.
+LIVE = "a last look past the cache, before absence makes something final"
+LATER = "jobs that bring secrets, a resolver or a time to live (docs/fournos.md)"
+EDITS = "somebody deletes or edits a queue, or cancels, while it is in use"
+ASKED = "asked by the authorizer when children name their owner; never a call"
+UNUSED = {
+    ("update", "fournos.dev", "fournosjobs/finalizers"): ASKED,
+    ("update", "tekton.dev", "pipelineruns/finalizers"): ASKED,
+    ("update", "tekton.dev", "taskruns/finalizers"): ASKED,
+    **{("get", group, resource): LIVE for group, resource in (
+        ("", "secrets"), ("batch", "jobs"), ("fournos.dev", "fournosjobs"), ("kueue.x-k8s.io", "resourceflavors"), ("kueue.x-k8s.io", "workloads"),
+        ("tekton.dev", "pipelineruns"), ("tekton.dev", "pipelines"))},
+    **{one: LATER for one in (
+        ("create", "", "secrets"), ("delete", "", "secrets"), ("create", "batch", "jobs"), ("delete", "batch", "jobs"), ("delete", "fournos.dev", "fournosjobs"),
+        ("create", "", "persistentvolumeclaims"), ("delete", "", "persistentvolumeclaims"), ("create", "", "persistentvolumes"), ("delete", "", "persistentvolumes"))},
+    **{one: EDITS for one in (
+        ("delete", "", "pods"), ("delete", "tekton.dev", "pipelineruns"), ("patch", "tekton.dev", "taskruns"), ("patch", "kueue.x-k8s.io", "workloads"),
+        ("patch", "kueue.x-k8s.io", "admissionchecks"), ("patch", "kueue.x-k8s.io", "clusterqueues"), ("patch", "kueue.x-k8s.io", "resourceflavors"),
+        ("patch", "tekton.dev", "pipelineruns"), ("patch", "fournos.dev", "fournosjobs"), ("patch", "", "nodes"))},
+    ("patch", "", "events"): "the same event again raises a count",
+}
+
+
+class Plane(RealLab):
+    """etcd, kube-apiserver with an audit log, kube-controller-manager and kube-scheduler."""
+
+    def start(self):
+        self.data.mkdir(parents=True, exist_ok=True)
+        policy, self.audit = self.data / "policy.yaml", self.data / "audit.log"
+        policy.write_text(yaml.safe_dump(AUDIT_POLICY), encoding="utf-8")
+        env = {
+            **os.environ, "REAL_ADMISSION": "NodeRestriction,OwnerReferencesPermissionEnforcement",
+            "APISERVER_FLAGS": f"--audit-log-path={self.audit} --audit-policy-file={policy} --audit-log-mode=blocking",
+            "KCM_FLAGS": "--controllers=*,-node-lifecycle-controller",  # emulated nodes send no heartbeats
+        }
+        done = subprocess.run([SCRIPT, "up", self.data, "kcm", "scheduler"], capture_output=True, text=True, check=False, env=env)
+        assert done.returncode == 0, done.stderr
+        self._load_credentials()
+        return self
+
+    def pid(self, component):
+        return int((self.data / f"{component}.pid").read_text(encoding="ascii"))
+
+    def restart(self, component, pause):
+        """Kills a component as a crash does, and starts it again as it was, on the same port."""
+        pid = self.pid(component)
+        command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
+        os.kill(pid, signal.SIGKILL)
+        wait_for(f"{component} is gone", lambda: not alive(pid))
+        time.sleep(pause)
+        with open(self.data / f"{component}.log", "ab") as log:
+            again = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+        (self.data / f"{component}.pid").write_text(f"{again.pid}\n", encoding="ascii")
+        wait_for("the API server is ready", lambda: self.http("GET", "/readyz").code == 200, SLOW)
+
+    def apply(self, *objects):
+        text = "---\n".join(one if isinstance(one, str) else yaml.safe_dump(one) for one in objects)
+        return self.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text, timeout=SLOW)
+
+    def calls(self):
+        """(verb, group, resource, answer) of each request of the controllers' account."""
+        for line in self.audit.read_text(encoding="utf-8").splitlines():
+            event = json.loads(line)
+            about = event.get("objectRef")
+            if about is not None:
+                resource = about["resource"] + ("/" + about["subresource"] if "subresource" in about else "")
+                yield event["verb"], about.get("apiGroup", ""), resource, event.get("responseStatus", {}).get("code", 0)
+
+
+class Replica:
+    """One `athanor controllers`."""
+
+    def __init__(self, folder, kubeconfig, *more):
+        self.log = folder / f"controllers-{time.monotonic_ns()}.log"
+        command = [
+            ATHANOR, "controllers", "--kubeconfig", kubeconfig, "--controllers", CONTROLLERS, "--all-namespaces", "--metrics-address",
+            "127.0.0.1:0", "--leader-elect-namespace", SYSTEM, "--log-level", "debug", "--log-format", "json", *more,
+        ]
+        env = {**os.environ, "FOURNOS_WORKLOAD_NAMESPACE": NS, "FOURNOS_SECRETS_NAMESPACE": NS, "FOURNOS_GC_INTERVAL_SEC": "1"}
+        with open(self.log, "wb") as out:
+            self.process = subprocess.Popen([str(one) for one in command], stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=env)
+
+    @property
+    def text(self):
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def get(self, path):
+        found = re.search(r'"msg":"metrics are served","address":"([^"]+)"', self.text)
+        assert found, self.text[-2000:]
+        with urllib.request.urlopen(f"http://{found.group(1)}{path}", timeout=10) as answer:
+            return answer.read().decode()
+
+    def leads(self):
+        return 'leader_election_master_status{name="athanor"} 1' in self.get("/metrics")
+
+    def end(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    one = Plane(tmp_path_factory.mktemp("operators") / "plane")
+    try:
+        one.start()
+        furnish(one)
+        yield one
+    finally:
+        one.close()
+
+
+def furnish(plane):
+    """What an administrator installs: kinds, roles, namespaces; and what the examples need."""
+    for name in (NS, SYSTEM, "tekton-pipelines"):
+        plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"fournos.dev/queue-access": "true"}}})
+    plane.apply(run([ATHANOR, "crds"]).out)
+    plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+    plane.apply(run([ATHANOR, "rbac", "--controllers", CONTROLLERS]).out)
+    plane.apply(
+        {
+            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "athanor.dev/emulated", "reclaimPolicy": "Delete",
+            "metadata": {"name": "standard", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+        },
+        *[
+            {
+                "apiVersion": "v1", "kind": "Node",
+                "metadata": {
+                    "name": f"hub-{i}", "labels": {"athanor.dev/emulated": "true", "kubernetes.io/os": "linux", "kubernetes.io/hostname": f"hub-{i}"},
+                    "annotations": {"athanor.dev/capacity": json.dumps({"cpu": "16", "memory": "64Gi", "pods": "500"})},
+                },
+            }
+            for i in range(2)
+        ],
+    )
+    for file in sorted((EXAMPLES / "setup").glob("*.yaml")):
+        plane.apply(file.read_text(encoding="utf-8"))
+
+
+def kubeconfig_of(plane, name):
+    """A kubeconfig of the controllers' account, with a token in a file that is bound to a Secret of this name."""
+    secret = {
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+        "metadata": {"name": name, "namespace": SYSTEM, "annotations": {"kubernetes.io/service-account.name": "athanor"}},
+    }
+    plane.apply(secret)
+    token = wait_for("a token", lambda: plane.get(f"/api/v1/namespaces/{SYSTEM}/secrets/{name}").get("data", {}).get("token"))
+    admin = yaml.safe_load(plane.kubeconfig.read_text(encoding="utf-8"))
+    file = plane.data / "account.token"
+    file.write_bytes(base64.b64decode(token))
+    config = {
+        "apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{**admin["clusters"][0], "name": "c"}],
+        "users": [{"name": "u", "user": {"tokenFile": str(file)}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    }
+    path = plane.data / "account.kubeconfig"
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def account(plane):
+    return kubeconfig_of(plane, "athanor-token-1")
+
+
+@pytest.fixture
+def replicas(plane, account):
+    """A function that starts a replica; all end with the test."""
+    started = []
+
+    def start(*more):
+        one = Replica(plane.data, account, *more)
+        started.append(one)
+        wait_for("the replica is ready", lambda: "ok" in one.get("/readyz"), SLOW)
+        return one
+
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            one.end()
+
+
+def succeed(plane, name):
+    try:
+        return plane.wait_phase(name, "Succeeded", NS, SLOW)
+    except BaseException:
+        print(plane.kubectl("get", "fournosjobs,workloads,pipelineruns,taskruns,pods,pvc,events", "-n", NS, "-o", "wide", code=None).out[-6000:])
+        raise
+
+
+def test_the_sample_job_succeeds(plane, replicas):
+    one = replicas()
+    wait_for("it leads", one.leads)
+    made = plane.kubectl("create", "-n", NS, "-f", EXAMPLES / "sample-job.yaml", "-o", "name").out.strip()
+    job = succeed(plane, made.rsplit("/", 1)[1])
+    assert job["status"]["cluster"] == "cluster-1"
+    workloads = plane.get(f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{NS}/workloads")["items"]
+    assert workloads == [], "the slot is free again"
+    assert one.end() == 0
+    assert '"level":"error"' not in one.text
+
+
+def test_replicas_hand_over_cleanly(plane, replicas):
+    first = replicas()
+    wait_for("the first leads", first.leads)
+    second = replicas()
+    assert not second.leads()
+    job = plane.submit(forge(), ns=NS)["metadata"]["name"]
+    before = time.monotonic()
+    assert first.end() == 0
+    wait_for("the second leads", second.leads, 20)
+    assert time.monotonic() - before < 12, "a lease that was given back is taken without waiting for its end"
+    succeed(plane, job)
+
+
+def test_a_killed_leader_is_replaced(plane, replicas):
+    first = replicas()
+    wait_for("the first leads", first.leads)
+    second = replicas()
+    jobs = [plane.submit(forge(), ns=NS)["metadata"]["name"] for _ in range(3)]
+    wait_for("a job is under way", lambda: plane.phase(jobs[0], NS) not in ("", "Pending"))
+    first.end(signal.SIGKILL)
+    wait_for("the second leads", second.leads, 60)
+    for job in jobs:
+        succeed(plane, job)
+    runs = plane.get(f"/apis/tekton.dev/v1/namespaces/{NS}/pipelineruns")["items"]
+    assert sorted(name for name in (one["metadata"]["name"] for one in runs) if name in jobs) == sorted(jobs), "each ran once"
+
+
+def test_the_api_server_restarts(plane, replicas):
+    one = replicas("--lease-duration", "60s", "--renew-deadline", "40s")
+    wait_for("it leads", one.leads)
+    jobs = [plane.submit(forge(), ns=NS)["metadata"]["name"] for _ in range(2)]
+    plane.restart("apiserver", pause=1)
+    jobs.append(plane.submit(forge(), ns=NS)["metadata"]["name"])
+    for job in jobs:
+        succeed(plane, job)
+    assert one.process.poll() is None, one.text[-2000:]
+
+
+def test_etcd_stands_still_for_20_seconds(plane, replicas):
+    one = replicas("--lease-duration", "60s", "--renew-deadline", "40s")
+    wait_for("it leads", one.leads)
+    jobs = [plane.submit(forge(), ns=NS)["metadata"]["name"] for _ in range(2)]
+    etcd = plane.pid("etcd")
+    os.kill(etcd, signal.SIGSTOP)
+    try:
+        time.sleep(20)
+    finally:
+        os.kill(etcd, signal.SIGCONT)
+    for job in jobs:
+        succeed(plane, job)
+    assert one.process.poll() is None, one.text[-2000:]
+
+
+def test_a_lost_lease_ends_the_process_and_nothing_is_written(plane, replicas):
+    one = replicas("--lease-duration", "6s", "--renew-deadline", "4s", "--retry-period", "1s")
+    wait_for("it leads", one.leads)
+    api = plane.pid("apiserver")
+    os.kill(api, signal.SIGSTOP)
+    try:
+        assert one.process.wait(30) == 1
+    finally:
+        os.kill(api, signal.SIGCONT)
+    assert "leadership lost" in one.text
+
+
+def test_credentials_are_rotated(plane, replicas):
+    one = replicas()
+    wait_for("it leads", one.leads)
+    kubeconfig_of(plane, "athanor-token-2")  # the same file with another token
+    assert plane.http("DELETE", f"/api/v1/namespaces/{SYSTEM}/secrets/athanor-token-1").code == 200
+    succeed(plane, plane.submit(forge(), ns=NS)["metadata"]["name"])
+    assert one.leads()
+
+
+def test_endpoints_show_what_it_is_at(plane, replicas):
+    one = replicas()
+    wait_for("it leads", one.leads)
+    succeed(plane, plane.submit(forge(), ns=NS)["metadata"]["name"])
+    metrics = one.get("/metrics")
+    for name in (
+        "workqueue_depth{", "workqueue_adds_total{", "workqueue_queue_duration_seconds_bucket{", "workqueue_work_duration_seconds_bucket{",
+        "workqueue_retries_total{", 'controller_runtime_reconcile_total{controller="fournosjob",result="success"}',
+        "controller_runtime_reconcile_errors_total{", "controller_runtime_reconcile_time_seconds_bucket{",
+        "controller_runtime_active_workers{", "rest_client_requests_total{code=", "leader_election_master_status{",
+    ):
+        assert name in metrics, name
+    queue = json.loads(one.get("/debug/queue"))
+    assert queue["leading"] is True
+    assert queue["known"] > 0
+    watches = json.loads(one.get("/debug/watches"))
+    assert all(watch["listed"] for watch in watches)
+    assert one.get("/healthz") == "{}"
+    assert one.get("/livez") == "ok\n"
+
+
+def test_every_permission_is_used_and_nothing_is_denied(plane):
+    """Last: what the tests above made the controllers call."""
+    calls = list(plane.calls())
+    denied = {call[:3] for call in calls if call[3] == 403}
+    assert not denied, denied
+    used = {call[:3] for call in calls}
+    granted = set()
+    for role in yaml.safe_load_all(run([ATHANOR, "rbac", "--controllers", CONTROLLERS]).out):
+        for rule in role.get("rules", []):
+            granted |= {(verb, group, resource) for verb in rule["verbs"] for group in rule["apiGroups"] for resource in rule["resources"]}
+    unused = granted - used - set(UNUSED)
+    print(f"{len(granted)} verbs are granted, {len(granted & used)} were used")
+    assert not unused, unused
+    assert set(UNUSED) <= granted, f"excused, but not granted any more: {set(UNUSED) - granted}"
