@@ -2,7 +2,11 @@
 // Verbs that run until they are told to end.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
+#include <optional>
+
+#include "base/time.hpp"
 
 namespace athanor::cli {
 
@@ -10,13 +14,16 @@ namespace athanor::cli {
 // ignored. To be made while the program has one thread.
 class EndSignals {
  public:
-  EndSignals();
+  // `more`: other signals that wait() and wait_for() return.
+  EndSignals(std::initializer_list<int> more = {});
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
   ~EndSignals();
 
   // Blocks until one of the signals comes, and returns it.
   int wait();
+  // The same, for at most `patience`; nullopt: none came.
+  std::optional<int> wait_for(Duration patience);
 
  private:
   struct Mask;

@@ -56,7 +56,7 @@ std::vector<System> systems() {
       {.name = "fournos", .by_default = true, .operators = all_of(fournos::fournos_operators())},
       {.name = "kueue", .operators = stand_ins({"kueue-"})},
       {.name = "tekton", .operators = stand_ins({"tekton-"})},
-      {.name = "nodes", .operators = stand_ins({"kubelet", "emulated-node"})}};
+      {.name = "nodes", .operators = stand_ins({"kubelet", "emulated-"})}};
 }
 
 std::vector<std::string> comma_words(const std::string& list) {

@@ -11,6 +11,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace athanor::cli {
 namespace {
@@ -22,6 +25,7 @@ const std::map<std::string, Output> kOutputs{{"table", Output::Table},
 
 struct Parsed {
   UpOptions up{};
+  ControllersOptions controllers{};
   EnvtestOptions envtest{};
   SubmitOptions submit{};
   JobsOptions jobs{};
@@ -232,6 +236,7 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   app->require_subcommand(1);
   app->set_version_flag("--version", "athanor " ATHANOR_VERSION);
   add_up(*app, parsed.up);
+  add_controllers(*app, parsed.controllers);
   add_stand_ins(*app, parsed.envtest);
   add_submit(*app, parsed.submit);
   add_readers(*app, parsed);
@@ -326,6 +331,9 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   if (app.got_subcommand("up")) {
     return std::move(parsed.up);
   }
+  if (app.got_subcommand("controllers")) {
+    return std::move(parsed.controllers);
+  }
   if (app.got_subcommand("envtest")) {
     return std::move(parsed.envtest);
   }
@@ -418,7 +426,13 @@ Command parse(int argc, const char* const* argv) {
   }
   // CLI11 reports by exception; none leaves this function.
   try {
-    app->parse(argc, argv);
+    auto words = with_config_file({argv, argv + argc});
+    if (!words.ok()) {
+      return Message{fmt::format("athanor: {}\n", words.error().message), 2};
+    }
+    // In reverse, without the program's name: as CLI11 takes a vector.
+    std::vector<std::string> reversed(words->rbegin(), words->rend() - 1);
+    app->parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
     return Message{app->help(), 0};
   } catch (const CLI::CallForVersion&) {

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "cli/apiserver_flags.hpp"
+#include "cli/controllers_flags.hpp"
 #include "cli/etcd_flags.hpp"
 #include "embedded/lab/serving_options.hpp"
 
@@ -133,10 +134,10 @@ struct Message {
   int exit_code = 0;
 };
 
-using Command =
-    std::variant<Message, UpOptions, ApiServerOptions, EtcdOptions, EnvtestOptions, SubmitOptions,
-                 JobsOptions, LogsOptions, CancelOptions, QueueOptions, BackupOptions,
-                 RestoreOptions, CrdsOptions, RbacOptions, VersionOptions, CompletionOptions>;
+using Command = std::variant<Message, UpOptions, ControllersOptions, ApiServerOptions, EtcdOptions,
+                             EnvtestOptions, SubmitOptions, JobsOptions, LogsOptions, CancelOptions,
+                             QueueOptions, BackupOptions, RestoreOptions, CrdsOptions, RbacOptions,
+                             VersionOptions, CompletionOptions>;
 
 // Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
 // kubectl, it says that there is none.

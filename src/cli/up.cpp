@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "api/describe.hpp"
@@ -15,39 +13,18 @@
 #include "base/log.hpp"
 #include "cli/default_lab.hpp"
 #include "cli/ending.hpp"
+#include "cli/surroundings.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "embedded/lab/control_plane.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
-#include "kube/yaml.hpp"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves its declaration
-                        // to the program
 
 namespace athanor::cli {
 namespace {
 
 // What stop() gives pods; then they are killed. Within the 5 s that spec/apiserver.md 1.5 allows.
 constexpr Duration kPodGrace = std::chrono::seconds(2);
-
-std::map<std::string, std::string> environment_map() {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    variables.emplace(text.substr(0, equals), text.substr(std::min(equals + 1, text.size())));
-  }
-  return variables;
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Error::not_found(fmt::format("cannot read {}", path));
-  }
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 // The lab file, or the built-in one, with the way to read what it names.
 Result<void> load_lab(const UpOptions& options, lab::ControlPlaneOptions& out) {
@@ -77,16 +54,7 @@ Result<fournos::Settings> fournos_settings(const lab::Lab& lab,
   if (!variables.contains("FOURNOS_WORKLOAD_NAMESPACE")) {
     variables.emplace("FOURNOS_NAMESPACE", lab.ns);
   }
-  ATHANOR_TRY(fournos::Settings settings, fournos::parse_settings(variables));
-  if (!settings.resolve_template_path.empty()) {
-    ATHANOR_TRY(const std::string text, read_file(settings.resolve_template_path));
-    auto parsed = yaml::parse(text);
-    if (!parsed.ok()) {
-      return parsed.error().with_context(settings.resolve_template_path);
-    }
-    settings.resolve_template = *std::move(parsed);
-  }
-  return settings;
+  return read_fournos_settings(variables);
 }
 
 // Every kind, FournosJob in the dialect that FOURNOS_API asks for.

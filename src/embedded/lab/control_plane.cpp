@@ -15,6 +15,7 @@
 #include "embedded/lab/installer.hpp"
 #include "embedded/lab/late_server.hpp"
 #include "embedded/lab/network.hpp"
+#include "embedded/lab/pod_executors.hpp"
 #include "embedded/lab/probes.hpp"
 #include "embedded/lab/process_metrics.hpp"
 #include "embedded/lab/ticker.hpp"
@@ -301,36 +302,12 @@ class RunningControlPlane final : public ControlPlane {
         });
   }
 
-  // What the kubelet asks of its runtime; files and processes are not touched on the controllers
-  // thread.
   void register_pods() {
     if (!runtime_) {
       return;
     }
     background_ = std::make_unique<BackgroundQueue>();
-    const auto on = [this](std::string_view verb, auto action) {
-      executors_.on_act(std::string(verb),
-                        [this, action](const std::string& /*id*/, const Value& args,
-                                       runtime::Executors::Completion done) {
-                          background_->add([this, action, args, done = std::move(done)] {
-                            action(*runtime_, args);
-                            done(Value::object());
-                          });
-                        });
-    };
-    on(nodes::kStartVerb,
-       [](nodes::PodRuntime& runtime, const Value& args) { runtime.start(args); });
-    on(nodes::kExtendVerb,
-       [](nodes::PodRuntime& runtime, const Value& args) { runtime.extend(args); });
-    on(nodes::kStopVerb, [](nodes::PodRuntime& runtime, const Value& args) {
-      runtime.stop(args["uid"].str(), std::chrono::milliseconds(args["graceMs"].as_int()));
-    });
-    on(nodes::kForgetVerb,
-       [](nodes::PodRuntime& runtime, const Value& args) { runtime.forget(args["uid"].str()); });
-    executors_.on_probe(
-        "pod", [this](const std::string& query, const runtime::Executors::Completion& done) {
-          done(runtime_->state(query));
-        });
+    add_pod_executors(executors_, *runtime_, *background_);
   }
 
   ControlPlaneOptions options_;

@@ -71,23 +71,28 @@ const Operator& provisioner_operator() {
   static const Kind* const kReads[] = {&api::kPersistentVolumeClaim, &api::kPersistentVolume,
                                        &api::kStorageClass};
   static const Kind* const kWrites[] = {&api::kPersistentVolume, &api::kEvent};
+  static const Access kAccess[] = {{&api::kPersistentVolume, "create"},
+                                   {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "emulated-provisioner",
                                   .primary = &api::kPersistentVolumeClaim,
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .user = kUser};
+                                  .user = kUser,
+                                  .access = kAccess};
   return kOperator;
 }
 
 const Operator& reclaimer_operator() {
   static const Kind* const kKinds[] = {&api::kPersistentVolume};
+  static const Access kAccess[] = {{&api::kPersistentVolume, "delete"}};
   static const Operator kOperator{.name = "emulated-reclaimer",
                                   .primary = &api::kPersistentVolume,
                                   .reads = kKinds,
                                   .writes = kKinds,
                                   .reconcile = reconcile_volume,
-                                  .user = kUser};
+                                  .user = kUser,
+                                  .access = kAccess};
   return kOperator;
 }
 

@@ -71,9 +71,9 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
   for (const VerbSummary& verb : verb_summaries()) {
     names.push_back(verb.name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"up", "apiserver", "etcd", "envtest", "submit", "jobs",
-                                             "logs", "cancel", "queue", "backup", "restore", "crds",
-                                             "rbac", "version", "completion"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"up", "controllers", "apiserver", "etcd", "envtest",
+                                             "submit", "jobs", "logs", "cancel", "queue", "backup",
+                                             "restore", "crds", "rbac", "version", "completion"}));
 }
 
 }  // namespace

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+// athanor controllers: the parts of the production world put together, and taken apart in order.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <optional>
+
+#include "api/describe.hpp"
+#include "base/log.hpp"
+#include "cli/controllers_flags.hpp"
+#include "cli/ending.hpp"
+#include "cli/operator_list.hpp"
+#include "cli/outlook.hpp"
+#include "cli/surroundings.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "client/api_client.hpp"
+#include "client/async_http.hpp"
+#include "client/cluster_config.hpp"
+#include "cluster/cluster_driver.hpp"
+#include "cluster/leadership.hpp"
+#include "cluster/trace_export.hpp"
+#include "embedded/lab/pod_executors.hpp"
+#include "kube/text.hpp"
+#include "runtime/metrics.hpp"
+
+namespace athanor::cli {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+std::string value_of(const Variables& variables, const std::string& name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? std::string() : found->second;
+}
+
+log::Level level_of(const std::string& name) {
+  return name == "error"   ? log::Level::Error
+         : name == "warn"  ? log::Level::Warn
+         : name == "debug" ? log::Level::Debug
+         : name == "trace" ? log::Level::Trace
+                           : log::Level::Info;
+}
+
+log::Format format_of(const std::string& name) {
+  return name == "json"   ? log::Format::Json
+         : name == "text" ? log::Format::Text
+                          : log::Format::Auto;
+}
+
+Result<Duration> duration_of(const std::string& flag, const std::string& text) {
+  auto parsed = parse_go_duration(text);
+  return parsed.ok() ? parsed : parsed.error().with_context(flag);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+// RESOURCE=REST, in order.
+Result<std::vector<std::pair<std::string, std::string>>> assignments(
+    const std::string& flag, const std::vector<std::string>& words) {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == word.size()) {
+      return Error::bad_request(fmt::format("{}: \"{}\" is not RESOURCE=VALUE", flag, word));
+    }
+    result.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return result;
+}
+
+std::vector<std::string> path_of(const std::string& text) {
+  std::vector<std::string> path;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const std::size_t end = std::min(text.find('.', start), text.size());
+    path.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return path;
+}
+
+class Production {
+ public:
+  explicit Production(const ControllersOptions& options)
+      : options_(options),
+        variables_(environment_map()),
+        clock_(wall_clock()),
+        entropy_(system_entropy()) {}
+
+  Result<void> start() {
+    ATHANOR_TRY(operators_, select_operators(options_.controllers));
+    ATHANOR_TRY(client::ClusterConfig config, client::resolve_cluster({.path = options_.kubeconfig,
+                                                                       .context = options_.context,
+                                                                       .environment = variables_}));
+    own_namespace_ = config.ns;
+    host_ = config.server.substr(config.server.find("://") + 3);
+    ATHANOR_TRY_VOID(settle_namespaces());
+    ATHANOR_TRY(client_,
+                client::ApiClient::open(std::move(config), *clock_, *entropy_, client_options()));
+    start_traces();
+    ATHANOR_TRY_VOID(make_leadership());
+    ATHANOR_TRY_VOID(make_driver());
+    ATHANOR_TRY_VOID(serve());
+    driver_->start();
+    if (leadership_) {
+      leadership_->start();
+    }
+    std::string names;
+    for (const Operator* op : operators_) {
+      names += (names.empty() ? "" : ",") + std::string(op->name);
+    }
+    log::info("controllers started", {{"server", host_}, {"controllers", names}});
+    return {};
+  }
+
+  // Ends what start() began; 0, or 1 when leadership was lost.
+  int stop() {
+    outlook_.reset();
+    const auto patience = parse_go_duration(options_.drain_timeout);
+    if (driver_ && !lost_) {
+      if (!driver_->drain(patience.ok() ? *patience : Duration::zero())) {
+        log::warn("writes under way were not answered in time");
+      }
+      if (leadership_) {
+        leadership_->release(kReleasePatience);
+      }
+    }
+    pods_.reset();
+    if (driver_) {
+      driver_->stop();
+    }
+    if (client_) {
+      client_->stop();
+    }
+    exporter_.reset();
+    return lost_ ? 1 : 0;
+  }
+
+ private:
+  static constexpr Duration kReleasePatience = std::chrono::seconds(5);
+  static constexpr Duration kTracePatience = std::chrono::seconds(10);
+
+  Result<void> settle_namespaces() {
+    const std::string workloads = value_of(variables_, "FOURNOS_WORKLOAD_NAMESPACE");
+    if (!options_.all_namespaces) {
+      namespaces_ = options_.namespaces;
+      if (namespaces_.empty() && !workloads.empty()) {
+        namespaces_.push_back(workloads);
+        const std::string secrets = value_of(variables_, "FOURNOS_SECRETS_NAMESPACE");
+        if (!secrets.empty() && secrets != workloads) {
+          namespaces_.push_back(secrets);
+        }
+      }
+    }
+    Variables settings = variables_;
+    if (workloads.empty()) {
+      settings.emplace("FOURNOS_NAMESPACE",
+                       namespaces_.empty() ? own_namespace_ : namespaces_.front());
+    }
+    ATHANOR_TRY(const fournos::Settings fournos, read_fournos_settings(settings));
+    config_["fournos"] = api::encode(fournos);
+    return {};
+  }
+
+  client::ApiClientOptions client_options() {
+    // libcurl 7.88, which Debian 12 has, now and then lets streams of an HTTP/2 connection stand
+    // still; each watch on a connection of its own has no such days.
+    client::ApiClientOptions result{.qps = options_.qps, .burst = options_.burst, .http2 = false};
+    result.observe = [this](const client::ApiRequest& request, int status, Duration took) {
+      const std::string code = status == 0 ? "<error>" : std::to_string(status);
+      metrics_
+          .counter("rest_client_requests_total", "Requests to the API server, by answer.",
+                   {{"code", code}, {"host", host_}, {"method", request.method}})
+          .add();
+      metrics_
+          .histogram("rest_client_request_duration_seconds",
+                     "From a request's sending to its answer.", Metrics::duration_buckets(),
+                     {{"host", host_}, {"verb", request.method}})
+          .observe(std::chrono::duration<double>(took).count());
+      if (status != 0) {
+        last_answer_ = clock_->now().time_since_epoch().count();
+      }
+    };
+    return result;
+  }
+
+  // Traces are made when somebody takes them, or when the log names them.
+  void start_traces() {
+    std::string url = options_.otlp_endpoint;
+    if (url.empty()) {
+      url = value_of(variables_, "OTEL_EXPORTER_OTLP_ENDPOINT");
+    }
+    std::string target = value_of(variables_, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
+    if (!url.empty() && (target.empty() || !options_.otlp_endpoint.empty())) {
+      url.erase(url.find_last_not_of('/') + 1);
+      target = url + "/v1/traces";
+    }
+    if (!target.empty()) {
+      std::string service = value_of(variables_, "OTEL_SERVICE_NAME");
+      exporter_ = std::make_unique<cluster::SpanExporter>(
+          [this, target](const std::string& body) { return post_traces(target, body); },
+          service.empty() ? "athanor-controllers" : service);
+    }
+    tracer_ = std::make_unique<cluster::ReconcileTracer>(*clock_, *entropy_, exporter_.get());
+  }
+
+  bool post_traces(const std::string& url, const std::string& body) {
+    struct Answer {
+      std::mutex mutex{};
+      std::condition_variable there{};
+      std::optional<bool> arrived{};
+    };
+    auto answer = std::make_shared<Answer>();
+    client::HttpQuery query;
+    query.method = "POST";
+    query.url = url;
+    query.headers = {{"content-type", "application/json"}};
+    query.body = body;
+    query.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kTracePatience);
+    http_.send(std::move(query), [answer](const client::HttpReply& reply) {
+      const std::scoped_lock lock(answer->mutex);
+      answer->arrived = reply.failure.empty() && reply.status < 300;
+      answer->there.notify_one();
+    });
+    std::unique_lock lock(answer->mutex);
+    answer->there.wait(lock, [&] { return answer->arrived.has_value(); });
+    return *answer->arrived;
+  }
+
+  Result<void> make_leadership() {
+    if (!options_.leader_elect) {
+      return {};
+    }
+    std::string ns = options_.leader_namespace;
+    if (ns.empty()) {
+      ns = value_of(variables_, "POD_NAMESPACE");
+    }
+    std::string who = value_of(variables_, "POD_NAME");
+    runtime::ElectorOptions election{
+        .lease = {ns.empty() ? own_namespace_ : ns, options_.leader_name},
+        .identity = fmt::format("{}_{}", who.empty() ? host_name() : who, entropy_->uuid()),
+        .entropy = entropy_.get()};
+    ATHANOR_TRY(election.lease_duration, duration_of("--lease-duration", options_.lease_duration));
+    ATHANOR_TRY(election.renew_deadline, duration_of("--renew-deadline", options_.renew_deadline));
+    ATHANOR_TRY(election.retry_period, duration_of("--retry-period", options_.retry_period));
+    ATHANOR_TRY_VOID(runtime::check(election));
+    leadership_ = std::make_unique<cluster::Leadership>(
+        client_, election, *clock_,
+        cluster::LeadershipListeners{.won = [this] { driver_->lead(); },
+                                     .lost =
+                                         [this](const std::string& /*why*/) {
+                                           lost_ = true;
+                                           ::kill(::getpid(), SIGTERM);
+                                         }});
+    return {};
+  }
+
+  Result<void> make_driver() {
+    ATHANOR_TRY(const auto selectors, assignments("--watch-selector", options_.selectors));
+    ATHANOR_TRY(const auto drops, assignments("--drop", options_.drops));
+    if (runs("kubelet")) {
+      pods_ = lab::timed_pods(*clock_, executors_);
+      config_["kubelet"] = Value::object({{"environment", Value::object()}});
+    }
+    driver_ = std::make_unique<cluster::ClusterDriver>(
+        operators_, cluster::DriverOptions{.client = client_,
+                                           .clock = clock_.get(),
+                                           .entropy = entropy_.get(),
+                                           .executors = &executors_,
+                                           .metrics = &metrics_,
+                                           .tracer = tracer_.get(),
+                                           .leadership = leadership_.get(),
+                                           .config = config_,
+                                           .namespaces = namespaces_,
+                                           .narrow =
+                                               [selectors, drops](client::FeedScope& scope) {
+                                                 std::vector<std::vector<std::string>> dropped;
+                                                 for (const auto& [resource, path] : drops) {
+                                                   if (resource == scope.kind->plural) {
+                                                     dropped.push_back(path_of(path));
+                                                   }
+                                                 }
+                                                 scope.trim =
+                                                     client::trim_fields(std::move(dropped));
+                                                 for (const auto& [resource, labels] : selectors) {
+                                                   if (resource == scope.kind->plural) {
+                                                     scope.label_selector = labels;
+                                                   }
+                                                 }
+                                               },
+                                           .writes_per_controller = options_.concurrent_writes});
+    if (pods_) {
+      pods_->listen([this](std::string query, Value state) {
+        driver_->observe(std::move(query), std::move(state));
+      });
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool runs(std::string_view name) const {
+    return std::ranges::any_of(operators_, [&](const Operator* op) { return op->name == name; });
+  }
+
+  Result<void> serve() {
+    // The kubelet probes a pod from outside.
+    const bool in_pod = variables_.contains("KUBERNETES_SERVICE_HOST");
+    const std::string address = options_.metrics_address.empty()
+                                    ? (in_pod ? ":8080" : "127.0.0.1:8080")
+                                    : options_.metrics_address;
+    ATHANOR_TRY(outlook_, Outlook::open({.metrics_address = address,
+                                         .health_address = options_.health_address,
+                                         .lease_name = leadership_ ? options_.leader_name : "",
+                                         .driver = driver_.get(),
+                                         .leadership = leadership_.get(),
+                                         .client = client_.get(),
+                                         .metrics = &metrics_,
+                                         .clock = clock_.get(),
+                                         .last_answer = &last_answer_}));
+    return {};
+  }
+
+  const ControllersOptions& options_;
+  Variables variables_;
+  std::unique_ptr<Clock> clock_;
+  std::unique_ptr<Entropy> entropy_;
+  std::vector<const Operator*> operators_{};
+  std::vector<std::string> namespaces_{};
+  std::string own_namespace_{};
+  std::string host_{};
+  std::map<std::string, Value, std::less<>> config_{};
+  Metrics metrics_{};
+  std::atomic<std::int64_t> last_answer_{0};  // microseconds since 1970
+  std::atomic<bool> lost_{false};
+  runtime::Executors executors_{};
+  std::shared_ptr<client::ApiClient> client_{};
+  client::AsyncHttp http_{};
+  std::unique_ptr<cluster::SpanExporter> exporter_{};
+  std::unique_ptr<cluster::ReconcileTracer> tracer_{};
+  std::unique_ptr<cluster::Leadership> leadership_{};
+  std::unique_ptr<cluster::ClusterDriver> driver_{};
+  std::unique_ptr<lab::PodExecutors> pods_{};
+  std::unique_ptr<Outlook> outlook_{};
+};
+
+// Takes the log level over from the configuration file, whenever that changes.
+class LevelFile {
+ public:
+  explicit LevelFile(const ControllersOptions& options) : options_(options) {
+    static_cast<void>(changed());
+  }
+
+  [[nodiscard]] bool changed() {
+    struct stat seen {};
+    if (options_.config.empty() || ::stat(options_.config.c_str(), &seen) != 0) {
+      return false;
+    }
+    const auto was =
+        std::exchange(stamp_, std::tuple(seen.st_ino, seen.st_mtim.tv_sec, seen.st_mtim.tv_nsec));
+    return was != stamp_;
+  }
+
+  void reload() const {
+    if (options_.config.empty()) {
+      return;
+    }
+    const auto text = read_file(options_.config);
+    const auto arguments = text.ok() ? config_arguments(*text, options_.config)
+                                     : Result<std::vector<std::string>>(text.error());
+    if (!arguments.ok()) {
+      log::warn("the configuration cannot be read", {{"error", arguments.error().message}});
+      return;
+    }
+    constexpr std::string_view kLevel = "--log-level=";
+    for (const std::string& argument : *arguments) {
+      if (argument.starts_with(kLevel)) {
+        const std::string level = argument.substr(kLevel.size());
+        log::configure(level_of(level), format_of(options_.log_format));
+        log::info("log level taken over", {{"level", level}});
+      }
+    }
+  }
+
+ private:
+  const ControllersOptions& options_;
+  std::tuple<ino_t, time_t, long> stamp_{};
+};
+
+}  // namespace
+
+int run(const ControllersOptions& options) {
+  constexpr Duration kLook = std::chrono::seconds(1);
+  log::configure(level_of(options.log_level), format_of(options.log_format));
+  EndSignals ending({SIGHUP});
+  LevelFile level(options);
+  Production production(options);
+  if (const auto started = production.start(); !started.ok()) {
+    production.stop();
+    return fail(started.error());
+  }
+  while (true) {
+    const std::optional<int> signal = ending.wait_for(kLook);
+    if (level.changed() || signal == SIGHUP) {
+      level.reload();
+    } else if (signal) {
+      log::info("ending", {{"signal", *signal}});
+      break;
+    }
+  }
+  return production.stop();
+}
+
+}  // namespace athanor::cli

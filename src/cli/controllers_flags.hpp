@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of `athanor controllers`: flags, and a file with the flags' names as keys.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+// NOLINTNEXTLINE(readability-identifier-naming): CLI11 has named itself
+namespace CLI {
+class App;
+}
+
+namespace athanor::cli {
+
+struct ControllersOptions {
+  std::string config{};
+  std::string kubeconfig{};
+  std::string context{};
+  std::vector<std::string> namespaces{};
+  bool all_namespaces = false;
+  std::string controllers = "*";
+  bool leader_elect = true;
+  std::string leader_namespace{};
+  std::string leader_name = "athanor";
+  std::string lease_duration = "15s";
+  std::string renew_deadline = "10s";
+  std::string retry_period = "2s";
+  std::string metrics_address{};  // empty: port 8080, in a pod of every address, else of loopback
+  std::string health_address{};   // empty: the metrics' address
+  std::string log_level = "info";
+  std::string log_format = "auto";
+  double qps = 50;
+  double burst = 100;
+  std::size_t concurrent_writes = 32;
+  std::string drain_timeout = "20s";
+  std::string otlp_endpoint{};
+  std::vector<std::string> selectors{};  // RESOURCE=LABELS
+  std::vector<std::string> drops{};      // RESOURCE=PATH
+};
+
+void add_controllers(CLI::App& app, ControllersOptions& options);
+
+// The arguments of a command line with what the file of --config says in front of the flags, so
+// that flags win: "log-level: debug" becomes --log-level=debug. Anything but `athanor controllers
+// --config FILE` is returned as it is. Errors name the file and the key.
+Result<std::vector<std::string>> with_config_file(std::vector<std::string> arguments);
+// The arguments that a file's text stands for.
+Result<std::vector<std::string>> config_arguments(const std::string& text, const std::string& name);
+
+}  // namespace athanor::cli

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// ClusterDriver: the engine in the production world: lists and watches in, requests to the API
+// server out. The counterpart of embedded/lab/engine_driver.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "client/api_client.hpp"
+#include "client/feed.hpp"
+#include "cluster/leadership.hpp"
+#include "kube/value.hpp"
+#include "runtime/executors.hpp"
+#include "runtime/view/operator.hpp"
+
+namespace athanor {
+class Metrics;
+}
+namespace athanor::runtime {
+class EngineTracer;
+}
+
+namespace athanor::cluster {
+
+struct DriverOptions {
+  // All pointers but metrics, tracer and leadership are required; all outlive the driver.
+  std::shared_ptr<client::ApiClient> client{};
+  const Clock* clock = nullptr;
+  Entropy* entropy = nullptr;
+  const runtime::Executors* executors = nullptr;
+  Metrics* metrics = nullptr;
+  runtime::EngineTracer* tracer = nullptr;
+  Leadership* leadership = nullptr;                    // without: writes at any time
+  std::map<std::string, Value, std::less<>> config{};  // what View::config answers, by section
+  // Where kinds with namespaces are watched; empty: everywhere.
+  std::vector<std::string> namespaces{};
+  // Narrows what is watched of a kind (labels, fields) and trims what is kept; empty: everything
+  // but managedFields.
+  std::function<void(client::FeedScope& scope)> narrow{};
+  client::FeedOptions feed{};
+  // Writes of one controller under way at the same time, each of another key; the rest waits.
+  std::size_t writes_per_controller = 32;
+};
+
+// Owns the controllers thread and the engine on it. start(), drain() and stop() from one thread,
+// the rest from any.
+class ClusterDriver {
+ public:
+  ClusterDriver(std::span<const Operator* const> operators, DriverOptions options);
+  ~ClusterDriver();  // stops
+  ClusterDriver(const ClusterDriver&) = delete;
+  ClusterDriver& operator=(const ClusterDriver&) = delete;
+
+  // Begins to list and watch. Reconciles begin with lead(), or at once without a leadership.
+  void start();
+  // The lease is ours: queued keys run. Until then caches are kept warm and nothing is written.
+  void lead();
+  // Starts no reconcile any more and waits until what is under way has been answered; false: not
+  // within `patience`.
+  bool drain(Duration patience);
+  void stop();
+
+  // An answer of the outside world that nobody asked for right now.
+  void observe(std::string query, Result<Value> answer);
+  // Every kind has been listed, or refused for good.
+  [[nodiscard]] bool synced() const;
+  // No key is ready, writing or waiting for the caches.
+  [[nodiscard]] bool idle() const;
+  // What the engine is at (Engine::debug), with what waits to be sent; an error when the
+  // controllers thread does not answer within `patience`.
+  [[nodiscard]] Result<Value> debug(std::size_t limit, Duration patience) const;
+  // The watches: kind, namespace, state, version, last error.
+  [[nodiscard]] Value watches() const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;  // shared with completions that outlive the driver
+};
+
+}  // namespace athanor::cluster

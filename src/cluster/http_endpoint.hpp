@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// HttpEndpoint: a small HTTP/1.1 server for probes, metrics and looking inside: GET alone, one
+// answer a connection. Nothing secret may leave by it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace athanor::cluster {
+
+struct EndpointAnswer {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body{};
+};
+
+class HttpEndpoint {
+ public:
+  // Called on the endpoint's threads, at most kThreads at a time; `query` without "?".
+  using Handler = std::function<EndpointAnswer(std::string_view path, std::string_view query)>;
+  static constexpr int kThreads = 4;  // a slow reader holds one for 5 s at most
+
+  // Listens on "HOST:PORT", an address; no host: every address; port 0: a free one. Errors: what is
+  // no address, or is taken.
+  static Result<std::unique_ptr<HttpEndpoint>> listen(const std::string& address, Handler handler);
+  HttpEndpoint(const HttpEndpoint&) = delete;
+  HttpEndpoint& operator=(const HttpEndpoint&) = delete;
+  ~HttpEndpoint();  // stops
+
+  // "127.0.0.1:8080".
+  [[nodiscard]] const std::string& address() const;
+
+ private:
+  struct State;
+  explicit HttpEndpoint(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace athanor::cluster

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's writes and live reads as requests to an API server, and the answers as its inputs.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.hpp"
+#include "client/api_client.hpp"
+#include "client/reflector.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/view/live.hpp"
+#include "runtime/write_request.hpp"
+
+namespace athanor::cluster {
+
+client::ApiRequest to_request(const runtime::SendWrite& send);
+runtime::WriteResult to_result(std::uint64_t id, client::ApiResult result);
+
+client::ApiRequest to_request(const LiveQuery& query);
+// An absent object is an answer, too.
+Result<Value> to_answer(const LiveQuery& query, client::ApiResult result);
+
+// What a feed delivers of the watch of namespace `ns` (empty: of everything).
+runtime::Input to_input(client::FeedItem item, const std::string& ns);
+
+}  // namespace athanor::cluster

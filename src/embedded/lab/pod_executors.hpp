@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the emulated kubelet asks of its runtime, as executors.
+#pragma once
+
+#include <memory>
+
+#include "base/clock.hpp"
+#include "embedded/lab/background_queue.hpp"
+#include "embedded/nodes/pod_runtime.hpp"
+#include "runtime/executors.hpp"
+
+namespace athanor::lab {
+
+// Runtimes touch files and processes: not on the controllers thread.
+void add_pod_executors(runtime::Executors& executors, nodes::PodRuntime& runtime,
+                       BackgroundQueue& background);
+
+// A `timed` runtime with its executors: for emulated nodes where no lab is.
+class PodExecutors {
+ public:
+  PodExecutors(const Clock& clock, runtime::Executors& executors);
+  // As PodRuntime::listen(); ends with this.
+  void listen(nodes::PodRuntime::Listener listener) { runtime_->listen(std::move(listener)); }
+
+ private:
+  std::unique_ptr<nodes::PodRuntime> runtime_;
+  std::unique_ptr<BackgroundQueue> background_;
+};
+std::unique_ptr<PodExecutors> timed_pods(const Clock& clock, runtime::Executors& executors);
+
+}  // namespace athanor::lab

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver with a client that a test holds in its hands.
+#include "cluster/cluster_driver.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "runtime/metrics.hpp"
+#include "unit/cluster/fake_client.hpp"
+
+namespace athanor::cluster {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const Kind* kKinds[] = {&api::kConfigMap};
+constexpr Access kAccess[] = {{&api::kConfigMap, "patch"}};
+
+// Copies data.wish to data.done.
+Plan fulfil(const View& view, const Key& key, Instant /*now*/) {
+  Plan plan;
+  const auto map = view.get(api::kConfigMap, key);
+  if (map && map->body()["data"]["wish"] != map->body()["data"]["done"]) {
+    plan.then(Patch{.target = {&api::kConfigMap, key},
+                    .merge = Value::object(
+                        {{"data", Value::object({{"done", map->body()["data"]["wish"]}})}})});
+  }
+  return plan;
+}
+
+constexpr Operator kFairy{.name = "fairy",
+                          .primary = &api::kConfigMap,
+                          .reads = kKinds,
+                          .writes = kKinds,
+                          .reconcile = fulfil,
+                          .access = kAccess};
+
+template <class Condition>
+bool eventually(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + seconds(20);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) {
+      return false;
+    }
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+class ClusterDriverTest : public ::testing::Test {
+ protected:
+  ~ClusterDriverTest() override {
+    if (driver) {
+      driver->stop();
+    }
+    client->stop();
+  }
+
+  void start(DriverOptions options = {}) {
+    options.client = client;
+    options.clock = clock.get();
+    options.entropy = entropy.get();
+    options.executors = &executors;
+    options.metrics = &metrics;
+    const Operator* const operators[] = {&kFairy};
+    driver = std::make_unique<ClusterDriver>(operators, std::move(options));
+    driver->start();
+  }
+  void wish(const std::string& name, const std::string& what, const std::string& ns = "a") {
+    client->put(ns, name, Value::object({{"wish", what}}));
+  }
+  [[nodiscard]] bool done(const std::string& name, const std::string& what,
+                          const std::string& ns = "a") const {
+    return client->data(ns, name)["done"] == Value(what);
+  }
+
+  std::shared_ptr<FakeClient> client = std::make_shared<FakeClient>();
+  std::unique_ptr<Clock> clock = wall_clock();
+  std::unique_ptr<Entropy> entropy = seeded_entropy(1);
+  runtime::Executors executors{};
+  Metrics metrics{};
+  std::unique_ptr<ClusterDriver> driver{};
+};
+
+TEST_F(ClusterDriverTest, FollowsWhatIsThereAndWhatComes) {
+  wish("m", "gold");
+  start();
+  EXPECT_TRUE(eventually([&] { return done("m", "gold"); }));
+  wish("m", "silver");
+  EXPECT_TRUE(eventually([&] { return done("m", "silver"); }));
+  EXPECT_TRUE(eventually([&] { return driver->idle(); }));
+  EXPECT_TRUE(driver->synced());
+  const auto patches = client->requests("PATCH");
+  ASSERT_EQ(patches.size(), 2U) << "nothing is sent twice";
+  EXPECT_EQ(patches[0].path, "/api/v1/namespaces/a/configmaps/m?fieldManager=fairy");
+  EXPECT_EQ(patches[0].content_type, "application/merge-patch+json");
+}
+
+TEST_F(ClusterDriverTest, WritesOfDifferentKeysAreUnderWayTogetherUpToTheLimit) {
+  for (int i = 0; i < 10; ++i) {
+    wish("m" + std::to_string(i), "gold");
+  }
+  client->hold(true);
+  start({.writes_per_controller = 3});
+  EXPECT_TRUE(eventually([&] {
+    const auto state = driver->debug(100, seconds(5));
+    return state.ok() && (*state)["sending"]["fairy"]["waiting"] == Value(7);
+  }));
+  EXPECT_EQ(client->requests("PATCH").size(), 3U);
+  client->hold(false);
+  EXPECT_TRUE(eventually([&] {
+    for (int i = 0; i < 10; ++i) {
+      if (!done("m" + std::to_string(i), "gold")) {
+        return false;
+      }
+    }
+    return true;
+  }));
+}
+
+TEST_F(ClusterDriverTest, AWriteWithoutAnAnswerIsLookedForNotRepeated) {
+  wish("m", "gold");
+  std::atomic<int> faults{0};
+  client->set_fault([&](const client::ApiRequest& request) -> std::optional<client::ApiResult> {
+    if (request.method == "PATCH" && faults++ == 0) {
+      return client::ApiResult{.error = Error::unavailable("the answer is lost"), .unknown = true};
+    }
+    return std::nullopt;
+  });
+  start();
+  EXPECT_TRUE(eventually([&] { return done("m", "gold"); }));
+  EXPECT_TRUE(eventually([&] { return driver->idle(); }));
+  EXPECT_EQ(client->requests("PATCH").size(), 1U);
+  EXPECT_GE(client->requests("GET").size(), 2U) << "listed anew";
+}
+
+TEST_F(ClusterDriverTest, NamespacesAreWatchedOneByOne) {
+  wish("m", "gold", "a");
+  wish("m", "gold", "b");
+  wish("m", "gold", "c");
+  start({.namespaces = {"a", "c"}});
+  EXPECT_TRUE(eventually([&] { return done("m", "gold", "a") && done("m", "gold", "c"); }));
+  wish("n", "tin", "b");
+  wish("n", "tin", "c");
+  EXPECT_TRUE(eventually([&] { return done("n", "tin", "c"); }));
+  EXPECT_TRUE(eventually([&] { return driver->idle(); }));
+  EXPECT_FALSE(done("m", "gold", "b"));
+  EXPECT_FALSE(done("n", "tin", "b"));
+}
+
+TEST_F(ClusterDriverTest, DrainAwaitsWhatIsUnderWayAndStartsNothing) {
+  wish("m", "gold");
+  client->hold(true);
+  start();
+  EXPECT_TRUE(eventually([&] { return client->requests("PATCH").size() == 1; }));
+  EXPECT_FALSE(driver->drain(milliseconds(50)));
+  client->hold(false);
+  EXPECT_TRUE(driver->drain(seconds(20)));
+  wish("n", "tin");
+  EXPECT_TRUE(eventually([&] { return driver->debug(0, seconds(5)).ok(); }));
+  EXPECT_EQ(client->requests("PATCH").size(), 1U);
+}
+
+TEST_F(ClusterDriverTest, TellsWhatItIsAt) {
+  wish("m", "gold");
+  client->hold(true);
+  start();
+  EXPECT_TRUE(eventually([&] {
+    const auto state = driver->debug(10, seconds(5));
+    return state.ok() && (*state)["keys"][0]["state"] == Value("writing") &&
+           (*state)["keys"][0]["key"] == Value("a/m");
+  }));
+  const Value watches = driver->watches();
+  ASSERT_EQ(watches.size(), 1U);
+  EXPECT_EQ(watches[0]["resource"].as_string(), "configmaps");
+  client->hold(false);
+}
+
+// Leases are not this fake's: the election is told what the test wants.
+TEST_F(ClusterDriverTest, WithoutTheLeaseCachesAreKeptAndNothingIsWritten) {
+  wish("m", "gold");
+  Leadership leadership(client, {.lease = {"ns", "l"}, .identity = "me", .entropy = entropy.get()},
+                        *clock, {});
+  start({.leadership = &leadership});
+  EXPECT_TRUE(eventually([&] { return driver->synced(); }));
+  EXPECT_TRUE(client->requests("PATCH").empty());
+  driver->lead();  // told so, but the lease's time has run out
+  EXPECT_TRUE(eventually([&] { return !(*driver->debug(10, seconds(5)))["keys"].empty(); }));
+  EXPECT_TRUE(client->requests("PATCH").empty());
+}
+
+}  // namespace
+}  // namespace athanor::cluster
