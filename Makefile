@@ -1,7 +1,7 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
 export IMG WNS SNS CNS
-.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver fuzz lint format clean \
+.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver bench-controllers fuzz lint format clean \
 	image image-test docker-build docker-push install deploy dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
@@ -30,6 +30,9 @@ test-real: bootstrap ## embedded and real Kubernetes API server side by side (ne
 
 bench: build ## speed and size, printed as figures
 	@scripts/bench
+
+bench-controllers: ## the engine beside a controller-runtime manager, both on the real kube-apiserver
+	@scripts/bench-controllers
 
 bench-apiserver: build ## the API server beside the real one, every target
 	@scripts/bench-apiserver
