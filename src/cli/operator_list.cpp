@@ -11,6 +11,7 @@
 
 #include "embedded/lab/embedded_operators.hpp"
 #include "fournos/operators.hpp"
+#include "hearth/operators.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -54,6 +55,7 @@ Result<void> check_word(const std::vector<System>& all, const std::string& word)
 std::vector<System> systems() {
   return {
       {.name = "fournos", .by_default = true, .operators = all_of(fournos::fournos_operators())},
+      {.name = "hearth", .by_default = true, .operators = all_of(hearth::hearth_operators())},
       {.name = "kueue", .operators = stand_ins({"kueue-"})},
       {.name = "tekton", .operators = stand_ins({"tekton-"})},
       {.name = "nodes", .operators = stand_ins({"kubelet", "emulated-"})}};

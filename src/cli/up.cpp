@@ -19,6 +19,8 @@
 #include "embedded/lab/control_plane.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
+#include "hearth/operators.hpp"
+#include "hearth/settings.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -57,6 +59,19 @@ Result<fournos::Settings> fournos_settings(const lab::Lab& lab,
   return read_fournos_settings(variables);
 }
 
+// A laptop has one namespace for jobs, and Fournos looks there for theirs.
+Result<hearth::Settings> hearth_settings(const lab::Lab& lab,
+                                         const std::map<std::string, std::string>& environment,
+                                         const fournos::Settings& jobs) {
+  std::map<std::string, std::string> variables = environment;
+  for (const auto& [name, value] : lab.settings) {
+    variables.emplace(name, value);
+  }
+  variables.emplace("HEARTH_EXECUTION_NAMESPACE", jobs.workload_namespace);
+  variables.emplace("HEARTH_SECRETS_NAMESPACE", jobs.secrets_namespace);
+  return hearth::parse_settings(variables);
+}
+
 // Every kind, FournosJob in the dialect that FOURNOS_API asks for.
 std::vector<const api::CustomKind*> kinds_of(const fournos::Settings& settings) {
   std::vector<const api::CustomKind*> kinds;
@@ -91,11 +106,15 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   }
   result.serving.request_timeout = *timeout;
   ATHANOR_TRY_VOID(load_lab(options, result));
-  const auto systems = fournos::fournos_operators();
-  result.operators.assign(systems.begin(), systems.end());
+  for (const auto system : {fournos::fournos_operators(), hearth::hearth_operators()}) {
+    result.operators.insert(result.operators.end(), system.begin(), system.end());
+  }
   ATHANOR_TRY(const fournos::Settings settings, fournos_settings(result.lab, environment));
   result.custom_kinds = kinds_of(settings);
   result.config["fournos"] = api::encode(settings);
+  ATHANOR_TRY(const hearth::Settings clusters, hearth_settings(result.lab, environment, settings));
+  result.config["hearth"] = api::encode(clusters);
+  result.lab.more_namespaces = {clusters.ns, clusters.secrets_namespace};
   return result;
 }
 

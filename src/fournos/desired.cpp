@@ -6,10 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "api/builtin.hpp"
+#include "api/hearth.hpp"
 #include "api/kueue.hpp"
 #include "base/ascii.hpp"
 #include "fournos/messages.hpp"
 #include "fournos/metadata.hpp"
+#include "kube/names.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -88,6 +91,10 @@ Value workload_object(const Tick& tick, std::optional<std::int64_t> priority) {
   const Job& job = tick.job;
   Value metadata = child_metadata(job, job.name(), Control::Controller);
   metadata.member("labels").set(api::kueue::kQueueLabel, tick.settings.local_queue);
+  if (job.lock_only && !validate_label_value(job.spec().cluster)) {
+    // The queue lets nobody pass who came after a lock (spec/hearth.md 9.5).
+    metadata.member("labels").set(name::kClusterLock, job.spec().cluster);
+  }
 
   const Value container =
       Value::object({{"name", "placeholder"},
@@ -173,6 +180,23 @@ std::string kubeconfig_secret_name(const Tick& tick, std::string_view cluster) {
   const std::string_view usual =
       tick.job.dialect == Dialect::Seed ? "{cluster}-kubeconfig" : "kubeconfig-{cluster}";
   return replaced(given.empty() ? std::string(usual) : given, "{cluster}", cluster);
+}
+
+std::optional<Key> hearth_secret(const Tick& tick) {
+  const std::string& cluster = tick.job.status().cluster;
+  const bool seed = tick.job.dialect == Dialect::Seed;
+  const Key own{seed ? tick.settings.workload_namespace : tick.settings.secrets_namespace,
+                kubeconfig_secret_name(tick, cluster)};
+  if (tick.job.clusterless || tick.view.get(api::kSecret, own)) {
+    return std::nullopt;
+  }
+  const std::string hearth = tick.view.config("hearth")["namespace"].str();
+  const auto known =
+      tick.view.get<api::FournosCluster>({hearth.empty() ? "hearth" : hearth, cluster});
+  const std::string secret = known ? known->spec.kubeconfig_secret : std::string();
+  const Key key{tick.settings.secrets_namespace, secret};
+  const bool usable = !secret.empty() && tick.view.get(api::kSecret, key);
+  return usable ? std::optional(key) : std::nullopt;
 }
 
 std::string vault_secret_name(const Tick& tick, std::string_view ref) {

@@ -39,6 +39,9 @@ std::string resolve_job_name(const Job& job);
 std::string kubeconfig_copy_name(const Job& job);
 std::string secret_copy_name(const Job& job, std::string_view ref);
 std::string kubeconfig_secret_name(const Tick& tick, std::string_view cluster);
+// Where Hearth has the kubeconfig of the job's cluster, when the dialect's own Secret is not there
+// (spec/hearth.md section 0); nullopt: nowhere else.
+std::optional<Key> hearth_secret(const Tick& tick);
 std::string vault_secret_name(const Tick& tick, std::string_view ref);
 
 // R9.4: "KEY=<POSIX-quoted>\n" a line, keys ascending.

@@ -97,11 +97,44 @@ Plan requeue(const Tick& tick, const Eviction& eviction) {
   return plan;
 }
 
+// A lock does not leave the queue: its Workload gives the quota back and waits where it is
+// (spec/hearth.md 9.3).
+Plan wait_again(const Tick& tick, const Eviction& eviction, const Child& workload) {
+  Value conditions = workload.object.status()["conditions"];
+  const auto set = [&](std::string_view type, std::string_view truth, std::string_view reason,
+                       const std::string& message) {
+    set_condition(conditions,
+                  {.type = std::string(type),
+                   .status = std::string(truth),
+                   .reason = std::string(reason),
+                   .message = message,
+                   .observed_generation = workload.object.generation()},
+                  tick.now);
+  };
+  set("QuotaReserved", "False", "Pending", eviction.message);
+  set("Admitted", "False", "NoReservation", "The workload has no reservation");
+  set("Requeued", "True", eviction.reason, eviction.message);
+  const std::string message = fmt::format(text::kRequeued, eviction.reason);
+  Plan plan;
+  plan.then(Status{
+      .target = workload.ref,
+      .status = Value::object({{"conditions", std::move(conditions)}, {"admission", nullptr}}),
+      .guard = {.uid = std::string(workload.object.uid()),
+                .resource_version = std::string(workload.object.resource_version())}});
+  StatusWrite(tick)
+      .enter(phase::kPending, message)
+      .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
+                 eviction.message.empty() ? message : eviction.message)
+      .into(plan);
+  return plan;
+}
+
 }  // namespace
 
 std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, const Child& run) {
   const EvictionPolicy policy = tick.settings.eviction_policy();
-  if (policy == EvictionPolicy::Ignore || tick.job.clusterless) {
+  const bool ignored = policy == EvictionPolicy::Ignore && !tick.job.lock_only;
+  if (ignored || tick.job.clusterless) {
     return std::nullopt;
   }
   auto eviction = eviction_of(workload.ours() ? &workload.object : nullptr);
@@ -119,6 +152,9 @@ std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, con
     if (!eviction) {
       return std::nullopt;
     }
+  }
+  if (tick.job.lock_only) {
+    return workload.ours() ? wait_again(tick, *eviction, workload) : requeue(tick, *eviction);
   }
   if (run.ours()) {
     const bool done = run_state(run.object).done();

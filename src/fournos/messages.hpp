@@ -26,6 +26,7 @@ inline constexpr std::string_view kFournos = "fournos";
 inline constexpr std::string_view kJobName = "fournos.dev/job-name";
 inline constexpr std::string_view kCluster = "fournos.dev/cluster";
 inline constexpr std::string_view kExclusiveCluster = "fournos.dev/exclusive-cluster";
+inline constexpr std::string_view kClusterLock = "fournos.dev/cluster-lock";
 inline constexpr std::string_view kClusterSlot = "fournos/cluster-slot";
 inline constexpr std::string_view kVaultEntry = "fournos.dev/vault-entry";
 inline constexpr std::string_view kResolveImage = "fournos.dev/resolve-image";

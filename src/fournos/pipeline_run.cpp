@@ -20,7 +20,8 @@ constexpr std::string_view kEngineParams[] = {"fjob-name", "fournos-workload-nam
 std::string kubeconfig_param(const Tick& tick) {
   const Job& job = tick.job;
   if (job.dialect == Dialect::Seed) {
-    return kubeconfig_secret_name(tick, job.status().cluster);
+    return hearth_secret(tick) ? kubeconfig_copy_name(job)
+                               : kubeconfig_secret_name(tick, job.status().cluster);
   }
   return job.clusterless ? std::string(name::kClusterlessSecret) : kubeconfig_copy_name(job);
 }

@@ -4,6 +4,7 @@
 
 #include "api/builtin.hpp"
 #include "api/fournos.hpp"
+#include "api/hearth.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "fournos/messages.hpp"
@@ -112,6 +113,7 @@ constexpr const Kind* kReads[] = {&api::kFournosJob,
                                   &api::kueue::kWorkloadPriorityClass,
                                   &api::kPipelineRun,
                                   &api::kPipeline,
+                                  &api::kFournosCluster,
                                   &api::kJob,
                                   &api::kSecret};
 constexpr const Kind* kWrites[] = {&api::kFournosJob, &api::kueue::kWorkload, &api::kPipelineRun,

@@ -18,10 +18,18 @@ bool copies_secrets(const Job& job) {
   return job.dialect == Dialect::Engine && !job.lock_only;
 }
 
+// Whoever runs on a cluster may hold a copy of its kubeconfig.
+bool may_copy(const Job& job) {
+  return copies_secrets(job) || (!job.lock_only && !job.clusterless);
+}
+
 std::vector<std::string> copy_names(const Job& job) {
   std::vector<std::string> names;
   if (!job.clusterless) {
     names.push_back(kubeconfig_copy_name(job));
+  }
+  if (!copies_secrets(job)) {
+    return names;
   }
   for (const std::string& ref : job.spec().secret_refs) {
     names.push_back(secret_copy_name(job, ref));
@@ -60,8 +68,9 @@ void want_copy(const Tick& tick, SecretsReady& ready, const Object& source,
 }
 
 void want_kubeconfig(const Tick& tick, SecretsReady& ready) {
-  const std::string source_name = kubeconfig_secret_name(tick, tick.job.status().cluster);
-  const Sure sure = surely(tick, api::kSecret, {tick.settings.secrets_namespace, source_name});
+  const Key own{tick.settings.secrets_namespace,
+                kubeconfig_secret_name(tick, tick.job.status().cluster)};
+  const Sure sure = surely(tick, api::kSecret, hearth_secret(tick).value_or(own));
   if (!sure.known) {
     ready.waiting = true;
     ready.steps.merge(await_answer(tick));
@@ -116,6 +125,9 @@ RefsChecked check_secret_refs(const Tick& tick) {
 SecretsReady copy_secrets(const Tick& tick) {
   SecretsReady ready;
   if (!copies_secrets(tick.job)) {
+    if (may_copy(tick.job) && hearth_secret(tick)) {
+      want_kubeconfig(tick, ready);
+    }
     return ready;
   }
   if (!tick.job.clusterless) {
@@ -141,7 +153,7 @@ SecretsReady copy_secrets(const Tick& tick) {
 
 Plan drop_secrets(const Tick& tick) {
   Plan plan;
-  if (!copies_secrets(tick.job)) {
+  if (!may_copy(tick.job)) {
     return plan;
   }
   for (const std::string& copy_name : copy_names(tick.job)) {

@@ -30,7 +30,8 @@ struct SecretsReady {
   std::string failure{};  // the job fails with this text ...
   std::string reason{};   // ... and this reason of PipelineRunReady
 };
-// Nothing to do in the seed dialect.
+// Seed jobs name their Secrets themselves; a copy is made only where Hearth alone has the
+// kubeconfig.
 SecretsReady copy_secrets(const Tick& tick);
 
 // Deletes the copies that belong to this job; they hold credentials.

@@ -284,9 +284,16 @@ class Queue {
   void annotate(Entry& entry, std::string_view key, Value value) {
     Value merge = Value::object();
     merge.set_path({"metadata", "annotations", key}, std::move(value));
-    plan_.then(Patch{.target = {&api::kFournosCluster, entry.cluster.object.key()},
+    // What an old view of the cluster lacks must not be written over; the second patch of a plan
+    // cannot know the first one's version.
+    const Object& object = entry.cluster.object;
+    Guard guard{.uid = std::string(object.uid())};
+    if (!entry.patched) {
+      guard.resource_version = object.resource_version();
+    }
+    plan_.then(Patch{.target = {&api::kFournosCluster, object.key()},
                      .merge = std::move(merge),
-                     .guard = {.uid = std::string(entry.cluster.object.uid())}});
+                     .guard = std::move(guard)});
     entry.patched = true;
   }
 

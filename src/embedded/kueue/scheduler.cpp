@@ -70,6 +70,7 @@ class Cycle {
         enqueue(std::move(waiting));
       }
     }
+    withhold();
     while (std::ranges::any_of(lines_, [](const auto& entry) { return entry.second.has_head(); })) {
       one_round();
     }
@@ -129,6 +130,43 @@ class Cycle {
     }
   }
 
+  static bool is_lock(const Object& workload) { return !workload.label(kLockLabel).empty(); }
+
+  // What is free of a flavor is kept for the lock that waits for all of it.
+  void withhold() {
+    for (auto& [name, line] : lines_) {
+      for (Shape& shape : line.shapes) {
+        if (const Object* head = shape.head(); head != nullptr && is_lock(*head)) {
+          withhold(line, *head);
+        }
+      }
+    }
+  }
+  void withhold(const Line& line, const Object& lock) {
+    for (const PodSetRequests& pod_set : pod_set_requests(lock, Value())) {
+      for (const auto& [resource, amount] : pod_set.total) {
+        const FlavorResource cell{std::string(lock.label(kLockLabel)), resource};
+        const Amount free = snapshot_.quota.available(line.queue->node, cell);
+        if (free > 0) {
+          snapshot_.quota.add_usage(line.queue->node, cell, free);
+          withheld_[{line.queue->node, cell}] += free;
+        }
+      }
+    }
+  }
+  // Back again, for the lock at the head of the line.
+  void let_through(Line& line) {
+    const std::string flavor(line.head().label(kLockLabel));
+    std::erase_if(withheld_, [&](const auto& entry) {
+      const auto& [node, cell] = entry.first;
+      if (node != line.queue->node || cell.flavor != flavor) {
+        return false;
+      }
+      snapshot_.quota.add_usage(node, cell, -entry.second);
+      return true;
+    });
+  }
+
   // One cycle of the reference: the head of every queue, in entry order (7.4).
   void one_round() {
     std::vector<Nominee> nominees;
@@ -142,7 +180,14 @@ class Cycle {
       }
       auto requests =
           pod_set_requests(line.head(), limit_range_defaults(std::string(line.head().ns())));
+      const bool lock = is_lock(line.head());
+      if (lock) {
+        let_through(line);
+      }
       Assignment assignment = assign_flavors(snapshot_, *line.queue, requests);
+      if (lock && assignment.mode != Mode::Fit) {
+        withhold(line, line.head());
+      }
       nominees.push_back(
           {.line = &line, .requests = std::move(requests), .assignment = std::move(assignment)});
     }
@@ -234,6 +279,7 @@ class Cycle {
   Plan plan_{};
   std::map<std::string, Line> lines_{};
   std::map<std::string, Value> defaults_{};
+  std::map<std::pair<QuotaTree::NodeId, FlavorResource>, Amount> withheld_{};
 };
 
 Plan reconcile(const View& view, const Key& /*key*/, Instant now) {

@@ -43,6 +43,8 @@ std::string group_of(const Object& workload) {
     shape += kSeparator;
   }
   shape += find_condition(status["conditions"], "Requeued")["status"].as_string();
+  shape += kSeparator;
+  shape += workload.label(kLockLabel);
   const Value& reserved = find_condition(status["conditions"], "QuotaReserved");
   return fmt::format("{}{}{}{}{}", queue_key(workload).text(), kSeparator, sha1_hex(shape),
                      kSeparator,

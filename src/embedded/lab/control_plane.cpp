@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "client/target_probe.hpp"
 #include "embedded/lab/background_queue.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 #include "embedded/lab/engine_driver.hpp"
@@ -104,6 +105,7 @@ class RunningControlPlane final : public ControlPlane {
     if (network_) {
       network_->stop();  // nobody waits for a webhook any more
     }
+    targets_.reset();
     if (driver_) {
       driver_->stop();  // nobody starts pods any more
     }
@@ -240,6 +242,7 @@ class RunningControlPlane final : public ControlPlane {
     }
     register_pods();
     register_probes();
+    register_targets();
     driver_ = std::make_unique<EngineDriver>(
         enabled_, DriverOptions{.server = server_.get(),
                                 .store = store_.get(),
@@ -302,6 +305,23 @@ class RunningControlPlane final : public ControlPlane {
         });
   }
 
+  // What Hearth asks of target clusters (spec/hearth.md 6.4).
+  void register_targets() {
+    if (!options_.config.contains("hearth")) {
+      return;
+    }
+    const Value& settings = options_.config.find("hearth")->second;
+    targets_ = std::make_unique<client::TargetProbe>(client::TargetProbeOptions{
+        .read_secret =
+            [this](const Key& secret) { return read_secret(*server_, clock_->now(), secret); },
+        .clock = clock_.get(),
+        .concurrency = static_cast<std::size_t>(settings["discoveryConcurrency"].as_int(8))});
+    executors_.on_probe("cluster",
+                        [this](const std::string& query, runtime::Executors::Completion done) {
+                          targets_->ask(query, std::move(done));
+                        });
+  }
+
   void register_pods() {
     if (!runtime_) {
       return;
@@ -330,6 +350,7 @@ class RunningControlPlane final : public ControlPlane {
   std::unique_ptr<Network> network_{};
   std::unique_ptr<transport::HttpsServer> https_{};
   std::unique_ptr<BackgroundQueue> background_{};
+  std::unique_ptr<client::TargetProbe> targets_{};
   runtime::Executors executors_{};
   std::vector<const Operator*> enabled_{};
   std::unique_ptr<Ticker> ticker_{};

@@ -44,6 +44,7 @@ struct Queue {
 
 struct Lab {
   std::string ns = "fournos-local-dev";
+  std::vector<std::string> more_namespaces{};  // of the controllers; not from the file
   std::vector<Node> nodes{};
   std::vector<Cluster> clusters{};
   std::vector<Queue> queues{};

@@ -127,6 +127,11 @@ Value local_queue_object(const Lab& lab, const Queue& queue) {
 
 Result<std::vector<Value>> lab_objects(const Lab& lab, const ReadFile& read_file) {
   std::vector<Value> objects{namespace_object(lab)};
+  for (const std::string& ns : lab.more_namespaces) {
+    if (ns != lab.ns) {
+      objects.push_back(make_object("v1", "Namespace", ns));
+    }
+  }
   for (const Node& node : lab.nodes) {
     for (int i = 1; i <= node.count; ++i) {
       objects.push_back(

@@ -125,4 +125,19 @@ Result<Value> review_access(apiserver::Server& server, Instant now, const std::s
   return answer["status"];
 }
 
+Result<Value> read_secret(apiserver::Server& server, Instant now, const Key& key) {
+  apiserver::Request request;
+  request.method = "GET";
+  request.path = fmt::format("/api/v1/namespaces/{}/secrets/{}", key.ns, key.name);
+  request.credentials.internal_user = "system:apiserver";
+  const apiserver::Response response = server.handle(std::move(request), now);
+  const Value answer = response.value.value_or(Value());
+  if (response.status >= 300) {
+    return Error{.code = response.status,
+                 .reason = answer["reason"].str(),
+                 .message = answer["message"].str()};
+  }
+  return answer;
+}
+
 }  // namespace athanor::lab

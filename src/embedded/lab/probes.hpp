@@ -6,6 +6,7 @@
 
 #include "base/result.hpp"
 #include "embedded/apiserver/server.hpp"
+#include "kube/kind.hpp"
 #include "kube/value.hpp"
 
 namespace athanor::lab {
@@ -29,5 +30,8 @@ Result<Value> sign_certificate(const CertificateAuthority& authority, Instant no
                                const std::string& query);
 // "subject-access:<spec of a SubjectAccessReview>": its status.
 Result<Value> review_access(apiserver::Server& server, Instant now, const std::string& query);
+
+// The body of a Secret, for who answers questions about target clusters.
+Result<Value> read_secret(apiserver::Server& server, Instant now, const Key& key);
 
 }  // namespace athanor::lab

@@ -89,15 +89,6 @@ TEST_F(Eviction, RunThatEndedBeforeCounts) {
   EXPECT_EQ(phase("job"), "Succeeded");
 }
 
-TEST_F(Eviction, LockIsQueuedAgainAtOnce) {
-  submit("lock", "{cluster: cluster-1, lockOnly: true}");
-  admit("lock", "cluster-1");
-  const std::string old(workload("lock").uid());
-  workload_says("lock", "Evicted", "True", "Preempted", "m");
-  EXPECT_EQ(phase("lock"), "Pending");
-  EXPECT_NE(workload("lock").uid(), old);
-}
-
 TEST_F(Shutdown, StopEndsARunGracefully) {
   start("job", kShared);
   world.update(api::kFournosJob, key("job"), [](Value& object) {
@@ -204,6 +195,53 @@ TEST_F(LockOnly, HoldsUntilReleased) {
   settle();
   EXPECT_EQ(phase("cluster-lock-1"), "Stopped");
   EXPECT_FALSE(has_workload("cluster-lock-1"));
+}
+
+// spec/hearth.md section 0: a cluster that Hearth knows is usable in either dialect.
+TEST_F(LockOnly, HearthsKubeconfigServesBothDialects) {
+  put("{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: cluster-1, namespace: "
+      "hearth}, spec: {kubeconfigSecret: my-access}}");
+  put("{apiVersion: v1, kind: Secret, metadata: {name: my-access, namespace: psap-secrets}, data: "
+      "{kubeconfig: bW9jaw==}}");
+  const auto kubeconfig_of = [&](const std::string& name) {
+    for (const Value& param : run(name).spec()["params"].items()) {
+      if (param["name"].as_string() == "kubeconfig-secret") {
+        return param["value"].str();
+      }
+    }
+    return std::string();
+  };
+  start("seed", kShared);
+  EXPECT_EQ(kubeconfig_of("seed"), "seed-kubeconfig");
+  EXPECT_EQ(world.must(api::kSecret, key("seed-kubeconfig")).body()["data"]["kubeconfig"],
+            Value("bW9jaw=="));
+  run_says("seed", "True", "", true);
+  EXPECT_FALSE(world.has(api::kSecret, key("seed-kubeconfig")));
+  put("{apiVersion: v1, kind: Secret, metadata: {name: cluster-1-kubeconfig, namespace: bench}}");
+  start("own", kShared);
+  EXPECT_EQ(kubeconfig_of("own"), "cluster-1-kubeconfig");
+  EXPECT_FALSE(world.has(api::kSecret, key("own-kubeconfig")));
+}
+
+// spec/hearth.md 9.3: a lock keeps its place in the queue, whatever the policy.
+TEST_F(LockOnly, AnEvictedLockWaitsWithItsWorkload) {
+  for (const char* policy : {"requeue", "fail", "ignore"}) {
+    SCOPED_TRACE(policy);
+    configure({{"FOURNOS_EVICTION_POLICY", policy}});
+    const std::string lock = std::string("lock-") + policy;
+    submit(lock, "{cluster: cluster-1, lockOnly: true, executionEngine: {none: {}}}");
+    EXPECT_EQ(workload(lock).label("fournos.dev/cluster-lock"), "cluster-1");
+    admit(lock, "cluster-1");
+    EXPECT_EQ(phase(lock), "Admitted");
+    const std::string uid(workload(lock).uid());
+    workload_says(lock, "Evicted", "True", "Preempted", "Preempted to accommodate a workload");
+    EXPECT_EQ(phase(lock), "Pending");
+    EXPECT_EQ(workload(lock).uid(), uid);
+    EXPECT_FALSE(workload(lock).status().contains("admission"));
+    workload_says(lock, "Evicted", "False", "QuotaReserved", "");
+    admit(lock, "cluster-1");
+    EXPECT_EQ(phase(lock), "Admitted");
+  }
 }
 
 TEST_F(LockOnly, LockWithAnEnd) {

@@ -56,6 +56,37 @@ TEST_F(Admission, ReservesQuotaAndAdmitsInOneWrite) {
   EXPECT_EQ(world.event_count("Admitted", "a"), 1);
 }
 
+// spec/hearth.md 9.5: who comes after a lock waits behind it, whatever the priority.
+TEST_F(Admission, NobodyPassesALockThatWaits) {
+  put_fournos_queues(world);
+  const std::string here = ", nodeSelector: {fournos.dev/cluster: cluster-1}";
+  world.put(workload("before", "fournos-queue", "fournos/cluster-slot: \"1\"", "", here));
+  settle();
+  Value lock = workload("lock", "fournos-queue", "fournos/cluster-slot: \"100\"", "", here);
+  lock.set_path({"metadata", "labels"}, from_yaml("{fournos.dev/cluster-lock: cluster-1}"));
+  world.put(lock);
+  world.put(
+      workload("after", "fournos-queue", "fournos/cluster-slot: \"1\"", ", priority: 200", here));
+  world.put(workload("elsewhere", "fournos-queue", "fournos/cluster-slot: \"1\"", "",
+                     ", nodeSelector: {fournos.dev/cluster: cluster-2}"));
+  settle();
+  EXPECT_TRUE(admitted("before"));
+  EXPECT_FALSE(admitted("lock"));
+  EXPECT_FALSE(admitted("after"));
+  EXPECT_NE(message("after").find("insufficient unused quota for fournos/cluster-slot in flavor "
+                                  "cluster-1"),
+            std::string::npos)
+      << message("after");
+  EXPECT_TRUE(admitted("elsewhere"));
+  world.remove(kWorkload, {"bench", "before"});
+  settle();
+  EXPECT_TRUE(admitted("lock"));
+  EXPECT_FALSE(admitted("after"));
+  world.remove(kWorkload, {"bench", "lock"});
+  settle();
+  EXPECT_TRUE(admitted("after"));
+}
+
 TEST_F(Admission, TakesTheFirstFlavorThatFits) {
   put_fournos_queues(world);
   world.put(workload("a", "fournos-queue", "fournos/gpu-h200: \"8\""));
