@@ -1,7 +1,11 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
 export IMG WNS SNS CNS
+<<<<<<< ours
 .PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver bench-controllers fuzz lint format clean \
+=======
+.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver fuzz sanitize lint format clean \
+>>>>>>> theirs
 	image image-test docker-build docker-push install deploy dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
@@ -39,6 +43,9 @@ bench-apiserver: build ## the API server beside the real one, every target
 
 fuzz: bootstrap ## every parser against random input, 60 s each (TIME=n)
 	@scripts/fuzz $(TIME)
+
+sanitize: bootstrap ## the tests under AddressSanitizer, UBSan and ThreadSanitizer
+	@scripts/sanitize
 
 lint: bootstrap ## formatting, clang-tidy, the house's rules
 	@scripts/lint

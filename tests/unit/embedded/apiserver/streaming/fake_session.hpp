@@ -79,7 +79,8 @@ class FakeStreams final : public PodStreams {
 inline std::string number(std::size_t value, std::size_t size) {
   std::string bytes;
   for (std::size_t i = size; i > 0; --i) {
-    bytes += static_cast<char>((value >> (8 * (i - 1))) & 0xFFU);
+    const std::size_t place = i - 1;  // of the byte; the value has none beyond its own size
+    bytes += place < sizeof value ? static_cast<char>((value >> (8 * place)) & 0xFFU) : '\0';
   }
   return bytes;
 }
