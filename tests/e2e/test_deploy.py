@@ -354,7 +354,7 @@ def test_panels_do_not_overlap_and_ask_for_this_job(production):
 
 
 # --- the program in a container ---------------------------------------------------------------------------
-@pytest.mark.parametrize("args", [["--help"], ["--version"], ["crds", "-o", "name"], ["rbac", "-o", "name"]])
+@pytest.mark.parametrize("args", [["--help"], ["--version"], ["controllers", "--help"], ["crds", "-o", "name"], ["rbac", "-o", "name"]])
 def test_verbs_without_state_need_no_home_and_nothing_to_write(args):
     done = run([ATHANOR, *args], env={}, cwd="/")
     assert done.code == 0 and done.out and not done.err

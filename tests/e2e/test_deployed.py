@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The controllers as deploy/ runs them: its flags, its environment, its service account's rights, on a cluster whose queueing and
+pipelines are the lab's. A job runs through them, nothing is denied, and what dashboards ask for is exported."""
+
+import http.client
+import json
+import re
+import signal
+import subprocess
+
+import pytest
+import yaml
+from support import ATHANOR, KUBECTL, ROOT, Lab, run, wait_for
+
+KUSTOMIZE = ROOT / "deploy/kustomize"
+SYSTEM, WORKLOAD, SECRETS = "athanor-system", "psap-automation", "psap-secrets"
+SETUP = ROOT / "examples/fournos/setup"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Athanor deployed on a lab that leaves FournosJobs alone."""
+    one = Lab(
+        tmp_path_factory.mktemp("deployed") / "lab",
+        ["--lab", str(ROOT / "tests/e2e/data/cluster.yaml"), "--controllers", "*,-fournosjob,-fournos-gc-workloads,-fournos-gc-pipelineruns,-fournos-gc-jobs,-fournos-gc-secrets"],
+    )
+    try:
+        one.start()
+        for folder in ("overlays/default", "queue"):
+            one.kubectl("apply", "--server-side", "-k", KUSTOMIZE / folder)
+        for file in ("20-secrets.yaml", "30-tasks.yaml", "31-pipelines.yaml"):
+            text = (SETUP / file).read_text(encoding="utf-8").replace("fournos-local-dev", WORKLOAD)
+            one.kubectl("apply", "--server-side", "-f", "-", stdin=text)
+        one.kubectl("create", "configmap", "fournos-mock-config", "-n", WORKLOAD, "--from-literal=sleep=0.1")
+        yield one
+    finally:
+        one.close()
+
+
+class Replica:
+    """`athanor controllers` with the Deployment's container as its description."""
+
+    def __init__(self, lab, folder, name):
+        manifests = {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(run([KUBECTL, "kustomize", KUSTOMIZE / "overlays/default"]).out)}
+        pod = manifests["Deployment", "athanor-controllers"]["spec"]["template"]["spec"]
+        container = pod["containers"][0]
+        folder.mkdir()
+        config = yaml.safe_load(manifests["ConfigMap", "athanor-controllers"]["data"]["controllers.yaml"])
+        config["metrics-address"] = "127.0.0.1:0"
+        (folder / "controllers.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+        token = lab.kubectl("create", "token", pod["serviceAccountName"], "-n", SYSTEM).out.strip()
+        access = yaml.safe_load(lab.kubeconfig.read_text(encoding="utf-8"))
+        access["users"][0]["user"] = {"token": token}
+        (folder / "kubeconfig").write_text(yaml.safe_dump(access), encoding="utf-8")
+        self.name = name
+        fields = {"metadata.name": name, "metadata.namespace": SYSTEM}
+        environment = {one["name"]: one.get("value") or fields[one["valueFrom"]["fieldRef"]["fieldPath"]] for one in container["env"]}
+        self.log = folder / "log"
+        self.process = subprocess.Popen(
+            [ATHANOR, *(arg.replace("/etc/athanor", str(folder)) for arg in container["args"])],
+            env={**environment, "KUBECONFIG": str(folder / "kubeconfig")}, cwd="/", stdin=subprocess.DEVNULL,
+            stdout=self.log.open("w"), stderr=subprocess.STDOUT,
+        )
+
+    @property
+    def text(self):
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def get(self, path):
+        assert self.process.poll() is None, self.text
+        address = re.search(r'"metrics are served".*?"address":"([^"]+)"', self.text)
+        assert address, "no address yet"
+        connection = http.client.HTTPConnection(address.group(1), timeout=10)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def ready(self):
+        return self.get("/readyz")[0] == 200
+
+    def leads(self):
+        return re.search(r"^leader_election_master_status\{[^}]*\} 1$", self.get("/metrics")[1], re.M)
+
+    def end(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def replicas(cluster, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("replicas")
+    running = []
+
+    def start(name):
+        running.append(Replica(cluster, folder / name, name))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.end(signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def leader(replicas):
+    one = replicas("first")
+    wait_for("readiness", one.ready)
+    wait_for("leadership", one.leads)
+    return one
+
+
+def submit(cluster, name):
+    job = yaml.safe_load((ROOT / "examples/fournos/sample-job.yaml").read_text(encoding="utf-8"))
+    job["metadata"] = {"name": name, "namespace": WORKLOAD}
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(job))
+    return cluster.wait_phase(name, "Succeeded", WORKLOAD)
+
+
+def denied(replica):
+    """Requests that were refused for lack of a right."""
+    return re.findall(r'^rest_client_requests_total\{[^}]*code="40[13]".*$', replica.get("/metrics")[1], re.M)
+
+
+def test_a_job_runs_and_no_request_is_denied(cluster, leader):
+    assert submit(cluster, "deployed")["status"]["cluster"] == "cluster-1"
+    cluster.kubectl("delete", "fournosjob", "deployed", "-n", WORKLOAD)
+    wait_for("its run is collected", lambda: cluster.http("GET", f"/apis/tekton.dev/v1/namespaces/{WORKLOAD}/pipelineruns/deployed").code == 404)
+    assert not denied(leader), denied(leader)
+    assert "forbidden" not in leader.text
+
+
+def test_what_alerts_and_panels_ask_for_is_exported(cluster, leader):
+    manifests = list(yaml.safe_load_all(run([KUBECTL, "kustomize", KUSTOMIZE / "overlays/production"]).out))
+    rules = [rule for one in manifests if one["kind"] == "PrometheusRule" for group in one["spec"]["groups"] for rule in group["rules"]]
+    board = next(json.loads(one["data"]["athanor.json"]) for one in manifests if one["metadata"]["name"] == "athanor-dashboard")
+    expressions = [rule["expr"] for rule in rules] + [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
+    # Every name stands before a selector.
+    asked = {re.sub("_bucket$", "", name) for text in expressions for name in re.findall(r"([a-zA-Z_:][a-zA-Z0-9_:]*)\{", text)} - {"up"}
+    # Counted from the first refusal on: a policy makes one.
+    cluster.kubectl("apply", "-f", "-", stdin=REFUSAL)
+    job = {"apiVersion": "fournos.dev/v1", "kind": "FournosJob", "metadata": {"name": "refused", "namespace": WORKLOAD},
+           "spec": {"owner": "a", "cluster": "cluster-1", "forge": {"project": "p", "args": []}}}  # fmt: skip
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(job))
+    exported = lambda: set(re.findall(r"^# TYPE (\S+) ", leader.get("/metrics")[1], re.M))  # noqa: E731
+    wait_for(f"{sorted(asked)} to be exported", lambda: asked <= exported() or asked - exported() == set())
+    cluster.kubectl("delete", "-f", "-", stdin=REFUSAL)
+    cluster.kubectl("delete", "fournosjob", "refused", "-n", WORKLOAD)
+
+
+REFUSAL = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: refuse-one}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [kueue.x-k8s.io], apiVersions: ["*"], operations: [CREATE], resources: [workloads]}
+  validations:
+  - {expression: "object.metadata.name != 'refused'", message: not this one}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: refuse-one}
+spec: {policyName: refuse-one, validationActions: [Deny]}
+"""
+
+
+def test_the_other_replica_is_ready_and_takes_over(cluster, leader, replicas):
+    second = replicas("second")
+    wait_for("readiness", second.ready)
+    assert not second.leads() and leader.leads()
+    holder = lambda: cluster.get(f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/athanor")["spec"].get("holderIdentity", "")  # noqa: E731
+    assert holder().startswith("first")
+    assert leader.end() == 0
+    wait_for("the second one to lead", second.leads, deadline=30)
+    assert holder().startswith("second")
+    submit(cluster, "after")
+    assert not denied(second), denied(second)
+
+
+def test_a_right_that_is_missing_is_told(cluster, replicas, leader):
+    """What the guide and the alert AthanorForbidden rest on."""
+    cluster.kubectl("delete", "rolebinding", "athanor", "-n", WORKLOAD)
+    try:
+        third = replicas("third")
+        wait_for("the refusal to be counted", lambda: denied(third))
+
+        def refused():
+            watches = json.loads(third.get("/debug/watches")[1])
+            return {(one["resource"], one["namespace"]) for one in watches if "forbidden" in one.get("error", "")}
+
+        wait_for("the refused watch to be shown", lambda: ("fournosjobs", WORKLOAD) in refused())
+        assert not any(namespace == SECRETS for _, namespace in refused())
+    finally:
+        cluster.kubectl("apply", "--server-side", "-k", KUSTOMIZE / "overlays/default")
