@@ -1,11 +1,7 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
 export IMG WNS SNS CNS
-<<<<<<< ours
-.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver bench-controllers fuzz lint format clean \
-=======
-.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver fuzz sanitize lint format clean \
->>>>>>> theirs
+.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver bench-controllers fuzz sanitize lint format clean \
 	image image-test docker-build docker-push install deploy dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
