@@ -54,11 +54,11 @@ class StructuralChecker {
     }
     for (const std::string_view name : kCombinations) {
       for (std::size_t i = 0; i < node[name].size(); ++i) {
-        nested(node[name][i], fmt::format("{}.{}[{}]", path, name, i), node, path);
+        nested(node[name][i], fmt::format("{}.{}[{}]", path, name, i), node);
       }
     }
     if (node["not"].is_object()) {
-      nested(node["not"], child(path, "not"), node, path);
+      nested(node["not"], child(path, "not"), node);
     }
     for (const Member& member : node["properties"].members()) {
       check(member.value, key_path(path, "properties", member.key()), Level::Field);
@@ -83,6 +83,16 @@ class StructuralChecker {
   void invalid(const std::string& path, std::string_view name, const Value& value,
                std::string_view text) {
     errors_.push_back(FieldError::invalid(child(path, name), value, text));
+  }
+
+  // The other value is refused; none at all is missing.
+  void require_or_refuse(const std::string& path, std::string_view name, const Value& value,
+                         std::string_view text) {
+    if (value.as_string().empty()) {
+      require(path, name, text);
+    } else {
+      invalid(path, name, value, text);
+    }
   }
 
   void check_forbidden(const Value& node, const std::string& path) {
@@ -156,15 +166,15 @@ class StructuralChecker {
     const std::string_view list_type = node["x-kubernetes-list-type"].as_string();
     const Value& keys = node["x-kubernetes-list-map-keys"];
     if (list_type != "map" && !keys.empty()) {
-      invalid(path, "x-kubernetes-list-type", node["x-kubernetes-list-type"],
-              "must be map if x-kubernetes-list-map-keys is non-empty");
+      require_or_refuse(path, "x-kubernetes-list-type", node["x-kubernetes-list-type"],
+                        "must be map if x-kubernetes-list-map-keys is non-empty");
     }
     if (list_type.empty()) {
       return;
     }
     if (node["type"].as_string() != "array") {
-      invalid(path, "type", node["type"].str(),
-              "must be array if x-kubernetes-list-type is specified");
+      require_or_refuse(path, "type", node["type"],
+                        "must be array if x-kubernetes-list-type is specified");
     }
     if (list_type != "map" && list_type != "set" && list_type != "atomic") {
       errors_.push_back(FieldError::not_supported(child(path, "x-kubernetes-list-type"),
@@ -230,8 +240,8 @@ class StructuralChecker {
                                                   {"atomic", "granular"}));
     }
     if (node["type"].as_string() != "object") {
-      invalid(path, "type", node["type"].str(),
-              "must be object if x-kubernetes-map-type is specified");
+      require_or_refuse(path, "type", node["type"],
+                        "must be object if x-kubernetes-map-type is specified");
     }
   }
 
@@ -260,33 +270,27 @@ class StructuralChecker {
     }
   }
 
-  // A schema inside allOf, anyOf, oneOf or not: value restrictions alone, of what `outer` declares.
-  void nested(const Value& node, const std::string& path, const Value& outer,
-              const std::string& outer_path) {
+  // A schema inside allOf, anyOf, oneOf or not: value restrictions alone, also of fields that
+  // `outer` does not declare.
+  void nested(const Value& node, const std::string& path, const Value& outer) {
     check_forbidden_nested(node, path, outer);
+    check_list(node, path);
+    check_map(node, path);
     check_pattern(node, path);
     for (const Member& member : node["properties"].members()) {
-      const Value* declared = outer["properties"].find(member.key());
-      const std::string here = key_path(path, "properties", member.key());
-      const std::string there = key_path(outer_path, "properties", member.key());
-      if (declared == nullptr && member.key() != "metadata") {
-        errors_.push_back(FieldError::required(there, "because it is defined in " + here));
-      }
-      nested(member.value, here, declared == nullptr ? Value::object() : *declared, there);
+      nested(member.value, key_path(path, "properties", member.key()),
+             outer["properties"][member.key()]);
     }
     if (node["items"].is_object()) {
-      if (!outer["items"].is_object()) {
-        require(outer_path, "items", "because it is defined in " + child(path, "items"));
-      }
-      nested(node["items"], child(path, "items"), outer["items"], child(outer_path, "items"));
+      nested(node["items"], child(path, "items"), outer["items"]);
     }
     for (const std::string_view name : kCombinations) {
       for (std::size_t i = 0; i < node[name].size(); ++i) {
-        nested(node[name][i], fmt::format("{}.{}[{}]", path, name, i), outer, outer_path);
+        nested(node[name][i], fmt::format("{}.{}[{}]", path, name, i), outer);
       }
     }
     if (node["not"].is_object()) {
-      nested(node["not"], child(path, "not"), outer, outer_path);
+      nested(node["not"], child(path, "not"), outer);
     }
   }
 
@@ -297,8 +301,8 @@ class StructuralChecker {
     };
     static constexpr std::array<Rule, 13> kRules = {{
         {"type", "must be empty to be structural"},
-        {"title", "must be empty to be structural"},
         {"description", "must be empty to be structural"},
+        {"title", "must be empty to be structural"},
         {"default", "must be undefined to be structural"},
         {"additionalProperties", "must be undefined to be structural"},
         {"nullable", "must be false to be structural"},

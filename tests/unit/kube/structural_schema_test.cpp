@@ -105,9 +105,25 @@ TEST(StructuralSchema, RefusesBadProperties) {
        "x-kubernetes-list-map-keys, so it must have a default or be a required property"},
       {R"({"type":"object","anyOf":[{"type":"object"}]})",
        "P.properties[a].anyOf[0].type: Forbidden: must be empty to be structural"},
-      {R"({"type":"object","anyOf":[{"properties":{"x":{"minimum":1}}}]})",
-       "P.properties[a].properties[x]: Required value: because it is defined in "
-       "P.properties[a].anyOf[0].properties[x]"},
+      {R"({"type":"object","allOf":[{"x-kubernetes-validations":[{"rule":"true"}]}]})",
+       "P.properties[a].allOf[0].x-kubernetes-validations: Forbidden: must be empty to be "
+       "structural"},
+      {R"({"type":"object","anyOf":[{"allOf":[{"properties":{"b":{
+           "x-kubernetes-validations":[{"rule":"true"}]}}}]}]})",
+       "P.properties[a].anyOf[0].allOf[0].properties[b].x-kubernetes-validations: Forbidden: must "
+       "be empty to be structural"},
+      {R"({"type":"object","not":{"items":{"x-kubernetes-validations":[{"rule":"true"}]}}})",
+       "P.properties[a].not.items.x-kubernetes-validations: Forbidden: must be empty to be "
+       "structural"},
+      {R"({"type":"object","allOf":[{"x-kubernetes-list-type":"set"}]})",
+       "P.properties[a].allOf[0].type: Required value: must be array if x-kubernetes-list-type is "
+       "specified"},
+      {R"({"type":"object","allOf":[{"x-kubernetes-map-type":"atomic"}]})",
+       "P.properties[a].allOf[0].type: Required value: must be object if x-kubernetes-map-type is "
+       "specified"},
+      {R"({"type":"object","allOf":[{"x-kubernetes-list-map-keys":["a"]}]})",
+       "P.properties[a].allOf[0].x-kubernetes-list-type: Required value: must be map if "
+       "x-kubernetes-list-map-keys is non-empty"},
       {R"({"type":"integer","default":"x"})",
        "P.properties[a].default: Invalid value: \"string\":  in body must be of type integer: "
        "\"string\""},
