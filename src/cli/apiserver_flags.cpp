@@ -270,6 +270,12 @@ Result<lab::BareServerOptions> server_of(const FlagValues& flags) {
   server.service_account_key_files = flags.list("service-account-key-file");
   server.api_audiences = flags.list("api-audiences");
   server.disabled_admission = flags.list("disable-admission-plugins");
+  // The one step of ours that kube-apiserver has only when told.
+  const auto enabled = flags.list("enable-admission-plugins");
+  if (constexpr const char* kNodes = "NodeRestriction";
+      std::ranges::find(enabled, kNodes) == enabled.end()) {
+    server.disabled_admission.emplace_back(kNodes);
+  }
   const auto ranges = flags.list("service-cluster-ip-range");
   if (ranges.empty()) {
     return Error::bad_request("--service-cluster-ip-range must contain at least one valid cidr");

@@ -82,12 +82,13 @@ StatusResult<Response> handle_binding(Call& call) {
   }
   const std::string named = binding["metadata"]["name"].str();
   if (call.path.name.empty()) {
+    if (named.empty()) {
+      return status::bad_request("Name parameter required.");
+    }
     call.path.name = named;
     call.resource = call.table->find("", "v1", "pods");
-  } else if (!named.empty() && named != call.path.name) {
-    return status::bad_request(
-        fmt::format("the name of the object ({}) does not match the name on the URL ({})", named,
-                    call.path.name));
+  } else if (named != call.path.name) {
+    return status::bad_request("name in URL does not match name in Binding object");
   }
   ATHANOR_TRY_VOID(admit_posted(call, "binding", binding, options));
   UpdateInput input;

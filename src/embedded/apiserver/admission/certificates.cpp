@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may approve and who may sign certificate signing requests: whoever holds that right for the
-// signer (spec/apiserver.md 12.4).
+// signer (spec/apiserver.md 12.4). And what must not be asked for at all.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/digest.hpp"
+#include "embedded/apiserver/admission/certificate_subject.hpp"
 #include "embedded/apiserver/admission/steps.hpp"
 #include "embedded/apiserver/authorize.hpp"
 #include "kube/text.hpp"
@@ -11,6 +15,7 @@ namespace athanor::apiserver {
 namespace {
 
 constexpr std::string_view kGroup = "certificates.k8s.io";
+constexpr std::string_view kClientSigner = "kubernetes.io/kube-apiserver-client";
 
 bool is_about(const AdmissionRequest& request, std::string_view subresource) {
   return request.operation == Operation::Update && request.resource->group == kGroup &&
@@ -64,6 +69,28 @@ AdmissionStep certificate_signing_step() {
               return {};
             }
             return require(request, context, "sign");
+          }};
+}
+
+AdmissionStep certificate_subject_step() {
+  return {.name = "CertificateSubjectRestriction",
+          .mutate = {},
+          .validate = [](AdmissionRequest& request,
+                         const AdmissionContext& /*context*/) -> StatusResult<void> {
+            constexpr std::string_view kMasters = "system:masters";
+            const Value& spec = request.object["spec"];
+            if (!creates(request, kGroup, "certificatesigningrequests") ||
+                spec["signerName"].as_string() != kClientSigner) {
+              return {};
+            }
+            const auto subject = certificate_subject(
+                base64_decode(spec["request"].as_string()).value_or(std::string()));
+            if (subject && std::ranges::find(subject->organizations, kMasters) !=
+                               subject->organizations.end()) {
+              return refuse(request, fmt::format("use of {} signer with {} group is not allowed",
+                                                 kClientSigner, kMasters));
+            }
+            return {};
           }};
 }
 

@@ -207,7 +207,9 @@ std::vector<std::string> claim_errors(const Value& spec, const Value& range) {
 }
 
 StatusResult<void> validate(AdmissionRequest& request, const AdmissionContext& context) {
-  const bool pod = creates(request, "", "pods");
+  const bool resize = request.operation == Operation::Update &&
+                      request.resource->storage == "pods" && request.subresource == "resize";
+  const bool pod = resize || creates(request, "", "pods");
   if (!pod && !is_main_write(request, "", "persistentvolumeclaims")) {
     return {};
   }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kNotReady = "node.kubernetes.io/not-ready";
 constexpr std::string_view kUnreachable = "node.kubernetes.io/unreachable";
+constexpr std::string_view kPriorityGroup = "scheduling.k8s.io";
 constexpr std::int64_t kTolerationSeconds = 300;
 
 bool tolerates(const Value& tolerations, std::string_view key) {
@@ -100,6 +101,23 @@ StatusResult<void> set_priority(AdmissionRequest& request, const AdmissionContex
   return {};
 }
 
+// One class at most is the default.
+StatusResult<void> check_default(AdmissionRequest& request, const AdmissionContext& context) {
+  if (!is_main_write(request, kPriorityGroup, "priorityclasses") ||
+      !request.object["globalDefault"].as_bool()) {
+    return {};
+  }
+  const auto page = context.store.list("priorityclasses.scheduling.k8s.io", {});
+  for (const store::StoredPtr& other : page.ok() ? page->items : std::vector<store::StoredPtr>()) {
+    if (other->key.name != request.key.name && other->body["globalDefault"].as_bool()) {
+      return refuse(request, fmt::format("PriorityClass {} is already marked as default. Only one "
+                                         "default can exist",
+                                         other->key.name));
+    }
+  }
+  return {};
+}
+
 StatusResult<void> merge_scheduling(AdmissionRequest& request, const Value& scheduling) {
   Value& spec = request.object.member("spec");
   for (const Member& label : scheduling["nodeSelector"].members()) {
@@ -170,7 +188,7 @@ AdmissionStep default_toleration_step() {
 }
 
 AdmissionStep priority_step() {
-  return {.name = "Priority", .mutate = &set_priority, .validate = {}};
+  return {.name = "Priority", .mutate = &set_priority, .validate = &check_default};
 }
 
 AdmissionStep runtime_class_step() {

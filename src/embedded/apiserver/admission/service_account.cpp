@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kDefaultAccount = "default";
 constexpr std::string_view kMountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
+constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
 constexpr std::int64_t kTokenSeconds = 3607;
 constexpr std::int64_t kFileMode = 0644;
 
@@ -85,9 +86,31 @@ Value token_volume(const std::string& name) {
                                     {"sources", Value::list({token, authority, ns})}})}});
 }
 
+// A kubelet's own pods got nothing from this server.
+StatusResult<void> check_mirror(const AdmissionRequest& request) {
+  const Value& spec = request.object["spec"];
+  if (!spec["serviceAccountName"].as_string().empty()) {
+    return refuse(request, "a mirror pod may not reference service accounts");
+  }
+  for (const Value& volume : spec["volumes"].items()) {
+    if (volume.contains("secret")) {
+      return refuse(request, "a mirror pod may not reference secrets");
+    }
+    const auto sources = volume["projected"]["sources"].items();
+    if (std::any_of(sources.begin(), sources.end(),
+                    [](const Value& source) { return source.contains("serviceAccountToken"); })) {
+      return refuse(request, "a mirror pod may not use ServiceAccountToken volume projections");
+    }
+  }
+  return {};
+}
+
 StatusResult<void> mutate(AdmissionRequest& request, const AdmissionContext& context) {
   if (!creates(request, "", "pods")) {
     return {};
+  }
+  if (request.object["metadata"]["annotations"].contains(kMirror)) {
+    return check_mirror(request);
   }
   std::string name = request.object["spec"]["serviceAccountName"].str();
   if (name.empty()) {

@@ -29,6 +29,14 @@ AdmissionStep escalation_step();
 // Certificate requests are approved and signed by those who may for their signer.
 AdmissionStep certificate_approval_step();
 AdmissionStep certificate_signing_step();
+AdmissionStep certificate_subject_step();
+AdmissionStep default_ingress_class_step();
+// Pods keep to the level of their namespace.
+AdmissionStep pod_security_step();
+// Pods carry zone and region of their node.
+AdmissionStep topology_labels_step();
+// Kubelets write about their own node and its pods alone.
+AdmissionStep node_restriction_step();
 // Counts what quotas limit; to be last.
 AdmissionStep resource_quota_step();
 

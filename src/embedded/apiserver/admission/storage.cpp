@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kClaimFinalizer = "kubernetes.io/pvc-protection";
 constexpr std::string_view kVolumeFinalizer = "kubernetes.io/pv-protection";
+constexpr std::string_view kAttributesFinalizer = "kubernetes.io/vac-protection";
 constexpr std::string_view kDefaultClass = "storageclass.kubernetes.io/is-default-class";
 constexpr std::string_view kClasses = "storageclasses.storage.k8s.io";
 
@@ -27,6 +28,8 @@ StatusResult<void> protect(AdmissionRequest& request, const AdmissionContext& /*
     add_finalizer(request.object, kClaimFinalizer);
   } else if (creates(request, "", "persistentvolumes")) {
     add_finalizer(request.object, kVolumeFinalizer);
+  } else if (creates(request, "storage.k8s.io", "volumeattributesclasses")) {
+    add_finalizer(request.object, kAttributesFinalizer);
   }
   return {};
 }

@@ -7,6 +7,8 @@
 #include "embedded/apiserver/auth/handlers.hpp"
 #include "embedded/apiserver/auth/token_checker.hpp"
 #include "embedded/apiserver/subresource.hpp"
+#include "embedded/apiserver/write.hpp"
+#include "embedded/apiserver/write_options.hpp"
 #include "kube/field_error.hpp"
 #include "kube/types.hpp"
 
@@ -143,6 +145,8 @@ StatusResult<Response> handle_token_request(Call& call) {
     audiences.push_back(audience);
   }
   ATHANOR_TRY(Value request, read_request(call, audiences));
+  ATHANOR_TRY(const WriteOptions options, read_write_options(call.request, "CreateOptions"));
+  ATHANOR_TRY_VOID(admit_posted(call, "token", request, options));
   const Value& spec = request["spec"];
   ATHANOR_TRY(const Bound bound, bind(call, spec["boundObjectRef"]));
 

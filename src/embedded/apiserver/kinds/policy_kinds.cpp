@@ -147,7 +147,7 @@ bool is_system_priority(std::string_view name, std::int64_t value) {
          (name == "system-cluster-critical" && value == 2'000'000'000);
 }
 
-FieldErrors validate_priority_class(const Value& object, const KindContext& context) {
+FieldErrors validate_priority_class(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
   const std::string name = object["metadata"]["name"].str();
   const std::int64_t value = object["value"].as_int();
@@ -166,33 +166,17 @@ FieldErrors validate_priority_class(const Value& object, const KindContext& cont
   }
   check_choice(errors, "preemptionPolicy", object["preemptionPolicy"],
                {"PreemptLowerPriority", "Never"});
-  if (object["globalDefault"].as_bool()) {
-    const auto page = context.store.list("priorityclasses.scheduling.k8s.io", {});
-    for (const store::StoredPtr& other :
-         page.ok() ? page->items : std::vector<store::StoredPtr>{}) {
-      if (other->key.name != name && other->body["globalDefault"].as_bool()) {
-        errors.push_back(FieldError::forbidden(
-            "globalDefault",
-            fmt::format("PriorityClass {} is already marked as default. Only one default can exist",
-                        other->key.name)));
-        break;
-      }
-    }
-  }
   return errors;
 }
 
 FieldErrors validate_priority_class_update(const Value& object, const Value& old_object,
-                                           const KindContext& context) {
+                                           const KindContext& /*context*/) {
   FieldErrors errors;
   if (object["value"] != old_object["value"]) {
     errors.push_back(FieldError::forbidden("value", "may not be changed in an update."));
   }
   check_unchanged(errors, "preemptionPolicy", object["preemptionPolicy"],
                   old_object["preemptionPolicy"]);
-  if (object["globalDefault"].as_bool() && !old_object["globalDefault"].as_bool()) {
-    append(errors, validate_priority_class(object, context));
-  }
   return errors;
 }
 

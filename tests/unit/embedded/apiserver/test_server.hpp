@@ -61,10 +61,10 @@ struct Answer {
 
 class TestServer {
  public:
-  explicit TestServer(Options options = {}, Outside* outside = nullptr,
-                      AuditSink* audit = nullptr) {
+  explicit TestServer(Options options = {}, Outside* outside = nullptr, AuditSink* audit = nullptr,
+                      const store::Options& past = {}) {
     options.always_allow = true;
-    auto opened = store::Store::open(store::memory_journal(), {});
+    auto opened = store::Store::open(store::memory_journal(), past);
     EXPECT_TRUE(opened.ok());
     store_ = *std::move(opened);
     Dependencies dependencies;
@@ -90,8 +90,7 @@ class TestServer {
               std::vector<std::pair<std::string, std::string>> headers = {}) {
     Request request = parse_line(line);
     request.body = std::move(body);
-    request.credentials.certificate = Credentials::Certificate{
-        .common_name = "admin", .organizations = {"system:masters"}, .sha256_hex = "ab"};
+    request.credentials.certificate = certificate_;
     for (auto& [name, value] : headers) {
       request.headers[name] = std::move(value);
     }
@@ -133,6 +132,11 @@ class TestServer {
     return documents;
   }
 
+  // Who asks from now on.
+  void act_as(std::string name, std::vector<std::string> groups) {
+    certificate_.common_name = std::move(name);
+    certificate_.organizations = std::move(groups);
+  }
   void advance(Duration duration) {
     clock_.advance(duration);
     server_->tick(clock_.now());
@@ -176,6 +180,8 @@ class TestServer {
     return answer;
   }
 
+  Credentials::Certificate certificate_{
+      .common_name = "admin", .organizations = {"system:masters"}, .sha256_hex = "ab"};
   ManualClock clock_{};
   std::unique_ptr<Entropy> entropy_ = seeded_entropy(7);
   std::unique_ptr<store::Store> store_{};

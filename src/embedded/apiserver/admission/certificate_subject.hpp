@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who a certificate signing request asks to become, read from its DER form (RFC 2986).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace athanor::apiserver {
+
+struct CertificateSubject {
+  std::string common_name{};  // the last one
+  std::vector<std::string> organizations{};
+};
+
+// Of the first request in PEM form; nullopt: there is none that can be read. Its signature is not
+// looked at.
+std::optional<CertificateSubject> certificate_subject(std::string_view pem);
+
+}  // namespace athanor::apiserver
