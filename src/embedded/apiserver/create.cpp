@@ -127,6 +127,12 @@ class Creation {
                                    .key = request_.key,
                                    .body = std::move(stored),
                                    .expected = 0});
+    if (const KindBehaviour* behaviour = call_.resource->behaviour;
+        behaviour != nullptr && behaviour->along != nullptr) {
+      auto along = behaviour->along(object_, Value(), call_.kind_context(false));
+      writes.insert(writes.end(), std::make_move_iterator(along.begin()),
+                    std::make_move_iterator(along.end()));
+    }
     auto committed = call_.core.store.commit(writes, call_.now);
     if (!committed.ok()) {
       if (const auto present = call_.core.store.get(call_.resource->storage, request_.key)) {

@@ -280,6 +280,12 @@ class Deletion {
       write.body = object_;
     }
     writes.insert(writes.begin(), std::move(write));
+    if (const KindBehaviour* behaviour = call_.resource->behaviour;
+        remove && behaviour != nullptr && behaviour->along != nullptr) {
+      auto along = behaviour->along(Value(), stored_->body, call_.kind_context(false));
+      writes.insert(writes.end(), std::make_move_iterator(along.begin()),
+                    std::make_move_iterator(along.end()));
+    }
     if (remove && call_.resource->storage == "services") {
       // A later service of that name must not find the endpoints of this one.
       const auto endpoints = call_.core.store.get("endpoints", stored_->key);

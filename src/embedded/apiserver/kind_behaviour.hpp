@@ -61,6 +61,10 @@ struct KindBehaviour {
   // writes of a kind with `allocate` one after another.
   StatusResult<void> (*allocate)(Value& object, const Value& old_object,
                                  const KindContext& context) = nullptr;
+  // What is committed together with the object, all or nothing (`object` Null on delete,
+  // `old_object` Null on create).
+  std::vector<store::Write> (*along)(const Value& object, const Value& old_object,
+                                     const KindContext& context) = nullptr;
   // The cells of one table row, in the order of Appendix T.
   std::vector<Value> (*cells)(const Value& object, Instant now) = nullptr;
 };

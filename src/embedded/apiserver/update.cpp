@@ -349,6 +349,7 @@ class Update {
   void bump_generation() {
     const ResourceInfo& resource = *call_.resource;
     if (!resource.has_generation || input_.subresource == "status" ||
+        input_.subresource == "binding" ||
         resource.storage == "priorityclasses.scheduling.k8s.io") {
       return;
     }
@@ -395,6 +396,12 @@ class Update {
       ATHANOR_TRY(write.body, to_storage(*call_.resource, object_, call_.versions()));
     }
     writes.insert(writes.begin(), std::move(write));
+    if (const KindBehaviour* behaviour = call_.resource->behaviour;
+        behaviour != nullptr && behaviour->along != nullptr) {
+      auto along = behaviour->along(deletes ? Value() : object_, live_, call_.kind_context(false));
+      writes.insert(writes.end(), std::make_move_iterator(along.begin()),
+                    std::make_move_iterator(along.end()));
+    }
     auto committed = call_.core.store.commit(writes, call_.now);
     if (!committed.ok()) {
       const int code = committed.error().code;

@@ -13,6 +13,7 @@
 #include "embedded/tekton/admission.hpp"
 #include "embedded/tekton/config_objects.hpp"
 #include "embedded/tekton/operators.hpp"
+#include "embedded/workloads/attributes_classes.hpp"
 #include "embedded/workloads/autoscaler.hpp"
 #include "embedded/workloads/certificates.hpp"
 #include "embedded/workloads/cron_job.hpp"
@@ -25,6 +26,7 @@
 #include "embedded/workloads/node_lifecycle.hpp"
 #include "embedded/workloads/replica_set.hpp"
 #include "embedded/workloads/resource_claims.hpp"
+#include "embedded/workloads/service_networks.hpp"
 #include "embedded/workloads/stateful_set.hpp"
 #include "embedded/workloads/volumes.hpp"
 
@@ -145,10 +147,12 @@ std::vector<const Operator*> embedded_operators() {
           &workloads::reclaimer_operator(),
           &workloads::claim_protection_operator(),
           &workloads::volume_protection_operator(),
+          &workloads::attributes_class_protection_operator(),
           &workloads::account_token_operator(),
           &workloads::service_account_operator(),
           &workloads::root_ca_operator(),
-          &workloads::role_aggregation_operator()};
+          &workloads::role_aggregation_operator(),
+          &workloads::service_network_operator()};
 }
 
 bool is_external(std::string_view name) {
@@ -181,10 +185,12 @@ bool is_external(std::string_view name) {
                                                 "ephemeral-volume-controller",
                                                 "persistentvolumeclaim-protection-controller",
                                                 "persistentvolume-protection-controller",
+                                                "volumeattributesclass-protection-controller",
                                                 "serviceaccount-token-controller",
                                                 "serviceaccount-controller",
                                                 "root-ca-certificate-publisher-controller",
                                                 "clusterrole-aggregation-controller",
+                                                "service-cidr-controller",
                                                 "garbage-collector-controller",
                                                 "namespace-controller",
                                                 "resourcequota-controller",

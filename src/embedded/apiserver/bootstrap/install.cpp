@@ -13,6 +13,7 @@
 #include "embedded/apiserver/bootstrap/rbac_objects.hpp"
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/kind_behaviour.hpp"
+#include "embedded/apiserver/kinds/address_kinds.hpp"
 #include "embedded/apiserver/kinds/service_addresses.hpp"
 #include "kube/data.hpp"
 #include "kube/json.hpp"
@@ -131,6 +132,8 @@ class Installation {
       ATHANOR_TRY_VOID(rbac());
     }
     ATHANOR_TRY_VOID(own_service());
+    ATHANOR_TRY_VOID(service_network());
+    ATHANOR_TRY_VOID(addresses());
     ATHANOR_TRY_VOID(authentication_map());
     ATHANOR_TRY_VOID(api_services());
     ATHANOR_TRY_VOID(flows());
@@ -337,6 +340,71 @@ class Installation {
       ATHANOR_TRY_VOID(write("services", changed, stored->revision));
     }
     return own_endpoints(port);
+  }
+
+  Result<void> service_network() {
+    Value network = parse_own(R"({"kind":"ServiceCIDR","apiVersion":"networking.k8s.io/v1",
+      "metadata":{"name":"kubernetes"},"spec":{},
+      "status":{"conditions":[{"type":"Ready","status":"True","reason":"",
+                               "message":"Kubernetes default Service CIDR is ready"}]}})");
+    network.member("spec").set("cidrs",
+                               Value::list({Value(input_.options.service_cluster_ip_range)}));
+    network.member("status")
+        .member("conditions")
+        .item(0)
+        .set("lastTransitionTime", format_time(input_.now));
+    return create_missing(kServiceNetworks, std::move(network));
+  }
+
+  // Services from before there were such objects have theirs, and what belonged to a service that
+  // is gone goes.
+  Result<void> addresses() {
+    const auto services = input_.store.list("services", {});
+    for (const store::StoredPtr& stored :
+         services.ok() ? services->items : std::vector<store::StoredPtr>()) {
+      for (const Value& ip : stored->body["spec"]["clusterIPs"].items()) {
+        if (ip.as_string() != "None") {
+          ATHANOR_TRY_VOID(create_missing(
+              kAddresses, address_object(ip.as_string(), stored->key.ns, stored->key.name)));
+        }
+      }
+    }
+    const std::string own = own_address();
+    if (!own.empty()) {
+      ATHANOR_TRY_VOID(create_missing(kAddresses, address_object(own, "default", "kubernetes")));
+    }
+    const auto held = input_.store.list(kAddresses, {});
+    for (const store::StoredPtr& stored :
+         held.ok() ? held->items : std::vector<store::StoredPtr>()) {
+      if (stored->key.name != own && is_leaked(stored->body)) {
+        writes_.push_back({.resource = std::string(kAddresses),
+                           .key = stored->key,
+                           .body = std::nullopt,
+                           .expected = stored->revision});
+      }
+    }
+    return {};
+  }
+
+  // The first address of the network belongs to this server.
+  [[nodiscard]] std::string own_address() const {
+    const auto range = AddressRange::parse(input_.options.service_cluster_ip_range);
+    return range ? format_ipv4(range->at(1)) : std::string();
+  }
+
+  [[nodiscard]] bool is_leaked(const Value& address) const {
+    if (address["metadata"]["labels"]["ipaddress.kubernetes.io/managed-by"].as_string() !=
+        "ipallocator.k8s.io") {
+      return false;
+    }
+    const Value& parent = address["spec"]["parentRef"];
+    const store::StoredPtr service =
+        input_.store.get("services", {parent["namespace"].str(), parent["name"].str()});
+    if (service == nullptr) {
+      return true;
+    }
+    const auto ips = service->body["spec"]["clusterIPs"].items();
+    return std::find(ips.begin(), ips.end(), address["metadata"]["name"]) == ips.end();
   }
 
   // Where the server answers, unless only this machine could reach it.

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "embedded/apiserver/kinds/address_kinds.hpp"
 #include "embedded/apiserver/kinds/cells.hpp"
 #include "embedded/apiserver/kinds/checks.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
@@ -258,8 +259,16 @@ constexpr std::array kRows = {
                           .validate_create = &validate_ingress_class,
                           .validate_update = &validate_ingress_class_update,
                           .cells = &ingress_class_cells}},
-    KindRow{.group = kGroup, .plural = "ipaddresses", .behaviour = {.cells = &address_cells}},
-    KindRow{.group = kGroup, .plural = "servicecidrs", .behaviour = {.cells = &service_cidr_cells}},
+    KindRow{.group = kGroup,
+            .plural = "ipaddresses",
+            .behaviour = {.validate_create = &validate_address,
+                          .validate_update = &validate_address_update,
+                          .cells = &address_cells}},
+    KindRow{.group = kGroup,
+            .plural = "servicecidrs",
+            .behaviour = {.validate_create = &validate_service_network,
+                          .validate_update = &validate_service_network_update,
+                          .cells = &service_cidr_cells}},
 };
 
 }  // namespace

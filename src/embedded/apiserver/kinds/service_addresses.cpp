@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 #include <vector>
 
+#include "embedded/apiserver/kinds/address_kinds.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "kube/field_error.hpp"
 
@@ -127,39 +129,84 @@ class Allocation {
       set_address(wanted);
       return {};
     }
-    const auto range = AddressRange::parse(context_.options.service_cluster_ip_range);
-    if (!range) {
+    const std::vector<AddressRange> ranges = usable_ranges();
+    if (ranges.empty()) {
       return status::internal("the range of service addresses is not an IPv4 network");
     }
     if (!wanted.empty()) {
-      return take_wanted(*range, wanted);
+      return take_wanted(ranges, wanted);
     }
     if (const std::string kept = old_spec_["clusterIP"].str(); !kept.empty() && kept != "None") {
       set_address(kept);
       return {};
     }
-    const std::uint32_t first =
-        range->last_offset() > 2 * kStaticBand ? kStaticBand : kReserved + 1;
-    const std::uint32_t count = range->last_offset() - first + 1;
-    const auto start = static_cast<std::uint32_t>(context_.entropy.next() % count);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::uint32_t address = range->at(first + (start + i) % count);
-      if (!taken_.addresses.contains(address)) {
-        set_address(format_ipv4(address));
+    for (const AddressRange& range : ranges) {
+      if (take_any(range)) {
         return {};
       }
     }
     return status::internal("failed to allocate a serviceIP: range is full");
   }
 
-  StatusResult<void> take_wanted(const AddressRange& range, const std::string& wanted) {
+  // The server's own network first, then those that ServiceCIDRs add.
+  [[nodiscard]] std::vector<AddressRange> usable_ranges() const {
+    std::vector<std::string> networks{context_.options.service_cluster_ip_range};
+    for (std::string& network : usable_networks(context_.store)) {
+      if (network != networks.front()) {
+        networks.push_back(std::move(network));
+      }
+    }
+    std::vector<AddressRange> ranges;
+    for (const std::string& network : networks) {
+      if (const auto range = AddressRange::parse(network)) {
+        ranges.push_back(*range);
+      }
+    }
+    return ranges;
+  }
+
+  [[nodiscard]] bool is_taken(std::uint32_t address) const {
+    if (taken_.addresses.contains(address)) {
+      return true;
+    }
+    // Somebody may hold an address without a service.
+    const store::StoredPtr held = context_.store.get(kAddresses, {"", format_ipv4(address)});
+    const Value& metadata = service_["metadata"];
+    return held != nullptr &&
+           !belongs_to(held->body, metadata["namespace"].as_string(), metadata["name"].as_string());
+  }
+
+  bool take_any(const AddressRange& range) {
+    if (range.last_offset() <= kReserved) {
+      return false;
+    }
+    const std::uint32_t first = range.last_offset() > 2 * kStaticBand ? kStaticBand : kReserved + 1;
+    const std::uint32_t count = range.last_offset() - first + 1;
+    const auto start = static_cast<std::uint32_t>(context_.entropy.next() % count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t address = range.at(first + (start + i) % count);
+      if (!is_taken(address)) {
+        set_address(format_ipv4(address));
+        return true;
+      }
+    }
+    return false;
+  }
+
+  StatusResult<void> take_wanted(const std::vector<AddressRange>& ranges,
+                                 const std::string& wanted) {
     const Value shown = Value::list({wanted});
     const auto address = parse_ipv4(wanted);
+    if (!address && wanted.find(':') != std::string::npos) {
+      return refuse(service_, FieldError::invalid("spec.clusterIPs[0]", shown,
+                                                  "IPv6 is not configured on this cluster"));
+    }
     if (!address) {
       return refuse(service_,
                     FieldError::invalid("spec.clusterIPs", shown, "must be a valid IP address"));
     }
-    if (!range.contains(*address)) {
+    if (std::none_of(ranges.begin(), ranges.end(),
+                     [&](const AddressRange& range) { return range.contains(*address); })) {
       return refuse(service_,
                     FieldError::invalid(
                         "spec.clusterIPs", shown,
@@ -167,7 +214,7 @@ class Allocation {
                                     "the current range",
                                     wanted)));
     }
-    if (taken_.addresses.contains(*address)) {
+    if (is_taken(*address)) {
       return refuse(service_, FieldError::invalid(
                                   "spec.clusterIPs", shown,
                                   fmt::format("failed to allocate IP {}: provided IP is already "

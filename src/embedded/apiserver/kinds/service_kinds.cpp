@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "embedded/apiserver/kinds/address_kinds.hpp"
 #include "embedded/apiserver/kinds/cells.hpp"
 #include "embedded/apiserver/kinds/checks.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
@@ -477,6 +478,7 @@ constexpr std::array kRows = {
                           .validate_update = &validate_service_update,
                           .warn = &warn_of_service,
                           .allocate = &allocate_service,
+                          .along = &address_writes,
                           .cells = &service_cells}},
     KindRow{.group = "",
             .plural = "endpoints",
