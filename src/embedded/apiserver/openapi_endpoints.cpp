@@ -12,11 +12,16 @@
 #include "kube/json.hpp"
 #include "kube/openapi.hpp"
 #include "kube/openapi_v2.hpp"
+#include "kube/openapi_v2_protobuf.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
 constexpr std::string_view kRoot = "/openapi/v3";
+constexpr std::string_view kSwaggerProtobuf =
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+constexpr std::string_view kSwaggerAnswer =
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 constexpr Duration kYear = std::chrono::hours(24 * 365);
 
 // "api/v1" or "apis/GROUP/VERSION".
@@ -70,10 +75,23 @@ std::shared_ptr<const CachedDocument> document_of(const Call& call, std::string_
                                   [&] { return json::print(describe(resources, group, version)); });
 }
 
-// Swagger 2.0 over all group-versions.
+// The first of the two forms that the client names.
+bool wants_swagger_protobuf(const Request& request) {
+  const std::string_view accept = request.header("accept");
+  const std::size_t protobuf = accept.find(kSwaggerProtobuf);
+  return protobuf != std::string_view::npos && protobuf < accept.find("json");
+}
+
+// Swagger 2.0 over all group-versions, those of other servers among them.
 Response swagger(const Call& call) {
   const ResourceTable& table = *call.table;
-  const auto document = call.core.documents->get("openapi/v2", table.all(), [&] {
+  const std::vector<RemoteApi> remotes = call.core.aggregation->described();
+  const bool protobuf = wants_swagger_protobuf(call.request);
+  std::string name = protobuf ? "openapi/v2.pb" : "openapi/v2";
+  for (const RemoteApi& api : remotes) {
+    name += " " + api.openapi_hash;
+  }
+  const auto document = call.core.documents->get(name, table.all(), [&] {
     std::vector<Value> documents;
     for (const GroupInfo& group : table.groups()) {
       for (const std::string& version : group.versions) {
@@ -81,9 +99,16 @@ Response swagger(const Call& call) {
             describe(resources_of(table, group.name, version), group.name, version));
       }
     }
-    return json::print(openapi_v2_document(documents));
+    for (const RemoteApi& api : remotes) {
+      documents.push_back(json::parse(*api.openapi).value_or(Value()));
+    }
+    const Value merged = openapi_v2_document(documents);
+    return protobuf ? openapi_v2_protobuf(merged) : json::print(merged);
   });
   Response response;
+  if (protobuf) {
+    response.content_type = kSwaggerAnswer;
+  }
   const std::string tag = "\"" + document->hash + "\"";
   response.headers.emplace_back("Etag", tag);
   response.headers.emplace_back("Vary", "Accept");
@@ -187,7 +212,7 @@ bool accepts_json(const Request& request) {
 std::optional<StatusResult<Response>> serve_openapi(Call& call) {
   std::string_view path = call.request.path;
   if (path == "/openapi/v2") {
-    if (!accepts_json(call.request)) {
+    if (!accepts_json(call.request) && !wants_swagger_protobuf(call.request)) {
       return status::not_acceptable("application/json");
     }
     return swagger(call);

@@ -63,18 +63,22 @@ TEST(MetricsEndpoint, HealthChecksAreIndicators) {
               HasSubstr("kubernetes_healthcheck{name=\"shutdown\",type=\"readyz\"} 0"));
 }
 
-TEST(SwaggerEndpoint, IsJsonOrNothing) {
+TEST(SwaggerEndpoint, IsJsonOrProtobuf) {
   TestServer server;
   const Answer swagger = server.get("/openapi/v2");
   ASSERT_EQ(swagger.status, 200);
   EXPECT_EQ(swagger.value["swagger"].as_string(), "2.0");
   EXPECT_TRUE(swagger.value["definitions"].contains("io.k8s.api.core.v1.Pod"));
   EXPECT_TRUE(swagger.value["paths"].contains("/api/v1/namespaces/{namespace}/pods/{name}"));
-  EXPECT_EQ(server
-                .call("GET /openapi/v2", "",
-                      {{"accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}})
-                .status,
-            406);
+  const Answer packed =
+      server.call("GET /openapi/v2", "",
+                  {{"accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}});
+  ASSERT_EQ(packed.status, 200);
+  EXPECT_EQ(packed.content_type, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+  EXPECT_TRUE(packed.text.starts_with(std::string("\x0a\x03") + "2.0\x12"))
+      << packed.text.substr(0, 8);
+  EXPECT_NE(packed.text.find("io.k8s.api.core.v1.Pod"), std::string::npos);
+  EXPECT_EQ(server.call("GET /openapi/v2", "", {{"accept", "text/html"}}).status, 406);
   EXPECT_EQ(server.call("GET /openapi/v2", "", {{"if-none-match", swagger.header("Etag")}}).status,
             304);
 }
