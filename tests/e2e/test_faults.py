@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults: a kill in the middle of a thousand creates, a full disk, pods that do not want to die."""
 
+import http.client
 import json
 import os
 import pathlib
+import random
 import resource
 import signal
 import subprocess
@@ -88,6 +90,108 @@ def test_kill_in_the_middle_of_a_thousand_creates(make_lab):
     assert not twice, f"PipelineRuns made anew: {twice[:3]}"
     owners = [r["metadata"]["ownerReferences"][0]["uid"] for r in runs]
     assert len(owners) == len(set(owners)) == len(jobs)
+
+
+class Changer(threading.Thread):
+    """Creates, changes and deletes maps of its own until the server is gone; knows what was acknowledged."""
+
+    def __init__(self, lab, number, path):
+        super().__init__()
+        self.lab, self.number, self.path = lab, number, path
+        self.known, self.unsure, self.writes = {}, set(), 0
+
+    def run(self):
+        connection = self.lab.connection()
+        dice = random.Random(self.number)
+        try:
+            while True:
+                name = f"c{self.number}-{dice.randrange(8)}"
+                self.unsure.add(name)  # until the answer is there
+                if name not in self.known:
+                    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"n": str(self.writes)}}
+                    code, answer = self.ask(connection, "POST", self.path, body)
+                    assert code == 201, answer
+                elif dice.random() < 0.3:
+                    code, answer = self.ask(connection, "DELETE", f"{self.path}/{name}")
+                    assert code == 200, answer
+                    del self.known[name]
+                    answer = None
+                else:
+                    code, answer = self.ask(connection, "PATCH", f"{self.path}/{name}", {"data": {"n": str(self.writes)}})
+                    assert code == 200, answer
+                if answer:
+                    self.known[name] = int(answer["metadata"]["resourceVersion"])
+                self.unsure.discard(name)
+                self.writes += 1
+        except (OSError, http.client.HTTPException):
+            return
+
+    def ask(self, connection, method, path, body=None):
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": kind})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+
+def test_killed_again_and_again_it_keeps_what_it_acknowledged(make_lab):
+    """A7. E2E_KILLS is how often; 100 is the whole check."""
+    lab = make_lab("--pods", "timed", "--controllers", "", name="kills").start()
+    path = "/api/v1/namespaces/default/configmaps"
+    newest = 0
+    for kill in range(int(os.environ.get("E2E_KILLS", "4"))):
+        begin = lab.get(path)
+        state = {one["metadata"]["name"]: int(one["metadata"]["resourceVersion"]) for one in begin["items"]}
+        version = int(begin["metadata"]["resourceVersion"])
+        assert version >= newest, "versions went back"
+        changers = [Changer(lab, number, path) for number in range(3)]
+        for changer in changers:
+            changer.known = {name: at for name, at in state.items() if name.startswith(f"c{changer.number}-")}
+            changer.start()
+        wait_for("enough writes", lambda: sum(c.writes for c in changers) >= 60 + 10 * (kill % 5), interval=0.01)
+        os.kill(lab.process.pid, signal.SIGKILL)
+        lab.process.wait(10)
+        for changer in changers:
+            changer.join(30)
+        lab.start()
+        after = lab.get(path)
+        now = {one["metadata"]["name"]: int(one["metadata"]["resourceVersion"]) for one in after["items"]}
+        newest = int(after["metadata"]["resourceVersion"])
+        for changer in changers:
+            mine = {name: at for name, at in now.items() if name.startswith(f"c{changer.number}-")}
+            for name in set(mine) | set(changer.known):
+                assert name in changer.unsure or mine.get(name) == changer.known.get(name), (kill, name, changer.known.get(name), mine.get(name))
+        # What the log tells of the time before the kill leads to the state behind it.
+        replayed, last = dict(state), version
+        for event in events_until(lab, f"{path}?watch=1&timeoutSeconds=20&allowWatchBookmarks=true&resourceVersion={version}", newest):
+            at = int(event["object"]["metadata"]["resourceVersion"])
+            assert at > last, "twice, or out of order"
+            last, name = at, event["object"]["metadata"]["name"]
+            if event["type"] == "DELETED":
+                del replayed[name]
+            else:
+                assert (name in replayed) == (event["type"] == "MODIFIED"), event
+                replayed[name] = at
+        assert replayed == now
+
+
+def events_until(lab, path, newest):
+    """Events of a watch; a mark is written so that it has an end."""
+    connection = lab.connection()
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        mark = lab.http("POST", path.split("?")[0], {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "mark-"}})
+        assert mark.code == 201 and int(mark.json["metadata"]["resourceVersion"]) > newest, mark.text
+        name = mark.json["metadata"]["name"]
+        for line in answer:
+            event = json.loads(line)
+            assert event["type"] in ("ADDED", "MODIFIED", "DELETED"), event
+            if event["object"]["metadata"]["name"] == name:
+                break
+            yield event
+        assert lab.http("DELETE", f"{path.split('?')[0]}/{name}").code == 200
+    finally:
+        connection.close()
 
 
 def fill(mount, keep):

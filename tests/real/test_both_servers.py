@@ -2,10 +2,12 @@
 """The black-box tests that speak about the API server alone, from tests/e2e as they are, against both servers (conftest.py)."""
 
 import test_clients
+import test_every_resource
 import test_http
 import test_kubectl_read
 import test_kubectl_write
 from test_clients import api  # noqa: F401: a fixture
+from test_every_resource import request_pem  # noqa: F401: a fixture
 
 # Tests that need more than an API server and the real controller manager: Athanor's kinds, nodes, pods that run.
 LAB_ALONE = {
@@ -28,7 +30,7 @@ LAB_ALONE = {
     "test_pod_logs_of_the_typed_client",
 }
 
-for _module in (test_http, test_kubectl_read, test_kubectl_write, test_clients):
+for _module in (test_every_resource, test_http, test_kubectl_read, test_kubectl_write, test_clients):
     for _name, _test in vars(_module).items():
         if _name.startswith("test_") and _name not in LAB_ALONE:
             globals()[_name] = _test

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nothing that a client can send ends in anything but an answer (spec/apiserver.md 22, A16).
+#include <unistd.h>
+
 #include <array>
+#include <cstdlib>
+#include <fstream>
 #include <random>
 
 #include "unit/embedded/apiserver/test_server.hpp"
@@ -108,6 +112,39 @@ TEST(Robustness, EveryRequestIsAnswered) {
     }
     TestServer::events(answer);
   }
+}
+
+std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t whole = 0;
+  std::size_t resident = 0;
+  file >> whole >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// A16: ATHANOR_REQUESTS=1000000 is the whole check; some thousands find the large leaks.
+TEST(Robustness, RequestsLeaveNoMemoryBehind) {
+  constexpr std::size_t kAllowed = std::size_t{24} << 20;
+  const char* wanted =
+      std::getenv("ATHANOR_REQUESTS");  // NOLINT(concurrency-mt-unsafe): one thread
+  const int requests = wanted == nullptr ? 20'000 : std::atoi(wanted);  // NOLINT(cert-err34-c)
+  // A short past: what is kept on purpose is no leak.
+  TestServer server({}, nullptr, nullptr,
+                    {.event_window = 1000, .event_minimum = 100, .window_bytes = 1 << 20});
+  Sender sender(16);  // NOLINT(cert-msc51-cpp): the same run every time
+  std::size_t before = 0;
+  for (int i = 0; i < requests; ++i) {
+    Answer answer =
+        server.call(sender.line(), sender.body(), {{"content-type", sender.media_type()}});
+    TestServer::events(answer);
+    if (i % 1000 == 0) {
+      server.advance(std::chrono::minutes(10));  // what is owed to time: events end
+    }
+    if (i == requests / 4) {
+      before = resident_bytes();
+    }
+  }
+  EXPECT_LT(resident_bytes(), before + kAllowed);
 }
 
 TEST(Robustness, DeepBodiesAreRefused) {
