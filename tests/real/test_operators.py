@@ -19,7 +19,7 @@ from support import ATHANOR, ROOT, alive, forge, run, wait_for
 
 NS = "fournos-local-dev"
 SYSTEM = "athanor-system"
-CONTROLLERS = "*,kueue,tekton,nodes"
+CONTROLLERS = "fournos,kueue,tekton,nodes"
 ACCOUNT = f"system:serviceaccount:{SYSTEM}:athanor"
 SLOW = 120.0
 EXAMPLES = ROOT / "examples/fournos"
