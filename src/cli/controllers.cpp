@@ -25,10 +25,13 @@
 #include "client/api_client.hpp"
 #include "client/async_http.hpp"
 #include "client/cluster_config.hpp"
+#include "client/connection.hpp"
+#include "client/target_probe.hpp"
 #include "cluster/cluster_driver.hpp"
 #include "cluster/leadership.hpp"
 #include "cluster/trace_export.hpp"
 #include "embedded/lab/pod_executors.hpp"
+#include "hearth/settings.hpp"
 #include "kube/text.hpp"
 #include "runtime/metrics.hpp"
 
@@ -139,6 +142,7 @@ class Production {
       }
     }
     pods_.reset();
+    targets_.reset();
     if (driver_) {
       driver_->stop();
     }
@@ -172,7 +176,36 @@ class Production {
     }
     ATHANOR_TRY(const fournos::Settings fournos, read_fournos_settings(settings));
     config_["fournos"] = api::encode(fournos);
+    settings.emplace("HEARTH_EXECUTION_NAMESPACE", fournos.workload_namespace);
+    settings.emplace("HEARTH_SECRETS_NAMESPACE", fournos.secrets_namespace);
+    ATHANOR_TRY(const hearth::Settings clusters, hearth::parse_settings(settings));
+    config_["hearth"] = api::encode(clusters);
     return {};
+  }
+
+  // What Hearth asks of target clusters: on threads and connections of their own.
+  void start_targets() {
+    targets_ = std::make_unique<client::TargetProbe>(client::TargetProbeOptions{
+        .read_secret = [this](const Key& secret) { return read_secret(secret); },
+        .clock = clock_.get(),
+        .concurrency = static_cast<std::size_t>(
+            config_.find("hearth")->second["discoveryConcurrency"].as_int(8))});
+    executors_.on_probe("cluster",
+                        [this](const std::string& query, runtime::Executors::Completion done) {
+                          targets_->ask(query, std::move(done));
+                        });
+  }
+
+  Result<Value> read_secret(const Key& secret) {
+    client::ApiRequest request;
+    request.path = fmt::format("/api/v1/namespaces/{}/secrets/{}", client::escape(secret.ns),
+                               client::escape(secret.name));
+    request.lane = client::Lane::Background;
+    client::ApiResult result = client_->call(std::move(request));
+    if (result.error) {
+      return *std::move(result.error);
+    }
+    return std::move(result.body);
   }
 
   client::ApiClientOptions client_options() {
@@ -271,6 +304,9 @@ class Production {
   Result<void> make_driver() {
     ATHANOR_TRY(const auto selectors, assignments("--watch-selector", options_.selectors));
     ATHANOR_TRY(const auto drops, assignments("--drop", options_.drops));
+    if (runs("fournoscluster")) {
+      start_targets();
+    }
     if (runs("kubelet")) {
       pods_ = lab::timed_pods(*clock_, executors_);
       config_["kubelet"] = Value::object({{"environment", Value::object()}});
@@ -352,6 +388,7 @@ class Production {
   std::unique_ptr<cluster::Leadership> leadership_{};
   std::unique_ptr<cluster::ClusterDriver> driver_{};
   std::unique_ptr<lab::PodExecutors> pods_{};
+  std::unique_ptr<client::TargetProbe> targets_{};
   std::unique_ptr<Outlook> outlook_{};
 };
 

@@ -82,7 +82,7 @@ struct ClusterDriver::Impl : std::enable_shared_from_this<Impl> {
   void perform_all();
   void perform(const SendWrite& send);
   void send_waiting(Lane& lane);
-  void transmit(const SendWrite& send);
+  bool transmit(const SendWrite& send);
   void take_result(const SendWrite& send, client::ApiResult result);
   void perform(const Probe& probe);
   void perform(const Execute& execute);
@@ -240,20 +240,22 @@ void ClusterDriver::Impl::send_waiting(Lane& lane) {
   while (!draining && !lane.waiting.empty() && lane.in_flight < options.writes_per_controller) {
     const SendWrite send = std::move(lane.waiting.front());
     lane.waiting.pop_front();
-    ++lane.in_flight;
-    ++in_flight;
-    transmit(send);
+    if (transmit(send)) {
+      ++lane.in_flight;
+      ++in_flight;
+    }
   }
 }
 
-void ClusterDriver::Impl::transmit(const SendWrite& send) {
+// False: dropped, no answer will come.
+bool ClusterDriver::Impl::transmit(const SendWrite& send) {
   client::ApiRequest request = to_request(send);
   if (options.leadership != nullptr) {
     // Past the lease nothing leaves, and what is under way is given up before anybody else leads.
     const Duration left = options.leadership->write_time();
     if (left <= Duration::zero()) {
       log::warn("a write is dropped: the lease has run out", {{"controller", send.op}});
-      return;  // the key stays as it is: this process leads no more
+      return false;  // the key stays as it is: this process leads no more
     }
     request.timeout = std::min(request.timeout, left);
     request.head_timeout = std::min(request.head_timeout, left);
@@ -264,6 +266,7 @@ void ClusterDriver::Impl::transmit(const SendWrite& send) {
                            self->take_result(send, std::move(result));
                          }
                        });
+  return true;
 }
 
 void ClusterDriver::Impl::take_result(const SendWrite& send, client::ApiResult result) {
