@@ -180,6 +180,11 @@ class Production {
     settings.emplace("HEARTH_SECRETS_NAMESPACE", fournos.secrets_namespace);
     ATHANOR_TRY(const hearth::Settings clusters, hearth::parse_settings(settings));
     config_["hearth"] = api::encode(clusters);
+    const bool by_environment = options_.namespaces.empty() && !namespaces_.empty();
+    if (by_environment && runs("fournoscluster") &&
+        std::ranges::find(namespaces_, clusters.ns) == namespaces_.end()) {
+      namespaces_.push_back(clusters.ns);
+    }
     return {};
   }
 

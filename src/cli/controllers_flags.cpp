@@ -18,12 +18,12 @@ namespace {
 constexpr const char* kAbout =
     "Run the controllers on a Kubernetes cluster (with Kueue and Tekton, or with Athanor's own)";
 constexpr const char* kFooter =
-    R"(Systems: fournos (default), kueue, tekton, nodes (emulated: timed pods, for tests).
+    R"(Systems: fournos, hearth (both by default); kueue, tekton, nodes (emulated: timed pods, for tests).
 
 Endpoints: /healthz /livez /readyz /metrics /debug/queue /debug/watches
 Signals:   SIGTERM ends gracefully (writes under way are awaited, the lease is released);
            SIGHUP, or a change of the --config file, takes its log-level over.
-Settings of the systems come from the environment (FOURNOS_*).
+Settings of the systems come from the environment (FOURNOS_*, HEARTH_*).
 
   athanor controllers --kubeconfig ~/.kube/config -n psap-automation
   athanor controllers --controllers '*,kueue,tekton' --all-namespaces --leader-elect=false
