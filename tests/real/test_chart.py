@@ -134,7 +134,8 @@ def test_a_release_installs_upgrades_rolls_back_and_leaves_what_people_made(helm
         release = lambda *args: helm(*args, "-n", SYSTEM, env=lab.env)  # noqa: E731
         # The lab has our custom kinds by itself: what a first installation meets is a cluster without.
         lab.kubectl("delete", "crd", *[one for one in lab.kubectl("get", "crd", "-o", "name").out.replace("customresourcedefinition.apiextensions.k8s.io/", "").split() if one.endswith(".fournos.dev")])
-        release("install", "athanor", CHART, "--create-namespace", "--wait", "--timeout", "90s")
+        # The lab has namespaces of ours, too: they change hands.
+        release("install", "athanor", CHART, "--create-namespace", "--take-ownership", "--wait", "--timeout", "90s")
         lab.kubectl("-n", SYSTEM, "rollout", "status", "deployment/athanor-controllers", "--timeout=60s")
         lab.kubectl("apply", "-f", "-", stdin=json.dumps(
             {"apiVersion": "fournos.dev/v1", "kind": "FournosJob", "metadata": {"name": "kept", "namespace": "psap-automation"},
