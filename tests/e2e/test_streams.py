@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import shutil
+import socket
 import subprocess
 import threading
 import time
@@ -159,17 +160,68 @@ def test_exec_of_what_does_not_run_is_refused(lab, ns, pod):
     assert "exit code 127" in pod("exec", "p", "--", "no-such-program", code=127).err
 
 
-def test_old_kubectl_speaks_spdy(lab, pod, tmp_path):
-    """kubectl 1.28 knows no WebSocket. E2E_KUBECTL_1_28 is its path (scripts/kubectl 1.28)."""
-    old = os.environ.get("E2E_KUBECTL_1_28")
-    if not old:
-        pytest.skip("E2E_KUBECTL_1_28 is not set")
+@contextlib.contextmanager
+def echo_server(status):
+    """Answers one request with that status line and repeats what follows."""
+
+    def serve():
+        connection, _ = listener.accept()
+        with connection:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += connection.recv(4096)
+            seen.append(head.decode())
+            connection.sendall(status)
+            while piece := connection.recv(65536):
+                connection.sendall(piece)
+            seen.append("end")
+
+    seen = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1], seen
+        thread.join(20)
+
+
+def test_connections_that_leave_http_are_passed_on_to_pods(lab, pod):
     pod("get", "pod", "p")
-    done = subprocess.run(
-        [old, "exec", "-i", "-n", "e2e-streams", "p", "--", "sh", "-c", "cat; exit 4"],
-        env=lab.env, input="hello", capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (4, "hello")
+    switching = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Own: kept\r\n\r\nwelcome"
+    with echo_server(switching) as (port, seen):
+        wire = lab.connection()
+        wire.connect()
+        head = f"GET /api/v1/namespaces/e2e-streams/pods/p:{port}/proxy/a?b=c HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n"
+        wire.sock.sendall((head + (f"Authorization: Bearer {lab.token}\r\n" if lab.token else "") + "\r\n").encode())
+        heard = read_until(wire.sock, b"welcome")
+        assert heard.startswith(b"HTTP/1.1 101 ") and b"\r\nUpgrade: echo\r\n" in heard and b"\r\nX-Own: kept\r\n" in heard
+        data = os.urandom(3_000_000)
+        threading.Thread(target=wire.sock.sendall, args=(data,), daemon=True).start()
+        back = bytearray()
+        while len(back) < len(data):
+            back += wire.sock.recv(1 << 20)
+        assert hashlib.sha256(back).digest() == hashlib.sha256(data).digest()
+        wire.close()
+    assert seen[0].startswith("GET /a?b=c HTTP/1.1\r\n") and "Authorization" not in seen[0]
+    assert seen[1:] == ["end"]
+
+
+def test_a_pod_that_does_not_switch_answers_all_the_same(lab, pod):
+    pod("get", "pod", "p")
+    with echo_server(b"HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nnever") as (port, _):
+        path = f"/api/v1/namespaces/e2e-streams/pods/p:{port}/proxy/a"
+        answer = lab.http("GET", path, headers={"Connection": "Upgrade", "Upgrade": "echo"})
+        assert (answer.code, answer.text) == (403, "never")
+    answer = lab.http("GET", path, headers={"Connection": "Upgrade", "Upgrade": "echo"})
+    assert answer.code == 503 and "connection refused" in answer.json["message"]
+
+
+def read_until(wire, mark):
+    heard = b""
+    while mark not in heard:
+        piece = wire.recv(65536)
+        assert piece, heard
+        heard += piece
+    return heard
 
 
 # --- HTTP/2 -----------------------------------------------------------------------------------------------

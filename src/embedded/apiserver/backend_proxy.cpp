@@ -9,7 +9,6 @@
 #include "embedded/apiserver/pass_on.hpp"
 #include "embedded/apiserver/pod_subresources.hpp"
 #include "embedded/apiserver/respond.hpp"
-#include "embedded/apiserver/streaming/upgrade_request.hpp"
 #include "embedded/apiserver/webhooks/endpoint.hpp"
 
 namespace athanor::apiserver {
@@ -173,6 +172,9 @@ OutsideRequest backend_request(const Call& call, const BackendName& wanted,
   out.timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(call.core.options.request_timeout);
   out.stream = true;
+  if (asks_to_switch(request)) {
+    pass_upgrade(request, out);
+  }
   return out;
 }
 
@@ -196,13 +198,9 @@ StatusResult<Response> handle_proxy(Call& call) {
     return status::bad_request(
         fmt::format("invalid {} request \"{}\"", call.resource->singular, call.path.name));
   }
-  if (asks_to_upgrade(call.request, "websocket") || asks_to_upgrade(call.request, "spdy/3.1")) {
-    return status::of({.code = 501,
-                       .reason = "NotImplemented",
-                       .message = "this server's proxy does not upgrade connections"});
-  }
   const std::string& method = call.request.method;
-  if (path_behind(call).empty() && (method == "GET" || method == "HEAD")) {
+  if (path_behind(call).empty() && !asks_to_switch(call.request) &&
+      (method == "GET" || method == "HEAD")) {
     return root_redirect(call.request);
   }
   // Once asked, the backend that was chosen stays.

@@ -30,6 +30,8 @@ struct OutsideRequest {
   std::chrono::milliseconds timeout{10'000};  // to the end of the answer (of its head: a stream)
   std::size_t response_limit = std::size_t{16} << 20;  // bytes of a body; more is a failure
   bool stream = false;  // the answer comes with its head, the body follows as a stream
+  // The headers ask for another protocol; the answer 101 comes with a channel.
+  bool upgrade = false;
 };
 
 struct OutsideAnswer {
@@ -40,6 +42,7 @@ struct OutsideAnswer {
   std::vector<std::pair<std::string, std::string>> headers{};  // names in lower case
   std::string body{};
   std::shared_ptr<Stream> stream{};
+  std::shared_ptr<Tunnel> channel{};  // status 101: what the connection has become
 
   [[nodiscard]] std::string_view header(std::string_view lower_case_name) const;
 };

@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 
+#include "base/ascii.hpp"
+#include "embedded/apiserver/streaming/upgrade_request.hpp"
 #include "kube/json.hpp"
 
 namespace athanor::apiserver {
@@ -59,6 +61,22 @@ class SharedStream final : public Stream {
   std::shared_ptr<Stream> stream_;
 };
 
+// What the connection has become; shared with the conversation that heard it.
+class SharedTunnel final : public Tunnel {
+ public:
+  explicit SharedTunnel(std::shared_ptr<Tunnel> tunnel) : tunnel_(std::move(tunnel)) {}
+  SharedTunnel(const SharedTunnel&) = delete;
+  SharedTunnel& operator=(const SharedTunnel&) = delete;
+  ~SharedTunnel() override { tunnel_->on_ready({}); }
+  State pull(std::string& out) override { return tunnel_->pull(out); }
+  void on_ready(std::function<void()> wake) override { tunnel_->on_ready(std::move(wake)); }
+  void feed(std::string_view bytes) override { tunnel_->feed(bytes); }
+  [[nodiscard]] bool wants_more() const override { return tunnel_->wants_more(); }
+
+ private:
+  std::shared_ptr<Tunnel> tunnel_;
+};
+
 }  // namespace
 
 std::string percent_encoded(std::string_view text, std::string_view kept) {
@@ -101,6 +119,20 @@ void pass_headers(const Request& request, OutsideRequest& out) {
   }
 }
 
+bool asks_to_switch(const Request& request) {
+  const std::vector<std::string> connection = header_elements(request.header("connection"));
+  return !request.header("upgrade").empty() &&
+         std::any_of(connection.begin(), connection.end(),
+                     [](const std::string& element) { return lower(element) == "upgrade"; });
+}
+
+void pass_upgrade(const Request& request, OutsideRequest& out) {
+  out.headers.emplace_back("Connection", "Upgrade");
+  out.headers.emplace_back("Upgrade", request.header("upgrade"));
+  out.upgrade = true;
+  out.stream = false;
+}
+
 Response passed_on(const Request& request, const OutsideAnswer& answer) {
   constexpr int kNoContent = 204;
   constexpr int kNotModified = 304;
@@ -114,7 +146,12 @@ Response passed_on(const Request& request, const OutsideAnswer& answer) {
       response.headers.emplace_back(canonical(name), value);
     }
   }
-  if (answer.stream != nullptr && has_body) {
+  if (answer.channel != nullptr) {
+    response.content_type.clear();
+    response.headers.emplace_back("Connection", "Upgrade");
+    response.headers.emplace_back("Upgrade", answer.header("upgrade"));
+    response.tunnel = std::make_unique<SharedTunnel>(answer.channel);
+  } else if (answer.stream != nullptr && has_body) {
     response.stream = std::make_unique<SharedStream>(answer.stream);
   } else {
     response.body = answer.body;

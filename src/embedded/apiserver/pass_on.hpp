@@ -19,7 +19,11 @@ std::string request_target(const Request& request);
 std::string body_text(const Request& request);
 // Adds the headers that are not about one connection and not about who asks.
 void pass_headers(const Request& request, OutsideRequest& out);
-// The answer for the client; a stream in it stays one.
+// Whether the request wants to leave HTTP for another protocol, whichever.
+bool asks_to_switch(const Request& request);
+// Asks for that protocol too; behind pass_headers().
+void pass_upgrade(const Request& request, OutsideRequest& out);
+// The answer for the client; a stream in it stays one, and so does a channel.
 Response passed_on(const Request& request, const OutsideAnswer& answer);
 
 }  // namespace athanor::apiserver

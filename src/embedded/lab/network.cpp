@@ -16,6 +16,30 @@ class BodyStream final : public apiserver::Stream {
   std::shared_ptr<client::HttpBody> body_;
 };
 
+class ChannelTunnel final : public apiserver::Tunnel {
+ public:
+  explicit ChannelTunnel(std::shared_ptr<client::HttpChannel> channel)
+      : channel_(std::move(channel)) {}
+  State pull(std::string& out) override { return channel_->pull(out) ? State::Open : State::Ended; }
+  void on_ready(std::function<void()> wake) override { channel_->on_ready(std::move(wake)); }
+  void feed(std::string_view bytes) override { channel_->feed(bytes); }
+  [[nodiscard]] bool wants_more() const override { return channel_->wants_more(); }
+
+ private:
+  std::shared_ptr<client::HttpChannel> channel_;
+};
+
+apiserver::OutsideAnswer answer_of(client::HttpReply reply) {
+  apiserver::OutsideAnswer answer{.failure = std::move(reply.failure),
+                                  .status = reply.status,
+                                  .headers = std::move(reply.headers),
+                                  .body = std::move(reply.body)};
+  if (reply.stream != nullptr) {
+    answer.stream = std::make_shared<BodyStream>(std::move(reply.stream));
+  }
+  return answer;
+}
+
 }  // namespace
 
 void Network::ask(apiserver::OutsideRequest request,
@@ -32,15 +56,18 @@ void Network::ask(apiserver::OutsideRequest request,
                           .timeout = request.timeout,
                           .response_limit = request.response_limit,
                           .stream = request.stream};
+  if (request.upgrade) {
+    return upgrades_.send(
+        std::move(query), [done = std::move(done)](client::UpgradeReply reply) mutable {
+          apiserver::OutsideAnswer answer = answer_of(std::move(reply.reply));
+          if (reply.channel != nullptr) {
+            answer.channel = std::make_shared<ChannelTunnel>(std::move(reply.channel));
+          }
+          done(std::move(answer));
+        });
+  }
   http_.send(std::move(query), [done = std::move(done)](client::HttpReply reply) mutable {
-    apiserver::OutsideAnswer answer{.failure = std::move(reply.failure),
-                                    .status = reply.status,
-                                    .headers = std::move(reply.headers),
-                                    .body = std::move(reply.body)};
-    if (reply.stream != nullptr) {
-      answer.stream = std::make_shared<BodyStream>(std::move(reply.stream));
-    }
-    done(std::move(answer));
+    done(answer_of(std::move(reply)));
   });
 }
 

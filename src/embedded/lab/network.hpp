@@ -3,6 +3,7 @@
 #pragma once
 
 #include "client/async_http.hpp"
+#include "client/http_upgrade.hpp"
 #include "embedded/apiserver/outside.hpp"
 
 namespace athanor::lab {
@@ -13,10 +14,14 @@ class Network final : public apiserver::Outside {
   void ask(apiserver::OutsideRequest request,
            UniqueFunction<void(apiserver::OutsideAnswer)> done) override;
   // Ends what is under way, and everything to come, with a failure.
-  void stop() { http_.stop(); }
+  void stop() {
+    http_.stop();
+    upgrades_.stop();
+  }
 
  private:
   client::AsyncHttp http_{};
+  client::HttpUpgrades upgrades_{};
 };
 
 }  // namespace athanor::lab

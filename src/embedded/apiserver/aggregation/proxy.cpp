@@ -74,6 +74,9 @@ std::optional<StatusResult<Response>> Aggregation::serve(Call& call) {
     request.body = body_text(call.request);
     request.timeout = kTimeout;
     request.stream = true;
+    if (asks_to_switch(call.request)) {
+      pass_upgrade(call.request, request);
+    }
     return request;
   });
   if (reply == nullptr) {

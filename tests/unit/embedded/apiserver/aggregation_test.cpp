@@ -97,6 +97,52 @@ TEST_F(AggregationTest, ItsOpenApiIsPartOfOurs) {
   EXPECT_EQ(server_.get(path + "?hash=old").header("Location"), url);
 }
 
+TEST_F(AggregationTest, ItsOpenApiIsPartOfTheOldFormToo) {
+  EXPECT_FALSE(server_.get("/openapi/v2").value["paths"].contains("/apis/metrics.k8s.io/v1beta1/"));
+  outside_.on(std::string(kHost) + "/openapi/v3/apis/metrics.k8s.io/v1beta1", [](const Value&) {
+    return json_answer(parse(R"({"openapi":"3.0.0",
+        "paths":{"/apis/metrics.k8s.io/v1beta1/":{"get":{"responses":{}}}},
+        "components":{"schemas":{"io.k8s.metrics.NodeMetrics":{"type":"object","properties":{
+          "usage":{"$ref":"#/components/schemas/io.k8s.metrics.Usage"}}}}}})"));
+  });
+  start_backend();
+  settle();
+  const Answer swagger = server_.get("/openapi/v2");
+  EXPECT_TRUE(swagger.value["paths"].contains("/apis/metrics.k8s.io/v1beta1/"));
+  EXPECT_TRUE(swagger.value["paths"].contains("/apis/apps/v1/namespaces/{namespace}/deployments"));
+  EXPECT_EQ(swagger.value["definitions"]["io.k8s.metrics.NodeMetrics"]["properties"]["usage"],
+            parse(R"({"$ref":"#/definitions/io.k8s.metrics.Usage"})"));
+}
+
+TEST_F(AggregationTest, ConnectionsThatLeaveHttpArePassedOn) {
+  start_backend();
+  outside_.on(std::string(kHost) + "/apis/metrics.k8s.io/v1beta1/shell", [](const Value&) {
+    OutsideAnswer answer;
+    answer.status = 101;
+    answer.headers = {{"upgrade", "SPDY/3.1"}, {"x-stream-protocol-version", "v4"}};
+    answer.channel = std::make_shared<EchoTunnel>();
+    return answer;
+  });
+  Request request;
+  request.method = "POST";
+  request.path = "/apis/metrics.k8s.io/v1beta1/shell";
+  request.headers = {{"connection", "Upgrade"}, {"upgrade", "SPDY/3.1"}};
+  request.credentials.internal_user = "admin";
+  Response response = server_.server().handle(request, server_.now());
+  EXPECT_EQ(response.status, 101);
+  EXPECT_THAT(response.headers, Contains(Pair("Upgrade", "SPDY/3.1")));
+  EXPECT_THAT(response.headers, Contains(Pair("X-Stream-Protocol-Version", "v4")));
+  ASSERT_NE(response.tunnel, nullptr);
+  response.tunnel->feed("hello");
+  std::string heard;
+  response.tunnel->pull(heard);
+  EXPECT_EQ(heard, "hello");
+  const OutsideRequest& asked = outside_.asked.back().request;
+  EXPECT_TRUE(asked.upgrade);
+  EXPECT_THAT(asked.headers, Contains(Pair("Upgrade", "SPDY/3.1")));
+  EXPECT_THAT(asked.headers, Contains(Pair("X-Remote-User", "admin")));
+}
+
 TEST_F(AggregationTest, RequestsArePassedOnWithTheirUser) {
   start_backend();
   outside_.on(std::string(kHost) + "/apis/metrics.k8s.io/v1beta1/nodes", [](const Value&) {

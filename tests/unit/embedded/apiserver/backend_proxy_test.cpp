@@ -88,6 +88,39 @@ TEST_F(Proxies, KeepRedirectsInside) {
   EXPECT_EQ(root.header("Location"), proxy + "/?q=1");
 }
 
+TEST_F(Proxies, PassOnConnectionsThatLeaveHttp) {
+  start_pod();
+  outside_.on("http://127.0.0.1:8080/ws", [](const Value&) {
+    OutsideAnswer answer;
+    answer.status = 101;
+    answer.headers = {{"upgrade", "websocket"}, {"sec-websocket-accept", "abc="}};
+    answer.channel = std::make_shared<EchoTunnel>();
+    return answer;
+  });
+  for (const std::string& path :
+       {std::string(kPod) + "web:8080/proxy/ws", std::string(kService) + "svc:80/proxy/ws"}) {
+    Request request;
+    request.method = "GET";
+    request.path = path;
+    request.headers = {{"connection", "keep-alive, Upgrade"},
+                       {"upgrade", "websocket"},
+                       {"sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="}};
+    request.credentials.internal_user = "system:apiserver";
+    Response response = server_.server().handle(request, server_.now());
+    ASSERT_EQ(response.status, 101) << path;
+    EXPECT_THAT(response.headers, Contains(Pair("Sec-Websocket-Accept", "abc=")));
+    ASSERT_NE(response.tunnel, nullptr);
+    response.tunnel->feed("ping");
+    std::string heard;
+    response.tunnel->pull(heard);
+    EXPECT_EQ(heard, "ping");
+    const OutsideRequest& asked = outside_.asked.back().request;
+    EXPECT_TRUE(asked.upgrade);
+    EXPECT_THAT(asked.headers, Contains(Pair("Sec-Websocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")));
+    EXPECT_THAT(asked.headers, Contains(Pair("Connection", "Upgrade")));
+  }
+}
+
 TEST_F(Proxies, SayWhyThereIsNobodyThere) {
   const Answer no_endpoints = server_.get(std::string(kService) + "svc:80/proxy/");
   EXPECT_EQ(no_endpoints.status, 503);

@@ -66,6 +66,21 @@ class FakeOutside final : public Outside {
   bool holding_ = false;
 };
 
+// What the connection to a server that repeats everything has become.
+class EchoTunnel final : public Tunnel {
+ public:
+  State pull(std::string& out) override {
+    out += std::exchange(held_, {});
+    return State::Open;
+  }
+  void on_ready(std::function<void()> /*wake*/) override {}
+  void feed(std::string_view bytes) override { held_ += bytes; }
+  [[nodiscard]] bool wants_more() const override { return true; }
+
+ private:
+  std::string held_{};
+};
+
 inline OutsideAnswer json_answer(const Value& body, int status = 200) {
   return {.status = status,
           .headers = {{"content-type", "application/json"}},

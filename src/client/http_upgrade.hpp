@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// HTTP requests whose connection becomes something else (101 Switching Protocols): WebSocket, SPDY.
+// One thread for each such connection: they are few and last.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "base/unique_function.hpp"
+#include "client/async_http.hpp"
+
+namespace athanor::client {
+
+// Bytes both ways. Thread-safe; letting go of it ends the connection.
+class HttpChannel : public HttpBody {
+ public:
+  // Bytes for the other side. Never blocks.
+  virtual void feed(std::string_view bytes) = 0;
+  // False: no more bytes, please, until the next wake.
+  [[nodiscard]] virtual bool wants_more() const = 0;
+};
+
+struct UpgradeReply {
+  HttpReply reply{};  // with another status than 101: the whole answer
+  std::shared_ptr<HttpChannel> channel{};
+};
+
+// Thread-safe.
+class HttpUpgrades {
+ public:
+  using Done = UniqueFunction<void(UpgradeReply)>;
+
+  HttpUpgrades();
+  HttpUpgrades(const HttpUpgrades&) = delete;
+  HttpUpgrades& operator=(const HttpUpgrades&) = delete;
+  ~HttpUpgrades();  // stops
+
+  // `query` names the protocol in its headers. `done` is called once, on a thread of the
+  // connection's own.
+  void send(HttpQuery query, Done done);
+  // Ends all connections.
+  void stop();
+
+ private:
+  struct Link;
+  struct Running;
+  void reap();  // with mutex_ held
+
+  std::mutex mutex_{};
+  bool stopping_ = false;
+  std::uint64_t last_id_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<Running>> running_{};
+};
+
+}  // namespace athanor::client
