@@ -14,6 +14,7 @@
 #include "embedded/lab/engine_driver.hpp"
 #include "embedded/lab/heartbeat.hpp"
 #include "embedded/lab/installer.hpp"
+#include "embedded/lab/lab_targets.hpp"
 #include "embedded/lab/late_server.hpp"
 #include "embedded/lab/network.hpp"
 #include "embedded/lab/pod_executors.hpp"
@@ -25,9 +26,11 @@
 #include "embedded/nodes/timed/timed_runtime.hpp"
 #include "embedded/store/data_dir.hpp"
 #include "embedded/store/journal_sqlite.hpp"
+#include "embedded/targets/server.hpp"
 #include "embedded/transport/encrypting_journal.hpp"
 #include "embedded/transport/https_server.hpp"
 #include "embedded/transport/pki.hpp"
+#include "embedded/transport/private_file.hpp"
 #include "embedded/transport/token_file.hpp"
 #include "embedded/transport/token_signer.hpp"
 #include "runtime/metrics.hpp"
@@ -86,6 +89,7 @@ class RunningControlPlane final : public ControlPlane {
     ATHANOR_TRY_VOID(open_store());
     ATHANOR_TRY_VOID(start_pods(std::move(spawner)));
     ATHANOR_TRY_VOID(start_server());
+    ATHANOR_TRY_VOID(start_targets());
     ATHANOR_TRY_VOID(install());
     ATHANOR_TRY_VOID(start_controllers());
     https_->start();
@@ -121,6 +125,7 @@ class RunningControlPlane final : public ControlPlane {
       https_->stop(kCloseTime);
     }
     driver_.reset();
+    targets_.reset();
     https_.reset();
     network_.reset();
     server_.reset();
@@ -135,6 +140,9 @@ class RunningControlPlane final : public ControlPlane {
   [[nodiscard]] std::vector<const Operator*> all_operators() const {
     std::vector<const Operator*> operators = embedded_operators();
     operators.insert(operators.end(), options_.operators.begin(), options_.operators.end());
+    if (!options_.lab.targets.empty()) {
+      operators.push_back(&target_operator());
+    }
     return operators;
   }
 
@@ -219,6 +227,36 @@ class RunningControlPlane final : public ControlPlane {
     return {};
   }
 
+  // Emulated target clusters, and a file with the kubeconfig of each.
+  Result<void> start_targets() {
+    if (options_.lab.targets.empty()) {
+      return {};
+    }
+    targets::TargetServerOptions wanted{.state = directory_->path() + "/targets.json",
+                                        .clock = clock_.get()};
+    for (const LabTarget& entry : options_.lab.targets) {
+      wanted.targets.push_back(entry.target);
+    }
+    ATHANOR_TRY(targets_, targets::TargetServer::start(wanted));
+    const std::string folder = directory_->path() + "/targets";
+    ATHANOR_TRY_VOID(transport::make_private_directory(folder));
+    for (const LabTarget& entry : options_.lab.targets) {
+      const std::string path = fmt::format("{}/{}.kubeconfig", folder, entry.name);
+      const std::string text = targets_->kubeconfig(entry.name);
+      ATHANOR_TRY(const auto known, transport::read_file(path));
+      if (known != text) {
+        ATHANOR_TRY_VOID(transport::write_private_file(path, text));
+      }
+    }
+    executors_.on_act(kConfigureTarget, [this](const std::string& /*id*/, const Value& args,
+                                               const runtime::Executors::Completion& done) {
+      const auto target = configured_target(args);
+      const auto outcome = target.ok() ? targets_->configure(*target) : target.error();
+      done(outcome.ok() ? Result<Value>(Value::object()) : outcome.error());
+    });
+    return {};
+  }
+
   Result<void> install() {
     Installer installer(*server_, *clock_);
     ATHANOR_TRY_VOID(installer.install_kinds(options_.custom_kinds));
@@ -227,6 +265,11 @@ class RunningControlPlane final : public ControlPlane {
       ATHANOR_TRY_VOID(installer.apply(std::move(object), {}));
     }
     ATHANOR_TRY(std::vector<Value> objects, lab_objects(options_.lab, options_.read_file));
+    for (Value& object : target_objects(options_.lab, [this](const std::string& name) {
+           return targets_->kubeconfig(name);
+         })) {
+      objects.push_back(std::move(object));
+    }
     for (Value& object : objects) {
       ATHANOR_TRY_VOID(installer.apply(std::move(object), options_.lab.ns));
     }
@@ -349,6 +392,7 @@ class RunningControlPlane final : public ControlPlane {
   std::unique_ptr<apiserver::Server> server_{};
   std::unique_ptr<Network> network_{};
   std::unique_ptr<transport::HttpsServer> https_{};
+  std::unique_ptr<targets::TargetServer> targets_{};
   std::unique_ptr<BackgroundQueue> background_{};
   std::unique_ptr<client::TargetProbe> targets_{};
   runtime::Executors executors_{};

@@ -2,148 +2,14 @@
 // Parsing and checking of lab files.
 #include "embedded/lab/lab_file.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <initializer_list>
-#include <set>
-
-#include "kube/names.hpp"
-#include "kube/quantity.hpp"
+#include "embedded/lab/lab_reader.hpp"
+#include "embedded/lab/lab_targets.hpp"
 #include "kube/yaml.hpp"
 
 namespace athanor::lab {
 namespace {
 
 constexpr std::int64_t kMaxNodes = 5000;
-
-// Walks the document and collects every problem with the line it is on.
-class Reader {
- public:
-  Reader(std::string_view name, const std::vector<std::pair<std::string, std::size_t>>& lines)
-      : name_(name), lines_(lines.begin(), lines.end()) {}
-
-  void problem(const std::string& path, std::string_view what) {
-    problems_.push_back(
-        fmt::format("{}:{}: {}: {}", name_, line_of(path), path.empty() ? "." : path, what));
-  }
-  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
-
-  // False, with a problem noted, unless `value` is an object with these keys alone.
-  bool object(const Value& value, const std::string& path,
-              std::initializer_list<std::string_view> keys) {
-    if (!value.is_object()) {
-      problem(path, "must be a map");
-      return false;
-    }
-    for (const Member& member : value.members()) {
-      if (std::ranges::find(keys, member.key()) == keys.end()) {
-        std::string known;
-        for (const std::string_view key : keys) {
-          known += (known.empty() ? "" : ", ") + std::string(key);
-        }
-        problem(join(path, member.key()), fmt::format("unknown key; known here: {}", known));
-      }
-    }
-    return true;
-  }
-
-  std::string text(const Value& value, const std::string& path, std::string fallback = {}) {
-    if (value.is_null()) {
-      return fallback;
-    }
-    if (!value.is_string()) {
-      problem(path, "must be a string");
-      return fallback;
-    }
-    return value.str();
-  }
-
-  std::string dns_name(const Value& value, const std::string& path) {
-    std::string name = text(value, path);
-    if (name.empty()) {
-      problem(path, "is required");
-    } else if (const auto wrong = validate_dns1123_label(name)) {
-      problem(path, fmt::format("\"{}\": {}", name, *wrong));
-    }
-    return name;
-  }
-
-  std::int64_t integer(const Value& value, const std::string& path, std::int64_t fallback,
-                       std::int64_t least, std::int64_t most) {
-    if (value.is_null()) {
-      return fallback;
-    }
-    if (!value.is_integer() || value.as_int() < least || value.as_int() > most) {
-      problem(path, fmt::format("must be an integer from {} to {}", least, most));
-      return fallback;
-    }
-    return value.as_int();
-  }
-
-  // Scalars become text: capacities and settings are written 8 as often as "8".
-  std::map<std::string, std::string> scalars(const Value& value, const std::string& path) {
-    std::map<std::string, std::string> result;
-    if (value.is_null()) {
-      return result;
-    }
-    if (!value.is_object()) {
-      problem(path, "must be a map");
-      return result;
-    }
-    for (const Member& member : value.members()) {
-      const Value& scalar = member.value;
-      if (scalar.is_string()) {
-        result.emplace(member.key(), scalar.str());
-      } else if (scalar.is_integer()) {
-        result.emplace(member.key(), fmt::format("{}", scalar.as_int()));
-      } else if (scalar.is_bool()) {
-        result.emplace(member.key(), scalar.as_bool() ? "true" : "false");
-      } else {
-        problem(join(path, member.key()), "must be a string or a number");
-      }
-    }
-    return result;
-  }
-
-  std::map<std::string, std::string> quantities(const Value& value, const std::string& path) {
-    auto result = scalars(value, path);
-    for (const auto& [key, quantity] : result) {
-      const auto parsed = Quantity::parse(std::string_view(quantity));
-      if (!parsed || parsed->is_negative()) {
-        problem(join(path, key),
-                fmt::format("\"{}\" is not a quantity such as 8, 500m or 64Gi", quantity));
-      }
-    }
-    return result;
-  }
-
-  static std::string join(const std::string& path, std::string_view key) {
-    return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
-  }
-  static std::string join(const std::string& path, std::size_t index) {
-    return fmt::format("{}[{}]", path, index);
-  }
-
- private:
-  // The line of the node, or of its nearest parent.
-  [[nodiscard]] std::size_t line_of(std::string path) const {
-    while (true) {
-      if (const auto found = lines_.find(path); found != lines_.end()) {
-        return found->second;
-      }
-      const std::size_t cut = path.find_last_of(".[");
-      if (cut == std::string::npos) {
-        return 1;
-      }
-      path.resize(cut);
-    }
-  }
-
-  std::string name_;
-  std::map<std::string, std::size_t> lines_{};
-  std::vector<std::string> problems_{};
-};
 
 Node read_node(Reader& reader, const Value& value, const std::string& path) {
   Node node;
@@ -154,15 +20,7 @@ Node read_node(Reader& reader, const Value& value, const std::string& path) {
   node.count = static_cast<int>(
       reader.integer(value["count"], Reader::join(path, "count"), 1, 1, kMaxNodes));
   node.capacity = reader.quantities(value["capacity"], Reader::join(path, "capacity"));
-  node.labels = reader.scalars(value["labels"], Reader::join(path, "labels"));
-  for (const auto& [key, label] : node.labels) {
-    const auto wrong_key = validate_label_key(key);
-    const auto wrong_value = validate_label_value(label);
-    if (wrong_key || wrong_value) {
-      reader.problem(Reader::join(Reader::join(path, "labels"), key),
-                     wrong_key ? *wrong_key : *wrong_value);
-    }
-  }
+  node.labels = reader.labels(value["labels"], Reader::join(path, "labels"));
   const std::string taints = Reader::join(path, "taints");
   for (std::size_t i = 0; i < value["taints"].size(); ++i) {
     const Value& entry = value["taints"][i];
@@ -210,21 +68,9 @@ Queue read_queue(Reader& reader, const Value& value, const std::string& path) {
 template <class T, class ReadOne>
 std::vector<T> read_list(Reader& reader, const Value& list, const std::string& path,
                          ReadOne read_one) {
-  std::vector<T> result;
-  if (!list.is_null() && !list.is_list()) {
-    reader.problem(path, "must be a list");
-    return result;
-  }
-  std::set<std::string> names;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::string at = Reader::join(path, i);
-    T entry = read_one(reader, list[i], at);
-    if (!entry.name.empty() && !names.insert(entry.name).second) {
-      reader.problem(at + ".name", fmt::format("\"{}\" is declared twice", entry.name));
-    }
-    result.push_back(std::move(entry));
-  }
-  return result;
+  auto entries = read_entries<T>(reader, list, path, read_one);
+  check_names(reader, entries, path);
+  return entries;
 }
 
 void read_priority_classes(Reader& reader, const Value& value, Lab& lab) {
@@ -257,7 +103,7 @@ Result<Lab> parse_lab(std::string_view text, std::string_view name) {
   Lab lab;
   const Value& root = *parsed;
   if (reader.object(root, "",
-                    {"apiVersion", "kind", "namespace", "nodes", "clusters", "queues",
+                    {"apiVersion", "kind", "namespace", "nodes", "clusters", "targets", "queues",
                      "priorityClasses", "manifests", "settings"})) {
     if (root["apiVersion"].as_string() != "athanor.dev/v1" || root["kind"].as_string() != "Lab") {
       reader.problem("apiVersion",
@@ -268,6 +114,7 @@ Result<Lab> parse_lab(std::string_view text, std::string_view name) {
     }
     lab.nodes = read_list<Node>(reader, root["nodes"], "nodes", read_node);
     lab.clusters = read_list<Cluster>(reader, root["clusters"], "clusters", read_cluster);
+    lab.targets = read_targets(reader, root["targets"], "targets");
     lab.queues = read_list<Queue>(reader, root["queues"], "queues", read_queue);
     read_priority_classes(reader, root["priorityClasses"], lab);
     lab.settings = reader.scalars(root["settings"], "settings");
@@ -277,16 +124,12 @@ Result<Lab> parse_lab(std::string_view text, std::string_view name) {
     if (!root["manifests"].is_null() && !root["manifests"].is_list()) {
       reader.problem("manifests", "must be a list of file names");
     }
-    if (!lab.queues.empty() && lab.clusters.empty()) {
-      reader.problem("queues", "a queue needs at least one cluster with quota");
+    if (!lab.queues.empty() && lab.clusters.empty() && lab.targets.empty()) {
+      reader.problem("queues", "a queue needs at least one cluster with quota, or a target");
     }
   }
   if (!reader.problems().empty()) {
-    std::string all;
-    for (const std::string& problem : reader.problems()) {
-      all += (all.empty() ? "" : "\n") + problem;
-    }
-    return Error::bad_request(std::move(all));
+    return Error::bad_request(reader.text_of_problems());
   }
   return lab;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "embedded/targets/target.hpp"
 #include "kube/value.hpp"
 
 namespace athanor::lab {
@@ -42,11 +43,23 @@ struct Queue {
   std::string strategy = "BestEffortFIFO";
 };
 
+// An emulated target cluster (docs/lab.md) and how Hearth gets to know it.
+struct LabTarget {
+  std::string name{};
+  targets::Target target{};
+  bool onboard = true;  // a labelled Secret with its kubeconfig
+  std::string owner{};  // annotations of that Secret
+  std::string ttl{};
+};
+
 struct Lab {
   std::string ns = "fournos-local-dev";
   std::vector<std::string> more_namespaces{};  // of the controllers; not from the file
+  std::string hearth_ns = "hearth";         // of FournosClusters
+  std::string secrets_ns = "psap-secrets";  // of kubeconfig Secrets that are discovered
   std::vector<Node> nodes{};
   std::vector<Cluster> clusters{};
+  std::vector<LabTarget> targets{};
   std::vector<Queue> queues{};
   std::vector<std::pair<std::string, std::int64_t>> priority_classes{};
   std::vector<std::string> manifests{};  // names, resolved against the lab file's folder

@@ -94,6 +94,7 @@ Value cluster_queue_object(const Lab& lab, const Queue& queue) {
   for (const std::string& resource : covered) {
     group.member("coveredResources").push_back(resource);
   }
+  Value groups = Value::list();  // none without clusters: Hearth makes the first
   for (const Cluster& cluster : lab.clusters) {
     Value flavor = Value::object({{"name", cluster.name}});
     for (const std::string& resource : covered) {
@@ -105,6 +106,9 @@ Value cluster_queue_object(const Lab& lab, const Queue& queue) {
     }
     group.member("flavors").push_back(std::move(flavor));
   }
+  if (!lab.clusters.empty()) {
+    groups.push_back(std::move(group));
+  }
   Value object = make_object(kKueue, "ClusterQueue", queue.name);
   object.set("spec",
              Value::object(
@@ -113,7 +117,7 @@ Value cluster_queue_object(const Lab& lab, const Queue& queue) {
                   {"queueingStrategy", queue.strategy},
                   {"preemption", Value::object({{"withinClusterQueue", "LowerPriority"},
                                                 {"reclaimWithinCohort", "Any"}})},
-                  {"resourceGroups", Value::list({group})}}));
+                  {"resourceGroups", std::move(groups)}}));
   return object;
 }
 

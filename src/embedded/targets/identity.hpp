@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys, certificates and port of an emulated target cluster: made once and kept, so that its
+// kubeconfig stays good over restarts.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "embedded/targets/target.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::targets {
+
+// The certificates' user, and that of basic authentication.
+inline constexpr const char* kUser = "athanor-hearth";
+
+// PEM texts. The authority's key is not kept: it signs these two and nothing more.
+struct Identity {
+  int port = 0;  // 0: not bound yet
+  std::string authority{};
+  std::string certificate{};
+  std::string key{};
+  std::string client_certificate{};
+  std::string client_key{};
+  std::string secret{};  // the token, or the password
+};
+
+// A new one with an authority of its own; its certificates are for 127.0.0.1 and localhost.
+Result<Identity> make_identity(const std::string& name, Instant now);
+// Whether two thirds of its certificates' life are over, or they cannot be read.
+bool is_due(const Identity& identity, Instant now);
+
+Value to_value(const Identity& identity);
+Identity identity_of(const Value& value);
+
+// The text of a kubeconfig for `https://127.0.0.1:PORT` with everything embedded.
+std::string kubeconfig_text(const Target& target, const Identity& identity);
+
+}  // namespace athanor::targets
