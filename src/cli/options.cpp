@@ -23,6 +23,14 @@ const std::map<std::string, Output> kOutputs{{"table", Output::Table},
                                              {"yaml", Output::Yaml},
                                              {"name", Output::Name}};
 
+const std::map<std::string, Output> kWideOutputs{{"table", Output::Table},
+                                                 {"wide", Output::Wide},
+                                                 {"json", Output::Json},
+                                                 {"yaml", Output::Yaml},
+                                                 {"name", Output::Name}};
+
+constexpr const char* kHearthNamespace = "hearth";
+
 struct Parsed {
   UpOptions up{};
   ControllersOptions controllers{};
@@ -32,6 +40,12 @@ struct Parsed {
   LogsOptions logs{};
   CancelOptions cancel{};
   QueueOptions queue{};
+  ClustersOptions clusters{};
+  ClusterAddOptions cluster_add{};
+  ClusterCheckOptions cluster_check{};
+  ClusterRemoveOptions cluster_remove{};
+  LockOptions lock{};
+  UnlockOptions unlock{};
   BackupOptions backup{};
   RestoreOptions restore{};
   CrdsOptions crds{};
@@ -210,6 +224,106 @@ void add_readers(CLI::App& app, Parsed& parsed) {
   add_output(queue, parsed.queue.output);
 }
 
+// The API server as everywhere; clusters are in Hearth's namespace, not in the context's.
+void add_hub(CLI::App& verb, Target& target) {
+  target.ns = kHearthNamespace;
+  verb.add_option("--context", target.context, "kubeconfig context (default: its current-context)");
+  verb.add_option("-n,--namespace", target.ns, "namespace of the FournosClusters")
+      ->envname("HEARTH_NAMESPACE")
+      ->capture_default_str();
+}
+
+void add_hub_file(CLI::App& verb, Target& target) {
+  verb.add_option("--kubeconfig", target.kubeconfig,
+                  "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)");
+}
+
+void add_timeout(CLI::App& verb, int& seconds) {
+  verb.add_option("--timeout", seconds, "seconds after which waiting is given up")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+}
+
+void add_cluster_adding(CLI::App& clusters, ClusterAddOptions& options) {
+  auto& verb = *clusters.add_subcommand(
+      "add", "Make a cluster known: a labelled Secret with its kubeconfig, Hearth does the rest");
+  verb.footer(
+      "  athanor clusters add edge --kubeconfig edge.kubeconfig --wait\n\n"
+      "Without --kubeconfig a cluster that was removed comes back with the Secret it left.");
+  add_hub(verb, options.target);
+  verb.add_option("name", options.name, "the cluster")->required();
+  verb.add_option("--kubeconfig", options.kubeconfig,
+                  "kubeconfig file of the new cluster; the API server's is that of $KUBECONFIG");
+  verb.add_option("--secrets-namespace", options.secrets_namespace, "where the Secret goes")
+      ->envname("HEARTH_SECRETS_NAMESPACE")
+      ->capture_default_str();
+  verb.add_option("--owner", options.owner, "who holds the cluster from its first moment");
+  verb.add_option("--for", options.lock_time, "how long, as 30m, 4h or 2d (default: for ever)");
+  verb.add_flag("--replace", options.replace, "take this kubeconfig when there is one already");
+  verb.add_flag("--wait", options.wait, "stay until the cluster was asked for its GPUs");
+  add_timeout(verb, options.timeout);
+}
+
+void add_cluster_verbs(CLI::App& app, Parsed& parsed) {
+  auto& clusters =
+      *app.add_subcommand("clusters", "List clusters with their GPUs, locks, queues and use");
+  clusters.footer(
+      "  athanor clusters -w\n"
+      "  athanor clusters edge -o wide\n"
+      "  athanor clusters add edge --kubeconfig edge.kubeconfig\n"
+      "  athanor clusters check edge\n"
+      "  athanor clusters remove edge --wait");
+  clusters.require_subcommand(0, 1);
+  add_hub_file(clusters, parsed.clusters.target);
+  add_hub(clusters, parsed.clusters.target);
+  clusters.add_option("name", parsed.clusters.name, "one cluster, with what is wrong with it");
+  clusters.add_flag("-w,--watch", parsed.clusters.watch, "go on printing changes");
+  clusters.add_option("-o,--output", parsed.clusters.output, "table, wide, json, yaml or name")
+      ->transform(CLI::CheckedTransformer(kWideOutputs))
+      ->type_name("FORMAT");
+  add_cluster_adding(clusters, parsed.cluster_add);
+
+  auto& check = *clusters.add_subcommand("check", "Ask a cluster for its GPUs now; 0: all is well");
+  add_hub_file(check, parsed.cluster_check.target);
+  add_hub(check, parsed.cluster_check.target);
+  check.add_option("name", parsed.cluster_check.name, "the cluster")->required();
+  add_timeout(check, parsed.cluster_check.timeout);
+
+  ClusterRemoveOptions& leaving = parsed.cluster_remove;
+  auto& remove = *clusters.add_subcommand("remove", "Take a cluster out of service");
+  add_hub_file(remove, leaving.target);
+  add_hub(remove, leaving.target);
+  remove.add_option("name", leaving.name, "the cluster")->required();
+  remove
+      .add_option("--policy", leaving.policy,
+                  "Drain: running jobs end first; Force: they are terminated; Retain: flavor and "
+                  "quota stay")
+      ->check(CLI::IsMember({"Drain", "Force", "Retain"}));
+  remove.add_flag("--delete-kubeconfig", leaving.delete_kubeconfig, "delete the Secret, too");
+  remove.add_flag("--wait", leaving.wait, "stay until it is gone, and say what it waits for");
+  add_timeout(remove, leaving.timeout);
+}
+
+void add_locks(CLI::App& app, Parsed& parsed) {
+  LockOptions& options = parsed.lock;
+  auto& lock = *app.add_subcommand("lock", "Take a whole cluster: running jobs end, others wait");
+  lock.footer("  athanor lock edge --for 4h --wait");
+  add_hub_file(lock, options.target);
+  add_hub(lock, options.target);
+  lock.add_option("name", options.name, "the cluster")->required();
+  lock.add_option("--for", options.lock_time,
+                  "how long, as 30m, 4h or 2d (default: until it is unlocked)");
+  lock.add_option("--owner", options.owner, "for whom (default: $USER)");
+  lock.add_flag("--take-over", options.take_over, "also when somebody else holds it");
+  lock.add_flag("--wait", options.wait, "stay until the lock is held");
+  add_timeout(lock, options.timeout);
+
+  auto& unlock = *app.add_subcommand("unlock", "Give a cluster back");
+  add_hub_file(unlock, parsed.unlock.target);
+  add_hub(unlock, parsed.unlock.target);
+  unlock.add_option("name", parsed.unlock.name, "the cluster")->required();
+}
+
 void add_rbac(CLI::App& app, RbacOptions& options) {
   auto& rbac = *app.add_subcommand(
       "rbac", "Print the roles that the controllers need: the least, from what they declare");
@@ -240,6 +354,8 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   add_stand_ins(*app, parsed.envtest);
   add_submit(*app, parsed.submit);
   add_readers(*app, parsed);
+  add_cluster_verbs(*app, parsed);
+  add_locks(*app, parsed);
 
   add_backups(*app, parsed);
 
@@ -327,6 +443,34 @@ std::string suggestion(const CLI::App& app, int argc, const char* const* argv) {
   return {};
 }
 
+// The verbs below "clusters" take its flags unless they have their own.
+Command chosen_of_clusters(const CLI::App& clusters, Parsed& parsed) {
+  const auto inherit = [&](Target& target) {
+    if (target.kubeconfig.empty()) {
+      target.kubeconfig = parsed.clusters.target.kubeconfig;
+    }
+    if (target.context.empty()) {
+      target.context = parsed.clusters.target.context;
+    }
+    if (target.ns == kHearthNamespace) {
+      target.ns = parsed.clusters.target.ns;
+    }
+  };
+  if (clusters.got_subcommand("add")) {
+    inherit(parsed.cluster_add.target);
+    return std::move(parsed.cluster_add);
+  }
+  if (clusters.got_subcommand("check")) {
+    inherit(parsed.cluster_check.target);
+    return std::move(parsed.cluster_check);
+  }
+  if (clusters.got_subcommand("remove")) {
+    inherit(parsed.cluster_remove.target);
+    return std::move(parsed.cluster_remove);
+  }
+  return std::move(parsed.clusters);
+}
+
 Command chosen(const CLI::App& app, Parsed& parsed) {
   if (app.got_subcommand("up")) {
     return std::move(parsed.up);
@@ -351,6 +495,15 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   }
   if (app.got_subcommand("queue")) {
     return std::move(parsed.queue);
+  }
+  if (const CLI::App* clusters = app.get_subcommand("clusters"); clusters->parsed()) {
+    return chosen_of_clusters(*clusters, parsed);
+  }
+  if (app.got_subcommand("lock")) {
+    return std::move(parsed.lock);
+  }
+  if (app.got_subcommand("unlock")) {
+    return std::move(parsed.unlock);
   }
   if (app.got_subcommand("backup")) {
     return std::move(parsed.backup);

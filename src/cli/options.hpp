@@ -23,7 +23,7 @@ struct Target {
   std::string ns{};
 };
 
-enum class Output : std::uint8_t { Table, Json, Yaml, Name };
+enum class Output : std::uint8_t { Table, Json, Yaml, Name, Wide };
 
 struct UpOptions {
   std::string data{};  // empty: a folder under the user's state directory
@@ -92,6 +92,56 @@ struct QueueOptions {
   Output output = Output::Table;
 };
 
+// Of Hearth's verbs the target's namespace is that of the FournosClusters.
+struct ClustersOptions {
+  Target target{};
+  std::string name{};
+  bool watch = false;
+  Output output = Output::Table;
+};
+
+struct ClusterAddOptions {
+  Target target{};
+  std::string name{};
+  std::string kubeconfig{};  // of the new cluster; empty: its Secret is there already
+  std::string secrets_namespace = "psap-secrets";
+  std::string owner{};
+  std::string lock_time{};
+  bool replace = false;
+  bool wait = false;
+  int timeout = 60;  // seconds
+};
+
+struct ClusterCheckOptions {
+  Target target{};
+  std::string name{};
+  int timeout = 60;
+};
+
+struct ClusterRemoveOptions {
+  Target target{};
+  std::string name{};
+  std::string policy{};  // Drain, Force, Retain
+  bool delete_kubeconfig = false;
+  bool wait = false;
+  int timeout = 600;
+};
+
+struct LockOptions {
+  Target target{};
+  std::string name{};
+  std::string owner{};
+  std::string lock_time{};  // empty: until it is unlocked
+  bool take_over = false;
+  bool wait = false;
+  int timeout = 600;
+};
+
+struct UnlockOptions {
+  Target target{};
+  std::string name{};
+};
+
 struct BackupOptions {
   std::string file{};
   std::string data{};  // empty: as for up
@@ -134,10 +184,12 @@ struct Message {
   int exit_code = 0;
 };
 
-using Command = std::variant<Message, UpOptions, ControllersOptions, ApiServerOptions, EtcdOptions,
-                             EnvtestOptions, SubmitOptions, JobsOptions, LogsOptions, CancelOptions,
-                             QueueOptions, BackupOptions, RestoreOptions, CrdsOptions, RbacOptions,
-                             VersionOptions, CompletionOptions>;
+using Command =
+    std::variant<Message, UpOptions, ControllersOptions, ApiServerOptions, EtcdOptions,
+                 EnvtestOptions, SubmitOptions, JobsOptions, LogsOptions, CancelOptions,
+                 QueueOptions, ClustersOptions, ClusterAddOptions, ClusterCheckOptions,
+                 ClusterRemoveOptions, LockOptions, UnlockOptions, BackupOptions, RestoreOptions,
+                 CrdsOptions, RbacOptions, VersionOptions, CompletionOptions>;
 
 // Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
 // kubectl, it says that there is none.

@@ -35,6 +35,10 @@ std::string bash_completion(const std::vector<VerbSummary>& verbs) {
       "  case \"${{COMP_WORDS[1]}}\" in\n{}  esac\n"
       "  case \"${{COMP_WORDS[1]}}:$current\" in\n"
       "    *:-*) COMPREPLY=($(compgen -W \"$words\" -- \"$current\")) ;;\n"
+      "    clusters:*) COMPREPLY=($(compgen -W \"add check remove $(athanor clusters -o name "
+      "2>/dev/null | sed 's|.*/||')\" -- \"$current\")) ;;\n"
+      "    lock:*|unlock:*) COMPREPLY=($(compgen -W \"$(athanor clusters -o name 2>/dev/null | "
+      "sed 's|.*/||')\" -- \"$current\")) ;;\n"
       "    jobs:*|logs:*|cancel:*) COMPREPLY=($(compgen -W \"$(athanor jobs -o name 2>/dev/null | "
       "sed 's|.*/||')\" -- \"$current\")) ;;\n"
       "    *) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
@@ -60,7 +64,10 @@ std::string fish_completion(const std::vector<VerbSummary>& verbs) {
   }
   out +=
       "complete -c athanor -n '__fish_seen_subcommand_from jobs logs cancel' -a \"(athanor jobs -o "
-      "name 2>/dev/null | sed 's|.*/||')\"\n";
+      "name 2>/dev/null | sed 's|.*/||')\"\n"
+      "complete -c athanor -n '__fish_seen_subcommand_from clusters' -a \"add check remove\"\n"
+      "complete -c athanor -n '__fish_seen_subcommand_from clusters lock unlock' -a \"(athanor "
+      "clusters -o name 2>/dev/null | sed 's|.*/||')\"\n";
   return out;
 }
 

@@ -35,6 +35,46 @@ TEST(Options, UpHasTheDocumentedDefaults) {
   EXPECT_EQ(options->controllers, "*");
 }
 
+TEST(Options, ClusterVerbsLookWhereHearthIs) {
+  const Command listed = parse_words({"clusters", "-o", "wide", "-w"});
+  const auto* list = std::get_if<ClustersOptions>(&listed);
+  ASSERT_NE(list, nullptr);
+  EXPECT_EQ(list->target.ns, "hearth");
+  EXPECT_EQ(list->output, Output::Wide);
+  EXPECT_TRUE(list->watch);
+  const Command one = parse_words({"clusters", "edge"});
+  ASSERT_NE(std::get_if<ClustersOptions>(&one), nullptr);
+  EXPECT_EQ(std::get<ClustersOptions>(one).name, "edge");
+}
+
+// --kubeconfig of "add" is the new cluster's; that of "clusters" is the API server's.
+TEST(Options, AddedClustersBringTheirKubeconfig) {
+  const Command command =
+      parse_words({"clusters", "--kubeconfig", "hub", "-n", "h", "add", "edge", "--kubeconfig",
+                   "edge.yaml", "--owner", "alice", "--for", "2h"});
+  const auto* add = std::get_if<ClusterAddOptions>(&command);
+  ASSERT_NE(add, nullptr);
+  EXPECT_EQ(add->name, "edge");
+  EXPECT_EQ(add->kubeconfig, "edge.yaml");
+  EXPECT_EQ(add->target.kubeconfig, "hub");
+  EXPECT_EQ(add->target.ns, "h");
+  EXPECT_EQ(add->lock_time, "2h");
+  EXPECT_EQ(add->secrets_namespace, "psap-secrets");
+}
+
+TEST(Options, LocksAndRemovals) {
+  const Command lock = parse_words({"lock", "edge", "--for", "30m"});
+  ASSERT_NE(std::get_if<LockOptions>(&lock), nullptr);
+  EXPECT_EQ(std::get<LockOptions>(lock).lock_time, "30m");
+  const Command unlock = parse_words({"unlock", "edge"});
+  ASSERT_NE(std::get_if<UnlockOptions>(&unlock), nullptr);
+  const Command remove = parse_words({"clusters", "remove", "edge", "--policy", "Force"});
+  ASSERT_NE(std::get_if<ClusterRemoveOptions>(&remove), nullptr);
+  EXPECT_EQ(std::get<ClusterRemoveOptions>(remove).policy, "Force");
+  const Command check = parse_words({"clusters", "check", "edge"});
+  EXPECT_NE(std::get_if<ClusterCheckOptions>(&check), nullptr);
+}
+
 struct Misuse {
   std::vector<const char*> words;
   const char* says;
@@ -56,6 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Misuse{{"up", "--storage", "tape"}, "--storage"},
                       Misuse{{"up", "--port", "70000"}, "--port"}, Misuse{{"logs"}, "name"},
                       Misuse{{"submit", "-f", "x", "--project", "y"}, "--file"},
+                      Misuse{{"lock"}, "name"}, Misuse{{"clusters", "add"}, "name"},
+                      Misuse{{"clusters", "remove", "a", "--policy", "Later"}, "--policy"},
+                      Misuse{{"jobs", "-o", "wide"}, "--output"},
                       Misuse{{"completion", "tcsh"}, "tcsh"}));
 
 TEST(Options, HelpExitsWith0AndShowsExamples) {
@@ -72,8 +115,9 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
     names.push_back(verb.name);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"up", "controllers", "apiserver", "etcd", "envtest",
-                                             "submit", "jobs", "logs", "cancel", "queue", "backup",
-                                             "restore", "crds", "rbac", "version", "completion"}));
+                                             "submit", "jobs", "logs", "cancel", "queue",
+                                             "clusters", "lock", "unlock", "backup", "restore",
+                                             "crds", "rbac", "version", "completion"}));
 }
 
 }  // namespace
