@@ -140,7 +140,7 @@ Result<Value> put_secret(Session& session, const ClusterAddOptions& options) {
 }
 
 bool is_settled(const Object& cluster) {
-  const Value status = cluster.status();
+  const Value& status = cluster.status();
   const std::string_view state = status["kubeconfigStatus"].as_string();
   return (state == "Valid" && status.contains("lastProbeTime")) ||
          (!state.empty() && state != "Valid");
@@ -150,7 +150,7 @@ bool is_settled(const Object& cluster) {
 int report(const Object& cluster) {
   const Terminal out(STDOUT_FILENO);
   const std::vector<std::string> troubles = cluster_troubles(cluster);
-  const Value status = cluster.status();
+  const Value& status = cluster.status();
   out.print(fmt::format("{}: {}{}{}\n", cluster.name(), status["kubeconfigStatus"].as_string(),
                         status["gpuSummary"].as_string().empty() ? "" : ", ",
                         status["gpuSummary"].as_string()));
@@ -239,7 +239,7 @@ int run(const ClusterCheckOptions& options) {
   }
   const auto after = wait_for(
       *session, options.name, std::chrono::seconds(options.timeout), [&](const Object& cluster) {
-        const Value status = cluster.status();
+        const Value& status = cluster.status();
         const std::string_view state = status["kubeconfigStatus"].as_string();
         return state == "Missing" || state == "Invalid" ||
                (is_settled(cluster) && status["lastProbeTime"].as_string() != last);

@@ -119,6 +119,7 @@ class ClusterWatch {
 
   void show(const std::string& name) {
     std::vector<Object> queues;
+    queues.reserve(queues_.size());
     for (const auto& [queue_name, queue] : queues_) {
       queues.push_back(queue);
     }
