@@ -135,3 +135,31 @@ std::vector<std::size_t> cluster_widths(bool wide) {
   if (wide) {
     widths.insert(widths.end(), {26, 26, 5, 20, 10, 5, 10});
   }
+  widths.push_back(0);
+  return widths;
+}
+
+std::vector<std::string> cluster_troubles(const Object& cluster) {
+  std::vector<std::string> lines;
+  for (const char* type : {"KubeconfigValid", "GPUDiscovered", "KueueSynced", "Offboarding"}) {
+    const Value& conditions = cluster.status()["conditions"];
+    for (const Value& condition : conditions.items()) {
+      const bool leaving = std::string_view(type) == "Offboarding";
+      if (condition["type"].as_string() == type &&
+          (leaving || condition["status"].as_string() != "True")) {
+        const std::string message = condition["message"].str();
+        lines.push_back(fmt::format("{}: {}{}{}", type, condition["reason"].as_string(),
+                                    message.empty() ? "" : ": ", message));
+      }
+    }
+  }
+  return lines;
+}
+
+bool is_lock_time(std::string_view text) {
+  const std::string_view digits = text.substr(0, text.empty() ? 0 : text.size() - 1);
+  return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos &&
+         std::string_view("mhd").find(text.back()) != std::string_view::npos;
+}
+
+}  // namespace athanor::cli

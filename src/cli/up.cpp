@@ -115,6 +115,8 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   ATHANOR_TRY(const hearth::Settings clusters, hearth_settings(result.lab, environment, settings));
   result.config["hearth"] = api::encode(clusters);
   result.lab.more_namespaces = {clusters.ns, clusters.secrets_namespace};
+  result.lab.hearth_ns = clusters.ns;
+  result.lab.secrets_ns = clusters.secrets_namespace;
   return result;
 }
 

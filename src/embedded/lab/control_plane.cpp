@@ -125,7 +125,7 @@ class RunningControlPlane final : public ControlPlane {
       https_->stop(kCloseTime);
     }
     driver_.reset();
-    targets_.reset();
+    emulated_.reset();
     https_.reset();
     network_.reset();
     server_.reset();
@@ -237,12 +237,12 @@ class RunningControlPlane final : public ControlPlane {
     for (const LabTarget& entry : options_.lab.targets) {
       wanted.targets.push_back(entry.target);
     }
-    ATHANOR_TRY(targets_, targets::TargetServer::start(wanted));
+    ATHANOR_TRY(emulated_, targets::TargetServer::start(wanted));
     const std::string folder = directory_->path() + "/targets";
     ATHANOR_TRY_VOID(transport::make_private_directory(folder));
     for (const LabTarget& entry : options_.lab.targets) {
       const std::string path = fmt::format("{}/{}.kubeconfig", folder, entry.name);
-      const std::string text = targets_->kubeconfig(entry.name);
+      const std::string text = emulated_->kubeconfig(entry.name);
       ATHANOR_TRY(const auto known, transport::read_file(path));
       if (known != text) {
         ATHANOR_TRY_VOID(transport::write_private_file(path, text));
@@ -251,7 +251,7 @@ class RunningControlPlane final : public ControlPlane {
     executors_.on_act(kConfigureTarget, [this](const std::string& /*id*/, const Value& args,
                                                const runtime::Executors::Completion& done) {
       const auto target = configured_target(args);
-      const auto outcome = target.ok() ? targets_->configure(*target) : target.error();
+      const auto outcome = target.ok() ? emulated_->configure(*target) : target.error();
       done(outcome.ok() ? Result<Value>(Value::object()) : outcome.error());
     });
     return {};
@@ -266,7 +266,7 @@ class RunningControlPlane final : public ControlPlane {
     }
     ATHANOR_TRY(std::vector<Value> objects, lab_objects(options_.lab, options_.read_file));
     for (Value& object : target_objects(options_.lab, [this](const std::string& name) {
-           return targets_->kubeconfig(name);
+           return emulated_->kubeconfig(name);
          })) {
       objects.push_back(std::move(object));
     }
@@ -392,7 +392,7 @@ class RunningControlPlane final : public ControlPlane {
   std::unique_ptr<apiserver::Server> server_{};
   std::unique_ptr<Network> network_{};
   std::unique_ptr<transport::HttpsServer> https_{};
-  std::unique_ptr<targets::TargetServer> targets_{};
+  std::unique_ptr<targets::TargetServer> emulated_{};
   std::unique_ptr<BackgroundQueue> background_{};
   std::unique_ptr<client::TargetProbe> targets_{};
   runtime::Executors executors_{};
