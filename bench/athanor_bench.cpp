@@ -47,11 +47,11 @@ std::unique_ptr<client::Connection> connect() {
   const char* kubeconfig = std::getenv("KUBECONFIG");  // NOLINT(concurrency-mt-unsafe): never set
   client::KubeconfigOptions options;
   options.environment["KUBECONFIG"] = kubeconfig == nullptr ? "" : kubeconfig;
-  auto endpoint = client::load_endpoint(options);
-  if (!endpoint.ok()) {
-    give_up(endpoint.error().message);
+  const auto config = client::resolve_cluster(options);
+  if (!config.ok()) {
+    give_up(config.error().message);
   }
-  auto connection = client::Connection::open(*std::move(endpoint));
+  auto connection = client::Connection::open(*config);
   if (!connection.ok()) {
     give_up(connection.error().message);
   }

@@ -9,6 +9,7 @@
 
 #include "base/check.hpp"
 #include "client/connection.hpp"
+#include "kube/interner.hpp"
 
 namespace athanor::client {
 namespace {
@@ -254,11 +255,7 @@ struct Reflector::Impl {
     }
     const Value& items = answer.body["items"];
     for (const Value& item : items.items()) {
-      Value object = item;
-      // A list's items say neither.
-      object.set("apiVersion", api_version);
-      object.set("kind", kind_name);
-      add(std::move(object));
+      objects.emplace_back(slim(typed(item)));
     }
     const std::string token = metadata["continue"].str();
     if (!token.empty()) {
@@ -278,11 +275,27 @@ struct Reflector::Impl {
     go_on(now, effects);
   }
 
-  void add(Value object) {
+  // A list's items say neither version nor kind. Made anew rather than added to: exactly as large
+  // as it must be, since it is kept.
+  [[nodiscard]] Value typed(const Value& item) const {
+    std::vector<Member> members;
+    members.reserve(item.size() + 2);
+    members.emplace_back("apiVersion", api_version);
+    members.emplace_back("kind", kind_name);
+    for (const Member& member : item.members()) {
+      if (member.key() != "apiVersion" && member.key() != "kind") {
+        members.push_back(member);
+      }
+    }
+    return Value::object(std::move(members));
+  }
+
+  // Of what is kept.
+  [[nodiscard]] Value slim(Value object) const {
     if (scope.trim) {
       scope.trim(object);
     }
-    objects.emplace_back(std::move(object));
+    return options.interner == nullptr ? object : options.interner->intern(object, {});
   }
 
   void on_watch_end(const Answer& answer, Instant now, Effects& effects) {
@@ -351,8 +364,8 @@ struct Reflector::Impl {
     ++status.events;
     Value object = body;
     line.event = {};  // so that trimming need not copy
-    if (scope.trim && event.type != KindEvent::Type::Bookmark) {
-      scope.trim(object);
+    if (event.type != KindEvent::Type::Bookmark) {
+      object = slim(std::move(object));
     }
     event.object = Object(std::move(object));
     effects.emplace_back(Deliver{.item = std::move(event)});

@@ -22,6 +22,10 @@
 #include "kube/object.hpp"
 #include "kube/value.hpp"
 
+namespace athanor {
+class Interner;
+}
+
 namespace athanor::client {
 
 // Changes an object before it is delivered: drops what nobody reads.
@@ -63,6 +67,8 @@ struct ReflectorOptions {
   Duration backoff_max = std::chrono::seconds(30);
   Duration refused_retry = std::chrono::minutes(1);  // after 403 and 404, jittered
   Duration idle = std::chrono::seconds(125);         // without a byte: two bookmarks and some
+  // Lets what is delivered share the parts that are alike; may be null, must outlive it.
+  Interner* interner = nullptr;
 };
 
 // How it stands, for readiness and metrics.
