@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <semaphore>
@@ -29,8 +30,9 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kRate = 500;     // events a second
-constexpr int kObjects = 100;  // that change in turn
+constexpr int kRate = 500;  // events a second
+// So many that none changes again while its last write is under way: that wait is the server's.
+constexpr int kObjects = 2500;
 constexpr int kInFlight = 64;
 constexpr std::size_t kBody = 1024;
 
@@ -95,6 +97,11 @@ class Watcher final : public client::ApiClient {
   void stop() override { real_->stop(); }
   [[nodiscard]] const client::ClusterConfig& config() const override { return real_->config(); }
 
+  // What came before the measurement.
+  void forget() {
+    const std::scoped_lock lock(mutex_);
+    added_.clear();
+  }
   // Milliseconds, sorted.
   [[nodiscard]] std::vector<double> added() const {
     const std::scoped_lock lock(mutex_);
@@ -154,8 +161,9 @@ Value map_of(const std::string& name, Value data) {
                         {"data", std::move(data)}});
 }
 
-void fill(World& world, const std::string& kubeconfig, const std::string& ns, int count) {
-  const auto client = world.client(kubeconfig);
+// Makes `count` ConfigMaps, many at a time; the number that failed.
+int make_all(client::ApiClient& client, const std::string& ns, int count,
+             const std::function<Value(int)>& body) {
   std::counting_semaphore<kInFlight> free(kInFlight);
   std::atomic<int> failed{0};
   for (int i = 0; i < count; ++i) {
@@ -163,9 +171,8 @@ void fill(World& world, const std::string& kubeconfig, const std::string& ns, in
     client::ApiRequest request;
     request.method = "POST";
     request.path = fmt::format("/api/v1/namespaces/{}/configmaps", ns);
-    request.body =
-        map_of(fmt::format("object-{:06}", i), Value::object({{"text", std::string(kBody, 'x')}}));
-    client->send(std::move(request), [&](const client::ApiResult& result) {
+    request.body = body(i);
+    client.send(std::move(request), [&](const client::ApiResult& result) {
       failed += result.error && result.error->code != 409 ? 1 : 0;
       free.release();
     });
@@ -173,8 +180,17 @@ void fill(World& world, const std::string& kubeconfig, const std::string& ns, in
   for (int i = 0; i < kInFlight; ++i) {
     free.acquire();
   }
+  return failed;
+}
+
+void fill(World& world, const std::string& kubeconfig, const std::string& ns, int count) {
+  const auto client = world.client(kubeconfig);
+  const int failed = make_all(*client, ns, count, [](int i) {
+    return map_of(fmt::format("object-{:06}", i),
+                  Value::object({{"text", std::string(kBody, 'x')}}));
+  });
   client->stop();
-  fmt::print("filled {}, failed {}\n", count, failed.load());
+  fmt::print("filled {}, failed {}\n", count, failed);
 }
 
 void wait_synced(const cluster::ClusterDriver& driver) {
@@ -204,24 +220,21 @@ void keep(World& world, const std::string& kubeconfig, const std::string& ns) {
 void latency(World& world, const std::string& kubeconfig, const std::string& ns, int seconds) {
   const auto client = std::make_shared<Watcher>(world.client(kubeconfig));
   const auto user = world.client(kubeconfig);
-  for (int i = 0; i < kObjects; ++i) {
-    client::ApiRequest request;
-    request.method = "POST";
-    request.path = fmt::format("/api/v1/namespaces/{}/configmaps", ns);
-    request.body = map_of(fmt::format("wish-{:03}", i), Value::object({{"wish", "0"}}));
-    static_cast<void>(user->call(std::move(request)));
-  }
+  make_all(*user, ns, kObjects, [](int i) {
+    return map_of(fmt::format("wish-{:04}", i), Value::object({{"wish", "0"}}));
+  });
   const Operator* const operators[] = {&kFairy};
   cluster::ClusterDriver driver(operators, world.options(client, ns));
   driver.start();
   wait_synced(driver);
+  client->forget();
   const auto start = SteadyClock::now();
   std::atomic<int> failed{0};
   for (int i = 0; i < kRate * seconds; ++i) {
     std::this_thread::sleep_until(start + std::chrono::microseconds(1'000'000 / kRate) * i);
     client::ApiRequest request;
     request.method = "PATCH";
-    request.path = fmt::format("/api/v1/namespaces/{}/configmaps/wish-{:03}", ns, i % kObjects);
+    request.path = fmt::format("/api/v1/namespaces/{}/configmaps/wish-{:04}", ns, i % kObjects);
     request.content_type = "application/merge-patch+json";
     request.body = Value::object({{"data", Value::object({{"wish", std::to_string(i + 1)}})}});
     user->send(std::move(request),
