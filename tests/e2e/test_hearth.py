@@ -2,10 +2,12 @@
 """Hearth over real HTTPS: a lab is the target cluster of another one."""
 
 import base64
+import os
+import subprocess
 import time
 
 import pytest
-from support import wait_for
+from support import ATHANOR, JOBS, wait_for
 
 GPU_LAB = """
 apiVersion: athanor.dev/v1
@@ -96,3 +98,20 @@ def test_targets_that_do_not_answer_say_why(labs):
     token = base64.b64encode(b"-----BEGIN").decode()[:10]
     for one in hub.get(CLUSTERS)["items"]:
         assert token not in str(one)
+
+
+def test_the_controllers_of_a_cluster_do_the_same(make_lab, tmp_path):
+    (tmp_path / "gpu.yaml").write_text(GPU_LAB, encoding="utf-8")
+    target = make_lab("--lab", str(tmp_path / "gpu.yaml"), "--storage", "memory", "--pods", "timed", name="target").start()
+    without = "*,-fournoscluster,-hearth-queue,-hearth-discovery,-hearth-sentinels"
+    hub = make_lab("--storage", "memory", "--pods", "timed", "--controllers", without, name="hub").start()
+    command = [ATHANOR, "controllers", "--kubeconfig", hub.kubeconfig, "--controllers", "hearth", "--metrics-address", "127.0.0.1:0"]
+    variables = {**os.environ, "FOURNOS_WORKLOAD_NAMESPACE": JOBS, "HEARTH_EXECUTION_NAMESPACE": JOBS}
+    with subprocess.Popen([str(word) for word in command], env=variables, stderr=subprocess.DEVNULL) as controllers:
+        try:
+            onboard(hub, "edge", target.kubeconfig.read_bytes())
+            wait_for("the GPUs", lambda: status(hub, "edge").get("gpuSummary") == "16x A100", 15)
+            wait_for("the quota", lambda: quotas(hub).get("edge", {}).get("fournos/gpu-a100") == "16", 10)
+        finally:
+            controllers.terminate()
+        assert controllers.wait(20) == 0
