@@ -181,9 +181,12 @@ class Production {
     ATHANOR_TRY(const hearth::Settings clusters, hearth::parse_settings(settings));
     config_["hearth"] = api::encode(clusters);
     const bool by_environment = options_.namespaces.empty() && !namespaces_.empty();
-    if (by_environment && runs("fournoscluster") &&
-        std::ranges::find(namespaces_, clusters.ns) == namespaces_.end()) {
-      namespaces_.push_back(clusters.ns);
+    for (const std::string& ns :
+         {clusters.ns, clusters.secrets_namespace, clusters.execution_namespace}) {
+      if (by_environment && runs("fournoscluster") &&
+          std::ranges::find(namespaces_, ns) == namespaces_.end()) {
+        namespaces_.push_back(ns);
+      }
     }
     return {};
   }

@@ -98,7 +98,7 @@ class TargetProbeTest : public ::testing::Test {
     }
     const auto answer = answer_of(std::to_string(servers.size()));
     EXPECT_FALSE(answer.ok());
-    const std::string text = answer.ok() ? "" : answer.error().message;
+    std::string text = answer.ok() ? "" : answer.error().message;
     EXPECT_THAT(text, Not(HasSubstr(kToken)));
     EXPECT_THAT(text, Not(HasSubstr("\n")));
     return text;

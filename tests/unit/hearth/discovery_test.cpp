@@ -17,7 +17,7 @@ TEST_F(Discovery, FromALabelledSecretToQuota) {  // A1
   EXPECT_EQ(object.spec()["kubeconfigSecret"], Value("kubeconfig-edge"));
   EXPECT_FALSE(object.spec().contains("owner"));
   EXPECT_TRUE(object.has_finalizer("fournos.dev/cluster-cleanup"));
-  const Value status = object.status();
+  const Value& status = object.status();
   EXPECT_EQ(status["kubeconfigStatus"], Value("Valid"));
   EXPECT_EQ(status["gpuSummary"], Value("16x A100"));
   EXPECT_EQ(status["serverVersion"], Value("v1.30.2"));

@@ -14,7 +14,8 @@ namespace {
 using Presence = QuotaWish::Presence;
 
 QuotaWish wish(const std::string& cluster, std::map<std::string, std::int64_t> gpus = {}) {
-  return {.cluster = cluster, .discovered = !gpus.empty(), .gpus = std::move(gpus)};
+  const bool discovered = !gpus.empty();
+  return {.cluster = cluster, .discovered = discovered, .gpus = std::move(gpus)};
 }
 
 QuotaEdit edit(const Value& groups, const std::vector<QuotaWish>& wishes) {
