@@ -213,6 +213,8 @@ class Parser {
     return expr;
   }
 
+  static bool is_minus(const Token& token) { return token.text == "-"; }
+
   static bool is_suffixed_uint(const Token& token) {
     return token.text.ends_with('u') || token.text.ends_with('U');
   }
@@ -344,6 +346,10 @@ class Parser {
       ++at_;
     }
     if (current().kind != TokenKind::Identifier) {
+      if (current().kind == TokenKind::End && at_ > 0 && is_minus(tokens_[at_ - 1])) {
+        // A number or an operand could have followed.
+        fail(current(), "Syntax error: no viable alternative at input '-'");
+      }
       fail(current(), fmt::format("Syntax error: mismatched input '{}' expecting {}",
                                   current().text, rooted ? "IDENTIFIER" : kExpectsPrimary));
       return nullptr;

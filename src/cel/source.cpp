@@ -49,7 +49,7 @@ std::string issues_text(std::string_view source, std::vector<Issue> issues) {
     const Line& line = lines[number];
     const std::size_t column = issue.position - line.start;
     text += fmt::format("{}ERROR: <input>:{}:{}: {}\n | ", i == 0 ? "" : "\n", number + 1,
-                        column + 1, issue.message);
+                        line.text.empty() && lines.size() == 1 ? 0 : column + 1, issue.message);
     std::string marker;
     for (std::size_t j = 0; j < line.text.size(); ++j) {
       utf8::append(text, line.text[j] == U'\t' ? U' ' : line.text[j]);

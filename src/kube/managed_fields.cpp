@@ -73,6 +73,9 @@ Value update_managed_fields(const Value& live, Value object, const FieldManageme
     }
   }
   FieldChanges changes = compare_fields(live, object, by.schema);
+  if (changes.keyless) {
+    return managed::with_list(std::move(object), Value());
+  }
   managed::leave_out(changes, by.reset_fields);
   if (changes.empty() && start.as_stored) {
     return managed::with_list(std::move(object), stored);

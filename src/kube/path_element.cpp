@@ -78,6 +78,22 @@ int compare_json(std::string_view a, std::string_view b) {
 }
 
 void append_scalar(const Value& scalar, std::string& out) {
+  if (scalar.is_object()) {  // no key should be one
+    for (const Member& member : scalar.members()) {
+      out.append(member.key()).append("=");
+      append_scalar(member.value, out);
+    }
+    return;
+  }
+  if (scalar.is_list()) {
+    out += '[';
+    for (std::size_t i = 0; i < scalar.size(); ++i) {
+      out.append(i == 0 ? "" : ",");
+      append_scalar(scalar[i], out);
+    }
+    out += ']';
+    return;
+  }
   if (!scalar.is_string()) {
     json::append(scalar, out);
     return;

@@ -72,8 +72,7 @@ class Pruner {
 
   bool prune_object(const Value& in, const Schema& schema, Value& out) {
     // Without a type nothing is declared, so nothing is unknown.
-    const bool keep = schema.preserve_unknown || schema.type == SchemaType::Any ||
-                      schema.type == SchemaType::IntOrString;
+    const bool keep = schema.preserve_unknown || schema.type == SchemaType::Any;
     Value copy = in;
     bool changed = false;
     for (const Member& member : in.members()) {
@@ -112,7 +111,7 @@ const Value* default_of(const Schema& schema) {
   return schema.default_value ? &*schema.default_value : nullptr;
 }
 
-bool apply_defaults(const Value& in, const Schema& schema, Value& out);
+bool apply_defaults(const Value& in, const Schema& schema, Nulls nulls, Value& out);
 
 // A null where the type has none: its default (in `value`); true when it is to be dropped.
 bool resolve_null(const Schema& schema, Value& value) {
@@ -126,7 +125,7 @@ bool resolve_null(const Schema& schema, Value& value) {
   return fallback == nullptr;
 }
 
-bool default_object(const Value& in, const Schema& schema, Value& out) {
+bool default_object(const Value& in, const Schema& schema, Nulls nulls, Value& out) {
   Value copy = in;
   bool changed = false;
   for (const Member& member : in.members()) {
@@ -136,14 +135,14 @@ bool default_object(const Value& in, const Schema& schema, Value& out) {
       continue;
     }
     Value value = member.value;
-    if (resolve_null(*below, value)) {
+    if (resolve_null(*below, value) && nulls == Nulls::Dropped) {
       copy.erase(member.key());
       changed = true;
       continue;
     }
     bool replaced = member.value.is_null() && !value.is_null();
     Value defaulted;
-    if (apply_defaults(value, *below, defaulted)) {
+    if (apply_defaults(value, *below, nulls, defaulted)) {
       value = std::move(defaulted);
       replaced = true;
     }
@@ -158,7 +157,7 @@ bool default_object(const Value& in, const Schema& schema, Value& out) {
       continue;
     }
     Value defaulted = *fallback;
-    apply_defaults(*fallback, *field.schema, defaulted);
+    apply_defaults(*fallback, *field.schema, nulls, defaulted);
     copy.set(field.name, std::move(defaulted));
     changed = true;
   }
@@ -168,7 +167,7 @@ bool default_object(const Value& in, const Schema& schema, Value& out) {
   return changed;
 }
 
-bool default_list(const Value& in, const Schema& items, Value& out) {
+bool default_list(const Value& in, const Schema& items, Nulls nulls, Value& out) {
   Value copy = in;
   bool changed = false;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -176,7 +175,7 @@ bool default_list(const Value& in, const Schema& items, Value& out) {
     // An item cannot be dropped; validation refuses a null without default.
     bool replaced = value.is_null() && !resolve_null(items, value) && !value.is_null();
     Value defaulted;
-    if (apply_defaults(value, items, defaulted)) {
+    if (apply_defaults(value, items, nulls, defaulted)) {
       value = std::move(defaulted);
       replaced = true;
     }
@@ -191,11 +190,11 @@ bool default_list(const Value& in, const Schema& items, Value& out) {
   return changed;
 }
 
-bool apply_defaults(const Value& in, const Schema& schema, Value& out) {
+bool apply_defaults(const Value& in, const Schema& schema, Nulls nulls, Value& out) {
   if (in.is_object()) {
-    return default_object(in, schema, out);
+    return default_object(in, schema, nulls, out);
   }
-  return in.is_list() && schema.items != nullptr && default_list(in, *schema.items, out);
+  return in.is_list() && schema.items != nullptr && default_list(in, *schema.items, nulls, out);
 }
 
 }  // namespace
@@ -226,22 +225,22 @@ Result<Value> normalize_builtin(const Value& object, const Schema& schema, Decod
 }
 
 Result<Value> normalize_custom(const Value& object, const Schema& root, DecodedKind named,
-                               FieldIssues* issues) {
+                               FieldIssues* issues, Nulls nulls) {
   Pruner pruner(issues, true);
   const Value pruned = pruner.run(object, root);
   if (pruner.error()) {
     return cannot_be_handled(named.kind, named.version, *pruner.error());
   }
-  return default_custom(pruned, root);
+  return default_custom(pruned, root, nulls);
 }
 
 Value prune_custom(const Value& object, const Schema& schema, FieldIssues* issues) {
   return Pruner(issues, false).run(object, schema);
 }
 
-Value default_custom(const Value& object, const Schema& schema) {
+Value default_custom(const Value& object, const Schema& schema, Nulls nulls) {
   Value out;
-  return apply_defaults(object, schema, out) ? out : object;
+  return apply_defaults(object, schema, nulls, out) ? out : object;
 }
 
 }  // namespace athanor

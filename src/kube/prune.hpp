@@ -3,6 +3,7 @@
 // checked, values canonical (spec/apiserver.md 7, 9.1, 13.3).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,13 +41,17 @@ struct DecodedKind {
 Result<Value> normalize_builtin(const Value& object, const Schema& schema, DecodedKind named,
                                 FieldIssues* issues = nullptr);
 
+// What becomes of the nulls of fields that cannot be null and have no default: what is applied
+// keeps them, so that validation refuses them.
+enum class Nulls : std::uint8_t { Dropped, Kept };
+
 // A custom resource after steps 3 to 5 of 13.3: metadata coerced (400 on a wrong type), unknown
 // fields pruned, nulls of fields that cannot be null dropped, defaults applied.
 Result<Value> normalize_custom(const Value& object, const Schema& root, DecodedKind named,
-                               FieldIssues* issues = nullptr);
+                               FieldIssues* issues = nullptr, Nulls nulls = Nulls::Dropped);
 
 // The steps of normalize_custom one by one. Neither touches metadata.
 Value prune_custom(const Value& object, const Schema& schema, FieldIssues* issues = nullptr);
-Value default_custom(const Value& object, const Schema& schema);
+Value default_custom(const Value& object, const Schema& schema, Nulls nulls = Nulls::Dropped);
 
 }  // namespace athanor

@@ -265,8 +265,7 @@ bool BuiltinNormalizer::normalize(const Value& in, const Schema& schema, Value& 
     case SchemaType::MicroTime:
       return normalize_time(in, schema, out);
     case SchemaType::Bytes:
-      check_bytes(in, schema);
-      return false;
+      return normalize_bytes(in, schema, out);
     case SchemaType::Any:
       return normalize_any(in, schema, out);
     case SchemaType::RawExtension:
@@ -460,19 +459,34 @@ bool BuiltinNormalizer::normalize_time(const Value& in, const Schema& schema, Va
   return true;
 }
 
-void BuiltinNormalizer::check_bytes(const Value& in, const Schema& schema) {
+// Base64, or a list of numbers.
+bool BuiltinNormalizer::normalize_bytes(const Value& in, const Schema& schema, Value& out) {
+  if (in.is_list()) {
+    std::string bytes;
+    for (const Value& item : in.items()) {
+      if (!item.is_null() && (!item.is_integer() || item.as_int() < 0 || item.as_int() > 255)) {
+        fail(fmt::format("json: cannot unmarshal {} into Go struct field of type uint8",
+                         json_kind(item)));
+        return false;
+      }
+      bytes.push_back(static_cast<char>(item.as_int()));
+    }
+    out = base64_encode(bytes);
+    return true;
+  }
   if (!in.is_string()) {
     fail_type(in, schema);
-    return;
+    return false;
   }
   const std::string_view text = in.as_string();
   if (base64_decode(text)) {
-    return;
+    return false;
   }
   static constexpr std::string_view kAlphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n";
   const std::size_t bad = std::min(text.find_first_not_of(kAlphabet), text.size());
   fail(fmt::format("illegal base64 data at input byte {}", bad));
+  return false;
 }
 
 }  // namespace athanor::prune

@@ -46,7 +46,7 @@ class BuiltinNormalizer {
   bool normalize_integer(const Value& in, const Schema& schema, Value& out);
   bool normalize_quantity(const Value& in, Value& out);
   bool normalize_time(const Value& in, const Schema& schema, Value& out);
-  void check_bytes(const Value& in, const Schema& schema);
+  bool normalize_bytes(const Value& in, const Schema& schema, Value& out);
   void fail(std::string text);
   void fail_type(const Value& in, const Schema& schema);
   void fail_mismatch(std::string_view actual, const Schema& schema);

@@ -110,19 +110,11 @@ Value order_elements(const Value& merged, const Value& order, const Value& origi
                      std::string_view merge_key) {
   std::vector<Value> listed;
   std::vector<Value> others;
-  for (const Value& wanted : order.items()) {
-    for (const Value& item : merged.items()) {
-      if (same_element(wanted, item, merge_key)) {
-        listed.push_back(item);
-        break;
-      }
-    }
-  }
   for (const Value& item : merged.items()) {
-    if (!contains_element(order, item, merge_key)) {
-      others.push_back(item);
-    }
+    (contains_element(order, item, merge_key) ? listed : others).push_back(item);
   }
+  std::ranges::stable_sort(listed, {},
+                           [&](const Value& item) { return position_of(order, item, merge_key); });
   std::vector<Value> result;
   result.reserve(merged.size());
   auto next = others.begin();
@@ -142,7 +134,7 @@ Value order_elements(const Value& merged, const Value& order, const Value& origi
 }
 
 Value merge_primitives(const Value& original, const Value& patch) {
-  Value merged = original.is_list() ? original : Value::list();
+  Value merged = original;
   for (const Value& item : patch.items()) {
     if (!contains_element(merged, item, {})) {
       merged.push_back(item);
@@ -187,7 +179,7 @@ Result<std::vector<Value>> take_special_elements(Value& merged, const Value& pat
 }
 
 Result<Value> merge_elements(const Value& original, const Value& patch, const Use& use) {
-  Value merged = original.is_list() ? original : Value::list();
+  Value merged = original;
   const SchemaPtr items = use.schema == nullptr ? nullptr : use.schema->items;
   ATHANOR_TRY(const std::vector<Value> plain, take_special_elements(merged, patch, use.merge_key));
   for (const Value& item : plain) {
@@ -226,11 +218,26 @@ Value replaced_list(const Value& patch) {
   return result;
 }
 
+// Where there was no list the patch's is taken as it is, what it names twice included.
+Result<Value> fresh_list(const Value& patch, const Use& use) {
+  const SchemaPtr items = use.schema == nullptr ? nullptr : use.schema->items;
+  Value result = Value::list();
+  const Value elements = replaced_list(patch);
+  for (const Value& item : elements.items()) {
+    ATHANOR_TRY(Value fresh, without_directives(item, items));
+    result.push_back(std::move(fresh));
+  }
+  return result;
+}
+
 // The patch's elements keep their order among each other; the original's others go where they
 // stood.
 Result<Value> merge_list(const Value& original, const Value& patch, const Use& use) {
   if (!use.merge_list) {
     return replaced_list(patch);
+  }
+  if (!original.is_list()) {
+    return fresh_list(patch, use);
   }
   Result<Value> merged = use.merge_key.empty() ? Result<Value>(merge_primitives(original, patch))
                                                : merge_elements(original, patch, use);

@@ -49,9 +49,9 @@ std::string_view wanted_type(const Schema& schema, const Value& value) {
     case SchemaType::Integer:
     case SchemaType::Number:
       return value.is_number() ? "" : kNumeric;
-    case SchemaType::IntOrString:
     case SchemaType::Quantity:
       return value.is_object() || value.is_list() ? "scalar" : "";
+    case SchemaType::IntOrString:  // refused when it is converted
     case SchemaType::Any:
     case SchemaType::RawExtension:
     case SchemaType::Fields:
@@ -95,7 +95,8 @@ class Checker {
         return;
       }
       const SchemaType type = node.schema->type;
-      if (type == SchemaType::RawExtension || type == SchemaType::Fields) {
+      if (type == SchemaType::RawExtension || type == SchemaType::IntOrString ||
+          type == SchemaType::Fields) {
         return;
       }
     }
@@ -168,8 +169,10 @@ class Checker {
       if (item.is_object()) {
         return "associative list without keys has an element that's a map type";
       }
-      return item.is_list() ? "associative list without keys has an element that's a list type"
-                            : "";
+      return item.is_list() ? "not supported: associative list with lists as elements" : "";
+    }
+    if (item.is_null()) {
+      return "associative list with keys may not have a null element";
     }
     if (!item.is_object()) {
       return "associative list with keys may not have non-map elements";

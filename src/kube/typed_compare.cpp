@@ -89,9 +89,10 @@ void compare_place(const Pair& pair, const Node& node, const MakeElement& make_e
       collect_leaves(*pair.to, node, below.added);
     }
   }
-  if (below.empty() && pair.from != nullptr && pair.to != nullptr) {
+  if (below.empty() && !below.keyless && pair.from != nullptr && pair.to != nullptr) {
     return;
   }
+  out.keyless |= below.keyless;
   const Value element = make_element();
   if (pair.from == nullptr) {
     out.added.insert(element);
@@ -155,6 +156,16 @@ void compare_maps(const Pair& pair, const Node& node, FieldChanges& out) {
   }
 }
 
+// An element with the same key stands elsewhere in the list too.
+bool is_repeated(const Schema& list, const Value& items, std::size_t at) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i != at && typed::same_element(list, items[i], items[at])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Lists whose elements stand at the same places: the common case of an edit inside elements.
 bool same_places(const Pair& pair, const Schema& list) {
   if (pair.from == nullptr || pair.to == nullptr || pair.from->size() != pair.to->size()) {
@@ -163,22 +174,38 @@ bool same_places(const Pair& pair, const Schema& list) {
   const auto from = pair.from->items();
   const auto to = pair.to->items();
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (!from[i].identical(to[i]) && !typed::same_element(list, from[i], to[i])) {
+    if (!from[i].identical(to[i]) &&
+        (!typed::same_element(list, from[i], to[i]) || is_repeated(list, *pair.to, i))) {
       return false;
     }
   }
   return true;
 }
 
-// Elements that occur more than once are compared as one sequence.
-void compare_repeated(const Pair& pair, const Value& element,
+// Elements that occur more than once are one thing, whose content is nobody's; one that occurs once
+// comes or goes field by field.
+void compare_repeated(const Pair& pair, const Node& item, const Value& element,
                       const std::vector<std::size_t>& in_from,
                       const std::vector<std::size_t>& in_to, FieldChanges& out) {
-  const bool equal = std::equal(
-      in_from.begin(), in_from.end(), in_to.begin(), in_to.end(),
-      [&pair](std::size_t a, std::size_t b) { return (*pair.from)[a] == (*pair.to)[b]; });
-  if (!equal) {
-    (in_from.empty() ? out.added : in_to.empty() ? out.removed : out.modified).insert(element);
+  if (in_from.size() > 1 && in_to.size() > 1) {
+    const bool equal = std::equal(
+        in_from.begin(), in_from.end(), in_to.begin(), in_to.end(),
+        [&pair](std::size_t a, std::size_t b) { return (*pair.from)[a] == (*pair.to)[b]; });
+    if (!equal) {
+      out.modified.insert(element);
+    }
+  } else if (in_from.size() > 1) {
+    if (!in_to.empty()) {
+      compare_place(
+          {nullptr, &(*pair.to)[in_to.front()]}, item, [&] { return element; }, out);
+    }
+    out.removed.insert(element);
+  } else {
+    if (!in_from.empty()) {
+      compare_place(
+          {&(*pair.from)[in_from.front()], nullptr}, item, [&] { return element; }, out);
+    }
+    out.added.insert(element);
   }
 }
 
@@ -189,6 +216,7 @@ void compare_lists(const Pair& pair, const Node& node, FieldChanges& out) {
     for (std::size_t i = 0; i < pair.to->size(); ++i) {
       const Value& to = (*pair.to)[i];
       const Pair items{&(*pair.from)[i], &to};
+      out.keyless |= !items.same() && typed::element_of(list, to).is_null();
       compare_place(
           items, item, [&] { return typed::element_of(list, to); }, out);
     }
@@ -200,7 +228,7 @@ void compare_lists(const Pair& pair, const Node& node, FieldChanges& out) {
     const std::vector<std::size_t> in_from = from.positions(element);
     const std::vector<std::size_t> in_to = to.positions(element);
     if (in_from.size() > 1 || in_to.size() > 1) {
-      compare_repeated(pair, element, in_from, in_to, out);
+      compare_repeated(pair, item, element, in_from, in_to, out);
       return;
     }
     compare_place(
@@ -211,6 +239,8 @@ void compare_lists(const Pair& pair, const Node& node, FieldChanges& out) {
   for (const Value& element : to.elements()) {
     if (!element.is_null()) {
       visit(element);
+    } else {
+      out.keyless = true;
     }
   }
   for (const Value& element : from.elements()) {

@@ -25,6 +25,8 @@ struct FieldChanges {
   FieldSet added{};
   FieldSet modified{};
   FieldSet removed{};
+  // An element of a keyed list came without its key: nobody can own such a thing.
+  bool keyless = false;
   [[nodiscard]] bool empty() const { return added.empty() && modified.empty() && removed.empty(); }
 };
 // What a write changed. Containers that come or go are fields of their own. Shared subtrees cost

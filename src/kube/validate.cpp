@@ -109,8 +109,7 @@ class Validator {
     const std::size_t before = errors_.size();
     check_enum(value, schema);
     if (!has_type(value, schema.type)) {
-      errors_.push_back(
-          FieldError::type_invalid(path_.text(), json_type(value), expected_type(schema.type)));
+      check_other_type(value, schema);
     } else if (value.is_string()) {
       check_string(value, schema);
     } else if (value.is_number()) {
@@ -145,6 +144,21 @@ class Validator {
         FieldError::invalid(path_.text(), value, fmt::format("{} in body {}", path_.text(), rule)));
   }
 
+  // A value of another type than the schema's. Where a text has a format the reference compares
+  // formats, and takes lists.
+  void check_other_type(const Value& value, const Schema& schema) {
+    const bool formatted = schema.type == SchemaType::String && !schema.format.empty();
+    if (!formatted || value.is_null()) {
+      errors_.push_back(
+          FieldError::type_invalid(path_.text(), json_type(value), expected_type(schema.type)));
+    } else if (!value.is_list()) {
+      const std::string_view format = value.is_integer()  ? "int64"
+                                      : value.is_number() ? "float64"
+                                                          : "";
+      errors_.push_back(FieldError::type_invalid(path_.text(), format, schema.format));
+    }
+  }
+
   void check_enum(const Value& value, const Schema& schema) {
     const auto& allowed = schema.enum_values;
     if (allowed.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end()) {
@@ -162,11 +176,9 @@ class Validator {
     const std::string_view text = value.as_string();
     if (schema.max_length && rune_count(text) > *schema.max_length) {
       errors_.push_back(FieldError::too_long(path_.text(), *schema.max_length));
-    }
-    if (schema.min_length && rune_count(text) < *schema.min_length) {
+    } else if (schema.min_length && rune_count(text) < *schema.min_length) {
       invalid(value, fmt::format("should be at least {} chars long", *schema.min_length));
-    }
-    if (schema.pattern_regex != nullptr && !schema.pattern_regex->search(text)) {
+    } else if (schema.pattern_regex != nullptr && !schema.pattern_regex->search(text)) {
       invalid(value, fmt::format("should match '{}'", schema.pattern));
     }
     if (!schema.format.empty() && !matches_format(schema.format, text)) {
@@ -217,7 +229,7 @@ class Validator {
     for (std::size_t i = 0; i < value.size(); ++i) {
       const PathText::Step step(path_, i);
       const Value* old_item = nullptr;
-      if (keyed && !value[i].is_object()) {
+      if (keyed && !value[i].is_object() && !value[i].is_null()) {
         errors_.push_back(FieldError::invalid(path_.text(), value[i],
                                               "must be an object for an array of list-type map"));
       }

@@ -131,8 +131,13 @@ std::vector<std::string> words(std::string_view text) {
 }
 
 NameRule name_rule_of(const BuiltinResource& resource) {
-  if (resource.group == "rbac.authorization.k8s.io") {
+  if (resource.group == "rbac.authorization.k8s.io" ||
+      (resource.group.empty() && resource.plural == "events") ||
+      (resource.group == "policy" && resource.plural == "poddisruptionbudgets")) {
     return NameRule::PathSegment;
+  }
+  if (resource.group == "apps" && resource.plural == "statefulsets") {
+    return NameRule::Label;  // the names of its pods start with it
   }
   if (resource.group.empty() && resource.plural == "namespaces") {
     return NameRule::NamespaceName;

@@ -100,8 +100,10 @@ class Creation {
         object_.erase("status");
       }
     }
-    ATHANOR_TRY(object_, normalize(*call_.resource, object_));
-    add_defaults(call_, object_, options_.dry_run);
+    if (!object_.identical(before)) {
+      ATHANOR_TRY(object_, normalize(*call_.resource, object_));
+      add_defaults(call_, object_, options_.dry_run);
+    }
     return {};
   }
 

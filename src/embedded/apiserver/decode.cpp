@@ -198,7 +198,7 @@ StatusResult<void> report_issues(Call& call, FieldValidation validation, const F
 }
 
 StatusResult<Value> normalize(const ResourceInfo& resource, const Value& object,
-                              FieldIssues* issues) {
+                              FieldIssues* issues, Nulls nulls) {
   if (resource.schema == nullptr) {
     return object;
   }
@@ -206,7 +206,7 @@ StatusResult<Value> normalize(const ResourceInfo& resource, const Value& object,
   if (!resource.is_custom) {
     return of_result(normalize_builtin(object, *resource.schema, named, issues));
   }
-  auto result = normalize_custom(object, *resource.schema, named, issues);
+  auto result = normalize_custom(object, *resource.schema, named, issues, nulls);
   if (issues != nullptr) {  // unknown fields come last, sorted
     const auto unknown = std::stable_partition(
         issues->texts.begin(), issues->texts.end(),

@@ -35,7 +35,7 @@ StatusResult<void> report_issues(Call& call, FieldValidation validation, const F
 // An object of the call's resource (of its version): kind checked, unknown fields dropped, values
 // canonical. `issues` may be null.
 StatusResult<Value> normalize(const ResourceInfo& resource, const Value& object,
-                              FieldIssues* issues = nullptr);
+                              FieldIssues* issues = nullptr, Nulls nulls = Nulls::Dropped);
 // The same, walking only the top-level members that are not those of `base`, which is normal
 // already.
 StatusResult<Value> normalize_changed(const ResourceInfo& resource, const Value& base,

@@ -14,6 +14,7 @@
 #include "kube/patch.hpp"
 #include "kube/strategic_patch.hpp"
 #include "kube/text.hpp"
+#include "kube/wrap_integers.hpp"
 #include "kube/yaml.hpp"
 
 namespace athanor::apiserver {
@@ -83,6 +84,12 @@ StatusResult<Document> parse_patch(const Call& call, PatchType type, FieldValida
   return document;
 }
 
+StatusError nameless(const Call& call) {
+  return status::bad_request(fmt::format(
+      "the name of the object ({} based on URL) was undeterminable: name must be provided",
+      call.path.name));
+}
+
 // 422 of a patch whose result is no object of the kind.
 StatusError undecodable(const Value& patch, std::string_view why) {
   return status::invalid({.name = "", .group = ""}, "",
@@ -145,6 +152,7 @@ StatusResult<Response> apply_plain(Call& call, PatchType type, const WriteOption
           merged.set(field, live[field]);
         }
       }
+      merged = wrap_integers(merged, resource.schema);
     }
     if (merged.identical(live)) {
       return merged;
@@ -173,6 +181,9 @@ StatusResult<Response> apply_plain(Call& call, PatchType type, const WriteOption
     }
     ATHANOR_TRY_VOID(
         report_issues(call, options.validation, issues, resource.kind, resource.version));
+    if ((*normal)["metadata"]["name"].as_string().empty()) {
+      return nameless(call);
+    }
     return normal;
   };
   ATHANOR_TRY(Written written, update_object(call, options, input));
@@ -234,10 +245,7 @@ StatusResult<void> check_place(const Call& call, const Value& applied) {
   const Value& metadata = applied["metadata"];
   const std::string_view name = metadata["name"].as_string();
   if (name.empty()) {
-    return status::bad_request(
-        fmt::format("the name of the object ({} based on URL) was undeterminable: name must be "
-                    "provided",
-                    call.path.name));
+    return nameless(call);
   }
   if (name != call.path.name) {
     return status::bad_request(
@@ -279,8 +287,11 @@ StatusResult<Value> apply_to(const Call& call, const WriteOptions& options, cons
 
 // What was applied as an object of the type; the reference blames itself where it is none.
 StatusResult<Value> converted(const Call& call, const Value& applied) {
-  auto object = normalize(*call.resource, applied);
-  if (object.ok() || call.resource->is_custom) {
+  if (call.resource->is_custom) {
+    return normalize(*call.resource, applied, nullptr, Nulls::Kept);
+  }
+  auto object = normalize(*call.resource, wrap_integers(applied, call.resource->schema));
+  if (object.ok()) {
     return object;
   }
   StatusError error;
@@ -324,16 +335,14 @@ StatusResult<Response> apply_server_side(Call& call, const WriteOptions& options
   input.options_kind = "PatchOptions";
   input.from_patch = true;
   input.tracked = true;
+  input.normal = true;
   input.transform = [&](const Value& live) -> StatusResult<Value> {
     ATHANOR_TRY(Value applied, apply_to(call, options, live, config));
-    if (!call.resource->is_custom) {
-      ATHANOR_TRY_VOID(converted(call, applied));
-    }
     const std::string_view wanted = config["metadata"]["resourceVersion"].as_string();
     if (!wanted.empty() && wanted != live["metadata"]["resourceVersion"].as_string()) {
       return status::modified(call.qualified_resource(), call.path.name);
     }
-    return applied;
+    return applied.identical(live) ? StatusResult<Value>(applied) : converted(call, applied);
   };
   auto written = update_object(call, options, input);
   if (!written.ok() && written.error().code == 404 && call.path.subresource.empty()) {

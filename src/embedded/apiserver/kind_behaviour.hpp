@@ -46,6 +46,10 @@ struct KindBehaviour {
   void (*prepare_create)(Value& object, const KindContext& context) = nullptr;
   void (*prepare_update)(Value& object, const Value& old_object,
                          const KindContext& context) = nullptr;
+  // What the server sets on an update of its own accord, once it is known who set what: no
+  // manager's. Sees subresource writes too.
+  void (*finish_update)(Value& object, const Value& old_object,
+                        const KindContext& context) = nullptr;
   // Kind-specific rules only: metadata, types and enumerations are checked by the server. All
   // errors at once.
   std::vector<FieldError> (*validate_create)(const Value& object,

@@ -88,6 +88,7 @@ class Update {
     ATHANOR_TRY_VOID(check_revision());
     restore();
     ATHANOR_TRY_VOID(admit());
+    finish();
     ATHANOR_TRY_VOID(allocate());
     bump_generation();
     ATHANOR_TRY_VOID(validate_object(call_, object_, live_, input_.subresource, options_.dry_run));
@@ -342,6 +343,15 @@ class Update {
       return behaviour->allocate(object_, live_, call_.kind_context(options_.dry_run));
     }
     return {};
+  }
+
+  void finish() {
+    const KindBehaviour* behaviour = call_.resource->behaviour;
+    if (behaviour != nullptr && behaviour->finish_update != nullptr) {
+      KindContext context = call_.kind_context(options_.dry_run);
+      context.subresource = input_.subresource;
+      behaviour->finish_update(object_, live_, context);
+    }
   }
 
   // +1 when anything outside metadata and status changed (a custom resource without status

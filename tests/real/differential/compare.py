@@ -20,6 +20,7 @@ TEXT_RULES = [
     (re.compile(r"(UID in object meta: )[0-9a-f-]{36}"), r"\1<uid>"),
     (re.compile(r"^\d{1,2}s$"), "<age>"),
     (re.compile(r"(\d+:)3[0-2]\d{3}(/(TCP|UDP|SCTP))"), r"\1<port>\2"),
+    (re.compile(r'(IPAddress\.networking\.k8s\.io \\?")10\.96\.\d+\.\d+'), r"\1<ip>"),
     (re.compile(r"\bg-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), "g-<generated>"),
 ]
 # The refusal of a patch quotes what it made of the object (the reference) or the patch (ours): what follows is compared.
@@ -55,8 +56,11 @@ def canonical(server, value, key=None, path=(), given=frozenset()):
 
 
 def refusal(body):
-    """A Status whose causes are in a stable order, each once; its message without them. The reference walks maps in random
+    """A Status whose causes (or errors, one a line) are in a stable order, each once; its message without the causes. The reference walks maps in random
     order, and repeats what is wrong with metadata once for every layer that looks at it (see exceptions.yaml)."""
+    if isinstance(body, dict) and " errors:\n" in str(body.get("message")):
+        head, found, lines = body["message"].partition(" errors:\n")
+        body = {**body, "message": head + found + "\n".join(sorted(set(lines.split("\n"))))}
     causes = ((body or {}).get("details") or {}).get("causes") if isinstance(body, dict) else None
     if not causes:
         return body

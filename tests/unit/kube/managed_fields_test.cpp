@@ -112,6 +112,31 @@ TEST(ManagedFields, ListElementsAreFieldsByKey) {
       "k:{\"port\":81,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{}}})"));
 }
 
+TEST(ManagedFields, WhatOccursTwiceHasNoFieldsOfItsOwn) {
+  const std::string once = R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c",
+      "env":[{"name":"A","value":"1"},{"name":"B","value":"1"}]}]}})";
+  const std::string twice = R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c",
+      "env":[{"name":"A","value":"1"},{"name":"B","value":"1"},{"name":"B","value":"2"}]}]}})";
+  Written pod(builtin("core.v1.Pod"));
+  pod.update("one", once).update("two", twice);
+  const auto env = [&](const char* manager) {
+    return pod.fields(manager, "Update")["f:spec"]["f:containers"][R"(k:{"name":"c"})"]["f:env"];
+  };
+  // What was there once is gone, what is there twice came.
+  EXPECT_FALSE(env("one").contains(R"(k:{"name":"B"})"));
+  EXPECT_TRUE(same_json(env("two"), R"({"k:{\"name\":\"B\"}":{}})"));
+  pod.update("three", once);
+  EXPECT_TRUE(
+      same_json(env("three"), R"({"k:{\"name\":\"B\"}":{".":{},"f:name":{},"f:value":{}}})"));
+}
+
+TEST(ManagedFields, AnElementWithoutItsKeyEndsTheTracking) {
+  Written account(builtin("core.v1.ServiceAccount"));
+  account.update("one", R"({"metadata":{"name":"a"},"secrets":[{"name":"s"}]})");
+  account.update("two", R"({"metadata":{"name":"a"},"secrets":[{}]})");
+  EXPECT_TRUE(account.object()["metadata"]["managedFields"].is_null());
+}
+
 TEST(ManagedFields, StatusWritesHaveTheirOwnEntry) {
   Written widget(Widget::schema(), "ex.com/v1");
   widget.update("m", R"({"metadata":{"name":"w"},"spec":{"scalar":"1"}})")

@@ -7,6 +7,7 @@
 #include "kube/json.hpp"
 #include "kube/structural_schema.hpp"
 #include "kube/types.hpp"
+#include "kube/wrap_integers.hpp"
 
 namespace athanor {
 namespace {
@@ -28,6 +29,23 @@ Value normal(std::string_view type, std::string_view text) {
   Result<Value> value = normalize(type, text);
   EXPECT_TRUE(value.ok()) << value.error().message;
   return value.value_or(Value());
+}
+
+TEST(NormalizeBuiltin, BytesMayBeAListOfNumbers) {
+  EXPECT_EQ(normal("core.v1.Secret", R"({"data":{"k":[1,255],"e":[]}})")["data"],
+            parse(R"({"k":"Af8=","e":""})"));
+  EXPECT_FALSE(normalize("core.v1.Secret", R"({"data":{"k":["x"]}})").ok());
+  EXPECT_FALSE(normalize("core.v1.Secret", R"({"data":{"k":[256]}})").ok());
+}
+
+TEST(WrapIntegers, CutsWhatDoesNotFitIntoItsField) {
+  const Value pod = parse(R"({"spec":{"activeDeadlineSeconds":1099511627776,"containers":[
+      {"name":"c","ports":[{"containerPort":4294967376,"hostPort":-1}]}]}})");
+  const Value cut = wrap_integers(pod, BuiltinTypes::get().by_name("core.v1.Pod"));
+  const Value& port = cut["spec"]["containers"][0]["ports"][0];
+  EXPECT_EQ(port["containerPort"], Value(80));
+  EXPECT_EQ(port["hostPort"], Value(-1));
+  EXPECT_EQ(cut["spec"]["activeDeadlineSeconds"], Value(1099511627776));  // 64 bits
 }
 
 TEST(NormalizeBuiltin, ReportsUnknownAndDuplicateFieldsInDocumentOrder) {

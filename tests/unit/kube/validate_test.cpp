@@ -92,6 +92,13 @@ TEST(Validate, TextsOfEveryKeyword) {
       {R"({"m":{"type":"object","additionalProperties":{"type":"string"}}})", R"({"m":{"k":1}})",
        "FieldValueTypeInvalid spec.m.k: Invalid value: \"integer\": spec.m.k in body must be of "
        "type string: \"integer\""},
+      {R"({"date":{"type":"string","format":"date-time"}})", R"({"date":1})",
+       "FieldValueTypeInvalid spec.date: Invalid value: \"int64\": spec.date in body must be of "
+       "type "
+       "date-time: \"int64\""},
+      {R"({"date":{"type":"string","format":"date-time"}})", R"({"date":{}})",
+       "FieldValueTypeInvalid spec.date: Invalid value: \"\": spec.date in body must be of type "
+       "date-time: \"\""},
       {R"({"date":{"type":"string","format":"date-time"}})", R"({"date":"x"})",
        "FieldValueTypeInvalid spec.date: Invalid value: \"x\": spec.date in body must be of type "
        "date-time: \"x\""},

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "embedded/apiserver/kinds/autoscaler_rules.hpp"
 #include "embedded/apiserver/kinds/cells.hpp"
 #include "embedded/apiserver/kinds/checks.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
@@ -35,37 +36,36 @@ void default_autoscaler(Value& object, const KindContext& context) {
   });
 }
 
-FieldErrors validate_autoscaler(const Value& object, const KindContext& /*context*/) {
-  FieldErrors errors;
-  const Value& spec = object["spec"];
-  const std::int64_t least = spec["minReplicas"].as_int(1);
-  const std::int64_t most = spec["maxReplicas"].as_int();
-  if (least < 1) {
-    errors.push_back(
-        FieldError::invalid("spec.minReplicas", least, "must be greater than or equal to 1"));
+// v1 knows one metric, by a field of its own.
+Value with_metrics(Value spec) {
+  constexpr std::string_view kField = "targetCPUUtilizationPercentage";
+  if (const Value percent = spec[kField]; !percent.is_null()) {
+    spec.set(
+        "metrics",
+        Value::list({Value::object(
+            {{"type", "Resource"},
+             {"resource",
+              Value::object({{"name", "cpu"},
+                             {"target", Value::object({{"type", "Utilization"},
+                                                       {"averageUtilization", percent}})}})}})}));
   }
-  if (most < 1) {
-    errors.push_back(FieldError::invalid("spec.maxReplicas", most, "must be greater than 0"));
-  }
-  if (most < least) {
-    errors.push_back(FieldError::invalid("spec.maxReplicas", most,
-                                         "must be greater than or equal to `minReplicas`"));
-  }
-  const Value& target_version = spec["scaleTargetRef"]["apiVersion"];
-  if (target_version.as_string().find('/') == std::string_view::npos &&
-      target_version.as_string() != "v1") {
-    errors.push_back(FieldError::invalid("spec.scaleTargetRef.apiVersion",
-                                         target_version.as_string(),
-                                         "apiVersion must specify API group"));
-  }
-  require(errors, "spec.scaleTargetRef.kind", spec["scaleTargetRef"]["kind"]);
-  require(errors, "spec.scaleTargetRef.name", spec["scaleTargetRef"]["name"]);
-  return errors;
+  return spec;
 }
 
-FieldErrors validate_autoscaler_update(const Value& object, const Value& /*old_object*/,
+FieldErrors validate_autoscaler(const Value& object, const KindContext& /*context*/) {
+  return check_autoscaler_spec(with_metrics(object["spec"]), Value());
+}
+
+FieldErrors validate_autoscaler_update(const Value& object, const Value& old_object,
                                        const KindContext& context) {
-  return context.subresource.empty() ? validate_autoscaler(object, context) : FieldErrors{};
+  if (!context.subresource.empty()) {
+    FieldErrors errors;
+    for (const std::string_view field : {"currentReplicas", "desiredReplicas"}) {
+      check_not_negative(errors, below("status", field), object["status"][field]);
+    }
+    return errors;
+  }
+  return check_autoscaler_spec(with_metrics(object["spec"]), old_object["spec"]);
 }
 
 // What the target is, and what was measured last.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 #include "embedded/apiserver/kinds/edit.hpp"
@@ -66,6 +67,20 @@ void check_choice(FieldErrors& errors, const std::string& path, const Value& val
   if (!value.as_string().empty() &&
       std::find(choices.begin(), choices.end(), value.as_string()) == choices.end()) {
     errors.push_back(FieldError::not_supported(path, value, choices));
+  }
+}
+
+void check_choice_always(FieldErrors& errors, const std::string& path, const Value& value,
+                         const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), value.as_string()) == choices.end()) {
+    errors.push_back(FieldError::not_supported(path, Value(value.as_string()), choices));
+  }
+}
+
+void require_choice(FieldErrors& errors, const std::string& path, const Value& value,
+                    const std::vector<std::string>& choices) {
+  if (require(errors, path, value)) {
+    check_choice(errors, path, value, choices);
   }
 }
 
@@ -145,6 +160,17 @@ void check_labels(FieldErrors& errors, const std::string& path, const Value& lab
   }
 }
 
+void check_annotations(FieldErrors& errors, const std::string& path, const Value& annotations) {
+  for (const Member& annotation : annotations.members()) {
+    std::string key(annotation.key());
+    std::ranges::transform(key, key.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    for (const std::string& wrong : qualified_name_errors(key)) {
+      errors.push_back(FieldError::invalid(path, annotation.key(), wrong));
+    }
+  }
+}
+
 void check_label_selector(FieldErrors& errors, const std::string& path, const Value& selector) {
   check_labels(errors, below(path, "matchLabels"), selector["matchLabels"]);
   const std::string list = below(path, "matchExpressions");
@@ -178,33 +204,71 @@ void check_label_selector(FieldErrors& errors, const std::string& path, const Va
 
 namespace {
 
-void check_node_requirement(FieldErrors& errors, const std::string& path,
-                            const Value& requirement) {
+void check_node_requirement(FieldErrors& errors, const std::string& path, const Value& requirement,
+                            LabelValues allowed) {
   const std::string_view op = requirement["operator"].as_string();
-  const std::size_t count = requirement["values"].size();
+  const Value& values = requirement["values"];
   if (is_one_of(op, {"In", "NotIn"})) {
-    if (count == 0) {
+    if (values.empty()) {
       errors.push_back(FieldError::required(
           path + ".values", "must be specified when `operator` is 'In' or 'NotIn'"));
     }
   } else if (is_one_of(op, {"Exists", "DoesNotExist"})) {
-    if (count > 0) {
+    if (!values.empty()) {
       errors.push_back(FieldError::forbidden(
           path + ".values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
     }
   } else if (is_one_of(op, {"Gt", "Lt"})) {
-    if (count != 1) {
+    if (values.size() != 1) {
       errors.push_back(FieldError::required(
           path + ".values", "must be specified single value when `operator` is 'Lt' or 'Gt'"));
     }
   } else {
-    errors.push_back(FieldError::invalid(path + ".operator", requirement["operator"],
-                                         "not a valid selector operator"));
+    errors.push_back(
+        FieldError::invalid(path + ".operator", Value(op), "not a valid selector operator"));
   }
   check_name(errors, path + ".key", requirement["key"].as_string(), &validate_label_key);
+  for (std::size_t i = 0; allowed == LabelValues::Valid && i < values.size(); ++i) {
+    check_name(errors, at(path + ".values", i), values[i].as_string(), &validate_label_value);
+  }
+}
+
+// Of the fields of a node only the name can be asked for.
+void check_field_requirement(FieldErrors& errors, const std::string& path,
+                             const Value& requirement) {
+  const std::string_view op = requirement["operator"].as_string();
+  const Value& values = requirement["values"];
+  if (!is_one_of(op, {"In", "NotIn"})) {
+    errors.push_back(
+        FieldError::invalid(path + ".operator", Value(op), "not a valid selector operator"));
+  } else if (values.size() != 1) {
+    errors.push_back(FieldError::required(
+        path + ".values",
+        "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"));
+  }
+  const std::string_view key = requirement["key"].as_string();
+  if (key != "metadata.name") {
+    errors.push_back(FieldError::invalid(path + ".key", key, "not a valid field selector key"));
+    return;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    check_name(errors, at(path + ".values", i), values[i].as_string(), &validate_dns1123_subdomain);
+  }
 }
 
 }  // namespace
+
+void check_node_term(FieldErrors& errors, const std::string& path, const Value& term,
+                     LabelValues values) {
+  const Value& expressions = term["matchExpressions"];
+  for (std::size_t i = 0; i < expressions.size(); ++i) {
+    check_node_requirement(errors, at(path + ".matchExpressions", i), expressions[i], values);
+  }
+  const Value& fields = term["matchFields"];
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    check_field_requirement(errors, at(path + ".matchFields", i), fields[i]);
+  }
+}
 
 void check_node_selector(FieldErrors& errors, const std::string& path, const Value& selector) {
   const std::string list = below(path, "nodeSelectorTerms");
@@ -213,10 +277,14 @@ void check_node_selector(FieldErrors& errors, const std::string& path, const Val
     errors.push_back(FieldError::required(list, "must have at least one node selector term"));
   }
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    const Value& expressions = terms[i]["matchExpressions"];
-    for (std::size_t j = 0; j < expressions.size(); ++j) {
-      check_node_requirement(errors, at(at(list, i) + ".matchExpressions", j), expressions[j]);
-    }
+    check_node_term(errors, at(list, i), terms[i], LabelValues::Valid);
+  }
+}
+
+void check_cidr(FieldErrors& errors, const std::string& path, std::string_view text) {
+  if (!matches_format("cidr", text)) {
+    errors.push_back(FieldError::invalid(
+        path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
   }
 }
 

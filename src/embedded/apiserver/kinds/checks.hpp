@@ -37,6 +37,12 @@ bool require(FieldErrors& errors, const std::string& path, const Value& value,
 // An empty text passes.
 void check_choice(FieldErrors& errors, const std::string& path, const Value& value,
                   const std::vector<std::string>& choices);
+// The same where nothing is no choice either: an empty text fails.
+void check_choice_always(FieldErrors& errors, const std::string& path, const Value& value,
+                         const std::vector<std::string>& choices);
+// Required when absent or empty, else one of the choices.
+void require_choice(FieldErrors& errors, const std::string& path, const Value& value,
+                    const std::vector<std::string>& choices);
 void check_not_negative(FieldErrors& errors, const std::string& path, const Value& value);
 // Absent passes.
 void check_between(FieldErrors& errors, const std::string& path, const Value& value,
@@ -50,10 +56,18 @@ void check_port_or_name(FieldErrors& errors, const std::string& path, const Valu
 // An IPv4 or IPv6 address.
 void check_ip(FieldErrors& errors, const std::string& path, std::string_view text);
 void check_labels(FieldErrors& errors, const std::string& path, const Value& labels);
+void check_annotations(FieldErrors& errors, const std::string& path, const Value& annotations);
 // A metav1.LabelSelector.
 void check_label_selector(FieldErrors& errors, const std::string& path, const Value& selector);
+// Whether the values of a term are checked as values of labels.
+enum class LabelValues : std::uint8_t { Valid, Any };
+// A core NodeSelectorTerm: {matchExpressions, matchFields}.
+void check_node_term(FieldErrors& errors, const std::string& path, const Value& term,
+                     LabelValues values);
 // A core NodeSelector: {nodeSelectorTerms}.
 void check_node_selector(FieldErrors& errors, const std::string& path, const Value& selector);
+// A range of addresses: "10.0.0.0/8".
+void check_cidr(FieldErrors& errors, const std::string& path, std::string_view text);
 // A quantity that parses and is not below zero.
 void check_quantity(FieldErrors& errors, const std::string& path, const Value& quantity);
 

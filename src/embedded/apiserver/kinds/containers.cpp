@@ -8,35 +8,13 @@
 
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/field_refs.hpp"
+#include "embedded/apiserver/kinds/resource_names.hpp"
+#include "embedded/apiserver/kinds/security_rules.hpp"
+#include "embedded/apiserver/kinds/volume_rules.hpp"
 #include "kube/quantity.hpp"
 
 namespace athanor::apiserver {
 namespace {
-
-bool is_standard(std::string_view name) {
-  return is_one_of(name, {"cpu", "memory", "ephemeral-storage"}) || name.starts_with("hugepages-");
-}
-
-// Within kubernetes.io, or without a domain: Kubernetes' own.
-bool is_native(std::string_view name) {
-  return name.find('/') == std::string_view::npos || name.find("kubernetes.io/") == 0;
-}
-
-void check_amount(FieldErrors& errors, const std::string& path, std::string_view name,
-                  const Value& quantity) {
-  if (const NameError bad = validate_qualified_name(name)) {
-    errors.push_back(FieldError::invalid(path, name, *bad));
-  } else if (name.find('/') == std::string_view::npos && !is_standard(name)) {
-    errors.push_back(
-        FieldError::invalid(path, name, "must be a standard resource type or fully qualified"));
-    errors.push_back(FieldError::invalid(path, name, "must be a standard resource for containers"));
-  }
-  check_quantity(errors, path, quantity);
-  const auto amount = Quantity::parse(quantity);
-  if (is_extended_resource(name) && amount && amount->milli_value() % 1000 != 0) {
-    errors.push_back(FieldError::invalid(path, quantity, "must be an integer"));
-  }
-}
 
 void check_request(FieldErrors& errors, const Value& resources, const std::string& path,
                    const Member& request) {
@@ -107,9 +85,52 @@ void check_env(FieldErrors& errors, const Value& list, const std::string& path) 
   }
 }
 
-void check_mounts(FieldErrors& errors, const Value& mounts, const std::set<std::string>& volumes,
+// What belongs to one mount and to no other; the reference names the list, not the mount.
+void check_mount_options(FieldErrors& errors, const Value& mount, bool privileged,
+                         const std::string& list, const std::string& here) {
+  const std::string_view sub_path = mount["subPath"].as_string();
+  const std::string_view expression = mount["subPathExpr"].as_string();
+  check_descending_path(errors, list + ".subPath", sub_path);
+  if (!expression.empty() && !sub_path.empty()) {
+    errors.push_back(FieldError::invalid(here + ".subPathExpr", expression,
+                                         "subPathExpr and subPath are mutually exclusive"));
+  }
+  check_descending_path(errors, list + ".subPathExpr", expression);
+  const Value& propagation = mount["mountPropagation"];
+  if (!propagation.is_null()) {
+    check_choice_always(errors, list + ".mountPropagation", propagation,
+                        {"Bidirectional", "HostToContainer", "None"});
+    if (propagation.as_string() == "Bidirectional" && !privileged) {
+      errors.push_back(FieldError::forbidden(
+          list + ".mountPropagation",
+          "Bidirectional mount propagation is available only to privileged containers"));
+    }
+  }
+  const Value& recursive = mount["recursiveReadOnly"];
+  if (recursive.is_null() || recursive.as_string() == "Disabled") {
+    return;
+  }
+  if (!is_one_of(recursive.as_string(), {"Enabled", "IfPossible"})) {
+    errors.push_back(FieldError::not_supported(list + ".recursiveReadOnly", recursive,
+                                               {"Disabled", "Enabled", "IfPossible"}));
+    return;
+  }
+  if (!mount["readOnly"].as_bool()) {
+    errors.push_back(FieldError::forbidden(list + ".recursiveReadOnly",
+                                           "may only be specified when readOnly is true"));
+  }
+  if (!propagation.is_null() && propagation.as_string() != "None") {
+    errors.push_back(
+        FieldError::forbidden(list + ".recursiveReadOnly",
+                              "may only be specified when mountPropagation is None or not "
+                              "specified"));
+  }
+}
+
+void check_mounts(FieldErrors& errors, const Value& container, const std::set<std::string>& volumes,
                   const std::string& path) {
   std::set<std::string> paths;
+  const Value& mounts = container["volumeMounts"];
   for (std::size_t i = 0; i < mounts.size(); ++i) {
     const std::string here = at(path, i);
     const std::string name = mounts[i]["name"].str();
@@ -122,27 +143,85 @@ void check_mounts(FieldErrors& errors, const Value& mounts, const std::set<std::
     const std::string mount = mounts[i]["mountPath"].str();
     if (mount.empty()) {
       errors.push_back(FieldError::required(here + ".mountPath"));
-    } else if (!paths.insert(mount).second) {
+    }
+    if (!paths.insert(mount).second) {
       errors.push_back(FieldError::invalid(here + ".mountPath", mount, "must be unique"));
+    }
+    for (const Value& device : container["volumeDevices"].items()) {
+      if (device["name"].str() == name) {
+        errors.push_back(
+            FieldError::invalid(here + ".name", name, "must not already exist in volumeDevices"));
+      }
+      if (device["devicePath"].str() == mount) {
+        errors.push_back(FieldError::invalid(here + ".mountPath", mount,
+                                             "must not already exist as a path in volumeDevices"));
+      }
+    }
+    check_mount_options(errors, mounts[i], container["securityContext"]["privileged"].as_bool(),
+                        path, here);
+  }
+}
+
+void check_env_from(FieldErrors& errors, const Value& list, const std::string& path) {
+  for (const Value& source : list.items()) {
+    const std::size_t count = (source["configMapRef"].is_object() ? 1U : 0U) +
+                              (source["secretRef"].is_object() ? 1U : 0U);
+    if (count != 1) {
+      errors.push_back(
+          FieldError::invalid(path, "",
+                              count == 0 ? "must specify one of: `configMapRef` or `secretRef`"
+                                         : "may not have more than one field specified at a time"));
+    }
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    for (const std::string_view kind : {"configMapRef", "secretRef"}) {
+      if (list[i][kind].is_object()) {
+        require(errors, below(below(at(path, i), kind), "name"), list[i][kind]["name"]);
+      }
+    }
+  }
+}
+
+void check_resize_policy(FieldErrors& errors, const Value& list, std::string_view pod_policy,
+                         const std::string& path) {
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Value& resource = list[i]["resourceName"];
+    const Value& policy = list[i]["restartPolicy"];
+    if (!seen.insert(resource.str()).second) {
+      errors.push_back(FieldError::duplicate(at(path, i), resource));
+    }
+    require_choice(errors, path, resource, {"cpu", "memory"});
+    require_choice(errors, path, policy, {"NotRequired", "RestartContainer"});
+    if (pod_policy == "Never" && policy.as_string() != "NotRequired") {
+      errors.push_back(FieldError::invalid(
+          path, policy, "must be 'NotRequired' when `restartPolicy` is 'Never'"));
     }
   }
 }
 
 void check_handler(FieldErrors& errors, const Value& handler, std::string_view kind,
-                   const std::string& path) {
+                   const Value& grace, const std::string& path) {
   if (kind == "exec") {
     require(errors, path + ".command", handler["command"]);
   } else if (kind == "httpGet") {
     require(errors, path + ".path", handler["path"]);
     check_port_or_name(errors, path + ".port", handler["port"]);
-    check_choice(errors, path + ".scheme", handler["scheme"], {"HTTP", "HTTPS"});
+    check_choice_always(errors, path + ".scheme", handler["scheme"], {"HTTP", "HTTPS"});
   } else if (kind == "tcpSocket" || kind == "grpc") {
     check_port_or_name(errors, path + ".port", handler["port"]);
+  } else if (const std::int64_t seconds = handler["seconds"].as_int();
+             grace.is_number() && (seconds < 0 || seconds > grace.as_int())) {
+    errors.push_back(FieldError::invalid(
+        path, seconds,
+        fmt::format("must be non-negative and less than terminationGracePeriodSeconds ({})",
+                    grace.as_int())));
   }
 }
 
 // What a probe or a hook does: exactly one thing.
-void check_handlers(FieldErrors& errors, const Value& holder, const std::string& path) {
+void check_handlers(FieldErrors& errors, const Value& holder, const Value& grace,
+                    const std::string& path) {
   std::size_t handlers = 0;
   for (const std::string_view kind : {"exec", "httpGet", "tcpSocket", "grpc", "sleep"}) {
     if (!holder[kind].is_object()) {
@@ -152,7 +231,7 @@ void check_handlers(FieldErrors& errors, const Value& holder, const std::string&
     if (++handlers > 1) {
       errors.push_back(FieldError::forbidden(here, "may not specify more than 1 handler type"));
     } else {
-      check_handler(errors, holder[kind], kind, here);
+      check_handler(errors, holder[kind], kind, grace, here);
     }
   }
   if (handlers == 0) {
@@ -160,50 +239,76 @@ void check_handlers(FieldErrors& errors, const Value& holder, const std::string&
   }
 }
 
-void check_probe(FieldErrors& errors, const Value& probe, const std::string& path, bool liveness) {
+void check_probe(FieldErrors& errors, const Value& probe, const Value& grace,
+                 const std::string& path, std::string_view kind) {
   if (probe.is_null()) {
     return;
   }
-  check_handlers(errors, probe, path);
+  check_handlers(errors, probe, grace, path);
   for (const std::string_view field : {"initialDelaySeconds", "timeoutSeconds", "periodSeconds",
                                        "successThreshold", "failureThreshold"}) {
     check_not_negative(errors, below(path, field), probe[field]);
   }
-  if (liveness && probe["successThreshold"].as_int(1) != 1) {
+  const Value& own_grace = probe["terminationGracePeriodSeconds"];
+  if (own_grace.is_number() && own_grace.as_int() <= 0) {
+    errors.push_back(FieldError::invalid(path + ".terminationGracePeriodSeconds", own_grace,
+                                         "must be greater than 0"));
+  }
+  if (kind == "readinessProbe" && !own_grace.is_null()) {
+    errors.push_back(FieldError::invalid(path + ".terminationGracePeriodSeconds", own_grace,
+                                         "must not be set for readinessProbes"));
+  }
+  if (kind != "readinessProbe" && probe["successThreshold"].as_int(1) != 1) {
     errors.push_back(
         FieldError::invalid(path + ".successThreshold", probe["successThreshold"], "must be 1"));
   }
 }
 
+// The pod that a container belongs to.
+struct Owner {
+  const Value& spec;
+  const std::set<std::string>& volumes;
+};
+
 void check_container(FieldErrors& errors, const Value& container, const std::string& path,
-                     const std::set<std::string>& volumes) {
-  const std::string_view image = container["image"].as_string();
-  if (image.empty()) {
-    errors.push_back(FieldError::required(path + ".image"));
-  } else if (image.front() == ' ' || image.back() == ' ') {
-    errors.push_back(FieldError::invalid(path + ".image", image,
-                                         "must not have leading or trailing whitespace"));
-  }
+                     const Owner& owner) {
+  require_name(errors, path + ".name", container["name"].as_string(), &validate_dns1123_label);
+  require(errors, path + ".image", container["image"]);
   check_choice(errors, path + ".imagePullPolicy", container["imagePullPolicy"],
                {"Always", "IfNotPresent", "Never"});
   check_choice(errors, path + ".terminationMessagePolicy", container["terminationMessagePolicy"],
                {"File", "FallbackToLogsOnError"});
   check_ports(errors, container["ports"], path + ".ports");
   check_env(errors, container["env"], path + ".env");
-  check_mounts(errors, container["volumeMounts"], volumes, path + ".volumeMounts");
-  check_probe(errors, container["livenessProbe"], path + ".livenessProbe", true);
-  check_probe(errors, container["readinessProbe"], path + ".readinessProbe", false);
-  check_probe(errors, container["startupProbe"], path + ".startupProbe", true);
+  check_env_from(errors, container["envFrom"], path + ".envFrom");
+  check_mounts(errors, container, owner.volumes, path + ".volumeMounts");
+  check_resources(errors, container["resources"], path + ".resources");
+  check_resize_policy(errors, container["resizePolicy"], owner.spec["restartPolicy"].as_string(),
+                      path + ".resizePolicy");
+  check_container_security(errors, container["securityContext"], owner.spec,
+                           path + ".securityContext");
+  if (const Value& policy = container["restartPolicy"]; !policy.is_null()) {
+    check_choice_always(errors, path + ".restartPolicy", policy, {"Always", "Never", "OnFailure"});
+  }
+}
+
+// What happens at certain moments in the life of a container that stays.
+void check_moments(FieldErrors& errors, const Value& container, const Value& spec,
+                   const std::string& path) {
+  const Value& grace = spec["terminationGracePeriodSeconds"];
+  for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+    check_probe(errors, container[probe], grace, below(path, probe), probe);
+  }
   for (const std::string_view hook : {"postStart", "preStop"}) {
     if (container["lifecycle"][hook].is_object()) {
-      check_handlers(errors, container["lifecycle"][hook], below(path + ".lifecycle", hook));
+      check_handlers(errors, container["lifecycle"][hook], grace, below(path + ".lifecycle", hook));
     }
   }
-  check_resources(errors, container["resources"], path + ".resources");
 }
 
 // Two containers cannot have the same port of the node.
-void check_host_ports(FieldErrors& errors, const Value& containers, const std::string& path) {
+void check_host_ports(FieldErrors& errors, const std::vector<Value>& containers,
+                      const std::string& path) {
   std::set<std::string> taken;
   for (std::size_t i = 0; i < containers.size(); ++i) {
     const Value& ports = containers[i]["ports"];
@@ -213,6 +318,25 @@ void check_host_ports(FieldErrors& errors, const Value& containers, const std::s
                                      ports[k]["hostIP"].as_string(), port);
       if (port != 0 && !taken.insert(text).second) {
         errors.push_back(FieldError::duplicate(at(at(path, i) + ".ports", k) + ".hostPort", text));
+      }
+    }
+  }
+}
+
+// A pod on the node's network has the node's ports.
+void check_node_ports(FieldErrors& errors, const Value& spec, const std::string& path) {
+  if (!spec["hostNetwork"].as_bool()) {
+    return;
+  }
+  const Value& containers = spec["containers"];
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const Value& ports = containers[i]["ports"];
+    for (std::size_t k = 0; k < ports.size(); ++k) {
+      const std::int64_t host = ports[k]["hostPort"].as_int();
+      if ((path == "spec" || host != 0) && host != ports[k]["containerPort"].as_int()) {
+        errors.push_back(
+            FieldError::invalid(at(at(path + ".containers", i) + ".ports", k) + ".hostPort", host,
+                                "must match `containerPort` when `hostNetwork` is true"));
       }
     }
   }
@@ -231,14 +355,12 @@ void check_init_container(FieldErrors& errors, const Value& container, const std
 
 }  // namespace
 
-bool is_extended_resource(std::string_view name) {
-  return !is_native(name) && !name.starts_with("requests.");
-}
-
 void check_resources(FieldErrors& errors, const Value& resources, const std::string& path) {
   for (const std::string_view list : {"limits", "requests"}) {
     for (const Member& amount : resources[list].members()) {
-      check_amount(errors, at(below(path, list), amount.key()), amount.key(), amount.value);
+      const std::string here = at(below(path, list), amount.key());
+      check_container_resource(errors, here, amount.key());
+      check_resource_amount(errors, here, amount.key(), amount.value);
     }
   }
   for (const Member& request : resources["requests"].members()) {
@@ -246,39 +368,46 @@ void check_resources(FieldErrors& errors, const Value& resources, const std::str
   }
 }
 
-void check_containers(FieldErrors& errors, const Value& spec, const std::string& path) {
-  std::set<std::string> volumes;
-  for (const Value& volume : spec["volumes"].items()) {
-    if (volume.size() <= 2) {  // a name and one source; others do not count
-      volumes.insert(volume["name"].str());
-    }
-  }
-  if (spec["containers"].empty()) {
+void check_containers(FieldErrors& errors, const Value& spec, const std::set<std::string>& volumes,
+                      const std::string& path) {
+  const Owner owner{.spec = spec, .volumes = volumes};
+  const Value& containers = spec["containers"];
+  if (containers.empty()) {
     errors.push_back(FieldError::required(path + ".containers"));
   }
   std::set<std::string> names;
-  for (const std::string_view list : {"containers", "initContainers"}) {
-    const Value& containers = spec[list];
-    for (std::size_t i = 0; i < containers.size(); ++i) {
-      const std::string here = at(below(path, list), i);
-      const std::string name = containers[i]["name"].str();
-      require_name(errors, here + ".name", name, &validate_dns1123_label);
-      if (!name.empty() && !names.insert(name).second) {
-        errors.push_back(FieldError::duplicate(here + ".name", name));
-      }
-      check_container(errors, containers[i], here, volumes);
-      const Value& policy = containers[i]["restartPolicy"];
-      if (list == "initContainers" && policy.as_string() != "Always") {
-        check_init_container(errors, containers[i], here);
-      }
-      if (list == "initContainers") {
-        check_choice(errors, here + ".restartPolicy", policy, {"Always", "Never", "OnFailure"});
-      }
+  std::vector<Value> all;
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const std::string here = at(path + ".containers", i);
+    const std::string name = containers[i]["name"].str();
+    check_container(errors, containers[i], here, owner);
+    if (!names.insert(name).second) {
+      errors.push_back(FieldError::duplicate(here + ".name", name));
     }
-    if (list == "containers") {
-      check_host_ports(errors, containers, below(path, list));
+    check_moments(errors, containers[i], spec, here);
+    all.push_back(containers[i]);
+  }
+  check_host_ports(errors, all, path + ".containers");
+  const Value& init_containers = spec["initContainers"];
+  for (std::size_t i = 0; i < init_containers.size(); ++i) {
+    const Value& container = init_containers[i];
+    const std::string here = at(path + ".initContainers", i);
+    const std::string name = container["name"].str();
+    check_container(errors, container, here, owner);
+    if (names.contains(name)) {
+      errors.push_back(FieldError::duplicate(here + ".name", name));
+    } else if (!name.empty()) {
+      names.insert(name);
+    }
+    // One after the other, so each by itself: the reference always tells of the first.
+    check_host_ports(errors, {container}, path + ".initContainers");
+    if (container["restartPolicy"].as_string() == "Always") {
+      check_moments(errors, container, spec, here);
+    } else {
+      check_init_container(errors, container, here);
     }
   }
+  check_node_ports(errors, spec, path);
 }
 
 }  // namespace athanor::apiserver

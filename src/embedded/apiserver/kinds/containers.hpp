@@ -9,11 +9,10 @@
 
 namespace athanor::apiserver {
 
-// All errors of the container lists of a pod spec.
-void check_containers(FieldErrors& errors, const Value& spec, const std::string& path);
+// All errors of the container lists of a pod spec, whose `volumes` are those that can be mounted.
+void check_containers(FieldErrors& errors, const Value& spec, const std::set<std::string>& volumes,
+                      const std::string& path);
 // Limits and requests of a container, below `path`.
 void check_resources(FieldErrors& errors, const Value& resources, const std::string& path);
-// "nvidia.com/gpu": counted in whole units, never overcommitted.
-bool is_extended_resource(std::string_view name);
 
 }  // namespace athanor::apiserver

@@ -46,6 +46,40 @@ void prepare_namespace_update(Value& object, const Value& old_object, const Kind
   }
 }
 
+FieldErrors validate_namespace(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  for (const Value& finalizer : object["spec"]["finalizers"].items()) {
+    const std::string_view name = finalizer.as_string();
+    check_name(errors, "spec.finalizers", name, &validate_qualified_name);
+    if (name.find('/') == std::string_view::npos &&
+        !is_one_of(name, {"kubernetes", "orphan", "foregroundDeletion"})) {
+      errors.push_back(
+          FieldError::invalid("spec.finalizers", name,
+                              "name is neither a standard finalizer name nor is it fully "
+                              "qualified"));
+    }
+  }
+  return errors;
+}
+
+// The phase says whether it goes.
+FieldErrors validate_namespace_update(const Value& object, const Value& /*old_object*/,
+                                      const KindContext& context) {
+  FieldErrors errors;
+  if (context.subresource != "status") {
+    return errors;
+  }
+  const Value& phase = object["status"]["phase"];
+  const bool goes = object["metadata"].contains("deletionTimestamp");
+  if (phase.as_string() != (goes ? "Terminating" : "Active")) {
+    errors.push_back(
+        FieldError::invalid("status.Phase", phase.as_string(),
+                            goes ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+                                 : "may only be 'Active' if `deletionTimestamp` is empty"));
+  }
+  return errors;
+}
+
 Cells namespace_cells(const Value& object, Instant now) {
   return {name_cell(object), object["status"]["phase"].str(), age_cell(object, now)};
 }
@@ -94,6 +128,8 @@ constexpr std::array kRows = {
             .behaviour = {.apply_defaults = &default_namespace,
                           .prepare_create = &prepare_namespace,
                           .prepare_update = &prepare_namespace_update,
+                          .validate_create = &validate_namespace,
+                          .validate_update = &validate_namespace_update,
                           .cells = &namespace_cells}},
     KindRow{.group = "",
             .plural = "configmaps",

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "cel/program.hpp"
 #include "embedded/apiserver/kinds/cells.hpp"
 #include "embedded/apiserver/kinds/checks.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
@@ -18,6 +19,7 @@ constexpr std::size_t kMaxDevices = 128;
 constexpr std::size_t kMaxAttributes = 32;  // with the capacities
 constexpr std::size_t kMaxIdentifier = 32;
 constexpr std::int64_t kMaxPoolName = 253;
+constexpr std::int64_t kMaxDriver = 63;
 constexpr std::int64_t kMaxAttribute = 64;  // bytes of a text
 
 void default_request(Value& request) {
@@ -58,7 +60,7 @@ void check_claim_spec(FieldErrors& errors, const Value& spec, const std::string&
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const std::string here = at(path + ".devices.requests", i);
     const Value& request = requests[i];
-    require_name(errors, here + ".name", request["name"].as_string(), &validate_dns1123_label);
+    check_name(errors, here + ".name", request["name"].as_string(), &validate_dns1123_label);
     if (!names.insert(request["name"].str()).second) {
       errors.push_back(FieldError::duplicate(here, request["name"]));
     }
@@ -68,9 +70,15 @@ void check_claim_spec(FieldErrors& errors, const Value& spec, const std::string&
           FieldError::required(here, "exactly one of `exactly` or `firstAvailable` is required"));
     }
     if (exactly) {
-      require(errors, here + ".exactly.deviceClassName", request["exactly"]["deviceClassName"]);
-      check_choice(errors, here + ".exactly.allocationMode", request["exactly"]["allocationMode"],
+      const Value& exact = request["exactly"];
+      require_name(errors, here + ".exactly.deviceClassName", exact["deviceClassName"].as_string(),
+                   &validate_dns1123_subdomain);
+      check_choice(errors, here + ".exactly.allocationMode", exact["allocationMode"],
                    {"All", "ExactCount"});
+      if (exact["allocationMode"].as_string() == "ExactCount" && exact["count"].as_int() <= 0) {
+        errors.push_back(FieldError::invalid(here + ".exactly.count", exact["count"].as_int(),
+                                             "must be greater than zero"));
+      }
     }
   }
 }
@@ -146,7 +154,6 @@ void check_device(FieldErrors& errors, const Value& device, const std::string& p
   for (const Member& capacity : device["capacity"].members()) {
     const std::string here = at(path + ".capacity", capacity.key());
     check_attribute_name(errors, here, capacity.key());
-    check_quantity(errors, here + ".value", capacity.value["value"]);
   }
 }
 
@@ -216,7 +223,14 @@ FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) 
     errors.push_back(FieldError::invalid("spec", fmt::format("{{{}}}", join(places, ", ")),
                                          fmt::format("{}, but multiple fields are set", kPlaces)));
   }
-  require_name(errors, "spec.driver", spec["driver"].as_string(), &validate_dns1123_subdomain);
+  if (const std::string_view driver = spec["driver"].as_string(); !driver.empty()) {
+    if (static_cast<std::int64_t>(driver.size()) > kMaxDriver) {
+      errors.push_back(FieldError::too_long("spec.driver", kMaxDriver));
+    }
+    check_name(errors, "spec.driver", driver, &validate_dns1123_subdomain);
+  } else {
+    errors.push_back(FieldError::required("spec.driver"));
+  }
   check_pool(errors, spec["pool"]);
   const Value& devices = spec["devices"];
   if (devices.size() > kMaxDevices) {
@@ -228,7 +242,7 @@ FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) 
     const std::string here = at("spec.devices", i);
     check_name(errors, here + ".name", devices[i]["name"].as_string(), &validate_dns1123_label);
     if (!names.insert(devices[i]["name"].str()).second) {
-      errors.push_back(FieldError::duplicate(here + ".name", devices[i]["name"]));
+      errors.push_back(FieldError::duplicate(here, devices[i]["name"]));
     }
     check_device(errors, devices[i], here);
   }
@@ -246,6 +260,24 @@ FieldErrors validate_slice_update(const Value& object, const Value& old_object,
   return errors;
 }
 
+// An expression over `device` that says whether it is wanted.
+void check_device_expression(FieldErrors& errors, const std::string& path,
+                             std::string_view expression) {
+  const auto program =
+      cel::Program::compile(expression, {{"device", cel::simple_type(cel::TypeKind::Dyn)}});
+  if (!program.ok()) {
+    errors.push_back(
+        FieldError::invalid(path, expression, "compilation failed: " + program.error().message));
+    return;
+  }
+  const cel::Type& type = (*program)->result_type();
+  if (type.kind != cel::TypeKind::Bool && type.kind != cel::TypeKind::Dyn) {
+    errors.push_back(FieldError::invalid(
+        path, expression,
+        fmt::format("must evaluate to bool or the unknown type, not {}", cel::type_text(type))));
+  }
+}
+
 FieldErrors validate_class(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
   const Value& selectors = object["spec"]["selectors"];
@@ -255,7 +287,7 @@ FieldErrors validate_class(const Value& object, const KindContext& /*context*/) 
     if (!cel.is_object()) {
       errors.push_back(FieldError::required(here));
     } else {
-      require(errors, here + ".expression", cel["expression"]);
+      check_device_expression(errors, here + ".expression", cel["expression"].as_string());
     }
   }
   return errors;

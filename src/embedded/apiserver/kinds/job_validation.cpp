@@ -65,7 +65,10 @@ void check_job_spec(FieldErrors& errors, const Value& spec, const std::string& p
         "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes"}) {
     check_not_negative(errors, below(path, field), spec[field]);
   }
-  check_choice(errors, path + ".completionMode", spec["completionMode"], {"Indexed", "NonIndexed"});
+  if (!spec["completionMode"].is_null()) {
+    check_choice_always(errors, path + ".completionMode", spec["completionMode"],
+                        {"NonIndexed", "Indexed"});
+  }
   if (is_indexed(spec) && spec["completions"].is_null()) {
     errors.push_back(
         FieldError::required(path + ".completions", "when completion mode is Indexed"));
@@ -246,6 +249,16 @@ FieldErrors validate_job(const Value& object, const KindContext& /*context*/) {
   const Value& spec = object["spec"];
   check_job_spec(errors, spec, "spec");
   check_selector_of(errors, spec);
+  if (is_indexed(spec) && spec["completions"].as_int() > 0) {
+    // The last pod's host name is the longest.
+    const std::string host = fmt::format("{}-{}", object["metadata"]["name"].as_string(),
+                                         spec["completions"].as_int() - 1);
+    if (validate_dns1123_label(host)) {
+      errors.push_back(FieldError::invalid(
+          "metadata.name", object["metadata"]["name"].as_string(),
+          fmt::format("will not able to create pod with invalid DNS label: {}", host)));
+    }
+  }
   if (!spec["selector"].is_null()) {
     if (!spec["manualSelector"].as_bool()) {
       const Value& uid = object["metadata"]["uid"];

@@ -9,6 +9,7 @@
 #include "embedded/apiserver/kinds/cells.hpp"
 #include "embedded/apiserver/kinds/checks.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/ingress_rules.hpp"
 #include "embedded/apiserver/kinds/kind_table.hpp"
 
 namespace athanor::apiserver {
@@ -66,7 +67,10 @@ void check_policy_peer(FieldErrors& errors, const Value& peer, const std::string
   }
   const bool block = peer["ipBlock"].is_object();
   if (block) {
-    require(errors, path + ".ipBlock.cidr", peer["ipBlock"]["cidr"]);
+    const Value& cidr = peer["ipBlock"]["cidr"];
+    if (require(errors, path + ".ipBlock.cidr", cidr)) {
+      check_cidr(errors, path + ".ipBlock.cidr", cidr.as_string());
+    }
   }
   if (count == 0 && !block) {
     errors.push_back(FieldError::required(path, "must specify a peer"));
@@ -117,31 +121,13 @@ Cells network_policy_cells(const Value& object, Instant now) {
 }
 
 FieldErrors validate_ingress(const Value& object, const KindContext& /*context*/) {
-  FieldErrors errors;
-  const Value& spec = object["spec"];
-  if (spec["rules"].empty() && spec["defaultBackend"].is_null()) {
-    errors.push_back(FieldError::invalid("spec", spec["rules"],
-                                         "either `defaultBackend` or `rules` must be specified"));
-  }
-  for (std::size_t i = 0; i < spec["rules"].size(); ++i) {
-    const Value& paths = spec["rules"][i]["http"]["paths"];
-    if (spec["rules"][i]["http"].is_object()) {
-      require(errors, at("spec.rules", i) + ".http.paths", paths);
-    }
-    for (std::size_t j = 0; j < paths.size(); ++j) {
-      const std::string here = at(at("spec.rules", i) + ".http.paths", j);
-      if (require(errors, here + ".pathType", paths[j]["pathType"], "pathType must be specified")) {
-        check_choice(errors, here + ".pathType", paths[j]["pathType"],
-                     {"Exact", "ImplementationSpecific", "Prefix"});
-      }
-    }
-  }
-  return errors;
+  return check_ingress_spec(object["spec"]);
 }
 
 FieldErrors validate_ingress_update(const Value& object, const Value& /*old_object*/,
                                     const KindContext& context) {
-  return context.subresource.empty() ? validate_ingress(object, context) : FieldErrors{};
+  return context.subresource.empty() ? check_ingress_spec(object["spec"])
+                                     : check_load_balancer(object["status"]);
 }
 
 Cells ingress_cells(const Value& object, Instant now) {
@@ -180,29 +166,7 @@ Cells ingress_class_cells(const Value& object, Instant now) {
 }
 
 FieldErrors validate_ingress_class(const Value& object, const KindContext& /*context*/) {
-  FieldErrors errors;
-  require(errors, "spec.controller", object["spec"]["controller"]);
-  const Value& parameters = object["spec"]["parameters"];
-  if (!parameters.is_object()) {
-    return errors;
-  }
-  require(errors, "spec.parameters.kind", parameters["kind"]);
-  require(errors, "spec.parameters.name", parameters["name"]);
-  const std::string_view scope = parameters["scope"].as_string();
-  const bool has_namespace = !parameters["namespace"].is_null();
-  if (!is_one_of(scope, {"Cluster", "Namespace"})) {
-    errors.push_back(scope.empty()
-                         ? FieldError::required("spec.parameters.scope")
-                         : FieldError::not_supported("spec.parameters.scope", parameters["scope"],
-                                                     {"Cluster", "Namespace"}));
-  } else if (scope == "Namespace" && parameters["namespace"].as_string().empty()) {
-    errors.push_back(FieldError::required("spec.parameters.namespace",
-                                          "`parameters.scope` is set to 'Namespace'"));
-  } else if (scope == "Cluster" && has_namespace) {
-    errors.push_back(FieldError::forbidden("spec.parameters.namespace",
-                                           "`parameters.scope` is set to 'Cluster'"));
-  }
-  return errors;
+  return check_ingress_class_spec(object["spec"]);
 }
 
 FieldErrors validate_ingress_class_update(const Value& object, const Value& old_object,

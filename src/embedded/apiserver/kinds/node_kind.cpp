@@ -2,8 +2,10 @@
 #include "embedded/apiserver/kinds/node_kind.hpp"
 
 #include <set>
+#include <string>
 #include <utility>
 
+#include "embedded/apiserver/kinds/resource_names.hpp"
 #include "kube/condition.hpp"
 
 namespace athanor::apiserver {
@@ -45,10 +47,18 @@ Value address_cell(const Value& node, std::string_view type) {
 
 }  // namespace
 
-FieldErrors validate_node(const Value& object, const KindContext& /*context*/) {
-  FieldErrors errors;
+namespace {
+
+// As the reference shows its own type.
+Value shown_taint(const Value& taint) {
+  return Value::object({{"Key", taint["key"].as_string()},
+                        {"Value", taint["value"].as_string()},
+                        {"Effect", taint["effect"].as_string()},
+                        {"TimeAdded", taint["timeAdded"]}});
+}
+
+void check_taints(FieldErrors& errors, const Value& taints) {
   std::set<std::pair<std::string, std::string>> seen;
-  const Value& taints = object["spec"]["taints"];
   for (std::size_t i = 0; i < taints.size(); ++i) {
     const std::string here = at("metadata.taints", i);  // so the reference calls them
     const Value& taint = taints[i];
@@ -56,36 +66,75 @@ FieldErrors validate_node(const Value& object, const KindContext& /*context*/) {
       errors.push_back(FieldError::invalid(here + ".key", taint["key"].str(), wrong));
     }
     check_name(errors, here + ".value", taint["value"].as_string(), &validate_label_value);
-    if (require(errors, here + ".effect", taint["effect"])) {
-      check_choice(errors, here + ".effect", taint["effect"],
+    require_choice(errors, here + ".effect", taint["effect"],
                    {"NoSchedule", "PreferNoSchedule", "NoExecute"});
-    }
     if (!seen.emplace(taint["key"].str(), taint["effect"].str()).second) {
-      FieldError error = FieldError::duplicate(here, taint);
+      FieldError error = FieldError::duplicate(here, shown_taint(taint));
       error.detail += ": taints must be unique by key and effect pair";
       errors.push_back(std::move(error));
     }
   }
+}
+
+void check_amounts(FieldErrors& errors, const Value& status) {
   for (const std::string_view list : {"capacity", "allocatable"}) {
-    for (const Member& amount : object["status"][list].members()) {
-      check_quantity(errors, at(below("status", list), amount.key()), amount.value);
+    for (const Member& amount : status[list].members()) {
+      check_resource_amount(errors, below(below("status", list), amount.key()), amount.key(),
+                            amount.value);
     }
   }
+}
+
+// Ranges of addresses, one of each family.
+void check_ranges(FieldErrors& errors, const Value& ranges) {
+  std::size_t newer = 0;
+  const std::size_t before = errors.size();
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    check_cidr(errors, at("spec.podCIDRs", i), ranges[i].as_string());
+    newer += ranges[i].as_string().find(':') != std::string_view::npos ? 1U : 0U;
+  }
+  if (errors.size() == before && (ranges.size() > 2 || (ranges.size() == 2 && newer != 1))) {
+    errors.push_back(FieldError::invalid("spec.podCIDRs", ranges,
+                                         "may specify no more than one CIDR for each IP family"));
+  }
+}
+
+}  // namespace
+
+FieldErrors validate_node(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  check_taints(errors, object["spec"]["taints"]);
+  check_amounts(errors, object["status"]);
+  check_ranges(errors, object["spec"]["podCIDRs"]);
   return errors;
 }
 
 FieldErrors validate_node_update(const Value& object, const Value& old_object,
-                                 const KindContext& context) {
-  FieldErrors errors = validate_node(object, context);
+                                 const KindContext& /*context*/) {
+  FieldErrors errors;
   const Value& spec = object["spec"];
   const Value& old_spec = old_object["spec"];
-  if (!old_spec["podCIDRs"].empty() && spec["podCIDRs"] != old_spec["podCIDRs"]) {
+  check_taints(errors, spec["taints"]);
+  check_amounts(errors, object["status"]);
+  if (old_spec["podCIDRs"].empty()) {
+    check_ranges(errors, spec["podCIDRs"]);
+  } else if (spec["podCIDRs"] != old_spec["podCIDRs"]) {
     errors.push_back(FieldError::forbidden(
         "spec.podCIDRs", "node updates may not change podCIDR except from \"\" to valid"));
   }
   if (!old_spec["providerID"].as_string().empty() && spec["providerID"] != old_spec["providerID"]) {
     errors.push_back(FieldError::forbidden(
         "spec.providerID", "node updates may not change providerID except from \"\" to valid"));
+  }
+  std::set<std::pair<std::string, std::string>> seen;
+  const Value& addresses = object["status"]["addresses"];
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const std::string type = addresses[i]["type"].str();
+    const std::string address = addresses[i]["address"].str();
+    if (!seen.emplace(type, address).second) {
+      errors.push_back(FieldError::duplicate(
+          at("status.addresses", i), Value::object({{"Type", type}, {"Address", address}})));
+    }
   }
   return errors;
 }
@@ -94,10 +143,15 @@ FieldErrors validate_node_update(const Value& object, const Value& old_object,
 void default_node(Value& object, const KindContext& /*context*/) {
   const Value one = object["spec"]["podCIDR"];
   const Value many = object["spec"]["podCIDRs"];
-  if (!one.as_string().empty() && many.empty()) {
+  if (!one.as_string().empty() && (many.empty() || many[0] != one)) {
     object.member("spec").set("podCIDRs", Value::list({one}));
   } else if (one.as_string().empty() && !many.empty()) {
     object.member("spec").set("podCIDR", many[0]);
+  }
+  // What may be used is what is there, unless something else is said.
+  const Value capacity = object["status"]["capacity"];
+  if (!capacity.empty() && object["status"]["allocatable"].is_null()) {
+    object.member("status").set("allocatable", capacity);
   }
 }
 

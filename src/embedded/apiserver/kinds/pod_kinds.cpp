@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods and PodTemplates (spec/apiserver.md 14).
+#include <algorithm>
 #include <array>
 
 #include "embedded/apiserver/kinds/checks.hpp"
@@ -34,6 +35,9 @@ void default_pod(Value& pod, const KindContext& /*context*/) {
 
 // A pod behind gates says why it is not scheduled.
 void prepare_pod(Value& pod, const KindContext& context) {
+  if (pod["spec"]["terminationGracePeriodSeconds"].as_int() < 0) {
+    pod.member("spec").set("terminationGracePeriodSeconds", 1);
+  }
   if (!pod["spec"]["schedulingGates"].empty()) {
     Value condition =
         Value::object({{"type", "PodScheduled"},
@@ -59,8 +63,75 @@ void warn_of_pod_template(const Value& object, const Value& old_object,
   }
 }
 
+// What holds for pods and not for templates.
+FieldErrors validate_whole_pod(const Value& pod) {
+  const Value& spec = pod["spec"];
+  FieldErrors errors = validate_pod_spec(spec, "spec");
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    for (std::size_t i = 0; i < spec[list].size(); ++i) {
+      const std::string_view image = spec[list][i]["image"].as_string();
+      if (!image.empty() && (image.front() == ' ' || image.back() == ' ')) {
+        errors.push_back(FieldError::invalid(at(below("spec", list), i) + ".image", image,
+                                             "must not have leading or trailing whitespace"));
+      }
+    }
+  }
+  return errors;
+}
+
 FieldErrors validate_pod(const Value& pod, const KindContext& /*context*/) {
-  return validate_pod_spec(pod["spec"], "spec");
+  FieldErrors errors = validate_whole_pod(pod);
+  const Value& spec = pod["spec"];
+  if (!spec["ephemeralContainers"].empty()) {
+    errors.push_back(FieldError::forbidden("spec.ephemeralContainers", "cannot be set on create"));
+  }
+  if (!spec["nodeName"].as_string().empty() && !spec["schedulingGates"].empty()) {
+    errors.push_back(FieldError::forbidden(
+        "spec.nodeName", "cannot be set until all schedulingGates have been cleared"));
+  }
+  return errors;
+}
+
+// The addresses of a status: valid where they are new, one for each family of addresses.
+void check_status_addresses(FieldErrors& errors, const Value& now, const Value& before,
+                            const std::string& path) {
+  std::size_t newer = 0;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const Value& address = now[i]["ip"];
+    const auto& known = before.items();
+    if (std::ranges::none_of(known, [&](const Value& old) { return old["ip"] == address; })) {
+      check_ip(errors, at(path, i), address.as_string());
+    }
+    newer += address.as_string().find(':') != std::string_view::npos ? 1U : 0U;
+  }
+  if (now.size() > 2 || (now.size() == 2 && newer != 1)) {
+    errors.push_back(
+        FieldError::invalid(path, now, "may specify no more than one IP for each IP family"));
+  }
+}
+
+FieldErrors validate_pod_status(const Value& pod, const Value& old_pod) {
+  FieldErrors errors;
+  const Value& status = pod["status"];
+  const Value& conditions = status["conditions"];
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    const std::string_view type = conditions[i]["type"].as_string();
+    if (!is_one_of(type, {"PodScheduled", "Ready", "Initialized"})) {
+      check_name(errors, at("status.conditions", i) + ".Type", type, &validate_qualified_name);
+    }
+  }
+  const std::string_view nominated = status["nominatedNodeName"].as_string();
+  if (!nominated.empty() && status["nominatedNodeName"] != old_pod["status"]["nominatedNodeName"]) {
+    check_name(errors, "status.nominatedNodeName", nominated, &validate_dns1123_subdomain);
+  }
+  check_status_addresses(errors, status["podIPs"], old_pod["status"]["podIPs"], "status.podIPs");
+  const Value& hosts = status["hostIPs"];
+  if (!hosts.empty() && hosts[0]["ip"].as_string() != status["hostIP"].as_string()) {
+    errors.push_back(FieldError::invalid("status.hostIPs[0].ip", hosts[0]["ip"].as_string(),
+                                         "must be equal to `hostIP`"));
+  }
+  check_status_addresses(errors, hosts, old_pod["status"]["hostIPs"], "status.hostIPs");
+  return errors;
 }
 
 FieldErrors validate_pod_change(const Value& pod, const Value& old_pod,
@@ -68,13 +139,13 @@ FieldErrors validate_pod_change(const Value& pod, const Value& old_pod,
   if (context.subresource == "ephemeralcontainers") {
     return validate_ephemeral_update(pod, old_pod);
   }
-  if (!context.subresource.empty()) {
+  if (context.subresource == "status") {
+    return validate_pod_status(pod, old_pod);
+  }
+  if (!context.subresource.empty() || pod["spec"] == old_pod["spec"]) {
     return {};
   }
-  if (pod["spec"] == old_pod["spec"]) {
-    return {};
-  }
-  FieldErrors errors = validate_pod_spec(pod["spec"], "spec");
+  FieldErrors errors = validate_whole_pod(pod);
   for (const std::string_view list : {"containers", "initContainers"}) {
     if (pod["spec"][list].size() != old_pod["spec"][list].size()) {
       errors.push_back(FieldError::forbidden(below("spec", list),

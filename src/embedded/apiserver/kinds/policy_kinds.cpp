@@ -8,9 +8,12 @@
 
 #include "embedded/apiserver/kinds/cells.hpp"
 #include "embedded/apiserver/kinds/checks.hpp"
+#include "embedded/apiserver/kinds/containers.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/kind_table.hpp"
-#include "kube/quantity.hpp"
+#include "embedded/apiserver/kinds/limit_range_rules.hpp"
+#include "embedded/apiserver/kinds/placement_rules.hpp"
+#include "embedded/apiserver/kinds/resource_names.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -40,51 +43,15 @@ void default_limit_range(Value& object, const KindContext& /*context*/) {
   edit_member(object, "spec", [](Value& spec) { edit_items(spec, "limits", default_limits); });
 }
 
-// What messages call a member of a limit.
-std::string_view told(std::string_view member) {
-  return member == "defaultRequest" ? "default request"
-         : member == "default"      ? "default limit"
-                                    : member;
-}
-
-void check_order(FieldErrors& errors, const Value& limit, const std::string& path,
-                 std::string_view low, std::string_view high) {
-  for (const Member& amount : limit[low].members()) {
-    const auto least = Quantity::parse(amount.value);
-    const auto most = Quantity::parse(limit[high][amount.key()]);
-    if (least && most && *least > *most) {
-      errors.push_back(
-          FieldError::invalid(at(below(path, low), amount.key()), amount.value,
-                              fmt::format("{} value {} is greater than {} value {}", told(low),
-                                          least->text(), told(high), most->text())));
-    }
+// Without a name it gets one.
+void prepare_limit_range(Value& object, const KindContext& context) {
+  if (object["metadata"]["name"].as_string().empty()) {
+    object.member("metadata").set("name", context.entropy.uuid());
   }
 }
 
 FieldErrors validate_limit_range(const Value& object, const KindContext& /*context*/) {
-  FieldErrors errors;
-  const Value& limits = object["spec"]["limits"];
-  std::map<std::string, int> types;
-  for (std::size_t i = 0; i < limits.size(); ++i) {
-    const Value& limit = limits[i];
-    const std::string here = at("spec.limits", i);
-    require(errors, here + ".type", limit["type"]);
-    if (++types[limit["type"].str()] > 1) {
-      errors.push_back(FieldError::duplicate(here + ".type", limit["type"]));
-    }
-    for (const std::string_view list : {"max", "min", "default", "defaultRequest"}) {
-      for (const Member& amount : limit[list].members()) {
-        check_quantity(errors, at(below(here, list), amount.key()), amount.value);
-      }
-    }
-    check_order(errors, limit, here, "min", "max");
-    check_order(errors, limit, here, "min", "defaultRequest");
-    check_order(errors, limit, here, "defaultRequest", "default");
-    check_order(errors, limit, here, "defaultRequest", "max");
-    check_order(errors, limit, here, "min", "default");
-    check_order(errors, limit, here, "default", "max");
-  }
-  return errors;
+  return check_limits(object["spec"]["limits"]);
 }
 
 FieldErrors validate_limit_range_update(const Value& object, const Value& /*old_object*/,
@@ -101,16 +68,15 @@ FieldErrors validate_quota(const Value& object, const KindContext& context) {
   const std::string part = context.subresource == "status" ? "status" : "spec";
   for (const Member& amount : object[part]["hard"].members()) {
     const std::string path = at(part + ".hard", amount.key());
-    check_quantity(errors, path, amount.value);
-    if (amount.key().find('/') == std::string_view::npos) {
-      check_name(errors, path, amount.key(), &validate_qualified_name);
-    }
+    check_quota_resource(errors, path, amount.key());
+    check_resource_amount(errors, path, amount.key(), amount.value);
   }
   const Value& scopes = object["spec"]["scopes"];
   for (std::size_t i = 0; i < scopes.size(); ++i) {
-    check_choice(errors, "spec.scopes", scopes[i],
-                 {"BestEffort", "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating",
-                  "PriorityClass", "Terminating", "VolumeAttributesClass"});
+    check_choice_always(
+        errors, "spec.scopes", scopes[i],
+        {"BestEffort", "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating",
+         "PriorityClass", "Terminating", "VolumeAttributesClass"});
   }
   return errors;
 }
@@ -164,8 +130,10 @@ FieldErrors validate_priority_class(const Value& object, const KindContext& /*co
         "value",
         fmt::format("maximum allowed value of a user defined priority is {}", kMaxUserPriority)));
   }
-  check_choice(errors, "preemptionPolicy", object["preemptionPolicy"],
-               {"PreemptLowerPriority", "Never"});
+  if (!object["preemptionPolicy"].is_null()) {
+    require_choice(errors, "preemptionPolicy", object["preemptionPolicy"],
+                   {"PreemptLowerPriority", "Never"});
+  }
   return errors;
 }
 
@@ -188,12 +156,18 @@ Cells priority_class_cells(const Value& object, Instant now) {
 FieldErrors validate_runtime_class(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
   check_name(errors, "handler", object["handler"].as_string(), &validate_dns1123_label);
+  if (object["overhead"].is_object()) {
+    check_resources(errors, Value::object({{"limits", object["overhead"]["podFixed"]}}),
+                    "overhead");
+  }
+  check_labels(errors, "scheduling.nodeSelector", object["scheduling"]["nodeSelector"]);
+  check_tolerations(errors, object["scheduling"]["tolerations"], "scheduling.tolerations");
   return errors;
 }
 
 FieldErrors validate_runtime_class_update(const Value& object, const Value& old_object,
-                                          const KindContext& context) {
-  FieldErrors errors = validate_runtime_class(object, context);
+                                          const KindContext& /*context*/) {
+  FieldErrors errors;
   check_unchanged(errors, "handler", object["handler"], old_object["handler"]);
   return errors;
 }
@@ -256,6 +230,7 @@ constexpr std::array kRows = {
     KindRow{.group = "",
             .plural = "limitranges",
             .behaviour = {.apply_defaults = &default_limit_range,
+                          .prepare_create = &prepare_limit_range,
                           .validate_create = &validate_limit_range,
                           .validate_update = &validate_limit_range_update,
                           .cells = &created_cells}},

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cel/names.hpp"
+#include "embedded/apiserver/kinds/webhook_validation.hpp"
 #include "embedded/apiserver/policies/policy.hpp"
 
 namespace athanor::apiserver {
@@ -122,10 +123,7 @@ void check_match(FieldErrors& errors, const Value& match, const std::string& pat
   for (const std::string_view list : {"resourceRules", "excludeResourceRules"}) {
     const Value& rules = match[list];
     for (std::size_t i = 0; i < rules.size(); ++i) {
-      const std::string here = at(below(path, list), i);
-      for (const std::string_view field : {"operations", "apiGroups", "apiVersions", "resources"}) {
-        require(errors, below(here, field), rules[i][field]);
-      }
+      check_admission_rule(errors, rules[i], at(below(path, list), i));
     }
   }
   check_label_selector(errors, path + ".namespaceSelector", match["namespaceSelector"]);

@@ -142,10 +142,24 @@ class Allocation {
     }
     for (const AddressRange& range : ranges) {
       if (take_any(range)) {
-        return {};
+        return check_owner();
       }
     }
     return status::internal("failed to allocate a serviceIP: range is full");
+  }
+
+  // The reference makes an object of the address, which needs an owner.
+  [[nodiscard]] StatusResult<void> check_owner() const {
+    if (!service_["metadata"]["name"].as_string().empty()) {
+      return {};
+    }
+    return refuse(
+        service_,
+        FieldError::invalid(
+            "spec.clusterIPs", Value::list({""}),
+            fmt::format("failed to allocate IP: IPAddress.networking.k8s.io \"{}\" is invalid: "
+                        "spec.parentRef.name: Required value",
+                        cluster_ip())));
   }
 
   // The server's own network first, then those that ServiceCIDRs add.
@@ -202,8 +216,8 @@ class Allocation {
                                                   "IPv6 is not configured on this cluster"));
     }
     if (!address) {
-      return refuse(service_,
-                    FieldError::invalid("spec.clusterIPs", shown, "must be a valid IP address"));
+      set_address(wanted);  // refused by the rules of addresses
+      return {};
     }
     if (std::none_of(ranges.begin(), ranges.end(),
                      [&](const AddressRange& range) { return range.contains(*address); })) {

@@ -95,13 +95,18 @@ bool has_node_ports(std::string_view type) {
 }
 
 // What a writer leaves out stays as it was allocated, unless the new type has no use for it.
-void prepare_service_update(Value& object, const Value& old_object, const KindContext& context) {
+void finish_service_update(Value& object, const Value& old_object, const KindContext& context) {
   if (!context.subresource.empty()) {
     return;
   }
   const Value& old_spec = old_object["spec"];
   edit_member(object, "spec", [&](Value& spec) {
     const std::string type = text_or(spec["type"], "ClusterIP");
+    if (type != "ExternalName" && spec["ipFamilies"].is_null() &&
+        spec["ipFamilyPolicy"].is_null() && !old_spec["ipFamilies"].is_null()) {
+      spec.set("ipFamilies", old_spec["ipFamilies"]);
+      spec.set("ipFamilyPolicy", old_spec["ipFamilyPolicy"]);
+    }
     const std::string old_type = old_spec["type"].str();
     if (type != "ExternalName" && old_type != "ExternalName" &&
         spec["clusterIP"].as_string().empty() && spec["clusterIPs"].empty()) {
@@ -134,22 +139,6 @@ void prepare_service_update(Value& object, const Value& old_object, const KindCo
   choose_families(object);
 }
 
-void check_target(FieldErrors& errors, const std::string& path, const Value& target) {
-  if (target.is_number()) {
-    check_port(errors, path, target.as_int());
-    return;
-  }
-  const std::string_view name = target.as_string();
-  if (name.size() > 15) {
-    errors.push_back(FieldError::invalid(path, name, "must be no more than 15 characters"));
-  } else if (name.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
-    errors.push_back(FieldError::invalid(path, name, "must contain at least one letter (a-z)"));
-  } else if (validate_dns1123_label(name)) {
-    errors.push_back(FieldError::invalid(
-        path, name, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"));
-  }
-}
-
 void check_ports(FieldErrors& errors, const Value& ports) {
   std::set<std::string> names;
   std::set<std::pair<std::int64_t, std::string>> numbers;
@@ -169,10 +158,18 @@ void check_ports(FieldErrors& errors, const Value& ports) {
     }
     check_port(errors, here + ".port", port["port"].as_int());
     check_choice(errors, here + ".protocol", port["protocol"], {"SCTP", "TCP", "UDP"});
-    check_target(errors, here + ".targetPort", port["targetPort"]);
+    check_port_or_name(errors, here + ".targetPort", port["targetPort"]);
+    if (const Value& application = port["appProtocol"]; !application.is_null()) {
+      check_name(errors, here + ".appProtocol", application.as_string(), &validate_qualified_name);
+    }
     if (!numbers.emplace(port["port"].as_int(), port["protocol"].str()).second) {
       errors.push_back(FieldError::duplicate(
-          here, Value::object({{"protocol", port["protocol"]}, {"port", port["port"]}})));
+          here, Value::object({{"Name", ""},  // as the reference shows its own type
+                               {"Protocol", port["protocol"]},
+                               {"AppProtocol", Value()},
+                               {"Port", port["port"]},
+                               {"TargetPort", 0},
+                               {"NodePort", 0}})));
     }
   }
 }
@@ -193,6 +190,11 @@ FieldErrors validate_service(const Value& object, const KindContext& /*context*/
   check_choice(errors, "spec.internalTrafficPolicy", spec["internalTrafficPolicy"],
                {"Cluster", "Local"});
   check_labels(errors, "spec.selector", spec["selector"]);
+  for (std::size_t i = 0; i < spec["clusterIPs"].size(); ++i) {
+    if (const std::string_view ip = spec["clusterIPs"][i].as_string(); ip != "None") {
+      check_ip(errors, at("spec.clusterIPs", i), ip);
+    }
+  }
   if (type == "ExternalName") {
     require_name(errors, "spec.externalName", spec["externalName"].as_string(),
                  &validate_dns1123_subdomain);
@@ -392,6 +394,36 @@ void default_slice(Value& object, const KindContext& /*context*/) {
   });
 }
 
+// An endpoint and its addresses, which are all of the slice's type.
+void check_slice_endpoint(FieldErrors& errors, const Value& endpoint, std::string_view type,
+                          const std::string& path) {
+  const Value& addresses = endpoint["addresses"];
+  require(errors, path + ".addresses", addresses, "must contain at least 1 address");
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const std::string here = at(path + ".addresses", i);
+    const std::string_view address = addresses[i].as_string();
+    if (type == "FQDN") {
+      check_name(errors, here, address, &validate_dns1123_subdomain);
+    } else if (is_one_of(type, {"IPv4", "IPv6"})) {
+      const std::size_t before = errors.size();
+      check_ip(errors, here, address);
+      const bool newer = address.find(':') != std::string_view::npos;
+      if (errors.size() == before && newer != (type == "IPv6")) {
+        errors.push_back(FieldError::invalid(
+            here, address, newer ? "must be an IPv4 address" : "must be an IPv6 address"));
+      }
+    }
+  }
+  if (!endpoint["nodeName"].is_null()) {
+    check_name(errors, path + ".nodeName", endpoint["nodeName"].as_string(),
+               &validate_dns1123_subdomain);
+  }
+  if (!endpoint["hostname"].is_null()) {
+    check_name(errors, path + ".hostname", endpoint["hostname"].as_string(),
+               &validate_dns1123_label);
+  }
+}
+
 FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
   if (require(errors, "addressType", object["addressType"])) {
@@ -399,8 +431,8 @@ FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) 
   }
   const Value& endpoints = object["endpoints"];
   for (std::size_t i = 0; i < endpoints.size(); ++i) {
-    require(errors, at("endpoints", i) + ".addresses", endpoints[i]["addresses"],
-            "must contain at least 1 address");
+    check_slice_endpoint(errors, endpoints[i], object["addressType"].as_string(),
+                         at("endpoints", i));
   }
   std::set<std::string> names;
   const Value& ports = object["ports"];
@@ -473,7 +505,7 @@ constexpr std::array kRows = {
             .plural = "services",
             .behaviour = {.apply_defaults = &default_service,
                           .prepare_create = &prepare_service,
-                          .prepare_update = &prepare_service_update,
+                          .finish_update = &finish_service_update,
                           .validate_create = &validate_service,
                           .validate_update = &validate_service_update,
                           .warn = &warn_of_service,

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "embedded/apiserver/kinds/cells.hpp"
 #include "embedded/apiserver/kinds/checks.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/kind_table.hpp"
 #include "embedded/apiserver/kinds/volume_rules.hpp"
+#include "embedded/apiserver/kinds/volume_warnings.hpp"
 #include "kube/quantity.hpp"
 
 namespace athanor::apiserver {
@@ -39,46 +41,18 @@ void default_claim(Value& object, const KindContext& /*context*/) {
   edit_member(object, "status", [](Value& status) { default_to(status, "phase", "Pending"); });
 }
 
-void check_access_modes(FieldErrors& errors, const Value& modes) {
-  bool alone = false;
-  bool shared = false;
-  const std::vector<std::string> known = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
-                                          "ReadWriteOncePod"};
-  for (const Value& mode : modes.items()) {
-    const bool supported = std::find(known.begin(), known.end(), mode.as_string()) != known.end();
-    if (!supported) {
-      errors.push_back(FieldError::not_supported("spec.accessModes", mode, known));
-    } else {
-      (mode.as_string() == "ReadWriteOncePod" ? alone : shared) = true;
-    }
-  }
-  if (alone && shared) {
-    errors.push_back(FieldError::forbidden("spec.accessModes",
-                                           "may not use ReadWriteOncePod with other access modes"));
-  }
-}
-
 FieldErrors validate_claim(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
-  const Value& spec = object["spec"];
-  if (spec["accessModes"].empty()) {
-    errors.push_back(
-        FieldError::required("spec.accessModes", "at least 1 access mode is required"));
-  }
-  check_access_modes(errors, spec["accessModes"]);
-  const Value& storage = spec["resources"]["requests"]["storage"];
-  if (storage.is_null()) {
-    errors.push_back(FieldError::required("spec.resources[storage]"));
-  } else if (const auto amount = Quantity::parse(storage);
-             !amount || amount->is_negative() || amount->is_zero()) {
-    errors.push_back(
-        FieldError::invalid("spec.resources[storage]", storage, "must be greater than zero"));
-  }
-  check_choice(errors, "spec.volumeMode", spec["volumeMode"], {"Block", "Filesystem"});
-  if (!spec["selector"].is_null()) {
-    check_label_selector(errors, "spec.selector", spec["selector"]);
-  }
+  check_claim_spec(errors, object["spec"], "spec");
   return errors;
+}
+
+void warn_of_claim_object(const Value& object, const Value& /*old_object*/,
+                          const KindContext& context) {
+  if (!context.subresource.empty()) {
+    return;
+  }
+  warn_of_claim(object["spec"], "spec", *context.warnings);
 }
 
 FieldErrors validate_claim_update(const Value& object, const Value& old_object,
@@ -217,7 +191,7 @@ FieldErrors validate_volume(const Value& object, const KindContext& /*context*/)
   if (spec["accessModes"].empty()) {
     errors.push_back(FieldError::required("spec.accessModes"));
   }
-  check_access_modes(errors, spec["accessModes"]);
+  check_access_modes(errors, spec["accessModes"], "spec.accessModes");
   const Value& capacity = spec["capacity"];
   if (capacity.empty()) {
     errors.push_back(FieldError::required("spec.capacity"));
@@ -227,6 +201,10 @@ FieldErrors validate_volume(const Value& object, const KindContext& /*context*/)
   }
   for (const Member& amount : capacity.members()) {
     const auto quantity = Quantity::parse(amount.value);
+    if (quantity && quantity->is_negative()) {
+      errors.push_back(FieldError::invalid(at("spec.capacity", amount.key()), quantity->value(),
+                                           "must be a valid resource quantity"));
+    }
     if (quantity && (quantity->is_negative() || quantity->is_zero())) {
       errors.push_back(FieldError::invalid(at("spec.capacity", amount.key()), amount.value,
                                            "must be greater than zero"));
@@ -309,10 +287,19 @@ void default_class(Value& object, const KindContext& /*context*/) {
 
 FieldErrors validate_class(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
-  require(errors, "provisioner", object["provisioner"]);
+  if (const std::string_view provisioner = object["provisioner"].as_string(); provisioner.empty()) {
+    errors.push_back(FieldError::required("provisioner"));
+  } else {
+    std::string name(provisioner);
+    std::ranges::transform(name, name.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    for (const std::string& wrong : qualified_name_errors(name)) {
+      errors.push_back(FieldError::invalid("provisioner", provisioner, wrong));
+    }
+  }
   check_choice(errors, "reclaimPolicy", object["reclaimPolicy"], {"Delete", "Retain"});
-  check_choice(errors, "volumeBindingMode", object["volumeBindingMode"],
-               {"Immediate", "WaitForFirstConsumer"});
+  check_choice_always(errors, "volumeBindingMode", object["volumeBindingMode"],
+                      {"Immediate", "WaitForFirstConsumer"});
   return errors;
 }
 
@@ -435,6 +422,7 @@ constexpr std::array kRows = {
             .behaviour = {.apply_defaults = &default_claim,
                           .validate_create = &validate_claim,
                           .validate_update = &validate_claim_update,
+                          .warn = &warn_of_claim_object,
                           .cells = &claim_cells}},
     KindRow{.group = "",
             .plural = "persistentvolumes",

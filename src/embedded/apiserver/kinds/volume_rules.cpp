@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "embedded/apiserver/kinds/edit.hpp"
@@ -36,12 +37,7 @@ void check_mode(FieldErrors& errors, const std::string& path, const Value& mode)
 
 // A path below the volume.
 void check_local_path(FieldErrors& errors, const std::string& path, std::string_view text) {
-  if (text.starts_with('/')) {
-    errors.push_back(FieldError::invalid(path, text, "must be a relative path"));
-  }
-  if (has_backstep(text)) {
-    errors.push_back(FieldError::invalid(path, text, "must not contain '..'"));
-  }
+  check_descending_path(errors, path, text);
   if (text.starts_with("..") && !text.starts_with("../")) {
     errors.push_back(FieldError::invalid(path, text, "must not start with '..'"));
   }
@@ -160,6 +156,33 @@ void check_empty_dir(FieldErrors& errors, const Value& source, const std::string
 
 }  // namespace
 
+void check_access_modes(FieldErrors& errors, const Value& modes, const std::string& path) {
+  bool alone = false;
+  bool shared = false;
+  const std::vector<std::string> known = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
+                                          "ReadWriteOncePod"};
+  for (const Value& mode : modes.items()) {
+    if (std::find(known.begin(), known.end(), mode.as_string()) == known.end()) {
+      errors.push_back(FieldError::not_supported(path, Value(mode.as_string()), known));
+    } else {
+      (mode.as_string() == "ReadWriteOncePod" ? alone : shared) = true;
+    }
+  }
+  if (alone && shared) {
+    errors.push_back(
+        FieldError::forbidden(path, "may not use ReadWriteOncePod with other access modes"));
+  }
+}
+
+void check_descending_path(FieldErrors& errors, const std::string& path, std::string_view text) {
+  if (text.starts_with('/')) {
+    errors.push_back(FieldError::invalid(path, text, "must be a relative path"));
+  }
+  if (has_backstep(text)) {
+    errors.push_back(FieldError::invalid(path, text, "must not contain '..'"));
+  }
+}
+
 void check_host_path(FieldErrors& errors, const Value& source, const std::string& path) {
   if (!require(errors, path + ".path", source["path"])) {
     return;
@@ -178,6 +201,34 @@ void check_nfs(FieldErrors& errors, const Value& source, const std::string& path
   if (!source["path"].as_string().starts_with('/')) {
     errors.push_back(
         FieldError::invalid(path + ".path", source["path"].str(), "must be an absolute path"));
+  }
+}
+
+void check_claim_spec(FieldErrors& errors, const Value& spec, const std::string& path) {
+  if (spec["accessModes"].empty()) {
+    errors.push_back(
+        FieldError::required(path + ".accessModes", "at least 1 access mode is required"));
+  }
+  check_access_modes(errors, spec["accessModes"], path + ".accessModes");
+  const Value& storage = spec["resources"]["requests"]["storage"];
+  const std::string storage_path = path + ".resources[storage]";
+  const auto amount = Quantity::parse(storage);
+  if (storage.is_null() && !spec["resources"]["requests"].contains("storage")) {
+    errors.push_back(FieldError::required(storage_path));
+  } else if (!amount || amount->is_negative() || amount->is_zero()) {
+    errors.push_back(FieldError::invalid(storage_path, amount ? amount->text() : std::string("0"),
+                                         "must be greater than zero"));
+  }
+  if (!spec["volumeMode"].is_null()) {
+    check_choice_always(errors, path + ".volumeMode", spec["volumeMode"], {"Block", "Filesystem"});
+  }
+  for (const std::string_view field : {"storageClassName", "volumeAttributesClassName"}) {
+    if (const std::string_view name = spec[field].as_string(); !name.empty()) {
+      check_name(errors, below(path, field), name, &validate_dns1123_subdomain);
+    }
+  }
+  if (!spec["selector"].is_null()) {
+    check_label_selector(errors, path + ".selector", spec["selector"]);
   }
 }
 

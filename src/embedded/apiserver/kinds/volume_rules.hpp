@@ -15,4 +15,11 @@ void check_host_path(FieldErrors& errors, const Value& source, const std::string
 // An NFS export, likewise.
 void check_nfs(FieldErrors& errors, const Value& source, const std::string& path);
 
+// How a volume may be mounted.
+void check_access_modes(FieldErrors& errors, const Value& modes, const std::string& path);
+// The spec of a PersistentVolumeClaim, or of a template of one.
+void check_claim_spec(FieldErrors& errors, const Value& spec, const std::string& path);
+// A relative path that does not lead upwards.
+void check_descending_path(FieldErrors& errors, const std::string& path, std::string_view text);
+
 }  // namespace athanor::apiserver

@@ -4,27 +4,47 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/policy_validation.hpp"
+#include "kube/text.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
 constexpr std::size_t kMaxConditions = 64;
 
+// The first "%" that no two hexadecimal digits follow, with what follows.
+std::string broken_escape(std::string_view url) {
+  for (std::size_t i = url.find('%'); i != std::string_view::npos; i = url.find('%', i + 1)) {
+    const std::string_view escape = url.substr(i, 3);
+    if (escape.size() < 3 || std::isxdigit(static_cast<unsigned char>(escape[1])) == 0 ||
+        std::isxdigit(static_cast<unsigned char>(escape[2])) == 0) {
+      return std::string(escape);
+    }
+  }
+  return {};
+}
+
 void check_url(FieldErrors& errors, const std::string& path, std::string_view url) {
   constexpr std::string_view kScheme = "https://";
   constexpr std::string_view kForm = "; desired format: https://host[/path]";
-  if (!url.starts_with(kScheme)) {
-    const std::size_t end = url.find("://");
-    const std::string_view scheme = end == std::string_view::npos ? "" : url.substr(0, end);
-    errors.push_back(FieldError::invalid(
-        path, scheme, fmt::format("'https' is the only allowed URL scheme{}", kForm)));
+  if (const std::string escape = broken_escape(url); !escape.empty()) {
+    errors.push_back(FieldError::required(
+        path, fmt::format("url must be a valid URL: parse {}: invalid URL escape {}{}",
+                          go_quote(url), go_quote(escape), kForm)));
     return;
   }
-  const std::string_view rest = url.substr(kScheme.size());
+  const std::size_t colon = url.find("://");
+  const std::string_view scheme = colon == std::string_view::npos ? "" : url.substr(0, colon);
+  if (scheme != "https") {
+    errors.push_back(FieldError::invalid(
+        path, scheme, fmt::format("'https' is the only allowed URL scheme{}", kForm)));
+  }
+  const std::string_view rest =
+      colon == std::string_view::npos ? "/" : url.substr(colon + kScheme.size() - 5);
   const std::string_view host = rest.substr(0, rest.find_first_of("/?#"));
   if (host.empty()) {
     errors.push_back(FieldError::invalid(path, "", fmt::format("host must be specified{}", kForm)));
@@ -62,15 +82,7 @@ void check_conditions(FieldErrors& errors, const Value& conditions, const std::s
 
 void check_rules(FieldErrors& errors, const Value& rules, const std::string& path) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    const std::string here = at(path, i);
-    for (const std::string_view field : {"operations", "apiGroups", "apiVersions", "resources"}) {
-      require(errors, below(here, field), rules[i][field]);
-    }
-    for (std::size_t j = 0; j < rules[i]["operations"].size(); ++j) {
-      check_choice(errors, at(here + ".operations", j), rules[i]["operations"][j],
-                   {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"});
-    }
-    check_choice(errors, here + ".scope", rules[i]["scope"], {"*", "Cluster", "Namespaced"});
+    check_admission_rule(errors, rules[i], at(path, i));
   }
 }
 
@@ -79,8 +91,9 @@ void check_webhook(FieldErrors& errors, const Value& hook, const std::string& pa
   if (name.empty()) {
     errors.push_back(FieldError::required(path + ".name"));
   } else {
+    const std::size_t before = errors.size();
     check_name(errors, path + ".name", name, &validate_dns1123_subdomain);
-    if (std::count(name.begin(), name.end(), '.') < 2) {
+    if (errors.size() == before && std::count(name.begin(), name.end(), '.') < 2) {
       errors.push_back(
           FieldError::invalid(path + ".name", name,
                               "should be a domain with at least three segments separated by dots"));
@@ -110,17 +123,22 @@ void check_webhook(FieldErrors& errors, const Value& hook, const std::string& pa
     errors.push_back(
         FieldError::required(path + ".sideEffects", "must specify one of None, NoneOnDryRun"));
   } else {
-    check_choice(errors, path + ".sideEffects", hook["sideEffects"], {"None", "NoneOnDryRun"});
+    check_choice_always(errors, path + ".sideEffects", hook["sideEffects"],
+                        {"None", "NoneOnDryRun"});
   }
   const std::int64_t timeout = hook["timeoutSeconds"].as_int(10);
   if (timeout < 1 || timeout > 30) {
     errors.push_back(FieldError::invalid(path + ".timeoutSeconds", timeout,
                                          "the timeout value must be between 1 and 30 seconds"));
   }
-  check_choice(errors, path + ".failurePolicy", hook["failurePolicy"], {"Fail", "Ignore"});
-  check_choice(errors, path + ".matchPolicy", hook["matchPolicy"], {"Equivalent", "Exact"});
-  check_choice(errors, path + ".reinvocationPolicy", hook["reinvocationPolicy"],
-               {"IfNeeded", "Never"});
+  for (const auto& [field, choices] :
+       {std::pair<std::string_view, std::vector<std::string>>{"failurePolicy", {"Fail", "Ignore"}},
+        {"matchPolicy", {"Equivalent", "Exact"}},
+        {"reinvocationPolicy", {"IfNeeded", "Never"}}}) {
+    if (!hook[field].is_null()) {
+      check_choice_always(errors, below(path, field), hook[field], choices);
+    }
+  }
   for (const std::string_view selector : {"namespaceSelector", "objectSelector"}) {
     check_label_selector(errors, below(path, selector), hook[selector]);
   }
@@ -132,6 +150,33 @@ void check_webhook(FieldErrors& errors, const Value& hook, const std::string& pa
 
 }  // namespace
 
+void check_admission_rule(FieldErrors& errors, const Value& rule, const std::string& path) {
+  for (const auto& [field, what] :
+       {std::pair<std::string_view, std::string_view>{"operations", "operations"},
+        {"apiGroups", "API groups"},
+        {"apiVersions", "API versions"},
+        {"resources", {}}}) {
+    const Value& list = rule[field];
+    require(errors, below(path, field), list);
+    const bool any = std::ranges::any_of(list.items(),
+                                         [](const Value& item) { return item.as_string() == "*"; });
+    if (any && list.size() > 1 && !what.empty()) {
+      errors.push_back(
+          FieldError::invalid(below(path, field), list,
+                              fmt::format("if '*' is present, must not specify other {}", what)));
+    }
+    for (std::size_t i = 0; i < list.size() && field != "apiGroups"; ++i) {
+      if (field == "operations") {
+        check_choice_always(errors, at(below(path, field), i), list[i],
+                            {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"});
+      } else {
+        require(errors, at(below(path, field), i), Value(list[i].as_string()));
+      }
+    }
+  }
+  check_choice(errors, path + ".scope", rule["scope"], {"*", "Cluster", "Namespaced"});
+}
+
 void check_webhook_client(FieldErrors& errors, const Value& client, const std::string& path) {
   const bool url = !client["url"].is_null();
   const bool service = !client["service"].is_null();
@@ -140,10 +185,14 @@ void check_webhook_client(FieldErrors& errors, const Value& client, const std::s
   } else if (url) {
     check_url(errors, path + ".url", client["url"].as_string());
   } else {
-    require(errors, path + ".service.name", client["service"]["name"], "service name is required");
-    require(errors, path + ".service.namespace", client["service"]["namespace"],
-            "service namespace is required");
-    check_port(errors, path + ".service.port", client["service"]["port"].as_int(443));
+    // The reference mixes the two up.
+    require(errors, path + ".service.name", client["service"]["namespace"]);
+    require(errors, path + ".service.namespace", client["service"]["name"]);
+    if (const std::int64_t port = client["service"]["port"].as_int(443); port < 1 || port > 65535) {
+      errors.push_back(
+          FieldError::invalid(path + ".service.port", port,
+                              "port is not valid: must be between 1 and 65535, inclusive"));
+    }
   }
 }
 

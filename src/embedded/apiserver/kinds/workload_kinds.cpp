@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/kind_table.hpp"
 #include "embedded/apiserver/kinds/pod_spec.hpp"
 #include "embedded/apiserver/kinds/pod_warnings.hpp"
+#include "embedded/apiserver/kinds/volume_warnings.hpp"
 #include "embedded/apiserver/kinds/workload_cells.hpp"
 #include "embedded/apiserver/kinds/workload_validation.hpp"
 
@@ -120,21 +122,16 @@ void prepare_daemon_set(Value& object, const KindContext& /*context*/) {
   set_template_generation(object, 1);
 }
 
-void prepare_daemon_set_update(Value& object, const Value& old_object, const KindContext& context) {
-  if (!context.subresource.empty()) {
-    return;
-  }
+// Counts the versions of the template. What the client wrote there does not count.
+void finish_daemon_set_update(Value& object, const Value& old_object,
+                              const KindContext& /*context*/) {
   const Value& kept = old_object["metadata"]["annotations"][kTemplateGeneration];
   if (object["spec"]["template"] != old_object["spec"]["template"]) {
-    // Both have their defaults only once the server added them: compared with defaults.
-    Value now = object;
-    default_daemon_set(now, context);
-    if (now["spec"]["template"] != old_object["spec"]["template"]) {
-      set_template_generation(object, old_object["metadata"]["generation"].as_int() + 1);
-      return;
-    }
-  }
-  if (!kept.is_null() && object["metadata"]["annotations"][kTemplateGeneration] != kept) {
+    std::int64_t count = 0;
+    const std::string_view text = kept.as_string();
+    std::from_chars(text.data(), text.data() + text.size(), count);
+    set_template_generation(object, count + 1);
+  } else if (!kept.is_null() && object["metadata"]["annotations"][kTemplateGeneration] != kept) {
     object.member("metadata").member("annotations").set(kTemplateGeneration, kept);
   }
 }
@@ -143,6 +140,26 @@ void prepare_daemon_set_update(Value& object, const Value& old_object, const Kin
 void warn_of_template(const Value& object, const Value& old_object, const KindContext& context) {
   if (object["metadata"]["generation"] != old_object["metadata"]["generation"]) {
     warn_of_pod_spec(object["spec"]["template"]["spec"], "spec.template.spec", *context.warnings);
+  }
+}
+
+void warn_of_stateful_set(const Value& object, const Value& old_object,
+                          const KindContext& context) {
+  if (!context.subresource.empty()) {
+    return;
+  }
+  warn_of_template(object, old_object, context);
+  const Value& claims = object["spec"]["volumeClaimTemplates"];
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    // On updates the reference spells it so.
+    const std::string path =
+        at("spec.volumeClaimTemplates", i) + (old_object.is_null() ? "" : ".Spec");
+    warn_of_claim(claims[i]["spec"], path, *context.warnings);
+  }
+  if (object["spec"]["revisionHistoryLimit"].as_int() < 0) {
+    context.warnings->push_back(
+        "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= "
+        "0 is recommended");
   }
 }
 
@@ -173,13 +190,13 @@ constexpr std::array kRows = {
             .behaviour = {.apply_defaults = &default_stateful_set,
                           .validate_create = &validate_stateful_set,
                           .validate_update = &validate_stateful_set_update,
-                          .warn = &warn_of_template,
+                          .warn = &warn_of_stateful_set,
                           .cells = &stateful_set_cells}},
     KindRow{.group = "apps",
             .plural = "daemonsets",
             .behaviour = {.apply_defaults = &default_daemon_set,
                           .prepare_create = &prepare_daemon_set,
-                          .prepare_update = &prepare_daemon_set_update,
+                          .finish_update = &finish_daemon_set_update,
                           .validate_create = &validate_daemon_set,
                           .validate_update = &validate_daemon_set_update,
                           .warn = &warn_of_template,
