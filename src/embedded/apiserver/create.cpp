@@ -100,7 +100,8 @@ class Creation {
         object_.erase("status");
       }
     }
-    if (!object_.identical(before)) {
+    // A custom object that was applied has nulls for validation to find.
+    if (!call_.resource->is_custom || !object_.identical(before)) {
       ATHANOR_TRY(object_, normalize(*call_.resource, object_));
       add_defaults(call_, object_, options_.dry_run);
     }

@@ -131,7 +131,10 @@ StatusResult<void> check_custom_type(const ResourceInfo& resource, const Value& 
   if (errors.empty()) {
     return {};
   }
-  return status::invalid({.name = kind.as_string(), .group = resource.group},
+  const std::string_view given = version.as_string();
+  const std::size_t slash = given.find('/');
+  return status::invalid({.name = kind.as_string(),
+                          .group = slash == std::string_view::npos ? "" : given.substr(0, slash)},
                          object["metadata"]["name"].as_string(), errors);
 }
 
