@@ -183,7 +183,7 @@ const Create kCreates[] = {
      R"({"metadata":{"name":"d"},"spec":{"updateStrategy":{"rollingUpdate":
        {"maxUnavailable":"x%"}},"selector":{"matchLabels":{"a":"b"}},"template":
        {"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}})",
-     "spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: \"x%\": a valid percent "
+     "[spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: \"x%\": a valid percent "
      "string*"},
     {"job that restarts always", kJobs,
      R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{
