@@ -1,7 +1,7 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
 export IMG WNS SNS CNS
-.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver bench-controllers fuzz sanitize lint format clean \
+.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver bench-hearth bench-controllers fuzz sanitize lint format clean \
 	image image-test docker-build docker-push install deploy dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
@@ -36,6 +36,9 @@ bench-controllers: ## the engine beside a controller-runtime manager, both on th
 
 bench-apiserver: build ## the API server beside the real one, every target
 	@scripts/bench-apiserver
+
+bench-hearth: build ## a thousand target clusters, figures beside their targets
+	@scripts/bench-hearth
 
 fuzz: bootstrap ## every parser against random input, 60 s each (TIME=n)
 	@scripts/fuzz $(TIME)

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hearth on emulated target clusters: the seed document's commands, docs/hearth.md, faults, and fifty clusters at once."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import threading
+
+import pytest
+import yaml
+from support import ATHANOR, KUBECTL, ROOT, run, wait_for
+
+EXAMPLE = ROOT / "examples/hearth/lab.yaml"
+CLUSTERS = "/apis/fournos.dev/v1/namespaces/hearth/fournosclusters"
+
+
+def lab_text(targets, **settings):
+    return yaml.safe_dump(
+        {
+            "apiVersion": "athanor.dev/v1",
+            "kind": "Lab",
+            "namespace": "psap-automation",
+            "targets": targets,
+            "queues": [{"name": "fournos-queue"}],
+            "settings": settings,
+        }
+    )
+
+
+@pytest.fixture
+def hearth_lab(make_lab, tmp_path):
+    """A lab with these targets: hearth_lab([{name: ...}], HEARTH_...=...)."""
+
+    def make(targets, **settings):
+        path = tmp_path / "lab.yaml"
+        path.write_text(lab_text(targets, **settings), encoding="utf-8")
+        return make_lab("--storage", "memory", "--pods", "timed", "--lab", str(path)).start()
+
+    return make
+
+
+def cluster(lab, name):
+    answer = lab.http("GET", f"{CLUSTERS}/{name}")
+    return answer.json if answer.code == 200 else {}
+
+
+def status(lab, name):
+    return cluster(lab, name).get("status", {})
+
+
+def condition(lab, name, kind):
+    return next((c for c in status(lab, name).get("conditions", []) if c["type"] == kind), {})
+
+
+def quotas(lab, queue="fournos-queue"):
+    """By flavor, what is not 0."""
+    spec = lab.get(f"/apis/kueue.x-k8s.io/v1beta2/clusterqueues/{queue}")["spec"]
+    return {
+        flavor["name"]: {r["name"]: int(r["nominalQuota"]) for r in flavor["resources"] if int(r["nominalQuota"])}
+        for group in spec.get("resourceGroups", [])
+        for flavor in group["flavors"]
+    }
+
+
+def configure(lab, name, **data):
+    lab.kubectl("patch", "configmap", f"target-{name}", "-n", "hearth", "--type", "merge", "-p", json.dumps({"data": data}))
+
+
+def rediscover(lab, name, mark):
+    lab.kubectl("annotate", "fc", name, "-n", "hearth", "--overwrite", f"fournos.dev/rediscover={mark}")
+
+
+A100 = [{"count": 2, "gpus": 4, "model": "NVIDIA-A100-SXM4-80GB"}]
+
+
+def shell(lab, arguments, cwd, **env):
+    """A script with the lab's kubeconfig, this kubectl and this athanor."""
+    tools = pathlib.Path(cwd) / "bin"
+    tools.mkdir(exist_ok=True)
+    for name, program in (("athanor", ATHANOR), ("kubectl", KUBECTL)):
+        link = tools / name
+        if not link.exists() and "/" in str(program):
+            link.symlink_to(pathlib.Path(program).resolve())
+    path = f"{tools}:{os.environ['PATH']}"
+    return run(arguments, env={**lab.env, "PATH": path, **env}, cwd=cwd, timeout=300)
+
+
+@pytest.mark.parametrize("mode", ["auto", "manual"])
+def test_the_seed_documents_commands(hearth_lab, mode):
+    lab = hearth_lab(
+        [{"name": "edge", "onboard": False, "nodes": [{"count": 2, "gpus": 4, "model": "NVIDIA-L40S"}]}, {"name": "other", "nodes": A100}],
+        HEARTH_OFFBOARDING=mode,
+    )
+    done = run(
+        [ROOT / "tests/e2e/hearth_seed.sh", lab.data / "targets/edge.kubeconfig"],
+        env={**lab.env, "KUBECTL": KUBECTL, "SEED_OFFBOARDING": mode, "SEED_LIMIT": "60"},
+        timeout=400,
+    )
+    assert done.code == 0, done.out[-3000:] + done.err[-5000:]
+    assert "other" in quotas(lab) and "edge" not in quotas(lab)
+
+
+def test_the_guides_commands(make_lab, tmp_path):
+    """Every `sh` block of docs/hearth.md, in order, in one shell that ends at the first failure."""
+    lab = make_lab("--storage", "memory", "--pods", "timed", "--lab", str(EXAMPLE)).start()
+    for name in ("edge", "far"):
+        (tmp_path / f"{name}.kubeconfig").write_bytes((lab.data / f"targets/{name}.kubeconfig").read_bytes())
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "docs/hearth.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= 8
+    script = "set -euo pipefail\nPS4='+ '\nset -x\n" + "\n".join(blocks)
+    done = shell(lab, ["bash", "-c", script], tmp_path)
+    assert done.code == 0, done.out[-3000:] + done.err[-3000:]
+
+
+def test_examples_apply(make_lab):
+    lab = make_lab("--storage", "memory", "--pods", "timed", "--lab", str(EXAMPLE)).start()
+    files = sorted(p for p in EXAMPLE.parent.glob("*.yaml") if p.name != "lab.yaml")
+    assert files
+    for path in files:
+        lab.kubectl("apply", "-f", path)
+    wait_for("the Secret of the examples is a cluster", lambda: cluster(lab, "nowhere"))
+    assert cluster(lab, "nowhere")["spec"]["owner"] == "alice" and cluster(lab, "nowhere")["spec"]["ttl"] == "2h"
+    for name, gpus in (("cluster-a-1", "8x A100"), ("cluster-h-2", "8x H200")):
+        wait_for(f"{name} has {gpus}", lambda name=name, gpus=gpus: status(lab, name).get("gpuSummary") == gpus)
+
+
+def test_faults_are_told_and_pass(hearth_lab):
+    """Each fault's cause is in lastError, the quotas stay, and the cluster is well again when the fault is gone."""
+    lab = hearth_lab([{"name": "edge", "nodes": A100}, {"name": "well", "nodes": A100}], HEARTH_GPU_DISCOVERY_TIMEOUT_SEC=1)
+    wait_for("both are in the queue", lambda: {n: q.get("fournos/gpu-a100") for n, q in quotas(lab).items()} == {"edge": 8, "well": 8})
+    faults = {
+        "dead: true": "connection refused",
+        "forbidden: true": "HTTP 403",
+        "unauthorized: true": "HTTP 401",
+        "wrong-certificate: true": "TLS: ",
+        "hang: true": "timeout after 1s",
+        "garbage: true": "",
+        "web-page: true": "",
+        "endless: true": "",
+        "redirect: https://elsewhere.invalid/": "HTTP 302",
+    }
+    for number, (fault, cause) in enumerate(faults.items()):
+        configure(lab, "edge", faults=fault)
+        rediscover(lab, "edge", f"bad-{number}")
+        error = wait_for(fault, lambda: cluster(lab, "edge")["spec"]["hardware"].get("lastError"), deadline=30)
+        assert error.startswith("Failed to connect to cluster 'edge': ") and cause in error and "\n" not in error, (fault, error)
+        assert condition(lab, "edge", "GPUDiscovered")["status"] == "False"
+        assert quotas(lab)["edge"]["fournos/gpu-a100"] == 8
+        configure(lab, "edge", faults="{}")
+        rediscover(lab, "edge", f"good-{number}")
+        wait_for(f"well after {fault}", lambda: "lastError" not in cluster(lab, "edge")["spec"]["hardware"], deadline=30)
+    assert status(lab, "well")["kubeconfigStatus"] == "Valid"
+
+
+def test_gpus_come_and_go(hearth_lab):
+    lab = hearth_lab([{"name": "edge", "nodes": A100}])
+    wait_for("8 A100", lambda: status(lab, "edge").get("gpuSummary") == "8x A100")
+    configure(lab, "edge", nodes="- {count: 1, gpus: 4, model: NVIDIA-H200}")
+    rediscover(lab, "edge", "1")
+    wait_for("4 H200", lambda: status(lab, "edge").get("gpuSummary") == "4x H200")
+    wait_for("their quota", lambda: quotas(lab)["edge"] == {"fournos/cluster-slot": 100, "fournos/gpu-h200": 4})
+    configure(lab, "edge", nodes="[]")
+    rediscover(lab, "edge", "2")
+    wait_for("none", lambda: status(lab, "edge").get("gpuSummary") == "" and quotas(lab)["edge"] == {"fournos/cluster-slot": 100})
+
+
+def test_many_nodes_are_read_by_pages(hearth_lab):
+    lab = hearth_lab([{"name": "large", "nodes": [{"count": 100000, "gpus": 1, "model": "NVIDIA-H100-NVL"}]}])
+    wait_for("100,000 GPUs", lambda: status(lab, "large").get("gpuSummary") == "100000x H100")
+    assert status(lab, "large")["nodeCount"] == 100000
+
+
+def test_fifty_clusters_at_once_while_somebody_watches(hearth_lab):
+    lab = hearth_lab([{"name": "c", "count": 50, "onboard": False, "nodes": A100}, {"name": "hole", "faults": {"black-hole": True}}])
+    seen = []
+    watch = subprocess.Popen([ATHANOR, "clusters", "-w"], stdout=subprocess.PIPE, text=True, env=lab.env)
+    reader = threading.Thread(target=lambda: seen.extend(watch.stdout), daemon=True)
+    reader.start()
+    try:
+        secrets = [
+            {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": f"kubeconfig-c-{i}", "namespace": "psap-secrets", "labels": {"fournos.dev/cluster-kubeconfig": "true"}},
+                "stringData": {"kubeconfig": (lab.data / f"targets/c-{i}.kubeconfig").read_text(encoding="utf-8")},
+            }
+            for i in range(1, 51)
+        ]
+        lab.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(secrets))
+        names = {f"c-{i}" for i in range(1, 51)}
+        wait_for("all are in the queue", lambda: {n for n, q in quotas(lab).items() if q.get("fournos/gpu-a100") == 8} == names)
+
+        def shown():
+            last = {line.split()[0]: line.split() for line in seen[1:]}
+            return all(last.get(n, [""] * 7)[2:8] == ["8x", "A100", "Valid", "false", "fournos-queue", "0%"] for n in names)
+
+        wait_for("the watch shows all of them", shown)
+    finally:
+        watch.terminate()
+        watch.wait(10)
+    spec = lab.get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/fournos-queue")["spec"]
+    for group in spec["resourceGroups"]:
+        assert group["coveredResources"] == sorted(group["coveredResources"])
+        for flavor in group["flavors"]:
+            assert [r["name"] for r in flavor["resources"]] == group["coveredResources"]
+
+
+def test_verbs_edit_clusters(hearth_lab):
+    lab = hearth_lab([{"name": "edge", "onboard": False, "nodes": A100}])
+    assert "No clusters in namespace hearth" in lab.athanor("clusters").err
+    kubeconfig = lab.data / "targets/edge.kubeconfig"
+    done = lab.athanor("clusters", "add", "edge", "--kubeconfig", kubeconfig, "--wait")
+    assert "edge: Valid, 8x A100" in done.out
+    assert "--replace" in lab.athanor("clusters", "add", "edge", "--kubeconfig", kubeconfig, code=1).err
+    lab.athanor("clusters", "check", "edge")
+    lab.athanor("lock", "edge", "--owner", "alice", "--for", "30m", "--wait")
+    line = lab.athanor("clusters").out.splitlines()[1].split()
+    assert line[:6] == ["edge", "alice", "8x", "A100", "Valid", "true"]
+    refused = lab.athanor("lock", "edge", "--owner", "bob", code=1)
+    assert "edge is locked for alice; --take-over hands the lock to bob" in refused.err
+    lab.athanor("lock", "edge", "--owner", "bob", "--take-over")
+    assert "it was locked for bob" in lab.athanor("unlock", "edge").out
+    wait_for("unlocked", lambda: status(lab, "edge").get("locked") is False)
+    assert lab.athanor("unlock", "edge").out == "edge is not locked\n"
+    configure(lab, "edge", faults="forbidden: true")
+    checked = lab.athanor("clusters", "check", "edge", code=1)
+    assert "GPUDiscovered: DiscoveryFailed: Failed to connect to cluster 'edge': HTTP 403" in checked.out
+    gone = lab.athanor("clusters", "remove", "edge", "--wait")
+    assert gone.out.endswith("edge is gone\n")
+    lab.athanor("clusters", "add", "edge")  # the Secret is still there
+    wait_for("it is back", lambda: cluster(lab, "edge"))
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "text"),
+    [
+        (["lock", "edge", "--for", "10s", "--owner", "a"], 2, '--for: "10s" is not a time such as 30m, 4h or 2d'),
+        (["lock", "no-such-cluster", "--owner", "a"], 1, 'fournosclusters.fournos.dev "no-such-cluster" not found'),
+        (["unlock", "no-such-cluster"], 1, "not found"),
+        (["clusters", "check", "no-such-cluster"], 1, "not found"),
+        (["clusters", "remove", "no-such-cluster"], 1, "not found"),
+        (["clusters", "add", "Bad_Name", "--kubeconfig", "x"], 2, '"Bad_Name" cannot name a cluster'),
+        (["clusters", "add", "edge", "--kubeconfig", "/does/not/exist"], 1, "/does/not/exist"),
+        (["clusters", "-o", "csv"], 2, "--output"),
+        (["clusters", "ad", "edge"], 2, ""),
+    ],
+)
+def test_mistakes_are_explained(lab, args, code, text):
+    done = lab.athanor(*args, code=code)
+    assert text in done.err
