@@ -93,11 +93,11 @@ bool contains(std::string_view text, std::string_view part) {
 }
 
 // The words of 6.2 row 9 for a transfer without an answer.
-std::string why(const Error& error, const Question& question) {
+std::string why(const Error& error, std::chrono::seconds limit) {
   const std::string low = lower(error.message);
   if (error.code == 504 || contains(low, "timeout") || contains(low, "deadline exceeded") ||
       contains(low, "timed out")) {
-    return fmt::format("timeout after {}s", question.timeout.count());
+    return fmt::format("timeout after {}s", limit.count());
   }
   for (const char* known : {"connection refused", "no such host"}) {
     if (contains(low, known)) {
@@ -187,8 +187,9 @@ class Visit {
  private:
   Result<Value> get(std::string path) {
     const Duration left = std::chrono::duration_cast<Duration>(deadline_ - Steady::now());
+    const std::chrono::seconds whole = kDeadlineFactor * question_.timeout;
     if (left <= Duration::zero()) {
-      return cause(fmt::format("timeout after {}s", kDeadlineFactor * question_.timeout.count()));
+      return cause(fmt::format("timeout after {}s", whole.count()));
     }
     const ApiResult result =
         client_->call({.path = std::move(path),
@@ -202,7 +203,8 @@ class Visit {
       return cause(fmt::format("HTTP {}{}{}", result.status, phrase.empty() ? "" : " ", phrase));
     }
     if (result.error) {
-      return cause(why(*result.error, question_));
+      // What ends at the end of the whole visit was not this request's fault.
+      return cause(why(*result.error, Steady::now() < deadline_ ? question_.timeout : whole));
     }
     return result.body;
   }

@@ -239,7 +239,8 @@ void Engine::Impl::take(const Observation& observation, Instant now) {
   if (observation.asked && !known.in_flight) {
     return;
   }
-  if (known.in_flight && !observation.asked && !reads.is_observed(observation.query)) {
+  if (known.in_flight && !observation.asked && !reads.is_observed(observation.query) &&
+      !probed.contains(observation.query)) {
     observations.erase(observation.query);  // what came of an Act that nobody asks about
     return;
   }

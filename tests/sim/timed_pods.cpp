@@ -86,7 +86,7 @@ Value TimedPods::forget(World& world, const Value& args) {
   if (at != pods_.end()) {
     const std::string query = at->second.query;
     pods_.erase(at);
-    world.observe(query, nothing_known());
+    world.observe(query, state(query));  // a pod of the same name may have started meanwhile
   }
   return true;
 }

@@ -44,7 +44,8 @@ TEST(ApiServerFlags, TakesWhatEnvtestGives) {
   EXPECT_EQ(server.secure_port, 40000);
   EXPECT_EQ(server.cert_dir, "/tmp/k8s");
   EXPECT_EQ(server.client_ca_file, "/tmp/k8s/ca.crt");
-  EXPECT_THAT(server.disabled_admission, ElementsAre("ServiceAccount"));
+  // A bare server has NodeRestriction only where it is asked for, as the real one.
+  EXPECT_THAT(server.disabled_admission, ElementsAre("ServiceAccount", "NodeRestriction"));
   EXPECT_THAT(server.service_account_issuers, ElementsAre("https://127.0.0.1/"));
   EXPECT_THAT(server.service_account_key_files, ElementsAre("/tmp/k8s/sa.crt"));
   EXPECT_EQ(server.service_account_signing_key_file, "/tmp/k8s/sa.key");

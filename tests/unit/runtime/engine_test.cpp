@@ -327,6 +327,21 @@ TEST_F(EngineTest, AnAnswerOlderThanNewsIsDropped) {
   EXPECT_EQ(sent[1].request.body, sent[0].request.body);
 }
 
+// A pod goes and one of its name comes, all while the first one's state is still being asked for.
+TEST_F(EngineTest, AnAnswerOlderThanNewsIsDroppedEvenIfNobodyReadTheNews) {
+  const Object asking = object(kConfigMap, "m", 5, R"({"data": {"ask": "q"}})");
+  start({asking});
+  ASSERT_EQ(others.size(), 1U);
+  feed(WatchEvent{.type = WatchEvent::Type::Deleted,
+                  .kind = &kConfigMap,
+                  .object = object(kConfigMap, "m", 101, R"({"data": {"ask": "q"}})")});
+  feed(Observation{.query = "ask:q", .value = Value("new")});
+  changed(object(kConfigMap, "m", 102, R"({"data": {"ask": "q"}})"));
+  feed(Observation{.query = "ask:q", .value = Value("old"), .asked = true});
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].request.body, parsed(R"({"status": {"seen": "new"}})"));
+}
+
 TEST_F(EngineTest, AnActIsExecutedOnce) {
   start({object(kConfigMap, "m", 5, R"({"data": {"act": "1"}})")});
   changed(object(kConfigMap, "m", 101, R"({"data": {"act": "1", "x": "2"}})"));

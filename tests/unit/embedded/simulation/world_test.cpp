@@ -186,8 +186,9 @@ TEST(World, DependentsOfADeletedOwnerAreCollected) {
 TEST(World, OverCreationByGeneratedNamesIsFound) {
   Scene scene = keeping(kNamer);
   scene.actors.clear();
+  // About one seed of 25 finds it.
   int found = 0;
-  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400 && found == 0; ++seed) {
     scene.faults = stormy();
     World world(scene, seed);
     EXPECT_EQ(world.run().failure, std::nullopt);
