@@ -31,7 +31,7 @@ using runtime::SetTimer;
 
 namespace {
 
-Observation answered(std::string query, Result<Value> answer, bool asked) {
+Observation answered(std::string query, Result<Value> answer, std::uint64_t asked) {
   Observation observation{.query = std::move(query), .asked = asked};
   if (answer.ok()) {
     observation.value = *std::move(answer);
@@ -289,25 +289,28 @@ void ClusterDriver::Impl::take_result(const SendWrite& send, client::ApiResult r
 
 void ClusterDriver::Impl::perform(const Probe& probe) {
   if (const auto live = LiveQuery::parse(probe.query)) {
-    options.client->send(to_request(*live), [weak = weak_from_this(), query = probe.query,
-                                             question = *live](client::ApiResult result) {
-      if (const auto self = weak.lock()) {
-        self->post_input(answered(query, to_answer(question, std::move(result)), true));
-      }
-    });
+    options.client->send(
+        to_request(*live), [weak = weak_from_this(), query = probe.query, id = probe.id,
+                            question = *live](client::ApiResult result) {
+          if (const auto self = weak.lock()) {
+            self->post_input(answered(query, to_answer(question, std::move(result)), id));
+          }
+        });
     return;
   }
   const runtime::Executors::Probe* ask = options.executors->probe(probe.query);
   if (ask == nullptr) {
-    engine.absorb(answered(probe.query, Error::not_found("nobody answers " + probe.query), true),
-                  options.clock->now());
+    engine.absorb(
+        answered(probe.query, Error::not_found("nobody answers " + probe.query), probe.id),
+        options.clock->now());
     return;
   }
-  (*ask)(probe.query, [weak = weak_from_this(), query = probe.query](Result<Value> answer) {
-    if (const auto self = weak.lock()) {
-      self->post_input(answered(query, std::move(answer), true));
-    }
-  });
+  (*ask)(probe.query,
+         [weak = weak_from_this(), query = probe.query, id = probe.id](Result<Value> answer) {
+           if (const auto self = weak.lock()) {
+             self->post_input(answered(query, std::move(answer), id));
+           }
+         });
 }
 
 void ClusterDriver::Impl::perform(const Execute& execute) {
@@ -315,14 +318,14 @@ void ClusterDriver::Impl::perform(const Execute& execute) {
   const runtime::Executors::Act* run = options.executors->act(execute.verb);
   if (run == nullptr) {
     log::error("no executor for a verb", {{"verb", execute.verb}, {"id", execute.id}});
-    engine.absorb(answered(query, Error::not_found("no executor for " + execute.verb), false),
+    engine.absorb(answered(query, Error::not_found("no executor for " + execute.verb), 0),
                   options.clock->now());
     return;
   }
   (*run)(execute.id, execute.args,
          [weak = weak_from_this(), query = std::move(query)](Result<Value> answer) {
            if (const auto self = weak.lock()) {
-             self->post_input(answered(query, std::move(answer), false));
+             self->post_input(answered(query, std::move(answer), 0));
            }
          });
 }
@@ -424,7 +427,7 @@ void ClusterDriver::stop() {
 }
 
 void ClusterDriver::observe(std::string query, Result<Value> answer) {
-  impl_->post_input(answered(std::move(query), std::move(answer), false));
+  impl_->post_input(answered(std::move(query), std::move(answer), 0));
 }
 
 bool ClusterDriver::synced() const {

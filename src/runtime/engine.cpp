@@ -235,12 +235,15 @@ void Engine::Impl::take(const WriteResult& result, Instant now) {
 }
 
 void Engine::Impl::take(const Observation& observation, Instant now) {
-  Observed& known = observations[observation.query];
-  if (observation.asked && !known.in_flight) {
+  const auto question = probed.find(observation.query);
+  if (observation.asked != 0 &&
+      (question == probed.end() || question->second.id != observation.asked ||
+       !observations[observation.query].in_flight)) {
     return;
   }
-  if (known.in_flight && !observation.asked && !reads.is_observed(observation.query) &&
-      !probed.contains(observation.query)) {
+  Observed& known = observations[observation.query];
+  if (known.in_flight && observation.asked == 0 && !reads.is_observed(observation.query) &&
+      question == probed.end()) {
     observations.erase(observation.query);  // what came of an Act that nobody asks about
     return;
   }

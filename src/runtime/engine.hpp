@@ -62,9 +62,9 @@ struct Observation {
   std::string query{};
   std::optional<Value> value{};
   std::optional<Error> error{};
-  // The answer to a Probe. It may be older than news that came unasked after the question: then it
-  // is dropped.
-  bool asked = false;
+  // The Probe that this answers; 0: it came unasked. An answer is dropped when news came unasked
+  // after its question, or when the question has been put anew since: it may be older.
+  std::uint64_t asked = 0;
 };
 struct Tick {};
 using Input = std::variant<WatchEvent, Relisted, WriteResult, Observation, Tick>;
@@ -78,6 +78,7 @@ struct SendWrite {
 };
 struct Probe {
   std::string query{};
+  std::uint64_t id = 0;  // never 0, of each question its own
 };
 // At most once per verb and id; the result comes back as an Observation.
 struct Execute {

@@ -156,7 +156,13 @@ struct Engine::Impl final : Snapshot {
   std::map<std::uint64_t, Key> event_writes{};       // of Events: nobody waits
   std::uint64_t last_write = 0;
   std::map<std::string, Observed, std::less<>> observations{};
-  std::map<std::string, Instant, std::less<>> probed{};
+  // What was asked last about a query.
+  struct Question {
+    std::uint64_t id = 0;
+    Instant at{};
+  };
+  std::map<std::string, Question, std::less<>> probed{};
+  std::uint64_t last_question = 0;
   RecentIds acts{kRememberedActs};                        // "<verb>:<id>"
   std::map<Applied, Value, AppliedOrder> last_applied{};  // (target, manager): fields
   EventRecorder events;

@@ -155,13 +155,13 @@ void Engine::Impl::probe_stale(const Reads& done, Instant now) {
     if (known.in_flight || (answered && now - known.at <= max_age)) {
       continue;
     }
-    const auto [last, first] = probed.try_emplace(query, now);
-    if (!first && answered && now - last->second < kProbeInterval) {
+    const auto [last, first] = probed.try_emplace(query);
+    if (!first && answered && now - last->second.at < kProbeInterval) {
       continue;
     }
-    last->second = now;
+    last->second = {.id = ++last_question, .at = now};
     known.in_flight = true;
-    out.emplace_back(Probe{.query = query});
+    out.emplace_back(Probe{.query = query, .id = last_question});
   }
 }
 

@@ -272,17 +272,18 @@ void EngineDriver::Impl::perform(const Probe& probe) {
   const runtime::Executors::Probe* ask = options.executors->probe(probe.query);
   if (ask == nullptr) {
     Observation none = answered(probe.query, Error::not_found("nobody answers " + probe.query));
-    none.asked = true;
+    none.asked = probe.id;
     engine.absorb(std::move(none), options.clock->now());
     return;
   }
-  (*ask)(probe.query, [self = weak_from_this(), query = probe.query](Result<Value> answer) {
-    if (const auto impl = self.lock()) {
-      Observation observation = answered(query, std::move(answer));
-      observation.asked = true;
-      impl->post(std::move(observation));
-    }
-  });
+  (*ask)(probe.query,
+         [self = weak_from_this(), query = probe.query, id = probe.id](Result<Value> answer) {
+           if (const auto impl = self.lock()) {
+             Observation observation = answered(query, std::move(answer));
+             observation.asked = id;
+             impl->post(std::move(observation));
+           }
+         });
 }
 
 void EngineDriver::Impl::perform(const Execute& execute) {

@@ -309,7 +309,7 @@ void World::Impl::run_engine() {
     } else if (const auto* listed = std::get_if<runtime::Relist>(&effect)) {
       relist(*listed->kind);
     } else if (const auto* probe = std::get_if<runtime::Probe>(&effect)) {
-      ask(probe->query);
+      ask(*probe);
     } else if (const auto* execute = std::get_if<runtime::Execute>(&effect)) {
       execute_act(*execute);
     } else if (const auto* timer = std::get_if<runtime::SetTimer>(&effect)) {
@@ -318,9 +318,10 @@ void World::Impl::run_engine() {
   }
 }
 
-void World::Impl::ask(const std::string& query) {
+void World::Impl::ask(const runtime::Probe& probe) {
+  const std::string& query = probe.query;
   if (bridge::is_live_read(query)) {
-    deliver_later(query, bridge::answer_live(*store, query), true);
+    deliver_later(query, bridge::answer_live(*store, query), probe.id);
     return;
   }
   const auto at = scene.probes.find(query.substr(0, query.find(':')));
@@ -328,7 +329,7 @@ void World::Impl::ask(const std::string& query) {
                 at == scene.probes.end()
                     ? Result<Value>(Error::not_found("nobody answers " + query))
                     : at->second(world, query),
-                true);
+                probe.id);
 }
 
 void World::Impl::execute_act(const runtime::Execute& execute) {
@@ -337,10 +338,10 @@ void World::Impl::execute_act(const runtime::Execute& execute) {
                 at == scene.executors.end()
                     ? Result<Value>(Error::not_found("no executor for " + execute.verb))
                     : at->second(world, execute.id, execute.args),
-                false);
+                0);
 }
 
-void World::Impl::deliver_later(std::string query, Result<Value> answer, bool asked) {
+void World::Impl::deliver_later(std::string query, Result<Value> answer, std::uint64_t asked) {
   runtime::Observation observation{.query = std::move(query), .asked = asked};
   if (answer.ok()) {
     observation.value = *std::move(answer);

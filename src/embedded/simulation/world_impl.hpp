@@ -72,9 +72,9 @@ struct World::Impl {
   void perform(const runtime::SendWrite& send);
   // the loop
   void run_engine();
-  void ask(const std::string& query);
+  void ask(const runtime::Probe& probe);
   void execute_act(const runtime::Execute& execute);
-  void deliver_later(std::string query, Result<Value> answer, bool asked);
+  void deliver_later(std::string query, Result<Value> answer, std::uint64_t asked);
   [[nodiscard]] std::vector<Choice> choices() const;
   void deliver(const Kind& kind);
   void step(const Choice& choice);

@@ -318,7 +318,8 @@ TEST_F(EngineTest, AnAnswerGoesWithTheOnlyKeyThatReadIt) {
 TEST_F(EngineTest, AnAnswerOlderThanNewsIsDropped) {
   start({object(kConfigMap, "m", 5, R"({"data": {"ask": "q"}})")});
   feed(Observation{.query = "ask:q", .value = Value("new")});
-  feed(Observation{.query = "ask:q", .value = Value("old"), .asked = true});
+  feed(
+      Observation{.query = "ask:q", .value = Value("old"), .asked = std::get<Probe>(others[0]).id});
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(sent[0].request.body, parsed(R"({"status": {"seen": "new"}})"));
   feed(WriteResult{.id = sent[0].id, .error = Error::internal("again")});
@@ -337,7 +338,25 @@ TEST_F(EngineTest, AnAnswerOlderThanNewsIsDroppedEvenIfNobodyReadTheNews) {
                   .object = object(kConfigMap, "m", 101, R"({"data": {"ask": "q"}})")});
   feed(Observation{.query = "ask:q", .value = Value("new")});
   changed(object(kConfigMap, "m", 102, R"({"data": {"ask": "q"}})"));
-  feed(Observation{.query = "ask:q", .value = Value("old"), .asked = true});
+  feed(
+      Observation{.query = "ask:q", .value = Value("old"), .asked = std::get<Probe>(others[0]).id});
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].request.body, parsed(R"({"status": {"seen": "new"}})"));
+}
+
+TEST_F(EngineTest, AnAnswerToAFormerQuestionIsDropped) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"ask": "q"}})")});
+  feed(Observation{.query = "ask:q", .value = Value("news")});
+  feed(WatchEvent{.type = WatchEvent::Type::Deleted,
+                  .kind = &kConfigMap,
+                  .object = object(kConfigMap, "m", 101, R"({"data": {"ask": "q"}})")});
+  feed(WriteResult{.id = take_sent().at(0).id, .error = Error::not_found("gone")});
+  changed(object(kConfigMap, "n", 102, R"({"data": {"ask": "q"}})"));
+  const auto question = [&](std::size_t number) { return std::get<Probe>(others.at(number)).id; };
+  ASSERT_EQ(others.size(), 2U) << "the news went with the only key that read it";
+  feed(Observation{.query = "ask:q", .value = Value("old"), .asked = question(0)});
+  EXPECT_EQ(sent.size(), 0U);
+  feed(Observation{.query = "ask:q", .value = Value("new"), .asked = question(1)});
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(sent[0].request.body, parsed(R"({"status": {"seen": "new"}})"));
 }
