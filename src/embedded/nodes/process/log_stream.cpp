@@ -147,7 +147,9 @@ Result<std::unique_ptr<apiserver::Stream>> LogStreams::open(const std::string& p
   if (options.previous) {
     file.insert(file.size() - std::string_view(".log").size(), ".previous");
   }
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  // Of a container that runs the spawner makes it, sooner or later than somebody asks.
+  const int make = running && !options.previous ? O_CREAT : 0;
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | make, 0600);
   if (descriptor < 0) {
     return Error::not_found(fmt::format("container {} has no{} log", options.container,
                                         options.previous ? " previous" : ""));
