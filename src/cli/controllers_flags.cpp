@@ -96,8 +96,9 @@ void add_election(CLI::App& verb, ControllersOptions& options) {
 }
 
 void add_outlook(CLI::App& verb, ControllersOptions& options) {
-  verb.add_option("--metrics-address", options.metrics_address,
-                  "HOST:PORT of /metrics and /debug; 0: none (default: 127.0.0.1:8080; in a pod :8080)")
+  verb.add_option(
+          "--metrics-address", options.metrics_address,
+          "HOST:PORT of /metrics and /debug; 0: none (default: 127.0.0.1:8080; in a pod :8080)")
       ->take_last();
   verb.add_option("--health-address", options.health_address,
                   "HOST:PORT of /healthz, /livez and /readyz; 0: none (default: the metrics')")

@@ -52,17 +52,18 @@ TEST(StrategicPatch, PutsWhatIsNewBeforeWhatItDoesNotName) {
 }
 
 TEST(StrategicPatch, KeepsWhatIsNamedTwice) {
-  expect_all(builtin("core.v1.Container"),
-             {{"a new list is taken as it is", R"({"name":"c"})",
-               R"({"env":[{"name":"A","value":"1"},{"name":"B"},{"name":"A","value":"2"}]})",
-               R"({"name":"c","env":[{"name":"A","value":"1"},{"name":"B"},{"name":"A","value":"2"}]})"},
-              {"an old one merges both", R"({"env":[{"name":"A","value":"1"}]})",
-               R"({"env":[{"name":"B"},{"name":"A","value":"2"},{"name":"A","value":"3"}]})",
-               R"({"env":[{"name":"B"},{"name":"A","value":"3"}]})"},
-              {"twins of the document stay together",
-               R"({"env":[{"name":"A"},{"name":"B"},{"name":"A","value":"2"}]})",
-               R"({"env":[{"name":"A","value":"1"}]})",
-               R"({"env":[{"name":"A","value":"1"},{"name":"A","value":"2"},{"name":"B"}]})"}});
+  expect_all(
+      builtin("core.v1.Container"),
+      {{"a new list is taken as it is", R"({"name":"c"})",
+        R"({"env":[{"name":"A","value":"1"},{"name":"B"},{"name":"A","value":"2"}]})",
+        R"({"name":"c","env":[{"name":"A","value":"1"},{"name":"B"},{"name":"A","value":"2"}]})"},
+       {"an old one merges both", R"({"env":[{"name":"A","value":"1"}]})",
+        R"({"env":[{"name":"B"},{"name":"A","value":"2"},{"name":"A","value":"3"}]})",
+        R"({"env":[{"name":"B"},{"name":"A","value":"3"}]})"},
+       {"twins of the document stay together",
+        R"({"env":[{"name":"A"},{"name":"B"},{"name":"A","value":"2"}]})",
+        R"({"env":[{"name":"A","value":"1"}]})",
+        R"({"env":[{"name":"A","value":"1"},{"name":"A","value":"2"},{"name":"B"}]})"}});
 }
 
 TEST(StrategicPatch, MergesListsByKey) {

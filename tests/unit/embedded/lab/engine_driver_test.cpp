@@ -147,10 +147,11 @@ TEST_F(EngineDriverTest, ActsOnWhatWasThereAndOnWhatComes) {
 
 TEST_F(EngineDriverTest, AnActIsAnsweredFromAnotherThread) {
   std::thread worker;
-  executors.on_act("do", [&](const std::string& id, const Value& args, runtime::Executors::Completion done) {
-    EXPECT_EQ(id, args.as_string());
-    worker = std::thread([done = std::move(done)] { done(Value("done")); });
-  });
+  executors.on_act(
+      "do", [&](const std::string& id, const Value& args, runtime::Executors::Completion done) {
+        EXPECT_EQ(id, args.as_string());
+        worker = std::thread([done = std::move(done)] { done(Value("done")); });
+      });
   const auto driver = started();
   create("m", R"({"act": "7"})");
   EXPECT_TRUE(becomes("m", "answer", "done"));
@@ -158,9 +159,8 @@ TEST_F(EngineDriverTest, AnActIsAnsweredFromAnotherThread) {
 }
 
 TEST_F(EngineDriverTest, ProbesAreAnsweredByPrefix) {
-  executors.on_probe("ask", [](const std::string& query, const runtime::Executors::Completion& done) {
-    done(Value(query));
-  });
+  executors.on_probe("ask", [](const std::string& query,
+                               const runtime::Executors::Completion& done) { done(Value(query)); });
   const auto driver = started();
   create("m", R"({"ask": "q"})");
   EXPECT_TRUE(becomes("m", "said", "ask:q"));
