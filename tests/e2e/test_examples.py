@@ -26,6 +26,10 @@ def test_the_readme_names_every_file_and_no_other(system):
 @pytest.fixture(scope="module")
 def prepared(lab):
     """Namespaces of the examples are there, so that a dry run of what is in them can be asked for."""
+    wanted = {one["metadata"].get("namespace") for file in FILES for one in documents(file) if "metadata" in one} - {None}
+    there = set(lab.kubectl("get", "namespaces", "-o", "name").out.replace("namespace/", "").split())
+    for namespace in sorted(wanted - there):
+        lab.kubectl("create", "namespace", namespace)
     lab.kubectl("apply", "--server-side", "-f", ENGINE / "00-secrets.yaml", "-f", ENGINE / "10-pipeline.yaml")
     return lab
 
