@@ -145,6 +145,15 @@ void ClusterDriver::Impl::make_feeds() {
 }
 
 void ClusterDriver::Impl::post_items(std::vector<client::FeedItem> batch, const std::string& ns) {
+  for (const client::FeedItem& item : batch) {
+    // Told once, when it begins: controllers go on without the kind.
+    if (const auto* list = std::get_if<client::KindList>(&item); list != nullptr && list->error) {
+      log::warn("a kind cannot be read", {{"kind", list->kind->name},
+                                          {"namespace", ns},
+                                          {"code", list->error->code},
+                                          {"error", list->error->message}});
+    }
+  }
   const std::scoped_lock lock(mutex);
   for (client::FeedItem& item : batch) {
     inbox.push_back(to_input(std::move(item), ns));
