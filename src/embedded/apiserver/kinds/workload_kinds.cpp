@@ -157,9 +157,10 @@ void warn_of_stateful_set(const Value& object, const Value& old_object,
     warn_of_claim(claims[i]["spec"], path, *context.warnings);
   }
   if (object["spec"]["revisionHistoryLimit"].as_int() < 0) {
-    context.warnings->push_back(
+    constexpr std::string_view kNegativeLimit =
         "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= "
-        "0 is recommended");
+        "0 is recommended";
+    context.warnings->emplace_back(kNegativeLimit);
   }
 }
 
