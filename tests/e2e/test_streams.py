@@ -58,7 +58,9 @@ def test_exec_reads_its_input_to_the_end(pod, wire):
 @pytest.mark.skipif(shutil.which("script") is None, reason="needs script(1) for a terminal")
 def test_exec_gets_a_terminal(lab, pod, wire):
     pod("get", "pod", "p")
-    command = f"stty cols 91 rows 17; {KUBECTL} exec -it p -n e2e-streams -- sh -c 'tty -s && stty size; exit 5'"
+    # The size travels on a stream of its own, so that a process may start before it: wait for it, inside.
+    inside = "tty -s && until stty size | grep '17 91'; do sleep 0.02; done; exit 5"
+    command = f'stty cols 91 rows 17; {KUBECTL} exec -it p -n e2e-streams -- sh -c "{inside}"'
     done = subprocess.run(
         ["script", "-qec", command, "/dev/null"],
         env={**lab.env, **environment(wire)},
