@@ -234,6 +234,6 @@ def test_secrets_are_encrypted_on_the_disk(program, tokens, tmp_path):
     assert json.loads(second.get(secrets + "/s", "bob-token")[1])["data"] == {"password": "aHVudGVyMi1wbGFpbg=="}
 
 
-def test_secretbox_is_refused_by_name(tmp_path):
-    done = run([ATHANOR, "apiserver", f"--encryption-provider-config={encryption(tmp_path, '{secretbox: {keys: []}}')}"])
-    assert done.code == 1 and "provider secretbox is not supported here: use aescbc or aesgcm" in done.err
+def test_kms_is_refused_by_name(tmp_path):
+    done = run([ATHANOR, "apiserver", f"--encryption-provider-config={encryption(tmp_path, '{kms: {name: plugin}}')}"])
+    assert done.code == 1 and "provider kms is not supported here: use aescbc, aesgcm or secretbox" in done.err

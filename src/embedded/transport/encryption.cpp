@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
+#include <sodium.h>
 
 #include <algorithm>
 #include <limits>
@@ -117,6 +118,30 @@ Result<std::string> open(bool gcm, const std::string& secret, std::string_view w
   return out;
 }
 
+// Nonce and sealed text of XSalsa20 with Poly1305, which OpenSSL does not have.
+Result<std::string> seal_in_box(const std::string& secret, std::string_view plain) {
+  ATHANOR_TRY(std::string nonce, random_bytes(crypto_secretbox_NONCEBYTES));
+  std::string out(crypto_secretbox_MACBYTES + plain.size(), '\0');
+  if (crypto_secretbox_easy(bytes(out), bytes(plain), plain.size(), bytes(std::string_view(nonce)),
+                            bytes(std::string_view(secret))) != 0) {
+    return Error::internal("cannot encrypt");
+  }
+  return nonce + out;
+}
+
+Result<std::string> open_box(const std::string& secret, std::string_view sealed) {
+  if (sealed.size() < crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES) {
+    return Error::internal("the encrypted text is too short");
+  }
+  const std::string_view body = sealed.substr(crypto_secretbox_NONCEBYTES);
+  std::string out(body.size() - crypto_secretbox_MACBYTES, '\0');
+  if (crypto_secretbox_open_easy(bytes(out), bytes(body), body.size(), bytes(sealed),
+                                 bytes(std::string_view(secret))) != 0) {
+    return Error::internal("cannot decrypt: the text was changed, or the key is another one");
+  }
+  return out;
+}
+
 // "secrets" and "*." mean the core group, "*.apps" a group, "*.*" everything.
 bool matches(std::string_view pattern, std::string_view resource) {
   if (pattern == "*.*" || pattern == resource) {
@@ -132,6 +157,29 @@ bool matches(std::string_view pattern, std::string_view resource) {
 
 }  // namespace
 
+std::string_view Encryption::name_of(Cipher cipher) {
+  switch (cipher) {
+    case Cipher::Cbc:
+      return "aescbc";
+    case Cipher::Gcm:
+      return "aesgcm";
+    case Cipher::SecretBox:
+      return "secretbox";
+    case Cipher::Identity:
+      break;
+  }
+  return "identity";
+}
+
+std::optional<Encryption::Cipher> Encryption::cipher_named(std::string_view name) {
+  for (const Cipher cipher : {Cipher::Cbc, Cipher::Gcm, Cipher::SecretBox}) {
+    if (name == name_of(cipher)) {
+      return cipher;
+    }
+  }
+  return std::nullopt;
+}
+
 Result<void> Encryption::parse_provider(const Value& provider, Rule& rule) {
   if (provider.size() != 1) {
     return Error::bad_request("each element of providers has exactly one provider");
@@ -142,22 +190,22 @@ Result<void> Encryption::parse_provider(const Value& provider, Rule& rule) {
     rule.keys.push_back({});
     return {};
   }
-  if (name != "aescbc" && name != "aesgcm") {
+  const auto cipher = cipher_named(name);
+  if (!cipher) {
     return Error::bad_request(fmt::format(
-        "provider {} is not supported here: use aescbc or aesgcm (secretbox needs XSalsa20, which "
-        "OpenSSL does not have; kms needs a plugin)",
+        "provider {} is not supported here: use aescbc, aesgcm or secretbox (kms needs a plugin)",
         name));
   }
   for (const Value& item : member.value["keys"].items()) {
-    Key key{.cipher = name == "aescbc" ? Cipher::Cbc : Cipher::Gcm,
+    Key key{.cipher = *cipher,
             .name = item["name"].str(),
             .secret = base64_decode(item["secret"].as_string()).value_or(std::string())};
     const std::size_t size = key.secret.size();
-    if (size != 16 && size != 24 && size != 32) {
+    const bool box = *cipher == Cipher::SecretBox;
+    if (size != 32 && (box || (size != 16 && size != 24))) {
       return Error::bad_request(fmt::format(
-          "{}: secret of key \"{}\" is not of the expected length, got {}, expected one of [16 24 "
-          "32]",
-          name, key.name, size));
+          "{}: secret of key \"{}\" is not of the expected length, got {}, expected one of {}",
+          name, key.name, size, box ? "[32]" : "[16 24 32]"));
     }
     if (key.name.empty() || key.name.find(':') != std::string::npos) {
       return Error::bad_request(fmt::format("{}: a key needs a name without colons", name));
@@ -219,10 +267,12 @@ Result<std::optional<std::string>> Encryption::encrypt(std::string_view resource
     return std::optional<std::string>();
   }
   const Key& key = rule->keys.front();
-  const bool gcm = key.cipher == Cipher::Gcm;
-  ATHANOR_TRY(const std::string sealed, seal(gcm, key.secret, where, plain));
-  return std::optional(fmt::format("{}{}:v1:{}:{}", kPrefix, gcm ? "aesgcm" : "aescbc", key.name,
-                                   base64_encode(sealed)));
+  ATHANOR_TRY(const std::string sealed,
+              key.cipher == Cipher::SecretBox
+                  ? seal_in_box(key.secret, plain)
+                  : seal(key.cipher == Cipher::Gcm, key.secret, where, plain));
+  return std::optional(
+      fmt::format("{}{}:v1:{}:{}", kPrefix, name_of(key.cipher), key.name, base64_encode(sealed)));
 }
 
 Result<std::string> Encryption::decrypt(std::string_view resource, std::string_view where,
@@ -232,10 +282,11 @@ Result<std::string> Encryption::decrypt(std::string_view resource, std::string_v
   const Rule* rule = rule_for(resource);
   const auto sealed = base64_decode(text.substr(label.size() + (label.empty() ? 0 : 1)));
   for (const Key& key : rule == nullptr ? std::vector<Key>() : rule->keys) {
-    const bool gcm = key.cipher == Cipher::Gcm;
     if (key.cipher != Cipher::Identity && sealed &&
-        label == fmt::format("{}{}:v1:{}", kPrefix, gcm ? "aesgcm" : "aescbc", key.name)) {
-      return open(gcm, key.secret, where, *sealed);
+        label == fmt::format("{}{}:v1:{}", kPrefix, name_of(key.cipher), key.name)) {
+      return key.cipher == Cipher::SecretBox
+                 ? open_box(key.secret, *sealed)
+                 : open(key.cipher == Cipher::Gcm, key.secret, where, *sealed);
     }
   }
   return Error::internal(fmt::format("no key of --encryption-provider-config fits {}", label));

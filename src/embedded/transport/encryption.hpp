@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encryption of what is stored, as kube-apiserver's EncryptionConfiguration asks for it
-// (spec/apiserver.md 19.10): aescbc, aesgcm and identity.
+// (spec/apiserver.md 19.10): aescbc, aesgcm, secretbox and
+// identity.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,7 @@ namespace athanor::transport {
 
 class Encryption {
  public:
-  // Errors: another kind of document, unknown providers (secretbox and kms among them), keys that
-  // are no keys.
+  // Errors: another kind of document, unknown providers (kms among them), keys that are no keys.
   static Result<Encryption> parse(const Value& configuration);
   // Nothing is encrypted, and nothing can be read that was.
   Encryption() = default;
@@ -35,7 +35,9 @@ class Encryption {
                                             std::string_view text) const;
 
  private:
-  enum class Cipher : std::uint8_t { Identity, Cbc, Gcm };
+  enum class Cipher : std::uint8_t { Identity, Cbc, Gcm, SecretBox };
+  static std::string_view name_of(Cipher cipher);
+  static std::optional<Cipher> cipher_named(std::string_view name);
   struct Key {
     Cipher cipher = Cipher::Identity;
     std::string name{};

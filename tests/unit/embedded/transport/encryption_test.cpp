@@ -59,7 +59,43 @@ TEST_P(Ciphers, OldKeysReadWhatNewOnesNoLongerWrite) {
   EXPECT_THAT(lost->decrypt("secrets", "w", text).error().message, HasSubstr(":v1:old"));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Ciphers, testing::Values("aescbc", "aesgcm"));
+INSTANTIATE_TEST_SUITE_P(All, Ciphers, testing::Values("aescbc", "aesgcm", "secretbox"));
+
+// The known answer of NaCl's own tests (tests/secretbox.c): what kube-apiserver's secretbox wrote.
+TEST(Encryption, SecretboxReadsWhatOthersWrote) {
+  const auto decoded = [](std::string_view hex) {
+    std::string text;
+    for (std::size_t at = 0; at + 1 < hex.size(); at += 2) {
+      text += static_cast<char>(std::stoi(std::string(hex.substr(at, 2)), nullptr, 16));
+    }
+    return text;
+  };
+  const auto encryption = configuration(
+      "{secretbox: {keys: [{name: one, secret: '" +
+      base64_encode(decoded("1b27556473e985d462cd51197a9a46c76009549eac6474f206c4ee0844f68389")) +
+      "'}]}}");
+  ASSERT_TRUE(encryption.ok()) << encryption.error().message;
+  const std::string sealed = decoded(
+      "69696ee955b62b73cd62bda875fc73d68219e0036b7a0b37"
+      "f3ffc7703f9400e52a7dfb4b3d3305d98e993b9f48681273c29650ba32fc76ce48332ea7164d96a4"
+      "476fb8c531a1186ac0dfc17c98dce87b4da7f011ec48c97271d2c20f9b928fe2270d6fb863d51738"
+      "b48eeee314a7cc8ab932164548e526ae90224368517acfeabd6bb3732bc0e9da99832b61ca01b6de"
+      "56244a9e88d5f9b37973f622a43d14a6599b1f654cb45a74e355a5");
+  EXPECT_EQ(
+      *encryption->decrypt("secrets", "w", "k8s:enc:secretbox:v1:one:" + base64_encode(sealed)),
+      decoded("be075fc53c81f2d5cf141316ebeb0c7b5228c52a4c62cbd44b66849b64244ffce5ecbaaf33bd751a"
+              "1ac728d45e6c61296cdc3c01233561f41db66cce314adb310e3be8250c46f06dceea3a7fa1348057"
+              "e2f6556ad6b1318a024a838f21af1fde048977eb48f59ffd4924ca1c60902e52f0a089bc76897040"
+              "e082f937763848645e0705"));
+}
+
+TEST(Encryption, SecretboxNoticesChanges) {
+  const auto encryption = configuration("{" + provider("secretbox", "one", 'a') + "}");
+  std::string text = **encryption->encrypt("secrets", "secrets/a/b", "plain");
+  text[text.size() - 6] = text[text.size() - 6] == 'A' ? 'B' : 'A';
+  EXPECT_FALSE(encryption->decrypt("secrets", "secrets/a/b", text).ok());
+  EXPECT_FALSE(encryption->decrypt("secrets", "w", "k8s:enc:secretbox:v1:one:eA==").ok());
+}
 
 TEST(Encryption, GcmNoticesChanges) {
   const auto encryption = configuration("{" + provider("aesgcm", "one", 'a') + "}");
@@ -70,8 +106,10 @@ TEST(Encryption, GcmNoticesChanges) {
 }
 
 TEST(Encryption, BadConfigurationsAreRefused) {
-  EXPECT_THAT(configuration("{secretbox: {keys: []}}").error().message,
-              HasSubstr("provider secretbox is not supported here: use aescbc or aesgcm"));
+  EXPECT_THAT(configuration("{kms: {name: x}}").error().message,
+              HasSubstr("provider kms is not supported here: use aescbc, aesgcm or secretbox"));
+  EXPECT_THAT(configuration("{secretbox: {keys: [{name: a, secret: 'c2hvcnQ='}]}}").error().message,
+              HasSubstr("got 5, expected one of [32]"));
   EXPECT_THAT(configuration("{aescbc: {keys: [{name: a, secret: 'c2hvcnQ='}]}}").error().message,
               HasSubstr("secret of key \"a\" is not of the expected length, got 5"));
   EXPECT_FALSE(configuration("{aescbc: {keys: []}}").ok());
