@@ -3,11 +3,13 @@
 roles that `athanor rbac` prints, as replicas that elect a leader, while servers and replicas go away and come back."""
 
 import base64
+import hashlib
 import json
 import os
 import pathlib
 import re
 import signal
+import ssl
 import subprocess
 import time
 import urllib.request
@@ -70,17 +72,23 @@ class Plane(RealLab):
     def pid(self, component):
         return int((self.data / f"{component}.pid").read_text(encoding="ascii"))
 
-    def restart(self, component, pause):
+    def restart(self, component, pause=0):
         """Kills a component as a crash does, and starts it again as it was, on the same port."""
         pid = self.pid(component)
         command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
         os.kill(pid, signal.SIGKILL)
         wait_for(f"{component} is gone", lambda: not alive(pid))
         time.sleep(pause)
-        with open(self.data / f"{component}.log", "ab") as log:
-            again = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
-        (self.data / f"{component}.pid").write_text(f"{again.pid}\n", encoding="ascii")
-        wait_for("the API server is ready", lambda: self.http("GET", "/readyz").code == 200, SLOW)
+        started = []
+
+        def ready():
+            if not started or started[-1].poll() is not None:  # the port may not be free at once
+                with open(self.data / f"{component}.log", "ab") as log:
+                    started.append(subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True))
+                (self.data / f"{component}.pid").write_text(f"{started[-1].pid}\n", encoding="ascii")
+            return self.http("GET", "/readyz").code == 200
+
+        wait_for("the API server is ready", ready, SLOW)
 
     def apply(self, *objects):
         text = "---\n".join(one if isinstance(one, str) else yaml.safe_dump(one) for one in objects)
@@ -300,6 +308,67 @@ def test_credentials_are_rotated(plane, replicas):
     assert plane.http("DELETE", f"/api/v1/namespaces/{SYSTEM}/secrets/athanor-token-1").code == 200
     succeed(plane, plane.submit(forge(), ns=NS)["metadata"]["name"])
     assert one.leads()
+
+
+def certificate(plane, authority, name, subject, usage, names=""):
+    """A new certificate and its key of one of the control plane's two authorities."""
+    done = run([SCRIPT, "certificate", plane.data, authority, name, subject, usage, names])
+    assert done.code == 0, done.err
+    return [plane.data / f"pki/{name}.{end}" for end in ("crt", "key")]
+
+
+def fingerprint(file):
+    """As kube-apiserver's audit log names a client certificate."""
+    der = ssl.PEM_cert_to_DER_cert(file.read_text(encoding="ascii"))
+    return f"X509SHA256={hashlib.sha256(der).hexdigest()}"
+
+
+def put(source, target):
+    """Replaces a file as a rotating agent does: at once."""
+    fresh = target.with_suffix(".new")
+    fresh.write_bytes(source.read_bytes())
+    fresh.replace(target)
+
+
+def test_certificates_are_rotated(plane):
+    """Authority, server certificate and client certificate change under a running replica; then every connection is new."""
+    pki, folder = plane.data / "pki", plane.data / "rotated"
+    folder.mkdir()
+    old = certificate(plane, "ca", "athanor-1", f"/CN={ACCOUNT}", "clientAuth")
+    new = certificate(plane, "next-ca", "athanor-2", f"/CN={ACCOUNT}", "clientAuth")
+    served = certificate(plane, "next-ca", "apiserver-2", "/CN=kube-apiserver", "serverAuth", "DNS:localhost,IP:127.0.0.1")
+    trust, crt, key = folder / "ca.crt", folder / "client.crt", folder / "client.key"
+    for source, target in ((pki / "ca.crt", trust), (old[0], crt), (old[1], key)):
+        put(source, target)
+    server = yaml.safe_load(plane.kubeconfig.read_text(encoding="utf-8"))["clusters"][0]["cluster"]["server"]
+    config = {
+        "apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server, "certificate-authority": str(trust)}}],
+        "users": [{"name": "u", "user": {"client-certificate": str(crt), "client-key": str(key)}}],
+    }
+    path = folder / "kubeconfig"
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    one = Replica(plane.data, path, "--lease-duration", "120s", "--renew-deadline", "100s")
+    kept = [(file, file.read_bytes()) for file in (pki / "apiserver.key", pki / "apiserver.crt")]
+    try:
+        wait_for("it leads", lambda: "metrics are served" in one.text and one.leads(), SLOW)
+        assert fingerprint(old[0]) in plane.audit.read_text(encoding="utf-8")
+        put(pki / "trust.crt", trust)
+        put(new[1], key)
+        put(new[0], crt)
+        put(served[1], pki / "apiserver.key")
+        put(served[0], pki / "apiserver.crt")
+        put(pki / "next-ca.crt", trust)
+        plane.restart("apiserver")
+        succeed(plane, plane.submit(forge(), ns=NS)["metadata"]["name"])
+        assert fingerprint(new[0]) in plane.audit.read_text(encoding="utf-8")
+        assert one.leads()
+        assert one.end() == 0
+    finally:
+        one.end()
+        for file, content in kept:
+            file.write_bytes(content)
+        plane.restart("apiserver")
 
 
 def test_endpoints_show_what_it_is_at(plane, replicas):
