@@ -48,6 +48,7 @@ struct Parsed {
   UnlockOptions unlock{};
   BackupOptions backup{};
   RestoreOptions restore{};
+  SimulateOptions simulate{};
   CrdsOptions crds{};
   RbacOptions rbac{};
   VersionOptions version{};
@@ -342,6 +343,29 @@ void add_rbac(CLI::App& app, RbacOptions& options) {
   add_output(rbac, options.output, "yaml, json or name");
 }
 
+void add_simulate(CLI::App& app, SimulateOptions& options) {
+  auto& verb = *app.add_subcommand(
+      "simulate", "How long would these jobs wait on this fleet? Weeks in seconds, nothing runs");
+  verb.footer(
+      "  athanor simulate --generate --jobs 2000 --days 28 > trace.csv\n"
+      "  athanor simulate trace.csv --fleet lab.yaml\n"
+      "  athanor simulate trace.csv --fleet lab.yaml --what-if bigger.yaml --html report.html\n\n"
+      "The same controllers as in the lab, in virtual time. docs/simulate.md tells the formats.");
+  verb.add_option("trace", options.trace, "who submits what when: CSV, or YAML");
+  verb.add_option("--fleet", options.fleet, "lab file: clusters with quotas, priority classes");
+  verb.add_option("--what-if", options.what_if, "a second fleet, shown beside the first");
+  verb.add_option("--html", options.html, "write a page with charts to this file");
+  verb.add_option("--seed", options.seed, "of names and synthetic traces")->capture_default_str();
+  verb.add_flag("--generate", options.generate, "print a synthetic trace as CSV and stop");
+  verb.add_option("--jobs", options.jobs, "with --generate: how many")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  verb.add_option("--days", options.days, "with --generate: over how many days")
+      ->check(CLI::Range(1, 366))
+      ->capture_default_str();
+  add_output(verb, options.output, "table or json");
+}
+
 std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   auto app = std::make_unique<CLI::App>(
       "athanor shares scarce accelerators on Kubernetes: benchmark jobs, clusters and queues.\n"
@@ -358,6 +382,7 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   add_locks(*app, parsed);
 
   add_backups(*app, parsed);
+  add_simulate(*app, parsed.simulate);
 
   auto& crds = *app->add_subcommand("crds", "Print the custom resource definitions");
   crds.add_option("--group", parsed.crds.group,
@@ -507,6 +532,9 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   }
   if (app.got_subcommand("backup")) {
     return std::move(parsed.backup);
+  }
+  if (app.got_subcommand("simulate")) {
+    return std::move(parsed.simulate);
   }
   if (app.got_subcommand("restore")) {
     return std::move(parsed.restore);

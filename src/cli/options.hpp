@@ -152,6 +152,18 @@ struct RestoreOptions {
   std::string data{};
 };
 
+struct SimulateOptions {
+  std::string trace{};
+  std::string fleet{};
+  std::string what_if{};  // a second fleet beside the first
+  std::string html{};     // file to write; empty: none
+  Output output = Output::Table;
+  std::uint64_t seed = 1;
+  bool generate = false;  // print a synthetic trace instead
+  std::int64_t jobs = 1000;
+  std::int64_t days = 7;
+};
+
 struct CrdsOptions {
   Output output = Output::Yaml;
   std::string group{};
@@ -189,7 +201,7 @@ using Command =
                  EnvtestOptions, SubmitOptions, JobsOptions, LogsOptions, CancelOptions,
                  QueueOptions, ClustersOptions, ClusterAddOptions, ClusterCheckOptions,
                  ClusterRemoveOptions, LockOptions, UnlockOptions, BackupOptions, RestoreOptions,
-                 CrdsOptions, RbacOptions, VersionOptions, CompletionOptions>;
+                 SimulateOptions, CrdsOptions, RbacOptions, VersionOptions, CompletionOptions>;
 
 // Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
 // kubectl, it says that there is none.

@@ -28,6 +28,7 @@ int run(const LockOptions& options);
 int run(const UnlockOptions& options);
 int run(const BackupOptions& options);
 int run(const RestoreOptions& options);
+int run(const SimulateOptions& options);
 int run(const CrdsOptions& options);
 int run(const RbacOptions& options);
 int run(const VersionOptions& options);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -111,6 +112,9 @@ struct EngineOptions {
   std::size_t steps_per_plan = 500;  // the rest follows on the next run of the key
   Duration barrier_timeout = std::chrono::seconds(10);
   Duration resync = std::chrono::hours(10);
+  // Told of every plan and of how many objects and lists it was made from; for the simulator.
+  std::function<void(const Operator& op, const Key& key, std::size_t reads, const Plan& plan)>
+      on_reconcile{};
 };
 
 // One thread at a time. Operators must outlive it.

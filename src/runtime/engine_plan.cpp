@@ -124,6 +124,9 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
     metrics.took(task.controller->number, options.stopwatch->now() - started);
   }
   metrics.started(task.controller->number, now - since, done.objects.size() + done.lists.size());
+  if (options.on_reconcile) {
+    options.on_reconcile(op, task.key, done.objects.size() + done.lists.size(), plan);
+  }
   check_reads(op, done);
   check_writes(op, plan);
   add_targets(done, plan);

@@ -53,9 +53,13 @@ const std::map<std::string_view, Names> kMayInclude{
       "embedded/store", "embedded/kueue", "embedded/tekton", "embedded/workloads",
       "embedded/scheduler", "embedded/nodes", "embedded/nodes/process", "embedded/nodes/timed",
       "runtime", "runtime/view", "api", "kube", "base"}},
+    {"embedded/replay",
+     {"embedded/simulation", "embedded/lab", "embedded/kueue", "embedded/tekton",
+      "embedded/scheduler", "embedded/nodes", "embedded/nodes/timed", "embedded/apiserver",
+      "embedded/store", "runtime/view", "api", "kube", "base"}},
     {"cli",
-     {"cluster", "embedded/lab", "embedded/store", "client", "fournos", "hearth", "runtime",
-      "runtime/view", "api", "kube", "base"}},
+     {"cluster", "embedded/lab", "embedded/replay", "embedded/store", "client", "fournos", "hearth",
+      "runtime", "runtime/view", "api", "kube", "base"}},
 };
 
 // Third-party libraries by the start of their header's name, and the rooms that may include them.

@@ -3,181 +3,22 @@
 // wrong, every job ends, no cluster is shared by an exclusive run, no quota is left behind.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
-#include "api/builtin.hpp"
-#include "api/fournos.hpp"
-#include "api/kinds.hpp"
-#include "api/kueue.hpp"
-#include "api/tekton.hpp"
-#include "embedded/kueue/scheduler.hpp"
 #include "embedded/simulation/properties.hpp"
-#include "embedded/simulation/world.hpp"
-#include "fournos/operators.hpp"
-#include "fournos/settings.hpp"
-#include "kube/condition.hpp"
-#include "kube/yaml.hpp"
+#include "sim/scenes/scenes.hpp"
+#include "sim/seeds.hpp"
 
-namespace athanor::fournos {
+namespace athanor::sim {
 namespace {
-
-constexpr const char* kNs = "fournos-local-dev";
-
-std::vector<Value> example(const std::string& name) {
-  std::ifstream file(std::string(ATHANOR_SOURCE_DIR) + "/examples/fournos/setup/" + name);
-  std::stringstream text;
-  text << file.rdbuf();
-  return yaml::parse_all(text.str()).value_or({});
-}
-
-// Tekton's part: a run takes a minute, a cancelled one ends at once. The last digit 7 of a job's
-// name means failure.
-Plan finish_runs(const View& view, const Key& key, Instant now) {
-  const auto run = view.get(api::kPipelineRun, key);
-  if (!run || run->status().contains("completionTime")) {
-    return Plan::done();
-  }
-  const bool cancelled = !run->spec()["status"].as_string().empty();
-  const Instant due = run->creation_time().value_or(now) + std::chrono::minutes(1);
-  Plan plan;
-  if (!cancelled && now < due) {
-    plan.wake_at(due);
-    return plan;
-  }
-  const bool good = !cancelled && !key.name.ends_with('7');
-  const Value condition = Value::object({{"type", "Succeeded"},
-                                         {"status", good ? "True" : "False"},
-                                         {"message", cancelled ? "cancelled" : "done"}});
-  plan.then(Status{.target = {&api::kPipelineRun, key},
-                   .status = Value::object({{"conditions", Value::list({condition})},
-                                            {"completionTime", format_time(now)}}),
-                   .guard = {.uid = std::string(run->uid())}});
-  return plan;
-}
-
-constexpr const Kind* kRuns[] = {&api::kPipelineRun};
-const Operator kTekton{.name = "tekton-stand-in",
-                       .primary = &api::kPipelineRun,
-                       .reads = kRuns,
-                       .writes = kRuns,
-                       .reconcile = finish_runs};
-
-Value job(const std::string& name, const std::string& spec) {
-  return *yaml::parse("{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: " + name +
-                      ", namespace: " + kNs + "}, spec: {forge: {project: p, args: []}, " + spec +
-                      "}}");
-}
-
-bool terminal(const Object& object) {
-  const auto phase = object.status()["phase"].as_string();
-  return phase == "Succeeded" || phase == "Failed" || phase == "Stopped";
-}
-
-// An exclusive run and another one never share a cluster.
-std::optional<std::string> shares(const sim::World& world) {
-  std::map<std::string, std::vector<std::string>> running;
-  std::map<std::string, std::string> alone;
-  for (const Object& run : world.list(api::kPipelineRun, kNs)) {
-    if (run.status().contains("completionTime")) {
-      continue;
-    }
-    const std::string cluster(run.annotation("fournos.dev/cluster"));
-    running[cluster].emplace_back(run.name());
-    const auto owner = world.get(api::kFournosJob, run.key());
-    if (owner && run.owned_by(owner->uid()) && owner->spec()["exclusive"].as_bool()) {
-      alone[cluster] = run.name();
-    }
-  }
-  for (const auto& [cluster, holder] : alone) {
-    if (running[cluster].size() > 1) {
-      return holder + " is not alone on " + cluster;
-    }
-  }
-  return std::nullopt;
-}
-
-sim::Scene lab() {
-  sim::Scene scene;
-  scene.operators = {fournos_operators().begin(), fournos_operators().end()};
-  for (const Operator* op :
-       {&kueue::scheduler_operator(), &kueue::workload_operator(), &kueue::cluster_queue_operator(),
-        &kueue::local_queue_operator(), &kueue::resource_flavor_operator(), &kTekton}) {
-    scene.operators.push_back(op);
-  }
-  for (const api::CustomKind* custom : api::custom_kinds()) {
-    scene.objects.push_back(api::crd_manifest(*custom));
-  }
-  for (const char* file : {"00-namespace.yaml", "10-kueue.yaml", "11-local-queue.yaml"}) {
-    for (Value& object : example(file)) {
-      scene.objects.push_back(std::move(object));
-    }
-  }
-  Settings settings;
-  settings.workload_namespace = kNs;
-  scene.config["fournos"] = api::encode(settings);
-
-  const auto at = [&](int seconds, std::function<void(sim::World&)> act) {
-    scene.actors.push_back({.at = std::chrono::seconds(seconds), .act = std::move(act)});
-  };
-  const auto submit = [&](int seconds, const std::string& name, const std::string& spec) {
-    at(seconds, [=](sim::World& world) {
-      const auto made = world.create(job(name, spec));
-      EXPECT_TRUE(made.ok()) << made.error().message;
-    });
-  };
-  submit(1, "shared-1", "cluster: cluster-1");
-  submit(1, "shared-2", "cluster: cluster-1");
-  submit(2, "alone-3", "cluster: cluster-1, exclusive: true");
-  submit(3, "shared-4", "cluster: cluster-1");
-  submit(3, "gpu-5", "hardware: {gpuType: a100, gpuCount: 8}");
-  submit(3, "gpu-6", "hardware: {gpuType: a100, gpuCount: 8}, priority: manual");
-  submit(4, "gpu-7", "hardware: {gpuType: h200, gpuCount: 4}");
-  submit(5, "wrong-8", "cluster: nowhere");
-  submit(6, "alone-9", "cluster: cluster-2, exclusive: true, priority: nightly");
-  submit(7, "twice", "cluster: cluster-3");
-  submit(8, "stopped", "cluster: cluster-4");
-  at(40, [](sim::World& world) {
-    const auto stopped =
-        world.patch(api::kFournosJob, {kNs, "stopped"}, *yaml::parse("{spec: {shutdown: Stop}}"));
-    EXPECT_TRUE(stopped.ok()) << stopped.error().message;
-  });
-  at(45, [](sim::World& world) {
-    EXPECT_TRUE(world.remove(api::kFournosJob, {kNs, "twice"}).ok());
-    EXPECT_TRUE(world.create(job("twice", "cluster: cluster-4")).ok());
-  });
-
-  scene.invariant = shares;
-  scene.converged = [](const sim::World& world) {
-    const auto jobs = world.list(api::kFournosJob, kNs);
-    return jobs.size() == 11 && std::all_of(jobs.begin(), jobs.end(), terminal) &&
-           world.list(api::kueue::kWorkload, kNs).empty();
-  };
-  return scene;
-}
-
-// How each job ended; a stop may come before or after its run.
-Value endings(const sim::World& world) {
-  Value all = Value::object();
-  for (const Object& object : world.list(api::kFournosJob, kNs)) {
-    if (object.name() != "stopped") {
-      all.set(object.name(), Value::object({{"phase", object.status()["phase"]},
-                                            {"message", object.status()["message"]}}));
-    }
-  }
-  return all;
-}
 
 std::string trouble(const std::optional<std::string>& text) {
   return text.value_or("");
 }
 
 TEST(FournosSim, EveryJobEndsAsItShould) {
-  sim::World world(lab(), 1);
-  const sim::Outcome outcome = world.run();
+  World world(fournos_scene(), 1);
+  const Outcome outcome = world.run();
   EXPECT_EQ(trouble(outcome.failure), "");
-  const Value ends = endings(world);
+  const Value ends = fournos_endings(world);
   for (const char* name :
        {"shared-1", "shared-2", "alone-3", "shared-4", "gpu-5", "gpu-6", "alone-9", "twice"}) {
     EXPECT_EQ(ends[name]["phase"], Value("Succeeded"))
@@ -188,38 +29,12 @@ TEST(FournosSim, EveryJobEndsAsItShould) {
 }
 
 TEST(FournosSim, SameSeedSameRun) {
-  EXPECT_EQ(trouble(sim::check_determinism(lab, 3)), "");
-}
-
-// More of everything for a long run: ATHANOR_SIM_SEEDS=500 (stride 1, that many storms).
-std::uint64_t seeds() {
-  const char* given =
-      std::getenv("ATHANOR_SIM_SEEDS");  // NOLINT(concurrency-mt-unsafe): one thread
-  return given == nullptr ? 0 : std::strtoull(given, nullptr, 10);
+  EXPECT_EQ(trouble(check_determinism(fournos_scene, 3)), "");
 }
 
 TEST(FournosSim, SurvivesEveryCrash) {
-  EXPECT_EQ(trouble(sim::check_crashes(lab, 5, seeds() > 0 ? 1 : 40, endings)), "");
+  EXPECT_EQ(trouble(check_crashes(fournos_scene, 5, 40, fournos_endings)), "");
 }
-
-class FournosStorm : public testing::TestWithParam<std::uint64_t> {};
-TEST_P(FournosStorm, EndsTheSame) {
-  // Time travel of the queueing engine's own view is its own matter; here it sees lag alone.
-  sim::Faults storm = sim::stormy();
-  storm.old_replica = false;
-  EXPECT_EQ(trouble(sim::check_faults(lab, GetParam(), storm, endings)), "")
-      << "seed " << GetParam();
-}
-TEST_P(FournosStorm, EndsTheSameAfterTimeTravel) {
-  const auto scene = [] {
-    sim::Scene lenient = lab();
-    lenient.invariant = {};
-    return lenient;
-  };
-  EXPECT_EQ(trouble(sim::check_faults(scene, GetParam(), sim::stormy(), endings)), "")
-      << "seed " << GetParam();
-}
-INSTANTIATE_TEST_SUITE_P(Seeds, FournosStorm, testing::Range<std::uint64_t>(1, 7 + seeds()));
 
 }  // namespace
-}  // namespace athanor::fournos
+}  // namespace athanor::sim

@@ -326,7 +326,11 @@ sim::Scene lab() {
   scene.probes["cluster"] = answer;
   scene.admission = lab::embedded_admission;
   add_story(scene);
-  scene.invariant = broken;
+  scene.invariants.push_back(
+      {.name = "what Hearth promises",
+       .check = [](const sim::World& world, std::span<const store::EventPtr>) {
+         return broken(world);
+       }});
   scene.converged = converged;
   return scene;
 }
@@ -406,7 +410,7 @@ TEST_P(HearthStorm, EndsTheSame) {
 TEST_P(HearthStorm, EndsTheSameAfterTimeTravel) {
   const auto scene = [] {
     sim::Scene lenient = lab();
-    lenient.invariant = {};
+    lenient.invariants.clear();
     return lenient;
   };
   EXPECT_EQ(trouble(sim::check_faults(scene, GetParam(), sim::stormy(), ending)), "")

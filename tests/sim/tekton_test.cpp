@@ -4,170 +4,19 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/apiserver/admission.hpp"
 #include "embedded/simulation/properties.hpp"
-#include "embedded/simulation/world.hpp"
-#include "embedded/tekton/admission.hpp"
-#include "embedded/tekton/operators.hpp"
 #include "embedded/tekton/runs.hpp"
 #include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "sim/scenes/scenes.hpp"
 
 namespace athanor::sim {
 namespace {
 
-// A node that runs every pod for three seconds. Containers of TaskRun run-b fail; all write result
-// r.
-Plan play_node(const View& view, const Key& key, Instant now) {
-  const auto pod = view.get(api::kPod, key);
-  const std::string_view phase = pod ? pod->status()["phase"].as_string() : "Succeeded";
-  if (!pod || pod->deleting() || phase == "Succeeded" || phase == "Failed") {
-    return Plan::done();
-  }
-  const bool fails = pod->label(tekton::kPipelineTaskLabel) == "b";
-  const auto since = parse_time(pod->status()["startTime"].as_string());
-  const bool ends = since && now >= *since + std::chrono::seconds(3);
-  Value statuses = Value::list();
-  for (const Value& container : pod->spec()["containers"].items()) {
-    Value state = Value::object();
-    if (ends) {
-      state.set("terminated",
-                Value::object({{"exitCode", fails ? 1 : 0},
-                               {"reason", fails ? "Error" : "Completed"},
-                               {"startedAt", format_time(*since)},
-                               {"finishedAt", format_time(now)},
-                               {"message", R"j([{"key":"r","value":"v","type":1}])j"}}));
-    } else {
-      state.set("running", Value::object({{"startedAt", format_time(since.value_or(now))}}));
-    }
-    statuses.push_back(Value::object({{"name", container["name"]},
-                                      {"image", container["image"]},
-                                      {"imageID", container["image"]},
-                                      {"ready", !ends},
-                                      {"restartCount", 0},
-                                      {"state", std::move(state)}}));
-  }
-  Plan plan;
-  plan.then(Status{
-      .target = {&api::kPod, key},
-      .status = Value::object({{"phase", ends ? (fails ? "Failed" : "Succeeded") : "Running"},
-                               {"startTime", format_time(since.value_or(now))},
-                               {"containerStatuses", std::move(statuses)}}),
-      .guard = {.uid = std::string(pod->uid())}});
-  if (!ends) {
-    plan.wake_at(since.value_or(now) + std::chrono::seconds(3));
-  }
-  return plan;
-}
-
-constexpr const Kind* kPods[] = {&api::kPod};
-const Operator kNode{.name = "play-node",
-                     .primary = &api::kPod,
-                     .reads = kPods,
-                     .writes = kPods,
-                     .reconcile = play_node};
-
-std::vector<apiserver::AdmissionStep> tekton_admission() {
-  using apiserver::AdmissionContext;
-  using apiserver::AdmissionRequest;
-  using apiserver::StatusResult;
-  return {
-      {.name = "TektonWebhooks",
-       .mutate = [](AdmissionRequest& request, const AdmissionContext&) -> StatusResult<void> {
-         if (request.subresource.empty() && !request.object.is_null()) {
-           tekton::apply_defaults(request.object, request.operation == apiserver::Operation::Create
-                                                      ? tekton::WriteKind::Create
-                                                      : tekton::WriteKind::Update);
-         }
-         return {};
-       },
-       .validate = [](AdmissionRequest& request, const AdmissionContext&) -> StatusResult<void> {
-         if (!request.subresource.empty() || request.object.is_null()) {
-           return {};
-         }
-         const Value* old = request.old_object.is_null() ? nullptr : &request.old_object;
-         if (const auto denial = tekton::validate(request.object, old)) {
-           return apiserver::status::of(*denial);
-         }
-         return {};
-       }}};
-}
-
-constexpr std::string_view kObjects = R"y(
-apiVersion: tekton.dev/v1
-kind: Task
-metadata: {name: work, namespace: default, labels: {from: task}}
-spec:
-  params: [{name: p, default: none}]
-  results: [{name: r}]
-  steps: [{name: main, image: i, script: "echo $(params.p)"}]
----
-apiVersion: tekton.dev/v1
-kind: Pipeline
-metadata: {name: full, namespace: default, labels: {team: a}}
-spec:
-  tasks:
-  - {name: a, taskRef: {name: work}}
-  - {name: b, retries: 1, taskRef: {name: work}, params: [{name: p, value: "$(tasks.a.results.r)"}]}
-  - {name: c, runAfter: [b], taskRef: {name: work}}
-  - {name: d, onError: continue, taskRef: {name: work}, params: [{name: p, value: d}]}
-  finally:
-  - {name: f, taskRef: {name: work}}
----
-apiVersion: tekton.dev/v1
-kind: PipelineRun
-metadata: {name: run, namespace: default}
-spec:
-  pipelineRef: {name: full}
-)y";
-
-Scene scene_of_run() {
-  Scene scene;
-  scene.operators = {&tekton::pipelinerun_operator(), &tekton::taskrun_operator(), &kNode};
-  for (const api::CustomKind* custom : api::tekton_kinds()) {
-    scene.objects.push_back(api::crd_manifest(*custom));
-  }
-  const auto documents = yaml::parse_all(kObjects);
-  EXPECT_TRUE(documents.ok()) << documents.error().message;
-  for (const Value& document : *documents) {
-    scene.objects.push_back(document);
-  }
-  scene.admission = tekton_admission;
-  scene.converged = [](const World& world) {
-    const auto run = world.get(api::kPipelineRun, {"default", "run"});
-    return !run || tekton::is_done(*run);
-  };
-  return scene;
-}
-
-// How the run, its TaskRuns and pods ended, without times.
-Value ending(const World& world) {
-  Value all = Value::object();
-  const auto run = world.get(api::kPipelineRun, {"default", "run"});
-  if (run) {
-    all.set("run", tekton::succeeded(*run)["message"]);
-    all.set("skipped", run->status()["skippedTasks"]);
-    all.set("children", run->status()["childReferences"]);
-    all.set("team", run->label("team"));
-  }
-  for (const Object& task_run : world.list(api::kTaskRun, "default")) {
-    Value entry = tekton::succeeded(task_run);
-    entry.erase("lastTransitionTime");
-    entry.set("attempts", task_run.status()["retriesStatus"].size());
-    entry.set("from", task_run.label("from"));
-    all.set("taskrun " + std::string(task_run.name()), std::move(entry));
-  }
-  for (const Object& pod : world.list(api::kPod, "default")) {
-    all.set("pod " + std::string(pod.name()), pod.status()["phase"]);
-  }
-  return all;
-}
-
 TEST(TektonSim, ARunEndsAsItShould) {
-  World world(scene_of_run(), 1);
+  World world(tekton_scene(), 1);
   const Outcome outcome = world.run();
   EXPECT_EQ(outcome.failure.value_or(""), "");
-  const Value end = ending(world);
+  const Value end = tekton_ending(world);
   EXPECT_EQ(end["run"], Value("Tasks Completed: 4 (Failed: 1, Cancelled 0), Skipped: 1"))
       << json::print(end, json::Style::Pretty);
   EXPECT_EQ(end["taskrun run-b"]["attempts"], Value(1));
@@ -176,22 +25,16 @@ TEST(TektonSim, ARunEndsAsItShould) {
 }
 
 TEST(TektonSim, TheSameSeedGivesTheSameRun) {
-  EXPECT_EQ(check_determinism(scene_of_run, 7).value_or(""), "");
+  EXPECT_EQ(check_determinism(tekton_scene, 7).value_or(""), "");
 }
 
 TEST(TektonSim, ACrashAfterAnyWriteChangesNothing) {
-  EXPECT_EQ(check_crashes(scene_of_run, 3, 1, ending).value_or(""), "");
-}
-
-TEST(TektonSim, AStormChangesNothing) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    EXPECT_EQ(check_faults(scene_of_run, seed, stormy(), ending).value_or(""), "") << seed;
-  }
+  EXPECT_EQ(check_crashes(tekton_scene, 3, 5, tekton_ending).value_or(""), "");
 }
 
 TEST(TektonSim, ACancelUnderAStormLeavesNoPod) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    Scene scene = scene_of_run();
+    Scene scene = tekton_scene();
     scene.faults = stormy();
     scene.actors = {{.at = std::chrono::seconds(4), .act = [](World& world) {
                        static_cast<void>(world.patch(

@@ -7,7 +7,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "embedded/simulation/tally.hpp"
 #include "embedded/simulation/world.hpp"
 #include "kube/value.hpp"
 
@@ -19,15 +21,109 @@ using SceneMaker = std::function<Scene()>;
 // World::final_state().
 using Projection = std::function<Value(const World&)>;
 
+// One scene and one seed to check; `tally` may be null.
+struct Trial {
+  SceneMaker make{};
+  std::uint64_t seed = 1;
+  Projection projection{};
+  Tally* tally = nullptr;
+};
+
+// A run that went wrong, and the faults that it met.
+struct Finding {
+  std::string text{};
+  FaultList faults{};
+};
+
+// Runs with faults beside the run without them, which is made once.
+class Comparison {
+ public:
+  // `faults`: chances, and lag and order of watches for lists of faults.
+  Comparison(Trial trial, Faults faults);
+  // The run without faults.
+  [[nodiscard]] const Outcome& calm() const { return calm_; }
+  // Whether storms of these chances contain this kind.
+  [[nodiscard]] bool allows(Fault kind) const;
+  // By chance.
+  std::optional<Finding> storm();
+  // Exactly these faults.
+  std::optional<Finding> with(const FaultList& placed);
+  // The fewest of these faults that still go wrong (delta debugging), at most `runs` runs.
+  FaultList minimised(FaultList faults, int runs = 200);
+
+ private:
+  std::optional<Finding> play(std::optional<FaultList> placed);
+
+  Trial trial_;
+  Faults faults_;
+  Outcome calm_{};
+  Value end_{};
+};
+
 // P1: the same seed gives the same requests in the same order. (Each reconcile is also run twice,
 // always.)
-std::optional<std::string> check_determinism(const SceneMaker& make, std::uint64_t seed);
+std::optional<std::string> check_determinism(const SceneMaker& make, std::uint64_t seed,
+                                             Tally* tally = nullptr);
 // P3: for each write of a run without faults (every `stride`th of them): a run whose engine dies
 // right after it ends the same.
 std::optional<std::string> check_crashes(const SceneMaker& make, std::uint64_t seed,
-                                         std::uint64_t stride, const Projection& projection);
+                                         std::uint64_t stride, const Projection& projection,
+                                         Tally* tally = nullptr);
 // P4 to P7: with `faults` the world ends as it does without.
 std::optional<std::string> check_faults(const SceneMaker& make, std::uint64_t seed,
-                                        const Faults& faults, const Projection& projection);
+                                        const Faults& faults, const Projection& projection,
+                                        Tally* tally = nullptr);
+
+// Which single faults to place: every `stride`th chance from `first` on of each kind.
+struct Placement {
+  std::uint64_t first = 1;
+  std::uint64_t stride = 1;
+  std::vector<Fault> kinds{};  // empty: all that a run can meet
+};
+// P3 to P6, exhaustively: every chance of every kind, one at a time. With `old_caches` a crash
+// comes twice, with the newest and with an older state of the caches.
+std::optional<Finding> check_singles(Comparison& comparison, const Placement& placement,
+                                     Tally* tally = nullptr, bool old_caches = false);
+// Pairs of faults at random.
+std::optional<Finding> check_pairs(Comparison& comparison, std::uint64_t seed, int pairs,
+                                   Tally* tally = nullptr);
+
+// P7: whatever comes first, the end is the same: this seed's order against the next one's.
+std::optional<std::string> check_order(const Trial& trial);
+
+// A change of a spec and its way back, as merge patches.
+struct Edit {
+  const Kind* kind = nullptr;
+  Key key{};
+  Value there{};
+  Value back{};
+};
+// P8: A to B to A ends as A.
+std::optional<std::string> check_reversal(const Trial& trial, const std::vector<Edit>& edits);
+
+// P9: labels and annotations of others survive, and change nothing, under `faults`.
+std::optional<std::string> check_foreign_fields(const Trial& trial, const Faults& faults);
+
+// P10. Bounds of one plan, and of the whole: beside `bystanders` times as many uninvolved objects
+// the controllers do at most `growth` times the work.
+struct Bounds {
+  std::size_t steps = 500;
+  std::size_t reads = 200;
+  std::size_t status_bytes = 32768;
+  double growth = 1.5;
+};
+// `make(n)` makes the scene with n uninvolved objects at rest before the actors begin.
+std::optional<std::string> check_bounds(const std::function<Scene(int bystanders)>& make,
+                                        std::uint64_t seed, const Bounds& bounds,
+                                        Tally* tally = nullptr);
+
+// P11: once the objects of these kinds that nobody owns are deleted, they go, and all they owned.
+// `faults` start again with the deletion.
+std::optional<std::string> check_deletion(const Trial& trial, const std::vector<const Kind*>& roots,
+                                          const Faults& faults);
+
+// P12: what another implementation left half-way is taken over: the objects of a run stopped after
+// `at`, every field owned by Updates of somebody else, converge to the same end.
+std::optional<std::string> check_upgrade(const Trial& trial, Duration at);
 
 }  // namespace athanor::sim

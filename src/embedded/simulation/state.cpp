@@ -9,7 +9,8 @@ namespace athanor::sim {
 
 namespace {
 
-constexpr std::string_view kAdministrator = "system:serviceaccount:kube-system:simulation-admin";
+// What somebody else put on an object (Scene::foreign_fields).
+constexpr std::string_view kForeign = "foreign.example.com/mark";
 
 // "jobs" for Job, "policies" for Policy: enough for the kinds that worlds create by their bodies
 // alone; custom kinds are found in their definitions.
@@ -64,7 +65,8 @@ Value blurred(const Value& value,
                                                       "creationTimestamp", "uid",
                                                       "generation",        "observedGeneration"};
       const bool varies =
-          std::find(std::begin(kVarying), std::end(kVarying), member.key()) != std::end(kVarying);
+          std::find(std::begin(kVarying), std::end(kVarying), member.key()) != std::end(kVarying) ||
+          member.key() == kForeign;
       if (!varies) {
         out.set(member.key(), blurred(member.value, names_of_uids));
       }
@@ -87,6 +89,11 @@ Value blurred(const Value& value,
     }
   }
   return value;
+}
+
+// Not part of what a world comes to.
+bool passes_by(std::string_view resource) {
+  return resource == "events" || resource == "leases.coordination.k8s.io";
 }
 
 }  // namespace
@@ -124,6 +131,53 @@ Result<Object> World::Impl::admin_request(std::string_view method, const Object&
   return admin_call(std::move(request));
 }
 
+void World::Impl::mark_foreign(const store::Event& event) {
+  const store::Stored& stored = *event.object;
+  if (event.type != store::Event::Type::Added || passes_by(stored.resource) ||
+      !operator_kinds.contains(stored.resource) ||
+      std::find(scene.labels_overwritten.begin(), scene.labels_overwritten.end(),
+                stored.resource) != scene.labels_overwritten.end()) {
+    return;
+  }
+  const Object object(stored.body);
+  const std::string api_version(object.api_version());
+  const auto slash = api_version.find('/');
+  const auto dot = stored.resource.find('.');
+  const Kind kind{
+      .group = slash == std::string::npos ? std::string_view()
+                                          : std::string_view(api_version).substr(0, slash),
+      .version = slash == std::string::npos ? std::string_view(api_version)
+                                            : std::string_view(api_version).substr(slash + 1),
+      .name = object.kind(),
+      .plural = std::string_view(stored.resource).substr(0, dot),
+      .namespaced = !stored.key.ns.empty()};
+  const Value mark = Value::object({{kForeign, object.name()}});
+  const auto marked = world.patch(
+      kind, stored.key,
+      Value::object(
+          {{"metadata",
+            Value::object({{"uid", object.uid()}, {"labels", mark}, {"annotations", mark}})}}));
+  if (marked.ok()) {
+    foreign.emplace(object.uid(), stored.resource + " " + stored.key.text());
+  }
+}
+
+void World::Impl::check_foreign() {
+  if (foreign.empty()) {
+    return;
+  }
+  ++invariant_checks["foreign fields survive"];
+  for (const store::StoredPtr& stored : world.stored()) {
+    const Object object(stored->body);
+    const auto at = foreign.find(std::string(object.uid()));
+    if (at != foreign.end() &&
+        (object.label(kForeign).empty() || object.annotation(kForeign).empty())) {
+      failure = at->second + " lost a label or an annotation of somebody else";
+      return;
+    }
+  }
+}
+
 Value World::final_state() const {
   const store::Store& store = *impl_->store;
   std::vector<std::string> resources = store.resources();
@@ -131,7 +185,7 @@ Value World::final_state() const {
   std::map<std::string, std::string, std::less<>> names_of_uids;
   std::map<std::string, std::vector<store::StoredPtr>> all;
   for (const std::string& resource : resources) {
-    if (resource == "events" || resource == "leases.coordination.k8s.io") {
+    if (passes_by(resource)) {
       continue;
     }
     auto page = store.list(resource, {});
@@ -154,6 +208,74 @@ Value World::final_state() const {
     }
   }
   return out;
+}
+
+std::vector<store::StoredPtr> World::stored() const {
+  const store::Store& store = *impl_->store;
+  std::vector<std::string> resources = store.resources();
+  std::sort(resources.begin(), resources.end());
+  std::vector<store::StoredPtr> all;
+  for (const std::string& resource : resources) {
+    if (passes_by(resource)) {
+      continue;
+    }
+    const auto page = store.list(resource, {});
+    if (page.ok()) {
+      all.insert(all.end(), page->items.begin(), page->items.end());
+    }
+  }
+  return all;
+}
+
+Result<Object> World::create(Value object) {
+  const Object view(object);
+  return impl_->admin_request("POST", view, std::move(object));
+}
+
+Result<Object> World::replace(Value object) {
+  const Object view(object);
+  return impl_->admin_request("PUT", view, std::move(object));
+}
+
+Result<Object> World::patch(const Kind& kind, const Key& key, Value merge,
+                            std::string_view subresource) {
+  runtime::WriteRequest write{.verb = runtime::WriteVerb::MergePatch,
+                              .target = {&kind, key},
+                              .subresource = std::string(subresource),
+                              .body = std::move(merge),
+                              .manager = "simulation-admin",
+                              .user = std::string(kAdministrator)};
+  return impl_->admin_call(bridge::to_request(write));
+}
+
+Result<void> World::remove(const Kind& kind, const Key& key) {
+  runtime::WriteRequest write = runtime::request_for(Delete{.target = {&kind, key}});
+  write.user = kAdministrator;
+  auto done = impl_->admin_call(bridge::to_request(write));
+  if (!done.ok()) {
+    return std::move(done).error();
+  }
+  return {};
+}
+
+std::optional<Object> World::get(const Kind& kind, const Key& key) const {
+  const auto stored = impl_->store->get(bridge::KindFeed::resource_of(kind), key);
+  if (stored == nullptr) {
+    return std::nullopt;
+  }
+  return Object(stored->body);
+}
+
+std::vector<Object> World::list(const Kind& kind, std::string_view ns) const {
+  std::vector<Object> objects;
+  const auto page =
+      impl_->store->list(bridge::KindFeed::resource_of(kind), {.ns = std::string(ns)});
+  if (page.ok()) {
+    for (const store::StoredPtr& item : page->items) {
+      objects.emplace_back(item->body);
+    }
+  }
+  return objects;
 }
 
 }  // namespace athanor::sim

@@ -10,301 +10,112 @@
 
 #include "base/check.hpp"
 #include "embedded/bridge/live_read.hpp"
+#include "embedded/simulation/invariants.hpp"
 #include "embedded/simulation/world_impl.hpp"
-#include "runtime/cache.hpp"
+#include "kube/json.hpp"
 
 namespace athanor::sim {
 
 namespace {
 
-constexpr std::string_view kAdministrator = "system:serviceaccount:kube-system:simulation-admin";
 constexpr std::uint64_t kMostSteps = 3'000'000;  // a livelock without virtual time passing
 constexpr Duration kQuietTime = std::chrono::hours(1);
-std::uint64_t version_of(const runtime::WatchEvent& event) {
-  return runtime::version_number(event.object.resource_version());
+constexpr Duration kTick = std::chrono::seconds(30);  // of the server, while anything goes on
+
+template <class T>
+T take_out(std::vector<T>& list, std::size_t index) {
+  T one = std::move(list[index]);
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(index));
+  return one;
 }
 
-constexpr Duration kTick = std::chrono::seconds(30);  // of the server, while anything goes on
+Duration up_to(Entropy& entropy, Duration most) {
+  return most.count() <= 0 ? Duration::zero()
+                           : Duration(static_cast<Duration::rep>(
+                                 entropy.next() % (static_cast<std::uint64_t>(most.count()) + 1)));
+}
+
+// What a server installs into an empty store: the same for every world, made once.
+const std::vector<store::StoredPtr>& installed_objects() {
+  static const std::vector<store::StoredPtr> kObjects = [] {
+    VirtualClock still;
+    const std::unique_ptr<Entropy> entropy = seeded_entropy(0);
+    auto store = store::Store::open(store::memory_journal(), {});
+    ATHANOR_CHECK(store.ok(), "a memory store opens");
+    apiserver::Dependencies dependencies{
+        .store = store->get(), .clock = &still, .entropy = entropy.get()};
+    const auto server = apiserver::Server::create({.always_allow = true}, std::move(dependencies));
+    ATHANOR_CHECK(server.ok(), "the server starts over an empty store");
+    std::vector<store::StoredPtr> objects;
+    for (const std::string& resource : (*store)->resources()) {
+      const auto page = (*store)->list(resource, {});
+      ATHANOR_CHECK(page.ok(), "a memory store can be listed");
+      objects.insert(objects.end(), page->items.begin(), page->items.end());
+    }
+    std::sort(objects.begin(), objects.end(),
+              [](const auto& a, const auto& b) { return a->revision < b->revision; });
+    return objects;
+  }();
+  return kObjects;
+}
+
+void put_in(store::Store& store, const std::vector<store::StoredPtr>& objects, Instant now) {
+  std::vector<store::Write> writes;
+  writes.reserve(objects.size());
+  for (const store::StoredPtr& object : objects) {
+    writes.push_back({.resource = object->resource, .key = object->key, .body = object->body});
+  }
+  ATHANOR_CHECK(store.commit(writes, now).ok(), "an empty store takes anything");
+}
 
 }  // namespace
 
-Faults stormy() {
-  return {.conflict = 0.05,
-          .error = 0.03,
-          .overload = 0.02,
-          .lost = 0.02,
-          .lost_applied = 0.03,
-          .crash = 0.02,
-          .lag = 0.2,
-          .gap = 0.02,
-          .old_replica = true};
-}
-
 World::Impl::Impl(World& owner, Scene given, std::uint64_t seed)
-    : world(owner), scene(std::move(given)), entropy(seeded_entropy(seed)) {
+    : world(owner),
+      scene(std::move(given)),
+      entropy(seeded_entropy(seed)),
+      faults(scene.faults, scene.placed, seed) {
   auto opened = store::Store::open(store::memory_journal(), {});
   ATHANOR_CHECK(opened.ok(), "a memory store opens");
   store = *std::move(opened);
-  start_time = clock.now();
-  apiserver::Dependencies dependencies{.store = store.get(),
-                                       .clock = &clock,
-                                       .entropy = entropy.get(),
-                                       .admission = scene.admission};
-  auto created = apiserver::Server::create({.always_allow = true}, std::move(dependencies));
-  ATHANOR_CHECK(created.ok(), "the server starts over an empty store");
-  server = *std::move(created);
+  start_time = clock.steady();
+  put_in(*store, scene.snapshot.empty() ? installed_objects() : scene.snapshot, clock.now());
+  make_server();
+  for (const Operator* op : scene.operators) {
+    for (const Kind* kind : op->writes) {
+      operator_kinds.insert(bridge::KindFeed::resource_of(*kind));
+    }
+  }
+  if (scene.pace == Pace::Seeded) {
+    std::vector<Invariant> common = common_invariants();
+    scene.invariants.insert(scene.invariants.end(), std::make_move_iterator(common.begin()),
+                            std::make_move_iterator(common.end()));
+  }
+  for (Actor& actor : scene.actors) {
+    actors.emplace(actor.at, std::move(actor.act));
+  }
   listening = store->listen([this](std::span<const store::EventPtr> events) { take(events); });
-  std::stable_sort(scene.actors.begin(), scene.actors.end(),
-                   [](const Actor& a, const Actor& b) { return a.at < b.at; });
-}
-
-// ---- chance
-
-bool World::Impl::happens(double probability) {
-  constexpr double kSteps = 1'000'000;
-  return probability > 0 && clock.now() - start_time < scene.faults_end &&
-         static_cast<double>(entropy->next() % 1'000'000) < probability * kSteps;
-}
-
-Duration World::Impl::up_to(Duration most) {
-  return most.count() <= 0 ? Duration::zero()
-                           : Duration(static_cast<Duration::rep>(
-                                 entropy->next() % (static_cast<std::uint64_t>(most.count()) + 1)));
-}
-
-// ---- watches
-
-void World::Impl::take(std::span<const store::EventPtr> events) {
-  if (loops) {
-    loop_inbox.insert(loop_inbox.end(), events.begin(), events.end());
-  }
-  for (const store::EventPtr& event : events) {
-    converted.clear();
-    if (feed) {
-      feed->convert(*event, converted);
-    }
-    for (runtime::WatchEvent& one : converted) {
-      Watch& watch = watches[one.kind];
-      Instant due = clock.now();
-      if (happens(scene.faults.lag)) {
-        due += up_to(scene.faults.max_lag);
-      }
-      if (!watch.pending.empty()) {
-        due = std::max(due, watch.pending.back().due);
-      }
-      if (scene.faults.ordered) {
-        due = std::max(due, latest_due);
-        latest_due = due;
-      }
-      watch.pending.push_back({.event = std::move(one), .due = due});
-    }
-  }
-}
-
-void World::Impl::start_engine() {
-  engine = std::make_unique<runtime::Engine>(scene.operators,
-                                             runtime::EngineOptions{.entropy = entropy.get(),
-                                                                    .config = scene.config,
-                                                                    .verify = true,
-                                                                    .shuffle = true,
-                                                                    .keys_per_run = 1});
-  feed = std::make_unique<bridge::KindFeed>(engine->kinds());
-  watches.clear();
-  loop_inbox.clear();
-  loops = std::make_unique<bridge::Loops>(*store, *server);
-  // A restart may meet a replica that lags behind: it lists an older state and then streams what
-  // followed. Not older than what the scene started with, which stands for a world that has long
-  // been there.
-  std::optional<store::Revision> past;
-  const store::Revision newest = store->revision();
-  if (starts == 0) {
-    first_revision = newest;
-  }
-  const store::Revision oldest =
-      std::max({store->oldest_revision(), first_revision, newest > 40 ? newest - 40 : 1});
-  if (starts > 0 && scene.faults.old_replica && newest > oldest && happens(0.5)) {
-    past = oldest + entropy->next() % (newest - oldest);
-  }
-  ++starts;
-  for (const Kind* kind : engine->kinds()) {
-    auto listed = feed->list(*store, *kind, past);
-    if (!listed.ok()) {
-      past.reset();
-      listed = feed->list(*store, *kind);
-    }
-    ATHANOR_CHECK(listed.ok(), "the present can be listed");
-    const store::Revision from = listed->version;
-    engine->absorb(*std::move(listed), clock.now());
-    if (past) {
-      const auto missed =
-          store->events_after(bridge::KindFeed::resource_of(*kind), from, 1'000'000);
-      ATHANOR_CHECK(missed.ok(), "what followed a listed state is in the log");
-      replay(*kind, *missed);
-    }
-  }
-  if (scene.faults.ordered) {
-    replay_in_order();
-  }
-}
-
-// What is pending of all kinds gets due in the order in which it happened.
-void World::Impl::replay_in_order() {
-  std::map<std::uint64_t, std::vector<Pending*>> by_version;
-  for (auto& [kind, watch] : watches) {
-    for (Pending& pending : watch.pending) {
-      by_version[version_of(pending.event)].push_back(&pending);
-    }
-  }
-  for (const auto& [version, all] : by_version) {
-    for (Pending* pending : all) {
-      latest_due = std::max(latest_due, pending->due);
-      pending->due = latest_due;
-    }
-  }
-}
-
-void World::Impl::keep_first_event(std::vector<Choice>& possible) const {
-  const auto version = [this](const Choice& choice) {
-    return version_of(watches.at(choice.kind).pending.front().event);
-  };
-  const Choice* first = nullptr;
-  for (const Choice& choice : possible) {
-    if (choice.what == What::Event && (first == nullptr || version(choice) < version(*first))) {
-      first = &choice;
-    }
-  }
-  if (first == nullptr) {
-    return;
-  }
-  const Kind* kind = first->kind;
-  std::erase_if(possible, [kind](const Choice& choice) {
-    return choice.what == What::Event && choice.kind != kind;
-  });
-}
-
-void World::Impl::replay(const Kind& kind, const std::vector<store::EventPtr>& events) {
-  for (const store::EventPtr& event : events) {
-    converted.clear();
-    feed->convert(*event, converted);
-    for (runtime::WatchEvent& one : converted) {
-      if (one.kind == &kind) {
-        watches[&kind].pending.push_back(
-            {.event = std::move(one), .due = clock.now() + up_to(scene.faults.max_lag)});
-      }
-    }
-  }
-  Instant latest = clock.now();
-  for (Pending& pending : watches[&kind].pending) {
-    latest = std::max(latest, pending.due);
-    pending.due = latest;
-  }
-}
-
-// With a common past a live read of one kind is one of all of them.
-void World::Impl::relist(const Kind& kind) {
-  for (const Kind* other : engine->kinds()) {
-    if (other == &kind || scene.faults.ordered) {
-      watches[other].pending.clear();
-      auto listed = feed->list(*store, *other);
-      ATHANOR_CHECK(listed.ok(), "the present can be listed");
-      engine->absorb(*std::move(listed), clock.now());
-    }
-  }
-}
-
-void World::Impl::crash() {
-  ++crashes;
-  // What was on its way to the server may still arrive.
-  std::vector<runtime::SendWrite> late;
-  late.swap(sending);
-  results.clear();
-  answers.clear();
-  engine.reset();
-  feed.reset();
-  loops.reset();
-  watches.clear();
-  for (const runtime::SendWrite& send : late) {
-    if (entropy->next() % 2 == 0) {
-      static_cast<void>(call(send));
-    }
-  }
-  restart_at = clock.now() + up_to(std::chrono::seconds(2));
-}
-
-// ---- writes
-
-runtime::WriteResult World::Impl::call(const runtime::SendWrite& send) {
-  apiserver::Request request = bridge::to_request(send.request);
-  const std::string line = scene.record ? fmt::format("{} {} {} {}", format_micro_time(clock.now()),
-                                                      send.op, request.method, request.path)
-                                        : std::string();
-  const store::Revision before = store->revision();
-  const apiserver::Response response = server->handle(std::move(request), clock.now());
-  if (scene.record) {
-    trace.push_back(fmt::format("{} {}", line, response.status));
-  }
-  const auto& quiet = scene.periodic_writers;
-  if (store->revision() != before) {
-    ++writes;
-    if (std::find(quiet.begin(), quiet.end(), send.op) == quiet.end()) {
-      ++loud_writes;
-      last_write = fmt::format("{} {} {}", send.op, send.request.target.kind->name,
-                               send.request.target.key.text());
-    }
-    if (scene.invariant && !failure) {
-      failure = scene.invariant(world);
-    }
-  }
-  return bridge::to_result(send.id, response);
-}
-
-void World::Impl::perform(const runtime::SendWrite& send) {
-  const auto answer = [&](runtime::WriteResult result) {
-    results.push_back({.result = std::move(result), .due = clock.now()});
-  };
-  const Faults& faults = scene.faults;
-  if (happens(faults.conflict)) {
-    answer({.id = send.id,
-            .error = Error::conflict("the simulator says the object has been modified")});
-    return;
-  }
-  if (happens(faults.error)) {
-    answer({.id = send.id, .error = Error::internal("the simulator says no")});
-    return;
-  }
-  if (happens(faults.overload)) {
-    answer({.id = send.id,
-            .error = Error{.code = 429, .reason = "TooManyRequests", .message = "try again later"},
-            .retry_after = std::chrono::seconds(1)});
-    return;
-  }
-  if (happens(faults.lost)) {
-    answer({.id = send.id, .unknown = true});
-    return;
-  }
-  const std::uint64_t written = writes;
-  runtime::WriteResult result = call(send);
-  const auto& placed = faults.crash_after;
-  const bool placed_here =
-      writes != written && std::find(placed.begin(), placed.end(), writes) != placed.end();
-  if (placed_here || happens(faults.crash)) {
-    crash();
-    return;
-  }
-  if (happens(faults.lost_applied)) {
-    answer({.id = send.id, .unknown = true});
-    return;
-  }
-  answer(std::move(result));
 }
 
 // ---- the loop
 
+void World::Impl::note(const Operator& /*op*/, const Key& /*key*/, std::size_t reads,
+                       const Plan& plan) {
+  ++work.reconciles;
+  work.reads += reads;
+  work.plan_steps += plan.steps().size();
+  work.most_steps = std::max(work.most_steps, plan.steps().size());
+  work.most_reads = std::max(work.most_reads, reads);
+}
+
 void World::Impl::run_engine() {
-  std::vector<runtime::Effect> effects;
+  effects.clear();
   engine->run(clock.now(), effects);
   for (runtime::Effect& effect : effects) {
     if (auto* send = std::get_if<runtime::SendWrite>(&effect)) {
+      if (scene.pace == Pace::Seeded && send->request.subresource == "status") {
+        work.most_status = std::max(work.most_status, json::print(send->request.body).size());
+      }
       sending.push_back(std::move(*send));
     } else if (const auto* listed = std::get_if<runtime::Relist>(&effect)) {
       relist(*listed->kind);
@@ -333,6 +144,12 @@ void World::Impl::ask(const runtime::Probe& probe) {
 }
 
 void World::Impl::execute_act(const runtime::Execute& execute) {
+  if (scene.pace == Pace::Seeded) {
+    ++invariant_checks["no order is given twice"];
+    if (!acts.insert(execute.verb + ":" + execute.id).second && !failure) {
+      failure = "invariant \"no order is given twice\": " + execute.verb + ":" + execute.id;
+    }
+  }
   const auto at = scene.executors.find(execute.verb);
   deliver_later(execute.verb + ":" + execute.id,
                 at == scene.executors.end()
@@ -348,30 +165,35 @@ void World::Impl::deliver_later(std::string query, Result<Value> answer, std::ui
   } else {
     observation.error = std::move(answer).error();
   }
-  answers.push_back(
-      {.observation = std::move(observation), .due = clock.now() + up_to(scene.answer_delay)});
+  answers.push_back({.observation = std::move(observation),
+                     .due = clock.steady() + up_to(*entropy, scene.answer_delay)});
 }
 
-// What could happen now, as numbers of the switch in step().
-std::vector<World::Impl::Choice> World::Impl::choices() const {
-  std::vector<Choice> possible;
-  const Instant now = clock.now();
-  if (next_actor < scene.actors.size() && start_time + scene.actors[next_actor].at <= now) {
+// What could happen now, into `possible`.
+void World::Impl::find_choices() {
+  possible.clear();
+  const Instant now = clock.steady();
+  if (!actors.empty() && start_time + actors.begin()->first <= now) {
     possible.push_back({.what = What::Act});
+  }
+  for (std::size_t i = 0; i < stragglers.size(); ++i) {
+    if (stragglers[i].due <= now) {
+      possible.push_back({.what = What::Straggler, .index = i});
+    }
   }
   if (engine == nullptr) {
     if (restart_at <= now) {
       possible.push_back({.what = What::Restart});
     }
-    return possible;
+    return;
   }
-  for (const auto& [kind, watch] : watches) {
-    if (!watch.pending.empty() && watch.pending.front().due <= now) {
-      possible.push_back({.what = What::Event, .kind = kind});
+  for (const std::size_t watch : active) {
+    if (watches[watch].pending.front().due <= now) {
+      possible.push_back({.what = What::Event, .index = watch});
     }
   }
   if (scene.faults.ordered) {
-    keep_first_event(possible);
+    keep_first_event();
   }
   for (std::size_t i = 0; i < sending.size(); ++i) {
     possible.push_back({.what = What::Send, .index = i});
@@ -391,52 +213,40 @@ std::vector<World::Impl::Choice> World::Impl::choices() const {
       possible.push_back({.what = What::Answer, .index = i});
     }
   }
-  if (timer_at && *timer_at <= now) {
+  if (timer_at && *timer_at <= clock.now()) {
     possible.push_back({.what = What::Run});
   }
-  if (!loop_inbox.empty() || loops->due(now)) {
+  if (!loop_inbox.empty() || loops->due(clock.now())) {
     possible.push_back({.what = What::Loops});
   }
-  return possible;
 }
 
-void World::Impl::deliver(const Kind& kind) {
-  Watch& watch = watches[&kind];
-  if (happens(scene.faults.gap)) {
-    relist(kind);
-  } else {
-    Pending pending = std::move(watch.pending.front());
-    watch.pending.pop_front();
-    engine->absorb(std::move(pending.event), clock.now());
-  }
-  timer_at = clock.now();
+void World::Impl::act() {
+  // Taken out first: it may add others.
+  const auto act = actors.extract(actors.begin());
+  act.mapped()(world);
 }
 
 void World::Impl::step(const Choice& choice) {
-  const auto take_out = [](auto& list, std::size_t index) {
-    auto one = std::move(list[index]);
-    list.erase(list.begin() + static_cast<std::ptrdiff_t>(index));
-    return one;
-  };
   switch (choice.what) {
-    case What::Act: {
-      // Taken out first: it may add others.
-      const std::function<void(World&)> act = std::move(scene.actors[next_actor++].act);
-      act(world);
+    case What::Act:
+      act();
       break;
-    }
     case What::Restart:
       start_engine();
       timer_at = clock.now();
       break;
     case What::Event:
-      deliver(*choice.kind);
+      deliver(choice.index);
       break;
     case What::Send:
       perform(take_out(sending, choice.index));
       break;
+    case What::Straggler:
+      static_cast<void>(call(take_out(stragglers, choice.index).send));
+      break;
     case What::Result:
-      engine->absorb(take_out(results, choice.index).result, clock.now());
+      engine->absorb(take_out(results, choice.index), clock.now());
       timer_at = clock.now();
       break;
     case What::Answer:
@@ -453,6 +263,51 @@ void World::Impl::step(const Choice& choice) {
       run_loops();
       break;
   }
+}
+
+// Everything that is due, oldest first; false: nothing was.
+bool World::Impl::step_in_order() {
+  const Instant now = clock.steady();
+  const std::uint64_t before = steps;
+  while (!actors.empty() && start_time + actors.begin()->first <= now) {
+    ++steps;
+    act();
+  }
+  while (!active.empty()) {
+    ++steps;
+    engine->absorb(pop(active.front()).event, clock.now());
+  }
+  for (const runtime::WriteResult& result : std::exchange(results, {})) {
+    ++steps;
+    engine->absorb(result, clock.now());
+  }
+  std::vector<Answer> waiting;
+  for (Answer& answer : std::exchange(answers, {})) {
+    if (answer.due > now) {
+      waiting.push_back(std::move(answer));
+      continue;
+    }
+    ++steps;
+    engine->absorb(answer.observation, clock.now());
+  }
+  answers.insert(answers.begin(), std::make_move_iterator(waiting.begin()),
+                 std::make_move_iterator(waiting.end()));
+  if (!loop_inbox.empty() || loops->due(clock.now())) {
+    ++steps;
+    loops->feed(std::exchange(loop_inbox, {}));
+    run_loops();
+  }
+  if (steps != before || (timer_at && *timer_at <= clock.now())) {
+    ++steps;
+    timer_at.reset();
+    engine->absorb(runtime::Tick{}, clock.now());
+    run_engine();
+  }
+  for (const runtime::SendWrite& send : std::exchange(sending, {})) {
+    ++steps;
+    results.push_back(call(send));
+  }
+  return steps != before;
 }
 
 // The loops' writes count as those of controllers; they meet no faults (their requests do not pass
@@ -474,72 +329,132 @@ std::optional<Instant> World::Impl::next_due() const {
       due = when;
     }
   };
-  if (next_actor < scene.actors.size()) {
-    at(start_time + scene.actors[next_actor].at);
+  if (!actors.empty()) {
+    at(start_time + actors.begin()->first);
+  }
+  for (const Straggler& straggler : stragglers) {
+    at(straggler.due);
   }
   if (engine == nullptr) {
     at(restart_at);
     return due;
   }
-  for (const auto& [kind, watch] : watches) {
-    if (!watch.pending.empty()) {
-      at(watch.pending.front().due);
-    }
+  for (const std::size_t watch : active) {
+    at(watches[watch].pending.front().due);
   }
   for (const Answer& answer : answers) {
     at(answer.due);
   }
   if (timer_at) {
-    at(*timer_at);
+    at(*timer_at - clock.skew());
   }
   if (const auto loop = loops->next_due()) {
-    at(*loop);
+    at(*loop - clock.skew());
   }
   return due;
 }
 
-// Lets everything happen that is due before `end`; false: too many steps.
+// What is checked after a step that stored something.
+void World::Impl::settle_step() {
+  const std::vector<store::EventPtr> stored = std::exchange(news, {});
+  if (scene.watch) {
+    scene.watch(world, stored);
+  }
+  for (const Invariant& invariant : scene.invariants) {
+    if (invariant.when != Invariant::When::EveryStep || failure) {
+      continue;
+    }
+    ++invariant_checks[invariant.name];
+    if (auto wrong = invariant.check(world, stored)) {
+      failure = fmt::format("invariant \"{}\": {}", invariant.name, *wrong);
+    }
+  }
+  if (scene.foreign_fields) {
+    for (const store::EventPtr& event : stored) {
+      mark_foreign(*event);
+    }
+  }
+}
+
+void World::Impl::check_rest() {
+  for (const Invariant& invariant : scene.invariants) {
+    if (invariant.when != Invariant::When::AtRest || failure) {
+      continue;
+    }
+    ++invariant_checks[invariant.name];
+    if (auto wrong = invariant.check(world, {})) {
+      failure = fmt::format("invariant \"{}\": {}", invariant.name, *wrong);
+    }
+  }
+  if (!failure) {
+    check_foreign();
+  }
+}
+
+// Lets time pass until something is due or `end` is reached; false: `end` is reached.
+bool World::Impl::advance(Instant end) {
+  const auto due = next_due();
+  const Instant next = std::min(end, due.value_or(end));
+  if (next >= next_tick) {
+    clock.set(std::max(clock.steady(), next));
+    next_tick = clock.steady() + kTick;
+    server->tick(clock.now());
+    return true;
+  }
+  if (!due || *due > end) {
+    clock.set(end);
+    return false;
+  }
+  clock.set(std::max(clock.steady(), *due));
+  return true;
+}
+
+// Lets everything happen that is due before `end`; false: too many steps, or something is wrong.
 bool World::Impl::run_until(Instant end) {
+  const std::uint64_t most = steps + kMostSteps;
   while (!failure) {
-    if (++steps > kMostSteps) {
-      failure = "livelock: too many steps; the last write: " + last_write;
-      return false;
+    if (clock.steady() - start_time >= scene.faults_end) {
+      faults.stop();
     }
-    const std::vector<Choice> possible = choices();
-    if (!possible.empty()) {
+    bool moved = true;
+    if (scene.pace == Pace::Orderly) {
+      moved = step_in_order();
+    } else if (find_choices(); possible.empty()) {
+      moved = false;
+    } else {
+      if (++steps > most) {
+        failure = "livelock: too many steps; the last write: " + last_write;
+        return false;
+      }
       step(possible[entropy->next() % possible.size()]);
-      continue;
     }
-    const auto due = next_due();
-    const Instant next = std::min(end, due.value_or(end));
-    if (next >= next_tick) {
-      clock.set(std::max(clock.now(), next_tick));
-      next_tick = std::max(clock.now(), next) + kTick;
-      clock.set(std::max(clock.now(), next));
-      server->tick(clock.now());
-      continue;
+    if (!news.empty()) {
+      settle_step();
     }
-    if (!due || *due > end) {
-      clock.set(end);
+    if (!moved && !advance(end)) {
       return true;
     }
-    clock.set(std::max(clock.now(), *due));
   }
   return false;
 }
 
 // True when nothing but time is left.
 bool World::Impl::at_rest() const {
-  return engine != nullptr && next_actor == scene.actors.size() && sending.empty() &&
+  return engine != nullptr && actors.empty() && stragglers.empty() && sending.empty() &&
          results.empty() && answers.empty() && loop_inbox.empty() && engine->idle() &&
-         clock.now() - start_time >= (faulty() ? scene.faults_end : Duration::zero()) &&
-         std::all_of(watches.begin(), watches.end(),
-                     [](const auto& entry) { return entry.second.pending.empty(); });
+         !faults.expects() && active.empty();
 }
 
-bool World::Impl::faulty() const {
-  const Faults& f = scene.faults;
-  return f.conflict + f.error + f.overload + f.lost + f.lost_applied + f.crash + f.lag + f.gap > 0;
+Outcome World::Impl::outcome() const {
+  return {.failure = failure,
+          .writes = writes,
+          .crashes = crashes,
+          .took = clock.steady() - start_time,
+          .steps = steps,
+          .work = work,
+          .injected = faults.injected(),
+          .occasions = faults.occasions(),
+          .invariants = invariant_checks};
 }
 
 // ---- World
@@ -554,6 +469,7 @@ World::World(Scene scene, std::uint64_t seed)
                      Object(object).key().text() + ": " + created.error().message;
     }
   }
+  impl.news.clear();
   impl.start_engine();
   impl.timer_at = now();
 }
@@ -562,39 +478,34 @@ World::~World() = default;
 
 Outcome World::run() {
   Impl& impl = *impl_;
-  const Instant end = impl.start_time + impl.scene.limit;
-  const auto outcome = [&] {
-    return Outcome{.failure = impl.failure,
-                   .writes = impl.writes,
-                   .crashes = impl.crashes,
-                   .took = now() - impl.start_time};
-  };
+  const auto steady = [&] { return impl.clock.steady(); };
+  const Instant end = steady() + impl.scene.limit;
+  const auto done = [&] { return !impl.scene.converged || impl.scene.converged(*this); };
   // Rest is judged in slices, so that a world that converged does not run until the limit.
   Duration slice = std::chrono::seconds(10);
-  while (!impl.failure && now() < end) {
+  while (!impl.failure && steady() < end) {
     const std::uint64_t loud = impl.loud_writes;
-    impl.run_until(std::min(end, now() + slice));
+    impl.run_until(std::min(end, steady() + slice));
     slice = std::min<Duration>(slice * 2, std::chrono::hours(1));
-    const bool done = !impl.scene.converged || impl.scene.converged(*this);
-    if (loud == impl.loud_writes && impl.at_rest() && done) {
+    if (!impl.failure && loud == impl.loud_writes && impl.at_rest() && done()) {
       break;
     }
   }
-  if (impl.failure) {
-    return outcome();
-  }
-  if (impl.scene.converged && !impl.scene.converged(*this)) {
+  if (!impl.failure && !done()) {
     impl.failure = "did not converge; the last write: " + impl.last_write;
-    return outcome();
   }
-  const Outcome result = outcome();
+  if (impl.failure) {
+    return impl.outcome();
+  }
+  impl.check_rest();
+  const Outcome result = impl.outcome();
   const std::uint64_t loud = impl.loud_writes;
-  impl.run_until(now() + kQuietTime);
+  impl.run_until(steady() + kQuietTime);
   if (!impl.failure && loud != impl.loud_writes) {
     impl.failure = fmt::format("not at rest: {} writes in the hour after convergence; the last: {}",
                                impl.loud_writes - loud, impl.last_write);
   }
-  return impl.failure ? outcome() : result;
+  return impl.failure ? impl.outcome() : result;
 }
 
 Instant World::now() const {
@@ -602,76 +513,24 @@ Instant World::now() const {
 }
 
 void World::observe(std::string query, Value answer) {
-  impl_->answers.push_back(
-      {.observation = {.query = std::move(query), .value = std::move(answer)}, .due = now()});
+  impl_->answers.push_back({.observation = {.query = std::move(query), .value = std::move(answer)},
+                            .due = impl_->clock.steady()});
 }
 
 void World::after(Duration delay, std::function<void(World&)> act) {
-  auto& actors = impl_->scene.actors;
-  const Actor actor{.at = now() + delay - impl_->start_time, .act = std::move(act)};
-  const auto at = std::upper_bound(actors.begin() + static_cast<std::ptrdiff_t>(impl_->next_actor),
-                                   actors.end(), actor,
-                                   [](const Actor& a, const Actor& b) { return a.at < b.at; });
-  actors.insert(at, actor);
+  impl_->actors.emplace(impl_->clock.steady() + delay - impl_->start_time, std::move(act));
 }
 
 void World::crash() {
-  impl_->crash();
+  impl_->crash(impl_->entropy->next());
+}
+
+void World::calm() {
+  impl_->faults.stop();
 }
 
 const std::vector<std::string>& World::trace() const {
   return impl_->trace;
-}
-
-Result<Object> World::create(Value object) {
-  const Object view(object);
-  return impl_->admin_request("POST", view, std::move(object));
-}
-
-Result<Object> World::replace(Value object) {
-  const Object view(object);
-  return impl_->admin_request("PUT", view, std::move(object));
-}
-
-Result<Object> World::patch(const Kind& kind, const Key& key, Value merge,
-                            std::string_view subresource) {
-  runtime::WriteRequest write{.verb = runtime::WriteVerb::MergePatch,
-                              .target = {&kind, key},
-                              .subresource = std::string(subresource),
-                              .body = std::move(merge),
-                              .manager = "simulation-admin",
-                              .user = std::string(kAdministrator)};
-  return impl_->admin_call(bridge::to_request(write));
-}
-
-Result<void> World::remove(const Kind& kind, const Key& key) {
-  runtime::WriteRequest write = runtime::request_for(Delete{.target = {&kind, key}});
-  write.user = kAdministrator;
-  auto done = impl_->admin_call(bridge::to_request(write));
-  if (!done.ok()) {
-    return std::move(done).error();
-  }
-  return {};
-}
-
-std::optional<Object> World::get(const Kind& kind, const Key& key) const {
-  const auto stored = impl_->store->get(bridge::KindFeed::resource_of(kind), key);
-  if (stored == nullptr) {
-    return std::nullopt;
-  }
-  return Object(stored->body);
-}
-
-std::vector<Object> World::list(const Kind& kind, std::string_view ns) const {
-  std::vector<Object> objects;
-  const auto page =
-      impl_->store->list(bridge::KindFeed::resource_of(kind), {.ns = std::string(ns)});
-  if (page.ok()) {
-    for (const store::StoredPtr& item : page->items) {
-      objects.emplace_back(item->body);
-    }
-  }
-  return objects;
 }
 
 }  // namespace athanor::sim

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "embedded/apiserver/server.hpp"
+#include "embedded/simulation/faults.hpp"
 #include "kube/kind.hpp"
 #include "kube/object.hpp"
 #include "kube/value.hpp"
@@ -24,37 +26,35 @@ namespace athanor::sim {
 
 class World;
 
-// How often things go wrong, each from 0 to 1, until Scene::faults_end.
-struct Faults {
-  double conflict = 0;      // a write is answered 409 and does nothing
-  double error = 0;         // 500, nothing done
-  double overload = 0;      // 429 with Retry-After 1 s
-  double lost = 0;          // no answer, nothing done
-  double lost_applied = 0;  // no answer, yet done
-  double crash = 0;         // the engine dies after a write, before it hears of it
-  double lag = 0;           // an event of a watch is held back up to max_lag; those behind it wait
-  double gap = 0;           // a watch breaks: its pending events are lost, the kind is listed anew
-  Duration max_lag = std::chrono::seconds(5);
-  // The watches of all kinds show one common past, as in the embedded world. Otherwise each kind
-  // lags by itself, as with an API server in another process: a controller may see an object's
-  // status before it sees the child it speaks of.
-  bool ordered = false;
-  bool old_replica = false;  // after a crash lists may come from an older state
-  // A crash after exactly these writes, counted from 1 over the whole run (exhaustive placement).
-  std::vector<std::uint64_t> crash_after{};
-};
-
-// Everything bad at once, moderately.
-Faults stormy();
-
 struct Actor {
   Duration at{};  // after the start
   std::function<void(World&)> act{};
 };
 
+// A rule that must hold whatever happens. `check` says what is wrong, or nothing.
+struct Invariant {
+  enum class When : std::uint8_t {
+    EveryStep,  // after each step that stored something; `news` is what it stored
+    AtRest      // once the world rests; `news` is empty
+  };
+  std::string name{};
+  When when = When::EveryStep;
+  std::function<std::optional<std::string>(const World& world,
+                                           std::span<const store::EventPtr> news)>
+      check{};
+};
+
+// How a world's steps follow each other.
+enum class Pace : std::uint8_t {
+  Seeded,  // one at a time, chosen by the seed among all that could happen; plans checked twice
+  Orderly  // first come, first served, many at a time: for long traces; no faults
+};
+
 struct Scene {
   std::vector<const Operator*> operators{};
   std::vector<Value> objects{};  // created in order at the start, by an administrator
+  // Stored before anything starts, as another release of the controllers left it.
+  std::vector<store::StoredPtr> snapshot{};
   std::vector<Actor> actors{};
   std::map<std::string, Value, std::less<>> config{};
   // Act verbs and probe prefixes. The answer arrives up to `delay` of virtual time later.
@@ -66,23 +66,51 @@ struct Scene {
       probes{};
   Duration answer_delay = std::chrono::seconds(1);
   Faults faults{};
+  // Exactly these faults, instead of chance; lag and order of watches as `faults` says.
+  std::optional<FaultList> placed{};
   Duration faults_end = std::chrono::minutes(10);
   Duration limit = std::chrono::hours(24);  // by then all must rest
   // True once the end is reached; empty: rest is enough.
   std::function<bool(const World&)> converged{};
-  // Checked after every write: a text says which safety rule is broken.
-  std::function<std::optional<std::string>(const World&)> invariant{};
+  // Systems register theirs here; those of every world (invariants.hpp) come by themselves.
+  std::vector<Invariant> invariants{};
+  // Told of everything stored, after each step; for reports.
+  std::function<void(const World& world, std::span<const store::EventPtr> news)> watch{};
   // Users whose writes at rest are declared (heartbeats of emulated nodes).
   std::vector<std::string> periodic_writers{};
   std::function<std::vector<apiserver::AdmissionStep>()> admission{};
+  // Lets a pod or a node die; `pick` says which one of those there are.
+  std::function<void(World&, std::uint64_t pick)> kill_pod{};
+  std::function<void(World&, std::uint64_t pick)> kill_node{};
+  // Somebody else puts a label and an annotation on every object that a controller makes; they must
+  // survive (P9).
+  bool foreign_fields = false;
+  // Resources whose labels their controller owns whole, as upstream's does ("endpoints").
+  std::vector<std::string> labels_overwritten{};
   bool record = false;  // keep the journal of all writes (trace())
+  Pace pace = Pace::Seeded;
+};
+
+// What the controllers had to do.
+struct Work {
+  std::uint64_t reconciles = 0;
+  std::uint64_t reads = 0;  // objects and lists asked for
+  std::uint64_t plan_steps = 0;
+  std::size_t most_steps = 0;   // of one plan
+  std::size_t most_reads = 0;   // of one reconcile
+  std::size_t most_status = 0;  // bytes of one status written
 };
 
 struct Outcome {
   std::optional<std::string> failure{};  // nullopt: all is well
   std::uint64_t writes = 0;              // of controllers that changed something
-  std::uint64_t crashes = 0;
-  Duration took{};  // virtual
+  std::uint64_t crashes = 0;             // of the engine, hand-overs included
+  Duration took{};                       // virtual
+  std::uint64_t steps = 0;               // of the simulator: inputs of the engine, runs, writes
+  Work work{};
+  FaultList injected{};
+  FaultCounts occasions{};                            // chances of each kind
+  std::map<std::string, std::uint64_t> invariants{};  // checks by name
 };
 
 class World {
@@ -93,9 +121,11 @@ class World {
   World& operator=(const World&) = delete;
 
   // Runs until all rests and `converged` holds, then one more hour to see that nothing moves (P2).
+  // Called again after changes it goes on from there; the outcome's counts go on, too.
   Outcome run();
 
   // ---- for actors, executors and checks; as an administrator
+  // What the clock on the wall shows: virtual time and the steps that faults made it take.
   [[nodiscard]] Instant now() const;
   Result<Object> create(Value object);
   Result<Object> replace(Value object);
@@ -111,10 +141,14 @@ class World {
   void observe(std::string query, Value answer);
   // Kills the engine: what it knew is gone, what it sent may or may not arrive.
   void crash();
+  // No more faults from here on.
+  void calm();
 
   // Every stored object without what differs between equal runs (uids, versions, times,
   // managedFields, Events).
   [[nodiscard]] Value final_state() const;
+  // Everything stored, Events and Leases left out, as it is.
+  [[nodiscard]] std::vector<store::StoredPtr> stored() const;
   // "<time> <user> <method> <path> <code>" per write, when Scene::record.
   [[nodiscard]] const std::vector<std::string>& trace() const;
 

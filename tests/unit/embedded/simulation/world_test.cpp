@@ -219,14 +219,16 @@ TEST(World, AControllerThatNeverRestsIsFound) {
 
 TEST(World, ABrokenInvariantNamesTheRun) {
   Scene scene = keeping(kKeeper);
-  scene.invariant = [](const World& world) -> std::optional<std::string> {
-    if (world.list(kConfigMap, "default").size() > 3) {
-      return "more than three maps";
-    }
-    return std::nullopt;
-  };
+  scene.invariants.push_back({.name = "few",
+                              .check = [](const World& world, std::span<const store::EventPtr>)
+                                  -> std::optional<std::string> {
+                                if (world.list(kConfigMap, "default").size() > 3) {
+                                  return "more than three maps";
+                                }
+                                return std::nullopt;
+                              }});
   World world(scene, 1);
-  EXPECT_EQ(world.run().failure, "more than three maps");
+  EXPECT_EQ(world.run().failure, "invariant \"few\": more than three maps");
 }
 
 }  // namespace

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Putting the lab together.
-#include "sim/lab_scene.hpp"
-
-#include <gtest/gtest.h>
+#include "sim/scenes/lab_scene.hpp"
 
 #include <fstream>
 #include <iterator>
 
 #include "api/kinds.hpp"
+#include "base/check.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
 #include "kube/yaml.hpp"
-#include "sim/timed_pods.hpp"
+#include "sim/scenes/timed_pods.hpp"
 
 namespace athanor::sim {
 
 std::vector<Value> objects_of(const std::string& file) {
   const std::string path = std::string(ATHANOR_SOURCE_DIR) + "/" + file;
   std::ifstream stream(path, std::ios::binary);
-  EXPECT_TRUE(stream.good()) << path;
+  ATHANOR_CHECK(stream.good(), "the examples are part of the source tree");
   auto objects = yaml::parse_all(std::string{std::istreambuf_iterator<char>(stream), {}});
-  EXPECT_TRUE(objects.ok()) << path;
-  return objects.ok() ? *std::move(objects) : std::vector<Value>{};
+  ATHANOR_CHECK(objects.ok(), "the examples are YAML");
+  return *std::move(objects);
 }
 
 Scene lab_scene() {
@@ -50,7 +49,7 @@ Scene lab_scene() {
       parsed("{apiVersion: v1, kind: Node, metadata: {name: node-1, labels: {athanor.dev/emulated: "
              "'true'}}}"));
   const auto settings = fournos::parse_settings({{"FOURNOS_NAMESPACE", kLabNamespace}});
-  EXPECT_TRUE(settings.ok());
+  ATHANOR_CHECK(settings.ok(), "the settings of the scene are right");
   scene.config["fournos"] = api::encode(settings.value_or({}));
   scene.admission = lab::embedded_admission;
   TimedPods::install(scene, std::chrono::seconds(30));

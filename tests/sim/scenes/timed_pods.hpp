@@ -29,6 +29,8 @@ class TimedPods : public std::enable_shared_from_this<TimedPods> {
   Value stop(World& world, const Value& args);
   Value forget(World& world, const Value& args);
   [[nodiscard]] Value state(std::string_view query) const;
+  void kill_pod(World& world, std::uint64_t pick);
+  void kill_node(World& world, std::uint64_t pick);
   void end(World& world, const std::string& uid, std::int64_t exit_code);
 
   Duration run_time_;

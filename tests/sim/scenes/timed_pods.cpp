@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // States of pods by virtual time.
-#include "sim/timed_pods.hpp"
+#include "sim/scenes/timed_pods.hpp"
 
+#include "api/builtin.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 
 namespace athanor::sim {
@@ -57,6 +58,30 @@ void TimedPods::install(Scene& scene, Duration run_time) {
   scene.probes["pod"] = [pods](World&, std::string_view query) -> Result<Value> {
     return pods->state(query);
   };
+  scene.kill_pod = [pods](World& world, std::uint64_t pick) { pods->kill_pod(world, pick); };
+  scene.kill_node = [pods](World& world, std::uint64_t pick) { pods->kill_node(world, pick); };
+}
+
+void TimedPods::kill_pod(World& world, std::uint64_t pick) {
+  if (pods_.empty()) {
+    return;
+  }
+  const auto chosen = std::next(pods_.begin(), static_cast<std::ptrdiff_t>(pick % pods_.size()));
+  end(world, chosen->first, 137);
+}
+
+// All that runs on one node ends at once.
+void TimedPods::kill_node(World& world, std::uint64_t pick) {
+  const std::vector<Object> nodes = world.list(api::kNode);
+  if (nodes.empty()) {
+    return;
+  }
+  const std::string node(nodes[pick % nodes.size()].name());
+  for (const Object& pod : world.list(api::kPod)) {
+    if (pod.spec()["nodeName"].as_string() == node) {
+      end(world, std::string(pod.uid()), 137);
+    }
+  }
 }
 
 Value TimedPods::start(World& world, const Value& spec) {

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""athanor simulate: the examples, both outputs, and refusals with file and line."""
+
+import pytest
+from support import ATHANOR, ROOT, run
+
+EXAMPLES = ROOT / "examples/simulate"
+FLEET = EXAMPLES / "fleet.yaml"
+HEADER = "submit,owner,gpu_type,gpus,duration,priority,cluster\n"
+
+
+def simulate(*args, code=0):
+    done = run([ATHANOR, "simulate", *args], timeout=120)
+    assert done.code == code, (done.out, done.err)
+    return done
+
+
+def test_the_example_with_two_fleets_and_a_page(tmp_path):
+    page = tmp_path / "report.html"
+    done = simulate(EXAMPLES / "quarter.csv", "--fleet", FLEET, "--what-if", EXAMPLES / "fleet-plus-2.yaml", "--html", page, "-o", "json")
+    less, more = done.json["fleets"]
+    assert less["jobs"] == less["succeeded"] == more["succeeded"] > 1000
+    assert more["waiting"]["all"]["meanSeconds"] < less["waiting"]["all"]["meanSeconds"]
+    assert 0 < more["utilisation"]["h200"]["mean"] < less["utilisation"]["h200"]["mean"] <= 1
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>") and text.count("<svg") >= 5
+    assert "http" not in text and "<script" not in text
+
+
+def test_generated_traces_are_played_and_the_same_twice(tmp_path):
+    trace = tmp_path / "trace.csv"
+    made = simulate("--generate", "--jobs", 60, "--days", 1, "--seed", 4, "--fleet", FLEET).out
+    trace.write_text(made, encoding="utf-8")
+    assert made == simulate("--generate", "--jobs", 60, "--days", 1, "--seed", 4, "--fleet", FLEET).out
+    table = simulate(trace, "--fleet", FLEET).out
+    assert table == simulate(trace, "--fleet", FLEET).out
+    for words in ("WAIT BY OWNER", "WAIT BY GPU", "MEAN IN USE", "(all)"):
+        assert words in table
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("1,a,h200,1,soon,,\n", ":2: duration \"soon\" is no length of time; write seconds"),
+        ("1,a,h200,64,60,,\n", ":2: 64 GPUs of type h200 fit in no cluster of"),
+        ("1,a,h200,1,60,urgent,\n", ":2: priority \"urgent\" is not in"),
+        ("1,a,,0,60,,nowhere\n", ":2: cluster \"nowhere\" is not in"),
+    ],
+)
+def test_a_wrong_line_is_named_with_the_remedy(tmp_path, line, says):
+    trace = tmp_path / "trace.csv"
+    trace.write_text(HEADER + line, encoding="utf-8")
+    done = simulate(trace, "--fleet", FLEET, code=1)
+    assert f"{trace}{says}" in done.err, done.err
+
+
+def test_misuse_says_how(tmp_path):
+    assert "--fleet" in simulate(EXAMPLES / "quarter.csv", code=2).err
+    missing = simulate(tmp_path / "none.csv", "--fleet", FLEET, code=1)
+    assert "cannot be read" in missing.err
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text("apiVersion: athanor.dev/v1\nkind: Lab\nclusters:\n- name: a\n  quota: {fournos/gpu-h200: many}\n", encoding="utf-8")
+    assert f"{fleet}:5:" in simulate(EXAMPLES / "quarter.csv", "--fleet", fleet, code=1).err

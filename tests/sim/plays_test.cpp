@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// A few seeds of every scene (scripts/sim plays thousands), and of each way to judge them.
+#include <gtest/gtest.h>
+
+#include "api/builtin.hpp"
+#include "sim/scenes/scenes.hpp"
+#include "sim/seeds.hpp"
+
+namespace athanor::sim {
+namespace {
+
+class Plays : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(Plays, FaultsChangeNothing) {
+  const Play& play = plays()[GetParam()];
+  for_each_seed(play.name == "small" ? 60 : 3, [&](std::uint64_t seed) {
+    const auto finding = check_seed(play, seed, nullptr);
+    return finding ? std::optional(finding->text + "\nfaults: " + to_text(finding->faults))
+                   : std::nullopt;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, Plays, testing::Range<std::size_t>(0, plays().size()),
+                         [](const auto& play) {
+                           std::string name = plays()[play.param].name;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST(Singles, EveryFaultAtEveryChanceOfASmallWorld) {
+  Tally tally;
+  const Play& play = *play_named("small");
+  Comparison comparison(
+      {.make = play.make, .seed = 1, .projection = play.projection, .tally = &tally}, play.storm);
+  const auto finding = check_singles(comparison, {}, &tally, true);
+  EXPECT_EQ(finding ? finding->text : "", "");
+  // Each write kind was placed at each of its chances.
+  EXPECT_EQ(tally.faults.at(static_cast<std::size_t>(Fault::WriteLost)),
+            comparison.calm().occasions.at(static_cast<std::size_t>(Fault::WriteLost)));
+  EXPECT_GT(tally.faults.at(static_cast<std::size_t>(Fault::OldCache)), 0U);
+}
+
+// The death of a pod is what goes wrong here; the other faults of the storm are chaff.
+TEST(Minimise, KeepsTheFaultsThatMatterAlone) {
+  const Play& play = *play_named("small");
+  const auto make = [&] {
+    Scene scene = play.make();
+    const auto died = std::make_shared<bool>(false);
+    scene.kill_pod = [died](World&, std::uint64_t) { *died = true; };
+    scene.invariants.push_back(
+        {.name = "no pod dies", .check = [died](const World&, std::span<const store::EventPtr>) {
+           return *died ? std::optional<std::string>("a pod died") : std::nullopt;
+         }});
+    return scene;
+  };
+  Faults storm = play.storm;
+  storm.pod_death = 0.2;
+  Comparison comparison({.make = make, .seed = 3, .projection = play.projection}, storm);
+  const auto finding = comparison.storm();
+  ASSERT_TRUE(finding);
+  EXPECT_GT(finding->faults.size(), 1U);
+  const FaultList fewest = comparison.minimised(finding->faults);
+  ASSERT_EQ(fewest.size(), 1U) << to_text(fewest);
+  EXPECT_EQ(fewest[0].kind, Fault::PodDeath);
+  // And the list replays it, through its text as well.
+  const auto parsed = parse_faults(to_text(fewest));
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(*parsed, fewest);
+  EXPECT_TRUE(comparison.with(*parsed));
+  EXPECT_FALSE(comparison.with({}));
+}
+
+}  // namespace
+}  // namespace athanor::sim

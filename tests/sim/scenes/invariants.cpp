@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of Fournos, the queueing engine and the run engine.
+#include "sim/scenes/invariants.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "api/builtin.hpp"
+#include "api/fournos.hpp"
+#include "api/kueue.hpp"
+#include "api/tekton.hpp"
+#include "embedded/kueue/workload_info.hpp"
+#include "embedded/tekton/runs.hpp"
+
+namespace athanor::sim {
+
+namespace {
+
+using Cell = std::pair<std::string, kueue::FlavorResource>;  // of a ClusterQueue
+
+std::map<Cell, kueue::Amount> quotas(const World& world) {
+  std::map<Cell, kueue::Amount> nominal;
+  for (const Object& queue : world.list(api::kueue::kClusterQueue)) {
+    for (const Value& group : queue.spec()["resourceGroups"].items()) {
+      for (const Value& flavor : group["flavors"].items()) {
+        for (const Value& resource : flavor["resources"].items()) {
+          nominal[{std::string(queue.name()), {flavor["name"].str(), resource["name"].str()}}] =
+              kueue::amount_of(resource["name"].as_string(), resource["nominalQuota"]);
+        }
+      }
+    }
+  }
+  return nominal;
+}
+
+std::optional<std::string> overdrawn(const World& world) {
+  std::map<Cell, kueue::Amount> held;
+  for (const Object& workload : world.list(api::kueue::kWorkload)) {
+    if (!kueue::has_quota(workload) || kueue::is_finished(workload)) {
+      continue;
+    }
+    const std::string queue = workload.status().at({"admission", "clusterQueue"}).str();
+    for (const auto& [cell, amount] : kueue::held_quota(workload)) {
+      held[{queue, cell}] += amount;
+    }
+  }
+  const std::map<Cell, kueue::Amount> nominal = quotas(world);
+  for (const auto& [cell, amount] : held) {
+    const auto at = nominal.find(cell);
+    if (at == nominal.end() || amount > at->second) {
+      return fmt::format("{} of {} {} are promised, {} are there", amount, cell.second.flavor,
+                         cell.second.resource, at == nominal.end() ? 0 : at->second);
+    }
+  }
+  return std::nullopt;
+}
+
+bool job_ended(const Object& job) {
+  const auto phase = job.status()["phase"].as_string();
+  return phase == "Succeeded" || phase == "Failed" || phase == "Stopped";
+}
+
+bool run_ended(const Object& run) {
+  return run.status().contains("completionTime");
+}
+
+bool pod_ended(const Object& pod) {
+  const auto phase = pod.status()["phase"].as_string();
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+void append(std::vector<Invariant>& to, std::vector<Invariant> more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+Invariant quota_holds() {
+  return {.name = "quota is never exceeded",
+          .check = [](const World& world,
+                      std::span<const store::EventPtr> news) -> std::optional<std::string> {
+            const bool concerned = std::any_of(news.begin(), news.end(), [](const auto& event) {
+              return event->object->resource == "workloads.kueue.x-k8s.io";
+            });
+            return concerned ? overdrawn(world) : std::nullopt;
+          }};
+}
+
+std::vector<Invariant> fournos_invariants() {
+  std::vector<Invariant> all;
+  all.push_back(quota_holds());
+  all.push_back(runs_once(api::kFournosJob, api::kPipelineRun));
+  all.push_back(finished_stays(api::kFournosJob, job_ended, {"phase", "message"}));
+  all.push_back(finished_stays(api::kPipelineRun, run_ended, {"completionTime"}));
+  return all;
+}
+
+std::vector<Invariant> tekton_invariants() {
+  std::vector<Invariant> all;
+  all.push_back(finished_stays(api::kPipelineRun, run_ended, {"completionTime"}));
+  all.push_back(finished_stays(api::kPod, pod_ended, {"phase"}));
+  return all;
+}
+
+std::vector<Invariant> lab_invariants() {
+  std::vector<Invariant> all = fournos_invariants();
+  append(all, {finished_stays(api::kPod, pod_ended, {"phase"})});
+  return all;
+}
+
+}  // namespace athanor::sim

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of the systems under simulation. A system adds its own here and names them in its
+// scenes.
+#pragma once
+
+#include <vector>
+
+#include "embedded/simulation/invariants.hpp"
+
+namespace athanor::sim {
+
+// No cell of a ClusterQueue's quota is promised twice.
+Invariant quota_holds();
+// Fournos with the queueing engine: no job runs twice, quota, finished jobs and workloads stay.
+std::vector<Invariant> fournos_invariants();
+// The run engine: every run has one set of children, finished runs stay.
+std::vector<Invariant> tekton_invariants();
+// Everything of the laptop lab.
+std::vector<Invariant> lab_invariants();
+
+}  // namespace athanor::sim

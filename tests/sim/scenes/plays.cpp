@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The catalogue, and what one seed checks.
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "api/fournos.hpp"
+#include "api/tekton.hpp"
+#include "kube/json.hpp"
+#include "sim/scenes/lab_scene.hpp"
+#include "sim/scenes/scenes.hpp"
+
+namespace athanor::sim {
+
+namespace {
+
+Value merge(const char* text) {
+  return json::parse(text).value();
+}
+
+Play small_play() {
+  return {.name = "small",
+          .make = [] { return small_scene(); },
+          .projection = small_ending,
+          .storm = stormy(),
+          .roots = {&api::kReplicaSet},
+          .edits = {{.kind = &api::kReplicaSet,
+                     .key = {"default", "a"},
+                     .there = merge(R"({"spec":{"replicas":5}})"),
+                     .back = merge(R"({"spec":{"replicas":1}})")}},
+          .crowded = small_scene,
+          .takeover = std::chrono::seconds(60)};
+}
+
+Play fournos_play() {
+  // One store and one engine: the queueing engine counts quota from its own caches, which nothing
+  // but lag sets back.
+  Faults storm = stormy();
+  storm.old_replica = false;
+  storm.handover = 0;
+  return {.name = "fournos",
+          .make = fournos_scene,
+          .projection = fournos_endings,
+          .storm = storm,
+          .roots = {&api::kFournosJob},
+          .stride = 5};
+}
+
+// Two replicas that hand over, caches that start from the past: the rules that rest on one
+// all-knowing queueing engine are left out (one that does not evict by mistake: an evicted job runs
+// again).
+Play replicas_play() {
+  return {.name = "fournos-replicas",
+          .make =
+              [] {
+                Scene scene = fournos_scene();
+                std::erase_if(scene.invariants, [](const Invariant& invariant) {
+                  return invariant.name.starts_with("quota") ||
+                         invariant.name.starts_with("an exclusive") ||
+                         invariant.name.starts_with("no FournosJob");
+                });
+                return scene;
+              },
+          .projection = fournos_endings,
+          .storm = stormy(),
+          .roots = {&api::kFournosJob},
+          .stride = 5};
+}
+
+Play tekton_play() {
+  return {.name = "tekton",
+          .make = tekton_scene,
+          .projection = tekton_ending,
+          .storm = stormy(),
+          .roots = {&api::kPipelineRun},
+          .takeover = std::chrono::seconds(12),
+          .stride = 1};
+}
+
+Play main_job_play() {
+  return {.name = "main-job",
+          .make = three_jobs,
+          .projection = jobs_as_seen,
+          .storm = laptop_storm(),
+          .roots = {&api::kFournosJob},
+          .stride = 29};
+}
+
+Play workloads_play() {
+  return {.name = "workloads",
+          .make = workloads_scene,
+          .projection = workloads_as_seen,
+          .storm = laptop_storm(),
+          .edits = {{.kind = &api::kDeployment,
+                     .key = {kLabNamespace, "dep"},
+                     .there = merge(R"({"spec":{"replicas":2}})"),
+                     .back = merge(R"({"spec":{"replicas":4}})")}},
+          .stride = 29};
+}
+
+// Pods and nodes die, too: what has to be there is there in the end.
+Play deaths_play() {
+  Faults storm = laptop_storm();
+  storm.pod_death = 0.05;
+  storm.node_death = 0.01;
+  return {.name = "deaths",
+          .make = workloads_scene,
+          .projection = workloads_as_seen,
+          .storm = storm,
+          .stride = 29};
+}
+
+std::optional<Finding> found(std::optional<std::string> text) {
+  return text ? std::optional(Finding{.text = *std::move(text)}) : std::nullopt;
+}
+
+std::optional<Finding> check_storm(const Trial& trial, const Faults& storm) {
+  if (trial.tally != nullptr) {
+    ++trial.tally->properties["P4-P6 storms of faults"];
+  }
+  Comparison comparison(trial, storm);
+  return comparison.storm();
+}
+
+}  // namespace
+
+const std::vector<Play>& plays() {
+  static const std::vector<Play> kPlays = {small_play(),  fournos_play(),  replicas_play(),
+                                           tekton_play(), main_job_play(), workloads_play(),
+                                           deaths_play()};
+  return kPlays;
+}
+
+const Play* play_named(std::string_view name) {
+  const auto at = std::find_if(plays().begin(), plays().end(),
+                               [&](const Play& play) { return play.name == name; });
+  return at == plays().end() ? nullptr : &*at;
+}
+
+std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* tally) {
+  const Trial trial{.make = play.make, .seed = seed, .projection = play.projection, .tally = tally};
+  if (auto finding = check_storm(trial, play.storm)) {
+    return finding;
+  }
+  if (tally != nullptr) {
+    ++tally->properties["P2 quiescence"];
+  }
+  const auto stormy_scene = [&] {
+    Scene scene = play.make();
+    scene.faults = play.storm;
+    return scene;
+  };
+  switch (seed / plays().size() % 8) {
+    case 0:
+      return found(check_determinism(stormy_scene, seed, tally));
+    case 1:
+      return found(check_order(trial));
+    case 2:
+      return play.edits.empty() ? std::nullopt : found(check_reversal(trial, play.edits));
+    case 3:
+      return found(check_foreign_fields(trial, play.storm));
+    case 4:
+      return play.crowded ? found(check_bounds(play.crowded, seed, {}, tally)) : std::nullopt;
+    case 5:
+      return play.roots.empty() ? std::nullopt
+                                : found(check_deletion(trial, play.roots, play.storm));
+    case 6: {
+      if (!play.takeover) {
+        return std::nullopt;
+      }
+      const auto moment = play.takeover->count() / 100 * static_cast<std::int64_t>(seed % 100);
+      return found(check_upgrade(trial, Duration(moment)));
+    }
+    default: {
+      Comparison comparison(trial, play.storm);
+      return check_pairs(comparison, seed, 2, tally);
+    }
+  }
+}
+
+}  // namespace athanor::sim

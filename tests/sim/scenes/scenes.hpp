@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scenes that are played, and what is checked of each.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "embedded/simulation/properties.hpp"
+
+namespace athanor::sim {
+
+// Everything bad at once in a world with one store and one feed: what is late is late in order.
+Faults laptop_storm();
+
+Scene fournos_scene();
+Value fournos_endings(const World& world);
+Scene tekton_scene();
+Value tekton_ending(const World& world);
+Scene three_jobs();
+// One of the three is deleted in the middle of its run, one is stopped by its user.
+Scene interrupted_jobs();
+Value jobs_as_seen(const World& world);
+Scene workloads_scene();
+Value workloads_as_seen(const World& world);
+// A few ReplicaSets whose pods run at once, made, scaled, deleted; `bystanders` that nothing
+// happens to.
+Scene small_scene(int bystanders = 0);
+Value small_ending(const World& world);
+
+// One scene with what its checks need. What is empty is not checked.
+struct Play {
+  std::string name{};
+  SceneMaker make{};
+  Projection projection{};
+  Faults storm{};
+  std::vector<const Kind*> roots{};                // P11: what an administrator deletes
+  std::vector<Edit> edits{};                       // P8
+  std::function<Scene(int bystanders)> crowded{};  // P10
+  std::optional<Duration> takeover{};              // P12: the latest moment of it
+  std::uint64_t stride = 1;  // of exhaustive placement in `make sim`: every that many chances
+};
+const std::vector<Play>& plays();
+const Play* play_named(std::string_view name);
+
+// What one seed checks of a play: a storm, and in turn one of the other properties.
+std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* tally);
+
+}  // namespace athanor::sim
