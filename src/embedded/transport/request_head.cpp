@@ -6,11 +6,14 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/ascii.hpp"
+
 namespace athanor::transport {
 namespace {
 
 constexpr std::size_t kMostFields = 128;
 constexpr std::string_view kLineEnd = "\r\n";
+constexpr std::string_view kBlanks = " \t";
 
 bool is_token_character(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -30,16 +33,6 @@ bool is_target(std::string_view text) {
   });
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
-
 bool is_decimal(std::string_view text) {
   return !text.empty() && text.size() <= 18 &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -52,22 +45,14 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string copy(text);
-  std::transform(copy.begin(), copy.end(), copy.begin(), lower);
-  return copy;
-}
-
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') {
     return c - '0';
   }
-  const char letter = lower(c);
-  return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+  if (c >= 'a' && c <= 'f') {
+    return c - 'a' + 10;
+  }
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 // The byte of the escape at the front of `text` ("%41..."), or -1.
@@ -145,7 +130,7 @@ std::optional<Rejection> read_request_line(std::string_view line, RequestHead& h
 void read_connection(std::string_view value, FramingFields& framing) {
   while (!value.empty()) {
     const std::size_t end = value.find(',');
-    const std::string option = lower_case(trimmed(value.substr(0, end)));
+    const std::string option = lower(trimmed(value.substr(0, end), kBlanks));
     value.remove_prefix(end == std::string_view::npos ? value.size() : end + 1);
     framing.close = framing.close || option == "close";
     framing.keep_alive = framing.keep_alive || option == "keep-alive";
@@ -164,7 +149,7 @@ std::optional<Rejection> read_framing_field(std::string_view name, std::string_v
     }
     std::from_chars(value.data(), value.data() + value.size(), head.content_length);
   } else if (name == "transfer-encoding") {
-    if (++framing.codings > 1 || lower_case(value) != "chunked" || head.http_1_0) {
+    if (++framing.codings > 1 || lower(value) != "chunked" || head.http_1_0) {
       return bad("unsupported Transfer-Encoding");
     }
     head.chunked = true;
@@ -184,8 +169,8 @@ std::optional<Rejection> read_field(std::string_view line, RequestHead& head,
       !is_field_value(line.substr(colon + 1))) {
     return bad("malformed header line");
   }
-  std::string name = lower_case(line.substr(0, colon));
-  const std::string_view value = trimmed(line.substr(colon + 1));
+  std::string name = lower(line.substr(0, colon));
+  const std::string_view value = trimmed(line.substr(colon + 1), kBlanks);
   if (auto rejection = read_framing_field(name, value, head, framing)) {
     return rejection;
   }
