@@ -19,6 +19,7 @@
 #include "cli/ending.hpp"
 #include "cli/operator_list.hpp"
 #include "cli/outlook.hpp"
+#include "cli/record_file.hpp"
 #include "cli/surroundings.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -34,6 +35,8 @@
 #include "hearth/settings.hpp"
 #include "kube/text.hpp"
 #include "runtime/metrics.hpp"
+#include "runtime/record.hpp"
+#include "webhook/host.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -116,8 +119,12 @@ class Production {
     start_traces();
     ATHANOR_TRY_VOID(make_leadership());
     ATHANOR_TRY_VOID(make_driver());
+    ATHANOR_TRY_VOID(make_webhooks());
     ATHANOR_TRY_VOID(serve());
     driver_->start();
+    if (webhooks_) {
+      webhooks_->start();
+    }
     if (leadership_) {
       leadership_->start();
     }
@@ -137,12 +144,18 @@ class Production {
       if (!driver_->drain(patience.ok() ? *patience : Duration::zero())) {
         log::warn("writes under way were not answered in time");
       }
+      if (webhooks_) {
+        webhooks_->drain(kReleasePatience);
+      }
       if (leadership_) {
         leadership_->release(kReleasePatience);
       }
     }
     pods_.reset();
     targets_.reset();
+    if (webhooks_) {
+      webhooks_->stop();
+    }
     if (driver_) {
       driver_->stop();
     }
@@ -155,6 +168,7 @@ class Production {
 
  private:
   static constexpr Duration kReleasePatience = std::chrono::seconds(5);
+  static constexpr Duration kShortestLife = std::chrono::seconds(8);
   static constexpr Duration kTracePatience = std::chrono::seconds(10);
 
   Result<void> settle_namespaces() {
@@ -285,13 +299,9 @@ class Production {
     if (!options_.leader_elect) {
       return {};
     }
-    std::string ns = options_.leader_namespace;
-    if (ns.empty()) {
-      ns = value_of(variables_, "POD_NAMESPACE");
-    }
     std::string who = value_of(variables_, "POD_NAME");
     runtime::ElectorOptions election{
-        .lease = {ns.empty() ? own_namespace_ : ns, options_.leader_name},
+        .lease = {home(options_.leader_namespace), options_.leader_name},
         .identity = fmt::format("{}_{}", who.empty() ? host_name() : who, entropy_->uuid()),
         .entropy = entropy_.get()};
     ATHANOR_TRY(election.lease_duration, duration_of("--lease-duration", options_.lease_duration));
@@ -300,12 +310,41 @@ class Production {
     ATHANOR_TRY_VOID(runtime::check(election));
     leadership_ = std::make_unique<cluster::Leadership>(
         client_, election, *clock_,
-        cluster::LeadershipListeners{.won = [this] { driver_->lead(); },
+        cluster::LeadershipListeners{.won =
+                                         [this] {
+                                           driver_->lead();
+                                           if (webhooks_) {
+                                             webhooks_->lead();
+                                           }
+                                         },
                                      .lost =
                                          [this](const std::string& /*why*/) {
                                            lost_ = true;
                                            ::kill(::getpid(), SIGTERM);
                                          }});
+    return {};
+  }
+
+  // A file that is full, or cannot be written, ends the record alone.
+  Result<void> start_record() {
+    if (options_.record.empty()) {
+      return {};
+    }
+    ATHANOR_TRY(record_, RecordFile::create(options_.record, options_.record_limit << 20U));
+    const std::uint64_t seed = entropy_->next();
+    engine_entropy_ = seeded_entropy(seed);
+    std::vector<std::string> names;
+    for (const Operator* op : operators_) {
+      names.emplace_back(op->name);
+    }
+    recorder_ = std::make_unique<runtime::Recorder>(
+        runtime::RecordHead{.version = ATHANOR_VERSION,
+                            .operators = std::move(names),
+                            .namespaces = namespaces_,
+                            .config = config_,
+                            .seed = seed,
+                            .secrets = options_.record_secrets},
+        [this](std::string_view line) { return record_->write(line); });
     return {};
   }
 
@@ -319,6 +358,7 @@ class Production {
       pods_ = lab::timed_pods(*clock_, executors_);
       config_["kubelet"] = Value::object({{"environment", Value::object()}});
     }
+    ATHANOR_TRY_VOID(start_record());
     driver_ = std::make_unique<cluster::ClusterDriver>(
         operators_, cluster::DriverOptions{.client = client_,
                                            .clock = clock_.get(),
@@ -345,12 +385,58 @@ class Production {
                                                    }
                                                  }
                                                },
+                                           .journal = recorder_.get(),
+                                           .engine_entropy = engine_entropy_.get(),
                                            .writes_per_controller = options_.concurrent_writes});
     if (pods_) {
       pods_->listen([this](std::string query, Value state) {
         driver_->observe(std::move(query), std::move(state));
       });
     }
+    return {};
+  }
+
+  // The namespace of what belongs to the process itself.
+  [[nodiscard]] std::string home(const std::string& flag) const {
+    const std::string pod = value_of(variables_, "POD_NAMESPACE");
+    return !flag.empty() ? flag : !pod.empty() ? pod : own_namespace_;
+  }
+
+  Result<void> make_webhooks() {
+    if (options_.webhook_address.empty()) {
+      return {};
+    }
+    ATHANOR_TRY(std::vector<Webhook> webhooks, select_webhooks(options_.controllers));
+    const std::string ns = home(options_.webhook_namespace.empty() ? options_.leader_namespace
+                                                                   : options_.webhook_namespace);
+    webhook::Settings settings{
+        .secret = {ns, options_.webhook_secret},
+        .target = {.service = options_.webhook_service, .ns = ns, .url = options_.webhook_url}};
+    webhook::CertificateOptions& certificates = settings.certificates;
+    const std::string name = fmt::format("{}.{}.svc", options_.webhook_service, ns);
+    certificates.hosts = {name, name + ".cluster.local"};
+    certificates.hosts.insert(certificates.hosts.end(), options_.webhook_hosts.begin(),
+                              options_.webhook_hosts.end());
+    ATHANOR_TRY(certificates.life,
+                duration_of("--webhook-certificate-life", options_.webhook_certificate_life));
+    if (certificates.life < kShortestLife) {
+      return Error::bad_request("--webhook-certificate-life: at least 8s");
+    }
+    certificates.authority_life = certificates.life * 10;
+    ATHANOR_TRY(
+        webhooks_,
+        webhook::Host::open({.client = client_,
+                             .clock = clock_.get(),
+                             .entropy = entropy_.get(),
+                             .metrics = &metrics_,
+                             .leadership = leadership_.get(),
+                             .address = options_.webhook_address,
+                             .webhooks = std::move(webhooks),
+                             .settings = settings,
+                             .conversions = !options_.webhook_crds.empty(),
+                             .inspect = [this](std::function<void(const View&, Instant)> reader) {
+                               driver_->inspect(std::move(reader));
+                             }}));
     return {};
   }
 
@@ -369,6 +455,7 @@ class Production {
                                          .lease_name = leadership_ ? options_.leader_name : "",
                                          .driver = driver_.get(),
                                          .leadership = leadership_.get(),
+                                         .webhooks = webhooks_.get(),
                                          .client = client_.get(),
                                          .metrics = &metrics_,
                                          .clock = clock_.get(),
@@ -394,7 +481,11 @@ class Production {
   std::unique_ptr<cluster::SpanExporter> exporter_{};
   std::unique_ptr<cluster::ReconcileTracer> tracer_{};
   std::unique_ptr<cluster::Leadership> leadership_{};
+  std::unique_ptr<RecordFile> record_{};
+  std::unique_ptr<Entropy> engine_entropy_{};
+  std::unique_ptr<runtime::Recorder> recorder_{};
   std::unique_ptr<cluster::ClusterDriver> driver_{};
+  std::unique_ptr<webhook::Host> webhooks_{};
   std::unique_ptr<lab::PodExecutors> pods_{};
   std::unique_ptr<client::TargetProbe> targets_{};
   std::unique_ptr<Outlook> outlook_{};

@@ -120,6 +120,50 @@ void add_outlook(CLI::App& verb, ControllersOptions& options) {
       ->capture_default_str();
 }
 
+void add_record(CLI::App& verb, ControllersOptions& options) {
+  verb.add_option("--record", options.record,
+                  "write everything that the controllers are told and decide to this file, for "
+                  "athanor replay")
+      ->type_name("FILE")
+      ->take_last();
+  verb.add_flag("--record-secrets", options.record_secrets,
+                "with the data of Secrets, which is left out otherwise");
+  verb.add_option("--record-limit", options.record_limit, "MiB after which the record ends")
+      ->take_last()
+      ->capture_default_str();
+}
+
+void add_webhooks(CLI::App& verb, ControllersOptions& options) {
+  verb.add_option("--webhook-address", options.webhook_address,
+                  "HOST:PORT where admission webhooks are served: :9443 (default: none are)")
+      ->take_last();
+  verb.add_option("--webhook-service", options.webhook_service,
+                  "the Service that leads there, by which configurations are recognised")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--webhook-namespace", options.webhook_namespace,
+                  "the Service's and the Secret's namespace (default: as the Lease's)")
+      ->take_last();
+  verb.add_option("--webhook-secret", options.webhook_secret,
+                  "the Secret of the serving certificate, made and renewed by the leader")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--webhook-url", options.webhook_url,
+                  "https://HOST:PORT that configurations may name instead of the Service")
+      ->take_last();
+  verb.add_option("--webhook-host", options.webhook_hosts,
+                  "one more name or address for the certificate; may be repeated")
+      ->delimiter(',');
+  verb.add_option(
+          "--webhook-crd", options.webhook_crds,
+          "custom resource definition whose conversion webhook leads there; may be repeated")
+      ->delimiter(',');
+  verb.add_option("--webhook-certificate-life", options.webhook_certificate_life,
+                  "of a serving certificate; renewed 90 days, or a quarter of it, before its end")
+      ->take_last()
+      ->capture_default_str();
+}
+
 std::string scalar_text(const Value& value) {
   return value.is_string() ? value.str() : json::print(value);
 }
@@ -131,6 +175,8 @@ void add_controllers(CLI::App& app, ControllersOptions& options) {
   add_connection(verb, options);
   add_scope(verb, options);
   add_election(verb, options);
+  add_webhooks(verb, options);
+  add_record(verb, options);
   add_outlook(verb, options);
   verb.footer(kFooter);
 }

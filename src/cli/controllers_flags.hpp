@@ -40,6 +40,17 @@ struct ControllersOptions {
   std::string otlp_endpoint{};
   std::vector<std::string> selectors{};  // RESOURCE=LABELS
   std::vector<std::string> drops{};      // RESOURCE=PATH
+  std::string record{};                  // file; empty: nothing is recorded
+  bool record_secrets = false;
+  std::size_t record_limit = 1024;  // MiB
+  std::string webhook_address{};    // empty: no webhooks
+  std::string webhook_service = "athanor-webhooks";
+  std::string webhook_namespace{};  // empty: as the Lease's
+  std::string webhook_secret = "athanor-webhook-certificates";
+  std::string webhook_url{};
+  std::vector<std::string> webhook_hosts{};
+  std::vector<std::string> webhook_crds{};
+  std::string webhook_certificate_life = "8760h";
 };
 
 void add_controllers(CLI::App& app, ControllersOptions& options);

@@ -56,8 +56,12 @@ std::vector<System> systems() {
   return {
       {.name = "fournos", .by_default = true, .operators = all_of(fournos::fournos_operators())},
       {.name = "hearth", .by_default = true, .operators = all_of(hearth::hearth_operators())},
-      {.name = "kueue", .operators = stand_ins({"kueue-"})},
-      {.name = "tekton", .operators = stand_ins({"tekton-"})},
+      {.name = "kueue",
+       .operators = stand_ins({"kueue-"}),
+       .webhooks = lab::embedded_webhooks("kueue")},
+      {.name = "tekton",
+       .operators = stand_ins({"tekton-"}),
+       .webhooks = lab::embedded_webhooks("tekton")},
       {.name = "nodes", .operators = stand_ins({"kubelet", "emulated-"})}};
 }
 
@@ -97,6 +101,29 @@ Result<std::vector<const Operator*>> select_operators(const std::string& list) {
     return Error::bad_request("--controllers: no controller is left to run");
   }
   return chosen;
+}
+
+Result<std::vector<Webhook>> select_webhooks(const std::string& list) {
+  ATHANOR_TRY(const std::vector<const Operator*> chosen, select_operators(list));
+  std::vector<Webhook> webhooks;
+  for (const System& system : systems()) {
+    const bool runs = std::ranges::any_of(system.operators, [&](const Operator* op) {
+      return std::ranges::find(chosen, op) != chosen.end();
+    });
+    if (runs) {
+      webhooks.insert(webhooks.end(), system.webhooks.begin(), system.webhooks.end());
+    }
+  }
+  return webhooks;
+}
+
+std::vector<std::string> webhook_configurations(const std::vector<Webhook>& webhooks,
+                                                const std::string& own) {
+  std::set<std::string> names;
+  for (const Webhook& webhook : webhooks) {
+    names.insert(webhook.configuration.empty() ? own : std::string(webhook.configuration));
+  }
+  return {names.begin(), names.end()};
 }
 
 }  // namespace athanor::cli

@@ -51,6 +51,8 @@ struct Parsed {
   SimulateOptions simulate{};
   CrdsOptions crds{};
   RbacOptions rbac{};
+  WebhooksOptions webhooks{};
+  ReplayOptions replay{};
   VersionOptions version{};
   CompletionOptions completion{};
 };
@@ -340,6 +342,9 @@ void add_rbac(CLI::App& app, RbacOptions& options) {
   rbac.add_option("--leader-elect-resource-name", options.lease, "the Lease's name");
   rbac.add_flag("--webhooks", options.webhooks, "they serve webhooks");
   rbac.add_option("--webhook-secret", options.webhook_secret, "the serving certificate's Secret");
+  rbac.add_option("--webhook-crd", options.webhook_crds,
+                  "custom resource definition whose conversion webhook they serve; may be repeated")
+      ->delimiter(',');
   add_output(rbac, options.output, "yaml, json or name");
 }
 
@@ -366,6 +371,32 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
   add_output(verb, options.output, "table or json");
 }
 
+void add_webhooks(CLI::App& app, WebhooksOptions& options) {
+  auto& webhooks = *app.add_subcommand(
+      "webhooks", "Print the Service and the configurations that register the webhooks");
+  webhooks.add_option("--controllers", options.controllers,
+                      "systems (fournos, hearth, kueue, tekton) and controllers, as for athanor "
+                      "controllers");
+  webhooks.add_option("--install-namespace", options.install_namespace, "where they run");
+  webhooks.add_option("--name", options.name, "of the configurations, and the pods' label");
+  webhooks.add_option("--service", options.service, "the Service's name");
+  webhooks.add_option("--url", options.url,
+                      "https://HOST:PORT where the API server reaches them, instead of a Service");
+  add_output(webhooks, options.output, "yaml, json or name");
+}
+
+void add_replay(CLI::App& app, ReplayOptions& options) {
+  auto& replay = *app.add_subcommand(
+      "replay",
+      "Feed a record (athanor controllers --record) to this program's controllers and "
+      "show what they decide; exit code 1 where they decide otherwise than recorded");
+  replay.add_option("file", options.file, "the record")->required()->type_name("FILE");
+  replay.add_option("--until", options.until, "stop after so many lines (default: all)");
+  replay.add_option("--controller", options.controller, "show the plans of one controller alone");
+  replay.add_flag("--differences", options.differences, "show differences alone");
+  add_output(replay, options.output, "table or json");
+}
+
 std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   auto app = std::make_unique<CLI::App>(
       "athanor shares scarce accelerators on Kubernetes: benchmark jobs, clusters and queues.\n"
@@ -390,6 +421,8 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   add_output(crds, parsed.crds.output, "yaml, json or name");
 
   add_rbac(*app, parsed.rbac);
+  add_webhooks(*app, parsed.webhooks);
+  add_replay(*app, parsed.replay);
 
   auto& version = *app->add_subcommand("version", "Print the version");
   add_output(version, parsed.version.output, "table or json");
@@ -544,6 +577,12 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   }
   if (app.got_subcommand("rbac")) {
     return std::move(parsed.rbac);
+  }
+  if (app.got_subcommand("webhooks")) {
+    return std::move(parsed.webhooks);
+  }
+  if (app.got_subcommand("replay")) {
+    return std::move(parsed.replay);
   }
   if (app.got_subcommand("version")) {
     return parsed.version;

@@ -178,7 +178,25 @@ struct RbacOptions {
   std::string lease = "athanor";
   bool webhooks = false;
   std::string webhook_secret = "athanor-webhook-certificates";
+  std::vector<std::string> webhook_crds{};
   Output output = Output::Yaml;
+};
+
+struct WebhooksOptions {
+  std::string controllers = "*";
+  std::string install_namespace = "athanor-system";
+  std::string name = "athanor";
+  std::string service = "athanor-webhooks";
+  std::string url{};
+  Output output = Output::Yaml;
+};
+
+struct ReplayOptions {
+  std::string file{};
+  std::size_t until = 0;  // lines; 0: all
+  std::string controller{};
+  bool differences = false;
+  Output output = Output::Table;
 };
 
 struct VersionOptions {
@@ -196,12 +214,12 @@ struct Message {
   int exit_code = 0;
 };
 
-using Command =
-    std::variant<Message, UpOptions, ControllersOptions, ApiServerOptions, EtcdOptions,
-                 EnvtestOptions, SubmitOptions, JobsOptions, LogsOptions, CancelOptions,
-                 QueueOptions, ClustersOptions, ClusterAddOptions, ClusterCheckOptions,
-                 ClusterRemoveOptions, LockOptions, UnlockOptions, BackupOptions, RestoreOptions,
-                 SimulateOptions, CrdsOptions, RbacOptions, VersionOptions, CompletionOptions>;
+using Command = std::variant<Message, UpOptions, ControllersOptions, ApiServerOptions, EtcdOptions,
+                             EnvtestOptions, SubmitOptions, JobsOptions, LogsOptions, CancelOptions,
+                             QueueOptions, ClustersOptions, ClusterAddOptions, ClusterCheckOptions,
+                             ClusterRemoveOptions, LockOptions, UnlockOptions, BackupOptions,
+                             RestoreOptions, SimulateOptions, CrdsOptions, RbacOptions,
+                             WebhooksOptions, ReplayOptions, VersionOptions, CompletionOptions>;
 
 // Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
 // kubectl, it says that there is none.

@@ -74,8 +74,14 @@ class Paths final : public Outlook {
     const auto line = [](const char* what, bool good) {
       return fmt::format("[{}]{} {}\n", good ? '+' : '-', what, good ? "ok" : "failed");
     };
-    const std::string body = line("caches", listed) + line("apiserver", answers);
-    return {.status = listed && answers ? 200 : 503, .body = body};
+    std::string body = line("caches", listed) + line("apiserver", answers);
+    bool ready = listed && answers;
+    if (options_.webhooks != nullptr) {
+      const bool served = options_.webhooks->ready();
+      body += line("webhooks", served);
+      ready = ready && served;
+    }
+    return {.status = ready ? 200 : 503, .body = body};
   }
 
   // Whether the API server answered lately; asks it where nothing was asked.

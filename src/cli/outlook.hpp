@@ -13,6 +13,7 @@
 #include "cluster/cluster_driver.hpp"
 #include "cluster/leadership.hpp"
 #include "runtime/metrics.hpp"
+#include "webhook/host.hpp"
 
 namespace athanor::cli {
 
@@ -23,6 +24,7 @@ struct OutlookOptions {
   // All outlive it; leadership may be null.
   cluster::ClusterDriver* driver = nullptr;
   cluster::Leadership* leadership = nullptr;
+  webhook::Host* webhooks = nullptr;  // may be null
   client::ApiClient* client = nullptr;
   Metrics* metrics = nullptr;
   const Clock* clock = nullptr;

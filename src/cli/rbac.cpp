@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// athanor rbac: the least that the controllers need to be allowed.
+// athanor rbac and athanor webhooks: what a cluster needs to know of the controllers.
 #include "runtime/rbac.hpp"
 
 #include <fmt/core.h>
@@ -8,30 +8,21 @@
 #include "cli/operator_list.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "cluster/admission_review.hpp"
 #include "kube/json.hpp"
 #include "kube/yaml.hpp"
 
 namespace athanor::cli {
 
-int run(const RbacOptions& options) {
-  auto operators = select_operators(options.controllers);
-  if (!operators.ok()) {
-    return fail(operators.error());
-  }
-  runtime::RbacOptions rbac{.name = options.name,
-                            .install_namespace = options.install_namespace,
-                            .namespaces = options.namespaces,
-                            .lease = options.leader_elect ? options.lease : ""};
-  if (options.webhooks) {
-    rbac.webhook_secret = options.webhook_secret;
-    rbac.webhook_configurations = {options.name};
-  }
+namespace {
+
+void print_objects(const std::vector<Value>& objects, Output output) {
   Value list = Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value::list()}});
   std::string text;
-  for (const Value& object : runtime::rbac_objects(*operators, rbac)) {
-    if (options.output == Output::Json) {
+  for (const Value& object : objects) {
+    if (output == Output::Json) {
       list.member("items").push_back(object);
-    } else if (options.output == Output::Name) {
+    } else if (output == Output::Name) {
       text += fmt::format("{}/{}\n", object["kind"].as_string(),
                           object["metadata"]["name"].as_string());
     } else {
@@ -39,7 +30,89 @@ int run(const RbacOptions& options) {
     }
   }
   Terminal(STDOUT_FILENO)
-      .print(options.output == Output::Json ? json::print(list, json::Style::Pretty) + "\n" : text);
+      .print(output == Output::Json ? json::print(list, json::Style::Pretty) + "\n" : text);
+}
+
+Value labels() {
+  return Value::object({{"app.kubernetes.io/name", "athanor"},
+                        {"app.kubernetes.io/component", "controllers"},
+                        {"app.kubernetes.io/part-of", "athanor"}});
+}
+
+Value service_of(const WebhooksOptions& options) {
+  Value port = Value::object(
+      {{"name", "webhooks"}, {"port", 443}, {"targetPort", "webhooks"}, {"protocol", "TCP"}});
+  Value selector = labels();
+  selector.erase("app.kubernetes.io/part-of");
+  return Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Service"},
+       {"metadata", Value::object({{"name", options.service},
+                                   {"namespace", options.install_namespace},
+                                   {"labels", labels()}})},
+       {"spec", Value::object({{"selector", selector}, {"ports", Value::list({port})}})}});
+}
+
+// The configurations by name, each kind where there are webhooks of it.
+std::vector<Value> configurations_of(const std::vector<Webhook>& webhooks,
+                                     const WebhooksOptions& options) {
+  const cluster::WebhookTarget target{
+      .service = options.service, .ns = options.install_namespace, .url = options.url};
+  std::vector<Value> objects;
+  for (const std::string& name : webhook_configurations(webhooks, options.name)) {
+    std::vector<Webhook> registered;
+    for (const Webhook& webhook : webhooks) {
+      if ((webhook.configuration.empty() ? options.name : webhook.configuration) == name) {
+        registered.push_back(webhook);
+      }
+    }
+    for (const bool mutating : {true, false}) {
+      Value object = cluster::webhook_configuration(registered, mutating, name, target);
+      if (!object.is_null()) {
+        object.member("metadata").set("labels", labels());
+        objects.push_back(std::move(object));
+      }
+    }
+  }
+  return objects;
+}
+
+}  // namespace
+
+int run(const RbacOptions& options) {
+  auto operators = select_operators(options.controllers);
+  auto webhooks = select_webhooks(options.controllers);
+  if (!operators.ok() || !webhooks.ok()) {
+    return fail(operators.ok() ? webhooks.error() : operators.error());
+  }
+  runtime::RbacOptions rbac{.name = options.name,
+                            .install_namespace = options.install_namespace,
+                            .namespaces = options.namespaces,
+                            .lease = options.leader_elect ? options.lease : ""};
+  if (options.webhooks) {
+    rbac.webhook_secret = options.webhook_secret;
+    rbac.webhook_configurations = webhook_configurations(*webhooks, options.name);
+    rbac.converted_crds = options.webhook_crds;
+  }
+  print_objects(runtime::rbac_objects(*operators, rbac), options.output);
+  return 0;
+}
+
+int run(const WebhooksOptions& options) {
+  const auto webhooks = select_webhooks(options.controllers);
+  if (!webhooks.ok()) {
+    return fail(webhooks.error());
+  }
+  std::vector<Value> objects;
+  if (!webhooks->empty()) {
+    if (options.url.empty()) {
+      objects.push_back(service_of(options));
+    }
+    for (Value& object : configurations_of(*webhooks, options)) {
+      objects.push_back(std::move(object));
+    }
+  }
+  print_objects(objects, options.output);
   return 0;
 }
 

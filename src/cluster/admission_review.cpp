@@ -73,8 +73,11 @@ Value rule_of(const WebhookRule& rule) {
 }
 
 Value client_config(const Webhook& webhook, const WebhookTarget& target) {
-  const std::string path = fmt::format("/{}", webhook.name);
-  Value config = Value::object({{"caBundle", base64_encode(target.ca_bundle)}});
+  const std::string path = webhook.url_path();
+  Value config = Value::object();
+  if (!target.ca_bundle.empty()) {
+    config.set("caBundle", base64_encode(target.ca_bundle));
+  }
   if (!target.url.empty()) {
     config.set("url", target.url + path);
   } else {
@@ -167,24 +170,41 @@ Value webhook_configuration(std::span<const Webhook> webhooks, bool mutating,
        {"webhooks", list}});
 }
 
-Value ca_bundle_patch(const Value& configuration, const std::string& ca_bundle) {
-  const std::string encoded = base64_encode(ca_bundle);
+bool names_target(const Value& client_config, const WebhookTarget& target) {
+  const Value& service = client_config["service"];
+  if (service.is_object()) {
+    return service["name"].as_string() == target.service &&
+           service["namespace"].as_string() == target.ns;
+  }
+  const std::string_view url = client_config["url"].as_string();
+  return !target.url.empty() && url.starts_with(target.url) &&
+         (url.size() == target.url.size() || url[target.url.size()] == '/');
+}
+
+Value ca_bundle_patch(const Value& configuration, const WebhookTarget& target) {
+  const std::string encoded = base64_encode(target.ca_bundle);
   Value webhooks = configuration["webhooks"];
   bool changed = false;
   for (std::size_t i = 0; i < webhooks.size(); ++i) {
-    if (webhooks[i]["clientConfig"]["caBundle"].as_string() != encoded) {
+    const Value& config = webhooks[i]["clientConfig"];
+    if (names_target(config, target) && config["caBundle"].as_string() != encoded) {
       webhooks.item(i).member("clientConfig").set("caBundle", encoded);
       changed = true;
     }
   }
-  if (!changed) {
+  // The list is replaced whole: only the version it was read from may take it.
+  return changed ? Value::object({{"webhooks", webhooks}}) : Value();
+}
+
+Value conversion_bundle_patch(const Value& crd, const WebhookTarget& target) {
+  const Value& config = crd.at({"spec", "conversion", "webhook", "clientConfig"});
+  const std::string encoded = base64_encode(target.ca_bundle);
+  if (!names_target(config, target) || config["caBundle"].as_string() == encoded) {
     return {};
   }
-  // The list is replaced whole: only the version it was read from may take it.
-  return Value::object(
-      {{"metadata",
-        Value::object({{"resourceVersion", configuration["metadata"]["resourceVersion"]}})},
-       {"webhooks", webhooks}});
+  Value patch = Value::object();
+  patch.set_path({"spec", "conversion", "webhook", "clientConfig", "caBundle"}, encoded);
+  return patch;
 }
 
 }  // namespace athanor::cluster

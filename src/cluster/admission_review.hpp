@@ -23,13 +23,19 @@ struct WebhookTarget {
   std::string ns{};
   int port = 443;
   std::string url{};        // "https://127.0.0.1:9443"; wins over the service
-  std::string ca_bundle{};  // PEM
+  std::string ca_bundle{};  // PEM; empty: left out
 };
 // MutatingWebhookConfiguration or ValidatingWebhookConfiguration of those webhooks that are; Null
 // when none is.
 Value webhook_configuration(std::span<const Webhook> webhooks, bool mutating,
                             const std::string& name, const WebhookTarget& target);
-// The merge patch that gives a stored configuration this CA; Null when it has it already.
-Value ca_bundle_patch(const Value& configuration, const std::string& ca_bundle);
+// Whether a webhook's clientConfig leads to the target: its Service by name and namespace, or its
+// URL.
+bool names_target(const Value& client_config, const WebhookTarget& target);
+// The merge patch that gives those webhooks of a stored configuration that name the target its CA;
+// Null when they have it already. Replaces the whole list: to be guarded by the resource version.
+Value ca_bundle_patch(const Value& configuration, const WebhookTarget& target);
+// Likewise for a CustomResourceDefinition whose conversion webhook names the target.
+Value conversion_bundle_patch(const Value& crd, const WebhookTarget& target);
 
 }  // namespace athanor::cluster

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controllers thread. It sleeps until events, answers or the engine's timer come and takes all
-// that is there as one batch. Requests leave through the client, which nobody waits for: writes of
-// different keys are under way at the same time.
+// Feeds into the engine's host, requests out of it. These leave through the client, which nobody
+// waits for: writes of different keys are under way at the same time.
 #include "cluster/cluster_driver.hpp"
 
 #include <algorithm>
@@ -9,43 +8,26 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
-#include "base/unique_function.hpp"
 #include "cluster/write_call.hpp"
-#include "runtime/engine.hpp"
+#include "runtime/engine_host.hpp"
 #include "runtime/view/live.hpp"
 
 namespace athanor::cluster {
 
-using runtime::Effect;
-using runtime::Execute;
-using runtime::Observation;
 using runtime::Probe;
 using runtime::Relist;
 using runtime::SendWrite;
-using runtime::SetTimer;
 
 namespace {
 
-Observation answered(std::string query, Result<Value> answer, std::uint64_t asked) {
-  Observation observation{.query = std::move(query), .asked = asked};
-  if (answer.ok()) {
-    observation.value = *std::move(answer);
-  } else {
-    observation.error = std::move(answer).error();
-  }
-  return observation;
-}
-
 runtime::EngineOptions engine_options(const DriverOptions& options) {
-  ATHANOR_CHECK(options.client != nullptr && options.clock != nullptr &&
-                    options.entropy != nullptr && options.executors != nullptr,
+  ATHANOR_CHECK(options.client != nullptr && options.entropy != nullptr,
                 "the driver stands on all of these");
-  return {.entropy = options.entropy,
+  return {.entropy = options.engine_entropy == nullptr ? options.entropy : options.engine_entropy,
           .config = options.config,
           .namespaces = options.namespaces,
           .metrics = options.metrics,
@@ -53,10 +35,13 @@ runtime::EngineOptions engine_options(const DriverOptions& options) {
           .tracer = options.tracer};
 }
 
+Duration steady_now() {
+  return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
 }  // namespace
 
 struct ClusterDriver::Impl : std::enable_shared_from_this<Impl> {
-  using Task = UniqueFunction<void()>;
   // What one controller wants to write.
   struct Lane {
     std::size_t in_flight = 0;
@@ -69,49 +54,42 @@ struct ClusterDriver::Impl : std::enable_shared_from_this<Impl> {
   };
 
   Impl(std::span<const Operator* const> operators, DriverOptions driver_options)
-      : options(std::move(driver_options)), engine(operators, engine_options(options)) {}
+      : options(std::move(driver_options)),
+        host(std::make_shared<runtime::EngineHost>(operators, engine_options(options),
+                                                   host_options())) {}
 
+  runtime::HostOptions host_options();
   void make_feeds();
   void post_items(std::vector<client::FeedItem> batch, const std::string& ns);
-  void post(Task task);
-  void post_input(runtime::Input input);
-  void loop();
-  bool wait();
-  void drain_inbox();
-  void run_engine();
-  void perform_all();
-  void perform(const SendWrite& send);
+  void write(const SendWrite& send);
   void send_waiting(Lane& lane);
   bool transmit(const SendWrite& send);
   void take_result(const SendWrite& send, client::ApiResult result);
-  void perform(const Probe& probe);
-  void perform(const Execute& execute);
-  void perform(const Relist& relist);
-  void perform(const SetTimer& set) { timer = set.when; }
+  bool probe(const Probe& probe);
+  void relist(const Relist& relist);
   [[nodiscard]] Value debug(std::size_t limit) const;
 
   DriverOptions options;
+  std::shared_ptr<runtime::EngineHost> host;
   // Of the controllers thread once it runs.
-  runtime::Engine engine;
-  std::optional<Instant> timer{};
-  std::vector<Effect> effects{};
   std::map<std::string, Lane, std::less<>> lanes{};  // by controller
   std::size_t in_flight = 0;
   bool leading = false;
   bool draining = false;
-  std::vector<runtime::Input> input_batch{};
-  std::vector<Task> task_batch{};
-
-  mutable std::mutex mutex{};  // guards the members below
-  std::condition_variable news{};
-  std::vector<runtime::Input> inbox{};
-  std::vector<Task> tasks{};
-  bool stopping = false;
-  bool resting = false;  // the thread sleeps and the engine is idle
 
   std::vector<Source> sources{};  // made before the thread
-  std::thread thread{};
 };
+
+runtime::HostOptions ClusterDriver::Impl::host_options() {
+  return {.clock = options.clock,
+          .executors = options.executors,
+          .world = {.write = [this](const SendWrite& send) { write(send); },
+                    .relist = [this](const Relist& one) { relist(one); },
+                    .probe = [this](const Probe& one) { return probe(one); }},
+          .journal = options.journal,
+          .steady = steady_now,
+          .running = false};
+}
 
 void ClusterDriver::Impl::make_feeds() {
   std::vector<std::string> namespaces = options.namespaces;
@@ -121,7 +99,7 @@ void ClusterDriver::Impl::make_feeds() {
   bool first = true;
   for (const std::string& ns : namespaces) {
     std::vector<client::FeedScope> scopes;
-    for (const Kind* kind : engine.kinds()) {
+    for (const Kind* kind : host->engine().kinds()) {
       if (!kind->namespaced && !first) {
         continue;
       }
@@ -154,88 +132,15 @@ void ClusterDriver::Impl::post_items(std::vector<client::FeedItem> batch, const 
                                           {"error", list->error->message}});
     }
   }
-  const std::scoped_lock lock(mutex);
+  std::vector<runtime::Input> inputs;
+  inputs.reserve(batch.size());
   for (client::FeedItem& item : batch) {
-    inbox.push_back(to_input(std::move(item), ns));
+    inputs.push_back(to_input(std::move(item), ns));
   }
-  resting = false;
-  news.notify_one();
+  host->post(std::move(inputs));
 }
 
-void ClusterDriver::Impl::post(Task task) {
-  const std::scoped_lock lock(mutex);
-  tasks.push_back(std::move(task));
-  resting = false;
-  news.notify_one();
-}
-
-void ClusterDriver::Impl::post_input(runtime::Input input) {
-  const std::scoped_lock lock(mutex);
-  inbox.push_back(std::move(input));
-  resting = false;
-  news.notify_one();
-}
-
-// Sleeps until there is something to do; false: stop.
-bool ClusterDriver::Impl::wait() {
-  const bool engine_idle = engine.idle();
-  std::unique_lock lock(mutex);
-  const auto has_news = [&] { return stopping || !inbox.empty() || !tasks.empty(); };
-  resting = engine_idle && !has_news();
-  if (!timer || !leading || draining) {
-    news.wait(lock, has_news);
-  } else if (const Duration left = *timer - options.clock->now(); left > Duration::zero()) {
-    news.wait_for(lock, left, has_news);
-  }
-  resting = false;
-  return !stopping;
-}
-
-void ClusterDriver::Impl::drain_inbox() {
-  {
-    const std::scoped_lock lock(mutex);
-    input_batch.swap(inbox);
-    task_batch.swap(tasks);
-  }
-  const Instant now = options.clock->now();
-  for (const runtime::Input& input : input_batch) {
-    engine.absorb(input, now);
-  }
-  input_batch.clear();
-  for (Task& task : task_batch) {
-    task();
-  }
-  task_batch.clear();
-}
-
-void ClusterDriver::Impl::loop() {
-  while (wait()) {
-    drain_inbox();
-    if (leading && !draining) {
-      run_engine();
-    }
-  }
-}
-
-void ClusterDriver::Impl::run_engine() {
-  const Instant now = options.clock->now();
-  if (timer && *timer <= now) {
-    timer.reset();
-    engine.absorb(runtime::Tick{}, now);
-  }
-  engine.run(now, effects);
-  perform_all();
-}
-
-void ClusterDriver::Impl::perform_all() {
-  std::vector<Effect> batch;
-  batch.swap(effects);
-  for (const Effect& effect : batch) {
-    std::visit([&](const auto& one) { perform(one); }, effect);
-  }
-}
-
-void ClusterDriver::Impl::perform(const SendWrite& send) {
+void ClusterDriver::Impl::write(const SendWrite& send) {
   Lane& lane = lanes[std::string(send.op)];
   if (send.urgent) {
     lane.waiting.push_front(send);
@@ -287,59 +192,33 @@ void ClusterDriver::Impl::take_result(const SendWrite& send, client::ApiResult r
                                               {"code", result.error->code},
                                               {"error", result.error->message}});
   }
-  post([this, op = std::string(send.op), answer = to_result(send.id, std::move(result))]() mutable {
-    Lane& lane = lanes[op];
-    --lane.in_flight;
-    --in_flight;
-    engine.absorb(std::move(answer), options.clock->now());
-    send_waiting(lane);
-  });
+  host->post(
+      [this, op = std::string(send.op), answer = to_result(send.id, std::move(result))]() mutable {
+        Lane& lane = lanes[op];
+        --lane.in_flight;
+        --in_flight;
+        host->absorb(std::move(answer));
+        send_waiting(lane);
+      });
 }
 
-void ClusterDriver::Impl::perform(const Probe& probe) {
-  if (const auto live = LiveQuery::parse(probe.query)) {
-    options.client->send(
-        to_request(*live), [weak = weak_from_this(), query = probe.query, id = probe.id,
-                            question = *live](client::ApiResult result) {
-          if (const auto self = weak.lock()) {
-            self->post_input(answered(query, to_answer(question, std::move(result)), id));
-          }
-        });
-    return;
+bool ClusterDriver::Impl::probe(const Probe& probe) {
+  const auto live = LiveQuery::parse(probe.query);
+  if (!live) {
+    return false;
   }
-  const runtime::Executors::Probe* ask = options.executors->probe(probe.query);
-  if (ask == nullptr) {
-    engine.absorb(
-        answered(probe.query, Error::not_found("nobody answers " + probe.query), probe.id),
-        options.clock->now());
-    return;
-  }
-  (*ask)(probe.query,
-         [weak = weak_from_this(), query = probe.query, id = probe.id](Result<Value> answer) {
-           if (const auto self = weak.lock()) {
-             self->post_input(answered(query, std::move(answer), id));
-           }
-         });
+  options.client->send(
+      to_request(*live), [weak = weak_from_this(), query = probe.query, id = probe.id,
+                          question = *live](client::ApiResult result) {
+        if (const auto self = weak.lock()) {
+          self->host->post(
+              runtime::Input(runtime::answered(query, to_answer(question, std::move(result)), id)));
+        }
+      });
+  return true;
 }
 
-void ClusterDriver::Impl::perform(const Execute& execute) {
-  std::string query = execute.verb + ":" + execute.id;
-  const runtime::Executors::Act* run = options.executors->act(execute.verb);
-  if (run == nullptr) {
-    log::error("no executor for a verb", {{"verb", execute.verb}, {"id", execute.id}});
-    engine.absorb(answered(query, Error::not_found("no executor for " + execute.verb), 0),
-                  options.clock->now());
-    return;
-  }
-  (*run)(execute.id, execute.args,
-         [weak = weak_from_this(), query = std::move(query)](Result<Value> answer) {
-           if (const auto self = weak.lock()) {
-             self->post_input(answered(query, std::move(answer), 0));
-           }
-         });
-}
-
-void ClusterDriver::Impl::perform(const Relist& relist) {
+void ClusterDriver::Impl::relist(const Relist& relist) {
   for (const Source& source : sources) {
     const bool whole = relist.ns.empty() || !relist.kind->namespaced;
     const bool has = relist.kind->namespaced || &source == &sources.front();
@@ -350,7 +229,7 @@ void ClusterDriver::Impl::perform(const Relist& relist) {
 }
 
 Value ClusterDriver::Impl::debug(std::size_t limit) const {
-  Value state = engine.debug(options.clock->now(), limit);
+  Value state = host->engine().debug(options.clock->now(), limit);
   Value sending = Value::object();
   for (const auto& [name, lane] : lanes) {
     if (lane.in_flight > 0 || !lane.waiting.empty()) {
@@ -372,20 +251,19 @@ ClusterDriver::~ClusterDriver() {
 
 void ClusterDriver::start() {
   Impl& impl = *impl_;
-  ATHANOR_CHECK(!impl.thread.joinable(), "a driver starts once");
   impl.leading = impl.options.leadership == nullptr;
-  impl.timer = impl.options.clock->now();
+  impl.host->run_keys(impl.leading);
   impl.make_feeds();
-  impl.thread = std::thread([raw = impl_.get()] { raw->loop(); });
+  impl.host->start();
   for (const Impl::Source& source : impl.sources) {
     source.feed->start();
   }
 }
 
 void ClusterDriver::lead() {
-  impl_->post([raw = impl_.get()] {
+  impl_->host->post([raw = impl_.get()] {
     raw->leading = true;
-    raw->timer = raw->options.clock->now();
+    raw->host->run_keys(!raw->draining);
   });
 }
 
@@ -401,8 +279,9 @@ bool ClusterDriver::drain(Duration patience) {
     gate->left = raw->in_flight;
     gate->changed.notify_all();
   };
-  impl_->post([raw = impl_.get(), look] {
+  impl_->host->post([raw = impl_.get(), look] {
     raw->draining = true;
+    raw->host->run_keys(false);
     for (auto& [name, lane] : raw->lanes) {
       lane.waiting.clear();
     }
@@ -414,7 +293,7 @@ bool ClusterDriver::drain(Duration patience) {
   while (gate->left > 0 && std::chrono::steady_clock::now() < end) {
     gate->changed.wait_for(lock, kLook);
     lock.unlock();
-    impl_->post(look);
+    impl_->host->post(look);
     lock.lock();
   }
   return gate->left == 0;
@@ -425,18 +304,17 @@ void ClusterDriver::stop() {
   for (const Impl::Source& source : impl.sources) {
     source.feed->stop();
   }
-  {
-    const std::scoped_lock lock(impl.mutex);
-    impl.stopping = true;
-    impl.news.notify_one();
-  }
-  if (impl.thread.joinable()) {
-    impl.thread.join();
-  }
+  impl.host->stop();
 }
 
 void ClusterDriver::observe(std::string query, Result<Value> answer) {
-  impl_->post_input(answered(std::move(query), std::move(answer), 0));
+  impl_->host->post(runtime::Input(runtime::answered(std::move(query), std::move(answer), 0)));
+}
+
+void ClusterDriver::inspect(std::function<void(const View& view, Instant now)> reader) {
+  impl_->host->post([raw = impl_.get(), reader = std::move(reader)] {
+    raw->host->engine().look([&](const View& view) { reader(view, raw->options.clock->now()); });
+  });
 }
 
 bool ClusterDriver::synced() const {
@@ -445,8 +323,7 @@ bool ClusterDriver::synced() const {
 }
 
 bool ClusterDriver::idle() const {
-  const std::scoped_lock lock(impl_->mutex);
-  return impl_->resting && impl_->inbox.empty() && impl_->tasks.empty();
+  return impl_->host->idle();
 }
 
 Result<Value> ClusterDriver::debug(std::size_t limit, Duration patience) const {
@@ -456,7 +333,7 @@ Result<Value> ClusterDriver::debug(std::size_t limit, Duration patience) const {
     std::optional<Value> value{};
   };
   auto answer = std::make_shared<Answer>();
-  impl_->post([raw = impl_.get(), limit, answer] {
+  impl_->host->post([raw = impl_.get(), limit, answer] {
     Value value = raw->debug(limit);
     const std::scoped_lock lock(answer->mutex);
     answer->value = std::move(value);

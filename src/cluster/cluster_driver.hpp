@@ -25,13 +25,15 @@ namespace athanor {
 class Metrics;
 }
 namespace athanor::runtime {
+class EngineJournal;
 class EngineTracer;
-}
+}  // namespace athanor::runtime
 
 namespace athanor::cluster {
 
 struct DriverOptions {
-  // All pointers but metrics, tracer and leadership are required; all outlive the driver.
+  // All pointers but metrics, tracer, leadership, journal and engine_entropy are required; all
+  // outlive the driver.
   std::shared_ptr<client::ApiClient> client{};
   const Clock* clock = nullptr;
   Entropy* entropy = nullptr;
@@ -46,6 +48,8 @@ struct DriverOptions {
   // but managedFields.
   std::function<void(client::FeedScope& scope)> narrow{};
   client::FeedOptions feed{};
+  runtime::EngineJournal* journal = nullptr;  // looks on; may be null
+  Entropy* engine_entropy = nullptr;          // of the engine alone; null: `entropy`
   // Writes of one controller under way at the same time, each of another key; the rest waits.
   std::size_t writes_per_controller = 32;
 };
@@ -70,6 +74,8 @@ class ClusterDriver {
 
   // An answer of the outside world that nobody asked for right now.
   void observe(std::string query, Result<Value> answer);
+  // Shows what the controllers see, on their thread, soon; never once stop() was called.
+  void inspect(std::function<void(const View& view, Instant now)> reader);
   // Every kind has been listed, or refused for good.
   [[nodiscard]] bool synced() const;
   // No key is ready, writing or waiting for the caches.

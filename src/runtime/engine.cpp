@@ -288,6 +288,41 @@ void Engine::Impl::take(const Tick&, Instant now) {
   sweep(now);
 }
 
+// Backoffs, deadlines and ages are lengths of time, which a step does not change. Wake-ups are
+// points in time that keys chose by the old clock: these run once and choose again.
+void Engine::Impl::take(const ClockStep& step, Instant now) {
+  timer.reset();
+  next_sweep += step.by;
+  for (const auto& controller : controllers) {
+    controller->next_resync += step.by;
+  }
+  decltype(deadlines) moved;
+  for (const auto& [when, id] : deadlines) {
+    moved.emplace(when + step.by, id);
+  }
+  deadlines.swap(moved);
+  for (auto& [id, task] : tasks) {
+    task.started += step.by;
+    task.barrier_end += step.by;
+  }
+  for (auto& [query, known] : observations) {
+    known.at += step.by;
+  }
+  for (auto& [query, question] : probed) {
+    question.at += step.by;
+  }
+  woken(ready.wake_all(now));
+}
+
+void Engine::Impl::woken(const std::vector<TaskId>& ids) {
+  for (const TaskId id : ids) {
+    if (Task* task = find(id)) {
+      task->cause = task->again_cause;
+      metrics.queued(task->controller->number);
+    }
+  }
+}
+
 // Answers that nobody reads any more go after a while; a key that comes back asks again.
 void Engine::Impl::sweep(Instant now) {
   if (now < next_sweep) {
@@ -396,12 +431,7 @@ void Engine::Impl::expire(Instant now) {
 
 void Engine::Impl::pump(Instant now) {
   expire(now);
-  for (const TaskId id : ready.wake(now)) {
-    if (Task* task = find(id)) {
-      task->cause = task->again_cause;
-      metrics.queued(task->controller->number);
-    }
-  }
+  woken(ready.wake(now));
   for (std::size_t runs = 0; runs < options.keys_per_run; ++runs) {
     const auto next = ready.take(options.shuffle ? options.entropy : nullptr);
     if (!next) {
@@ -498,6 +528,11 @@ void Engine::run(Instant now, std::vector<Effect>& effects) {
 void Engine::feed(const Input& input, Instant now, std::vector<Effect>& effects) {
   absorb(input, now);
   run(now, effects);
+}
+
+void Engine::look(const std::function<void(const View&)>& reader) const {
+  Reads reads;
+  reader(View(*impl_, reads));
 }
 
 bool Engine::idle() const {

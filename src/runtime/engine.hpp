@@ -68,7 +68,12 @@ struct Observation {
   std::uint64_t asked = 0;
 };
 struct Tick {};
-using Input = std::variant<WatchEvent, Relisted, WriteResult, Observation, Tick>;
+// `now` has jumped: what the engine itself waits for moves along, and keys that sleep run to say
+// anew when they want to wake.
+struct ClockStep {
+  Duration by{};
+};
+using Input = std::variant<WatchEvent, Relisted, WriteResult, Observation, Tick, ClockStep>;
 
 // ---- effects
 struct SendWrite {
@@ -134,6 +139,9 @@ class Engine {
   void run(Instant now, std::vector<Effect>& effects);
   // absorb() and run().
   void feed(const Input& input, Instant now, std::vector<Effect>& effects);
+
+  // Shows the caches and observations as they are; what `reader` reads queues nothing.
+  void look(const std::function<void(const View&)>& reader) const;
 
   // Nothing is ready, in flight or waiting for the caches (keys may sleep).
   [[nodiscard]] bool idle() const;

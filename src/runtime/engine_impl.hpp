@@ -86,6 +86,7 @@ struct Engine::Impl final : Snapshot {
   void take(const WriteResult& result, Instant now);
   void take(const Observation& observation, Instant now);
   void take(const Tick& tick, Instant now);
+  void take(const ClockStep& step, Instant now);
   void changed(const Cache& cache, const Cache::Change& change, Instant now);
   void synced(const Kind& kind, Instant now);
   // What failed for good, as an observation; nullopt takes it back. True: news.
@@ -99,6 +100,7 @@ struct Engine::Impl final : Snapshot {
   void queue_all(Controller& controller, Priority priority, Instant now, Cause cause);
   void opened(const std::vector<TaskId>& ids, Instant now);
   void expire(Instant now);
+  void woken(const std::vector<TaskId>& ids);
   void sweep(Instant now);
   void set_timer(Instant now);
   void pump(Instant now);

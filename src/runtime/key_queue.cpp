@@ -47,8 +47,16 @@ void KeyQueue::cancel(TaskId id) {
 }
 
 std::vector<TaskId> KeyQueue::wake(Instant now) {
+  return wake_until(now, now);
+}
+
+std::vector<TaskId> KeyQueue::wake_all(Instant now) {
+  return wake_until(Instant::max(), now);
+}
+
+std::vector<TaskId> KeyQueue::wake_until(Instant end, Instant now) {
   std::vector<TaskId> woken;
-  while (!sleepers_.empty() && sleepers_.begin()->first <= now) {
+  while (!sleepers_.empty() && sleepers_.begin()->first <= end) {
     const TaskId id = sleepers_.begin()->second;
     if (add(id, Priority::Interactive, now)) {
       woken.push_back(id);

@@ -30,6 +30,8 @@ class KeyQueue {
   void cancel(TaskId id);
   // Makes those ready whose time has come; their ids.
   std::vector<TaskId> wake(Instant now);
+  // Makes all that sleep ready; their ids.
+  std::vector<TaskId> wake_all(Instant now);
   struct Taken {
     TaskId id = 0;
     Instant since{};  // when it became ready
@@ -48,6 +50,8 @@ class KeyQueue {
     std::uint64_t sequence = 0;
     Instant since{};
   };
+  std::vector<TaskId> wake_until(Instant end, Instant now);
+
   std::set<std::tuple<Priority, std::uint64_t, TaskId>> order_{};
   std::map<TaskId, Place> places_{};
   std::set<std::pair<Instant, TaskId>> sleepers_{};

@@ -164,7 +164,8 @@ std::vector<Permission> own_permissions(const RbacOptions& options) {
   };
   if (!options.webhook_secret.empty()) {
     add(api::kSecret, {"create"}, "");  // a name to be made cannot be restricted
-    add(api::kSecret, {"get", "update"}, options.webhook_secret);
+    // Lists and watches name the object by a field selector.
+    add(api::kSecret, {"list", "watch", "patch"}, options.webhook_secret);
   }
   if (!options.lease.empty()) {
     add(api::kLease, {"create"}, "");
@@ -173,25 +174,32 @@ std::vector<Permission> own_permissions(const RbacOptions& options) {
   return own;
 }
 
-std::vector<Permission> webhook_permissions(const RbacOptions& options) {
-  std::vector<Permission> result;
-  if (!options.converted_crds.empty()) {
-    result.push_back({.group = "apiextensions.k8s.io",
-                      .resource = "customresourcedefinitions",
-                      .namespaced = false,
-                      .verbs = {"get", "patch"},
-                      .names = options.converted_crds});
+// All of a kind are looked at, as they lead to our Service or not; those with these names are
+// changed.
+void add_registrations(const std::string& group, const std::vector<std::string>& resources,
+                       const std::vector<std::string>& names, std::vector<Permission>& result) {
+  if (names.empty()) {
+    return;
   }
-  if (!options.webhook_configurations.empty()) {
-    for (const char* plural :
-         {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}) {
-      result.push_back({.group = "admissionregistration.k8s.io",
-                        .resource = plural,
+  for (const bool change : {false, true}) {
+    for (const std::string& resource : resources) {
+      result.push_back({.group = group,
+                        .resource = resource,
                         .namespaced = false,
-                        .verbs = {"get", "patch"},
-                        .names = options.webhook_configurations});
+                        .verbs = change ? std::vector<std::string>{"patch"}
+                                        : std::vector<std::string>{"list", "watch"},
+                        .names = change ? names : std::vector<std::string>()});
     }
   }
+}
+
+std::vector<Permission> webhook_permissions(const RbacOptions& options) {
+  std::vector<Permission> result;
+  add_registrations("apiextensions.k8s.io", {"customresourcedefinitions"}, options.converted_crds,
+                    result);
+  add_registrations("admissionregistration.k8s.io",
+                    {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
+                    options.webhook_configurations, result);
   return result;
 }
 

@@ -42,6 +42,9 @@ const std::map<std::string_view, Names> kMayInclude{
     {"cel", {"kube", "base"}},
     {"embedded/apiserver", {"embedded/store", "cel", "api", "kube", "base"}},
     {"embedded/transport", {"embedded/apiserver", "embedded/store", "api", "kube", "base"}},
+    {"webhook",
+     {"cluster", "embedded/transport", "embedded/apiserver", "client", "runtime", "runtime/view",
+      "api", "kube", "base"}},
     {"embedded/targets", {"embedded/transport", "embedded/apiserver", "kube", "base"}},
     {"embedded/bridge",
      {"embedded/apiserver", "embedded/store", "runtime", "runtime/view", "api", "kube", "base"}},
@@ -58,8 +61,8 @@ const std::map<std::string_view, Names> kMayInclude{
       "embedded/scheduler", "embedded/nodes", "embedded/nodes/timed", "embedded/apiserver",
       "embedded/store", "runtime/view", "api", "kube", "base"}},
     {"cli",
-     {"cluster", "embedded/lab", "embedded/replay", "embedded/store", "client", "fournos", "hearth",
-      "runtime", "runtime/view", "api", "kube", "base"}},
+     {"cluster", "webhook", "embedded/lab", "embedded/replay", "embedded/store", "client",
+      "fournos", "hearth", "runtime", "runtime/view", "api", "kube", "base"}},
 };
 
 // Third-party libraries by the start of their header's name, and the rooms that may include them.
@@ -82,6 +85,7 @@ const std::map<std::string_view, Names> kThirdParty{
 const Names kMayUsePosix{"base",
                          "client",
                          "cluster",
+                         "webhook",
                          "embedded/store",
                          "embedded/transport",
                          "embedded/nodes/process",

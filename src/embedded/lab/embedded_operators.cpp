@@ -8,11 +8,13 @@
 #include "embedded/kueue/admission.hpp"
 #include "embedded/kueue/conversion.hpp"
 #include "embedded/kueue/scheduler.hpp"
+#include "embedded/kueue/webhooks.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "embedded/scheduler/scheduler.hpp"
 #include "embedded/tekton/admission.hpp"
 #include "embedded/tekton/config_objects.hpp"
 #include "embedded/tekton/operators.hpp"
+#include "embedded/tekton/webhooks.hpp"
 #include "embedded/workloads/attributes_classes.hpp"
 #include "embedded/workloads/autoscaler.hpp"
 #include "embedded/workloads/certificates.hpp"
@@ -211,6 +213,13 @@ std::vector<Value> embedded_objects() {
        {"reclaimPolicy", "Delete"},
        {"volumeBindingMode", "Immediate"}}));
   return objects;
+}
+
+std::vector<Webhook> embedded_webhooks(std::string_view system) {
+  const std::span<const Webhook> webhooks = system == "kueue"    ? kueue::webhooks()
+                                            : system == "tekton" ? tekton::webhooks()
+                                                                 : std::span<const Webhook>();
+  return {webhooks.begin(), webhooks.end()};
 }
 
 std::vector<AdmissionStep> embedded_admission() {

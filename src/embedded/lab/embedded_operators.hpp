@@ -7,6 +7,7 @@
 
 #include "embedded/apiserver/admission.hpp"
 #include "embedded/apiserver/converter.hpp"
+#include "runtime/view/admission.hpp"
 #include "runtime/view/operator.hpp"
 
 namespace athanor::lab {
@@ -18,6 +19,9 @@ std::vector<const Operator*> embedded_operators();
 bool is_external(std::string_view name);
 // What they read their settings from; made at the start when missing.
 std::vector<Value> embedded_objects();
+// Kueue's and Tekton's webhooks ("kueue", "tekton"; none for another system), for API servers
+// elsewhere.
+std::vector<Webhook> embedded_webhooks(std::string_view system);
 // What Kueue's and Tekton's webhooks do, as admission steps (spec/kueue.md 5, spec/tekton.md 4, 5).
 std::vector<apiserver::AdmissionStep> embedded_admission();
 // Between the served versions of kinds that differ in more than their apiVersion; nullptr for all

@@ -209,6 +209,26 @@ bool belongs_to(x509_st* certificate, evp_pkey_st* key, evp_pkey_st* issuer) {
   return belongs;
 }
 
+Instant not_before(const x509_st* certificate) {
+  return Instant(std::chrono::seconds(seconds_of(X509_get0_notBefore(certificate))));
+}
+
+Instant not_after(const x509_st* certificate) {
+  return Instant(std::chrono::seconds(seconds_of(X509_get0_notAfter(certificate))));
+}
+
+bool is_key_of(x509_st* certificate, evp_pkey_st* key) {
+  const bool is_key = X509_check_private_key(certificate, key) == 1;
+  ERR_clear_error();
+  return is_key;
+}
+
+bool is_signed_by(x509_st* certificate, x509_st* issuer) {
+  const bool signed_by = X509_verify(certificate, X509_get0_pubkey(issuer)) == 1;
+  ERR_clear_error();
+  return signed_by;
+}
+
 bool is_due(x509_st* certificate, Instant now) {
   const std::time_t start = seconds_of(X509_get0_notBefore(certificate));
   const std::time_t end = seconds_of(X509_get0_notAfter(certificate));

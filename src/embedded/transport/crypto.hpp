@@ -62,6 +62,11 @@ bool is_ip_address(const std::string& host);
 bool covers_host(x509_st* certificate, const std::string& host);
 // `key` belongs to the certificate, and the certificate was signed by `issuer`.
 bool belongs_to(x509_st* certificate, evp_pkey_st* key, evp_pkey_st* issuer);
+Instant not_before(const x509_st* certificate);
+Instant not_after(const x509_st* certificate);
+bool is_key_of(x509_st* certificate, evp_pkey_st* key);
+// The certificate was signed by the issuer's key.
+bool is_signed_by(x509_st* certificate, x509_st* issuer);
 // Two thirds of the certificate's life are over.
 bool is_due(x509_st* certificate, Instant now);
 

@@ -50,6 +50,24 @@ void compare(const std::string& path, const Value& before, const Value& after, i
 
 }  // namespace
 
+Verdict Verdict::refuse(const Error& error) {
+  constexpr std::string_view kPreamble = "admission webhook \"";
+  constexpr std::string_view kDenied = "\" denied the request: ";
+  std::string_view message = error.message;
+  const std::size_t end = message.find(kDenied);
+  if (message.starts_with(kPreamble) && end != std::string_view::npos) {
+    message.remove_prefix(end + kDenied.size());
+  }
+  return {.allowed = false,
+          .code = error.code,
+          .reason = error.reason,
+          .message = std::string(message)};
+}
+
+std::string Webhook::url_path() const {
+  return path.empty() ? "/" + std::string(name) : std::string(path);
+}
+
 Verdict Verdict::change(const Value& before, const Value& after) {
   constexpr int kDepth = 2;  // the root's members, and theirs
   Verdict verdict;

@@ -43,6 +43,9 @@ struct Verdict {
   static Verdict deny(std::string message, int code = 403) {
     return {.allowed = false, .code = code, .message = std::move(message)};
   }
+  // A denial in the words of an error; what the API server says in front of every denial
+  // (`admission webhook "NAME" denied the request: `) is left out.
+  static Verdict refuse(const Error& error);
   // Allowed with the changes that lead from `before` to `after`: whole members of the root and of
   // metadata, spec and status.
   static Verdict change(const Value& before, const Value& after);
@@ -58,11 +61,15 @@ struct WebhookRule {
 
 // One webhook of a system. Reads what its operators' caches hold.
 struct Webhook {
-  std::string_view name{};  // "validate.fournosjob.fournos.dev"; its path is "/" and this
+  std::string_view name{};           // "vclusterqueue.kb.io"
+  std::string_view path{};           // empty: "/" and the name
+  std::string_view configuration{};  // the object that registers it; empty: the program's own
   bool mutating = false;
   std::span<const WebhookRule> rules{};
   Admit admit = nullptr;
   bool ignore_failure = false;  // when nobody answers: let pass instead of refusing
+
+  [[nodiscard]] std::string url_path() const;
 };
 
 }  // namespace athanor

@@ -117,7 +117,7 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
   EXPECT_EQ(names, (std::vector<std::string>{"up", "controllers", "apiserver", "etcd", "envtest",
                                              "submit", "jobs", "logs", "cancel", "queue",
                                              "clusters", "lock", "unlock", "backup", "restore",
-                                             "crds", "rbac", "version", "completion"}));
+                                             "crds", "rbac", "webhooks", "replay", "version", "completion"}));
 }
 
 }  // namespace

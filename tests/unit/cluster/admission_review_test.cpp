@@ -89,13 +89,44 @@ TEST(WebhookConfiguration, NamesRulesAndTarget) {
 }
 
 TEST(WebhookConfiguration, AnotherCaIsPatchedIn) {
-  Value configuration = webhook_configuration(kWebhooks, true, "athanor", {.ca_bundle = "old"});
-  configuration.set_path({"metadata", "resourceVersion"}, "7");
-  EXPECT_TRUE(ca_bundle_patch(configuration, "old").is_null());
-  const Value patch = ca_bundle_patch(configuration, "new");
-  EXPECT_EQ(patch["metadata"]["resourceVersion"].as_string(), "7");
+  const WebhookTarget old{.service = "hooks", .ns = "sys", .ca_bundle = "old"};
+  WebhookTarget renewed = old;
+  renewed.ca_bundle = "new";
+  const Value configuration = webhook_configuration(kWebhooks, true, "athanor", old);
+  EXPECT_TRUE(ca_bundle_patch(configuration, old).is_null());
+  const Value patch = ca_bundle_patch(configuration, renewed);
   EXPECT_EQ(patch["webhooks"][0]["clientConfig"]["caBundle"].as_string(), base64_encode("new"));
   EXPECT_EQ(patch["webhooks"][0]["rules"], configuration["webhooks"][0]["rules"]);
+}
+
+TEST(WebhookConfiguration, OnlyWhatLeadsToTheTargetIsPatched) {
+  const WebhookTarget target{
+      .service = "hooks", .ns = "sys", .url = "https://127.0.0.1:9443", .ca_bundle = "ca"};
+  const auto config = [](const char* text) { return *json::parse(text); };
+  EXPECT_TRUE(
+      names_target(config(R"({"service": {"name": "hooks", "namespace": "sys"}})"), target));
+  EXPECT_TRUE(names_target(config(R"({"url": "https://127.0.0.1:9443/p"})"), target));
+  for (const char* other : {R"({"service": {"name": "hooks", "namespace": "other"}})",
+                            R"({"service": {"name": "x", "namespace": "sys"}})",
+                            R"({"url": "https://127.0.0.1:94430/p"})", R"({})"}) {
+    EXPECT_FALSE(names_target(config(other), target)) << other;
+    Value configuration = Value::object(
+        {{"webhooks", Value::list({Value::object({{"clientConfig", config(other)}})})}});
+    EXPECT_TRUE(ca_bundle_patch(configuration, target).is_null()) << other;
+  }
+}
+
+TEST(WebhookConfiguration, ConversionWebhooksGetTheCaToo) {
+  const WebhookTarget target{.service = "hooks", .ns = "sys", .ca_bundle = "ca"};
+  Value crd = *json::parse(
+      R"({"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig":
+          {"service": {"name": "hooks", "namespace": "sys"}}}}}})");
+  const Value patch = conversion_bundle_patch(crd, target);
+  EXPECT_EQ(json::print(patch),
+            R"({"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":"Y2E="}}}}})");
+  crd.set_path({"spec", "conversion", "webhook", "clientConfig", "caBundle"}, base64_encode("ca"));
+  EXPECT_TRUE(conversion_bundle_patch(crd, target).is_null());
+  EXPECT_TRUE(conversion_bundle_patch(*json::parse(R"({"spec": {}})"), target).is_null());
 }
 
 }  // namespace

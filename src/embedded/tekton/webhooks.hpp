@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tekton's webhooks where the pipelines run on a cluster: what the embedded server does in its
+// admission, asked over HTTPS (spec/tekton.md 4, 5).
+#pragma once
+
+#include <span>
+
+#include "runtime/view/admission.hpp"
+
+namespace athanor::tekton {
+
+std::span<const Webhook> webhooks();
+
+}  // namespace athanor::tekton

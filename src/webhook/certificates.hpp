@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The webhooks' serving certificate and its authority: when they have to be made anew, and making
+// them. Kept in a Secret, so that all replicas serve the same one.
+//
+// An authority is replaced in two steps, so that no request fails: the new one joins the bundle,
+// and signs once everybody has had time to learn the bundle; the old one leaves later.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::webhook {
+
+// PEM texts, as in the Secret's ca.crt, ca.key, tls.crt and tls.key.
+struct CertificateSet {
+  std::string bundle{};  // the authority that signs first, then those that signed before
+  std::string authority_key{};
+  std::string certificate{};
+  std::string key{};
+  friend bool operator==(const CertificateSet&, const CertificateSet&) = default;
+};
+// Of a Secret's `data` and back; what is missing or not base64 is empty.
+CertificateSet read_set(const Value& data);
+Value to_data(const CertificateSet& set);
+
+struct CertificateOptions {
+  std::string authority = "athanor-webhooks";  // common name
+  std::string organization = "athanor";
+  std::vector<std::string> hosts{};  // that are served; the first one is the common name
+  Duration life = std::chrono::days(365);
+  Duration authority_life = std::chrono::days(3650);
+};
+// A serving certificate is renewed when this is left: 90 days, or a quarter of a shorter life.
+Duration renewed_before(const CertificateOptions& options);
+// Between an authority's joining the bundle and its first signature.
+Duration settling_time(const CertificateOptions& options);
+
+enum class Duty : std::uint8_t {
+  None,
+  Everything,  // something is missing, or does not belong together
+  Serving,     // a new serving certificate by the bundle's first authority
+  Authority,   // a new authority in front of the bundle, which does not sign yet
+  Prune,       // authorities leave the bundle that nothing needs any more
+};
+std::string_view name_of(Duty duty);
+
+struct Judgement {
+  Duty duty = Duty::None;
+  Instant next{};  // when to look again, with Duty::None
+};
+Judgement judge(const CertificateSet& set, const CertificateOptions& options, Instant now);
+// The set once the duty is done. Makes keys: random.
+Result<CertificateSet> renew(const CertificateSet& set, Duty duty,
+                             const CertificateOptions& options, Instant now);
+
+// When the serving certificate ends; the epoch for none.
+Instant expiry_of(const CertificateSet& set);
+
+}  // namespace athanor::webhook

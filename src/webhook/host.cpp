@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "webhook/host.hpp"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "api/builtin.hpp"
+#include "base/log.hpp"
+#include "runtime/engine_host.hpp"
+#include "runtime/executors.hpp"
+#include "runtime/metrics.hpp"
+#include "webhook/server.hpp"
+
+namespace athanor::webhook {
+namespace {
+
+// What an input says of the object with this key: nothing (nullopt), or what it is now; an empty
+// Object when it is gone.
+std::optional<Object> news_of(const runtime::Input& input, const Kind& kind, const Key& key) {
+  if (const auto* event = std::get_if<runtime::WatchEvent>(&input)) {
+    using Type = runtime::WatchEvent::Type;
+    if (event->kind != &kind || event->type == Type::Bookmark || event->object.key() != key) {
+      return std::nullopt;
+    }
+    return event->type == Type::Changed ? event->object : Object();
+  }
+  const auto* list = std::get_if<runtime::Relisted>(&input);
+  if (list == nullptr || list->kind != &kind) {
+    return std::nullopt;
+  }
+  for (const Object& object : list->objects) {
+    if (object.key() == key) {
+      return object;
+    }
+  }
+  return Object();
+}
+
+}  // namespace
+
+struct Host::State final : runtime::EngineJournal {
+  explicit State(HostOptions host_options) : options(std::move(host_options)) {}
+
+  void make_driver();
+  // Every replica serves what the Secret holds, the leader or not.
+  void input(const runtime::Engine& /*engine*/, const runtime::Input& input,
+             Instant /*now*/) override {
+    if (const auto secret = news_of(input, api::kSecret, options.settings.secret)) {
+      take(*secret);
+    }
+  }
+  void ran(std::span<const runtime::Effect> /*effects*/, Instant /*now*/) override {}
+  // On the driver's thread.
+  void take(const Object& secret);
+  void renew_set(const std::string& query, const runtime::Executors::Completion& done) const;
+
+  HostOptions options;
+  std::unique_ptr<Server> server{};
+  runtime::Executors executors{};
+  CertificateSet current{};   // of the driver's thread
+  std::string version = "-";  // likewise: the Secret's
+  std::unique_ptr<cluster::ClusterDriver> driver{};
+};
+
+// Without a Secret the last certificate is served on until the next one is there.
+void Host::State::take(const Object& secret) {
+  CertificateSet set = read_set(secret.body()["data"]);
+  version = secret.body().is_null() ? "-" : std::string(secret.resource_version());
+  if (set == current) {
+    return;
+  }
+  current = std::move(set);
+  if (current.certificate.empty()) {
+    return;  // there is none, or it was made for us to fill
+  }
+  if (const auto used = server->use(current.certificate, current.key); !used.ok()) {
+    log::warn("the webhooks' certificate cannot be used", {{"error", used.error().message}});
+    return;
+  }
+  const Instant end = expiry_of(current);
+  log::info("webhooks: a certificate is served",
+            {{"secret", secret.key().text()}, {"until", format_time(end)}});
+  if (options.metrics != nullptr) {
+    options.metrics
+        ->gauge("athanor_webhook_certificate_expiry_seconds",
+                "When the serving certificate ends, seconds since 1970.")
+        .set(std::chrono::duration<double>(end.time_since_epoch()).count());
+  }
+}
+
+void Host::State::renew_set(const std::string& query,
+                            const runtime::Executors::Completion& done) const {
+  const CertificateQuery asked = CertificateQuery::parse(query);
+  if (asked.version != version) {
+    done(Error::conflict("the Secret has changed meanwhile"));
+    return;
+  }
+  auto made = renew(current, asked.duty, options.settings.certificates, options.clock->now());
+  if (!made.ok()) {
+    done(made.error());
+    return;
+  }
+  log::info("webhooks: certificates are renewed", {{"what", name_of(asked.duty)}});
+  done(to_data(*made));
+}
+
+void Host::State::make_driver() {
+  executors.on_probe(std::string(kCertificateProbe),
+                     [this](const std::string& query, const runtime::Executors::Completion& done) {
+                       renew_set(query, done);
+                     });
+  const Key secret = options.settings.secret;
+  const std::vector<const Operator*> all = operators(options.conversions);
+  driver =
+      std::make_unique<cluster::ClusterDriver>(
+          all, cluster::DriverOptions{
+                   .client = options.client,
+                   .clock = options.clock,
+                   .entropy = options.entropy,
+                   .executors = &executors,
+                   .metrics = options.metrics,
+                   .leadership = options.leadership,
+                   .config = {{std::string(kSection), to_value(options.settings)}},
+                   .namespaces = {secret.ns},
+                   .narrow =
+                       [secret](client::FeedScope& scope) {
+                         if (scope.kind == &api::kSecret) {
+                           scope.field_selector = "metadata.name=" + secret.name;
+                         }
+                         const bool crd = scope.kind == &api::kCustomResourceDefinition;
+                         scope.trim = client::trim_fields(
+                             crd ? std::vector<std::vector<std::string>>{{"spec", "versions"},
+                                                                         {"status"}}
+                                 : std::vector<std::vector<std::string>>());
+                       },
+                   .journal = this});
+}
+
+Result<std::unique_ptr<Host>> Host::open(HostOptions options) {
+  auto state = std::make_unique<State>(std::move(options));
+  ATHANOR_TRY(state->server,
+              Server::start({.address = state->options.address,
+                             .webhooks = state->options.webhooks,
+                             .decide =
+                                 [inspect = state->options.inspect](const Question& question,
+                                                                    ServerOptions::Answer answer) {
+                                   inspect([question, answer = std::move(answer)](const View& view,
+                                                                                  Instant now) {
+                                     answer(question.webhook->admit(view, question.request, now));
+                                   });
+                                 },
+                             .clock = state->options.clock,
+                             .metrics = state->options.metrics}));
+  state->make_driver();
+  log::info("webhooks are served", {{"address", state->server->address()}});
+  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
+  return std::unique_ptr<Host>(new Host(std::move(state)));
+}
+
+Host::Host(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Host::~Host() {
+  stop();
+}
+
+void Host::start() {
+  state_->driver->start();
+}
+
+void Host::lead() {
+  state_->driver->lead();
+}
+
+void Host::drain(Duration patience) {
+  state_->driver->drain(patience);
+}
+
+void Host::stop() {
+  state_->driver->stop();
+  state_->server.reset();
+}
+
+bool Host::ready() const {
+  return state_->server != nullptr && state_->server->serving();
+}
+
+std::string Host::address() const {
+  return state_->server == nullptr ? std::string() : state_->server->address();
+}
+
+}  // namespace athanor::webhook

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host: everything that webhooks need beside the systems' controllers: the server, the controllers
+// of its certificate and of the bundles, and the way from a question to a verdict.
+//
+// These controllers have an engine of their own, so that the Secret's namespace need not be one
+// that the systems watch, and nothing but that one Secret is read.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "client/api_client.hpp"
+#include "cluster/cluster_driver.hpp"
+#include "cluster/leadership.hpp"
+#include "runtime/view/admission.hpp"
+#include "webhook/operators.hpp"
+
+namespace athanor {
+class Metrics;
+}
+
+namespace athanor::webhook {
+
+struct HostOptions {
+  // All pointers but metrics and leadership are required and outlive the host.
+  std::shared_ptr<client::ApiClient> client{};
+  const Clock* clock = nullptr;
+  Entropy* entropy = nullptr;
+  Metrics* metrics = nullptr;
+  cluster::Leadership* leadership = nullptr;  // without: certificates are made at any time
+  std::string address{};
+  std::vector<Webhook> webhooks{};
+  Settings settings{};
+  bool conversions = false;  // keep the bundle in custom resource definitions, too
+  // Runs a function with what the systems' controllers see; may drop it when they end.
+  std::function<void(std::function<void(const View& view, Instant now)>)> inspect{};
+};
+
+// start(), drain() and stop() from one thread, the rest from any.
+class Host {
+ public:
+  // Listens. Errors: an address that is none, or is taken.
+  static Result<std::unique_ptr<Host>> open(HostOptions options);
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  ~Host();  // stops
+
+  void start();
+  void lead();
+  // Ends the controllers; questions are answered on.
+  void drain(Duration patience);
+  void stop();
+
+  // There is a certificate, and connections are taken.
+  [[nodiscard]] bool ready() const;
+  [[nodiscard]] std::string address() const;
+
+ private:
+  struct State;
+  explicit Host(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace athanor::webhook

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controllers of the webhooks: one keeps the serving certificate in its Secret, the others keep
+// the authorities' bundle in whatever registers webhooks that name our Service. Pure; keys are made
+// by whoever answers the question for a new set (kCertificateProbe).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/admission_review.hpp"
+#include "kube/kind.hpp"
+#include "runtime/view/operator.hpp"
+#include "webhook/certificates.hpp"
+
+namespace athanor::webhook {
+
+inline constexpr Kind kValidatingConfiguration{"admissionregistration.k8s.io", "v1",
+                                               "ValidatingWebhookConfiguration",
+                                               "validatingwebhookconfigurations", false};
+inline constexpr Kind kMutatingConfiguration{"admissionregistration.k8s.io", "v1",
+                                             "MutatingWebhookConfiguration",
+                                             "mutatingwebhookconfigurations", false};
+
+// What View::config answers under kSection.
+struct Settings {
+  Key secret{};
+  cluster::WebhookTarget target{};
+  CertificateOptions certificates{};
+};
+inline constexpr std::string_view kSection = "webhooks";
+Value to_value(const Settings& settings);
+Settings read_settings(const Value& value);
+
+// Observations "webhook-certificates:<duty>:<resource version, - for no Secret>"; the answer is the
+// Secret's new data.
+inline constexpr std::string_view kCertificateProbe = "webhook-certificates";
+struct CertificateQuery {
+  Duty duty = Duty::None;
+  std::string version{};
+  [[nodiscard]] std::string text() const;
+  static CertificateQuery parse(std::string_view query);
+};
+
+// With `conversions` custom resource definitions are watched, too.
+std::vector<const Operator*> operators(bool conversions);
+
+}  // namespace athanor::webhook

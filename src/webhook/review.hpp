@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a request's bytes to a webhook and its question, and from a verdict to the answer's bytes.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "runtime/view/admission.hpp"
+
+namespace athanor::webhook {
+
+struct Question {
+  const Webhook* webhook = nullptr;
+  AdmissionRequest request{};
+};
+// Errors: 404 for a path that no webhook has, 405 for another method than POST, 415 for another
+// type than JSON, 400 for a body that is no AdmissionReview of v1.
+Result<Question> read_question(std::span<const Webhook> webhooks, std::string_view method,
+                               std::string_view path, std::string_view content_type,
+                               const std::string& body);
+std::string answer_text(const Question& question, const Verdict& verdict);
+
+}  // namespace athanor::webhook

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "webhook/server.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "embedded/transport/listen.hpp"
+#include "embedded/transport/response_writer.hpp"
+#include "runtime/metrics.hpp"
+#include "webhook/connection.hpp"
+
+namespace athanor::webhook {
+namespace {
+
+constexpr std::size_t kMostConnections = 1024;
+constexpr std::chrono::milliseconds kAcceptPause{100};  // when out of descriptors
+
+struct Address {
+  std::string host{};
+  int port = 0;
+};
+
+Result<Address> parse_address(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  Address address;
+  const char* const end = text.data() + text.size();
+  if (colon == std::string::npos ||
+      std::from_chars(text.data() + colon + 1, end, address.port).ptr != end ||
+      colon + 1 == text.size() || address.port < 0 || address.port > 65535) {
+    return Error::bad_request("\"" + text + "\" is no address: HOST:PORT");
+  }
+  address.host = text.substr(0, colon);
+  if (address.host.size() > 1 && address.host.front() == '[' && address.host.back() == ']') {
+    address.host = address.host.substr(1, address.host.size() - 2);
+  }
+  return address;
+}
+
+}  // namespace
+
+struct Server::State : std::enable_shared_from_this<State> {
+  State(ServerOptions server_options, int listening, std::string host_name)
+      : options(std::move(server_options)),
+        host(std::move(host_name)),
+        port(transport::port_of(listening)),
+        socket(listening),
+        descriptor(std::make_unique<transport::EventLoop::Descriptor>(shared.loop, listening)),
+        pause(std::make_unique<transport::EventLoop::Timer>(shared.loop)) {
+    shared.clock = options.clock;
+  }
+
+  void arm();
+  void accept_all();
+  void welcome(int client);
+  void handle(const apiserver::Request& request, const Shared::Answer& answer);
+  void count(const Question& question, const Verdict& verdict, Instant began);
+
+  ServerOptions options;
+  Shared shared{};
+  const std::string host;
+  const int port;
+  const int socket;
+  std::unique_ptr<transport::EventLoop::Descriptor> descriptor;
+  std::unique_ptr<transport::EventLoop::Timer> pause;
+  std::shared_ptr<const transport::TlsContext> context{};  // of the loop's thread
+  std::atomic<bool> serving{false};
+  std::set<std::shared_ptr<Connection>> connections{};
+  std::thread thread{};
+};
+
+void Server::State::arm() {
+  descriptor->when_readable([this] { accept_all(); });
+}
+
+void Server::State::accept_all() {
+  while (true) {
+    const int client = ::accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (client >= 0) {
+      welcome(client);
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) {
+      continue;
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      return arm();
+    }
+    log::warn("webhooks: a connection cannot be taken",
+              {{"error", std::generic_category().message(errno)}});
+    return pause->set(kAcceptPause, [this] { arm(); });
+  }
+}
+
+void Server::State::welcome(int client) {
+  if (!context || connections.size() >= kMostConnections) {
+    ::close(client);
+    return;
+  }
+  const int on = 1;
+  ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  auto connection = std::make_shared<Connection>(
+      shared, context, client,
+      [this](const std::shared_ptr<Connection>& self) { connections.erase(self); });
+  connections.insert(connection);
+  connection->start();
+}
+
+void Server::State::handle(const apiserver::Request& request, const Shared::Answer& answer) {
+  const auto* body = std::get_if<std::string>(&request.body);
+  const auto read =
+      read_question(options.webhooks, request.method, request.path, request.header("content-type"),
+                    body == nullptr ? std::string() : *body);
+  if (!read.ok()) {
+    answer(transport::status_response(read.error()));
+    return;
+  }
+  // Whoever decides may answer late, from another thread, or when the server is gone.
+  auto question = std::make_shared<const Question>(*read);
+  const Instant began = options.clock->now();
+  options.decide(*question, [weak = weak_from_this(), question, answer, began](Verdict verdict) {
+    const auto self = weak.lock();
+    if (!self) {
+      return;
+    }
+    self->shared.loop.post([weak, question, answer, began, verdict = std::move(verdict)] {
+      if (const auto state = weak.lock()) {
+        state->count(*question, verdict, began);
+        apiserver::Response response;
+        response.body = answer_text(*question, verdict);
+        answer(std::move(response));
+      }
+    });
+  });
+}
+
+void Server::State::count(const Question& question, const Verdict& verdict, Instant began) {
+  if (options.metrics == nullptr) {
+    return;
+  }
+  const std::string name(question.webhook->name);
+  options.metrics
+      ->counter("athanor_webhook_requests_total", "Questions to webhooks, by verdict.",
+                {{"webhook", name}, {"allowed", verdict.allowed ? "true" : "false"}})
+      .add();
+  options.metrics
+      ->histogram("controller_runtime_webhook_latency_seconds",
+                  "From a question's last byte to its verdict.", Metrics::duration_buckets(),
+                  {{"webhook", name}})
+      .observe(std::chrono::duration<double>(options.clock->now() - began).count());
+}
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
+  ATHANOR_CHECK(options.decide != nullptr && options.clock != nullptr,
+                "a webhook server needs a judge and a clock");
+  ATHANOR_TRY(const Address address, parse_address(options.address));
+  const std::string host = address.host.empty() ? "::" : address.host;
+  auto listening = transport::listen_on(host, address.port);
+  if (!listening.ok() && address.host.empty()) {
+    listening = transport::listen_on("0.0.0.0", address.port);  // a host without IPv6
+  }
+  if (!listening.ok()) {
+    return listening.error();
+  }
+  auto state = std::make_shared<State>(std::move(options), *listening, host);
+  state->shared.handle = [raw = state.get()](const apiserver::Request& request,
+                                             const Shared::Answer& answer) {
+    raw->handle(request, answer);
+  };
+  state->shared.loop.post([raw = state.get()] { raw->arm(); });
+  state->thread = std::thread([raw = state.get()] { raw->shared.loop.run(); });
+  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
+  return std::unique_ptr<Server>(new Server(std::move(state)));
+}
+
+Server::Server(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Server::~Server() {
+  state_->shared.loop.stop();
+  state_->thread.join();
+  // Tasks that wait hold connections; they go before the loop does.
+  for (const auto& connection : std::exchange(state_->connections, {})) {
+    connection->close();
+  }
+  state_->pause->cancel();
+  state_->descriptor->close();
+  state_->shared.loop.close();
+}
+
+Result<void> Server::use(const std::string& certificate, const std::string& key) {
+  ATHANOR_TRY(auto made, transport::TlsContext::create(certificate, key, "", /*http2=*/false));
+  auto context = std::make_shared<const transport::TlsContext>(std::move(made));
+  state_->serving = true;
+  state_->shared.loop.post([raw = state_.get(), context = std::move(context)]() mutable {
+    raw->context = std::move(context);
+  });
+  return {};
+}
+
+bool Server::serving() const {
+  return state_->serving;
+}
+
+std::string Server::address() const {
+  return transport::address_text(state_->host, state_->port);
+}
+
+}  // namespace athanor::webhook

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The webhooks of `athanor controllers`, a process of its own with the rights of `athanor rbac --webhooks`, on an API server
+that knows nothing of Kueue and Tekton but their kinds: refusals and defaults come through HTTPS, with a certificate that the
+process makes, keeps in a Secret, tells to the configurations and renews while requests flow."""
+
+import base64
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+import yaml
+from support import ATHANOR, KUBECTL, run, wait_for
+
+SYSTEM, SECRET = "athanor-system", "athanor-webhook-certificates"
+ACCOUNT = f"system:serviceaccount:{SYSTEM}:athanor"
+SYSTEMS = "kueue,tekton"
+CONFIGURATIONS = ("validatingwebhookconfiguration/athanor", "mutatingwebhookconfiguration/athanor")
+QUEUE = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": {"name": "queue"},
+    "spec": {"namespaceSelector": {}, "resourceGroups": [{
+        "coveredResources": ["cpu"], "flavors": [{"name": "f", "resources": [{"name": "cpu", "nominalQuota": "4"}]}]}]},
+}  # fmt: skip
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Cluster:
+    def __init__(self, folder):
+        self.folder = folder
+        tokens = folder / "tokens.csv"
+        tokens.write_text(f'root-token,root,1,"system:masters"\nathanor-token,{ACCOUNT},2\n', encoding="utf-8")
+        self.process = subprocess.Popen(
+            [ATHANOR, "apiserver", "--secure-port=0", "--bind-address=127.0.0.1", "--authorization-mode=RBAC", f"--token-auth-file={tokens}"],
+            stdout=subprocess.PIPE, stderr=(folder / "apiserver.log").open("w"), text=True,
+        )
+        self.server = self.process.stdout.readline().split()[1]
+        for user in ("root", "athanor"):
+            self.config(user)
+
+    def config(self, user):
+        path = self.folder / f"{user}.kubeconfig"
+        path.write_text(yaml.safe_dump({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": SYSTEM}}],
+            "clusters": [{"name": "c", "cluster": {"server": self.server, "insecure-skip-tls-verify": True}}],
+            "users": [{"name": "u", "user": {"token": f"{user}-token"}}],
+        }), encoding="utf-8")  # fmt: skip
+        return path
+
+    def kubectl(self, *args, stdin=None, code=0):
+        done = run([KUBECTL, "--kubeconfig", self.config("root"), *args], stdin=stdin)
+        assert code is None or done.code == code, done.err
+        return done
+
+    def apply(self, *command):
+        self.kubectl("apply", "--server-side", "-f", "-", stdin=run([ATHANOR, *command]).out)
+
+    def create(self, what, *flags, code=0):
+        return self.kubectl("create", *flags, "-f", "-", stdin=json.dumps(what), code=code)
+
+    def secret(self):
+        done = self.kubectl("get", "secret", SECRET, "-n", SYSTEM, "-o", "json", code=None)
+        return json.loads(done.out)["data"] if done.code == 0 else {}
+
+    def bundles(self):
+        found = [json.loads(self.kubectl("get", one, "-o", "json").out) for one in CONFIGURATIONS]
+        return {hook["clientConfig"].get("caBundle", "") for one in found for hook in one["webhooks"]}
+
+
+class Replica:
+    def __init__(self, cluster, name, port, *flags):
+        self.log = cluster.folder / f"{name}.log"
+        self.process = subprocess.Popen(
+            [ATHANOR, "controllers", "--kubeconfig", cluster.config("athanor"), "--controllers", SYSTEMS, "--metrics-address=127.0.0.1:0",
+             f"--webhook-address=127.0.0.1:{port}", f"--webhook-url=https://127.0.0.1:{port}", "--webhook-host=127.0.0.1", *flags],
+            stdin=subprocess.DEVNULL, stdout=self.log.open("w"), stderr=subprocess.STDOUT, env={"POD_NAMESPACE": SYSTEM, "POD_NAME": name},
+        )  # fmt: skip
+
+    @property
+    def text(self):
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def get(self, path):
+        assert self.process.poll() is None, self.text
+        address = re.search(r'"metrics are served".*?"address":"([^"]+)"', self.text)
+        if not address:
+            return 0, ""
+        connection = http.client.HTTPConnection(address.group(1), timeout=10)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def ready(self):
+        return self.get("/readyz")[0] == 200
+
+    def end(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    one = Cluster(tmp_path_factory.mktemp("webhooks"))
+    try:
+        for group in ("kueue.x-k8s.io", "tekton.dev"):
+            one.apply("crds", "--group", group)
+        one.kubectl("create", "namespace", SYSTEM)
+        one.apply("rbac", "--controllers", SYSTEMS, "--webhooks")
+        one.kubectl("wait", "--for=condition=Established", "crd", "--all")
+        yield one
+    finally:
+        one.process.kill()
+        one.process.wait()
+
+
+@pytest.fixture(scope="module")
+def replica(cluster):
+    """One replica, and its webhooks registered, as if there had never been a certificate."""
+    port = free_port()
+    one = Replica(cluster, "first", port, "--record", cluster.folder / "record")
+    try:
+        wait_for("readiness", one.ready)
+        cluster.apply("webhooks", "--controllers", SYSTEMS, "--url", f"https://127.0.0.1:{port}")
+        wait_for("the bundle to be told", lambda: cluster.bundles() == {cluster.secret()["ca.crt"]})
+        yield one
+    finally:
+        one.end(signal.SIGKILL)
+
+
+def test_a_bad_object_is_refused_with_the_labs_words(cluster, replica):
+    bad = json.loads(json.dumps(QUEUE))
+    bad["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0]["nominalQuota"] = "-1"
+    said = cluster.create(bad, code=1).err
+    assert (
+        'admission webhook "vclusterqueue.kb.io" denied the request: spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: '
+        'Invalid value: "-1": must be greater than or equal to 0' in said
+    ), said
+    run_ = {"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "metadata": {"name": "r", "namespace": "default"}, "spec": {}}
+    said = cluster.create(run_, code=1).err
+    assert 'admission webhook "validation.webhook.pipeline.tekton.dev" denied the request: validation failed: ' in said, said
+
+
+def test_a_good_object_is_defaulted(cluster, replica):
+    cluster.create(QUEUE)
+    assert json.loads(cluster.kubectl("get", "clusterqueue", "queue", "-o", "json").out)["metadata"]["finalizers"] == ["kueue.x-k8s.io/resource-in-use"]
+    task = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": "t", "namespace": "default"}, "spec": {"taskRef": {"name": "x"}}}
+    stored = json.loads(cluster.create(task, "--dry-run=server", "-o", "json").out)
+    assert stored["spec"]["timeout"] == "1h0m0s" and stored["spec"]["taskRef"]["kind"] == "Task"
+
+
+def test_a_bundle_that_somebody_removed_comes_back(cluster, replica):
+    patch = '[{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]'
+    cluster.kubectl("patch", CONFIGURATIONS[0], "--type=json", "-p", patch)
+    wait_for("the bundle is back", lambda: cluster.bundles() == {cluster.secret()["ca.crt"]})
+
+
+def test_another_replica_serves_the_same_certificate_and_nothing_was_denied(cluster, replica):
+    before = cluster.secret()
+    second = Replica(cluster, "second", free_port())
+    try:
+        wait_for("readiness", second.ready)
+        assert "a certificate is served" in second.text and "renewed" not in second.text
+        assert cluster.secret() == before
+    finally:
+        assert second.end() == 0
+    refused = re.findall(r'^rest_client_requests_total\{[^}]*code="40[13]".*$', replica.get("/metrics")[1], re.M)
+    assert not refused, refused
+    assert 'athanor_webhook_requests_total{allowed="false",webhook="vclusterqueue.kb.io"} 1' in replica.get("/metrics")[1]
+
+
+def test_the_certificate_is_renewed_while_requests_flow(cluster, replica):
+    """A life of 8 s is renewed with 2 s left; the leader of before ends first, and its certificate is taken over."""
+    old = cluster.secret()
+    address = re.search(r'"webhooks are served".*?"address":"127.0.0.1:(\d+)"', replica.text)
+    assert replica.end() == 0
+    brief = Replica(cluster, "brief", address.group(1), "--webhook-certificate-life=8s")
+    try:
+        wait_for("readiness", brief.ready)
+        assert cluster.secret()["ca.crt"] == old["ca.crt"]
+        # What was made for a year has more than 8 s left: it goes when it is not there.
+        cluster.kubectl("delete", "secret", SECRET, "-n", SYSTEM)
+        wait_for("a new certificate", lambda: cluster.secret().get("ca.crt", old["ca.crt"]) != old["ca.crt"])
+        wait_for("the bundle to be told", lambda: cluster.bundles() == {cluster.secret()["ca.crt"]})
+        seen, end, asked = set(), time.monotonic() + 14, 0
+        while time.monotonic() < end and len(seen) < 3:
+            named = json.loads(json.dumps(QUEUE))
+            named["metadata"]["name"] = f"queue-{asked}"
+            cluster.create(named, "--dry-run=server")
+            asked += 1
+            seen.add(base64.b64decode(cluster.secret()["tls.crt"]))
+        assert len(seen) >= 3, f"{len(seen)} certificates in {asked} requests"
+    finally:
+        brief.end(signal.SIGKILL)
+
+
+def test_the_record_of_the_first_replica_is_decided_alike_by_the_same_binary(cluster, replica):
+    """Runs last: the replica has ended."""
+    record = cluster.folder / "record"
+    assert record.stat().st_mode & 0o777 == 0o600
+    done = run([ATHANOR, "replay", record, "-o", "json"])
+    assert done.code == 0, done.out[-2000:] + done.err
+    *plans, summary = [json.loads(line) for line in done.out.splitlines()]
+    assert summary["differences"] == 0 and summary["decisions"] == len(plans) > 0
+    assert any(plan["now"].get("target", {}).get("name") == "queue" for plan in plans), "the ClusterQueue's status"
+    # Another decision than the recorded one is told, with both.
+    lines = record.read_text(encoding="utf-8").splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if line.startswith('["r"') and '"ClusterQueue"' in line)
+    lines[at] = lines[at].replace('"controller":"kueue-', '"controller":"other-', 1)
+    changed = cluster.folder / "changed"
+    changed.write_text("".join(lines), encoding="utf-8")
+    told = run([ATHANOR, "replay", changed, "--differences"])
+    assert told.code == 1 and re.search(r"^- .*: other-", told.out, re.M) and re.search(r"^\+ .*: kueue-", told.out, re.M), told.out
+    assert run([ATHANOR, "replay", __file__]).code == 2
