@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cached objects cost: lists N objects of 1 KiB through a reflector into the engine's cache
-// and prints "name value unit" lines. usage: athanor_cache_bench [N [SLOTS]]
+// What cached objects cost: lists N objects of 1 KiB through a reflector into an engine with one
+// controller that looks at each, and prints "name value unit" lines.
+// usage: athanor_cache_bench [N [SLOTS]]
 #include <fmt/core.h>
 #include <malloc.h>
 
@@ -20,7 +21,7 @@
 #include "client/reflector.hpp"
 #include "kube/interner.hpp"
 #include "kube/json.hpp"
-#include "runtime/cache.hpp"
+#include "runtime/engine.hpp"
 
 namespace athanor::bench {
 namespace {
@@ -72,13 +73,24 @@ std::string list_text(std::size_t from, std::size_t count, bool last) {
   return text + "]}";
 }
 
+const Kind* const kKinds[] = {&kKind};
+
+// Looks and does nothing.
+Plan look(const View& view, const Key& key, Instant /*now*/) {
+  static_cast<void>(view.get(kKind, key));
+  return Plan::done();
+}
+
+constexpr Operator kLooker{.name = "looker", .primary = &kKind, .reads = kKinds, .reconcile = look};
+
 int run(std::size_t count, std::size_t slots) {
   const std::unique_ptr<Entropy> entropy = seeded_entropy(1);
   auto interner = std::make_unique<Interner>(slots);
   client::ReflectorOptions options;
   options.interner = interner.get();
   client::Reflector reflector({.kind = &kKind, .trim = client::trim_fields()}, options, *entropy);
-  runtime::Cache cache(kKind, {});
+  const Operator* const operators[] = {&kLooker};
+  runtime::Engine engine(operators, {.entropy = entropy.get()});
   const double before = resident_mib();
   const auto start = std::chrono::steady_clock::now();
   std::vector<client::Reflector::Effect> effects;
@@ -99,24 +111,36 @@ int run(std::size_t count, std::size_t slots) {
   for (auto& effect : effects) {
     if (auto* deliver = std::get_if<client::Reflector::Deliver>(&effect)) {
       auto& list = std::get<client::KindList>(deliver->item);
-      cache.replace(std::move(list.objects), list.version);
+      engine.absorb(
+          runtime::Relisted{
+              .kind = &kKind, .objects = std::move(list.objects), .version = list.version},
+          Instant{});
     }
   }
   effects.clear();
+  fmt::print("cache_growth {:.1f} MiB\n", resident_mib() - before);
+  std::vector<runtime::Effect> decided;
+  while (!engine.idle()) {
+    engine.run(Instant{}, decided);
+  }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  fmt::print("cached {} objects\n", cache.objects().size());
-  fmt::print("cache_growth {:.1f} MiB\n", resident_mib() - before);
-  fmt::print("process_total {:.1f} MiB\n", resident_mib());
   std::size_t heap = 0;
-  for (const auto& [key, object] : cache.objects()) {
-    heap += object.body().heap_bytes();
+  std::size_t cached = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Object* object =
+        engine.cached(kKind, {fmt::format("team-{}", i % 50), fmt::format("job-{:06}", i)});
+    cached += object == nullptr ? 0 : 1;
+    heap += object == nullptr ? 0 : object->body().heap_bytes();
   }
+  fmt::print("cached {} objects\n", cached);
+  fmt::print("engine_growth {:.1f} MiB\n", resident_mib() - before);
+  fmt::print("process_total {:.1f} MiB\n", resident_mib());
   ::malloc_trim(0);
   fmt::print("after_trim {:.1f} MiB\n", resident_mib());
   fmt::print("values_unshared {:.1f} MiB\n", static_cast<double>(heap) / 1048576);
   fmt::print("list_to_cache {:.2f} s\n", seconds);
-  return cache.objects().size() == count ? 0 : 1;
+  return cached == count ? 0 : 1;
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 //
 //   fill KUBECONFIG NAMESPACE COUNT      makes so many ConfigMaps of 1 KiB
 //   cache KUBECONFIG NAMESPACE           keeps the namespace's ConfigMaps; prints "synced", runs on
-//   latency KUBECONFIG NAMESPACE SECONDS events at 500 a second; prints what the engine adds
+//   latency KUBECONFIG NAMESPACE SECONDS [WRITES]
+//                                        events at 500 a second, with so many writes under way;
+//                                        prints what the engine adds, and the server's own time
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -76,6 +78,12 @@ class Watcher final : public client::ApiClient {
     if (request.method == "PATCH") {
       const std::size_t slash = request.path.rfind('/');
       left(request.path.substr(slash + 1, request.path.find('?') - slash - 1));
+      real_->send(std::move(request), [this, began = SteadyClock::now(),
+                                       next = std::move(done)](client::ApiResult result) mutable {
+        served(SteadyClock::now() - began);
+        next(std::move(result));
+      });
+      return;
     }
     real_->send(std::move(request), std::move(done));
   }
@@ -101,16 +109,27 @@ class Watcher final : public client::ApiClient {
   void forget() {
     const std::scoped_lock lock(mutex_);
     added_.clear();
+    served_.clear();
   }
-  // Milliseconds, sorted.
-  [[nodiscard]] std::vector<double> added() const {
-    const std::scoped_lock lock(mutex_);
-    std::vector<double> sorted = added_;
-    std::ranges::sort(sorted);
-    return sorted;
-  }
+  // Milliseconds, sorted: from an event to its write; from a write to its answer.
+  [[nodiscard]] std::vector<double> added() const { return sorted(added_); }
+  [[nodiscard]] std::vector<double> served() const { return sorted(served_); }
 
  private:
+  using Took = SteadyClock::duration;
+  static double milliseconds(Took took) {
+    return std::chrono::duration<double, std::milli>(took).count();
+  }
+  [[nodiscard]] std::vector<double> sorted(const std::vector<double>& figures) const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<double> copy = figures;
+    std::ranges::sort(copy);
+    return copy;
+  }
+  void served(Took took) {
+    const std::scoped_lock lock(mutex_);
+    served_.push_back(milliseconds(took));
+  }
   void came(const std::string& name) {
     const std::scoped_lock lock(mutex_);
     since_.try_emplace(name, SteadyClock::now());
@@ -118,16 +137,16 @@ class Watcher final : public client::ApiClient {
   void left(const std::string& name) {
     const std::scoped_lock lock(mutex_);
     if (const auto at = since_.find(name); at != since_.end()) {
-      added_.push_back(
-          std::chrono::duration<double, std::milli>(SteadyClock::now() - at->second).count());
+      added_.push_back(milliseconds(SteadyClock::now() - at->second));
       since_.erase(at);
     }
   }
 
   std::shared_ptr<client::ApiClient> real_;
-  mutable std::mutex mutex_{};  // guards the two below
+  mutable std::mutex mutex_{};  // guards what follows
   std::map<std::string, SteadyClock::time_point> since_{};
   std::vector<double> added_{};
+  std::vector<double> served_{};
 };
 
 struct World {
@@ -217,14 +236,19 @@ void keep(World& world, const std::string& kubeconfig, const std::string& ns) {
   client->stop();
 }
 
-void latency(World& world, const std::string& kubeconfig, const std::string& ns, int seconds) {
+void latency(World& world, const std::string& kubeconfig, const std::string& ns, int seconds,
+             int writes) {
   const auto client = std::make_shared<Watcher>(world.client(kubeconfig));
   const auto user = world.client(kubeconfig);
   make_all(*user, ns, kObjects, [](int i) {
     return map_of(fmt::format("wish-{:04}", i), Value::object({{"wish", "0"}}));
   });
   const Operator* const operators[] = {&kFairy};
-  cluster::ClusterDriver driver(operators, world.options(client, ns));
+  cluster::DriverOptions options = world.options(client, ns);
+  if (writes > 0) {
+    options.writes_per_controller = static_cast<std::size_t>(writes);
+  }
+  cluster::ClusterDriver driver(operators, std::move(options));
   driver.start();
   wait_synced(driver);
   client->forget();
@@ -246,16 +270,18 @@ void latency(World& world, const std::string& kubeconfig, const std::string& ns,
   client->stop();
   user->stop();
   const std::vector<double> added = client->added();
-  const auto at = [&](double share) {
-    return added.empty()
-               ? 0
-               : added[static_cast<std::size_t>(static_cast<double>(added.size() - 1) * share)];
+  const std::vector<double> served = client->served();
+  const auto at = [](const std::vector<double>& figures, double share) {
+    const auto place = static_cast<double>(figures.size()) * share;
+    return figures.empty() ? 0
+                           : figures[std::min(static_cast<std::size_t>(place), figures.size() - 1)];
   };
   fmt::print(R"({{"events": {}, "rate": {:.0f}, "writes": {}, "failed": {}, "p50_ms": {:.3f}, )"
-             R"("p99_ms": {:.3f}, "max_ms": {:.3f}}})"
+             R"("p99_ms": {:.3f}, "max_ms": {:.3f}, "server_p50_ms": {:.3f}, )"
+             R"("server_p99_ms": {:.3f}}})"
              "\n",
-             kRate * seconds, kRate * seconds / took, added.size(), failed.load(), at(0.5),
-             at(0.99), at(1));
+             kRate * seconds, kRate * seconds / took, added.size(), failed.load(), at(added, 0.5),
+             at(added, 0.99), at(added, 1), at(served, 0.5), at(served, 0.99));
 }
 
 }  // namespace
@@ -269,11 +295,12 @@ int main(int argc, char** argv) {
                          std::atoi(argv[4]));  // NOLINT(cert-err34-c): a number is asked for
   } else if (argc == 4 && words[1] == "cache") {
     athanor::bench::keep(world, words[2], words[3]);
-  } else if (argc == 5 && words[1] == "latency") {
-    athanor::bench::latency(world, words[2], words[3],
-                            std::atoi(argv[4]));  // NOLINT(cert-err34-c): a number is asked for
+  } else if ((argc == 5 || argc == 6) && words[1] == "latency") {
+    // NOLINTNEXTLINE(cert-err34-c): numbers are asked for
+    athanor::bench::latency(world, words[2], words[3], std::atoi(argv[4]),
+                            argc == 6 ? std::atoi(argv[5]) : 0);  // NOLINT(cert-err34-c): likewise
   } else {
-    fmt::print(stderr, "usage: fill|cache|latency KUBECONFIG NAMESPACE [COUNT|SECONDS]\n");
+    fmt::print(stderr, "usage: fill|cache|latency KUBECONFIG NAMESPACE [COUNT|SECONDS [WRITES]]\n");
     return 2;
   }
   return 0;

@@ -168,6 +168,8 @@ class Production {
 
  private:
   static constexpr Duration kReleasePatience = std::chrono::seconds(5);
+  // Under way beside the writes of the busiest controller: lists, questions, other controllers.
+  static constexpr std::size_t kOtherRequests = 64;
   static constexpr Duration kShortestLife = std::chrono::seconds(8);
   static constexpr Duration kTracePatience = std::chrono::seconds(10);
 
@@ -233,7 +235,10 @@ class Production {
   client::ApiClientOptions client_options() {
     // libcurl 7.88, which Debian 12 has, now and then lets streams of an HTTP/2 connection stand
     // still; each watch on a connection of its own has no such days.
-    client::ApiClientOptions result{.qps = options_.qps, .burst = options_.burst, .http2 = false};
+    client::ApiClientOptions result{.qps = options_.qps,
+                                    .burst = options_.burst,
+                                    .max_in_flight = options_.concurrent_writes + kOtherRequests,
+                                    .http2 = false};
     result.observe = [this](const client::ApiRequest& request, int status, Duration took) {
       const std::string code = status == 0 ? "<error>" : std::to_string(status);
       metrics_
@@ -334,6 +339,7 @@ class Production {
     const std::uint64_t seed = entropy_->next();
     engine_entropy_ = seeded_entropy(seed);
     std::vector<std::string> names;
+    names.reserve(operators_.size());
     for (const Operator* op : operators_) {
       names.emplace_back(op->name);
     }

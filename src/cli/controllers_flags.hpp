@@ -33,9 +33,9 @@ struct ControllersOptions {
   std::string health_address{};   // empty: the metrics' address
   std::string log_level = "info";
   std::string log_format = "auto";
-  double qps = 50;
-  double burst = 100;
-  std::size_t concurrent_writes = 32;
+  double qps = 500;
+  double burst = 1000;
+  std::size_t concurrent_writes = 128;
   std::string drain_timeout = "20s";
   std::string otlp_endpoint{};
   std::vector<std::string> selectors{};  // RESOURCE=LABELS

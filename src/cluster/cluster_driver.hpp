@@ -51,7 +51,7 @@ struct DriverOptions {
   runtime::EngineJournal* journal = nullptr;  // looks on; may be null
   Entropy* engine_entropy = nullptr;          // of the engine alone; null: `entropy`
   // Writes of one controller under way at the same time, each of another key; the rest waits.
-  std::size_t writes_per_controller = 32;
+  std::size_t writes_per_controller = 128;
 };
 
 // Owns the controllers thread and the engine on it. start(), drain() and stop() from one thread,

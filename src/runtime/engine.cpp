@@ -230,7 +230,7 @@ void Engine::Impl::take(const WriteResult& result, Instant now) {
     return;
   }
   written(*task, result, now);
-  ++task->step;
+  ++task->work->step;
   advance(*task, now);
 }
 
@@ -339,13 +339,16 @@ void Engine::Impl::sweep(Instant now) {
 // ---- scheduling
 
 Task& Engine::Impl::task_of(Controller& controller, const Key& key) {
-  const auto [known, fresh] = task_ids.try_emplace({controller.number, key}, last_task + 1);
-  if (fresh) {
-    ++last_task;
-    Task task{.id = last_task, .controller = &controller, .key = key};
-    return tasks.emplace(last_task, std::move(task)).first->second;
+  const auto known = named_tasks.find(TaskName{controller.number, key});
+  if (known != named_tasks.end()) {
+    return **known;
   }
-  return tasks.at(known->second);
+  ++last_task;
+  Task& task =
+      tasks.emplace(last_task, Task{.id = last_task, .controller = &controller, .key = key})
+          .first->second;
+  named_tasks.insert(&task);
+  return task;
 }
 
 Task* Engine::Impl::find(TaskId id) {
@@ -498,7 +501,7 @@ void Engine::Impl::forget(Task& task) {
   reads.remove(id);
   drop_unread(queries);
   ready.cancel(id);
-  task_ids.erase({task.controller->number, task.key});
+  named_tasks.erase(&task);
   tasks.erase(id);
 }
 

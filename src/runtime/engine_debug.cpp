@@ -57,8 +57,8 @@ Value Engine::Impl::describe(const Task& task, Instant now) const {
       one.set("state", "writing");
       one.set("reason", name_of(task.cause));
       one.set("for", milliseconds_text(now - task.started));
-      one.set("step", task.step + 1);
-      one.set("steps", task.plan.steps().size());
+      one.set("step", task.work->step + 1);
+      one.set("steps", task.work->plan.steps().size());
       break;
     case Task::Phase::Waiting:
       one.set("state", "waiting for its own writes");

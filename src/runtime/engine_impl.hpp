@@ -33,7 +33,16 @@ struct Controller {
   std::size_t number = 0;
 };
 
+// A plan that is being carried out.
+struct Work {
+  Plan plan{};
+  std::size_t step = 0;
+  std::uint64_t write = 0;                    // in flight
+  std::map<Ref, Object, RefOrder> written{};  // what the writes of this plan returned
+};
+
 // One key of one operator, from its first event until the key is gone and nothing waits for it.
+// There is one for every object: what only busy keys need hangs on `work`.
 struct Task {
   enum class Phase : std::uint8_t { Idle, Writing, Waiting };
   TaskId id = 0;
@@ -48,12 +57,27 @@ struct Task {
   Instant started{};
   std::string error{};  // of the last plan that failed
   int failures = 0;
-  Plan plan{};
-  std::size_t step = 0;
-  std::uint64_t write = 0;                    // in flight
-  std::map<Ref, Object, RefOrder> written{};  // what the writes of this plan returned
-  std::optional<Instant> again{};             // retry or wake-up, once the barrier has opened
+  std::unique_ptr<Work> work{};    // from a reconcile until its plan is over
+  std::optional<Instant> again{};  // retry or wake-up, once the barrier has opened
   Instant barrier_end{};
+};
+
+// Tasks by the number of their controller and their key.
+struct TaskName {
+  std::size_t controller = 0;
+  const Key& key;
+};
+struct TaskOrder {
+  using is_transparent = void;
+  static TaskName name(const Task* task) { return {task->controller->number, task->key}; }
+  static TaskName name(const TaskName& name) { return name; }
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const {
+    const TaskName left = name(a);
+    const TaskName right = name(b);
+    return left.controller != right.controller ? left.controller < right.controller
+                                               : left.key < right.key;
+  }
 };
 
 using Applied = std::pair<Ref, std::string>;  // target, manager
@@ -148,7 +172,7 @@ struct Engine::Impl final : Snapshot {
   std::map<const Kind*, Cache, KindOrder> caches{};
   std::map<const Kind*, std::vector<Controller*>, KindOrder> primaries{};
   std::map<TaskId, Task> tasks{};
-  std::map<std::pair<std::size_t, Key>, TaskId> task_ids{};  // controller number and key
+  std::set<Task*, TaskOrder> named_tasks{};  // the same, by name
   TaskId last_task = 0;
   KeyQueue ready{};
   ReadIndex reads;

@@ -133,14 +133,15 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   // Of an object that is gone nobody will want to know what its key alone has read.
   const bool gone = !op.singleton && cache(*op.primary).find(task.key) == nullptr;
   const std::vector<std::string> queries = gone ? observed_by(task) : std::vector<std::string>();
+  if (!op.singleton) {
+    std::erase(done.objects, Ref{op.primary, task.key});  // its changes queue the key anyway
+  }
   reads.set(task.id, done);
   drop_unread(queries);
   probe_stale(done, now);
   task.started = now;
-  task.plan = std::move(plan);
-  task.step = 0;
-  task.written.clear();
-  task.again = task.plan.wake();
+  task.work = std::make_unique<Work>(Work{.plan = std::move(plan)});
+  task.again = task.work->plan.wake();
   task.again_cause = Cause::Wake;
   task.dirty = false;
   task.dirty_priority = Priority::Resync;
@@ -175,7 +176,7 @@ Known Engine::Impl::known(const Task& task, const Ref& ref) const {
     known.cached = held->find(ref.key);
     known.newest = known.cached;
   }
-  if (const auto at = task.written.find(ref); at != task.written.end()) {
+  if (const auto at = task.work->written.find(ref); at != task.work->written.end()) {
     known.newest = &at->second;
   }
   return known;
@@ -207,23 +208,23 @@ Outcome Engine::Impl::outcome(Task& task, const Step& step) {
 
 // Goes on with the plan until a write is in flight, a step failed, or all is done.
 void Engine::Impl::advance(Task& task, Instant now) {
-  const std::vector<Step>& steps = task.plan.steps();
-  while (task.step < steps.size()) {
-    if (task.step >= options.steps_per_plan) {
+  const std::vector<Step>& steps = task.work->plan.steps();
+  while (task.work->step < steps.size()) {
+    if (task.work->step >= options.steps_per_plan) {
       task.dirty = true;
       task.dirty_priority = Priority::Interactive;
       task.dirty_cause = Cause::Continued;
       break;
     }
-    const Step& step = steps[task.step];
+    const Step& step = steps[task.work->step];
     if (const auto* event = std::get_if<Emit>(&step)) {
       emit(task, *event, now);
-      ++task.step;
+      ++task.work->step;
       continue;
     }
     if (const auto* action = std::get_if<Act>(&step)) {
       act(*action, now);
-      ++task.step;
+      ++task.work->step;
       continue;
     }
     Outcome next = outcome(task, step);
@@ -237,7 +238,7 @@ void Engine::Impl::advance(Task& task, Instant now) {
       return;
     }
     metrics.suppressed(task.controller->number);
-    ++task.step;
+    ++task.work->step;
   }
   finish(task, now);
 }
@@ -247,13 +248,13 @@ void Engine::Impl::send(Task& task, WriteRequest request) {
   if (request.manager.empty()) {
     request.manager = task.controller->op->name;
   }
-  task.write = ++last_write;
-  writes.emplace(task.write, task.id);
+  task.work->write = ++last_write;
+  writes.emplace(task.work->write, task.id);
   metrics.wrote(task.controller->number);
   if (options.tracer != nullptr) {
-    options.tracer->sent(task.id, task.write, request);
+    options.tracer->sent(task.id, task.work->write, request);
   }
-  out.emplace_back(SendWrite{.id = task.write,
+  out.emplace_back(SendWrite{.id = task.work->write,
                              .op = task.controller->op->name,
                              .request = std::move(request),
                              .urgent = task.controller->op->singleton});
@@ -287,7 +288,7 @@ void Engine::Impl::act(const Act& step, Instant) {
 
 // A write succeeded: remember what came back, and wait until the cache has it.
 void Engine::Impl::written(Task& task, const WriteResult& result, Instant now) {
-  const Step& step = task.plan.steps()[task.step];
+  const Step& step = task.work->plan.steps()[task.work->step];
   // The query costs a digest of the step: not for the many writes of a world without refusals.
   constexpr std::string_view kRefused = "refused:";
   const auto some = observations.lower_bound(kRefused);
@@ -314,29 +315,29 @@ void Engine::Impl::written(Task& task, const WriteResult& result, Instant now) {
     barrier.wait_change(task.id, ref);
   }
   if (!is_object || std::holds_alternative<Delete>(step)) {
-    task.written.erase(ref);
+    task.work->written.erase(ref);
     return;
   }
-  task.written.insert_or_assign(Ref{ref.kind, result.object->key()}, *result.object);
+  task.work->written.insert_or_assign(Ref{ref.kind, result.object->key()}, *result.object);
 }
 
 void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* result, Instant now) {
-  const Ref& ref = *target_of(task.plan.steps()[task.step]);
+  const Ref& ref = *target_of(task.work->plan.steps()[task.work->step]);
   metrics.failed(task.controller->number, error.code);
   log::debug(
       "step failed",
       {{"controller", task.controller->op->name},
        {"key", task.key.text()},
-       {"step", name_of(task.plan.steps()[task.step])},
+       {"step", name_of(task.work->plan.steps()[task.work->step])},
        {"trace_id", options.tracer == nullptr ? std::string() : options.tracer->trace_id(task.id)},
        {"error", error.message}});
   const Cache* held = watching(ref);
-  const bool creating = std::holds_alternative<Create>(task.plan.steps()[task.step]) ||
-                        std::holds_alternative<Apply>(task.plan.steps()[task.step]);
+  const bool creating = std::holds_alternative<Create>(task.work->plan.steps()[task.work->step]) ||
+                        std::holds_alternative<Apply>(task.work->plan.steps()[task.work->step]);
   const Object* cached = held == nullptr ? nullptr : held->find(ref.key);
-  const bool deleting = std::holds_alternative<Delete>(task.plan.steps()[task.step]);
+  const bool deleting = std::holds_alternative<Delete>(task.work->plan.steps()[task.work->step]);
   if (result != nullptr && !result->unknown && error.code == 404 && deleting) {
-    ++task.step;
+    ++task.work->step;
     advance(task, now);
     return;
   }
@@ -363,9 +364,10 @@ void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* res
   const bool conflict = error.code == 409 && result != nullptr;
   // A controller that reads the refusal answers it in a status; one that does not tries again
   // later.
-  const bool answered = result != nullptr && !result->unknown && !wait && is_refusal(error) &&
-                        reads.is_observed(refusal_query(task.plan.steps()[task.step])) &&
-                        report(refusal_query(task.plan.steps()[task.step]), error, now);
+  const bool answered =
+      result != nullptr && !result->unknown && !wait && is_refusal(error) &&
+      reads.is_observed(refusal_query(task.work->plan.steps()[task.work->step])) &&
+      report(refusal_query(task.work->plan.steps()[task.work->step]), error, now);
   if (answered) {
     ++task.failures;  // should it be refused differently each time, the pace slows nevertheless
   }
@@ -404,21 +406,21 @@ void Engine::Impl::back_off(Task& task, Instant now, std::optional<Duration> at_
 }
 
 void Engine::Impl::finish(Task& task, Instant now) {
-  if (task.plan.error()) {
+  if (task.work->plan.error()) {
     log::debug("plan ends with an error", {{"controller", task.controller->op->name},
                                            {"key", task.key.text()},
-                                           {"error", task.plan.error()->message}});
+                                           {"error", task.work->plan.error()->message}});
   }
-  if (task.plan.retries()) {
+  if (task.work->plan.retries()) {
     back_off(task, now, std::nullopt);
-    over(task, ReconcileResult::Requeue, task.plan.error()->message, now);
+    over(task, ReconcileResult::Requeue, task.work->plan.error()->message, now);
   } else {
     task.failures = 0;
     over(task,
-         task.plan.error()  ? ReconcileResult::Failure
-         : task.plan.wake() ? ReconcileResult::RequeueAfter
-                            : ReconcileResult::Success,
-         task.plan.error() ? task.plan.error()->message : std::string(), now);
+         task.work->plan.error()  ? ReconcileResult::Failure
+         : task.work->plan.wake() ? ReconcileResult::RequeueAfter
+                                  : ReconcileResult::Success,
+         task.work->plan.error() ? task.work->plan.error()->message : std::string(), now);
   }
   settle(task, now);
 }
@@ -456,10 +458,9 @@ void Engine::Impl::settle(Task& task, Instant now) {
   if (task.phase == Task::Phase::Waiting) {
     deadlines.erase({task.barrier_end, task.id});
   }
-  const bool did_nothing = task.plan.steps().empty();
+  const bool did_nothing = task.work == nullptr || task.work->plan.steps().empty();
   task.phase = Task::Phase::Idle;
-  task.plan = Plan::done();
-  task.written.clear();
+  task.work.reset();
   if (task.dirty) {
     make_ready(task, task.dirty_priority, now, task.dirty_cause);
     task.dirty = false;

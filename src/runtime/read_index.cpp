@@ -42,6 +42,9 @@ void ReadIndex::set(TaskId id, const Reads& reads) {
     }
     remove(id);
   }
+  if (reads.objects.empty() && reads.lists.empty() && reads.observations.empty()) {
+    return;
+  }
   for (const Ref& ref : reads.objects) {
     objects_[ref].insert(id);
   }
