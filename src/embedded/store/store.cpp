@@ -65,7 +65,8 @@ EventPtr make_event(const Write& write, const StoredPtr& current, Revision revis
   object->revision = revision;
   object->body = write.body ? *write.body : current ? current->body : Value();
   object->body.set_path({"metadata", "resourceVersion"}, std::to_string(revision));
-  if (write.body) {
+  // What is packed soon shares its texts there.
+  if (write.body && !is_volatile(write.resource)) {
     object->body = interner.intern(object->body, current ? current->body : Value());
   }
   auto event = std::make_shared<Event>();
@@ -92,7 +93,9 @@ class MemoryStore final : public Store {
     for (const StoredPtr& object : recovered.objects) {
       owners_.update(object->resource, object->key, {}, object->body);
       auto shared = std::make_shared<Stored>(*object);
-      shared->body = interner_.intern(object->body, {});
+      if (!is_volatile(object->resource)) {
+        shared->body = interner_.intern(object->body, {});
+      }
       tables_[object->resource].load(std::move(shared));
     }
   }
