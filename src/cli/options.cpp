@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,17 +16,6 @@
 
 namespace athanor::cli {
 namespace {
-
-const std::map<std::string, Output> kOutputs{{"table", Output::Table},
-                                             {"json", Output::Json},
-                                             {"yaml", Output::Yaml},
-                                             {"name", Output::Name}};
-
-const std::map<std::string, Output> kWideOutputs{{"table", Output::Table},
-                                                 {"wide", Output::Wide},
-                                                 {"json", Output::Json},
-                                                 {"yaml", Output::Yaml},
-                                                 {"name", Output::Name}};
 
 constexpr const char* kHearthNamespace = "hearth";
 
@@ -64,11 +52,45 @@ void add_target(CLI::App& verb, Target& target) {
   verb.add_option("-n,--namespace", target.ns, "namespace (default: the context's)");
 }
 
+std::string_view name_of(Output output) {
+  switch (output) {
+    case Output::Table:
+      return "table";
+    case Output::Json:
+      return "json";
+    case Output::Yaml:
+      return "yaml";
+    case Output::Name:
+      return "name";
+    case Output::Wide:
+      break;
+  }
+  return "wide";
+}
+
+// "table, json or name"
+std::string choice(const std::vector<Output>& formats) {
+  std::string text;
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    const bool last = i + 1 == formats.size();
+    text += i == 0 ? "" : (last ? " or " : ", ");
+    text += name_of(formats[i]);
+  }
+  return text;
+}
+
 void add_output(CLI::App& verb, Output& output,
-                const std::string& help = "table, json, yaml or name") {
-  verb.add_option("-o,--output", output, help)
-      ->transform(CLI::CheckedTransformer(kOutputs))
-      ->type_name("FORMAT");
+                const std::vector<Output>& formats = {Output::Table, Output::Json, Output::Yaml,
+                                                      Output::Name}) {
+  const auto take = [&output, formats](const std::string& text) {
+    const auto found = std::ranges::find(formats, text, name_of);
+    if (found == formats.end()) {
+      throw CLI::ValidationError("--output",
+                                 fmt::format("no format \"{}\": {}", text, choice(formats)));
+    }
+    output = *found;
+  };
+  verb.add_option_function<std::string>("-o,--output", take, choice(formats))->type_name("FORMAT");
 }
 
 // kube-apiserver's flags of the same names.
@@ -281,9 +303,8 @@ void add_cluster_verbs(CLI::App& app, Parsed& parsed) {
   add_hub(clusters, parsed.clusters.target);
   clusters.add_option("name", parsed.clusters.name, "one cluster, with what is wrong with it");
   clusters.add_flag("-w,--watch", parsed.clusters.watch, "go on printing changes");
-  clusters.add_option("-o,--output", parsed.clusters.output, "table, wide, json, yaml or name")
-      ->transform(CLI::CheckedTransformer(kWideOutputs))
-      ->type_name("FORMAT");
+  add_output(clusters, parsed.clusters.output,
+             {Output::Table, Output::Wide, Output::Json, Output::Yaml, Output::Name});
   add_cluster_adding(clusters, parsed.cluster_add);
 
   auto& check = *clusters.add_subcommand("check", "Ask a cluster for its GPUs now; 0: all is well");
@@ -345,7 +366,7 @@ void add_rbac(CLI::App& app, RbacOptions& options) {
   rbac.add_option("--webhook-crd", options.webhook_crds,
                   "custom resource definition whose conversion webhook they serve; may be repeated")
       ->delimiter(',');
-  add_output(rbac, options.output, "yaml, json or name");
+  add_output(rbac, options.output, {Output::Yaml, Output::Json, Output::Name});
 }
 
 void add_simulate(CLI::App& app, SimulateOptions& options) {
@@ -368,7 +389,7 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
   verb.add_option("--days", options.days, "with --generate: over how many days")
       ->check(CLI::Range(1, 366))
       ->capture_default_str();
-  add_output(verb, options.output, "table or json");
+  add_output(verb, options.output, {Output::Table, Output::Json});
 }
 
 void add_webhooks(CLI::App& app, WebhooksOptions& options) {
@@ -382,7 +403,7 @@ void add_webhooks(CLI::App& app, WebhooksOptions& options) {
   webhooks.add_option("--service", options.service, "the Service's name");
   webhooks.add_option("--url", options.url,
                       "https://HOST:PORT where the API server reaches them, instead of a Service");
-  add_output(webhooks, options.output, "yaml, json or name");
+  add_output(webhooks, options.output, {Output::Yaml, Output::Json, Output::Name});
 }
 
 void add_replay(CLI::App& app, ReplayOptions& options) {
@@ -394,7 +415,7 @@ void add_replay(CLI::App& app, ReplayOptions& options) {
   replay.add_option("--until", options.until, "stop after so many lines (default: all)");
   replay.add_option("--controller", options.controller, "show the plans of one controller alone");
   replay.add_flag("--differences", options.differences, "show differences alone");
-  add_output(replay, options.output, "table or json");
+  add_output(replay, options.output, {Output::Table, Output::Json});
 }
 
 std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
@@ -418,14 +439,14 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   auto& crds = *app->add_subcommand("crds", "Print the custom resource definitions");
   crds.add_option("--group", parsed.crds.group,
                   "one API group alone (fournos.dev, kueue.x-k8s.io, tekton.dev)");
-  add_output(crds, parsed.crds.output, "yaml, json or name");
+  add_output(crds, parsed.crds.output, {Output::Yaml, Output::Json, Output::Name});
 
   add_rbac(*app, parsed.rbac);
   add_webhooks(*app, parsed.webhooks);
   add_replay(*app, parsed.replay);
 
   auto& version = *app->add_subcommand("version", "Print the version");
-  add_output(version, parsed.version.output, "table or json");
+  add_output(version, parsed.version.output, {Output::Table, Output::Json});
 
   auto& completion = *app->add_subcommand("completion", "Print a shell completion script");
   completion.add_option("shell", parsed.completion.shell, "bash, zsh or fish")

@@ -239,9 +239,6 @@ int run(const SimulateOptions& options) {
   if (options.trace.empty() || options.fleet.empty()) {
     return misused(options.trace.empty() ? "simulate needs a trace" : "simulate needs --fleet");
   }
-  if (options.output != Output::Table && options.output != Output::Json) {
-    return misused("simulate prints table or json");
-  }
   const auto done = simulate(options);
   return done.ok() ? 0 : fail(done.error());
 }

@@ -98,7 +98,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Misuse{{"submit", "-f", "x", "--project", "y"}, "--file"},
                       Misuse{{"lock"}, "name"}, Misuse{{"clusters", "add"}, "name"},
                       Misuse{{"clusters", "remove", "a", "--policy", "Later"}, "--policy"},
-                      Misuse{{"jobs", "-o", "wide"}, "--output"},
+                      Misuse{{"jobs", "-o", "wide"},
+                             "--output: no format \"wide\": table, json, yaml or name"},
+                      Misuse{{"simulate", "-o", "yaml"}, "no format \"yaml\": table or json"},
                       Misuse{{"completion", "tcsh"}, "tcsh"}));
 
 TEST(Options, HelpExitsWith0AndShowsExamples) {
@@ -107,6 +109,8 @@ TEST(Options, HelpExitsWith0AndShowsExamples) {
   ASSERT_NE(message, nullptr);
   EXPECT_EQ(message->exit_code, 0);
   EXPECT_NE(message->text.find("--gpu a100:2"), std::string::npos);
+  EXPECT_NE(message->text.find("--output FORMAT          table, json, yaml or name"),
+            std::string::npos);
 }
 
 TEST(Options, EveryVerbIsKnownToCompletion) {
