@@ -13,7 +13,7 @@ from kinds import dump, identity
 NAME = "athanor-controllers"
 SYSTEM = "athanor-system"
 # Names in the kustomization that are values in the chart. They are chosen so that they stand for nothing else.
-NAMESPACES = {SYSTEM: ".Release.Namespace", "psap-automation": ".Values.namespaces.workload", "psap-secrets": ".Values.namespaces.secrets"}
+NAMESPACES = {SYSTEM: ".Release.Namespace", "psap-automation": ".Values.namespaces.workload", "psap-secrets": ".Values.namespaces.secrets", "hearth": ".Values.namespaces.clusters"}
 IMAGE = (
     "{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}"
     "{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}"
@@ -74,7 +74,7 @@ class Holes:
 
 
 def with_namespaces(value, holes):
-    """Every mention of one of the three namespaces, keys of objects excepted, becomes a hole."""
+    """Every mention of one of the four namespaces, keys of objects excepted, becomes a hole."""
     if isinstance(value, dict):
         return {key: with_namespaces(one, holes) for key, one in value.items()}
     if isinstance(value, list):

@@ -100,9 +100,10 @@ def table_of(objects, version):
         "Secrets to pull it with: a list of {name: NAME}",
     )
     add("replicas", deployment["replicas"], {"type": "integer", "minimum": 0}, "How many run; one of them leads")
-    add("namespaces.create", True, {"type": "boolean"}, "Make the two namespaces below; they stay when the release goes")
+    add("namespaces.create", True, {"type": "boolean"}, "Make the three namespaces below; they stay when the release goes")
     add("namespaces.workload", environment["FOURNOS_WORKLOAD_NAMESPACE"], NAMESPACE, "Where jobs are and run")
     add("namespaces.secrets", environment["FOURNOS_SECRETS_NAMESPACE"], NAMESPACE, "Where kubeconfigs and vault entries are")
+    add("namespaces.clusters", environment["HEARTH_NAMESPACE"], NAMESPACE, "Where GPU clusters are")
     add("crds.install", True, {"type": "boolean"}, "Install and upgrade the custom resource definitions; they stay when the release goes")
     config = yaml.safe_load(objects["ConfigMap", "athanor-system", "athanor-controllers"]["data"]["controllers.yaml"])
     add("config", config, {"type": "object"}, "Flags of athanor controllers, by name; log-level is taken over without a restart")
@@ -110,7 +111,7 @@ def table_of(objects, version):
         "settings",
         {},
         {"type": "object", "propertyNames": {"pattern": "^[A-Z][A-Z0-9_]*$"}, "additionalProperties": {"type": "string"}},
-        "More environment variables, by name: FOURNOS_GC_INTERVAL_SEC: '60' (docs/fournos.md lists them)",
+        "More environment variables, by name: FOURNOS_GC_INTERVAL_SEC: '60' (docs/fournos.md and docs/hearth.md list them)",
     )
     add("resources", container["resources"], {"type": "object"}, "Requests and limits of the container")
     add("podAnnotations", {}, TEXTS, "More annotations of the pods")

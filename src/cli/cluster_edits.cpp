@@ -19,7 +19,9 @@
 #include "cli/cluster_view.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "hearth/kubeconfig_text.hpp"
 #include "kube/json.hpp"
+#include "kube/kubeconfig.hpp"
 #include "kube/names.hpp"
 
 namespace athanor::cli {
@@ -123,12 +125,27 @@ Result<Value> renew(Session& session, const ClusterAddOptions& options,
                std::move(patch));
 }
 
+// What Hearth would call Invalid is not handed in at all.
+Result<void> check(const ClusterAddOptions& options, const std::string& kubeconfig) {
+  const Value data = Value::object({{"kubeconfig", base64_encode(kubeconfig)}});
+  const std::string flaw =
+      hearth::flaw_text(read_kubeconfig_data(data), "kubeconfig-" + options.name, options.name);
+  if (!flaw.empty()) {
+    return Error::bad_request(
+        fmt::format("{}: {} (--no-check hands it in nevertheless)", options.kubeconfig, flaw));
+  }
+  return {};
+}
+
 Result<Value> put_secret(Session& session, const ClusterAddOptions& options) {
   std::string kubeconfig;
   if (options.kubeconfig.empty()) {
     return renew(session, options, kubeconfig);
   }
   ATHANOR_TRY(kubeconfig, read_file(options.kubeconfig));
+  if (!options.no_check) {
+    ATHANOR_TRY_VOID(check(options, kubeconfig));
+  }
   auto created = session.connection().call(
       {.method = "POST",
        .path = Session::path(api::kSecret, options.secrets_namespace) + kManager,

@@ -14,6 +14,8 @@
 #include <optional>
 
 #include "api/describe.hpp"
+#include "base/ascii.hpp"
+#include "base/environment.hpp"
 #include "base/log.hpp"
 #include "cli/controllers_flags.hpp"
 #include "cli/ending.hpp"
@@ -43,6 +45,8 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
+constexpr std::string_view kLeaseName = "athanor";
+
 std::string value_of(const Variables& variables, const std::string& name) {
   const auto found = variables.find(name);
   return found == variables.end() ? std::string() : found->second;
@@ -60,6 +64,39 @@ log::Format format_of(const std::string& name) {
   return name == "json"   ? log::Format::Json
          : name == "text" ? log::Format::Text
                           : log::Format::Auto;
+}
+
+// Of the levels that the systems' settings name (spec/fournos.md 3, spec/hearth.md 3).
+std::string level_name(const ControllersOptions& options, const Variables& variables) {
+  if (!options.log_level.empty()) {
+    return options.log_level;
+  }
+  const Environment environment(variables);
+  for (const char* name : {"FOURNOS_LOG_LEVEL", "HEARTH_LOG_LEVEL"}) {
+    if (const std::string* level = environment.find(name)) {
+      const std::string word = lower(*level);
+      return word == "debug"                                            ? "debug"
+             : word == "warning" || word == "warn"                      ? "warn"
+             : word == "error" || word == "critical" || word == "fatal" ? "error"
+                                                                        : "info";
+    }
+  }
+  return "info";
+}
+
+// "http://HOST:PORT/PATH", apart.
+struct Liveness {
+  std::string address{};
+  std::string path{};
+};
+Result<Liveness> liveness_of(const std::string& url) {
+  constexpr std::string_view kScheme = "http://";
+  const std::size_t slash = url.find('/', kScheme.size());
+  if (!url.starts_with(kScheme) || url.find(':', kScheme.size()) >= slash) {
+    return Error::bad_request(fmt::format("--liveness: \"{}\" is not http://HOST:PORT/PATH", url));
+  }
+  return Liveness{.address = url.substr(kScheme.size(), slash - kScheme.size()),
+                  .path = slash == std::string::npos ? "/" : url.substr(slash)};
 }
 
 Result<Duration> duration_of(const std::string& flag, const std::string& text) {
@@ -185,24 +222,10 @@ class Production {
         }
       }
     }
-    Variables settings = variables_;
-    if (workloads.empty()) {
-      settings.emplace("FOURNOS_NAMESPACE",
-                       namespaces_.empty() ? own_namespace_ : namespaces_.front());
-    }
-    ATHANOR_TRY(const fournos::Settings fournos, read_fournos_settings(settings));
-    config_["fournos"] = api::encode(fournos);
-    settings.emplace("HEARTH_EXECUTION_NAMESPACE", fournos.workload_namespace);
-    settings.emplace("HEARTH_SECRETS_NAMESPACE", fournos.secrets_namespace);
-    ATHANOR_TRY(const hearth::Settings clusters, hearth::parse_settings(settings));
-    config_["hearth"] = api::encode(clusters);
-    const bool by_environment = options_.namespaces.empty() && !namespaces_.empty();
-    for (const std::string& ns :
-         {clusters.ns, clusters.secrets_namespace, clusters.execution_namespace}) {
-      if (by_environment && runs("fournoscluster") &&
-          std::ranges::find(namespaces_, ns) == namespaces_.end()) {
-        namespaces_.push_back(ns);
-      }
+    ATHANOR_TRY(config_, read_config(variables_,
+                                     namespaces_.empty() ? own_namespace_ : namespaces_.front()));
+    if (options_.namespaces.empty() && !namespaces_.empty()) {
+      places_ = places_of(parts_of(operators_, config_));
     }
     return {};
   }
@@ -304,9 +327,15 @@ class Production {
     if (!options_.leader_elect) {
       return {};
     }
+    lease_name_ = options_.leader_name.empty() ? lease_name_of(operators_) : options_.leader_name;
+    // Hearth alone has its Lease beside its clusters.
+    const bool own = options_.leader_name.empty() && lease_name_ != kLeaseName;
+    const std::string ns = own && options_.leader_namespace.empty()
+                               ? config_.find("hearth")->second["namespace"].str()
+                               : home(options_.leader_namespace);
     std::string who = value_of(variables_, "POD_NAME");
     runtime::ElectorOptions election{
-        .lease = {home(options_.leader_namespace), options_.leader_name},
+        .lease = {ns, lease_name_},
         .identity = fmt::format("{}_{}", who.empty() ? host_name() : who, entropy_->uuid()),
         .entropy = entropy_.get()};
     ATHANOR_TRY(election.lease_duration, duration_of("--lease-duration", options_.lease_duration));
@@ -372,9 +401,11 @@ class Production {
                                            .executors = &executors_,
                                            .metrics = &metrics_,
                                            .tracer = tracer_.get(),
+                                           .instruments = instruments_of(operators_),
                                            .leadership = leadership_.get(),
                                            .config = config_,
                                            .namespaces = namespaces_,
+                                           .places = places_,
                                            .narrow =
                                                [selectors, drops](client::FeedScope& scope) {
                                                  std::vector<std::vector<std::string>> dropped;
@@ -453,12 +484,23 @@ class Production {
   Result<void> serve() {
     // The kubelet probes a pod from outside.
     const bool in_pod = variables_.contains("KUBERNETES_SERVICE_HOST");
-    const std::string address = options_.metrics_address.empty()
-                                    ? (in_pod ? ":8080" : "127.0.0.1:8080")
-                                    : options_.metrics_address;
+    std::string address = options_.metrics_address;
+    std::string health = options_.health_address;
+    Liveness liveness;
+    if (!options_.liveness.empty()) {
+      ATHANOR_TRY(liveness, liveness_of(options_.liveness));
+      (address.empty() ? address : health) = liveness.address;
+    }
+    if (address.empty() && runs("fournoscluster")) {
+      Environment(variables_).text("HEARTH_METRICS_ADDR", address);
+    }
+    if (address.empty()) {
+      address = in_pod ? ":8080" : "127.0.0.1:8080";
+    }
     ATHANOR_TRY(outlook_, Outlook::open({.metrics_address = address,
-                                         .health_address = options_.health_address,
-                                         .lease_name = leadership_ ? options_.leader_name : "",
+                                         .health_address = health,
+                                         .liveness_path = liveness.path,
+                                         .lease_name = leadership_ ? lease_name_ : "",
                                          .driver = driver_.get(),
                                          .leadership = leadership_.get(),
                                          .webhooks = webhooks_.get(),
@@ -475,8 +517,10 @@ class Production {
   std::unique_ptr<Entropy> entropy_;
   std::vector<const Operator*> operators_{};
   std::vector<std::string> namespaces_{};
+  Places places_{};
   std::string own_namespace_{};
   std::string host_{};
+  std::string lease_name_{};
   std::map<std::string, Value, std::less<>> config_{};
   Metrics metrics_{};
   std::atomic<std::int64_t> last_answer_{0};  // microseconds since 1970
@@ -544,7 +588,7 @@ class LevelFile {
 
 int run(const ControllersOptions& options) {
   constexpr Duration kLook = std::chrono::seconds(1);
-  log::configure(level_of(options.log_level), format_of(options.log_format));
+  log::configure(level_of(level_name(options, environment_map())), format_of(options.log_format));
   EndSignals ending({SIGHUP});
   LevelFile level(options);
   Production production(options);

@@ -78,9 +78,9 @@ void add_election(CLI::App& verb, ControllersOptions& options) {
                   options.leader_namespace,
                   "the Lease's namespace (default: $POD_NAMESPACE, the context's)")
       ->take_last();
-  verb.add_option("--leader-elect-resource-name", options.leader_name, "the Lease's name")
-      ->take_last()
-      ->capture_default_str();
+  verb.add_option("--leader-elect-resource-name", options.leader_name,
+                  "the Lease's name (default: athanor; of Hearth alone: hearth, in its namespace)")
+      ->take_last();
   verb.add_option("--lease-duration,--leader-elect-lease-duration", options.lease_duration,
                   "others wait this long after the last renewal")
       ->take_last()
@@ -103,10 +103,14 @@ void add_outlook(CLI::App& verb, ControllersOptions& options) {
   verb.add_option("--health-address", options.health_address,
                   "HOST:PORT of /healthz, /livez and /readyz; 0: none (default: the metrics')")
       ->take_last();
-  verb.add_option("--log-level", options.log_level, "error, warn, info, debug or trace")
+  verb.add_option("--liveness", options.liveness,
+                  "http://HOST:PORT/PATH of the health endpoint, for those who know kopf's flag")
+      ->take_last();
+  verb.add_option("--log-level", options.log_level,
+                  "error, warn, info, debug or trace (default: FOURNOS_LOG_LEVEL, "
+                  "HEARTH_LOG_LEVEL, then info)")
       ->take_last()
-      ->check(CLI::IsMember({"error", "warn", "info", "debug", "trace"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"error", "warn", "info", "debug", "trace"}));
   verb.add_option("--log-format", options.log_format, "json, text or auto (text on a terminal)")
       ->take_last()
       ->check(CLI::IsMember({"json", "text", "auto"}))

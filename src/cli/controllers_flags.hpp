@@ -25,13 +25,14 @@ struct ControllersOptions {
   std::string controllers = "*";
   bool leader_elect = true;
   std::string leader_namespace{};
-  std::string leader_name = "athanor";
+  std::string leader_name{};  // empty: lease_name_of() the operators
   std::string lease_duration = "15s";
   std::string renew_deadline = "10s";
   std::string retry_period = "2s";
   std::string metrics_address{};  // empty: port 8080, in a pod of every address, else of loopback
   std::string health_address{};   // empty: the metrics' address
-  std::string log_level = "info";
+  std::string liveness{};         // URL of the health endpoint (spec/fournos.md R3.5)
+  std::string log_level{};        // empty: what the systems' settings say, else info
   std::string log_format = "auto";
   double qps = 500;
   double burst = 1000;

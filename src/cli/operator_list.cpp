@@ -9,9 +9,17 @@
 #include <span>
 #include <string_view>
 
+#include "api/builtin.hpp"
+#include "api/describe.hpp"
+#include "api/hearth.hpp"
+#include "cli/surroundings.hpp"
 #include "embedded/lab/embedded_operators.hpp"
+#include "fournos/instruments.hpp"
 #include "fournos/operators.hpp"
+#include "fournos/settings.hpp"
+#include "hearth/instruments.hpp"
 #include "hearth/operators.hpp"
+#include "hearth/settings.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -30,6 +38,47 @@ std::vector<const Operator*> stand_ins(std::initializer_list<std::string_view> p
     }
   }
   return chosen;
+}
+
+// Every kind that a system's operators touch, at this place.
+Places all_at(std::span<const Operator* const> operators, const Place& place) {
+  Places places;
+  for (const Operator* op : operators) {
+    if (op->primary != nullptr) {
+      places[op->primary] = place;
+    }
+    for (const auto kinds : {op->reads, op->writes}) {
+      for (const Kind* kind : kinds) {
+        places[kind] = place;
+      }
+    }
+  }
+  std::erase_if(places, [](const auto& entry) { return !entry.first->namespaced; });
+  return places;
+}
+
+// Jobs and all that belongs to them in one namespace; secrets are copied from another one.
+Places fournos_places(const SystemConfig& config) {
+  const auto settings = api::decode<fournos::Settings>(config.find("fournos")->second);
+  const auto clusters = api::decode<hearth::Settings>(config.find("hearth")->second);
+  const std::string& jobs = settings.workload_namespace;
+  Places places = all_at(fournos::fournos_operators(), {.watched = {jobs}, .written = {jobs}});
+  places[&api::kSecret].watched = {jobs, settings.secrets_namespace};
+  places[&api::kFournosCluster] = {.watched = {clusters.ns}};
+  places[&api::kEvent] = {.written = {jobs}};
+  return places;
+}
+
+// Clusters in their namespace, kubeconfigs in a second one, locks among the jobs in a third.
+Places hearth_places(const SystemConfig& config) {
+  const auto settings = api::decode<hearth::Settings>(config.find("hearth")->second);
+  const std::string& jobs = settings.execution_namespace;
+  const std::string& secrets = settings.secrets_namespace;
+  Places places = all_at(hearth::hearth_operators(), {.watched = {jobs}, .written = {jobs}});
+  places[&api::kFournosCluster] = {.watched = {settings.ns}, .written = {settings.ns}};
+  places[&api::kSecret] = {.watched = {secrets, settings.ns}, .written = {secrets}};
+  places[&api::kEvent] = {.written = {settings.ns, secrets, jobs}};
+  return places;
 }
 
 bool names(const System& system, const Operator& op, const std::string& word) {
@@ -53,16 +102,114 @@ Result<void> check_word(const std::vector<System>& all, const std::string& word)
 }  // namespace
 
 std::vector<System> systems() {
-  return {
-      {.name = "fournos", .by_default = true, .operators = all_of(fournos::fournos_operators())},
-      {.name = "hearth", .by_default = true, .operators = all_of(hearth::hearth_operators())},
-      {.name = "kueue",
-       .operators = stand_ins({"kueue-"}),
-       .webhooks = lab::embedded_webhooks("kueue")},
-      {.name = "tekton",
-       .operators = stand_ins({"tekton-"}),
-       .webhooks = lab::embedded_webhooks("tekton")},
-      {.name = "nodes", .operators = stand_ins({"kubelet", "emulated-"})}};
+  return {{.name = "fournos",
+           .by_default = true,
+           .operators = all_of(fournos::fournos_operators()),
+           .instruments = &fournos::fournos_instruments(),
+           .places = fournos_places},
+          {.name = "hearth",
+           .by_default = true,
+           .operators = all_of(hearth::hearth_operators()),
+           .instruments = &hearth::hearth_instruments(),
+           .places = hearth_places},
+          {.name = "kueue",
+           .operators = stand_ins({"kueue-"}),
+           .webhooks = lab::embedded_webhooks("kueue")},
+          {.name = "tekton",
+           .operators = stand_ins({"tekton-"}),
+           .webhooks = lab::embedded_webhooks("tekton")},
+          {.name = "nodes", .operators = stand_ins({"kubelet", "emulated-"})}};
+}
+
+std::vector<const Instruments*> instruments_of(const std::vector<const Operator*>& operators) {
+  std::vector<const Instruments*> found;
+  for (const System& system : systems()) {
+    const bool runs = std::ranges::any_of(system.operators, [&](const Operator* op) {
+      return std::ranges::find(operators, op) != operators.end();
+    });
+    if (runs && system.instruments != nullptr) {
+      found.push_back(system.instruments);
+    }
+  }
+  return found;
+}
+
+Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
+                                 const std::string& jobs) {
+  std::map<std::string, std::string> settings = variables;
+  if (!settings.contains("FOURNOS_WORKLOAD_NAMESPACE")) {
+    settings.emplace("FOURNOS_NAMESPACE", jobs);
+  }
+  SystemConfig config;
+  ATHANOR_TRY(const fournos::Settings fournos, read_fournos_settings(settings));
+  config["fournos"] = api::encode(fournos);
+  settings.emplace("HEARTH_EXECUTION_NAMESPACE", fournos.workload_namespace);
+  settings.emplace("HEARTH_SECRETS_NAMESPACE", fournos.secrets_namespace);
+  ATHANOR_TRY(const hearth::Settings clusters, hearth::parse_settings(settings));
+  config["hearth"] = api::encode(clusters);
+  return config;
+}
+
+std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& operators,
+                                        const SystemConfig& config) {
+  std::vector<runtime::RbacPart> parts;
+  for (const System& system : systems()) {
+    runtime::RbacPart part;
+    for (const Operator* op : system.operators) {
+      if (std::ranges::find(operators, op) != operators.end()) {
+        part.operators.push_back(op);
+      }
+    }
+    if (system.places != nullptr) {
+      part.places = system.places(config);
+    }
+    if (!part.operators.empty()) {
+      parts.push_back(std::move(part));
+    }
+  }
+  return parts;
+}
+
+Places places_of(const std::vector<runtime::RbacPart>& parts) {
+  Places all;
+  const auto merge = [](std::vector<std::string>& into, const std::vector<std::string>& from) {
+    for (const std::string& ns : from) {
+      if (std::ranges::find(into, ns) == into.end()) {
+        into.push_back(ns);
+      }
+    }
+  };
+  for (const runtime::RbacPart& part : parts) {
+    for (const auto& [kind, place] : part.places) {
+      merge(all[kind].watched, place.watched);
+      merge(all[kind].written, place.written);
+    }
+  }
+  // Where a system says nothing of a kind that it watches, it watches it everywhere it works.
+  for (const runtime::RbacPart& part : parts) {
+    for (const Operator* op : part.operators) {
+      const auto drop = [&](const Kind* kind) {
+        if (!part.places.contains(kind)) {
+          all.erase(kind);
+        }
+      };
+      if (op->primary != nullptr) {
+        drop(op->primary);
+      }
+      for (const Kind* kind : op->reads) {
+        drop(kind);
+      }
+    }
+  }
+  return all;
+}
+
+std::string lease_name_of(const std::vector<const Operator*>& operators) {
+  const auto clusters = hearth::hearth_operators();
+  const bool alone = std::ranges::all_of(operators, [&](const Operator* op) {
+    return std::ranges::find(clusters, op) != clusters.end();
+  });
+  return alone ? "hearth" : "athanor";
 }
 
 std::vector<std::string> comma_words(const std::string& list) {

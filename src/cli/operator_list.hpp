@@ -3,20 +3,30 @@
 // rbac` grants for. A system registers by one line in the table of operator_list.cpp.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "runtime/rbac.hpp"
 #include "runtime/view/admission.hpp"
+#include "runtime/view/instruments.hpp"
 #include "runtime/view/operator.hpp"
+#include "runtime/view/places.hpp"
 
 namespace athanor::cli {
+
+// The systems' settings by section, as View::config answers.
+using SystemConfig = std::map<std::string, Value, std::less<>>;
 
 struct System {
   std::string name{};
   bool by_default = false;  // part of "*"
   std::vector<const Operator*> operators{};
   std::vector<Webhook> webhooks{};
+  const Instruments* instruments = nullptr;
+  // Where its kinds are; nullptr: wherever it is told to work.
+  Places (*places)(const SystemConfig& config) = nullptr;
 };
 // The systems first, then Athanor's own stand-ins for what a cluster usually brings (kueue, tekton,
 // nodes).
@@ -31,6 +41,22 @@ Result<std::vector<Webhook>> select_webhooks(const std::string& list);
 // The objects that register them: `own`, and those that webhooks name.
 std::vector<std::string> webhook_configurations(const std::vector<Webhook>& webhooks,
                                                 const std::string& own);
+// Of the systems that any of these operators belongs to.
+std::vector<const Instruments*> instruments_of(const std::vector<const Operator*>& operators);
+
+// The settings of all systems from environment variables; `jobs` is where jobs are when nothing
+// says it. Errors name the variable.
+Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
+                                 const std::string& jobs);
+
+// These operators by system, each with its places.
+std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& operators,
+                                        const SystemConfig& config);
+// All places of the parts together.
+Places places_of(const std::vector<runtime::RbacPart>& parts);
+
+// What the Lease of a process with these operators is called: Hearth alone has its own.
+std::string lease_name_of(const std::vector<const Operator*>& operators);
 
 // The words of a list separated by commas.
 std::vector<std::string> comma_words(const std::string& list);

@@ -285,6 +285,8 @@ void add_cluster_adding(CLI::App& clusters, ClusterAddOptions& options) {
   verb.add_option("--owner", options.owner, "who holds the cluster from its first moment");
   verb.add_option("--for", options.lock_time, "how long, as 30m, 4h or 2d (default: for ever)");
   verb.add_flag("--replace", options.replace, "take this kubeconfig when there is one already");
+  verb.add_flag("--no-check", options.no_check,
+                "take the kubeconfig as it is, even if Hearth will call it Invalid");
   verb.add_flag("--wait", options.wait, "stay until the cluster was asked for its GPUs");
   add_timeout(verb, options.timeout);
 }
@@ -355,7 +357,9 @@ void add_rbac(CLI::App& app, RbacOptions& options) {
                   "systems (fournos, kueue, tekton, nodes) and controllers, as for athanor "
                   "controllers; * is all systems");
   rbac.add_option("-n,--namespace", options.namespaces,
-                  "where they work; may be repeated (default: the whole cluster)")
+                  "where they work; may be repeated (default: as FOURNOS_* and HEARTH_* say when "
+                  "FOURNOS_WORKLOAD_NAMESPACE is set, each with what is done there; else the whole "
+                  "cluster)")
       ->delimiter(',');
   rbac.add_option("--install-namespace", options.install_namespace, "where they run");
   rbac.add_option("--name", options.name, "of the service account, the roles and the bindings");

@@ -108,6 +108,7 @@ struct ClusterAddOptions {
   std::string owner{};
   std::string lock_time{};
   bool replace = false;
+  bool no_check = false;  // the kubeconfig goes as it is
   bool wait = false;
   int timeout = 60;  // seconds
 };
@@ -175,7 +176,7 @@ struct RbacOptions {
   std::string install_namespace = "athanor-system";
   std::string name = "athanor";
   bool leader_elect = true;
-  std::string lease = "athanor";
+  std::string lease{};  // empty: lease_name_of() the operators
   bool webhooks = false;
   std::string webhook_secret = "athanor-webhook-certificates";
   std::vector<std::string> webhook_crds{};

@@ -20,6 +20,7 @@ using cluster::EndpointAnswer;
 constexpr Duration kThreadPatience = std::chrono::seconds(5);  // of the controllers thread
 constexpr Duration kAnswerAge = std::chrono::seconds(30);      // spec/fournos.md 16
 constexpr std::size_t kShownKeys = 1000;
+constexpr Duration kStuck = std::chrono::minutes(5);  // spec/hearth.md 12
 
 EndpointAnswer json_answer(const Value& value) {
   return {.content_type = "application/json",
@@ -53,8 +54,9 @@ class Paths final : public Outlook {
 
  private:
   EndpointAnswer health(std::string_view path) {
-    if (path == "/healthz") {
-      return {.content_type = "application/json", .body = "{}"};
+    if (path == "/healthz" || (!options_.liveness_path.empty() && path == options_.liveness_path)) {
+      const bool stuck = options_.driver->busy_for() > kStuck;
+      return {.status = stuck ? 503 : 200, .content_type = "application/json", .body = "{}"};
     }
     if (path == "/livez") {
       const auto alive = options_.driver->debug(0, kThreadPatience);
@@ -69,19 +71,38 @@ class Paths final : public Outlook {
   }
 
   EndpointAnswer ready() {
-    const bool listed = options_.driver->synced();
+    const std::string missing = missing_kinds();
     const bool answers = server_answers();
     const auto line = [](const char* what, bool good) {
       return fmt::format("[{}]{} {}\n", good ? '+' : '-', what, good ? "ok" : "failed");
     };
-    std::string body = line("caches", listed) + line("apiserver", answers);
-    bool ready = listed && answers;
+    std::string body = line("caches", missing.empty()) + missing + line("apiserver", answers);
+    bool ready = missing.empty() && answers;
     if (options_.webhooks != nullptr) {
       const bool served = options_.webhooks->ready();
       body += line("webhooks", served);
       ready = ready && served;
     }
     return {.status = ready ? 200 : 503, .body = body};
+  }
+
+  // A line for each kind that is not there although it should be: not listed yet, or not allowed to
+  // be. One that the cluster does not have is nothing to wait for.
+  std::string missing_kinds() {
+    constexpr int kNoSuchKind = 404;
+    std::string text;
+    const Value watches = options_.driver->watches();
+    for (const Value& watch : watches.items()) {
+      if (watch["listed"].as_bool() || watch["code"].as_int() == kNoSuchKind) {
+        continue;
+      }
+      const std::string ns = watch["namespace"].str();
+      const std::string why = watch["error"].str();
+      text += fmt::format("[-]{}{}{}{}: {}\n", watch["resource"].as_string(),
+                          watch["group"].as_string().empty() ? "" : ".", watch["group"].as_string(),
+                          ns.empty() ? "" : " in " + ns, why.empty() ? "not listed yet" : why);
+    }
+    return text;
   }
 
   // Whether the API server answered lately; asks it where nothing was asked.
@@ -120,7 +141,9 @@ class Paths final : public Outlook {
     }
     options_.metrics->gauge("athanor_caches_synced", "1 once every kind has been listed.")
         .set(options_.driver->synced() ? 1 : 0);
-    return options_.metrics->text() + lab::process_metrics();
+    // Without the controllers' gauges rather than without an answer, while they are busy.
+    const auto state = options_.driver->state_metrics(kThreadPatience);
+    return options_.metrics->text() + state.value_or("") + lab::process_metrics();
   }
 
   // ?limit=N

@@ -20,6 +20,7 @@ namespace athanor::cli {
 struct OutlookOptions {
   std::string metrics_address{};  // "0": none
   std::string health_address{};   // likewise; empty: the metrics'
+  std::string liveness_path{};    // answers as /healthz does; may be empty
   std::string lease_name{};       // empty: no election
   // All outlive it; leadership may be null.
   cluster::ClusterDriver* driver = nullptr;

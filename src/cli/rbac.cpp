@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/operator_list.hpp"
+#include "cli/surroundings.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "cluster/admission_review.hpp"
@@ -88,13 +89,24 @@ int run(const RbacOptions& options) {
   runtime::RbacOptions rbac{.name = options.name,
                             .install_namespace = options.install_namespace,
                             .namespaces = options.namespaces,
-                            .lease = options.leader_elect ? options.lease : ""};
+                            .lease = !options.leader_elect   ? ""
+                                     : options.lease.empty() ? lease_name_of(*operators)
+                                                             : options.lease};
   if (options.webhooks) {
     rbac.webhook_secret = options.webhook_secret;
     rbac.webhook_configurations = webhook_configurations(*webhooks, options.name);
     rbac.converted_crds = options.webhook_crds;
   }
-  print_objects(runtime::rbac_objects(*operators, rbac), options.output);
+  const auto variables = environment_map();
+  if (!options.namespaces.empty() || !variables.contains("FOURNOS_WORKLOAD_NAMESPACE")) {
+    print_objects(runtime::rbac_objects(*operators, rbac), options.output);
+    return 0;
+  }
+  const auto config = read_config(variables, "");
+  if (!config.ok()) {
+    return fail(config.error());
+  }
+  print_objects(runtime::rbac_objects_of(parts_of(*operators, *config), rbac), options.output);
   return 0;
 }
 

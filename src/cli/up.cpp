@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "cli/default_lab.hpp"
 #include "cli/ending.hpp"
+#include "cli/operator_list.hpp"
 #include "cli/surroundings.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -109,6 +110,7 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   for (const auto system : {fournos::fournos_operators(), hearth::hearth_operators()}) {
     result.operators.insert(result.operators.end(), system.begin(), system.end());
   }
+  result.instruments = instruments_of(result.operators);
   ATHANOR_TRY(const fournos::Settings settings, fournos_settings(result.lab, environment));
   result.custom_kinds = kinds_of(settings);
   result.config["fournos"] = api::encode(settings);

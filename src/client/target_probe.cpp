@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One probe is straight-line blocking code on a thread of the pool; the pool chooses what is next.
+// A few threads read Secrets and get credentials ready; one drives all conversations with clusters.
 #include "client/target_probe.hpp"
 
 #include <fmt/core.h>
@@ -10,26 +10,23 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/ascii.hpp"
-#include "client/api_client.hpp"
 #include "client/cluster_config.hpp"
 #include "client/connection.hpp"
+#include "client/transfers.hpp"
 #include "kube/json.hpp"
 #include "kube/kubeconfig.hpp"
 
 namespace athanor::client {
 namespace {
 
-using Steady = std::chrono::steady_clock;
-
 constexpr int kPageSize = 500;
-constexpr int kDeadlineFactor = 3;               // of the time limit of one request
-constexpr std::size_t kMostRemembered = 10'000;  // clusters that failed last
+constexpr int kDeadlineFactor = 3;  // of the time limit of one request: the whole visit
 
 struct Question {
   Key secret{};
@@ -144,100 +141,104 @@ Result<ClusterConfig> read_config(const Value& secret, const Question& question)
                            {.allow_exec = true, .allow_files = false, .in_cluster = false});
 }
 
-// The conversation with one cluster. `opened` may refuse the client: nobody wants the answer.
+// What is asked of one cluster, in turn, and what its answers tell: nodes by pages, and the
+// version, which is nice to have: whatever goes wrong with it is ignored. Of one thread at a time.
 class Visit {
  public:
-  using Opened = std::function<bool(const std::shared_ptr<ApiClient>&)>;
+  Visit(Question question, ClusterConfig config, Identity identity)
+      : question_(std::move(question)),
+        config_(std::make_shared<const ClusterConfig>(std::move(config))),
+        identity_(std::move(identity)),
+        left_(kDeadlineFactor * question_.timeout) {}
 
-  Visit(const TargetProbeOptions& options, Entropy& entropy, Question question, Opened opened)
-      : options_(options),
-        entropy_(entropy),
-        question_(std::move(question)),
-        opened_(std::move(opened)),
-        deadline_(Steady::now() + kDeadlineFactor * question_.timeout) {}
+  // The next request.
+  [[nodiscard]] Fetch ask(std::size_t limit) const {
+    const Duration once = std::min<Duration>(question_.timeout, left_);
+    return {.config = config_,
+            .identity = identity_,
+            .path = path(),
+            .connect_timeout = once,
+            .head_timeout = once,
+            .timeout = std::min<Duration>(2 * question_.timeout, left_),
+            .response_limit = limit,
+            .first = begun_};
+  }
 
-  Result<Value> run() {
-    auto secret = options_.read_secret(question_.secret);
-    if (!secret.ok()) {
-      return cause("the Secret cannot be read");
+  // Takes its answer; nullopt: there is more to ask.
+  std::optional<Result<Value>> take(const ApiResult& result, Duration took) {
+    begun_ = true;
+    left_ -= took;
+    auto answer = body_of(result);
+    if (asks_version_) {
+      Value value = summary_.value();
+      value.set("serverVersion", answer.ok() ? (*answer)["gitVersion"] : Value(""));
+      return Result<Value>(std::move(value));
     }
-    auto config = read_config(*secret, question_);
-    if (!config.ok()) {
-      return cause(config.error().message);
+    if (answer.ok()) {
+      answer = add(*std::move(answer));
     }
-    auto client = ApiClient::open(*std::move(config), *options_.clock, entropy_,
-                                  {.qps = 0, .max_in_flight = 1});
-    if (!client.ok()) {
-      return cause(client.error().message);
+    if (!answer.ok()) {
+      return answer;
     }
-    client_ = *std::move(client);
-    if (!opened_(client_)) {
-      return cause("the program ends");
+    asks_version_ = token_.empty();
+    if (left_ > Duration::zero()) {
+      return std::nullopt;
     }
-    auto nodes = read_nodes();
-    if (!nodes.ok()) {
-      return nodes;
-    }
-    // Nice to have: whatever goes wrong with it is ignored.
-    const auto version = get("/version");
-    nodes->set("serverVersion", version.ok() ? (*version)["gitVersion"] : Value(""));
-    return nodes;
+    return asks_version_ ? take({}, Duration::zero()) : Result<Value>(cause(too_long()));
   }
 
  private:
-  Result<Value> get(std::string path) {
-    const Duration left = std::chrono::duration_cast<Duration>(deadline_ - Steady::now());
-    const std::chrono::seconds whole = kDeadlineFactor * question_.timeout;
-    if (left <= Duration::zero()) {
-      return cause(fmt::format("timeout after {}s", whole.count()));
+  [[nodiscard]] std::string path() const {
+    if (asks_version_) {
+      return "/version";
     }
-    const ApiResult result =
-        client_->call({.path = std::move(path),
-                       .connect_timeout = std::min<Duration>(question_.timeout, left),
-                       .head_timeout = std::min<Duration>(question_.timeout, left),
-                       .timeout = std::min<Duration>(2 * question_.timeout, left),
-                       .response_limit = options_.answer_limit,
-                       .retries = 0});
+    std::string text = fmt::format("/api/v1/nodes?limit={}", kPageSize);
+    if (!question_.selector.empty()) {
+      text += "&labelSelector=" + escape(question_.selector);
+    }
+    if (!token_.empty()) {
+      text += "&continue=" + escape(token_);
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::string too_long() const {
+    return fmt::format("timeout after {}s", (kDeadlineFactor * question_.timeout).count());
+  }
+
+  [[nodiscard]] Result<Value> body_of(const ApiResult& result) const {
     if (result.status >= 300 || (result.status > 0 && result.status < 200)) {
       const std::string_view phrase = reason_phrase(result.status);
       return cause(fmt::format("HTTP {}{}{}", result.status, phrase.empty() ? "" : " ", phrase));
     }
     if (result.error) {
       // What ends at the end of the whole visit was not this request's fault.
-      return cause(why(*result.error, Steady::now() < deadline_ ? question_.timeout : whole));
+      return cause(why(*result.error, left_ > Duration::zero()
+                                          ? question_.timeout
+                                          : kDeadlineFactor * question_.timeout));
     }
     return result.body;
   }
 
-  Result<Value> read_nodes() {
-    NodeSummary summary;
-    std::string token;
-    do {
-      std::string path = fmt::format("/api/v1/nodes?limit={}", kPageSize);
-      if (!question_.selector.empty()) {
-        path += "&labelSelector=" + escape(question_.selector);
-      }
-      if (!token.empty()) {
-        path += "&continue=" + escape(token);
-      }
-      ATHANOR_TRY(const Value page, get(std::move(path)));
-      if (page["kind"].as_string() != "NodeList" || !page["metadata"].is_object()) {
-        return cause("the answer is no list of nodes");
-      }
-      for (const Value& node : page["items"].items()) {
-        summary.add(node);
-      }
-      token = page["metadata"]["continue"].str();
-    } while (!token.empty());
-    return summary.value();
+  Result<Value> add(const Value& page) {
+    if (page["kind"].as_string() != "NodeList" || !page["metadata"].is_object()) {
+      return cause("the answer is no list of nodes");
+    }
+    for (const Value& node : page["items"].items()) {
+      summary_.add(node);
+    }
+    token_ = page["metadata"]["continue"].str();
+    return Value();
   }
 
-  const TargetProbeOptions& options_;
-  Entropy& entropy_;
   Question question_;
-  Opened opened_;
-  Steady::time_point deadline_;
-  std::shared_ptr<ApiClient> client_{};
+  std::shared_ptr<const ClusterConfig> config_;
+  Identity identity_;
+  Duration left_;
+  NodeSummary summary_{};
+  std::string token_{};
+  bool begun_ = false;
+  bool asks_version_ = false;
 };
 
 }  // namespace
@@ -248,70 +249,66 @@ struct TargetProbe::State {
     Done done{};
   };
 
-  explicit State(TargetProbeOptions given) : options(std::move(given)) {}
+  explicit State(TargetProbeOptions given)
+      : options(std::move(given)), transfers(options.concurrency) {}
 
   TargetProbeOptions options;
   std::mutex mutex{};  // guards what follows
   std::condition_variable news{};
   std::deque<Job> jobs{};
-  std::set<Key> failed{};                          // Secrets of clusters that did not answer last
-  std::size_t failing = 0;                         // jobs of such clusters under way
-  std::set<std::shared_ptr<ApiClient>> clients{};  // under way
   bool stopping = false;
   std::vector<std::thread> threads{};
+  Transfers transfers;  // ends first: its thread calls back
 
-  // A quarter of the threads is enough for those that failed; one at least.
-  [[nodiscard]] std::size_t most_failing() const {
-    return std::max<std::size_t>(options.concurrency / 4, 1);
-  }
-
-  // The first job that may run now.
-  std::deque<Job>::iterator next_job() {
-    return std::find_if(jobs.begin(), jobs.end(), [&](const Job& job) {
-      return !failed.contains(job.question.secret) || failing < most_failing();
-    });
-  }
-
-  Result<Value> visit(Question question, Entropy& entropy) {
-    std::shared_ptr<ApiClient> used;
-    Visit visit(options, entropy, std::move(question), [&](const auto& client) {
-      const std::lock_guard lock(mutex);
-      used = client;
-      return !stopping && clients.insert(client).second;
-    });
-    Result<Value> answer = visit.run();
-    const std::lock_guard lock(mutex);
-    clients.erase(used);
-    return answer;
-  }
-
-  void work() {
-    const std::unique_ptr<Entropy> entropy = system_entropy();
+  // Reads Secrets and, where that is allowed, runs the programs of credentials: both may block.
+  void prepare_jobs() {
     std::unique_lock lock(mutex);
     while (true) {
-      news.wait(lock, [&] { return stopping || next_job() != jobs.end(); });
+      news.wait(lock, [&] { return stopping || !jobs.empty(); });
       if (stopping) {
         return;
       }
-      const auto at = next_job();
-      Job job = std::move(*at);
-      jobs.erase(at);
-      const bool was_failing = failed.contains(job.question.secret);
-      failing += was_failing ? 1 : 0;
-      const Key secret = job.question.secret;
+      Job job = std::move(jobs.front());
+      jobs.pop_front();
       lock.unlock();
-      Result<Value> answer = visit(std::move(job.question), *entropy);
-      const bool good = answer.ok();
-      job.done(std::move(answer));
+      prepare(std::move(job));
       lock.lock();
-      failing -= was_failing ? 1 : 0;
-      if (good) {
-        failed.erase(secret);
-      } else if (failed.size() < kMostRemembered) {
-        failed.insert(secret);
-      }
-      news.notify_all();
     }
+  }
+
+  void prepare(Job job) {
+    const auto secret = options.read_secret(job.question.secret);
+    if (!secret.ok()) {
+      job.done(Error{.code = secret.error().code,
+                     .reason = std::string(kSecretUnreadable),
+                     .message = secret.error().message});
+      return;
+    }
+    auto config = read_config(*secret, job.question);
+    if (!config.ok()) {
+      job.done(cause(config.error().message));
+      return;
+    }
+    auto identity = Credentials::create(*config, *options.clock)->get();
+    if (!identity.ok()) {
+      job.done(cause(identity.error().message));
+      return;
+    }
+    go_on(
+        std::make_shared<Visit>(std::move(job.question), *std::move(config), *std::move(identity)),
+        std::move(job.done));
+  }
+
+  void go_on(std::shared_ptr<Visit> visit, Done done) {
+    Fetch next = visit->ask(options.answer_limit);
+    transfers.send(std::move(next), [this, visit = std::move(visit), done = std::move(done)](
+                                        const ApiResult& result, Duration took) mutable {
+      if (auto answer = visit->take(result, took)) {
+        done(*std::move(answer));
+      } else {
+        go_on(std::move(visit), std::move(done));
+      }
+    });
   }
 };
 
@@ -319,7 +316,7 @@ TargetProbe::TargetProbe(TargetProbeOptions options)
     : state_(std::make_unique<State>(std::move(options))) {
   const std::size_t count = std::max<std::size_t>(state_->options.concurrency, 1);
   for (std::size_t i = 0; i < count; ++i) {
-    state_->threads.emplace_back([state = state_.get()] { state->work(); });
+    state_->threads.emplace_back([state = state_.get()] { state->prepare_jobs(); });
   }
 }
 
@@ -329,14 +326,7 @@ TargetProbe::~TargetProbe() {
     state_->stopping = true;
     state_->news.notify_all();
   }
-  std::set<std::shared_ptr<ApiClient>> clients;
-  {
-    const std::lock_guard lock(state_->mutex);
-    clients = state_->clients;
-  }
-  for (const auto& client : clients) {
-    client->stop();
-  }
+  state_->transfers.stop();
   for (std::thread& thread : state_->threads) {
     thread.join();
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // TargetProbe: asks target clusters what they are made of (spec/hearth.md 6.4): the answers to the
-// observations that hearth/probe.hpp describes. A few threads, each with one cluster at a time; the
-// clusters that failed last share a part of them, so that dead ones never keep live ones waiting.
+// observations that hearth/probe.hpp describes. Clusters that do not answer keep nobody waiting
+// (transfers.hpp).
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
@@ -16,11 +17,14 @@
 
 namespace athanor::client {
 
+// The error's reason when the hub did not hand out the Secret: it tells nothing of the cluster.
+inline constexpr std::string_view kSecretUnreadable = "SecretUnreadable";
+
 struct TargetProbeOptions {
   // The Secret's body; called on the probe's threads, may block. Required.
   std::function<Result<Value>(const Key& secret)> read_secret{};
-  const Clock* clock = nullptr;  // must outlive it; required
-  std::size_t concurrency = 8;
+  const Clock* clock = nullptr;                      // must outlive it; required
+  std::size_t concurrency = 8;                       // clusters that are answering at the same time
   std::size_t answer_limit = std::size_t{64} << 20;  // bytes of one answer
 };
 

@@ -4,12 +4,14 @@
 #include "cluster/cluster_driver.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "api/builtin.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "cluster/write_call.hpp"
@@ -24,15 +26,21 @@ using runtime::SendWrite;
 
 namespace {
 
+// Of all controllers together: a few, so that work has the better part of the client's rate.
+constexpr std::size_t kEventsUnderWay = 4;
+constexpr std::size_t kMostEvents = 10'000;
+
 runtime::EngineOptions engine_options(const DriverOptions& options) {
   ATHANOR_CHECK(options.client != nullptr && options.entropy != nullptr,
                 "the driver stands on all of these");
   return {.entropy = options.engine_entropy == nullptr ? options.entropy : options.engine_entropy,
           .config = options.config,
           .namespaces = options.namespaces,
+          .places = options.places,
           .metrics = options.metrics,
           .stopwatch = options.clock,
-          .tracer = options.tracer};
+          .tracer = options.tracer,
+          .instruments = options.instruments};
 }
 
 Duration steady_now() {
@@ -42,10 +50,12 @@ Duration steady_now() {
 }  // namespace
 
 struct ClusterDriver::Impl : std::enable_shared_from_this<Impl> {
-  // What one controller wants to write.
+  // What one controller wants to write; or the Events of all, which nobody waits for.
   struct Lane {
+    std::size_t most = 0;  // under way at the same time
     std::size_t in_flight = 0;
     std::deque<SendWrite> waiting{};
+    std::map<Key, SendWrite*> events{};  // those that wait, by their names
   };
   // One feed a namespace; kinds without namespaces belong to the first.
   struct Source {
@@ -60,14 +70,19 @@ struct ClusterDriver::Impl : std::enable_shared_from_this<Impl> {
 
   runtime::HostOptions host_options();
   void make_feeds();
+  [[nodiscard]] bool is_watched(const Kind& kind, const std::string& ns, bool first) const;
   void post_items(std::vector<client::FeedItem> batch, const std::string& ns);
   void write(const SendWrite& send);
+  Lane& lane_of(const SendWrite& send);
+  void record(Lane& lane, const SendWrite& send);
   void send_waiting(Lane& lane);
   bool transmit(const SendWrite& send);
   void take_result(const SendWrite& send, client::ApiResult result);
   bool probe(const Probe& probe);
   void relist(const Relist& relist);
   [[nodiscard]] Value debug(std::size_t limit) const;
+  template <class T>
+  Result<T> ask(Duration patience, UniqueFunction<T()> question);
 
   DriverOptions options;
   std::shared_ptr<runtime::EngineHost> host;
@@ -91,16 +106,33 @@ runtime::HostOptions ClusterDriver::Impl::host_options() {
           .running = false};
 }
 
+// Kinds without namespaces belong to the first one's feed.
+bool ClusterDriver::Impl::is_watched(const Kind& kind, const std::string& ns, bool first) const {
+  const auto has = [&](const std::vector<std::string>& all) {
+    return std::ranges::find(all, ns) != all.end();
+  };
+  if (!kind.namespaced) {
+    return first;
+  }
+  const auto place = options.places.find(&kind);
+  return place != options.places.end() ? has(place->second.watched)
+                                       : options.namespaces.empty() || has(options.namespaces);
+}
+
 void ClusterDriver::Impl::make_feeds() {
   std::vector<std::string> namespaces = options.namespaces;
+  for (const auto& [kind, place] : options.places) {
+    namespaces.insert(namespaces.end(), place.watched.begin(), place.watched.end());
+  }
+  std::ranges::sort(namespaces);
+  namespaces.erase(std::ranges::unique(namespaces).begin(), namespaces.end());
   if (namespaces.empty()) {
     namespaces.emplace_back();
   }
-  bool first = true;
   for (const std::string& ns : namespaces) {
     std::vector<client::FeedScope> scopes;
     for (const Kind* kind : host->engine().kinds()) {
-      if (!kind->namespaced && !first) {
+      if (!is_watched(*kind, ns, ns == namespaces.front())) {
         continue;
       }
       client::FeedScope scope{.kind = kind, .ns = kind->namespaced ? ns : std::string()};
@@ -109,7 +141,6 @@ void ClusterDriver::Impl::make_feeds() {
       }
       scopes.push_back(std::move(scope));
     }
-    first = false;
     auto feed = std::make_unique<client::Feed>(
         options.client, std::move(scopes),
         [weak = weak_from_this(), ns](std::vector<client::FeedItem> batch) {
@@ -140,9 +171,38 @@ void ClusterDriver::Impl::post_items(std::vector<client::FeedItem> batch, const 
   host->post(std::move(inputs));
 }
 
+ClusterDriver::Impl::Lane& ClusterDriver::Impl::lane_of(const SendWrite& send) {
+  const bool event = send.request.target.kind == &api::kEvent;
+  Lane& lane = lanes[event ? "events" : std::string(send.op)];
+  lane.most = event ? kEventsUnderWay : options.writes_per_controller;
+  return lane;
+}
+
+// An Event that still waits is brought up to date, so that however slowly they go none gets lost.
+void ClusterDriver::Impl::record(Lane& lane, const SendWrite& send) {
+  const Key& key = send.request.target.key;
+  const auto known = lane.events.find(key);
+  if (known == lane.events.end() && lane.waiting.size() < kMostEvents) {
+    lane.waiting.push_back(send);
+    lane.events.emplace(key, &lane.waiting.back());
+    return;
+  }
+  runtime::WriteResult done{.id = send.id};
+  if (known == lane.events.end()) {
+    done.error = Error::unavailable("too many Events wait");
+  } else {
+    for (const Member& member : send.request.body.members()) {
+      known->second->request.body.set(member.key(), member.value);
+    }
+  }
+  host->absorb(std::move(done));
+}
+
 void ClusterDriver::Impl::write(const SendWrite& send) {
-  Lane& lane = lanes[std::string(send.op)];
-  if (send.urgent) {
+  Lane& lane = lane_of(send);
+  if (send.request.target.kind == &api::kEvent) {
+    record(lane, send);
+  } else if (send.urgent) {
     lane.waiting.push_front(send);
   } else {
     lane.waiting.push_back(send);
@@ -151,9 +211,10 @@ void ClusterDriver::Impl::write(const SendWrite& send) {
 }
 
 void ClusterDriver::Impl::send_waiting(Lane& lane) {
-  while (!draining && !lane.waiting.empty() && lane.in_flight < options.writes_per_controller) {
+  while (!draining && !lane.waiting.empty() && lane.in_flight < lane.most) {
     const SendWrite send = std::move(lane.waiting.front());
     lane.waiting.pop_front();
+    lane.events.erase(send.request.target.key);
     if (transmit(send)) {
       ++lane.in_flight;
       ++in_flight;
@@ -192,14 +253,13 @@ void ClusterDriver::Impl::take_result(const SendWrite& send, client::ApiResult r
                                               {"code", result.error->code},
                                               {"error", result.error->message}});
   }
-  host->post(
-      [this, op = std::string(send.op), answer = to_result(send.id, std::move(result))]() mutable {
-        Lane& lane = lanes[op];
-        --lane.in_flight;
-        --in_flight;
-        host->absorb(std::move(answer));
-        send_waiting(lane);
-      });
+  host->post([this, send, answer = to_result(send.id, std::move(result))]() mutable {
+    Lane& lane = lane_of(send);
+    --lane.in_flight;
+    --in_flight;
+    host->absorb(std::move(answer));
+    send_waiting(lane);
+  });
 }
 
 bool ClusterDriver::Impl::probe(const Probe& probe) {
@@ -221,7 +281,7 @@ bool ClusterDriver::Impl::probe(const Probe& probe) {
 void ClusterDriver::Impl::relist(const Relist& relist) {
   for (const Source& source : sources) {
     const bool whole = relist.ns.empty() || !relist.kind->namespaced;
-    const bool has = relist.kind->namespaced || &source == &sources.front();
+    const bool has = is_watched(*relist.kind, source.ns, &source == &sources.front());
     if (has && (whole || source.ns.empty() || source.ns == relist.ns)) {
       source.feed->relist(*relist.kind);
     }
@@ -240,6 +300,28 @@ Value ClusterDriver::Impl::debug(std::size_t limit) const {
   state.set("sending", sending);
   state.set("leading", leading);
   return state;
+}
+
+// Has a question answered by the controllers thread.
+template <class T>
+Result<T> ClusterDriver::Impl::ask(Duration patience, UniqueFunction<T()> question) {
+  struct Answer {
+    std::mutex mutex{};
+    std::condition_variable there{};
+    std::optional<T> value{};
+  };
+  auto answer = std::make_shared<Answer>();
+  host->post([answer, question = std::move(question)]() mutable {
+    T value = question();
+    const std::scoped_lock lock(answer->mutex);
+    answer->value = std::move(value);
+    answer->there.notify_one();
+  });
+  std::unique_lock lock(answer->mutex);
+  if (!answer->there.wait_for(lock, patience, [&] { return answer->value.has_value(); })) {
+    return Error::unavailable("the controllers are busy");
+  }
+  return *std::move(answer->value);
 }
 
 ClusterDriver::ClusterDriver(std::span<const Operator* const> operators, DriverOptions options)
@@ -284,6 +366,7 @@ bool ClusterDriver::drain(Duration patience) {
     raw->host->run_keys(false);
     for (auto& [name, lane] : raw->lanes) {
       lane.waiting.clear();
+      lane.events.clear();
     }
     look();
   });
@@ -327,23 +410,16 @@ bool ClusterDriver::idle() const {
 }
 
 Result<Value> ClusterDriver::debug(std::size_t limit, Duration patience) const {
-  struct Answer {
-    std::mutex mutex{};
-    std::condition_variable there{};
-    std::optional<Value> value{};
-  };
-  auto answer = std::make_shared<Answer>();
-  impl_->host->post([raw = impl_.get(), limit, answer] {
-    Value value = raw->debug(limit);
-    const std::scoped_lock lock(answer->mutex);
-    answer->value = std::move(value);
-    answer->there.notify_one();
-  });
-  std::unique_lock lock(answer->mutex);
-  if (!answer->there.wait_for(lock, patience, [&] { return answer->value.has_value(); })) {
-    return Error::unavailable("the controllers are busy");
-  }
-  return *answer->value;
+  return impl_->ask<Value>(patience, [raw = impl_.get(), limit] { return raw->debug(limit); });
+}
+
+Result<std::string> ClusterDriver::state_metrics(Duration patience) const {
+  return impl_->ask<std::string>(
+      patience, [raw = impl_.get()] { return raw->host->engine().state_metrics(); });
+}
+
+Duration ClusterDriver::busy_for() const {
+  return impl_->host->busy_for();
 }
 
 Value ClusterDriver::watches() const {
@@ -361,6 +437,7 @@ Value ClusterDriver::watches() const {
       one.set("events", status.events);
       if (status.last_error) {
         one.set("error", status.last_error->message);
+        one.set("code", status.last_error->code);
       }
       list.push_back(std::move(one));
     }

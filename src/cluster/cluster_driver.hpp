@@ -20,10 +20,12 @@
 #include "kube/value.hpp"
 #include "runtime/executors.hpp"
 #include "runtime/view/operator.hpp"
+#include "runtime/view/places.hpp"
 
 namespace athanor {
 class Metrics;
-}
+struct Instruments;
+}  // namespace athanor
 namespace athanor::runtime {
 class EngineJournal;
 class EngineTracer;
@@ -40,10 +42,12 @@ struct DriverOptions {
   const runtime::Executors* executors = nullptr;
   Metrics* metrics = nullptr;
   runtime::EngineTracer* tracer = nullptr;
+  std::vector<const Instruments*> instruments{};
   Leadership* leadership = nullptr;                    // without: writes at any time
   std::map<std::string, Value, std::less<>> config{};  // what View::config answers, by section
   // Where kinds with namespaces are watched; empty: everywhere.
   std::vector<std::string> namespaces{};
+  Places places{};  // of the kinds in it, instead of `namespaces`
   // Narrows what is watched of a kind (labels, fields) and trims what is kept; empty: everything
   // but managedFields.
   std::function<void(client::FeedScope& scope)> narrow{};
@@ -83,6 +87,10 @@ class ClusterDriver {
   // What the engine is at (Engine::debug), with what waits to be sent; an error when the
   // controllers thread does not answer within `patience`.
   [[nodiscard]] Result<Value> debug(std::size_t limit, Duration patience) const;
+  // What the instruments say of the caches, in Prometheus' text form; errors as of debug().
+  [[nodiscard]] Result<std::string> state_metrics(Duration patience) const;
+  // How long the controllers thread has been at what it does now; zero: it waits for news.
+  [[nodiscard]] Duration busy_for() const;
   // The watches: kind, namespace, state, version, last error.
   [[nodiscard]] Value watches() const;
 

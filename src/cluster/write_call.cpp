@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "api/builtin.hpp"
 #include "client/connection.hpp"
 
 namespace athanor::cluster {
@@ -24,10 +23,7 @@ client::ApiRequest to_request(const runtime::SendWrite& send) {
     request.content_type = std::move(form.content_type);
   }
   request.body = send.request.body;
-  const bool event = send.request.target.kind == &api::kEvent;
-  request.lane = event         ? client::Lane::Background
-                 : send.urgent ? client::Lane::Urgent
-                               : client::Lane::Normal;
+  request.lane = send.urgent ? client::Lane::Urgent : client::Lane::Normal;
   return request;
 }
 

@@ -3,14 +3,13 @@
 #include "fournos/settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "api/describe_ops.hpp"
+#include "base/environment.hpp"
 #include "kube/quantity.hpp"
 
 namespace athanor::fournos {
@@ -18,57 +17,12 @@ namespace {
 
 constexpr std::string_view kLogLevels[] = {"DEBUG", "INFO",     "WARNING", "WARN",
                                            "ERROR", "CRITICAL", "FATAL"};
-// A longer pause than a year is a slip of the pen; the limit keeps durations in range.
-constexpr double kMostSeconds = 366.0 * 24 * 3600;
-
 char upper(char c) {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char c) { return upper(c); });
   return text;
-}
-
-Error refuse(std::string_view variable, std::string_view value, std::string_view rule) {
-  return {.code = 400,
-          .reason = "InvalidSetting",
-          .message = fmt::format("ERROR: {}={}: {}", variable, value, rule)};
-}
-
-// The variables by upper-case name.
-class Environment {
- public:
-  explicit Environment(const std::map<std::string, std::string>& variables) {
-    for (const auto& [name, value] : variables) {
-      variables_[upper(name)] = value;
-    }
-  }
-  // nullptr when absent or empty.
-  [[nodiscard]] const std::string* find(const std::string& name) const {
-    const auto at = variables_.find(name);
-    return at == variables_.end() || at->second.empty() ? nullptr : &at->second;
-  }
-  void text(const std::string& name, std::string& into) const {
-    if (const std::string* value = find(name)) {
-      into = *value;
-    }
-  }
-  // A set but empty value counts: the gc interval may not be "".
-  [[nodiscard]] const std::string* given(const std::string& name) const {
-    const auto at = variables_.find(name);
-    return at == variables_.end() ? nullptr : &at->second;
-  }
-
- private:
-  std::map<std::string, std::string> variables_{};
-};
-
-template <class Number>
-std::optional<Number> parse_number(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
-                                                                  : std::nullopt;
 }
 
 Result<void> read_namespaces(const Environment& environment, Settings& settings) {
@@ -83,8 +37,8 @@ Result<void> read_namespaces(const Environment& environment, Settings& settings)
                  .message = fmt::format("ERROR: {} env var is required", name)};
   }
   if (seed != nullptr && current != nullptr && *seed != *current) {
-    return refuse("FOURNOS_NAMESPACE", *seed,
-                  fmt::format("differs from FOURNOS_WORKLOAD_NAMESPACE={}", *current));
+    return refuse_setting("FOURNOS_NAMESPACE", *seed,
+                          fmt::format("differs from FOURNOS_WORKLOAD_NAMESPACE={}", *current));
   }
   settings.workload_namespace = current != nullptr ? *current : *seed;
   environment.text("FOURNOS_SECRETS_NAMESPACE", settings.secrets_namespace);
@@ -92,45 +46,29 @@ Result<void> read_namespaces(const Environment& environment, Settings& settings)
 }
 
 Result<void> read_choices(const Environment& environment, Settings& settings) {
-  environment.text("FOURNOS_API", settings.api_name);
-  if (settings.api_name != "auto" && settings.api_name != "seed" &&
-      settings.api_name != "current") {
-    return refuse("FOURNOS_API", settings.api_name, "must be auto, seed or current");
-  }
-  environment.text("FOURNOS_EVICTION_POLICY", settings.eviction_policy_name);
-  const std::string& policy = settings.eviction_policy_name;
-  if (policy != "requeue" && policy != "fail" && policy != "ignore") {
-    return refuse("FOURNOS_EVICTION_POLICY", policy, "must be requeue, fail or ignore");
-  }
+  ATHANOR_TRY_VOID(
+      environment.choice("FOURNOS_API", {"auto", "seed", "current"}, settings.api_name));
+  ATHANOR_TRY_VOID(environment.choice("FOURNOS_EVICTION_POLICY", {"requeue", "fail", "ignore"},
+                                      settings.eviction_policy_name));
   environment.text("FOURNOS_LOG_LEVEL", settings.log_level);
   settings.log_level = upper(settings.log_level);
   if (std::find(std::begin(kLogLevels), std::end(kLogLevels), settings.log_level) ==
       std::end(kLogLevels)) {
-    return refuse("FOURNOS_LOG_LEVEL", settings.log_level, "is not a log level");
+    return refuse_setting("FOURNOS_LOG_LEVEL", settings.log_level, "is not a log level");
   }
   return {};
 }
 
 Result<void> read_numbers(const Environment& environment, Settings& settings) {
-  if (const std::string* text = environment.given("FOURNOS_GC_INTERVAL_SEC")) {
-    const auto number = parse_number<double>(*text);
-    if (!number || !(*number > 0) || *number > kMostSeconds) {
-      return refuse("FOURNOS_GC_INTERVAL_SEC", *text, "must be a number of seconds greater than 0");
-    }
-    settings.gc_interval_seconds = *number;
-  }
-  if (const std::string* text = environment.given("FOURNOS_RESOLVE_DEADLINE_SEC")) {
-    const auto number = parse_number<std::int64_t>(*text);
-    if (!number || *number <= 0) {
-      return refuse("FOURNOS_RESOLVE_DEADLINE_SEC", *text,
-                    "must be a whole number of seconds greater than 0");
-    }
-    settings.resolve_deadline_seconds = *number;
-  }
+  ATHANOR_TRY_VOID(environment.seconds("FOURNOS_GC_INTERVAL_SEC", settings.gc_interval_seconds));
+  ATHANOR_TRY_VOID(environment.whole(
+      "FOURNOS_RESOLVE_DEADLINE_SEC", std::numeric_limits<std::int64_t>::max(),
+      "must be a whole number of seconds greater than 0", settings.resolve_deadline_seconds));
   if (const std::string* text = environment.find("FOURNOS_ARTIFACT_PVC_SIZE")) {
     const auto size = Quantity::parse(std::string_view(*text));
     if (!size || size->is_zero() || size->is_negative()) {
-      return refuse("FOURNOS_ARTIFACT_PVC_SIZE", *text, "must be a quantity greater than 0");
+      return refuse_setting("FOURNOS_ARTIFACT_PVC_SIZE", *text,
+                            "must be a quantity greater than 0");
     }
     settings.artifact_size = *text;
   }
@@ -142,7 +80,7 @@ Result<Duration> read_timeout(const Environment& environment, const std::string&
   environment.text(name, text);
   const auto duration = parse_go_duration(text);
   if (!duration.ok() || *duration < Duration::zero()) {
-    return refuse(name, text, "must be a duration such as 1h30m");
+    return refuse_setting(name, text, "must be a duration such as 1h30m");
   }
   return *duration;
 }
@@ -157,10 +95,10 @@ Result<void> read_timeouts(const Environment& environment, Settings& settings) {
   ATHANOR_TRY(const Duration last, read_timeout(environment, "FOURNOS_PIPELINE_FINALLY_TIMEOUT",
                                                 settings.finally_timeout));
   if (whole != Duration::zero() && tasks + last > whole) {
-    return refuse("FOURNOS_PIPELINE_TIMEOUT", settings.pipeline_timeout,
-                  fmt::format("must be at least FOURNOS_PIPELINE_TASKS_TIMEOUT={} plus "
-                              "FOURNOS_PIPELINE_FINALLY_TIMEOUT={}",
-                              settings.tasks_timeout, settings.finally_timeout));
+    return refuse_setting("FOURNOS_PIPELINE_TIMEOUT", settings.pipeline_timeout,
+                          fmt::format("must be at least FOURNOS_PIPELINE_TASKS_TIMEOUT={} plus "
+                                      "FOURNOS_PIPELINE_FINALLY_TIMEOUT={}",
+                                      settings.tasks_timeout, settings.finally_timeout));
   }
   return {};
 }

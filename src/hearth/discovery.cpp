@@ -176,6 +176,9 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 
 constexpr const Kind* kReads[] = {&api::kFournosCluster};
 constexpr const Kind* kWrites[] = {&api::kSecret, &api::kFournosCluster};
+constexpr Access kAccess[] = {{&api::kSecret, "get patch"},
+                              {&api::kFournosCluster, "create"},
+                              {&api::kEvent, "create patch"}};
 
 }  // namespace
 
@@ -187,6 +190,10 @@ const Operator& discovery_operator() {
       .writes = kWrites,
       .reconcile = reconcile,
       .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},
+      // Whether there is a cluster is all that matters here.
+      .overlooks = [](const Kind& kind, const Object& /*before*/,
+                      const Object& /*after*/) { return &kind == &api::kFournosCluster; },
+      .access = kAccess,
   };
   return kOperator;
 }

@@ -15,6 +15,12 @@ Value node_labels(const std::string& cluster) {
   return Value::object({{name::kClusterNodeLabel, cluster}});
 }
 
+Create creation(const std::string& cluster, bool healthy) {
+  Value object = flavor_object(cluster);
+  object.set_path({"metadata", "labels", name::kHealthyLabel}, healthy ? "true" : "false");
+  return {.target = {&api::kueue::kResourceFlavor, {"", cluster}}, .object = std::move(object)};
+}
+
 }  // namespace
 
 Value flavor_object(const std::string& cluster) {
@@ -39,6 +45,15 @@ bool is_our_flavor(const Object& flavor, const std::string& cluster) {
          (flavor.spec().size() == 1 && flavor.spec()["nodeLabels"] == node_labels(cluster));
 }
 
+std::optional<Error> flavor_refused(const View& view, const std::string& cluster) {
+  for (const bool healthy : {true, false}) {
+    if (auto error = refused(view, creation(cluster, healthy))) {
+      return error;
+    }
+  }
+  return std::nullopt;
+}
+
 Plan keep_flavor(const Tick& tick, bool healthy) {
   const std::string cluster = tick.name();
   Plan plan;
@@ -48,9 +63,7 @@ Plan keep_flavor(const Tick& tick, bool healthy) {
   const Ref ref{&api::kueue::kResourceFlavor, {"", cluster}};
   const auto flavor = tick.view.get(*ref.kind, ref.key);
   if (!flavor) {
-    Value object = flavor_object(cluster);
-    object.set_path({"metadata", "labels", name::kHealthyLabel}, healthy ? "true" : "false");
-    plan.then(Create{.target = ref, .object = std::move(object)});
+    plan.then(creation(cluster, healthy));
     plan.then(
         tick.event("Normal", "FlavorCreated", fmt::format("created ResourceFlavor {}", cluster)));
     return plan;

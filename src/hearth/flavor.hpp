@@ -12,6 +12,8 @@ namespace athanor::hearth {
 
 // Exactly what upstream makes, and the label that tells who made it.
 Value flavor_object(const std::string& cluster);
+// Why it could not be made, if somebody tried.
+std::optional<Error> flavor_refused(const View& view, const std::string& cluster);
 
 enum class FlavorState : std::uint8_t { Absent, Good, Conflict };
 // Whether an existing flavor selects this cluster's nodes and no others.

@@ -5,16 +5,16 @@
 #include <fmt/format.h>
 
 #include "api/builtin.hpp"
+#include "hearth/kubeconfig_text.hpp"
 #include "hearth/names.hpp"
 #include "hearth/span.hpp"
 #include "kube/kubeconfig.hpp"
 #include "runtime/view/failures.hpp"
 
 namespace athanor::hearth {
-namespace {
 
-std::string words(const KubeconfigReading& reading, const std::string& secret,
-                  const std::string& cluster) {
+std::string flaw_text(const KubeconfigReading& reading, const std::string& secret,
+                      const std::string& cluster) {
   switch (reading.flaw) {
     case KubeconfigFlaw::None:
       return {};
@@ -31,8 +31,6 @@ std::string words(const KubeconfigReading& reading, const std::string& secret,
   }
   return {};
 }
-
-}  // namespace
 
 KubeconfigCheck check_kubeconfig(const Tick& tick) {
   KubeconfigCheck check;
@@ -57,7 +55,7 @@ KubeconfigCheck check_kubeconfig(const Tick& tick) {
   }
   const KubeconfigReading reading = read_kubeconfig_data(
       check.secret->body()["data"], {.allow_programs = tick.settings.allow_exec_credentials});
-  check.flaw = words(reading, name, tick.name());
+  check.flaw = flaw_text(reading, name, tick.name());
   check.insecure = reading.target.insecure_skip_verify;
   if (!check.flaw.empty() && tick.settings.checks_content()) {
     check.state = state::kInvalid;

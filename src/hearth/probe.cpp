@@ -32,7 +32,8 @@ std::string selector_text(const Tick& tick) {
 
 // All that a new answer could depend on.
 Value question_of(const Tick& tick, const Object& secret) {
-  return Value::object({{"namespace", tick.settings.secrets_namespace},
+  return Value::object({{"cluster", tick.name()},
+                        {"namespace", tick.settings.secrets_namespace},
                         {"secret", secret.name()},
                         {"version", fmt::format("{}/{}", secret.uid(), secret.resource_version())},
                         {"selector", selector_text(tick)},
@@ -172,6 +173,27 @@ bool is_told(const Tick& tick, const LastProbe& last) {
   return !last.at || tick.status().last_probe_time == format_time(*last.at);
 }
 
+// The hub did not hand out the Secret: the last state stays, and it is asked again at the next tick
+// (6.1).
+bool is_secret_withheld(const Tick& tick, const std::string& query, const Observed& seen,
+                        Plan& plan) {
+  if (!seen.error || seen.error->reason != kSecretUnreadable) {
+    return false;
+  }
+  const Instant again = seen.at + tick.settings.tick();
+  if (again > tick.now) {
+    plan.wake_at(again);
+  } else {
+    static_cast<void>(tick.view.observe(query, tick.now - again));
+  }
+  plan.then(
+      tick.event("Warning", "KubeconfigUnreadable",
+                 one_line(fmt::format("Failed to read kubeconfig secret '{}' from {}: {}",
+                                      tick.spec().kubeconfig_secret,
+                                      tick.settings.secrets_namespace, seen.error->message))));
+  return true;
+}
+
 std::string failure_text(const Tick& tick, const Error& error) {
   return one_line(fmt::format("Failed to connect to cluster '{}': {}", tick.name(), error.message));
 }
@@ -207,6 +229,9 @@ Probing probe(const Tick& tick, const KubeconfigCheck& check, MainPatch& patch, 
     // Whoever knows no answer to it, as after a restart, asks an unreachable cluster at once; of
     // any other the last answer is only wanted for the details that the status tells.
     probing.seen = tick.view.observe(query, kAnyAge);
+  }
+  if (is_secret_withheld(tick, query, probing.seen, plan)) {
+    probing.seen = {};
   }
   if (!is_news(probing.seen, probing.last)) {
     return probing;

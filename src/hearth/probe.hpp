@@ -2,7 +2,8 @@
 // Asking the target cluster: when, and what comes of the answer (spec/hearth.md 6.4, 7). Private to
 // this room but for the form of the observation, which drivers answer:
 //
-//   query   "cluster:" and a JSON object: {"namespace", "secret": where the kubeconfig is,
+//   query   "cluster:" and a JSON object: {"cluster": its name, "namespace", "secret": where the
+//           kubeconfig is,
 //           "version": of the Secret, "selector": label selector of nodes ("" for all), "timeout":
 //           seconds, "programs": credentials may run one, "again": any text}. Nothing of it is
 //           secret.
@@ -10,7 +11,9 @@
 //           {...gpu labels}, "allocatable": {...gpu resources}, "ready": true, "schedulable":
 //           true}]}: like nodes are one entry, nodes without GPUs are counted alone.
 //   error   its message is the cause, one line without secrets: "HTTP 401 Unauthorized", "timeout
-//           after 10s", "connection refused", "no such host", "TLS: ...".
+//           after 10s", "connection refused", "no such host", "TLS: ...". With the reason
+//           SecretUnreadable it is the hub that did not answer, and nothing is known of the
+//           cluster.
 #pragma once
 
 #include <optional>
@@ -22,6 +25,7 @@
 namespace athanor::hearth {
 
 inline constexpr std::string_view kProbePrefix = "cluster:";
+inline constexpr std::string_view kSecretUnreadable = "SecretUnreadable";
 
 // What is stored of the last attempt, the annotation fournos.dev/last-probe: its time, and digests
 // of the Secret's version and of the question.

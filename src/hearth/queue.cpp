@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "base/ascii.hpp"
 #include "hearth/cluster.hpp"
@@ -156,6 +157,11 @@ class Queue {
     }
     entry.wish.presence = QuotaWish::Presence::Stay;
     entry.judged = true;
+    if (const auto error = flavor_refused(view_, cluster); error && state == FlavorState::Absent) {
+      entry.verdict = verdict_of(false, "Rejected",
+                                 one_line(fmt::format("cannot create resourceflavors.{}: {}",
+                                                      api::kueue::kGroup, error->message)));
+    }
     if (state == FlavorState::Conflict) {
       entry.verdict =
           verdict_of(false, "FlavorConflict",
@@ -409,8 +415,13 @@ class Queue {
                   .merge = std::move(merge),
                   .guard = {.uid = std::string(queue.uid()),
                             .resource_version = std::string(queue.resource_version())}};
-      if (const auto error = refused(view_, patch)) {
-        reject(edit, *error);
+      const auto error = refused(view_, patch);
+      if (error || contested(view_, patch.target)) {
+        if (error) {
+          reject(edit, *error);
+        } else {
+          contest(edit);
+        }
         write_conditions();
         conditions_written_ = true;
         plan_.then(std::move(patch));  // again, ever more slowly
@@ -424,6 +435,19 @@ class Queue {
     for (Entry& entry : entries_) {
       if (!entry.closed && entry.kept) {
         annotate(entry, name::kSlotQuota, nullptr);
+      }
+    }
+  }
+
+  // Others kept writing it at the same time (X2).
+  void contest(const QuotaEdit& edit) {
+    for (Entry& entry : entries_) {
+      const auto outcome = edit.outcomes.find(entry.wish.cluster);
+      if (!entry.judged && outcome != edit.outcomes.end() && outcome->second.differs) {
+        entry.verdict = verdict_of(
+            false, "Conflict",
+            fmt::format("ClusterQueue {} changes faster than it can be written; trying again",
+                        settings_.cluster_queue));
       }
     }
   }
@@ -493,9 +517,50 @@ Plan reconcile(const View& view, const Key& /*key*/, Instant now) {
   return Queue(view, settings, now).run();
 }
 
+// What of a cluster is looked at above. Each probe writes times and counts beside it, and a
+// thousand clusters are many to look through for nothing.
+Value essence_of(const Object& cluster) {
+  Value annotations = Value::object();
+  for (const Member& annotation : cluster.metadata()["annotations"].members()) {
+    if (annotation.key() != name::kLastProbe) {
+      annotations.set(annotation.key(), annotation.value);
+    }
+  }
+  Value conditions = Value::list();
+  for (const Value& one : cluster.status()["conditions"].items()) {
+    if (one["type"].as_string() != condition::kGpuDiscovered) {
+      conditions.push_back(one);
+    }
+  }
+  const Value& metadata = cluster.metadata();
+  const Value& spec = cluster.spec();
+  const Value& status = cluster.status();
+  return Value::object({{"uid", metadata["uid"]},
+                        {"deleted", metadata["deletionTimestamp"]},
+                        {"finalizers", metadata["finalizers"]},
+                        {"annotations", std::move(annotations)},
+                        {"gpus", spec["hardware"]["gpus"]},
+                        {"discovered", !spec["hardware"]["lastDiscovery"].as_string().empty()},
+                        {"owner", spec["owner"]},
+                        {"cordoned", spec["cordoned"]},
+                        {"policy", spec["deletionPolicy"]},
+                        {"state", status["kubeconfigStatus"]},
+                        {"lock", status["lockState"]},
+                        {"lockJob", status["lockJobName"]},
+                        {"conditions", std::move(conditions)}});
+}
+
+bool makes_no_difference(const Kind& kind, const Object& before, const Object& after) {
+  return &kind == &api::kFournosCluster && essence_of(before) == essence_of(after);
+}
+
 constexpr const Kind* kReads[] = {&api::kFournosCluster, &api::kueue::kResourceFlavor,
                                   &api::kueue::kClusterQueue, &api::kueue::kWorkload};
 constexpr const Kind* kWrites[] = {&api::kFournosCluster, &api::kueue::kClusterQueue};
+constexpr Access kAccess[] = {{&api::kFournosCluster, "patch"},
+                              {&api::kFournosCluster, "patch", "status"},
+                              {&api::kueue::kClusterQueue, "patch"},
+                              {&api::kEvent, "create patch"}};
 
 }  // namespace
 
@@ -509,8 +574,11 @@ const Operator& queue_operator() {
       .indexes = kIndexes,
       .reconcile = reconcile,
       .singleton = true,
-      .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},
+      // From a tenth of a second, as others may just have written it, too.
+      .backoff = {.first = std::chrono::milliseconds(100), .most = std::chrono::seconds(60)},
       .pause = kWindow,
+      .overlooks = makes_no_difference,
+      .access = kAccess,
   };
   return kOperator;
 }

@@ -88,6 +88,13 @@ constexpr const Kind* kReads[] = {&api::kFournosCluster,      &api::kSecret,
                                   &api::kueue::kClusterQueue, &api::kueue::kWorkload};
 constexpr const Kind* kWrites[] = {&api::kFournosCluster, &api::kSecret, &api::kFournosJob,
                                    &api::kueue::kResourceFlavor};
+// "get" of a Secret: what a probe reads.
+constexpr Access kAccess[] = {{&api::kFournosCluster, "patch"},
+                              {&api::kFournosCluster, "patch", "status"},
+                              {&api::kSecret, "get patch delete"},
+                              {&api::kFournosJob, "create patch delete"},
+                              {&api::kueue::kResourceFlavor, "create patch delete"},
+                              {&api::kEvent, "create patch"}};
 constexpr const Kind* kSmall[] = {&api::kueue::kClusterQueue};
 
 }  // namespace
@@ -103,6 +110,7 @@ const Operator& cluster_operator() {
       .reconcile = reconcile,
       .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},  // R5
       .small = kSmall,
+      .access = kAccess,
   };
   return kOperator;
 }

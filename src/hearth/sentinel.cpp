@@ -356,6 +356,7 @@ Plan collect(const View& view, const Key& key, Instant now) {
 
 constexpr const Kind* kReads[] = {&api::kFournosCluster};
 constexpr const Kind* kWrites[] = {&api::kFournosJob};
+constexpr Access kAccess[] = {{&api::kFournosJob, "delete"}, {&api::kFournosCluster, "get"}};
 
 }  // namespace
 
@@ -371,11 +372,16 @@ std::vector<Object> workloads_on(const View& view, const std::string& cluster) {
 }
 
 const Operator& sentinel_operator() {
-  static constexpr Operator kOperator{.name = "hearth-sentinels",
-                                      .primary = &api::kFournosJob,
-                                      .reads = kReads,
-                                      .writes = kWrites,
-                                      .reconcile = collect};
+  static constexpr Operator kOperator{
+      .name = "hearth-sentinels",
+      .primary = &api::kFournosJob,
+      .reads = kReads,
+      .writes = kWrites,
+      .reconcile = collect,
+      // Whether there is a cluster is all that matters here.
+      .overlooks = [](const Kind& kind, const Object& /*before*/,
+                      const Object& /*after*/) { return &kind == &api::kFournosCluster; },
+      .access = kAccess};
   return kOperator;
 }
 

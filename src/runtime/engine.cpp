@@ -15,6 +15,11 @@ namespace {
 
 const Value kNone{};
 
+bool overlooks(const Operator& op, const Kind& kind, const Cache::Change& change) {
+  return op.overlooks != nullptr && change.before && change.after &&
+         op.overlooks(kind, *change.before, *change.after);
+}
+
 std::vector<Index> all_indexes(std::span<const Operator* const> operators) {
   std::vector<Index> indexes;
   for (const Operator* op : operators) {
@@ -30,7 +35,8 @@ Engine::Impl::Impl(std::span<const Operator* const> operators, EngineOptions eng
       indexes(all_indexes(operators)),
       reads(indexes),
       events(*options.entropy),
-      metrics(options.metrics) {
+      metrics(options.metrics),
+      board(options.instruments, options.metrics) {
   for (const Operator* op : operators) {
     ATHANOR_CHECK(op->reconcile != nullptr && (op->singleton || op->primary != nullptr),
                   "an operator has a function and keys");
@@ -48,7 +54,10 @@ Engine::Impl::Impl(std::span<const Operator* const> operators, EngineOptions eng
       }
     }
     for (const Kind* kind : controller->unsynced) {
-      caches.try_emplace(kind, *kind, indexes, options.namespaces);
+      const auto place = options.places.find(kind);
+      caches.try_emplace(
+          kind, *kind, indexes,
+          place == options.places.end() ? options.namespaces : place->second.watched);
     }
     metrics.add_controller(op->name);
     controllers.push_back(std::move(controller));
@@ -173,6 +182,12 @@ void Engine::Impl::take(const Relisted& listed, Instant now) {
 void Engine::Impl::changed(const Cache& held, const Cache::Change& change, Instant now) {
   const Kind& kind = held.kind();
   const Key key = change.newest().key();
+  if (board.wants(kind)) {
+    board.happened(ObjectChanged{.kind = kind,
+                                 .before = change.before ? &*change.before : nullptr,
+                                 .after = change.after ? &*change.after : nullptr},
+                   now);
+  }
   if (!change.after) {
     const Ref ref{&kind, key};
     for (auto at = last_applied.lower_bound({ref, ""});
@@ -190,7 +205,8 @@ void Engine::Impl::changed(const Cache& held, const Cache::Change& change, Insta
   std::set<TaskId> readers;
   reads.readers_of(kind, change, readers);
   for (const TaskId id : readers) {
-    if (Task* task = find(id)) {
+    Task* task = find(id);
+    if (task != nullptr && !overlooks(*task->controller->op, kind, change)) {
       queue(*task, Priority::Interactive, now, Cause::ReadChanged);
     }
   }
@@ -224,6 +240,7 @@ void Engine::Impl::take(const WriteResult& result, Instant now) {
   writes.erase(at);
   ATHANOR_CHECK(task != nullptr && task->phase == Task::Phase::Writing,
                 "a key with a write in flight waits for it");
+  tell_answer(*task, result.error ? result.error->code : result.unknown ? 503 : 0, now);
   if (result.error || result.unknown) {
     const Error error = result.error.value_or(Error::unavailable("no answer to a write"));
     failed(*task, error, &result, now);
@@ -251,6 +268,12 @@ void Engine::Impl::take(const Observation& observation, Instant now) {
                     known.error.has_value() != observation.error.has_value() ||
                     (known.error && !(*known.error == *observation.error));
   known = {.value = observation.value, .error = observation.error, .at = now};
+  if (board.active() && observation.asked != 0) {
+    board.happened(QuestionAnswered{.query = observation.query,
+                                    .good = !observation.error,
+                                    .took = std::max(now - question->second.at, Duration::zero())},
+                   now);
+  }
   if (news) {
     queue_readers(observation.query, now);
   }
@@ -549,6 +572,10 @@ std::optional<Instant> Engine::next_due() const {
     due = impl_->deadlines.begin()->first;
   }
   return due;
+}
+
+std::string Engine::state_metrics() const {
+  return impl_->board.state(*impl_, impl_->kinds);
 }
 
 const Object* Engine::cached(const Kind& kind, const Key& key) const {

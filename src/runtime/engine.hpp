@@ -22,11 +22,13 @@
 #include "kube/object.hpp"
 #include "kube/value.hpp"
 #include "runtime/view/operator.hpp"
+#include "runtime/view/places.hpp"
 #include "runtime/write_request.hpp"
 
 namespace athanor {
 class Metrics;
-}
+struct Instruments;
+}  // namespace athanor
 
 namespace athanor::runtime {
 
@@ -108,9 +110,11 @@ struct EngineOptions {
   std::map<std::string, Value, std::less<>> config{};  // what View::config answers
   // Kinds with namespaces are listed and watched in each of these alone; empty: everywhere.
   std::vector<std::string> namespaces{};
+  Places places{};  // of the kinds in it, instead of `namespaces`
   Metrics* metrics = nullptr;
   const Clock* stopwatch = nullptr;  // measures reconciles for the metrics; no decision rests on it
   EngineTracer* tracer = nullptr;    // looks on (tracer.hpp)
+  std::vector<const Instruments*> instruments{};  // likewise, into the metrics
   bool verify = false;               // reconcile twice and compare (P1); simulator and tests
   bool shuffle = false;              // take ready keys in an order that entropy chooses (simulator)
   std::size_t keys_per_run = 256;    // bounds one call of run(); the rest follows by the timer
@@ -150,6 +154,8 @@ class Engine {
   // The keys that are not at rest, at most `limit` of them: controller, key, state, reason,
   // backoff, error. O(keys known).
   [[nodiscard]] Value debug(Instant now, std::size_t limit) const;
+  // What the instruments say of the caches now, in Prometheus' text form.
+  [[nodiscard]] std::string state_metrics() const;
   // The object as the cache has it (for the dashboard, tests).
   [[nodiscard]] const Object* cached(const Kind& kind, const Key& key) const;
 

@@ -97,6 +97,13 @@ bool EngineHost::idle() const {
   return resting_ && inbox_.empty();
 }
 
+Duration EngineHost::busy_for() const {
+  const auto since = busy_since_.load();
+  return since == std::chrono::steady_clock::time_point()
+             ? Duration::zero()
+             : std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - since);
+}
+
 void EngineHost::absorb(const Input& input) {
   const Instant now = options_.clock->now();
   if (options_.journal != nullptr) {
@@ -113,6 +120,7 @@ void EngineHost::run_keys(bool on) {
 
 void EngineHost::loop() {
   while (wait()) {
+    busy_since_ = std::chrono::steady_clock::now();
     drain();
     mind_the_clock();
     if (running_) {
@@ -121,6 +129,7 @@ void EngineHost::loop() {
     if (options_.world.more) {
       more_ = options_.world.more(options_.clock->now());
     }
+    busy_since_ = std::chrono::steady_clock::time_point();
   }
 }
 

@@ -3,6 +3,7 @@
 // and its timer, and what wakes them. A driver brings the way to its API server (World).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -77,6 +78,8 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
   void post(std::vector<Input> inputs);
   // No key is ready, writing or waiting for the caches, and nothing waits.
   [[nodiscard]] bool idle() const;
+  // How long the thread has been at what it does now; zero: it waits for news.
+  [[nodiscard]] Duration busy_for() const;
 
   // ---- on the controllers thread, or before start()
   // Hands the engine an input; the keys that it makes ready run soon.
@@ -114,6 +117,8 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
   std::vector<Task> inbox_{};
   bool stopping_ = false;
   bool resting_ = false;  // the thread sleeps and the engine is idle
+
+  std::atomic<std::chrono::steady_clock::time_point> busy_since_{};  // its epoch: it waits
 
   std::unique_ptr<Thread> thread_;
 };

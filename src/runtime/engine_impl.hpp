@@ -16,6 +16,7 @@
 #include "runtime/engine.hpp"
 #include "runtime/engine_metrics.hpp"
 #include "runtime/event_recorder.hpp"
+#include "runtime/instrument_board.hpp"
 #include "runtime/key_queue.hpp"
 #include "runtime/read_index.hpp"
 #include "runtime/recent_ids.hpp"
@@ -150,7 +151,9 @@ struct Engine::Impl final : Snapshot {
   void written(Task& task, const WriteResult& result, Instant now);
   void failed(Task& task, const Error& error, const WriteResult* result, Instant now);
   void finish(Task& task, Instant now);
-  void over(Task& task, ReconcileResult result, std::string error, Instant now);
+  void over(Task& task, ReconcileResult result, const Error* error, Instant now);
+  // Shown to the instruments.
+  void tell_answer(const Task& task, int code, Instant now);
   void back_off(Task& task, Instant now, std::optional<Duration> at_least);
   [[nodiscard]] bool awaits_answer(const Task& task) const;
   void settle(Task& task, Instant now);
@@ -193,6 +196,7 @@ struct Engine::Impl final : Snapshot {
   std::map<Applied, Value, AppliedOrder> last_applied{};  // (target, manager): fields
   EventRecorder events;
   EngineMetrics metrics;
+  InstrumentBoard board;
   std::optional<Instant> timer{};
   Instant next_sweep{};
   std::vector<Effect> out{};

@@ -151,7 +151,8 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
 
 void Engine::Impl::probe_stale(const Reads& done, Instant now) {
   for (const auto& [query, max_age] : done.observations) {
-    if (query.starts_with("refused:") || query.starts_with("unreadable:")) {
+    if (query.starts_with("refused:") || query.starts_with("contested:") ||
+        query.starts_with("unreadable:")) {
       continue;  // the engine itself answers these
     }
     Observed& known = observations[query];
@@ -267,6 +268,14 @@ void Engine::Impl::emit(Task& task, const Emit& step, Instant now) {
     uid = about.newest == nullptr ? std::string() : std::string(about.newest->uid());
   }
   WriteRequest request = events.record(step, uid, task.controller->op->name, now);
+  // Not where there is no wall clock: nobody reads the simulator's.
+  if (options.stopwatch != nullptr && step.type == "Warning" && request.verb == WriteVerb::Create) {
+    log::warn("a warning about an object", {{"controller", task.controller->op->name},
+                                            {"kind", step.about.kind->name},
+                                            {"key", step.about.key.text()},
+                                            {"reason", step.reason},
+                                            {"message", step.note}});
+  }
   request.user = task.controller->user;
   const std::uint64_t id = ++last_write;
   event_writes.emplace(id, request.target.key);
@@ -298,6 +307,9 @@ void Engine::Impl::written(Task& task, const WriteResult& result, Instant now) {
     }
   }
   const Ref& ref = *target_of(step);
+  if (task.failures >= kContested) {
+    report(contested_query(ref), std::nullopt, now);
+  }
   const Cache* held = watching(ref);
   const bool is_object = result.object && result.object->kind() == ref.kind->name;
   if (const auto* apply = std::get_if<Apply>(&step)) {
@@ -360,8 +372,11 @@ void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* res
       barrier.wait_change(task.id, ref);
     }
   }
-  over(task, ReconcileResult::Failure, error.message, now);
+  over(task, ReconcileResult::Failure, &error, now);
   const bool conflict = error.code == 409 && result != nullptr;
+  if (conflict && task.failures >= kContested && reads.is_observed(contested_query(ref))) {
+    report(contested_query(ref), error, now);
+  }
   // A controller that reads the refusal answers it in a status; one that does not tries again
   // later.
   const bool answered =
@@ -413,24 +428,42 @@ void Engine::Impl::finish(Task& task, Instant now) {
   }
   if (task.work->plan.retries()) {
     back_off(task, now, std::nullopt);
-    over(task, ReconcileResult::Requeue, task.work->plan.error()->message, now);
+    over(task, ReconcileResult::Requeue, &*task.work->plan.error(), now);
   } else {
     task.failures = 0;
     over(task,
          task.work->plan.error()  ? ReconcileResult::Failure
          : task.work->plan.wake() ? ReconcileResult::RequeueAfter
                                   : ReconcileResult::Success,
-         task.work->plan.error() ? task.work->plan.error()->message : std::string(), now);
+         task.work->plan.error() ? &*task.work->plan.error() : nullptr, now);
   }
   settle(task, now);
 }
 
 // One reconcile is over, the writes of its plan included.
-void Engine::Impl::over(Task& task, ReconcileResult result, std::string error, Instant now) {
-  metrics.finished(task.controller->number, result, std::max(now - task.started, Duration::zero()));
-  task.error = std::move(error);
+void Engine::Impl::over(Task& task, ReconcileResult result, const Error* error, Instant now) {
+  const Duration took = std::max(now - task.started, Duration::zero());
+  metrics.finished(task.controller->number, result, took);
+  if (board.active()) {
+    board.happened(Reconciled{.op = task.controller->op->name,
+                              .took = took,
+                              .code = error == nullptr ? 0 : error->code},
+                   now);
+  }
+  task.error = error == nullptr ? std::string() : error->message;
   if (options.tracer != nullptr) {
     options.tracer->ended(task.id, name_of(result), task.error);
+  }
+}
+
+void Engine::Impl::tell_answer(const Task& task, int code, Instant now) {
+  if (board.active()) {
+    const Step& step = task.work->plan.steps()[task.work->step];
+    board.happened(WriteAnswered{.op = task.controller->op->name,
+                                 .step = name_of(step),
+                                 .kind = *target_of(step)->kind,
+                                 .code = code},
+                   now);
   }
 }
 

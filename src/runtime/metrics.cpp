@@ -97,6 +97,20 @@ Histogram Metrics::histogram(const std::string& name, const std::string& help,
   return Histogram(family->Add(to_labels(labels), buckets));
 }
 
+void Metrics::remove(const std::string& name, const MetricLabels& labels) {
+  const std::scoped_lock lock(impl_->mutex);
+  // A family knows its series by their handles, and makes one that is missing.
+  const auto remove_from = [&](auto& families, auto... more) {
+    const auto known = families.find(name);
+    if (known != families.end() && known->second->Has(to_labels(labels))) {
+      known->second->Remove(&known->second->Add(to_labels(labels), more...));
+    }
+  };
+  remove_from(impl_->counters);
+  remove_from(impl_->gauges);
+  remove_from(impl_->histograms, std::vector<double>{});
+}
+
 std::string Metrics::text() const {
   return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
 }

@@ -5,8 +5,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "runtime/view/instruments.hpp"
 
 namespace prometheus {
 class Counter;
@@ -15,8 +16,6 @@ class Histogram;
 }  // namespace prometheus
 
 namespace athanor {
-
-using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
 // Handles stay valid as long as their Metrics; cheap to copy, thread-safe to use.
 class Counter {
@@ -61,6 +60,8 @@ class Metrics {
   Gauge gauge(const std::string& name, const std::string& help, const MetricLabels& labels = {});
   Histogram histogram(const std::string& name, const std::string& help,
                       const std::vector<double>& buckets, const MetricLabels& labels = {});
+  // What these labels tell of is gone; handles of the series must not be used any more.
+  void remove(const std::string& name, const MetricLabels& labels);
   // Exposition format 0.0.4 ("text/plain; version=0.0.4").
   [[nodiscard]] std::string text() const;
 

@@ -48,6 +48,11 @@ class Collector {
       entry.verbs.emplace(place_of(verb), verb);
     }
   }
+  void add(const Permission& permission, const std::string& verb) {
+    Entry& entry = entries_[{permission.group, permission.resource}];
+    entry.namespaced = permission.namespaced;
+    entry.verbs.emplace(place_of(verb), verb);
+  }
 
   [[nodiscard]] std::vector<Permission> take() const {
     std::vector<Permission> result;
@@ -203,6 +208,21 @@ std::vector<Permission> webhook_permissions(const RbacOptions& options) {
   return result;
 }
 
+bool reads(std::string_view verb) {
+  return verb == "get" || verb == "list" || verb == "watch";
+}
+
+// nullptr: of the whole cluster.
+const Place* place_of_permission(const Places& places, const Permission& permission) {
+  const std::string plural = permission.resource.substr(0, permission.resource.find('/'));
+  for (const auto& [kind, place] : places) {
+    if (permission.namespaced && kind->group == permission.group && kind->plural == plural) {
+      return &place;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool has_verb(const Access& access, std::string_view verb) {
@@ -235,6 +255,37 @@ std::vector<Permission> permissions_of(std::span<const Operator* const> operator
     }
   }
   return collector.take();
+}
+
+std::vector<Value> rbac_objects_of(const std::vector<RbacPart>& parts, const RbacOptions& options) {
+  Collector everywhere;
+  std::map<std::string, Collector> inside;
+  for (const RbacPart& part : parts) {
+    for (const Permission& permission : permissions_of(part.operators)) {
+      const Place* place = place_of_permission(part.places, permission);
+      for (const std::string& verb : permission.verbs) {
+        if (place == nullptr) {
+          everywhere.add(permission, verb);
+          continue;
+        }
+        for (const std::string& ns : reads(verb) ? place->watched : place->written) {
+          inside[ns].add(permission, verb);
+        }
+      }
+    }
+  }
+  Manifests manifests(options);
+  manifests.account();
+  std::vector<Permission> wide = everywhere.take();
+  for (Permission& permission : webhook_permissions(options)) {
+    wide.push_back(std::move(permission));
+  }
+  manifests.role(options.name, "", wide);
+  for (const auto& [ns, collector] : inside) {
+    manifests.role(options.name, ns, collector.take());
+  }
+  manifests.role(options.name + "-own", options.install_namespace, own_permissions(options));
+  return std::move(manifests).take();
 }
 
 std::vector<Value> rbac_objects(std::span<const Operator* const> operators,

@@ -9,6 +9,7 @@
 
 #include "kube/value.hpp"
 #include "runtime/view/operator.hpp"
+#include "runtime/view/places.hpp"
 
 namespace athanor::runtime {
 
@@ -28,6 +29,13 @@ struct Permission {
 // create, patch, update and delete of what is written, its status, and Events.
 std::vector<Permission> permissions_of(std::span<const Operator* const> operators);
 
+// Operators that know where their kinds are: in each namespace they get what they do there, no
+// more.
+struct RbacPart {
+  std::vector<const Operator*> operators{};
+  Places places{};
+};
+
 struct RbacOptions {
   std::string name = "athanor";  // of roles, bindings and the service account
   std::string install_namespace = "athanor-system";
@@ -37,6 +45,8 @@ struct RbacOptions {
   std::vector<std::string> webhook_configurations{};  // whose caBundle is kept up to date
   std::vector<std::string> converted_crds{};          // likewise
 };
+// As rbac_objects(), by parts; options.namespaces is not used.
+std::vector<Value> rbac_objects_of(const std::vector<RbacPart>& parts, const RbacOptions& options);
 // ServiceAccount, ClusterRole, Roles and their bindings, ready to be applied.
 std::vector<Value> rbac_objects(std::span<const Operator* const> operators,
                                 const RbacOptions& options);

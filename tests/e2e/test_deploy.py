@@ -16,7 +16,7 @@ from support import ATHANOR, KUBECTL, ROOT, run, wait_for
 DEPLOY = ROOT / "deploy"
 KUSTOMIZE = DEPLOY / "kustomize"
 OVERLAYS = ["default", "production", "openshift"]
-SYSTEM, WORKLOAD, SECRETS = "athanor-system", "psap-automation", "psap-secrets"
+SYSTEM, WORKLOAD, SECRETS, HEARTH = "athanor-system", "psap-automation", "psap-secrets", "hearth"
 ACCOUNT = f"system:serviceaccount:{SYSTEM}:athanor"
 RESOLVER = f"system:serviceaccount:{WORKLOAD}:fournos"
 VERSION = re.search(r"project\(athanor VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")).group(1)
@@ -185,14 +185,22 @@ def test_a_pod_of_the_namespace_must_be_restricted(deployed, production):
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
-def test_no_rule_has_a_wildcard_and_secrets_are_read_in_two_namespaces_alone(production):
+def test_no_rule_has_a_wildcard_and_each_namespace_gets_what_is_done_there(production):
     for one in production:
         for rule in one.get("rules", []):
             assert "*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"], one["metadata"]
             assert not {"escalate", "bind", "impersonate", "deletecollection"} & set(rule["verbs"])
             if one["kind"] == "ClusterRole":
-                assert set(rule["verbs"]) <= {"get", "list", "watch"} and not {"secrets", "pods", "configmaps"} & set(rule["resources"])
+                # Hearth makes flavors and writes quotas; both kinds have no namespace.
+                assert set(rule["verbs"]) <= {"get", "list", "watch"} or set(rule["resources"]) <= {"resourceflavors", "clusterqueues"}
+                assert not {"secrets", "pods", "configmaps"} & set(rule["resources"])
             assert not {"pods", "pods/exec", "serviceaccounts/token", "roles", "rolebindings"} & set(rule["resources"])
+    roles = {one["metadata"]["namespace"]: one["rules"] for one in production if one["kind"] == "Role" and one["metadata"]["name"] == "athanor"}
+    granted = {ns: {(r, v) for rule in rules for r in rule["resources"] for v in rule["verbs"]} for ns, rules in roles.items()}
+    assert set(granted) == {WORKLOAD, SECRETS, HEARTH}
+    assert granted[SECRETS] == {("secrets", verb) for verb in ("get", "list", "watch", "patch", "delete")} | {("events", "create"), ("events", "patch")}
+    assert {r for r, _ in granted[HEARTH]} == {"secrets", "events", "fournosclusters", "fournosclusters/status"}
+    assert {v for r, v in granted[HEARTH] if r == "secrets"} == {"get", "list", "watch"}
 
 
 @pytest.mark.parametrize(
@@ -208,7 +216,16 @@ def test_no_rule_has_a_wildcard_and_secrets_are_read_in_two_namespaces_alone(pro
         (ACCOUNT, "get", "secrets", SYSTEM, False),
         (ACCOUNT, "get", "secrets", "kube-system", False),
         (ACCOUNT, "create", "pods", WORKLOAD, False),
-        (ACCOUNT, "patch", "clusterqueues.kueue.x-k8s.io", "", False),
+        (ACCOUNT, "patch", "clusterqueues.kueue.x-k8s.io", "", True),
+        (ACCOUNT, "delete", "resourceflavors.kueue.x-k8s.io", "", True),
+        (ACCOUNT, "delete", "clusterqueues.kueue.x-k8s.io", "", False),
+        (ACCOUNT, "patch", "fournosclusters.fournos.dev/status", HEARTH, True),
+        (ACCOUNT, "list", "secrets", HEARTH, True),
+        (ACCOUNT, "patch", "secrets", HEARTH, False),
+        (ACCOUNT, "patch", "secrets", SECRETS, True),
+        (ACCOUNT, "create", "secrets", SECRETS, False),
+        (ACCOUNT, "list", "fournosjobs.fournos.dev", SECRETS, False),
+        (ACCOUNT, "patch", "fournosclusters.fournos.dev", WORKLOAD, False),
         (ACCOUNT, "update", "leases.coordination.k8s.io", "kube-system", False),
         (RESOLVER, "patch", "fournosjobs.fournos.dev", WORKLOAD, True),
         (RESOLVER, "patch", "fournosjobs.fournos.dev/status", WORKLOAD, True),
@@ -277,7 +294,7 @@ def test_selectors_find_the_pods_and_the_port(production):
 
 def test_what_people_made_is_neither_pruned_nor_deleted(production):
     kept = [one for one in production if one["kind"] == "CustomResourceDefinition"]
-    kept += [only(production, "Namespace", name) for name in (WORKLOAD, SECRETS)]
+    kept += [only(production, "Namespace", name) for name in (WORKLOAD, SECRETS, HEARTH)]
     for one in kept:
         assert one["metadata"]["annotations"]["argocd.argoproj.io/sync-options"] == "Prune=false,Delete=false"
         assert one["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"

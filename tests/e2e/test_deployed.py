@@ -15,14 +15,18 @@ from support import ATHANOR, KUBECTL, ROOT, Lab, run, wait_for
 KUSTOMIZE = ROOT / "deploy/kustomize"
 SYSTEM, WORKLOAD, SECRETS = "athanor-system", "psap-automation", "psap-secrets"
 SETUP = ROOT / "examples/fournos/setup"
+SYSTEMS = [
+    "fournosjob", "fournos-gc-workloads", "fournos-gc-pipelineruns", "fournos-gc-jobs", "fournos-gc-secrets",
+    "fournoscluster", "hearth-discovery", "hearth-queue", "hearth-sentinels",
+]
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Athanor deployed on a lab that leaves FournosJobs alone."""
+    """Athanor deployed on a lab that leaves FournosJobs and FournosClusters alone."""
     one = Lab(
         tmp_path_factory.mktemp("deployed") / "lab",
-        ["--lab", str(ROOT / "tests/e2e/data/cluster.yaml"), "--controllers", "*,-fournosjob,-fournos-gc-workloads,-fournos-gc-pipelineruns,-fournos-gc-jobs,-fournos-gc-secrets"],
+        ["--lab", str(ROOT / "tests/e2e/data/cluster.yaml"), "--controllers", ",".join(["*", *(f"-{name}" for name in SYSTEMS)])],
     )
     try:
         one.start()
@@ -128,6 +132,22 @@ def test_a_job_runs_and_no_request_is_denied(cluster, leader):
     assert submit(cluster, "deployed")["status"]["cluster"] == "cluster-1"
     cluster.kubectl("delete", "fournosjob", "deployed", "-n", WORKLOAD)
     wait_for("its run is collected", lambda: cluster.http("GET", f"/apis/tekton.dev/v1/namespaces/{WORKLOAD}/pipelineruns/deployed").code == 404)
+    assert not denied(leader), denied(leader)
+    assert "forbidden" not in leader.text
+
+
+def test_a_cluster_comes_is_locked_and_leaves_and_no_request_is_denied(cluster, leader):
+    """Hearth beside Fournos, with the roles of each namespace; the lab itself is the target."""
+    status = lambda field: cluster.kubectl("get", "fc", "edge", "-n", "hearth", "-o", f"jsonpath={{.status.{field}}}", code=None).out  # noqa: E731
+    cluster.kubectl("create", "secret", "generic", "kubeconfig-edge", "-n", SECRETS, f"--from-file=kubeconfig={cluster.kubeconfig}")
+    cluster.kubectl("label", "secret", "kubeconfig-edge", "-n", SECRETS, "fournos.dev/cluster-kubeconfig=true")
+    wait_for("the probe", lambda: status("kubeconfigStatus") == "Valid" and status("lastProbeTime"))
+    cluster.kubectl("patch", "fc", "edge", "-n", "hearth", "--type=merge", "-p", '{"spec":{"owner":"alice"}}')
+    wait_for("the lock", lambda: status("lockState") == "Held")
+    cluster.kubectl("patch", "fc", "edge", "-n", "hearth", "--type=merge", "-p", '{"spec":{"owner":""}}')
+    wait_for("the lock to be released", lambda: status("lockState") == "Unlocked")
+    cluster.kubectl("delete", "fc", "edge", "-n", "hearth", "--timeout=60s")
+    assert cluster.http("GET", "/apis/kueue.x-k8s.io/v1beta2/resourceflavors/edge").code == 404
     assert not denied(leader), denied(leader)
     assert "forbidden" not in leader.text
 

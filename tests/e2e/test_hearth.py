@@ -2,11 +2,13 @@
 """Hearth over real HTTPS: a lab is the target cluster of another one."""
 
 import base64
+import json
 import os
 import subprocess
 import time
 
 import pytest
+import yaml
 from support import ATHANOR, JOBS, wait_for
 
 GPU_LAB = """
@@ -98,6 +100,68 @@ def test_targets_that_do_not_answer_say_why(labs):
     token = base64.b64encode(b"-----BEGIN").decode()[:10]
     for one in hub.get(CLUSTERS)["items"]:
         assert token not in str(one)
+
+
+PLUGIN = """#!/bin/sh
+echo ran >>{mark}
+printf '%s' '{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {{"clientCertificateData": {certificate}, "clientKeyData": {key}}}}}'
+"""
+
+
+def exec_kubeconfig(target, folder):
+    """The target's kubeconfig, with its credentials from a program; and the file that it leaves a mark in."""
+    config = yaml.safe_load(target.kubeconfig.read_text(encoding="utf-8"))
+    user = config["users"][0]["user"]
+    pem = {name: json.dumps(base64.b64decode(user.pop(f"client-{name}-data")).decode()) for name in ("certificate", "key")}
+    program, mark = folder / "plugin", folder / "mark"
+    program.write_text(PLUGIN.format(mark=mark, **pem), encoding="utf-8")
+    program.chmod(0o755)
+    user["exec"] = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(program), "interactiveMode": "Never"}
+    return yaml.safe_dump(config).encode(), mark
+
+
+def test_a_kubeconfig_may_not_run_a_program(labs, tmp_path):
+    """Unless HEARTH_ALLOW_EXEC_CREDENTIALS says so (A21)."""
+    hub, target = labs
+    kubeconfig, mark = exec_kubeconfig(target, tmp_path)
+    onboard(hub, "program", kubeconfig)
+    wait_for("the refusal", lambda: status(hub, "program").get("kubeconfigStatus") == "Invalid")
+    why = next(c["message"] for c in status(hub, "program")["conditions"] if c["type"] == "KubeconfigValid")
+    assert why.startswith("Invalid kubeconfig for cluster 'program': ") and "exec credentials would run a program, which is not allowed" in why
+    assert cluster(hub, "program")["spec"]["hardware"]["lastError"] == why
+    assert not mark.exists(), "it was not run"
+
+
+def test_a_program_of_a_kubeconfig_is_run_where_that_is_allowed(make_lab, labs, tmp_path):
+    _, target = labs
+    kubeconfig, mark = exec_kubeconfig(target, tmp_path)
+    text = "apiVersion: athanor.dev/v1\nkind: Lab\nnamespace: psap-automation\ntargets: [{name: spare, onboard: false}]\nqueues: [{name: fournos-queue}]\nsettings: {HEARTH_ALLOW_EXEC_CREDENTIALS: true}\n"
+    (tmp_path / "hub.yaml").write_text(text, encoding="utf-8")
+    hub = make_lab("--storage", "memory", "--pods", "timed", "--lab", str(tmp_path / "hub.yaml"), name="allowing").start()
+    onboard(hub, "program", kubeconfig)
+    wait_for("the GPUs", lambda: status(hub, "program").get("gpuSummary") == "16x A100", 20)
+    assert mark.exists()
+    for one in (hub.get(CLUSTERS), hub.get("/api/v1/namespaces/hearth/events")):
+        assert "PRIVATE KEY" not in json.dumps(one)
+
+
+def test_metrics_tell_of_clusters_and_of_no_secret(labs):
+    hub, target = labs
+    onboard(hub, "edge", target.kubeconfig.read_bytes())
+    wait_for("the GPUs", lambda: status(hub, "edge").get("gpuSummary") == "16x A100", 20)
+    onboard(hub, "refused", target.kubeconfig.read_bytes().replace(str(target.address[1]).encode(), b"1"))
+    wait_for("a failed probe", lambda: 'hearth_probe_failures_total{cluster="refused"} 1' in hub.http("GET", "/metrics").text, 20)
+    for line in (
+        'hearth_clusters{kubeconfig_status="Valid"} 2', 'hearth_gpus{cluster="edge",vendor="nvidia",short_name="a100"} 16', 'hearth_lock_state{cluster="edge",state="Unlocked"} 1',
+        'hearth_probe_failures_total{cluster="edge"} 0', 'hearth_probe_duration_seconds_count{cluster="edge"} 1', 'hearth_clusterqueue_writes_total{result="success"}',
+        "hearth_reconcile_duration_seconds_bucket{", "hearth_reconcile_errors_total ",
+    ):
+        wait_for(line, lambda line=line: line in hub.http("GET", "/metrics").text)
+    text = hub.http("GET", "/metrics").text
+    user = yaml.safe_load(target.kubeconfig.read_text(encoding="utf-8"))["users"][0]["user"]
+    assert not any(value[:40] in text for value in user.values())
+    hub.kubectl("delete", "fc", "refused", "-n", "hearth")
+    wait_for("its series go along", lambda: 'cluster="refused"' not in hub.http("GET", "/metrics").text)
 
 
 def test_the_controllers_of_a_cluster_do_the_same(make_lab, tmp_path):

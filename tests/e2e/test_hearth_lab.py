@@ -234,6 +234,25 @@ def test_verbs_edit_clusters(hearth_lab):
     wait_for("it is back", lambda: cluster(lab, "edge"))
 
 
+def test_a_kubeconfig_that_hearth_would_refuse_is_not_handed_in(hearth_lab, tmp_path):
+    lab = hearth_lab([{"name": "spare", "onboard": False}])
+    file = tmp_path / "bad.kubeconfig"
+    secret = "/api/v1/namespaces/psap-secrets/secrets/kubeconfig-bad"
+    for text, why in (
+        ("contexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: [{name: k, cluster: {server: 'https://x'}}]\nusers: [{name: u, user: {exec: {command: sh}}}]\n",
+         "Invalid kubeconfig for cluster 'bad': user \"u\": exec credentials would run a program, which is not allowed"),
+        ("[", "Secret 'kubeconfig-bad' kubeconfig is not valid YAML"),
+        ("{}", "Kubeconfig for 'bad' has no contexts"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        refused = lab.athanor("clusters", "add", "bad", "--kubeconfig", file, code=1)
+        assert why in refused.err and "--no-check" in refused.err
+        assert lab.http("GET", secret).code == 404
+    lab.athanor("clusters", "add", "bad", "--kubeconfig", file, "--no-check")
+    assert lab.http("GET", secret).code == 200
+    wait_for("Hearth says the same", lambda: condition(lab, "bad", "KubeconfigValid").get("message") == "Kubeconfig for 'bad' has no contexts")
+
+
 @pytest.mark.parametrize(
     ("args", "code", "text"),
     [

@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -63,10 +64,11 @@ def test_the_chart_is_the_kustomization(helm, overlay, values):
 
 
 def test_other_namespaces_are_named_everywhere(helm):
-    ours = template(helm, "namespaces.workload=jobs", "namespaces.secrets=keys", "monitoring.enabled=true", namespace="furnace")
+    ours = template(helm, "namespaces.workload=jobs", "namespaces.secrets=keys", "namespaces.clusters=fleet", "monitoring.enabled=true", namespace="furnace")
     text = yaml.safe_dump_all(kustomized("production").values())
     for old, new in ((SYSTEM, "furnace"), ("psap-automation", "jobs"), ("psap-secrets", "keys")):
         text = text.replace(old, new)
+    text = re.sub(r"(?<=: )hearth$", "fleet", text, flags=re.M)  # a system is called so, too
     assert ours == by_identity(text)
 
 

@@ -17,14 +17,22 @@ import urllib.request
 import pytest
 import yaml
 from conftest import SCRIPT, RealLab
-from support import ATHANOR, ROOT, alive, forge, run, wait_for
+from support import ATHANOR, KUBECTL, ROOT, Lab, alive, forge, run, wait_for
 
 NS = "fournos-local-dev"
+HEARTH, SECRETS = "hearth", "psap-secrets"
 SYSTEM = "athanor-system"
-CONTROLLERS = "fournos,kueue,tekton,nodes"
+CONTROLLERS = "fournos,hearth,kueue,tekton,nodes"
 ACCOUNT = f"system:serviceaccount:{SYSTEM}:athanor"
 SLOW = 120.0
 EXAMPLES = ROOT / "examples/fournos"
+TARGET = """
+apiVersion: athanor.dev/v1
+kind: Lab
+namespace: elsewhere
+targets:
+- {name: edge, onboard: false, nodes: [{count: 2, gpus: 4, model: NVIDIA-L40S}]}
+"""
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata", "users": [ACCOUNT]}, {"level": "None"}],
@@ -39,7 +47,7 @@ UNUSED = {
     ("update", "tekton.dev", "pipelineruns/finalizers"): ASKED,
     ("update", "tekton.dev", "taskruns/finalizers"): ASKED,
     **{("get", group, resource): LIVE for group, resource in (
-        ("", "secrets"), ("batch", "jobs"), ("fournos.dev", "fournosjobs"), ("kueue.x-k8s.io", "resourceflavors"), ("kueue.x-k8s.io", "workloads"),
+        ("", "secrets"), ("batch", "jobs"), ("fournos.dev", "fournosclusters"), ("fournos.dev", "fournosjobs"), ("kueue.x-k8s.io", "resourceflavors"), ("kueue.x-k8s.io", "workloads"),
         ("tekton.dev", "pipelineruns"), ("tekton.dev", "pipelines"))},
     **{one: LATER for one in (
         ("create", "", "secrets"), ("delete", "", "secrets"), ("create", "batch", "jobs"), ("delete", "batch", "jobs"), ("delete", "fournos.dev", "fournosjobs"),
@@ -113,7 +121,7 @@ class Replica:
             ATHANOR, "controllers", "--kubeconfig", kubeconfig, "--controllers", CONTROLLERS, "--all-namespaces", "--metrics-address",
             "127.0.0.1:0", "--leader-elect-namespace", SYSTEM, "--log-level", "debug", "--log-format", "json", *more,
         ]
-        env = {**os.environ, "FOURNOS_WORKLOAD_NAMESPACE": NS, "FOURNOS_SECRETS_NAMESPACE": NS, "FOURNOS_GC_INTERVAL_SEC": "1"}
+        env = {**os.environ, "FOURNOS_WORKLOAD_NAMESPACE": NS, "FOURNOS_SECRETS_NAMESPACE": SECRETS, "FOURNOS_GC_INTERVAL_SEC": "1"}
         with open(self.log, "wb") as out:
             self.process = subprocess.Popen([str(one) for one in command], stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=env)
 
@@ -149,7 +157,7 @@ def plane(tmp_path_factory):
 
 def furnish(plane):
     """What an administrator installs: kinds, roles, namespaces; and what the examples need."""
-    for name in (NS, SYSTEM, "tekton-pipelines"):
+    for name in (NS, SYSTEM, HEARTH, SECRETS, "tekton-pipelines"):
         plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"fournos.dev/queue-access": "true"}}})
     plane.apply(run([ATHANOR, "crds"]).out)
     plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
@@ -310,6 +318,26 @@ def test_credentials_are_rotated(plane, replicas):
     assert one.leads()
 
 
+def test_the_seed_document_of_hearth(plane, replicas, tmp_path):
+    """tests/e2e/hearth_seed.sh: a cluster comes, is locked and leaves, on the real kube-apiserver; its target is an emulated one."""
+    (tmp_path / "targets.yaml").write_text(TARGET, encoding="utf-8")
+    target = Lab(tmp_path / "target", ["--lab", str(tmp_path / "targets.yaml"), "--storage", "memory", "--pods", "timed", "--controllers", "emulated-target"])
+    one = replicas()
+    wait_for("it leads", one.leads)
+    try:
+        target.start()
+        done = run(
+            [ROOT / "tests/e2e/hearth_seed.sh", target.data / "targets/edge.kubeconfig"],
+            env={**plane.env, "KUBECTL": KUBECTL, "SEED_LIMIT": "90", "HEARTH_EXECUTION_NAMESPACE": NS, "HEARTH_SECRETS_NAMESPACE": SECRETS},
+            timeout=500,
+        )
+        metrics = one.get("/metrics")
+    finally:
+        target.close()
+    assert done.code == 0, done.out[-3000:] + done.err[-5000:] + one.text[-2000:]
+    assert 'hearth_clusterqueue_writes_total{result="success"}' in metrics
+    assert 'hearth_clusters{kubeconfig_status="Valid"} 0' in metrics, "it left"
+    assert "hearth_reconcile_duration_seconds_bucket{" in metrics
 def certificate(plane, authority, name, subject, usage, names=""):
     """A new certificate and its key of one of the control plane's two authorities."""
     done = run([SCRIPT, "certificate", plane.data, authority, name, subject, usage, names])
@@ -381,6 +409,8 @@ def test_endpoints_show_what_it_is_at(plane, replicas):
         "workqueue_retries_total{", 'controller_runtime_reconcile_total{controller="fournosjob",result="success"}',
         "controller_runtime_reconcile_errors_total{", "controller_runtime_reconcile_time_seconds_bucket{",
         "controller_runtime_active_workers{", "rest_client_requests_total{code=", "leader_election_master_status{",
+        'fournos_jobs{phase="Succeeded"}', 'fournos_job_phase_seconds_bucket{phase="', 'fournos_jobs_finished_total{result="Succeeded",cluster="',
+        "fournos_reconcile_seconds_bucket{", 'hearth_clusters{kubeconfig_status="Unreachable"} 0',
     ):
         assert name in metrics, name
     queue = json.loads(one.get("/debug/queue"))

@@ -39,6 +39,7 @@ namespace athanor::lab {
 namespace {
 
 constexpr std::chrono::milliseconds kCloseTime{2000};
+constexpr Duration kMetricsPatience = std::chrono::seconds(1);  // with the controllers thread
 
 // A service account token for a pod's volume, asked of the server itself.
 Result<std::string> pod_token(apiserver::Server& server, const Clock& clock,
@@ -220,7 +221,7 @@ class RunningControlPlane final : public ControlPlane {
                               .outside = network_.get(),
                               .streams = processes_,
                               .audit = audit_.sink.get(),
-                              .metrics = [this] { return metrics_.text() + process_metrics(); },
+                              .metrics = [this] { return metrics_text(); },
                               .converter = embedded_converter,
                               .admission = embedded_admission}));
     late_.set(*server_);
@@ -293,6 +294,7 @@ class RunningControlPlane final : public ControlPlane {
                                 .entropy = entropy_.get(),
                                 .executors = &executors_,
                                 .metrics = &metrics_,
+                                .instruments = options_.instruments,
                                 .config = config(),
                                 .runs_loop = [this](std::string_view name) {
                                   return controller_enabled(options_.controllers, name);
@@ -303,6 +305,12 @@ class RunningControlPlane final : public ControlPlane {
       });
     }
     return driver_->start();
+  }
+
+  // Asked once requests are answered: everything stands by then.
+  [[nodiscard]] std::string metrics_text() const {
+    return metrics_.text() + (driver_ ? driver_->state_metrics(kMetricsPatience) : "") +
+           process_metrics();
   }
 
   [[nodiscard]] std::map<std::string, Value, std::less<>> config() const {

@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "embedded/lab/lab_file.hpp"
 #include "embedded/lab/serving_options.hpp"
+#include "runtime/view/instruments.hpp"
 #include "runtime/view/operator.hpp"
 
 namespace athanor::lab {
@@ -37,6 +38,7 @@ struct ControlPlaneOptions {
   Lab lab{};
   ReadFile read_file{};                                // resolves Lab::manifests
   std::vector<const Operator*> operators{};            // of the systems (cli/ hands them over)
+  std::vector<const Instruments*> instruments{};       // likewise
   std::vector<const api::CustomKind*> custom_kinds{};  // installed at the start
   std::map<std::string, Value, std::less<>> config{};  // of the systems' operators, by section
 };

@@ -4,6 +4,8 @@
 // meanwhile.
 #include "embedded/lab/engine_driver.hpp"
 
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -31,7 +33,8 @@ runtime::EngineOptions engine_options(const DriverOptions& options) {
   return {.entropy = options.entropy,
           .config = options.config,
           .metrics = options.metrics,
-          .stopwatch = options.clock};
+          .stopwatch = options.clock,
+          .instruments = options.instruments};
 }
 
 }  // namespace
@@ -192,6 +195,24 @@ void EngineDriver::stop() {
 
 void EngineDriver::observe(std::string query, Result<Value> answer) {
   impl_->host->post(runtime::Input(runtime::answered(std::move(query), std::move(answer), 0)));
+}
+
+std::string EngineDriver::state_metrics(Duration patience) const {
+  struct Answer {
+    std::mutex mutex{};
+    std::condition_variable there{};
+    std::optional<std::string> text{};
+  };
+  auto answer = std::make_shared<Answer>();
+  impl_->host->post([raw = impl_.get(), answer] {
+    std::string text = raw->host->engine().state_metrics();
+    const std::scoped_lock lock(answer->mutex);
+    answer->text = std::move(text);
+    answer->there.notify_one();
+  });
+  std::unique_lock lock(answer->mutex);
+  answer->there.wait_for(lock, patience, [&] { return answer->text.has_value(); });
+  return answer->text.value_or("");
 }
 
 bool EngineDriver::idle() const {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
@@ -19,7 +20,8 @@
 
 namespace athanor {
 class Metrics;
-}
+struct Instruments;
+}  // namespace athanor
 
 namespace athanor::lab {
 
@@ -31,6 +33,7 @@ struct DriverOptions {
   Entropy* entropy = nullptr;
   const runtime::Executors* executors = nullptr;
   Metrics* metrics = nullptr;
+  std::vector<const Instruments*> instruments{};
   std::map<std::string, Value, std::less<>> config{};  // what View::config answers, by section
   // Which of the API server's own loops run, by name; empty: all.
   std::function<bool(std::string_view)> runs_loop{};
@@ -51,6 +54,9 @@ class EngineDriver {
   void stop();
   // An answer of the outside world that nobody asked for right now ("process exited").
   void observe(std::string query, Result<Value> answer);
+  // What the instruments say of the caches, in Prometheus' text form; nothing when the controllers
+  // thread does not answer within `patience`.
+  [[nodiscard]] std::string state_metrics(Duration patience) const;
   // True when no key is ready, writing or waiting for the caches and nothing is in the inbox.
   [[nodiscard]] bool idle() const;
 

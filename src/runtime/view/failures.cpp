@@ -31,6 +31,14 @@ std::optional<Error> refused(const View& view, const Step& step) {
   return error_of(view, refusal_query(step));
 }
 
+std::string contested_query(const Ref& target) {
+  return "contested:" + std::string(target.kind->name) + " " + target.key.text();
+}
+
+bool contested(const View& view, const Ref& target) {
+  return error_of(view, contested_query(target)).has_value();
+}
+
 std::string unreadable_query(const Kind& kind) {
   std::string query = "unreadable:" + std::string(kind.plural);
   return kind.group.empty() ? query : query + "." + std::string(kind.group);

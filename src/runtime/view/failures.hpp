@@ -27,6 +27,12 @@ std::string refusal_query(const Step& step);
 // The answer to exactly this step, if it was tried and refused.
 std::optional<Error> refused(const View& view, const Step& step);
 
+// "contested:ClusterQueue /fournos-queue": the object was written by others at the same time, again
+// and again (kContested conflicts in a row); the engine goes on trying.
+inline constexpr int kContested = 10;
+std::string contested_query(const Ref& target);
+bool contested(const View& view, const Ref& target);
+
 // "unreadable:clusterqueues.kueue.x-k8s.io".
 std::string unreadable_query(const Kind& kind);
 std::optional<Error> unreadable(const View& view, const Kind& kind);

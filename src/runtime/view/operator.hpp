@@ -54,6 +54,9 @@ struct Operator {
   Backoff backoff{};
   // Least time between the starts of two runs of a key: what changes meanwhile is taken together.
   Duration pause{};
+  // A change of an object that a key has read and that makes no difference to it: it does not run
+  // for that. Pure; nullptr: every change makes one. Changes of the primary are not asked about.
+  bool (*overlooks)(const Kind& kind, const Object& before, const Object& after) = nullptr;
   // Kinds whose coarse lists (no namespace, no label, no index) are allowed because they are few.
   std::span<const Kind* const> small{};
   // The whole of it: generates RBAC, and the engine holds the steps to it. Empty: whatever steps

@@ -177,6 +177,51 @@ TEST_F(Kubeconfigs, ASecretThatGoesAndComes) {  // A6, S9, S10
   EXPECT_EQ(world.event_count("GPUsChanged", "edge"), 1);
 }
 
+TEST_F(Kubeconfigs, ARelabelledSecretStaysOfUse) {  // S8
+  onboard("edge");
+  for (const char* label : {"false", "true"}) {
+    world.update(api::kSecret, {kSecrets, "kubeconfig-edge"}, [&](Value& object) {
+      object.set_path({"metadata", "labels", "fournos.dev/cluster-kubeconfig"}, label);
+    });
+    settle();
+    EXPECT_EQ(status("edge")["kubeconfigStatus"], Value("Valid")) << label;
+    EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16") << label;
+  }
+}
+
+TEST_F(Kubeconfigs, ARenamedSecretIsAnotherCluster) {  // S8, S9
+  onboard("edge");
+  target("far", 2, 8);
+  world.remove(api::kSecret, {kSecrets, "kubeconfig-edge"});
+  secret("kubeconfig-far", kubeconfig());
+  settle();
+  EXPECT_EQ(status("edge")["kubeconfigStatus"], Value("Missing"));
+  EXPECT_EQ(status("far")["kubeconfigStatus"], Value("Valid"));
+  edit("edge", [](Value& object) {
+    object.set_path({"spec", "kubeconfigSecret"}, "kubeconfig-far");
+  });
+  EXPECT_EQ(status("edge")["kubeconfigStatus"], Value("Valid"));
+}
+
+TEST_F(Kubeconfigs, AHubThatWithholdsTheSecretSaysNothingOfTheCluster) {  // 6.1
+  onboard("edge");
+  targets.insert_or_assign(
+      "edge", Result<Value>(Error{
+                  .code = 503, .reason = "SecretUnreadable", .message = "the API server is away"}));
+  edit("edge", [](Value& object) {
+    object.set_path({"metadata", "annotations", "fournos.dev/rediscover"}, "now");
+  });
+  pass(std::chrono::minutes(10));
+  EXPECT_EQ(status("edge")["kubeconfigStatus"], Value("Valid"));
+  EXPECT_EQ(hardware("edge")["consecutiveFailures"].as_int(), 0);
+  EXPECT_EQ(condition("edge", "GPUDiscovered"), "True/Discovered 16 GPUs on 2 nodes");
+  EXPECT_GE(world.event_count("KubeconfigUnreadable", "edge"), 1);
+  EXPECT_GE(asked["kubeconfig-edge"], 10);  // at each tick
+  target("edge", 1, 8);
+  pass(std::chrono::minutes(1));
+  EXPECT_EQ(status("edge")["gpuSummary"], Value("8x A100"));
+}
+
 TEST_F(Kubeconfigs, OnlyExistenceWhenAskedFor) {
   configure({{"HEARTH_KUBECONFIG_CHECK", "exists"}});
   secret("kubeconfig-empty", "{}");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ClusterQueue's one writer (spec/hearth.md 8.4 to 8.6).
 #include "lab.hpp"
+#include "runtime/view/failures.hpp"
 
 namespace athanor::hearth {
 namespace {
@@ -124,6 +125,50 @@ TEST_F(QueueWriter, RefusalsAreTold) {
   onboard("edge");
   EXPECT_GE(tries, 1);
   world.fault = {};
+  pass(std::chrono::minutes(2));
+  EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
+}
+
+TEST_F(QueueWriter, ConflictsWithoutEndAreTold) {  // X2
+  const Ref ref{&api::kueue::kClusterQueue, {"", kQueue}};
+  world.fault = [&](const Step& step) -> std::optional<Error> {
+    const auto* patch = std::get_if<Patch>(&step);
+    return patch != nullptr && patch->target.kind == ref.kind
+               ? std::optional(Error::conflict("the object has been modified"))
+               : std::nullopt;
+  };
+  world.fail_observation(contested_query(ref), Error::conflict("the object has been modified"));
+  target("edge", 2, 8);
+  secret("kubeconfig-edge", kubeconfig());
+  world.settle_for(operators(), std::chrono::seconds(30));
+  EXPECT_TRUE(condition("edge", "KueueSynced").starts_with("False/Conflict ClusterQueue"))
+      << condition("edge", "KueueSynced");
+  world.fault = {};
+  world.forget_observation(contested_query(ref));
+  pass(std::chrono::minutes(2));
+  EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
+  EXPECT_TRUE(condition("edge", "KueueSynced").starts_with("True/Synced"));
+}
+
+TEST_F(QueueWriter, AFlavorThatMayNotBeMadeIsTold) {  // 8.5
+  std::string query;
+  world.fault = [&](const Step& step) -> std::optional<Error> {
+    const auto* create = std::get_if<Create>(&step);
+    if (create == nullptr || create->target.kind != &api::kueue::kResourceFlavor) {
+      return std::nullopt;
+    }
+    query = refusal_query(step);
+    const Error error{.code = 403, .reason = "Forbidden", .message = "not you"};
+    world.fail_observation(query, error);
+    return error;
+  };
+  target("edge", 2, 8);
+  secret("kubeconfig-edge", kubeconfig());
+  world.settle_for(operators(), std::chrono::seconds(30));
+  EXPECT_EQ(condition("edge", "KueueSynced"),
+            "False/Rejected cannot create resourceflavors.kueue.x-k8s.io: not you");
+  world.fault = {};
+  world.forget_observation(query);
   pass(std::chrono::minutes(2));
   EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
 }

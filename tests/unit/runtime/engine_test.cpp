@@ -564,6 +564,42 @@ TEST(EnginePause, RunsAtOnceAndThenAtItsPace) {
   EXPECT_EQ(writes(), 2);
 }
 
+// Operator::overlooks: what a key reads may change without a run, where that makes no difference.
+TEST(EngineOverlooks, ChangesThatMakeNoDifferenceRunNothing) {
+  const auto entropy = seeded_entropy(1);
+  Operator op = kFollower;
+  op.overlooks = [](const Kind& kind, const Object& before, const Object& after) {
+    return &kind == &kPod && before.label("app") == after.label("app");
+  };
+  const Operator* const operators[] = {&op};
+  Metrics metrics;
+  Engine engine(operators, EngineOptions{.entropy = entropy.get(), .metrics = &metrics});
+  const Instant now = *parse_time("2026-01-05T00:00:00Z");
+  std::vector<Effect> effects;
+  const auto runs = [&] {
+    return metrics.counter("workqueue_adds_total", "", {{"name", "follower"}}).value();
+  };
+  const auto pod = [](int version, const std::string& app) {
+    return object(kPod, "p", version, R"({"metadata": {"labels": {"app": ")" + app + R"("}}})");
+  };
+  const auto changed = [&](Object body) {
+    engine.feed(WatchEvent{.kind = &kPod, .object = std::move(body)}, now, effects);
+  };
+  engine.feed(Relisted{.kind = &kPod, .objects = {pod(50, "x")}, .version = 100}, now, effects);
+  engine.feed(Relisted{.kind = &kConfigMap,
+                       .objects = {object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")},
+                       .version = 100},
+              now, effects);
+  const double before = runs();
+  changed(pod(101, "x"));
+  EXPECT_EQ(runs(), before) << "overlooked";
+  changed(pod(102, "y"));
+  EXPECT_EQ(runs(), before + 1);
+  engine.feed(WatchEvent{.type = WatchEvent::Type::Deleted, .kind = &kPod, .object = pod(103, "y")},
+              now, effects);
+  EXPECT_EQ(runs(), before + 2) << "that it is gone is no mere change";
+}
+
 TEST(EngineInvariants, AnUndeclaredReadEndsTheProgram) {
   static constexpr const Kind* kOnlyMaps[] = {&kConfigMap};
   static const Operator kSneaky{

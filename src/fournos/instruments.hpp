@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fournos' metrics (spec/fournos.md section 16).
+#pragma once
+
+#include "runtime/view/instruments.hpp"
+
+namespace athanor::fournos {
+
+const Instruments& fournos_instruments();
+
+}  // namespace athanor::fournos

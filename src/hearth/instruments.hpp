@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hearth's metrics (spec/hearth.md section 12).
+#pragma once
+
+#include "runtime/view/instruments.hpp"
+
+namespace athanor::hearth {
+
+// Names and numbers alone: nothing of a kubeconfig.
+const Instruments& hearth_instruments();
+
+}  // namespace athanor::hearth

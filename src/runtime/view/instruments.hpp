@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instruments: what a system shows of itself, as pure functions like its controllers: of the caches
+// for what there is (gauges, asked for at each look), and of one happening for what is counted.
+// Controllers know nothing of it, and nothing of it reaches a decision.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/kind.hpp"
+#include "kube/object.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor {
+
+using MetricLabels = std::vector<std::pair<std::string, std::string>>;
+
+enum class MetricType : std::uint8_t { Gauge, Counter, Histogram };
+struct MetricInfo {
+  std::string_view name{};
+  std::string_view help{};
+  MetricType type = MetricType::Gauge;
+  std::span<const double> buckets{};  // of a histogram; empty: Metrics::duration_buckets()
+};
+
+struct Sample {
+  enum class Act : std::uint8_t {
+    Put,    // sets a gauge, adds to a counter, goes into a histogram
+    Drop,   // the series of these labels goes: what it was about is gone
+    Enter,  // `key` enters a stage; the time in the one it leaves goes there, under its labels
+    Leave,  // `key` leaves its stage, and enters none
+    Begin,  // `key` is in a stage, nobody knows since when
+  };
+  std::string_view metric{};
+  MetricLabels labels{};
+  double value = 1;
+  Act act = Act::Put;
+  std::string key{};
+};
+using Samples = std::vector<Sample>;
+
+// `before` is empty for an object seen for the first time, `after` for one that is gone.
+struct ObjectChanged {
+  const Kind& kind;
+  const Object* before = nullptr;
+  const Object* after = nullptr;
+};
+// The answer to an operator's write, Events left out.
+struct WriteAnswered {
+  std::string_view op{};
+  std::string_view step{};  // name_of() in step.hpp
+  const Kind& kind;
+  int code = 0;  // 0: it succeeded
+};
+// The outside world's answer to an observation.
+struct QuestionAnswered {
+  std::string_view query{};
+  bool good = false;
+  Duration took{};
+};
+struct Reconciled {
+  std::string_view op{};
+  Duration took{};  // to the answer to its last write
+  int code = 0;     // of the error that ended it; 0: none
+};
+using Happening = std::variant<ObjectChanged, WriteAnswered, QuestionAnswered, Reconciled>;
+
+struct Instruments {
+  std::span<const MetricInfo> metrics{};
+  // What `state` reads, and whose changes `tally` sees. Without one of them `state` is not asked.
+  std::span<const Kind* const> kinds{};
+  void (*state)(const View& view, Samples& samples) = nullptr;
+  void (*tally)(const Happening& happening, Samples& samples) = nullptr;
+};
+
+}  // namespace athanor

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a system's objects are, kind by kind: it watches, and may be allowed, no more than that.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kube/kind.hpp"
+#include "runtime/view/step.hpp"
+
+namespace athanor {
+
+struct Place {
+  std::vector<std::string> watched{};  // namespaces; empty: the kind is not watched
+  std::vector<std::string> written{};
+};
+// Of kinds with namespaces.
+using Places = std::map<const Kind*, Place, KindOrder>;
+
+}  // namespace athanor
