@@ -409,7 +409,7 @@ def test_endpoints_show_what_it_is_at(plane, replicas):
         "workqueue_retries_total{", 'controller_runtime_reconcile_total{controller="fournosjob",result="success"}',
         "controller_runtime_reconcile_errors_total{", "controller_runtime_reconcile_time_seconds_bucket{",
         "controller_runtime_active_workers{", "rest_client_requests_total{code=", "leader_election_master_status{",
-        'fournos_jobs{phase="Succeeded"}', 'fournos_job_phase_seconds_bucket{phase="', 'fournos_jobs_finished_total{result="Succeeded",cluster="',
+        'fournos_jobs{phase="Succeeded"}', 'fournos_job_phase_seconds_bucket{phase="', 'fournos_jobs_finished_total{cluster="cluster-1",result="Succeeded"} 1',
         "fournos_reconcile_seconds_bucket{", 'hearth_clusters{kubeconfig_status="Unreachable"} 0',
     ):
         assert name in metrics, name

@@ -12,7 +12,7 @@ std::string text_of(const Samples& samples) {
   for (const Sample& sample : samples) {
     text += std::string(sample.act == Sample::Act::Drop ? "-" : "") + std::string(sample.metric);
     for (const auto& [name, value] : sample.labels) {
-      text += " " + name + "=" + value;
+      text.append(" ").append(name).append("=").append(value);
     }
     text += " " + std::to_string(static_cast<long long>(sample.value * 1000)) + "\n";
   }
