@@ -48,8 +48,13 @@ std::string issues_text(std::string_view source, std::vector<Issue> issues) {
     }
     const Line& line = lines[number];
     const std::size_t column = issue.position - line.start;
-    text += fmt::format("{}ERROR: <input>:{}:{}: {}\n | ", i == 0 ? "" : "\n", number + 1,
-                        line.text.empty() && lines.size() == 1 ? 0 : column + 1, issue.message);
+    const bool nothing = line.text.empty() && lines.size() == 1;
+    text += fmt::format("{}ERROR: <input>:{}:{}: {}", i == 0 ? "" : "\n", number + 1,
+                        nothing ? 0 : column + 1, issue.message);
+    if (nothing) {
+      continue;  // there is no line to show
+    }
+    text += "\n | ";
     std::string marker;
     for (std::size_t j = 0; j < line.text.size(); ++j) {
       utf8::append(text, line.text[j] == U'\t' ? U' ' : line.text[j]);

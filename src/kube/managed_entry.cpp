@@ -116,13 +116,27 @@ std::string Entry::text() const {
   return out;
 }
 
+bool same_writer(const Entry& a, const Entry& b) {
+  return a.manager == b.manager && a.operation == b.operation &&
+         a.subresource.as_string() == b.subresource.as_string() &&
+         (a.is_apply() || a.api_version == b.api_version);
+}
+
 Entries read_stored(const Value& list, const FieldManagement& by) {
   Entries entries;
   entries.reserve(list.size() + 1);
   for (const Value& source : list.items()) {
     Entry entry = read(source);
-    if (version_known(entry, by)) {
+    if (!version_known(entry, by)) {
+      continue;
+    }
+    // Of two entries of one writer, as a write of a Scale may leave them, the later one counts.
+    const auto twin = std::ranges::find_if(
+        entries, [&](const Entry& other) { return same_writer(other, entry); });
+    if (twin == entries.end()) {
       entries.push_back(std::move(entry));
+    } else {
+      *twin = std::move(entry);
     }
   }
   return entries;

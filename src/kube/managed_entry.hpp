@@ -36,6 +36,8 @@ struct Entry {
 };
 using Entries = std::vector<Entry>;
 
+// Whether a decoded list has room for one of the two only.
+bool same_writer(const Entry& a, const Entry& b);
 // The stored list; entries of versions that are not known any more are left out.
 Entries read_stored(const Value& list, const FieldManagement& by);
 // A list out of a request, checked and brought into canonical spelling; nullopt when malformed.

@@ -84,6 +84,11 @@ Value update_managed_fields(const Value& live, Value object, const FieldManageme
   return managed::with_list(std::move(object), managed::print(std::move(start.entries)));
 }
 
+bool has_twin_managers(const Value& object) {
+  const Value& stored = object["metadata"]["managedFields"];
+  return stored.size() > 1 && managed::read_stored(stored, {}).size() != stored.size();
+}
+
 std::string manager_of_user_agent(std::string_view user_agent) {
   const std::string_view name =
       user_agent.substr(0, user_agent.find('/')).substr(0, kMaxManagerBytes);

@@ -41,6 +41,10 @@ struct FieldManagement {
 // (same node).
 Value update_managed_fields(const Value& live, Value object, const FieldManagement& by);
 
+// Whether two entries of the object stand for one writer, as a write of its Scale may leave them:
+// the next write of any kind keeps the later one.
+bool has_twin_managers(const Value& object);
+
 // One field of a conflict, a cause of the Status: reason FieldManagerConflict.
 struct ApplyConflict {
   std::string message{};  // conflict with "up" using v1

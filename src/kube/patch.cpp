@@ -167,7 +167,12 @@ bool replace(Value& document, const Pointer& pointer, Value value) {
 // A missing value equals null, as in the reference.
 bool test(const Value& document, const Pointer& pointer, const Value& expected) {
   const Value* value = look_up(document, pointer);
-  return value == nullptr ? expected.is_null() : *value == expected;
+  if (value != nullptr) {
+    return *value == expected;
+  }
+  // What is not there is null, in something that is there.
+  return expected.is_null() && !pointer.empty() &&
+         look_up(document, Pointer(pointer.begin(), std::prev(pointer.end()))) != nullptr;
 }
 
 bool is_inside(const Pointer& inner, const Pointer& outer) {

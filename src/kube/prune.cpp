@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "kube/field_error.hpp"
 #include "kube/prune_builtin.hpp"
 
 namespace athanor {
@@ -48,7 +49,12 @@ class Pruner {
     BuiltinNormalizer normalizer(issues_, path_);
     const bool changed = normalizer.normalize(in, schema, out);
     if (normalizer.error() && !error_) {
-      error_ = normalizer.error();
+      // The metadata of an object within the object is named.
+      const std::string path = path_.text();
+      error_ = path.find('.') == std::string::npos
+                   ? *normalizer.error()
+                   : fmt::format("{}: Invalid value: {}: {}", path, error_value(in),
+                                 *normalizer.error());
     }
     return changed && !normalizer.error();
   }
@@ -70,9 +76,23 @@ class Pruner {
     return changed;
   }
 
+  // An object within the object names its type in texts.
+  void check_embedded_type(const Value& in) {
+    for (const std::string_view name : {"kind", "apiVersion"}) {
+      if (!in[name].is_null() && !in[name].is_string()) {
+        error_ = fmt::format("{}: Invalid value: {}: must be a string", path_.child(name),
+                             error_value(in[name]));
+        return;
+      }
+    }
+  }
+
   bool prune_object(const Value& in, const Schema& schema, Value& out) {
     // Without a type nothing is declared, so nothing is unknown.
     const bool keep = schema.preserve_unknown || schema.type == SchemaType::Any;
+    if (schema.embedded_resource && coerce_metadata_ && !error_) {
+      check_embedded_type(in);
+    }
     Value copy = in;
     bool changed = false;
     for (const Member& member : in.members()) {

@@ -257,8 +257,7 @@ class Apply {
     }
     const FieldSet gone = abandoned(last, kept, typed::root_node(by_.schema));
     if (!gone.empty()) {
-      // Once more over what is left: a container that the configuration wants empty comes back.
-      object = merge_fields(remove_fields(object, gone, by_.schema), config_, by_.schema);
+      object = remove_fields(object, gone, by_.schema);
     }
   }
 

@@ -339,9 +339,10 @@ Result<void> merge_member(Value& result, const Member& member, SchemaPtr schema)
       result.erase(name);  // an instruction about nothing says nothing
       return {};
     }
-    const bool onto_nothing = use.replace_map || !existing.is_object();
-    ATHANOR_TRY(merged,
-                merge_map(onto_nothing ? Value::object() : existing, member.value, use.schema));
+    if (!use.replace_map || !existing.is_object()) {  // else taken as it is, nulls included
+      ATHANOR_TRY(merged, merge_map(existing.is_object() ? existing : Value::object(), member.value,
+                                    use.schema));
+    }
   } else if (member.value.is_list()) {
     ATHANOR_TRY(merged, merge_list(existing, member.value, use));
   }

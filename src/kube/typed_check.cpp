@@ -39,8 +39,10 @@ std::string_view wanted_type(const Schema& schema, const Value& value) {
     case SchemaType::List:
       return value.is_list() ? "" : "list";
     case SchemaType::String:
-    case SchemaType::Time:
-    case SchemaType::MicroTime:
+      if (!schema.format.empty() && schema.format != "byte") {
+        return value.is_object() || value.is_list() ? "scalar" : "";  // for validation to judge
+      }
+      return value.is_string() ? "" : "string";
     case SchemaType::Bytes:
     case SchemaType::Duration:
       return value.is_string() ? "" : "string";
@@ -50,6 +52,8 @@ std::string_view wanted_type(const Schema& schema, const Value& value) {
     case SchemaType::Number:
       return value.is_number() ? "" : kNumeric;
     case SchemaType::Quantity:
+    case SchemaType::Time:  // what is no time is refused when it is converted
+    case SchemaType::MicroTime:
       return value.is_object() || value.is_list() ? "scalar" : "";
     case SchemaType::IntOrString:  // refused when it is converted
     case SchemaType::Any:

@@ -41,8 +41,8 @@ Value merge_fields(const Value& live, const Value& config, SchemaPtr schema);
 // same amount.
 FieldSet respelled_quantities(const Value& live, const Value& config, SchemaPtr schema);
 
-// The value without the members of `fields` (and all below them); containers emptied by that go,
-// too.
+// The value without the members of `fields` (and all below them); containers emptied by that become
+// Null.
 Value remove_fields(const Value& value, const FieldSet& fields, SchemaPtr schema);
 // The part of the value that `fields` names (with the keys of list elements).
 Value extract_fields(const Value& value, const FieldSet& fields, SchemaPtr schema);

@@ -233,7 +233,10 @@ Cut remove_place(Value& value, const FieldSet::Entry& entry, const Node& node) {
   if (!changed) {
     return Cut::Keep;
   }
-  return value.empty() ? Cut::Remove : Cut::Change;
+  if (value.empty()) {
+    value = Value();  // there, but of no type any more
+  }
+  return Cut::Change;
 }
 
 Value extract_place(const Value& value, const FieldSet& fields, const Node& node);

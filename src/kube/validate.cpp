@@ -10,6 +10,7 @@
 
 #include "kube/formats.hpp"
 #include "kube/json.hpp"
+#include "kube/names.hpp"
 #include "kube/path_text.hpp"
 #include "kube/regex.hpp"
 
@@ -248,6 +249,25 @@ class Validator {
     }
   }
 
+  // What an object within an object calls itself.
+  void check_embedded_type(const Value& value) {
+    const std::string_view version = value["apiVersion"].as_string();
+    if (std::ranges::count(version, '/') > 1) {
+      errors_.push_back(
+          FieldError::invalid(path_.child("apiVersion"), version,
+                              fmt::format("unexpected GroupVersion string: {}", version)));
+    }
+    std::string kind = value["kind"].str();
+    std::ranges::transform(kind, kind.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    if (const NameError broken = kind.empty() ? std::nullopt : validate_dns1035_label(kind)) {
+      errors_.push_back(FieldError::invalid(
+          path_.child("kind"), value["kind"],
+          fmt::format("may have mixed case, but should otherwise match: {}", *broken)));
+    }
+  }
+
   void check_object(const Value& value, const Schema& schema, const Value* old) {
     const auto count = static_cast<std::int64_t>(value.size());
     if (schema.min_properties && count < *schema.min_properties) {
@@ -258,7 +278,7 @@ class Validator {
     }
     if (schema.embedded_resource) {
       for (const std::string_view name : {"apiVersion", "kind"}) {
-        if (value[name].is_null()) {
+        if (!value.contains(name)) {
           errors_.push_back(FieldError::required(path_.child(name)));
         } else if (!value[name].is_string()) {
           errors_.push_back(
@@ -268,6 +288,7 @@ class Validator {
               FieldError::invalid(path_.child(name), value[name], "must not be empty"));
         }
       }
+      check_embedded_type(value);
     }
     for (const std::string& name : schema.required) {
       if (!value.contains(name)) {
@@ -277,7 +298,9 @@ class Validator {
     for (const Member& member : value.members()) {
       const SchemaField* field = schema.field(member.key());
       const SchemaPtr below = field != nullptr ? field->schema : schema.additional;
-      if (below != nullptr) {
+      const bool told = schema.embedded_resource && !member.value.is_string() &&
+                        (member.key() == "apiVersion" || member.key() == "kind");
+      if (below != nullptr && !told) {
         const PathText::Step step(path_, member.key());
         node(member.value, *below, old == nullptr ? nullptr : old->find(member.key()));
       }

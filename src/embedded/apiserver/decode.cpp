@@ -108,7 +108,19 @@ StatusResult<void> check_custom_kind(const Value& object, const ResourceInfo& re
         fmt::format("the API version in the data ({}) does not match the expected API version ({})",
                     version, resource.api_version()));
   }
+  return {};
+}
+
+// A custom object of another kind is decoded all the same before it is refused.
+StatusResult<void> check_same_kind(const Call& call, const Value& object) {
+  const ResourceInfo& resource = *call.resource;
+  const std::string_view kind = object["kind"].as_string();
   if (kind != resource.kind) {
+    if (call.path.verb == "update" && object["metadata"]["resourceVersion"].as_string().empty()) {
+      return status::invalid(call.qualified_resource(), object["metadata"]["name"].as_string(),
+                             {FieldError::invalid("metadata.resourceVersion", Value(0),
+                                                  "must be specified for an update")});
+    }
     return status::invalid(
         {.name = kind, .group = resource.group}, object["metadata"]["name"].as_string(),
         {FieldError::invalid("kind", Value(kind), fmt::format("must be {}", resource.kind))});
@@ -270,6 +282,9 @@ StatusResult<Value> decode_object(Call& call, const WriteOptions& options) {
   FieldIssues issues;
   issues.duplicates = &document.duplicates;
   ATHANOR_TRY(Value object, normalize(resource, document.value, &issues));
+  if (resource.is_custom) {
+    ATHANOR_TRY_VOID(check_same_kind(call, object));
+  }
   ATHANOR_TRY_VOID(
       report_issues(call, options.validation, issues, resource.kind, resource.version));
   return object;

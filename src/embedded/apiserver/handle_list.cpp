@@ -22,7 +22,12 @@ struct Window {
   std::optional<Key> after{};
 };
 
-StatusResult<Window> window_of(Call& call, const ListOptions& options) {
+// Whether the selection is one object at most; such a list has neither pages nor a past.
+bool is_single(const Call& call, const Selection& selection) {
+  return selection.names_one() && (!call.resource->namespaced || !call.path.ns.empty());
+}
+
+StatusResult<Window> window_of(Call& call, const ListOptions& options, bool single) {
   Window window;
   window.limit = options.limit;
   if (!options.continue_token.empty()) {
@@ -37,8 +42,8 @@ StatusResult<Window> window_of(Call& call, const ListOptions& options) {
     window.limit = 0;  // anything cached: all of it
     return window;
   }
-  const bool implied =
-      options.resource_version && options.match == VersionMatch::Unset && options.limit > 0;
+  const bool implied = !single && options.resource_version &&
+                       options.match == VersionMatch::Unset && options.limit > 0;
   if (options.match == VersionMatch::Exact || implied) {
     window.exactly = wanted;
   }
@@ -116,7 +121,8 @@ class Sieve {
 
 StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
                                  const Selection& selection) {
-  ATHANOR_TRY(const Window window, window_of(call, options));
+  const bool single = is_single(call, selection);
+  ATHANOR_TRY(const Window window, window_of(call, options, single));
   const bool selects = !selection.everything();
   ATHANOR_TRY(const store::Page page, read_page(call, options, window, selects));
   ListPage result;
@@ -150,8 +156,6 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
     result.stored.push_back(stored);
     if (selects && window.limit > 0 && result.objects.size() == window.limit) {
       // Whether they match is for the next page to say, unless one name was asked for.
-      const bool single =
-          selection.names_one() && (!call.resource->namespaced || !call.path.ns.empty());
       more = !single && i + 1 < page.items.size();
       break;
     }
@@ -168,8 +172,12 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
 
 StatusResult<Response> handle_list(Call& call) {
   ATHANOR_TRY_VOID(Selection::check_syntax(call.request));  // before the options are judged
-  ATHANOR_TRY(const ListOptions options, read_list_options(call.request, false));
+  auto read = read_list_options(call.request, false);
+  if (!read.ok() && !read.error().message.starts_with("invalid resource version")) {
+    return std::move(read).error();
+  }
   ATHANOR_TRY(const Selection selection, Selection::read(call.request, *call.resource));
+  ATHANOR_TRY(const ListOptions options, std::move(read));  // a version is for the storage to judge
   IncludeObject include = IncludeObject::Metadata;
   if (call.accepted.shape == Shape::Table) {
     ATHANOR_TRY(include, read_include_object(call.request));

@@ -7,6 +7,7 @@
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/handlers.hpp"
 #include "embedded/apiserver/managers.hpp"
+#include "embedded/apiserver/metadata_rules.hpp"
 #include "embedded/apiserver/respond.hpp"
 #include "embedded/apiserver/write.hpp"
 #include "kube/field_error.hpp"
@@ -14,6 +15,7 @@
 #include "kube/patch.hpp"
 #include "kube/strategic_patch.hpp"
 #include "kube/text.hpp"
+#include "kube/validate.hpp"
 #include "kube/wrap_integers.hpp"
 #include "kube/yaml.hpp"
 
@@ -113,8 +115,26 @@ StatusResult<Value> merge(const Call& call, PatchType type, const Value& live, c
   return *std::move(merged);
 }
 
+// What else is wrong with a custom object that a patch gave another type.
+StatusResult<void> check_all_the_same(const ResourceInfo& resource, const Value& live, Value object,
+                                      std::vector<FieldError>& errors) {
+  object.set("kind", live["kind"]);
+  object.set("apiVersion", live["apiVersion"]);
+  ATHANOR_TRY(const Value normal, normalize_changed(resource, live, object));
+  std::vector<std::string> warnings;  // of an object that is refused anyway
+  std::vector<FieldError> more = validate_metadata_update(resource, normal, live, warnings);
+  if (resource.schema != nullptr) {
+    const std::vector<FieldError> broken =
+        validate(normal, *resource.schema, {.old_object = &live, .path = {}});
+    more.insert(more.end(), broken.begin(), broken.end());
+  }
+  errors.insert(errors.end(), more.begin(), more.end());
+  return {};
+}
+
 // What a patch made of the type of a custom object.
-StatusResult<void> check_custom_type(const ResourceInfo& resource, const Value& object) {
+StatusResult<void> check_custom_type(const ResourceInfo& resource, const Value& live,
+                                     const Value& object) {
   std::vector<FieldError> errors;
   const Value& kind = object["kind"];
   const Value& version = object["apiVersion"];
@@ -130,6 +150,9 @@ StatusResult<void> check_custom_type(const ResourceInfo& resource, const Value& 
   }
   if (errors.empty()) {
     return {};
+  }
+  if (auto seen = check_all_the_same(resource, live, object, errors); !seen.ok()) {
+    return undecodable(object, seen.error().message);
   }
   const std::string_view given = version.as_string();
   const std::size_t slash = given.find('/');
@@ -167,7 +190,7 @@ StatusResult<Response> apply_plain(Call& call, PatchType type, const WriteOption
                                      resource.kind, resource.version, resource.kind));
     }
     if (resource.is_custom) {
-      ATHANOR_TRY_VOID(check_custom_type(resource, merged));
+      ATHANOR_TRY_VOID(check_custom_type(resource, live, merged));
     }
     if (merged["kind"] != live["kind"] || merged["apiVersion"] != live["apiVersion"]) {
       return undecodable(document.value, "the kind and apiVersion of an object cannot change");

@@ -39,9 +39,19 @@ StatusResult<Response> handle_update(Call& call) {
   input.subresource = call.path.subresource;
   input.normal = true;
   input.transform = [&object](const Value&) -> StatusResult<Value> { return object; };
-  const bool may_create = call.resource->put_creates && call.path.subresource.empty() &&
-                          object["metadata"]["uid"].as_string().empty();
+  // The status of a service is written as the service is, as far as this goes.
+  const bool status_of_service =
+      call.resource->storage == "services" && call.path.subresource == "status";
+  const bool may_create = call.resource->put_creates && call.path.subresource.empty();
   auto written = update_object(call, options, input);
+  if (!written.ok() && written.error().code == 404 && (may_create || status_of_service)) {
+    if (const std::string_view uid = object["metadata"]["uid"].as_string(); !uid.empty()) {
+      return status::conflict(call.qualified_resource(), call.path.name,
+                              fmt::format("Precondition failed: UID in precondition: {}, UID in "
+                                          "object meta: ",
+                                          uid));
+    }
+  }
   if (!written.ok() && written.error().code == 404 && may_create) {
     Value fresh = object;
     fresh.member("metadata").erase("resourceVersion");

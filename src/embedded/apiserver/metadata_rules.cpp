@@ -87,8 +87,9 @@ bool is_standard_finalizer(std::string_view name) {
 bool takes_any_finalizer(const ResourceInfo& resource, bool update) {
   return resource.group == "admissionregistration.k8s.io" ||
          (resource.storage == "events" && resource.group.empty()) ||
-         (update && (resource.storage == "poddisruptionbudgets.policy" ||
-                     resource.storage == "leases.coordination.k8s.io"));
+         resource.storage == "poddisruptionbudgets.policy" ||
+         resource.storage == "leases.coordination.k8s.io" ||
+         (!update && resource.storage == "runtimeclasses.node.k8s.io");
 }
 
 void check_finalizers(const ResourceInfo& resource, const Value& finalizers, bool update,
@@ -193,6 +194,8 @@ std::vector<FieldError> validate_metadata_update(const ResourceInfo& resource, c
   check_immutable("uid", now["uid"], before["uid"], errors);
   check_immutable("deletionTimestamp", now["deletionTimestamp"], before["deletionTimestamp"],
                   errors);
+  check_immutable("deletionGracePeriodSeconds", now["deletionGracePeriodSeconds"],
+                  before["deletionGracePeriodSeconds"], errors);
   if (changed("labels")) {
     check_labels(now["labels"], errors);
   }

@@ -137,7 +137,11 @@ StatusResult<Response> route_resource(Call& call) {
   if (call.resource->is_custom && call.path.verb == "list") {
     // Told before what is accepted.
     ATHANOR_TRY_VOID(Selection::check_syntax(call.request));
-    ATHANOR_TRY_VOID(read_list_options(call.request, false));
+    const auto options = read_list_options(call.request, false);
+    // Only the storage finds out that a version is none.
+    if (!options.ok() && !options.error().message.starts_with("invalid resource version")) {
+      return options.error();
+    }
   }
   ATHANOR_TRY(call.accepted, negotiate(call.request, {.transforms = true,
                                                       .watch = call.path.verb == "watch",

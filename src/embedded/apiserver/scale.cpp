@@ -14,9 +14,10 @@
 #include "embedded/apiserver/write.hpp"
 #include "kube/field_error.hpp"
 #include "kube/json.hpp"
+#include "kube/managed_fields.hpp"
 #include "kube/patch.hpp"
+#include "kube/scale_managers.hpp"
 #include "kube/selector.hpp"
-#include "kube/typed_fields.hpp"
 #include "kube/types.hpp"
 #include "kube/yaml.hpp"
 
@@ -108,7 +109,39 @@ StatusResult<std::int64_t> wanted_replicas(const Call& call, const Value& scale)
       {FieldError::invalid("spec.replicas", replicas, "must be greater than or equal to 0")});
 }
 
-// The parent with the replicas (and the expected revision) of a changed Scale.
+// Where the replicas stand in the versions of what is scaled.
+ReplicasPath replicas_path(const Call& call) {
+  return [&call](std::string_view version) -> std::optional<std::vector<std::string>> {
+    const ResourceInfo* info = version == call.resource->api_version()
+                                   ? call.resource
+                                   : call.table->by_kind(version, call.resource->kind);
+    if (info == nullptr) {
+      return std::nullopt;
+    }
+    return info->scale ? scale_path(info->scale->spec_replicas) : std::vector<std::string>();
+  };
+}
+
+FieldManagement management_of_scale(const Call& call, const WriteOptions& options) {
+  FieldManagement by;
+  by.schema = BuiltinTypes::get().by_kind("autoscaling", "v1", "Scale");
+  by.manager = options.manager;
+  by.api_version = "autoscaling/v1";
+  by.subresource = "scale";
+  by.now = call.now;
+  return by;
+}
+
+// The Scale with those who own its replicas.
+Value owned_scale(const Call& call, const Value& live, Value scale) {
+  const Value entries = scale_entries(live["metadata"]["managedFields"], replicas_path(call));
+  if (!entries.is_null()) {
+    scale.member("metadata").set("managedFields", entries);
+  }
+  return scale;
+}
+
+// The parent with the replicas, their owners and the expected revision of a changed Scale.
 StatusResult<Value> scaled(const Call& call, const Value& live, const Value& scale) {
   ATHANOR_TRY(const std::int64_t replicas, wanted_replicas(call, scale));
   const std::vector<std::string> path = scale_path(call.resource->scale->spec_replicas);
@@ -117,22 +150,44 @@ StatusResult<Value> scaled(const Call& call, const Value& live, const Value& sca
   if (!revision.as_string().empty()) {
     changed.member("metadata").set("resourceVersion", revision);
   }
+  const Value entries =
+      parent_entries(live["metadata"]["managedFields"], scale["metadata"]["managedFields"],
+                     call.resource->api_version(), replicas_path(call));
+  if (!entries.is_null()) {
+    changed.member("metadata").set("managedFields", entries);
+  } else if (changed["metadata"].contains("managedFields")) {
+    changed.member("metadata").erase("managedFields");
+  }
   return changed;
 }
 
+// The same for what a client sent, or a patch made, of the Scale `before`.
+StatusResult<Value> rescaled(const Call& call, const WriteOptions& options, const Value& live,
+                             const Value& before, Value scale) {
+  ATHANOR_TRY(const std::int64_t replicas, wanted_replicas(call, scale));
+  if (replicas == 0 && scale["spec"].contains("replicas")) {
+    scale.member("spec").erase("replicas");  // no replicas and none said look the same
+  }
+  return scaled(call, live,
+                update_managed_fields(owned_scale(call, live, before), std::move(scale),
+                                      management_of_scale(call, options)));
+}
+
 // The same where a patch made the Scale.
-StatusResult<Value> patched_scale(const Call& call, const Value& live, const Value& scale) {
+StatusResult<Value> patched_scale(const Call& call, const WriteOptions& options, const Value& live,
+                                  const Value& before, const Value& scale) {
   const Value& replicas = scale["spec"]["replicas"];
   if (!replicas.is_null() && !replicas.is_number()) {
     return status::invalid({.name = "", .group = ""}, "",
                            {FieldError::invalid("patch", Value(json::print(scale)), kNoNumber)});
   }
-  return scaled(call, live, scale);
+  return rescaled(call, options, live, before, scale);
 }
 
 StatusResult<Response> write_scale(Call& call, const WriteOptions& options, UpdateInput input) {
   input.subresource = "scale";
   input.from_patch = true;
+  input.tracked = true;
   input.shown = [&](const Value& object) { return scale_or_none(*call.resource, object); };
   input.taken = [&](const Value& object, const Value& scale) -> StatusResult<Value> {
     ATHANOR_TRY(const std::int64_t replicas, wanted_replicas(call, scale));
@@ -160,58 +215,27 @@ StatusResult<Value> parse_patch_text(const Request& request) {
   return *std::move(parsed);
 }
 
-// A conflict about the replicas of the parent is one about those of the Scale.
-StatusError scale_conflict(const ApplyError& refused) {
-  StatusError error = status::of(refused.error);
-  if (refused.conflicts.empty()) {
-    return error;
-  }
-  constexpr std::string_view kUsing = " using ";
-  const auto renamed = [&](std::string text) {
-    for (std::size_t at = text.find(kUsing); at != std::string::npos;
-         at = text.find(kUsing, at + 1)) {
-      const std::size_t start = at + kUsing.size();
-      const std::size_t end = std::min(text.find_first_of(":\n", start), text.size());
-      text.replace(start, end - start, "autoscaling/v1");
+StatusError refused(const ApplyError& error) {
+  StatusError result = status::of(error.error);
+  if (!error.conflicts.empty()) {
+    result.details.emplace();
+    for (const ApplyConflict& conflict : error.conflicts) {
+      result.details->causes.push_back(
+          {.reason = "FieldManagerConflict", .message = conflict.message, .field = conflict.field});
     }
-    return text;
-  };
-  error.message = renamed(std::move(error.message));
-  error.details.emplace();
-  for (const ApplyConflict& conflict : refused.conflicts) {
-    error.details->causes.push_back({.reason = "FieldManagerConflict",
-                                     .message = renamed(conflict.message),
-                                     .field = conflict.field});
   }
-  return error;
+  return result;
 }
 
-// An applied Scale as a configuration of its parent.
 StatusResult<Value> apply_scale(const Call& call, const WriteOptions& options, const Value& live,
                                 const Value& config) {
-  const std::vector<std::string> problems =
-      type_errors(config, BuiltinTypes::get().by_kind("autoscaling", "v1", "Scale"));
-  if (!problems.empty()) {
-    StatusError error;
-    error.message =
-        fmt::format("failed to create typed patch object ({}/{}; autoscaling/v1, Kind=Scale): {}",
-                    config["metadata"]["namespace"].as_string(),
-                    config["metadata"]["name"].as_string(), problems.front());
-    return error;
-  }
-  Value parent = Value::object({{"apiVersion", call.resource->api_version()},
-                                {"kind", call.resource->kind},
-                                {"metadata", Value::object({{"name", call.path.name}})}});
-  const std::vector<std::string> path = scale_path(call.resource->scale->spec_replicas);
-  parent = with_path(parent, path, Value(config["spec"]["replicas"].as_int()));
-  const std::string api_version = call.resource->api_version();
-  auto applied = apply_configuration(
-      live, parent, management_of(call, options, "scale", api_version), {.force = options.force});
+  ATHANOR_TRY(Value before, scale_or_none(*call.resource, live));
+  auto applied = apply_configuration(owned_scale(call, live, std::move(before)), config,
+                                     management_of_scale(call, options), {.force = options.force});
   if (!applied.ok()) {
-    return scale_conflict(applied.error());
+    return refused(applied.error());
   }
-  ATHANOR_TRY_VOID(wanted_replicas(call, config));
-  return *std::move(applied);
+  return scaled(call, live, *applied);
 }
 
 }  // namespace
@@ -253,7 +277,10 @@ StatusResult<Response> handle_scale_put(Call& call) {
                        .kind = "Scale",
                        .schema = BuiltinTypes::get().by_kind("autoscaling", "v1", "Scale")}));
   UpdateInput input;
-  input.transform = [&](const Value& live) { return scaled(call, live, scale); };
+  input.transform = [&](const Value& live) -> StatusResult<Value> {
+    ATHANOR_TRY(const Value before, scale_or_none(*call.resource, live));
+    return rescaled(call, options, live, before, scale);
+  };
   return write_scale(call, options, std::move(input));
 }
 
@@ -269,7 +296,6 @@ StatusResult<Response> handle_scale_patch(Call& call) {
   ATHANOR_TRY(const Value patch, parse_patch_text(call.request));
   UpdateInput input;
   input.options_kind = "PatchOptions";
-  input.tracked = apply;
   input.transform = [&](const Value& live) -> StatusResult<Value> {
     if (apply) {
       return apply_scale(call, options, live, patch);
@@ -277,13 +303,13 @@ StatusResult<Response> handle_scale_patch(Call& call) {
     // A patch may be the first to say so.
     ATHANOR_TRY(const Value before, scale_or_none(*call.resource, live));
     if (!json_patch) {
-      return patched_scale(call, live, apply_merge_patch(before, patch));
+      return patched_scale(call, options, live, before, apply_merge_patch(before, patch));
     }
     auto patched = apply_json_patch(before, patch);
     if (!patched.ok()) {
       return patched.error().code == 400 ? status::of(patched.error()) : status::unprocessable();
     }
-    return patched_scale(call, live, *patched);
+    return patched_scale(call, options, live, before, *patched);
   };
   return write_scale(call, options, std::move(input));
 }

@@ -106,6 +106,9 @@ struct Options {
   Duration request_timeout = std::chrono::seconds(60);
   std::string service_cluster_ip_range = "10.96.0.0/16";
   std::shared_ptr<const AuditPolicy> audit_policy{};  // null: nothing is audited
+  // The quota loop of this server runs: quotas hold as soon as they are there. Otherwise what their
+  // status says holds, whoever fills it.
+  bool counts_quotas = true;
 };
 
 // Runs a task later, on a thread of the owner's choice.

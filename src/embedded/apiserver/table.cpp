@@ -84,6 +84,22 @@ class GenericCells {
   std::vector<JsonPath> paths_{};
 };
 
+// The condition of the row of a pod that ended; Null of all others. Clients grey such rows.
+Value completion_of(const ResourceInfo& resource, const Value& object) {
+  if (resource.storage != "pods") {
+    return {};
+  }
+  const std::string_view phase = object["status"]["phase"].as_string();
+  if (phase != "Succeeded" && phase != "Failed") {
+    return {};
+  }
+  return Value::object(
+      {{"type", "Completed"},
+       {"status", "True"},
+       {"reason", phase},
+       {"message", phase == "Failed" ? "The pod failed." : "The pod has completed successfully."}});
+}
+
 Value row_object(const Accepted& accepted, IncludeObject include, const Value& object) {
   switch (include) {
     case IncludeObject::None:
@@ -107,8 +123,12 @@ Value make_table(const ResourceInfo& resource, const Accepted& accepted, Include
   for (const Value& object : objects) {
     Value cells =
         own_cells ? Value::list(resource.behaviour->cells(object, now)) : generic.row(object, now);
-    rows.push_back(Value::object(
-        {{"cells", std::move(cells)}, {"object", row_object(accepted, include, object)}}));
+    Value row = Value::object({{"cells", std::move(cells)}});
+    if (const Value completed = completion_of(resource, object); !completed.is_null()) {
+      row.set("conditions", Value::list({completed}));
+    }
+    row.set("object", row_object(accepted, include, object));
+    rows.push_back(std::move(row));
   }
   return Value::object({{"kind", "Table"},
                         {"apiVersion", "meta.k8s.io/" + accepted.meta_version},

@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <span>
 
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/managers.hpp"
 #include "embedded/apiserver/metadata_rules.hpp"
-#include "embedded/apiserver/scale.hpp"
 #include "embedded/apiserver/versions.hpp"
 #include "embedded/apiserver/webhooks/hook.hpp"
 #include "embedded/apiserver/write.hpp"
@@ -46,28 +44,6 @@ void copy_member(const Value& from, Value& to, std::string_view key) {
   }
 }
 
-void erase_at(Value& object, std::span<const std::string> path) {
-  if (path.size() == 1) {
-    object.erase(path.front());
-  } else if (!path.empty() && object.contains(path.front())) {
-    erase_at(object.member(path.front()), path.subspan(1));
-  }
-}
-
-// Whether any manager owns that field of the object.
-bool is_owned(const Value& object, std::span<const std::string> path) {
-  for (const Value& entry : object["metadata"]["managedFields"].items()) {
-    const Value* fields = &entry["fieldsV1"];
-    for (const std::string& step : path) {
-      fields = fields == nullptr ? nullptr : fields->find("f:" + step);
-    }
-    if (fields != nullptr) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // One attempt against one stored state.
 class Update {
  public:
@@ -77,7 +53,8 @@ class Update {
   StatusResult<Written> run() {
     ATHANOR_TRY(live_, to_served(*call_.resource, *stored_, call_.versions()));
     ATHANOR_TRY(object_, input_.transform(live_));
-    if (object_.identical(live_) && !has_webhooks(call_.core.store)) {
+    if (object_.identical(live_) && !has_webhooks(call_.core.store) && !has_twin_managers(live_)) {
+      warn();
       return unchanged();
     }
     if (!input_.normal) {
@@ -108,6 +85,16 @@ class Update {
  private:
   StatusResult<Written> unchanged() {
     return Written{.object = live_, .created = false, .revision = stored_->revision};
+  }
+
+  // What is odd about the object is told even when the request changes nothing.
+  void warn() {
+    const KindBehaviour* behaviour = call_.resource->behaviour;
+    if (behaviour != nullptr && behaviour->warn != nullptr) {
+      KindContext context = call_.kind_context(options_.dry_run);
+      context.subresource = input_.subresource;
+      behaviour->warn(object_, live_, context);
+    }
   }
 
   [[nodiscard]] const Value& metadata() const { return object_["metadata"]; }
@@ -177,6 +164,9 @@ class Update {
     if (behaviour != nullptr && behaviour->prepare_update != nullptr) {
       KindContext context = call_.kind_context(options_.dry_run);
       context.subresource = input_.subresource;
+      if (call_.resource->storage == "namespaces" && input_.subresource.empty()) {
+        asked_spec_ = object_["spec"];
+      }
       behaviour->prepare_update(object_, live_, context);
     }
     add_defaults(call_, object_, options_.dry_run);
@@ -215,9 +205,10 @@ class Update {
     };
     keep("creationTimestamp", false);
     keep("resourceVersion", false);
-    keep("selfLink", false);
-    keep("generateName", false);
-    keep("deletionGracePeriodSeconds", false);
+    if (!options_.dry_run) {
+      keep("selfLink", false);  // nobody sets it, but only what is stored loses it
+    }
+    keep("deletionGracePeriodSeconds", true);
     keep("uid", true);
     keep("deletionTimestamp", true);
     keep("generation", false);
@@ -282,22 +273,17 @@ class Update {
     const ResourceInfo& resource = *call_.resource;
     const std::string api_version = resource.api_version();
     const FieldManagement by = management_of(call_, options_, input_.subresource, api_version);
-    if (input_.subresource == "scale" &&
-        !is_owned(live_, scale_path(resource.scale->spec_replicas))) {
-      // A Scale without managers is not tracked.
-      copy_member(live_["metadata"], object_.member("metadata"), "managedFields");
-      return;
-    }
-    if (input_.subresource == "scale") {
-      const std::vector<std::string> path = scale_path(resource.scale->spec_replicas);
-      if (object_.at(std::span<const std::string>(path)).as_int() == 0) {
-        track_scale_to_nothing(path, by);
-        return;
-      }
-    }
     if (resource.is_custom && metadata()["managedFields"].is_list() &&
         metadata()["managedFields"].empty()) {
       object_.member("metadata").erase("managedFields");  // says nothing here
+    }
+    if (!asked_spec_.is_null() && asked_spec_ != object_["spec"]) {
+      // Owned by who asked for it, although it is not given.
+      Value asked = object_;
+      asked.set("spec", asked_spec_);
+      const Value tracked = update_managed_fields(live_, std::move(asked), by);
+      copy_member(tracked["metadata"], object_.member("metadata"), "managedFields");
+      return;
     }
     if (requested_.is_null()) {
       object_ = update_managed_fields(live_, std::move(object_), by);
@@ -314,19 +300,6 @@ class Update {
     }
     const Value tracked = update_managed_fields(live_, std::move(requested_), by);
     copy_member(tracked["metadata"], object_.member("metadata"), "managedFields");
-  }
-
-  // A Scale does not tell no replicas from none: nobody owns them any more.
-  void track_scale_to_nothing(std::span<const std::string> path, const FieldManagement& by) {
-    const Value* source = &live_;
-    Value tracked;
-    if (live_.at(path).as_int() != 0 && live_["metadata"].contains("managedFields")) {
-      Value without = object_;
-      erase_at(without, path);
-      tracked = update_managed_fields(live_, std::move(without), by);
-      source = &tracked;
-    }
-    copy_member((*source)["metadata"], object_.member("metadata"), "managedFields");
   }
 
   // What admission sees of the object.
@@ -436,7 +409,8 @@ class Update {
   store::StoredPtr stored_;
   Value live_{};
   Value object_{};
-  Value requested_{};  // the status write of a custom resource as it was sent
+  Value asked_spec_{};  // of a namespace, as it was sent
+  Value requested_{};   // the status write of a custom resource as it was sent
   AdmissionRequest request_{};
 };
 

@@ -124,6 +124,7 @@ class RunningServer final : public BareServer {
     server.min_request_timeout = options_.min_request_timeout;
     server.request_timeout = options_.serving.request_timeout;
     server.audit_policy = audit_.policy;
+    server.counts_quotas = false;  // it has no controllers
     server.requestheader_ca_pem = https.front_proxy_ca_pem;
     server.front_proxy = options_.front_proxy;
     server.bootstrap_tokens = options_.bootstrap_tokens;

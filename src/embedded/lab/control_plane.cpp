@@ -202,28 +202,31 @@ class RunningControlPlane final : public ControlPlane {
     ATHANOR_TRY(signer_, transport::make_token_signer({.key_pem = pki_.service_account_key}));
     ATHANOR_TRY(auto tokens, transport::ensure_token_file(directory_->tokens()));
     network_ = std::make_unique<Network>();
-    ATHANOR_TRY(server_, apiserver::Server::create(
-                             {.advertise_host = options_.host,
-                              .advertise_port = port_,
-                              .ca_certificate_pem = pki_.ca_certificate,
-                              .proxy_client_certificate_pem = pki_.front_proxy_certificate,
-                              .proxy_client_key_pem = pki_.front_proxy_key,
-                              .requestheader_ca_pem = pki_.front_proxy_ca,
-                              .front_proxy = {.allowed_names = {"front-proxy-client"}},
-                              .tokens = std::move(tokens),
-                              .request_timeout = options_.serving.request_timeout,
-                              .audit_policy = audit_.policy},
-                             {.store = store_.get(),
-                              .clock = clock_.get(),
-                              .entropy = entropy_.get(),
-                              .tokens = signer_.get(),
-                              .logs = processes_,
-                              .outside = network_.get(),
-                              .streams = processes_,
-                              .audit = audit_.sink.get(),
-                              .metrics = [this] { return metrics_text(); },
-                              .converter = embedded_converter,
-                              .admission = embedded_admission}));
+    ATHANOR_TRY(
+        server_,
+        apiserver::Server::create(
+            {.advertise_host = options_.host,
+             .advertise_port = port_,
+             .ca_certificate_pem = pki_.ca_certificate,
+             .proxy_client_certificate_pem = pki_.front_proxy_certificate,
+             .proxy_client_key_pem = pki_.front_proxy_key,
+             .requestheader_ca_pem = pki_.front_proxy_ca,
+             .front_proxy = {.allowed_names = {"front-proxy-client"}},
+             .tokens = std::move(tokens),
+             .request_timeout = options_.serving.request_timeout,
+             .audit_policy = audit_.policy,
+             .counts_quotas = controller_enabled(options_.controllers, "resourcequota-controller")},
+            {.store = store_.get(),
+             .clock = clock_.get(),
+             .entropy = entropy_.get(),
+             .tokens = signer_.get(),
+             .logs = processes_,
+             .outside = network_.get(),
+             .streams = processes_,
+             .audit = audit_.sink.get(),
+             .metrics = [this] { return metrics_text(); },
+             .converter = embedded_converter,
+             .admission = embedded_admission}));
     late_.set(*server_);
     return {};
   }

@@ -17,6 +17,7 @@ TEXT_RULES = [
     (re.compile(r"(in the precondition \()\d{2,}(\))"), r"\1<rv>\2"),
     (re.compile(r"(kube-api-access-)[a-z0-9]{5}"), r"\1<x>"),
     (re.compile(r"(too old resource version: )\d+ \(\d+\)"), r"\1<rv>"),
+    (re.compile(r"(ResourceVersion in object meta: )\d+"), r"\1<rv>"),
     (re.compile(r"(UID in object meta: )[0-9a-f-]{36}"), r"\1<uid>"),
     (re.compile(r"^\d{1,2}s$"), "<age>"),
     (re.compile(r"(\d+:)3[0-2]\d{3}(/(TCP|UDP|SCTP))"), r"\1<port>\2"),

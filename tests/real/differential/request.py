@@ -126,7 +126,7 @@ def _fill(server, seen, value):
         if what == "continue":
             return server.tokens.get(index, "none")
         if what == "listrv":
-            return server.list_versions.get(index, "1")
+            return server.list_versions.get(index, "0")  # no list yet
     return value
 
 

@@ -50,6 +50,7 @@ TEST(JsonPatch, FollowsRfc6902) {
        R"({"a":{"b":[1]}})"},
       {R"({"a":1})", R"([{"op":"test","path":"/a","value":2}])", ""},
       {R"({"a":1})", R"([{"op":"test","path":"/zz","value":null}])", R"({"a":1})"},
+      {R"({"a":1})", R"([{"op":"test","path":"/zz/x","value":null}])", ""},
       {R"({"a":1})", R"([{"op":"test","path":"/zz","value":1}])", ""},
       {R"({"x/y":{"~":1}})", R"([{"op":"replace","path":"/x~1y/~0","value":2}])",
        R"({"x/y":{"~":2}})"},

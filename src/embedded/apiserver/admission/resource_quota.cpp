@@ -42,16 +42,31 @@ Amounts needed(const AdmissionRequest& request, const Value& hard) {
 // What is used now. A status that does not speak of the spec's limits is not up to date: counted.
 Value current_use(const AdmissionContext& context, const Value& quota, const Value& hard) {
   const Value& status = quota["status"];
+  if (!context.options.counts_quotas) {
+    return status["used"];
+  }
   if (status["hard"] == hard && !status["used"].is_null()) {
     return status["used"];
   }
   return used_value(namespace_usage(context.store, quota, hard), hard);
 }
 
+// The names that nobody counted yet.
+std::string uncounted(const Amounts& needs, const Value& used) {
+  std::string names;
+  for (const auto& [name, quantity] : needs) {
+    if (!used.contains(name)) {
+      names += (names.empty() ? "" : ",") + name;
+    }
+  }
+  return names;
+}
+
 StatusResult<void> reserve(AdmissionRequest& request, const AdmissionContext& context,
                            const store::Stored& stored) {
   const Value& quota = stored.body;
-  const Value& hard = quota["spec"]["hard"];
+  // Where another one's controller counts, a quota holds from its first count on.
+  const Value& hard = quota[context.options.counts_quotas ? "spec" : "status"]["hard"];
   const ResourceInfo& resource = *request.resource;
   if (!in_quota_scope(quota, resource.group, resource.plural, request.object)) {
     return {};
@@ -68,6 +83,10 @@ StatusResult<void> reserve(AdmissionRequest& request, const AdmissionContext& co
     return {};
   }
   Value used = current_use(context, quota, hard);
+  if (const std::string unknown = uncounted(needs, used); !unknown.empty()) {
+    return refuse(request, fmt::format("status unknown for quota: {}, resources: {}",
+                                       stored.key.name, unknown));
+  }
   Amounts over_needs;
   Amounts over_used;
   Amounts over_hard;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <map>
 
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "kube/formats.hpp"
@@ -102,8 +103,9 @@ void check_unchanged(FieldErrors& errors, const std::string& path, const Value& 
                      const Value& before) {
   if (now != before) {
     // A text that is left out is empty, unless the reference knows it by a pointer.
-    const bool pointer = is_one_of(path, {"volumeMode", "spec.nodeName", "spec.completionMode",
-                                          "spec.managedBy", "preemptionPolicy"});
+    const bool pointer =
+        is_one_of(path, {"volumeMode", "spec.nodeName", "spec.completionMode", "spec.managedBy",
+                         "preemptionPolicy", "eventTime", "firstTimestamp", "lastTimestamp"});
     errors.push_back(FieldError::invalid(
         path, now.is_null() && before.is_string() && !pointer ? Value("") : now, kImmutable));
   }
@@ -169,6 +171,26 @@ void check_annotations(FieldErrors& errors, const std::string& path, const Value
       errors.push_back(FieldError::invalid(path, annotation.key(), wrong));
     }
   }
+}
+
+Value shown_labels(const Value& labels) {
+  std::map<std::string, Value> sorted;
+  for (const Member& label : labels.members()) {
+    sorted.emplace(label.key(), label.value);
+  }
+  Value shown;
+  for (const auto& [key, value] : sorted) {
+    shown = shown.is_null() ? Value::object() : std::move(shown);
+    shown.set(key, value);
+  }
+  return shown;
+}
+
+Value shown_selector(Value selector) {
+  if (selector["matchLabels"].size() > 1) {
+    selector.set("matchLabels", shown_labels(selector["matchLabels"]));
+  }
+  return selector;
 }
 
 void check_label_selector(FieldErrors& errors, const std::string& path, const Value& selector) {

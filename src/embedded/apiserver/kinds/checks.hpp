@@ -57,6 +57,10 @@ void check_port_or_name(FieldErrors& errors, const std::string& path, const Valu
 void check_ip(FieldErrors& errors, const std::string& path, std::string_view text);
 void check_labels(FieldErrors& errors, const std::string& path, const Value& labels);
 void check_annotations(FieldErrors& errors, const std::string& path, const Value& annotations);
+// As messages show labels: sorted, nothing for none.
+Value shown_labels(const Value& labels);
+// As messages show a selector: its labels sorted.
+Value shown_selector(Value selector);
 // A metav1.LabelSelector.
 void check_label_selector(FieldErrors& errors, const std::string& path, const Value& selector);
 // Whether the values of a term are checked as values of labels.

@@ -146,7 +146,9 @@ FieldErrors validate_event_update(const Value& object, const Value& old_object,
       {"reportingController", "reportingController"},
   }};
   for (const auto& [name, now] : kFixed) {
-    check_unchanged(errors, std::string(name), object[now], old_object[now]);
+    const Value& given = object[now];
+    check_unchanged(errors, std::string(name),
+                    name == "count" && given.is_null() ? Value(0) : given, old_object[now]);
   }
   check_unchanged(errors, "reportingInstance", object["reportingInstance"],
                   old_object["reportingInstance"]);

@@ -7,8 +7,8 @@
 
 #include "embedded/apiserver/kinds/cron_schedule.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/job_status_rules.hpp"
 #include "embedded/apiserver/kinds/pod_spec.hpp"
-#include "kube/condition.hpp"
 #include "kube/selector.hpp"
 
 namespace athanor::apiserver {
@@ -107,16 +107,20 @@ Value without_scheduling(Value pod_template, const Value& old_template) {
     });
   };
   restore("metadata", {"labels", "annotations"});
-  restore("spec", {"nodeSelector", "affinity", "tolerations", "schedulingGates"});
-  for (const std::string_view list : {"containers", "initContainers"}) {
-    const Value& old_containers = old_template["spec"][list];
-    if (pod_template["spec"][list].size() != old_containers.size()) {
-      continue;
-    }
-    for (std::size_t i = 0; i < old_containers.size(); ++i) {
-      pod_template.member("spec").member(list).item(i).set("resources",
-                                                           old_containers[i]["resources"]);
-    }
+  restore("spec", {"nodeSelector", "tolerations", "schedulingGates"});
+  // Of the affinity only what is said of nodes.
+  const Value& old_affinity = old_template["spec"]["affinity"];
+  Value affinity = pod_template["spec"]["affinity"];
+  affinity = affinity.is_null() ? Value::object() : affinity;
+  affinity.erase("nodeAffinity");
+  if (const Value* nodes = old_affinity.find("nodeAffinity")) {
+    affinity.set("nodeAffinity", *nodes);
+  }
+  Value& spec = pod_template.member("spec");
+  if (!affinity.empty() || !old_affinity.is_null()) {
+    spec.set("affinity", std::move(affinity));
+  } else if (spec.contains("affinity")) {
+    spec.erase("affinity");
   }
   return pod_template;
 }
@@ -146,50 +150,6 @@ void check_spec_change(FieldErrors& errors, const Value& object, const Value& ol
   }
 }
 
-void check_status_change(FieldErrors& errors, const Value& object, const Value& old_object) {
-  const Value& status = object["status"];
-  const Value& old_status = old_object["status"];
-  for (const std::string_view type :
-       {"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"}) {
-    if (condition_is(old_status["conditions"], type, "True") &&
-        !condition_is(status["conditions"], type, "True")) {
-      errors.push_back(
-          FieldError::invalid("status.conditions", type,
-                              fmt::format("cannot disable the terminal {}=True condition", type)));
-    }
-  }
-  const bool complete = condition_is(status["conditions"], "Complete", "True");
-  if (complete && condition_is(status["conditions"], "Failed", "True")) {
-    errors.push_back(FieldError::invalid("status.conditions", "Failed",
-                                         "cannot set Complete=True and Failed=True conditions"));
-  }
-  const Value& completion = status["completionTime"];
-  if (!completion.is_null() && !complete) {
-    errors.push_back(
-        FieldError::invalid("status.completionTime", completion,
-                            "cannot set completionTime when there is no Complete=True condition"));
-  }
-  if (!old_status["completionTime"].is_null() && completion != old_status["completionTime"]) {
-    errors.push_back(FieldError::invalid("status.completionTime", completion,
-                                         "completionTime cannot be mutated"));
-  }
-  const bool indexed = is_indexed(object["spec"]);
-  for (const std::string_view counter : {"succeeded", "failed"}) {
-    if ((counter == "failed" || !indexed) &&
-        status[counter].as_int() < old_status[counter].as_int()) {
-      errors.push_back(FieldError::invalid(below("status", counter), status[counter].as_int(),
-                                           fmt::format("cannot decrease the {} counter", counter)));
-    }
-  }
-  for (const std::string_view counter : {"active", "ready", "terminating"}) {
-    check_not_negative(errors, below("status", counter), status[counter]);
-  }
-}
-
-}  // namespace
-
-namespace {
-
 constexpr std::string_view kJobNameLabel = "batch.kubernetes.io/job-name";
 
 // What the server put into a job whose selector it made.
@@ -210,8 +170,8 @@ void check_generated(FieldErrors& errors, const Value& object) {
     const std::string text = fmt::format("must be '{}'", wanted->as_string());
     if (labels[label].is_null()) {
       errors.push_back(FieldError::required(here, text));
-    } else if (labels[label] != *wanted) {
-      errors.push_back(FieldError::invalid(here, labels, text));
+    } else if (labels[label].as_string() != wanted->as_string()) {
+      errors.push_back(FieldError::invalid(here, shown_labels(labels), text));
     }
   }
   const Value expected = Value::object({{"controller-uid", uid},
@@ -220,16 +180,17 @@ void check_generated(FieldErrors& errors, const Value& object) {
                                         {kJobNameLabel, name}});
   const auto selector = LabelSelector::from_value(spec["selector"]);
   if (selector.ok() && !selector->matches(expected)) {
-    errors.push_back(
-        FieldError::invalid("spec.selector", spec["selector"], "`selector` not auto-generated"));
+    errors.push_back(FieldError::invalid("spec.selector", shown_selector(spec["selector"]),
+                                         "`selector` not auto-generated"));
   }
 }
 
 void check_selected(FieldErrors& errors, const Value& spec) {
   const auto selector = LabelSelector::from_value(spec["selector"]);
   const Value& labels = spec["template"]["metadata"]["labels"];
-  if (!spec["selector"].is_null() && selector.ok() && !selector->matches(labels)) {
-    errors.push_back(FieldError::invalid("spec.template.metadata.labels", labels,
+  // One that is not there selects nothing.
+  if (spec["selector"].is_null() || (selector.ok() && !selector->matches(labels))) {
+    errors.push_back(FieldError::invalid("spec.template.metadata.labels", shown_labels(labels),
                                          "`selector` does not match template `labels`"));
   }
 }
@@ -247,8 +208,10 @@ void check_selector_of(FieldErrors& errors, const Value& spec) {
 FieldErrors validate_job(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
   const Value& spec = object["spec"];
+  check_generated(errors, object);
   check_job_spec(errors, spec, "spec");
   check_selector_of(errors, spec);
+  check_selected(errors, spec);
   if (is_indexed(spec) && spec["completions"].as_int() > 0) {
     // The last pod's host name is the longest.
     const std::string host = fmt::format("{}-{}", object["metadata"]["name"].as_string(),
@@ -259,31 +222,20 @@ FieldErrors validate_job(const Value& object, const KindContext& /*context*/) {
           fmt::format("will not able to create pod with invalid DNS label: {}", host)));
     }
   }
-  if (!spec["selector"].is_null()) {
-    if (!spec["manualSelector"].as_bool()) {
-      const Value& uid = object["metadata"]["uid"];
-      if (spec["selector"]["matchLabels"][kControllerUidLabel] != uid ||
-          spec["selector"]["matchLabels"].size() != 1) {
-        errors.push_back(FieldError::invalid("spec.selector", spec["selector"],
-                                             "`selector` not auto-generated"));
-      }
-    }
-  }
   return errors;
 }
 
 FieldErrors validate_job_update(const Value& object, const Value& old_object,
                                 const KindContext& context) {
-  FieldErrors errors;
   if (context.subresource == "status") {
-    check_status_change(errors, object, old_object);
-  } else if (object["spec"] != old_object["spec"]) {
-    check_job_spec(errors, object["spec"], "spec");
-    check_selector_of(errors, object["spec"]);
-    check_selected(errors, object["spec"]);
-    check_generated(errors, object);
-    check_spec_change(errors, object, old_object);
+    return validate_job_status(object, old_object);
   }
+  if (object["spec"] == old_object["spec"] &&
+      object["metadata"]["uid"] == old_object["metadata"]["uid"]) {
+    return {};
+  }
+  FieldErrors errors = validate_job(object, context);
+  check_spec_change(errors, object, old_object);
   return errors;
 }
 

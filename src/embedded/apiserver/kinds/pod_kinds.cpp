@@ -18,7 +18,6 @@ void default_pod(Value& pod, const KindContext& /*context*/) {
   edit_member(pod, "spec", [](Value& spec) { default_pod_spec(spec, PodSpecOf::Pod); });
   const std::string_view qos = qos_class(pod["spec"]);
   edit_member(pod, "status", [&](Value& status) {
-    default_to(status, "phase", "Pending");
     if (!status["podIP"].as_string().empty() &&
         (status["podIPs"].empty() || status["podIPs"][0]["ip"] != status["podIP"])) {
       status.set("podIPs", Value::list({Value::object({{"ip", status["podIP"]}})}));
@@ -35,6 +34,7 @@ void default_pod(Value& pod, const KindContext& /*context*/) {
 
 // A pod behind gates says why it is not scheduled.
 void prepare_pod(Value& pod, const KindContext& context) {
+  pod.set_path({"status", "phase"}, "Pending");
   if (pod["spec"]["terminationGracePeriodSeconds"].as_int() < 0) {
     pod.member("spec").set("terminationGracePeriodSeconds", 1);
   }
@@ -63,6 +63,20 @@ void warn_of_pod_template(const Value& object, const Value& old_object,
   }
 }
 
+// Without an account there are no tokens of it.
+void check_no_tokens(FieldErrors& errors, const Value& volumes) {
+  for (std::size_t i = 0; i < volumes.size(); ++i) {
+    const Value& sources = volumes[i]["projected"]["sources"];
+    for (std::size_t k = 0; k < sources.size(); ++k) {
+      if (!sources[k]["serviceAccountToken"].is_null()) {
+        errors.push_back(FieldError::forbidden(
+            at(at("spec.volumes", i) + ".projected.sources", k) + ".serviceAccountToken",
+            "must not be specified when serviceAccountName is not set"));
+      }
+    }
+  }
+}
+
 // What holds for pods and not for templates.
 FieldErrors validate_whole_pod(const Value& pod) {
   const Value& spec = pod["spec"];
@@ -75,6 +89,9 @@ FieldErrors validate_whole_pod(const Value& pod) {
                                              "must not have leading or trailing whitespace"));
       }
     }
+  }
+  if (spec["serviceAccountName"].as_string().empty()) {
+    check_no_tokens(errors, spec["volumes"]);
   }
   return errors;
 }

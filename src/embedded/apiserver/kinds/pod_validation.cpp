@@ -45,6 +45,16 @@ constexpr std::string_view kVolumeSources[] = {"emptyDir",
                                                "ephemeral",
                                                "image"};
 
+// The volume with the one of its sources that counts.
+Value first_source(const Value& volume) {
+  for (const std::string_view source : kVolumeSources) {
+    if (const Value& found = volume[source]; !found.is_null()) {
+      return Value::object({{source, found}});
+    }
+  }
+  return Value::object();
+}
+
 // The names of the volumes that are as they should be: only those can be mounted.
 std::set<std::string> check_volumes(FieldErrors& errors, const Value& volumes,
                                     const std::string& path) {
@@ -65,8 +75,8 @@ std::set<std::string> check_volumes(FieldErrors& errors, const Value& volumes,
     if (sources == 0) {
       errors.push_back(FieldError::required(here, "must specify a volume type"));
     }
-    if (sources == 1) {
-      check_volume_source(errors, volumes[i], here);
+    if (sources > 0) {
+      check_volume_source(errors, first_source(volumes[i]), here);
     }
     require_name(errors, here + ".name", name, &validate_dns1123_label);
     if (names.contains(name)) {

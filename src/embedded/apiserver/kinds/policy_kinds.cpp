@@ -166,8 +166,8 @@ FieldErrors validate_runtime_class(const Value& object, const KindContext& /*con
 }
 
 FieldErrors validate_runtime_class_update(const Value& object, const Value& old_object,
-                                          const KindContext& /*context*/) {
-  FieldErrors errors;
+                                          const KindContext& context) {
+  FieldErrors errors = validate_runtime_class(object, context);
   check_unchanged(errors, "handler", object["handler"], old_object["handler"]);
   return errors;
 }

@@ -104,9 +104,17 @@ class Allocation {
 
   void release() {
     Value& spec = service_.member("spec");
+    // What was allocated before goes; what the writer asks for is refused later.
+    const bool switching = !old_spec_.is_null() && old_spec_["type"].as_string() != "ExternalName";
     for (const std::string_view field :
          {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
-      spec.erase(field);
+      if (switching && spec[field] == old_spec_[field]) {
+        spec.erase(field);
+      }
+    }
+    if (!spec["clusterIP"].as_string().empty() && spec["clusterIPs"].empty()) {
+      const Value first = spec["clusterIP"];
+      spec.set("clusterIPs", Value::list({first}));
     }
     edit_items(spec, "ports", [](Value& port) {
       if (port.contains("nodePort")) {
@@ -150,7 +158,7 @@ class Allocation {
 
   // The reference makes an object of the address, which needs an owner.
   [[nodiscard]] StatusResult<void> check_owner() const {
-    if (!service_["metadata"]["name"].as_string().empty()) {
+    if (context_.dry_run || !service_["metadata"]["name"].as_string().empty()) {
       return {};
     }
     return refuse(

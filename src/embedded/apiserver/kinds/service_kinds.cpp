@@ -114,9 +114,13 @@ void finish_service_update(Value& object, const Value& old_object, const KindCon
       spec.set("clusterIPs", old_spec["clusterIPs"]);
     }
     if (!spec["clusterIP"].as_string().empty() && spec["clusterIP"] != old_spec["clusterIP"] &&
-        spec["clusterIPs"] == old_spec["clusterIPs"] && !spec["clusterIPs"].empty()) {
+        (spec["clusterIPs"].empty() || spec["clusterIPs"] == old_spec["clusterIPs"])) {
       const Value first = spec["clusterIP"];
-      spec.member("clusterIPs").item(0) = first;
+      if (spec["clusterIPs"].empty()) {
+        spec.set("clusterIPs", Value::list({first}));
+      } else {
+        spec.member("clusterIPs").item(0) = first;
+      }
     }
     if (has_node_ports(old_type) && !has_node_ports(type)) {
       edit_items(spec, "ports", [](Value& port) {
@@ -198,9 +202,11 @@ FieldErrors validate_service(const Value& object, const KindContext& /*context*/
   if (type == "ExternalName") {
     require_name(errors, "spec.externalName", spec["externalName"].as_string(),
                  &validate_dns1123_subdomain);
-    if (!spec["clusterIPs"].empty()) {
-      errors.push_back(
-          FieldError::forbidden("spec.clusterIPs", "may not be set for ExternalName services"));
+    for (const std::string_view field : {"clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
+      if (!spec[field].empty() || !spec[field].as_string().empty()) {
+        errors.push_back(FieldError::forbidden(below("spec", field),
+                                               "may not be set for ExternalName services"));
+      }
     }
   }
   if (has_node_ports(type) && is_headless(spec)) {
@@ -209,6 +215,24 @@ FieldErrors validate_service(const Value& object, const KindContext& /*context*/
                             fmt::format("may not be set to 'None' for {} services", type)));
   }
   return errors;
+}
+
+// A headless service may have both families as long as it selects nothing.
+void check_families(FieldErrors& errors, const Value& spec) {
+  if (spec["type"].as_string() == "ExternalName" ||
+      (is_headless(spec) && spec["selector"].empty())) {
+    return;
+  }
+  if (spec["ipFamilyPolicy"].as_string() == "RequireDualStack") {
+    errors.push_back(FieldError::invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"],
+                                         "this cluster is not configured for dual-stack services"));
+  }
+  for (std::size_t i = 0; i < spec["ipFamilies"].size(); ++i) {
+    if (spec["ipFamilies"][i].as_string() != "IPv4") {
+      errors.push_back(FieldError::invalid(at("spec.ipFamilies", i), spec["ipFamilies"][i],
+                                           "not configured on this cluster"));
+    }
+  }
 }
 
 FieldErrors validate_balancer(const Value& object) {
@@ -275,6 +299,7 @@ FieldErrors validate_service_update(const Value& object, const Value& old_object
     return {};
   }
   FieldErrors errors = validate_service(object, context);
+  check_families(errors, object["spec"]);
   const Value& ips = object["spec"]["clusterIPs"];
   const Value& old_ips = old_object["spec"]["clusterIPs"];
   const bool had = old_object["spec"]["type"].as_string() != "ExternalName" && !old_ips.empty();

@@ -143,7 +143,7 @@ void prepare_volume_update(Value& object, const Value& old_object, const KindCon
   }
   const Value& then = status["lastPhaseTransitionTime"];
   const Value& before = old_status["lastPhaseTransitionTime"];
-  if (status["phase"] == old_status["phase"]) {
+  if (text_or(status["phase"], "Pending") == text_or(old_status["phase"], "Pending")) {
     if (then.is_null() && !before.is_null()) {
       object.member("status").set("lastPhaseTransitionTime", before);
     }
@@ -197,7 +197,8 @@ FieldErrors validate_volume(const Value& object, const KindContext& /*context*/)
     errors.push_back(FieldError::required("spec.capacity"));
   }
   if (!capacity.contains("storage") || capacity.size() > 1) {
-    errors.push_back(FieldError::not_supported("spec.capacity", capacity, {"storage"}));
+    errors.push_back(
+        FieldError::not_supported("spec.capacity", shown_labels(capacity), {"storage"}));
   }
   for (const Member& amount : capacity.members()) {
     const auto quantity = Quantity::parse(amount.value);

@@ -137,15 +137,33 @@ void finish_daemon_set_update(Value& object, const Value& old_object,
 }
 
 // A template is looked at whenever its owner changed.
-void warn_of_template(const Value& object, const Value& old_object, const KindContext& context) {
+void warn_of_template_of(const Value& owner, const Value& object, const Value& old_object,
+                         const KindContext& context) {
   if (object["metadata"]["generation"] != old_object["metadata"]["generation"]) {
-    warn_of_pod_spec(object["spec"]["template"]["spec"], "spec.template.spec", *context.warnings);
+    warn_of_pod_spec(owner["spec"]["template"]["spec"], "spec.template.spec", *context.warnings);
+  }
+}
+
+void warn_of_template(const Value& object, const Value& old_object, const KindContext& context) {
+  warn_of_template_of(object, object, old_object, context);
+}
+
+// The reference looks at the template that is left behind.
+void warn_of_replication_controller(const Value& object, const Value& old_object,
+                                    const KindContext& context) {
+  warn_of_template_of(old_object.is_null() ? object : old_object, object, old_object, context);
+}
+
+// Only a template that changes is looked at again.
+void warn_of_daemon_set(const Value& object, const Value& old_object, const KindContext& context) {
+  if (object["spec"]["template"] != old_object["spec"]["template"]) {
+    warn_of_template(object, old_object, context);
   }
 }
 
 void warn_of_stateful_set(const Value& object, const Value& old_object,
                           const KindContext& context) {
-  if (!context.subresource.empty()) {
+  if (context.subresource == "status") {
     return;
   }
   warn_of_template(object, old_object, context);
@@ -184,7 +202,7 @@ constexpr std::array kRows = {
             .behaviour = {.apply_defaults = &default_replication_controller,
                           .validate_create = &validate_replication_controller,
                           .validate_update = &validate_replication_controller_update,
-                          .warn = &warn_of_template,
+                          .warn = &warn_of_replication_controller,
                           .cells = &replication_controller_cells}},
     KindRow{.group = "apps",
             .plural = "statefulsets",
@@ -200,7 +218,7 @@ constexpr std::array kRows = {
                           .finish_update = &finish_daemon_set_update,
                           .validate_create = &validate_daemon_set,
                           .validate_update = &validate_daemon_set_update,
-                          .warn = &warn_of_template,
+                          .warn = &warn_of_daemon_set,
                           .cells = &daemon_set_cells}},
     KindRow{.group = "apps",
             .plural = "controllerrevisions",

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <string>
 
 #include "embedded/apiserver/kinds/edit.hpp"
@@ -32,20 +31,6 @@ void check_template(FieldErrors& errors, const Value& pod_template, std::string_
         FieldError::forbidden("spec.template.spec.activeDeadlineSeconds",
                               fmt::format("activeDeadlineSeconds in {} is not Supported", kind)));
   }
-}
-
-// As messages show labels: sorted, nothing for none.
-Value shown_labels(const Value& labels) {
-  std::map<std::string, Value> sorted;
-  for (const Member& label : labels.members()) {
-    sorted.emplace(label.key(), label.value);
-  }
-  Value shown;
-  for (const auto& [key, value] : sorted) {
-    shown = shown.is_null() ? Value::object() : std::move(shown);
-    shown.set(key, value);
-  }
-  return shown;
 }
 
 void check_match(FieldErrors& errors, const Value& spec) {
@@ -88,7 +73,7 @@ bool check_selector(FieldErrors& errors, const Value& spec, const Names& names) 
   if (readable) {
     check_match(errors, spec);
   } else if (required) {
-    errors.push_back(FieldError::invalid("spec.selector", selector, names.broken));
+    errors.push_back(FieldError::invalid("spec.selector", shown_selector(selector), names.broken));
   }
   return readable || !required;
 }

@@ -136,8 +136,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "error: unknown field \"metadata.nope\", duplicate field \"data.a\", unknown field "
                 "\"xyz\""},
         Refusal{"lease without rv", "PUT /apis/coordination.k8s.io/v1/namespaces/tst/leases/x",
-                R"({"metadata":{"name":"x","uid":"u"}})", 404, "NotFound",
-                "leases.coordination.k8s.io \"x\" not found"},
+                R"({"metadata":{"name":"x","uid":"u"}})", 409, "Conflict",
+                "Operation cannot be fulfilled on leases.coordination.k8s.io \"x\": Precondition "
+                "failed: UID in precondition: u, UID in object meta: "},
         Refusal{"patch without type", "PATCH /api/v1/namespaces/tst/configmaps/a", "{}", 415,
                 "UnsupportedMediaType", "415: Unsupported Media Type"},
         Refusal{"patch empty", "PATCH /api/v1/namespaces/tst/configmaps/a", "", 400, "BadRequest",

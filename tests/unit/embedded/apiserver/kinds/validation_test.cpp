@@ -514,8 +514,10 @@ TEST(Jobs, KeepTheirTerminalConditions) {
   const std::string status = std::string(kJobs) + "/j/status";
   ASSERT_EQ(server
                 .patch(status, "merge",
-                       R"({"status":{"succeeded":3,"completionTime":"2026-11-20T10:00:00Z",
-                         "conditions":[{"type":"Complete","status":"True"}]}})")
+                       R"({"status":{"succeeded":3,"startTime":"2026-11-20T09:00:00Z",
+                         "completionTime":"2026-11-20T10:00:00Z",
+                         "conditions":[{"type":"SuccessCriteriaMet","status":"True"},
+                                       {"type":"Complete","status":"True"}]}})")
                 .status,
             200);
   expect_error(server.patch(status, "merge", R"({"status":{"succeeded":2}})"),

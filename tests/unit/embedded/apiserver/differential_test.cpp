@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the differential stream brought to light (docs/testing.md): each answer is that of
+// kube-apiserver 1.35 to the same requests.
+#include "unit/embedded/apiserver/test_server.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr std::string_view kMap = "/api/v1/namespaces/tst/configmaps/s";
+constexpr std::string_view kMaps = "/api/v1/namespaces/tst/configmaps";
+constexpr std::string_view kJobs = "/apis/batch/v1/namespaces/tst/jobs";
+constexpr std::string_view kJob = "/apis/batch/v1/namespaces/tst/jobs/j";
+constexpr std::string_view kServices = "/api/v1/namespaces/tst/services";
+constexpr std::string_view kDeployments = "/apis/apps/v1/namespaces/tst/deployments";
+constexpr std::string_view kQuotas = "/api/v1/namespaces/tst/resourcequotas";
+
+std::string with(std::string_view path, std::string_view more) {
+  return std::string(path) + std::string(more);
+}
+
+Value named(std::string_view name, std::string_view more) {
+  return parse(R"({"metadata":{"name":")" + std::string(name) + "\"}" +
+               (more.empty() ? "" : "," + std::string(more)) + "}");
+}
+
+// Two containers with the same port.
+constexpr std::string_view kTwins =
+    R"({"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x","ports":)"
+    R"([{"containerPort":80}]},{"name":"d","image":"x","ports":[{"containerPort":80}]}]}})";
+
+TEST(Differential, ThePeriodOfADeletionIsNobodysToSet) {
+  TestServer server;
+  server.post(kMaps, config_map("s", "{}"));
+  const Answer refused =
+      server.patch(kMap, "merge", R"({"metadata":{"deletionGracePeriodSeconds":5}})");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(
+      refused.message(),
+      HasSubstr("metadata.deletionGracePeriodSeconds: Invalid value: 5: field is immutable"));
+}
+
+TEST(Differential, ALinkIsShownByADryRunAlone) {
+  TestServer server;
+  server.post(kMaps, config_map("s", "{}"));
+  const std::string link = R"({"metadata":{"selfLink":"x"}})";
+  EXPECT_EQ(server.patch(with(kMap, "?dryRun=All"), "merge", link)
+                .value["metadata"]["selfLink"]
+                .as_string(),
+            "x");
+  EXPECT_FALSE(server.patch(kMap, "merge", link).value["metadata"].contains("selfLink"));
+  EXPECT_EQ(server.patch(kMap, "merge", R"({"metadata":{"generateName":"y"}})")
+                .value["metadata"]["generateName"]
+                .as_string(),
+            "y");
+}
+
+TEST(Differential, AUidMakesAPutThatCouldCreateAConflict) {
+  TestServer server;
+  const Value service =
+      parse(R"({"metadata":{"name":"q","uid":"u"},"spec":{"ports":[{"port":80}]}})");
+  for (const std::string_view sub : {"", "/status"}) {
+    const Answer answer = server.put(with(kServices, "/q") + std::string(sub), service);
+    EXPECT_EQ(answer.status, 409) << sub;
+    EXPECT_THAT(answer.message(), HasSubstr("UID in precondition: u, UID in object meta: "));
+  }
+  EXPECT_EQ(server.put(kMap, parse(R"({"metadata":{"name":"s","uid":"u"}})")).status, 404);
+}
+
+TEST(Differential, AListOfOneNameHasNoPast) {
+  TestServer server;
+  const std::string revision = server.get(kMaps).value["metadata"]["resourceVersion"].str();
+  server.post(kMaps, config_map("s", "{}"));
+  const std::string past = with(kMaps, "?limit=5&resourceVersion=" + revision);
+  EXPECT_TRUE(server.get(past).value["items"].empty());
+  EXPECT_EQ(server.get(past + "&fieldSelector=metadata.name=s").value["items"].size(), 1U);
+}
+
+TEST(Differential, WhatChangesNothingIsWarnedOfAllTheSame) {
+  TestServer server;
+  const std::string path = "/api/v1/namespaces/tst/secrets";
+  server.post(path, named("s", R"("type":"kubernetes.io/tls","data":{"tls.crt":"YQ==",)"
+                               R"("tls.key":"YQ=="})"));
+  EXPECT_THAT(server.patch(path + "/s", "merge", "{}").warnings(),
+              ElementsAre(HasSubstr("tls: failed to find any PEM data in certificate input")));
+}
+
+TEST(Differential, ADaemonSetsTemplateIsLookedAtWhenItChanges) {
+  TestServer server;
+  const std::string path = "/apis/apps/v1/namespaces/tst/daemonsets";
+  const Answer made =
+      server.post(path, named("s", R"("spec":{"selector":{"matchLabels":{"a":"b"}},"template":)" +
+                                       std::string(kTwins) + "}"));
+  EXPECT_THAT(made.warnings(), Not(IsEmpty()));
+  EXPECT_THAT(server.patch(path + "/s", "merge", R"({"spec":{"minReadySeconds":3}})").warnings(),
+              IsEmpty());
+}
+
+TEST(Differential, AReplicationControllersWarningsAreThoseOfTheOldTemplate) {
+  TestServer server;
+  const std::string path = "/api/v1/namespaces/tst/replicationcontrollers";
+  server.post(path, named("s", R"("spec":{"selector":{"a":"b"},"template":{"metadata":{"labels":)"
+                               R"({"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}}})"));
+  const std::string twins = R"({"spec":{"template":)" + std::string(kTwins) + "}}";
+  EXPECT_THAT(server.patch(path + "/s", "merge", twins).warnings(), IsEmpty());
+  EXPECT_THAT(server.patch(path + "/s", "merge", R"({"spec":{"replicas":3}})").warnings(),
+              Not(IsEmpty()));
+}
+
+TEST(Differential, AStatefulSetIsLookedAtWhenItsScaleChanges) {
+  TestServer server;
+  const std::string path = "/apis/apps/v1/namespaces/tst/statefulsets";
+  server.post(path, named("s", R"("spec":{"selector":{"matchLabels":{"a":"b"}},"template":)" +
+                                   std::string(kTwins) + "}"));
+  EXPECT_THAT(server.patch(path + "/s/scale", "merge", R"({"spec":{"replicas":3}})").warnings(),
+              Not(IsEmpty()));
+}
+
+TEST(Differential, WhoAsksForTheFinalizersOfANamespaceOwnsThem) {
+  TestServer server;
+  const Answer answer =
+      server.patch("/api/v1/namespaces/tst?fieldManager=m", "json",
+                   R"([{"op":"add","path":"/spec/finalizers/0","value":"kubernetes"}])");
+  EXPECT_EQ(answer.value["spec"]["finalizers"], parse(R"(["kubernetes"])"));
+  EXPECT_THAT(json::print(answer.value["metadata"]["managedFields"]),
+              HasSubstr(R"("fieldsV1":{"f:spec":{"f:finalizers":{}}})"));
+}
+
+TEST(Differential, APodsPhaseIsNotMadeAnew) {
+  TestServer server;
+  const std::string path = "/api/v1/namespaces/tst/pods";
+  server.post("/api/v1/namespaces/tst/serviceaccounts", named("default", ""));
+  const Answer made = server.post(path, named("p", R"("spec":{"containers":[{"name":"c",)"
+                                                   R"("image":"x"}]})"));
+  EXPECT_EQ(made.value["status"]["phase"].as_string(), "Pending") << made.text;
+  EXPECT_FALSE(server.patch(path + "/p/status", "merge", R"({"status":null})")
+                   .value["status"]
+                   .contains("phase"));
+}
+
+TEST(Differential, ARowSaysThatItsPodEnded) {
+  TestServer server;
+  const std::string path = "/api/v1/namespaces/tst/pods";
+  server.post("/api/v1/namespaces/tst/serviceaccounts", named("default", ""));
+  server.post(path, named("p", R"("spec":{"containers":[{"name":"c","image":"x"}]})"));
+  const auto row = [&] {
+    return server
+        .call("GET " + path, "", {{"accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}})
+        .value["rows"][0];
+  };
+  EXPECT_FALSE(row().contains("conditions"));
+  server.patch(path + "/p/status", "merge", R"({"status":{"phase":"Failed"}})");
+  EXPECT_EQ(row()["conditions"], parse(R"([{"type":"Completed","status":"True","reason":"Failed",)"
+                                       R"("message":"The pod failed."}])"));
+}
+
+TEST(Differential, ANumberForATimeIsRefusedWhenItIsConverted) {
+  TestServer server;
+  const Answer answer = server.patch(
+      "/api/v1/namespaces/tst/events/e?fieldManager=m", "apply",
+      R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"e"},"lastTimestamp":1.5})");
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_THAT(answer.message(), HasSubstr("failed to convert new object"));
+}
+
+TEST(Differential, AnEventsRulesComeBeforeThoseOfItsMetadata) {
+  TestServer server;
+  const Answer answer = server.post("/api/v1/namespaces/tst/events", Value::object());
+  EXPECT_EQ(answer.message(),
+            "Event \"\" is invalid: involvedObject.namespace: Invalid value: \"\": does not match "
+            "event.namespace");
+}
+
+TEST(Differential, SomeKindsTakeAnyFinalizer) {
+  TestServer server;
+  const Value lease = parse(R"({"metadata":{"name":"l","finalizers":["x"]}})");
+  EXPECT_EQ(server.post("/apis/coordination.k8s.io/v1/namespaces/tst/leases", lease).status, 201);
+  EXPECT_EQ(server.post(kMaps, lease).status, 422);
+}
+
+TEST(Differential, QuotasThatAnotherCountsHoldFromTheirFirstCount) {
+  TestServer server(Options{.counts_quotas = false});
+  server.post(kQuotas, named("q", R"("spec":{"hard":{"configmaps":"0"}})"));
+  EXPECT_EQ(server.post(kMaps, config_map("a", "{}")).status, 201);
+  server.patch(with(kQuotas, "/q/status"), "merge", R"({"status":{"hard":{"configmaps":"0"}}})");
+  EXPECT_THAT(server.post(kMaps, config_map("b", "{}")).message(),
+              HasSubstr("status unknown for quota: q, resources: configmaps"));
+  server.patch(with(kQuotas, "/q/status"), "merge", R"({"status":{"used":{"configmaps":"0"}}})");
+  EXPECT_THAT(server.post(kMaps, config_map("b", "{}")).message(), HasSubstr("exceeded quota: q"));
+}
+
+TEST(Differential, AnAddressOfAServiceThatHasNoneIsRefused) {
+  TestServer server;
+  const std::string outside = R"("type":"ExternalName","externalName":"ex.com")";
+  const std::string_view text = "spec.clusterIPs: Forbidden: may not be set for ExternalName";
+  EXPECT_THAT(server.post(kServices, named("a", R"("spec":{"clusterIP":"None",)" + outside + "}"))
+                  .message(),
+              HasSubstr(text));
+  server.post(kServices, named("b", R"("spec":{)" + outside + "}"));
+  EXPECT_THAT(
+      server.patch(with(kServices, "/b"), "merge", R"({"spec":{"clusterIP":"None"}})").message(),
+      HasSubstr(text));
+  server.post(kServices, named("c", R"("spec":{"ports":[{"port":80}]})"));
+  const Answer switched =
+      server.patch(with(kServices, "/c"), "merge", R"({"spec":{)" + outside + "}}");
+  EXPECT_EQ(switched.status, 200) << switched.text;
+  EXPECT_FALSE(switched.value["spec"].contains("clusterIP"));
+}
+
+TEST(Differential, AScaleOfNoneTakesTheReplicasFromWhoSaidNone) {
+  TestServer server;
+  server.post(
+      with(kDeployments, "?fieldManager=u"),
+      named("d", R"("spec":{"replicas":0,"selector":{"matchLabels":{"a":"b"}},"template":)" +
+                     std::string(kTwins) + "}"));
+  const std::string scale =
+      R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d"},"spec":{"replicas":0}})";
+  const Answer answer = server.patch(with(kDeployments, "/d/scale?fieldManager=m"), "apply", scale);
+  EXPECT_EQ(
+      answer.message(),
+      "Apply failed with 1 conflict: conflict with \"u\" using autoscaling/v1: .spec.replicas");
+}
+
+TEST(Differential, HalvesOfAnEntryAreForgottenByTheNextWrite) {
+  TestServer server;
+  server.post(
+      with(kDeployments, "?fieldManager=u"),
+      named("d", R"("spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":)" +
+                     std::string(kTwins) + "}"));
+  const auto entries = [](const Answer& answer) {
+    return answer.value["metadata"]["managedFields"].size();
+  };
+  server.patch(with(kDeployments, "/d/scale"), "merge", "{}");
+  EXPECT_EQ(entries(server.get(with(kDeployments, "/d"))), 2U);
+  EXPECT_EQ(entries(server.patch(with(kDeployments, "/d"), "merge", "{}")), 1U);
+}
+
+std::string job(std::string_view spec) {
+  return R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never",)"
+         R"("containers":[{"name":"c","image":"x"}]}})" +
+         std::string(spec) + "}}";
+}
+
+TEST(Differential, AStartedJobKeepsItsStart) {
+  TestServer server;
+  server.post(kJobs, parse(job("")));
+  server.patch(with(kJob, "/status"), "merge",
+               R"({"status":{"startTime":"2020-01-01T00:00:00Z","failed":1}})");
+  const Answer answer =
+      server.patch(with(kJob, "/status"), "merge", R"({"status":{"startTime":null,"failed":0}})");
+  EXPECT_THAT(answer.message(), HasSubstr("status.failed: Invalid value: 0: cannot decrease"));
+  EXPECT_THAT(answer.message(), HasSubstr("status.startTime: Required value: startTime cannot be "
+                                          "removed for unsuspended job"));
+}
+
+TEST(Differential, AJobEndsInOneWay) {
+  struct {
+    const char* status;
+    const char* cause;
+  } const cases[] = {
+      {R"({"conditions":[{"type":"Complete","status":"True"},{"type":"Failed","status":"True"}]})",
+       "cannot set Complete=True and Failed=true conditions"},
+      {R"({"conditions":[{"type":"Complete","status":"True"}]})",
+       "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"},
+      {R"({"conditions":[{"type":"Failed","status":"True"}]})",
+       "cannot set Failed=True condition without the FailureTarget=true condition"},
+      {R"({"conditions":[{"type":"Complete","status":"True"}]})",
+       "completionTime is required for Complete jobs"},
+      {R"({"completionTime":"2020-01-01T00:00:00Z"})",
+       "cannot set completionTime when there is no Complete=True condition"},
+      {R"({"ready":3,"active":2})", "cannot set more ready pods than active"},
+      {R"({"completedIndexes":"1"})", "too large index: \"1\""},
+      {R"({"completedIndexes":"0"})",
+       "cannot set non-empty completedIndexes when non-indexed completion mode"},
+      {R"({"failedIndexes":"0"})",
+       "cannot set non-null failedIndexes when backoffLimitPerIndex is null"},
+      {R"({"uncountedTerminatedPods":{"succeeded":["a","a"]}})",
+       "status.uncountedTerminatedPods.succeeded[1]: Duplicate value: \"a\""},
+  };
+  TestServer server;
+  server.post(kJobs, parse(job("")));
+  for (const auto& [status, cause] : cases) {
+    const Answer answer =
+        server.patch(with(kJob, "/status"), "merge", R"({"status":)" + std::string(status) + "}");
+    EXPECT_EQ(answer.status, 422) << status;
+    EXPECT_THAT(answer.message(), HasSubstr(cause)) << status;
+  }
+}
+
+TEST(Differential, AWaitingJobMayBeToldItsNodesAndNoMore) {
+  TestServer server;
+  server.post(kJobs, parse(job(R"(,"suspend":true)")));
+  const auto change = [&](std::string_view pods) {
+    return server
+        .patch(kJob, "merge", R"({"spec":{"template":{"spec":)" + std::string(pods) + "}}}")
+        .status;
+  };
+  EXPECT_EQ(change(R"({"affinity":{"nodeAffinity":{}}})"), 200);
+  EXPECT_EQ(change(R"({"nodeSelector":{"a":"b"}})"), 200);
+  EXPECT_EQ(change(R"({"affinity":{"podAffinity":{}}})"), 422);
+  EXPECT_EQ(change(R"({"containers":[{"name":"c","image":"x","resources":{"limits":{"cpu":1}}}]})"),
+            422);
+}
+
+TEST(Differential, ASelectorOfABudgetIsReplacedAsItIs) {
+  TestServer server;
+  const std::string path = "/apis/policy/v1/namespaces/tst/poddisruptionbudgets";
+  server.post(path, named("b", R"("spec":{"selector":{}})"));
+  EXPECT_EQ(server
+                .patch(path + "/b", "strategic-merge",
+                       R"({"spec":{"selector":{"matchLabels":{"app":null}}}})")
+                .value["spec"]["selector"],
+            parse(R"({"matchLabels":{"app":""}})"));
+}
+
+constexpr std::string_view kWidgets = "/apis/ex.com/v1/namespaces/tst/widgets";
+
+// Widgets with an embedded object and a set.
+void define_widgets(TestServer& server) {
+  const Answer made = server.post(
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+      parse(
+          R"({"metadata":{"name":"widgets.ex.com"},"spec":{"group":"ex.com","scope":"Namespaced",)"
+          R"("names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,)"
+          R"("storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":)"
+          R"({"type":"object","properties":{"size":{"type":"integer"},"tags":{"type":"array",)"
+          R"("x-kubernetes-list-type":"set","items":{"type":"string"}},"free":{"type":"object",)"
+          R"("x-kubernetes-preserve-unknown-fields":true},"embedded":{"type":"object",)"
+          R"("x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true)"
+          R"(}}}}}}}]}})"));
+  ASSERT_EQ(made.status, 201) << made.text;
+}
+
+std::string widget(std::string_view spec) {
+  return R"({"apiVersion":"ex.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":)" +
+         std::string(spec) + "}";
+}
+
+TEST(Differential, AnEmbeddedObjectNamesItsType) {
+  TestServer server;
+  define_widgets(server);
+  const auto post = [&](std::string_view embedded) {
+    return server.post(kWidgets, parse(widget(R"({"embedded":)" + std::string(embedded) + "}")));
+  };
+  EXPECT_EQ(post(R"({"kind":1,"apiVersion":"v1"})").message(),
+            "Widget in version \"v1\" cannot be handled as a Widget: spec.embedded.kind: Invalid "
+            "value: 1: must be a string");
+  EXPECT_THAT(post(R"({"kind":"A_b","apiVersion":"v1"})").message(),
+              HasSubstr("spec.embedded.kind: Invalid value: \"A_b\": may have mixed case, but "
+                        "should otherwise match: a DNS-1035 label"));
+  EXPECT_THAT(post(R"({"kind":"A","apiVersion":"a/b/c"})").message(),
+              HasSubstr("unexpected GroupVersion string: a/b/c"));
+  EXPECT_EQ(post(R"({"kind":"A","apiVersion":"v1"})").status, 201);
+}
+
+TEST(Differential, WhatAnApplyEmptiesIsGoneOrNull) {
+  TestServer server;
+  define_widgets(server);
+  const std::string path = std::string(kWidgets) + "/w?force=true&fieldManager=";
+  const auto spec = [&](std::string_view manager, std::string_view text) {
+    return server.patch(path + std::string(manager), "apply", widget(text)).value["spec"];
+  };
+  spec("m", R"({"size":1,"tags":["a"],"free":{"a":{"b":1}}})");
+  EXPECT_EQ(spec("m", R"({"size":1,"tags":[],"free":{"a":{}}})"),
+            parse(R"({"size":1,"free":{"a":null}})"));
+}
+
+TEST(Differential, AnotherTypeIsNotAllThatIsTold) {
+  TestServer server;
+  define_widgets(server);
+  server.post(kWidgets, parse(widget("{}")));
+  const Answer answer = server.patch(std::string(kWidgets) + "/w", "merge",
+                                     R"({"apiVersion":"v9","metadata":{"labels":{"a":"c d"}}})");
+  EXPECT_THAT(answer.message(), HasSubstr("apiVersion: Invalid value: \"v9\": must be ex.com/v1"));
+  EXPECT_THAT(answer.message(), HasSubstr("metadata.labels: Invalid value: \"c d\""));
+}
+
+TEST(Differential, SelectableFieldsAreOnesThatCanBeSelected) {
+  constexpr std::string_view kOne = R"({"jsonPath":".spec.color"})";
+  struct {
+    std::vector<std::string> versions;  // the selectableFields of each
+    const char* cause;                  // empty: fine
+  } const cases[] = {
+      {{std::string(kOne)}, ""},
+      {{std::string(kOne), std::string(kOne)}, ""},
+      {{R"({"jsonPath":".spec.map.x"})"}, ""},
+      {{std::string(kOne) + "," + std::string(kOne)},
+       "spec.selectableFields[1].jsonPath: Duplicate value: \".spec.color\""},
+      {{std::string(kOne), R"({"jsonPath":".spec.map.x"})"},
+       "spec.versions[0].selectableFields: Invalid value: \"\": may only be set when "
+       "`version.schema.openAPIV3Schema` is not included"},
+      {{std::string(kOne), ""}, "spec.versions[0].selectableFields: Invalid value"},
+      {{R"({"jsonPath":""})"}, "spec.selectableFields[0].jsonPath: Required value"},
+      {{R"({"jsonPath":".spec.nope"})"}, "is an invalid path: does not refer to a valid field"},
+      {{R"({"jsonPath":".spec[0]"})"}, "is an invalid path: array notation is not allowed"},
+      {{R"({"jsonPath":"spec.color"})"}, "is an invalid path: expected [ or . but got: spec"},
+      {{R"({"jsonPath":".spec.map"})"}, "must point to a field of type string, boolean or integer"},
+  };
+  for (const auto& [fields, cause] : cases) {
+    std::string versions;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      versions += std::string(i == 0 ? "" : ",") + R"({"name":"v)" + std::to_string(i + 1) +
+                  R"(","served":true,"storage":)" + (i == 0 ? "true" : "false") +
+                  R"(,"selectableFields":[)" + fields[i] +
+                  R"(],"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":)"
+                  R"("object","properties":{"color":{"type":"string"},"map":{"type":"object",)"
+                  R"("additionalProperties":{"type":"string"}}}}}}}})";
+    }
+    TestServer server;
+    const Answer answer = server.post(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        parse(R"({"metadata":{"name":"foos.ex.com"},"spec":{"group":"ex.com","scope":"Namespaced",)"
+              R"("names":{"plural":"foos","kind":"Foo"},"versions":[)" +
+              versions + "]}}"));
+    EXPECT_EQ(answer.status, *cause == 0 ? 201 : 422) << answer.text;
+    EXPECT_THAT(answer.message(), HasSubstr(cause));
+  }
+}
+
+}  // namespace
+}  // namespace athanor::apiserver
