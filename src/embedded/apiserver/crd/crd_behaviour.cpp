@@ -9,6 +9,7 @@
 
 #include "base/ascii.hpp"
 #include "cel/schema_rules.hpp"
+#include "embedded/apiserver/crd/selectable_rules.hpp"
 #include "embedded/apiserver/kinds/webhook_validation.hpp"
 #include "kube/condition.hpp"
 #include "kube/field_error.hpp"
@@ -233,6 +234,9 @@ void check_schemas(const Value& crd, std::vector<FieldError>& errors) {
     return;
   }
   const Value& versions = crd["spec"]["versions"];
+  std::vector<FieldError> unselectable = check_selectable_fields(versions);
+  errors.insert(errors.end(), std::make_move_iterator(unselectable.begin()),
+                std::make_move_iterator(unselectable.end()));
   bool shared = true;
   for (std::size_t i = 1; i < schemas->size(); ++i) {
     shared = shared && (*schemas)[i].schema == (*schemas)[0].schema;

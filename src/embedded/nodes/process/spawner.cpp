@@ -245,6 +245,8 @@ class SpawnerLoop {
     while (child.output >= 0 && reads-- > 0) {
       const ssize_t count = ::read(child.output, chunk, sizeof chunk);
       if (count > 0) {
+        // Who began to listen before this was written must not miss it.
+        static_cast<void>(take_orders());  // whether the program is gone shows in the next turn
         const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
         copy_to_taps(child.id, std::string_view(chunk, static_cast<std::size_t>(count)));
         append_log(child.log, child.partial,
