@@ -147,8 +147,8 @@ FieldErrors validate_event_update(const Value& object, const Value& old_object,
   }};
   for (const auto& [name, now] : kFixed) {
     const Value& given = object[now];
-    check_unchanged(errors, std::string(name),
-                    name == "count" && given.is_null() ? Value(0) : given, old_object[now]);
+    const bool none = name == "count" && given.is_null() && !old_object[now].is_null();
+    check_unchanged(errors, std::string(name), none ? Value(0) : given, old_object[now]);
   }
   check_unchanged(errors, "reportingInstance", object["reportingInstance"],
                   old_object["reportingInstance"]);

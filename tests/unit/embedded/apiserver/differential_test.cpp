@@ -175,6 +175,20 @@ TEST(Differential, AnEventsRulesComeBeforeThoseOfItsMetadata) {
             "event.namespace");
 }
 
+TEST(Differential, WhatAnEventTellsStays) {
+  TestServer server;
+  const std::string path = "/apis/events.k8s.io/v1/namespaces/tst/events";
+  const Answer made = server.post(
+      path,
+      named("e", R"("regarding":{"kind":"Pod","namespace":"tst","name":"a"},"reason":"R",)"
+                 R"("note":"m","type":"Normal","action":"Do","reportingController":"ex.com/c",)"
+                 R"("reportingInstance":"i","eventTime":"2020-01-01T00:00:00.000001Z")"));
+  ASSERT_EQ(made.status, 201) << made.text;
+  EXPECT_EQ(server.patch(path + "/e", "merge", R"({"metadata":{"labels":{"a":"b"}}})").status, 200);
+  EXPECT_THAT(server.patch(path + "/e", "merge", R"({"eventTime":null})").message(),
+              HasSubstr("eventTime: Invalid value: null: field is immutable"));
+}
+
 TEST(Differential, SomeKindsTakeAnyFinalizer) {
   TestServer server;
   const Value lease = parse(R"({"metadata":{"name":"l","finalizers":["x"]}})");
