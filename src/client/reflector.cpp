@@ -29,6 +29,14 @@ std::uint64_t version_number(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() ? number : 0;
 }
 
+// A server that has just started answers 403 until it has read its roles: what was allowed before
+// is not refused for good before that is over.
+constexpr Duration kWarmUp = std::chrono::seconds(15);
+// What may be listed and not watched is listed at this pace, and so many times before a watch is
+// tried again.
+constexpr Duration kPoll = std::chrono::seconds(30);
+constexpr int kPolls = 20;
+
 bool refused_for_good(const Error& error) {
   return error.code == 403 || error.code == 404 || error.code == 405;
 }
@@ -117,6 +125,8 @@ struct Reflector::Impl {
   Instant wait_until{};
   int failures = 0;
   bool refused = false;  // and the sink knows
+  std::optional<Instant> forbidden_since{};
+  int polls = 0;  // lists to come before the next watch
   bool fresh_connection = false;
 
   Duration random_between(Duration low, Duration high) {
@@ -197,10 +207,18 @@ struct Reflector::Impl {
     wait(pause, now, effects);
   }
 
+  bool is_warming_up(const Error& error, Instant now) {
+    if (error.code != 403 || !status.listed) {
+      return false;
+    }
+    forbidden_since = forbidden_since.value_or(now);
+    return now - *forbidden_since < kWarmUp;
+  }
+
   void fail(const Error& error, std::optional<Duration> retry_after, Instant now,
             Effects& effects) {
     status.last_error = error;
-    if (!refused_for_good(error)) {
+    if (!refused_for_good(error) || is_warming_up(error, now)) {
       back_off(retry_after, now, effects);
       return;
     }
@@ -272,6 +290,12 @@ struct Reflector::Impl {
     refused = false;
     status.listed = true;
     status.last_error.reset();
+    if (polls > 0) {
+      --polls;
+      version.clear();
+      wait(kPoll, now, effects);
+      return;
+    }
     go_on(now, effects);
   }
 
@@ -305,6 +329,12 @@ struct Reflector::Impl {
     }
     if (answer.error && is_gone(*answer.error)) {
       gone(now, effects);
+    } else if (answer.error && answer.error->code == 403 && !is_warming_up(*answer.error, now)) {
+      status.last_error = answer.error;
+      version.clear();
+      polls = kPolls;
+      forbidden_since.reset();
+      wait(kPoll, now, effects);
     } else if (answer.error) {
       fail(*answer.error, answer.retry_after, now, effects);
     } else if (!told && now - watch_began < kShortWatch) {
@@ -330,6 +360,7 @@ struct Reflector::Impl {
     if (opened.id == current && phase == Phase::Watching) {
       status.watching = true;
       status.last_error.reset();
+      forbidden_since.reset();
       last_byte = now;
     }
   }

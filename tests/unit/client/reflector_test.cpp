@@ -309,6 +309,41 @@ TEST(Reflector, AKindThatWasTakenAwayIsToldToo) {
   EXPECT_EQ(world.asked.back(), "/apis/batch/v1/jobs?limit=500");
 }
 
+TEST(Reflector, AServerThatHasJustStartedIsNotTakenAtItsWord) {
+  World world;
+  world.sync();
+  world.now += minutes(1);
+  world.fail(error(503));
+  const Instant restarted = world.now;
+  while (world.now - restarted < seconds(10)) {
+    world.sleep();
+    world.fail(error(403));
+    EXPECT_TRUE(world.told.empty()) << "it was allowed a moment ago";
+  }
+  while (world.told.empty() && world.now - restarted < minutes(5)) {
+    world.sleep();
+    world.fail(error(403));
+  }
+  EXPECT_THAT(world.told, ElementsAre("error 403")) << "then it is believed";
+}
+
+TEST(Reflector, WhatMayBeListedAndNotWatchedIsPolled) {
+  World world;
+  world.answer(list(20, {object("x", 5)}));
+  for (int i = 0; i < 20 && world.asked.back().find("watch=true") != std::string::npos; ++i) {
+    world.fail(error(403));
+    world.sleep();
+  }
+  world.told.clear();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(world.asked.back(), "/apis/batch/v1/jobs?limit=500");
+    world.answer(list(30 + i, {object("x", 5)}));
+    EXPECT_EQ(world.told.back(), "list x @" + std::to_string(30 + i));
+    EXPECT_EQ(world.sleep(), seconds(30));
+  }
+  EXPECT_EQ(world.told.size(), 3U) << "never that it cannot be read";
+}
+
 TEST(Reflector, UnauthorizedIsNotForGood) {
   World world;
   world.fail(error(401, "Unauthorized"));
