@@ -40,6 +40,9 @@ struct Work {
   std::size_t step = 0;
   std::uint64_t write = 0;                    // in flight
   std::map<Ref, Object, RefOrder> written{};  // what the writes of this plan returned
+  // What the plan knew of objects whose status it writes after other steps: caches move on
+  // meanwhile.
+  std::map<Ref, Object, RefOrder> seen{};
 };
 
 // One key of one operator, from its first event until the key is gone and nothing waits for it.
@@ -157,6 +160,7 @@ struct Engine::Impl final : Snapshot {
   void back_off(Task& task, Instant now, std::optional<Duration> at_least);
   [[nodiscard]] bool awaits_answer(const Task& task) const;
   void settle(Task& task, Instant now);
+  void remember_seen(Work& work) const;
   Known known(const Task& task, const Ref& ref) const;
 
   // engine_debug.cpp: Null for a key at rest

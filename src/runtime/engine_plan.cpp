@@ -141,6 +141,7 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   probe_stale(done, now);
   task.started = now;
   task.work = std::make_unique<Work>(Work{.plan = std::move(plan)});
+  remember_seen(*task.work);
   task.again = task.work->plan.wake();
   task.again_cause = Cause::Wake;
   task.dirty = false;
@@ -170,12 +171,27 @@ void Engine::Impl::probe_stale(const Reads& done, Instant now) {
   }
 }
 
+void Engine::Impl::remember_seen(Work& work) const {
+  const std::vector<Step>& steps = work.plan.steps();
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const auto* status = std::get_if<Status>(&steps[i]);
+    const Cache* held = status == nullptr ? nullptr : watching(status->target);
+    const Object* object = held == nullptr ? nullptr : held->find(status->target.key);
+    if (object != nullptr) {
+      work.seen.try_emplace(status->target, *object);
+    }
+  }
+}
+
 Known Engine::Impl::known(const Task& task, const Ref& ref) const {
   const Cache* held = watching(ref);
   Known known{.watched = held != nullptr && held->synced(ref.key.ns)};
   if (known.watched) {
     known.cached = held->find(ref.key);
     known.newest = known.cached;
+  }
+  if (const auto at = task.work->seen.find(ref); at != task.work->seen.end()) {
+    known.viewed = &at->second;
   }
   if (const auto at = task.work->written.find(ref); at != task.work->written.end()) {
     known.newest = &at->second;
@@ -329,6 +345,10 @@ void Engine::Impl::written(Task& task, const WriteResult& result, Instant now) {
   if (!is_object || std::holds_alternative<Delete>(step)) {
     task.work->written.erase(ref);
     return;
+  }
+  if (const auto seen = task.work->seen.find(ref);
+      seen != task.work->seen.end() && std::holds_alternative<Status>(step)) {
+    seen->second = *result.object;
   }
   task.work->written.insert_or_assign(Ref{ref.kind, result.object->key()}, *result.object);
 }

@@ -19,6 +19,7 @@ struct Known {
   bool watched = false;  // the caches hold this kind: absence means something
   const Object* cached = nullptr;
   const Object* newest = nullptr;
+  const Object* viewed = nullptr;  // as the plan knew it, if that may have been before `cached`
 };
 
 struct Nothing {};  // the effect is already there

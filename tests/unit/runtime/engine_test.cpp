@@ -58,6 +58,10 @@ Plan follow_orders(const View& view, const Key& key, Instant now) {
     plan.then(
         Status{.target = {&kConfigMap, key}, .status = Value::object({{"said", data["status"]}})});
   }
+  if (data.contains("phase")) {
+    plan.then(
+        Status{.target = {&kConfigMap, key}, .status = Value::object({{"phase", data["phase"]}})});
+  }
   if (data.contains("emit")) {
     plan.then(Emit{.about = {&kConfigMap, key}, .reason = "Told", .note = data["emit"].str()});
   }
@@ -184,6 +188,32 @@ TEST_F(EngineTest, SendsTheSmallestStatusPatchOnceAndNoneAtRest) {
   changed(after);
   EXPECT_TRUE(sent.empty());
   EXPECT_TRUE(engine->idle());
+}
+
+// The view had no phase; while the plan's first write was under way somebody else gave one.
+TEST_F(EngineTest, AVerdictIsOnTheStateThatThePlanSawNotOnWhatCameMeanwhile) {
+  const std::string order = R"({"data":{"create":"p","phase":"Stopping"})";
+  start({object(kConfigMap, "m", 5, order + "}")});
+  const auto first = take_sent();
+  ASSERT_EQ(first.size(), 1U);
+  changed(object(kConfigMap, "m", 101, order + R"(,"status":{"phase":"Stopped"}})"));
+  feed(WriteResult{.id = first[0].id, .object = object(kPod, "p", 102)});
+  const auto second = take_sent();
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second[0].request.body["metadata"]["resourceVersion"], Value("5"));
+}
+
+// A label is no reason to decide anew.
+TEST_F(EngineTest, AVerdictStandsWhenOnlyOtherThingsChangedMeanwhile) {
+  const std::string order = R"({"data":{"create":"p","phase":"Stopping"})";
+  start({object(kConfigMap, "m", 5, order + "}")});
+  const auto first = take_sent();
+  ASSERT_EQ(first.size(), 1U);
+  changed(object(kConfigMap, "m", 101, order + R"(,"metadata":{"labels":{"a":"b"}}})"));
+  feed(WriteResult{.id = first[0].id, .object = object(kPod, "p", 102)});
+  const auto second = take_sent();
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second[0].request.body["metadata"]["resourceVersion"], Value("101"));
 }
 
 TEST_F(EngineTest, TheFirstFailureStopsThePlan) {
