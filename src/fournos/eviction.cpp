@@ -158,6 +158,16 @@ std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, con
   }
   if (run.ours()) {
     const bool done = run_state(run.object).done();
+    if (!done && !noticed(tick.job)) {
+      // Its end may be what the view lacks: then the Workload went with it, and nothing was taken.
+      const LiveChild live = live_child(tick, run.ref);
+      if (!live.known) {
+        return await_answer(tick);
+      }
+      if (!live.object || run_state(*live.object).done()) {
+        return std::nullopt;
+      }
+    }
     if (!done) {
       return cancel(tick, *eviction, run);
     }

@@ -80,10 +80,10 @@ Plan collect(const View& view, const Key& key, Instant now) {
   // The last look past the caches, right before deleting (R14.5).
   const Live live = read_live(view, api::kFournosJob, job_key, now);
   const Object* seen = live.objects.empty() ? nullptr : &live.objects.front();
-  if (!live.known) {
-    plan.wake_at(now + kLiveAge);
-  } else if (is_stray(belonging, seen) || is_forgotten(K, seen)) {
+  if (live.known && (is_stray(belonging, seen) || is_forgotten(K, seen))) {
     plan.then(Delete{.target = {&K, key}, .guard = {.uid = std::string(child->uid())}});
+  } else {
+    plan.wake_at(now + kLiveAge);  // no answer, one of before the end, or caches that lag
   }
   return plan;
 }

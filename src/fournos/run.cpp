@@ -2,12 +2,14 @@
 // Admitted and Running: the PipelineRun's life (spec/fournos.md sections 9 and 10).
 #include <fmt/format.h>
 
+#include "api/fournos.hpp"
 #include "api/tekton.hpp"
 #include "fournos/desired.hpp"
 #include "fournos/messages.hpp"
 #include "fournos/phase.hpp"
 #include "fournos/phases.hpp"
 #include "fournos/secrets.hpp"
+#include "runtime/view/live.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -55,7 +57,28 @@ Plan hold_lock(const Tick& tick) {
   return plan;
 }
 
+// Whether the job still stands where the view has it; nothing: not known yet. A run is made without
+// any precondition, and the view may be of before the job's deletion or eviction: it would run
+// twice.
+std::optional<bool> still_so(const Tick& tick) {
+  const Object& seen = tick.job.object();
+  const Live live = read_live(tick.view, api::kFournosJob, seen.key(), tick.now);
+  if (!live.known) {
+    return std::nullopt;
+  }
+  if (live.objects.empty()) {
+    return false;
+  }
+  const Object& job = live.objects.front();
+  return job.uid() == seen.uid() && !job.deleting() &&
+         job.status()["phase"] == seen.status()["phase"] &&
+         job.status()["evictions"] == seen.status()["evictions"];
+}
+
 Plan make_run(const Tick& tick) {
+  if (!still_so(tick).value_or(false)) {
+    return await_answer(tick);
+  }
   SecretsReady secrets = copy_secrets(tick);
   if (!secrets.failure.empty()) {
     return fail_start(tick, secrets.reason, secrets.failure);

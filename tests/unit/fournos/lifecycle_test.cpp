@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Eviction (8.4), shutdown (11), locks (13) and garbage collection (14).
 #include "lab.hpp"
+#include "runtime/view/live.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -32,6 +33,7 @@ TEST_F(Eviction, RequeueCancelsThenStartsAnew) {
                     write.body["phase"].as_string() == "Pending");
   }
   EXPECT_TRUE(said);
+  settle_for(std::chrono::seconds(3));  // until the job is read past the caches once more
   admit("job", "cluster-2");
   EXPECT_EQ(phase("job"), "Running");
   run_says("job", "True", "", true);
@@ -86,6 +88,28 @@ TEST_F(Eviction, RunThatEndedBeforeCounts) {
     object.set("status", yaml_value(R"({conditions: [{type: Succeeded, status: "True"}]})"));
   });
   workload_says("job", "Evicted", "True", "Preempted", "m");
+  EXPECT_EQ(phase("job"), "Succeeded");
+}
+
+// A lagging view shows the run going on and its Workload, deleted by our own last step, gone.
+TEST_F(Eviction, ARunWhoseEndIsNotSeenYetIsLeftAlone) {
+  start("job", kShared);
+  const auto truth = world.probes["live"];
+  world.probes["live"] = [this, truth](test::FakeWorld& seen, std::string_view text) {
+    const auto query = LiveQuery::parse(text);
+    if (!query || query->kind != "PipelineRun") {
+      return truth(seen, text);
+    }
+    Value ended = run("job").body();
+    ended.set("status", yaml_value(R"({completionTime: "2026-01-05T00:10:00Z",
+        conditions: [{type: Succeeded, status: "True"}]})"));
+    return Result<Value>(LiveQuery::answer({Object(ended)}));
+  };
+  world.remove(api::kueue::kWorkload, key("job"));
+  settle();
+  EXPECT_FALSE(run("job").spec().contains("status"));
+  EXPECT_EQ(status("job")["evictions"].as_int(), 0);
+  run_says("job", "True", "", true);
   EXPECT_EQ(phase("job"), "Succeeded");
 }
 
@@ -296,7 +320,7 @@ TEST_F(Collection, QuotaOfAFinishedJobGoesAtOnce) {
   run_says("job", "True", "", true);
   world.put(stray("kueue.x-k8s.io/v1beta2", "Workload",
                   "{app.kubernetes.io/managed-by: fournos, fournos.dev/job-name: job}"));
-  settle();
+  settle_for(std::chrono::seconds(5));
   EXPECT_FALSE(has_workload("stray"));
 }
 
