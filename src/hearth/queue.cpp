@@ -26,6 +26,7 @@
 #include "kube/condition.hpp"
 #include "kube/quantity.hpp"
 #include "runtime/view/failures.hpp"
+#include "runtime/view/live.hpp"
 
 namespace athanor::hearth {
 namespace {
@@ -433,7 +434,7 @@ class Queue {
       }
     }
     for (Entry& entry : entries_) {
-      if (!entry.closed && entry.kept) {
+      if (!entry.closed && entry.kept && (edit.changed || is_newest(queue))) {
         annotate(entry, name::kSlotQuota, nullptr);
       }
     }
@@ -450,6 +451,18 @@ class Queue {
                         settings_.cluster_queue));
       }
     }
+  }
+
+  // An old view may show the door as it was before it was closed: the width that the annotation
+  // keeps would be lost. A write of the queue itself says so by its version.
+  bool is_newest(const Object& queue) {
+    const Live live = read_live(view_, api::kueue::kClusterQueue, queue.key(), now_);
+    if (!live.known) {
+      plan_.wake_at(now_ + kLiveAge);  // asks again should the answer be an error
+      return false;
+    }
+    return !live.objects.empty() &&
+           live.objects.front().resource_version() == queue.resource_version();
   }
 
   void reject(const QuotaEdit& edit, const Error& error) {
