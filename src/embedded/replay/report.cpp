@@ -55,7 +55,11 @@ class Level {
     const double width = length / static_cast<double>(count);
     double level = 0;
     double from = 0;
+    // What lasts no time at all (one job's end and another's start at one instant) is no level.
     const auto add = [&](double until) {
+      if (until > from) {
+        averages.most = std::max(averages.most, level);
+      }
       averages.mean += level * (until - from) / length;
       while (from < until) {
         const auto index = std::min(count - 1, static_cast<std::size_t>(from / width));
@@ -69,7 +73,6 @@ class Level {
     for (const auto& [at, by] : changes_) {
       add(std::clamp(at, from, length));
       level += by;
-      averages.most = std::max(averages.most, level);
     }
     add(length);
     return averages;

@@ -144,6 +144,12 @@ FaultSource::FaultSource(Faults rates, std::optional<FaultList> placed, std::uin
   }
 }
 
+bool FaultSource::includes(Fault kind) const {
+  return rate(kind) > 0 || std::any_of(placed_.begin(), placed_.end(), [kind](const auto& placed) {
+           return placed.first.first == kind;
+         });
+}
+
 std::optional<std::uint64_t> FaultSource::strike(Fault kind) {
   const std::uint64_t occasion = ++occasions_.at(index_of(kind));
   if (stopped_ || !any_) {

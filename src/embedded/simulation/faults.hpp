@@ -26,7 +26,7 @@ enum class Fault : std::uint8_t {
   WriteLost,         // no answer, nothing done
   WriteLostApplied,  // no answer, yet done
   EngineCrash,       // every controller and kubelet dies after a write, before they hear of it
-  Handover,          // another engine leads; what the old one sent still arrives, seconds later
+  Handover,          // the leader steps down, dies, or is cut off from its Lease; another one leads
   ServerRestart,     // the API server and its loops die and start again over the kept store
   OldCache,          // after a crash or hand-over lists come from an older state
   WatchDelay,        // an event is held back, with it all behind it
@@ -104,6 +104,8 @@ class FaultSource {
   [[nodiscard]] bool expects() const {
     return any_ && !stopped_ && !(by_list_ && injected_.size() == placed_.size());
   }
+  // Whether this kind can happen at all.
+  [[nodiscard]] bool includes(Fault kind) const;
   [[nodiscard]] double rate(Fault kind) const { return rates_.at(static_cast<std::size_t>(kind)); }
   [[nodiscard]] const FaultList& injected() const { return injected_; }
   [[nodiscard]] const FaultCounts& occasions() const { return occasions_; }

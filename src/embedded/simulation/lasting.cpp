@@ -117,10 +117,12 @@ std::optional<std::string> check_bounds(const std::function<Scene(int bystanders
   return std::nullopt;
 }
 
-std::optional<std::string> check_deletion(const Trial& trial, const std::vector<const Kind*>& roots,
-                                          const Faults& faults) {
+std::optional<Finding> check_deletion(const Trial& trial, const std::vector<const Kind*>& roots,
+                                      const Faults& faults) {
   Scene scene = trial.make();
   scene.faults = faults;
+  scene.placed = trial.placed;
+  scene.record = trial.record;
   const auto gone = [roots](const World& world) {
     return std::all_of(roots.begin(), roots.end(), [&](const Kind* kind) {
       const std::vector<Object> left = world.list(*kind);
@@ -150,7 +152,12 @@ std::optional<std::string> check_deletion(const Trial& trial, const std::vector<
   World world(std::move(scene), trial.seed);
   const Outcome outcome = world.run();
   count(trial.tally, "P11 deletion", outcome);
-  return outcome.failure;
+  if (!outcome.failure) {
+    return std::nullopt;
+  }
+  return Finding{.text = "everything is deleted: " + *outcome.failure,
+                 .faults = outcome.injected,
+                 .trace = world.trace()};
 }
 
 std::optional<std::string> check_upgrade(const Trial& trial, Duration at) {

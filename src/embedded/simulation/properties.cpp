@@ -40,11 +40,14 @@ Value end_of(const World& world, const Projection& projection) {
 struct Run {
   Outcome outcome{};
   Value end{};
+  std::vector<std::string> trace{};
 };
 
 Run run_once(Scene scene, const Trial& trial, std::uint64_t seed) {
+  scene.record = trial.record;
   World world(std::move(scene), seed);
   Run run{.outcome = world.run()};
+  run.trace = world.trace();
   count(trial.tally, run.outcome);
   if (!run.outcome.failure) {
     run.end = end_of(world, trial.projection);
@@ -113,7 +116,9 @@ std::optional<Finding> Comparison::play(std::optional<FaultList> placed) {
   if (!wrong) {
     return std::nullopt;
   }
-  return Finding{.text = *std::move(wrong), .faults = std::move(run.outcome.injected)};
+  return Finding{.text = *std::move(wrong),
+                 .faults = std::move(run.outcome.injected),
+                 .trace = std::move(run.trace)};
 }
 
 bool Comparison::allows(Fault kind) const {
@@ -121,14 +126,15 @@ bool Comparison::allows(Fault kind) const {
 }
 
 std::optional<Finding> Comparison::storm() {
-  return play(std::nullopt);
+  return play(trial_.placed);
 }
 
 std::optional<Finding> Comparison::with(const FaultList& placed) {
   return play(placed);
 }
 
-FaultList Comparison::minimised(FaultList faults, int runs) {
+FaultList minimised(FaultList faults, const std::function<bool(const FaultList&)>& fails,
+                    int runs) {
   std::size_t pieces = 2;
   while (faults.size() > 1 && runs > 0) {
     const std::size_t piece = (faults.size() + pieces - 1) / pieces;
@@ -138,7 +144,7 @@ FaultList Comparison::minimised(FaultList faults, int runs) {
       const auto begin = rest.begin() + static_cast<std::ptrdiff_t>(from);
       rest.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(piece, rest.size() - from)));
       --runs;
-      if (with(rest)) {
+      if (fails(rest)) {
         faults = std::move(rest);
         pieces = std::max<std::size_t>(pieces - 1, 2);
         smaller = true;
@@ -201,7 +207,8 @@ std::optional<std::string> check_faults(const SceneMaker& make, std::uint64_t se
   if (!found) {
     return std::nullopt;
   }
-  return found->text + "\nfewest faults: " + to_text(comparison.minimised(found->faults, 60));
+  const auto fails = [&](const FaultList& placed) { return comparison.with(placed).has_value(); };
+  return found->text + "\nfewest faults: " + to_text(minimised(found->faults, fails, 60));
 }
 
 std::optional<Finding> check_singles(Comparison& comparison, const Placement& placement,
@@ -282,19 +289,27 @@ std::optional<std::string> check_order(const Trial& trial) {
   return wrong ? std::optional<std::string>("another order " + *wrong) : std::nullopt;
 }
 
-std::optional<std::string> check_foreign_fields(const Trial& trial, const Faults& faults) {
+std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& faults) {
   count(trial.tally, "P9 foreign fields");
   const Run calm = run_once(calm_scene(trial, faults), trial, trial.seed);
+  if (calm.outcome.failure) {
+    return Finding{.text = "without faults: " + *calm.outcome.failure};
+  }
   Scene marked = trial.make();
   marked.faults = faults;
+  marked.placed = trial.placed;
   marked.foreign_fields = true;
   const Run run = run_once(std::move(marked), trial, trial.seed);
-  for (const Run* one : {&calm, &run}) {
-    if (one->outcome.failure) {
-      return one->outcome.failure;
-    }
+  auto wrong = run.outcome.failure;
+  if (!wrong) {
+    wrong = difference(calm.end, run.end);
   }
-  return difference(calm.end, run.end);
+  if (!wrong) {
+    return std::nullopt;
+  }
+  return Finding{.text = "with somebody else's labels and annotations: " + *wrong,
+                 .faults = run.outcome.injected,
+                 .trace = run.trace};
 }
 
 }  // namespace athanor::sim

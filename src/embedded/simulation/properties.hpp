@@ -27,13 +27,21 @@ struct Trial {
   std::uint64_t seed = 1;
   Projection projection{};
   Tally* tally = nullptr;
+  std::optional<FaultList> placed{};  // in runs under faults: exactly these, instead of chance
+  bool record = false;                // a finding comes with the journal of all writes
 };
 
-// A run that went wrong, and the faults that it met.
+// A run that went wrong, the faults that it met, and its writes (Trial::record).
 struct Finding {
   std::string text{};
   FaultList faults{};
+  std::vector<std::string> trace{};
 };
+
+// The fewest of these faults with which `fails` is still true (delta debugging), in at most `runs`
+// calls.
+FaultList minimised(FaultList faults, const std::function<bool(const FaultList&)>& fails,
+                    int runs = 200);
 
 // Runs with faults beside the run without them, which is made once.
 class Comparison {
@@ -44,12 +52,10 @@ class Comparison {
   [[nodiscard]] const Outcome& calm() const { return calm_; }
   // Whether storms of these chances contain this kind.
   [[nodiscard]] bool allows(Fault kind) const;
-  // By chance.
+  // By chance, or as the trial says.
   std::optional<Finding> storm();
   // Exactly these faults.
   std::optional<Finding> with(const FaultList& placed);
-  // The fewest of these faults that still go wrong (delta debugging), at most `runs` runs.
-  FaultList minimised(FaultList faults, int runs = 200);
 
  private:
   std::optional<Finding> play(std::optional<FaultList> placed);
@@ -102,7 +108,7 @@ struct Edit {
 std::optional<std::string> check_reversal(const Trial& trial, const std::vector<Edit>& edits);
 
 // P9: labels and annotations of others survive, and change nothing, under `faults`.
-std::optional<std::string> check_foreign_fields(const Trial& trial, const Faults& faults);
+std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& faults);
 
 // P10. Bounds of one plan, and of the whole: beside `bystanders` times as many uninvolved objects
 // the controllers do at most `growth` times the work.
@@ -119,8 +125,8 @@ std::optional<std::string> check_bounds(const std::function<Scene(int bystanders
 
 // P11: once the objects of these kinds that nobody owns are deleted, they go, and all they owned.
 // `faults` start again with the deletion.
-std::optional<std::string> check_deletion(const Trial& trial, const std::vector<const Kind*>& roots,
-                                          const Faults& faults);
+std::optional<Finding> check_deletion(const Trial& trial, const std::vector<const Kind*>& roots,
+                                      const Faults& faults);
 
 // P12: what another implementation left half-way is taken over: the objects of a run stopped after
 // `at`, every field owned by Updates of somebody else, converge to the same end.

@@ -20,6 +20,10 @@ Duration up_to(std::uint64_t amount, Duration most) {
 }  // namespace
 
 void World::Impl::take(std::span<const store::EventPtr> events) {
+  if (leadership && events.size() == 1 && events[0]->object->key == Leadership::lease() &&
+      events[0]->object->resource == "leases.coordination.k8s.io") {
+    return;  // the replicas' own affair
+  }
   if (!scene.invariants.empty() || scene.watch) {
     news.insert(news.end(), events.begin(), events.end());
   }

@@ -94,6 +94,11 @@ World::Impl::Impl(World& owner, Scene given, std::uint64_t seed)
   for (Actor& actor : scene.actors) {
     actors.emplace(actor.at, std::move(actor.act));
   }
+  if (scene.pace == Pace::Seeded && faults.includes(Fault::Handover)) {
+    leadership = std::make_unique<Leadership>(seed, [this](std::string_view method, Value body) {
+      return lease_call(method, std::move(body));
+    });
+  }
   listening = store->listen([this](std::span<const store::EventPtr> events) { take(events); });
 }
 
@@ -181,8 +186,11 @@ void World::Impl::find_choices() {
       possible.push_back({.what = What::Straggler, .index = i});
     }
   }
+  if (leases_move() && leadership->next_due().value_or(Instant::max()) <= now) {
+    possible.push_back({.what = What::Lease});
+  }
   if (engine == nullptr) {
-    if (restart_at <= now) {
+    if (restarts() && restart_at <= now) {
       possible.push_back({.what = What::Restart});
     }
     return;
@@ -233,8 +241,14 @@ void World::Impl::step(const Choice& choice) {
       act();
       break;
     case What::Restart:
-      start_engine();
-      timer_at = clock.now();
+      if (leadership) {
+        hear(leadership->restart(clock.steady(), clock.now()));
+      } else {
+        begin_leading();
+      }
+      break;
+    case What::Lease:
+      hear(leadership->tick(clock.steady(), clock.now()));
       break;
     case What::Event:
       deliver(choice.index);
@@ -243,6 +257,9 @@ void World::Impl::step(const Choice& choice) {
       perform(take_out(sending, choice.index));
       break;
     case What::Straggler:
+      if (engine != nullptr) {
+        failure = "a write of a former leader arrives while another one leads";
+      }
       static_cast<void>(call(take_out(stragglers, choice.index).send));
       break;
     case What::Result:
@@ -335,8 +352,13 @@ std::optional<Instant> World::Impl::next_due() const {
   for (const Straggler& straggler : stragglers) {
     at(straggler.due);
   }
+  if (const auto lease = leases_move() ? leadership->next_due() : std::nullopt) {
+    at(*lease);
+  }
   if (engine == nullptr) {
-    at(restart_at);
+    if (restarts()) {
+      at(restart_at);
+    }
     return due;
   }
   for (const std::size_t watch : active) {
@@ -440,9 +462,9 @@ bool World::Impl::run_until(Instant end) {
 
 // True when nothing but time is left.
 bool World::Impl::at_rest() const {
-  return engine != nullptr && actors.empty() && stragglers.empty() && sending.empty() &&
-         results.empty() && answers.empty() && loop_inbox.empty() && engine->idle() &&
-         !faults.expects() && active.empty();
+  return engine != nullptr && !(leadership && leadership->unsettled()) && actors.empty() &&
+         stragglers.empty() && sending.empty() && results.empty() && answers.empty() &&
+         loop_inbox.empty() && engine->idle() && !faults.expects() && active.empty();
 }
 
 Outcome World::Impl::outcome() const {
@@ -470,8 +492,11 @@ World::World(Scene scene, std::uint64_t seed)
     }
   }
   impl.news.clear();
-  impl.start_engine();
-  impl.timer_at = now();
+  if (impl.leadership) {
+    impl.hear(impl.leadership->start(impl.clock.steady(), now()));
+  } else {
+    impl.begin_leading();
+  }
 }
 
 World::~World() = default;
@@ -492,7 +517,15 @@ Outcome World::run() {
     }
   }
   if (!impl.failure && !done()) {
-    impl.failure = "did not converge; the last write: " + impl.last_write;
+    std::string why = "did not converge; the last write: " + impl.last_write;
+    for (const Invariant& invariant : impl.scene.invariants) {
+      if (invariant.when == Invariant::When::AtRest) {
+        if (const auto wrong = invariant.check(*this, {})) {
+          why += "; " + *wrong;
+        }
+      }
+    }
+    impl.failure = std::move(why);
   }
   if (impl.failure) {
     return impl.outcome();

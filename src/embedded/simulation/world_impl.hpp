@@ -17,6 +17,7 @@
 #include "embedded/bridge/calls.hpp"
 #include "embedded/bridge/kind_feed.hpp"
 #include "embedded/bridge/loops.hpp"
+#include "embedded/simulation/leadership.hpp"
 #include "embedded/simulation/world.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/view/step.hpp"
@@ -56,7 +57,7 @@ struct World::Impl {
     runtime::Observation observation{};
     Instant due{};
   };
-  // What a former leader sent and nobody waits for.
+  // What a leader that is no more had sent: it arrives before the next one leads.
   struct Straggler {
     runtime::SendWrite send{};
     Instant due{};
@@ -70,7 +71,8 @@ struct World::Impl {
     Answer,
     Run,
     Loops,
-    Straggler
+    Straggler,
+    Lease
   };
   struct Choice {
     What what = What::Run;
@@ -114,6 +116,12 @@ struct World::Impl {
   void make_server();
   void crash(std::uint64_t amount);
   void hand_over(std::uint64_t amount);
+  void depose(std::uint64_t amount);
+  void hear(Leadership::Change change);
+  void begin_leading();
+  [[nodiscard]] bool leases_move() const;
+  [[nodiscard]] bool restarts() const;
+  Result<Object> lease_call(std::string_view method, Value body);
   void restart_server(std::uint64_t amount);
   runtime::WriteResult call(const runtime::SendWrite& send);
   void perform(const runtime::SendWrite& send);
@@ -133,6 +141,7 @@ struct World::Impl {
   std::unique_ptr<store::Store> store{};
   std::unique_ptr<apiserver::Server> server{};
   std::unique_ptr<runtime::Engine> engine{};
+  std::unique_ptr<Leadership> leadership{};  // where leaders hand over
   std::unique_ptr<bridge::KindFeed> feed{};
   std::unique_ptr<bridge::Loops> loops{};
   std::vector<store::EventPtr> loop_inbox{};

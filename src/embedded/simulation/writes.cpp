@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "api/builtin.hpp"
 #include "base/check.hpp"
 #include "embedded/simulation/world_impl.hpp"
+#include "runtime/write_request.hpp"
 
 namespace athanor::sim {
 
@@ -46,6 +48,9 @@ void World::Impl::crash(std::uint64_t amount) {
   feed.reset();
   loops.reset();
   clear_watches();
+  if (leadership) {
+    leadership->crash();
+  }
   // What was on its way to the server may still arrive.
   for (std::size_t i = 0; i < late.size(); ++i) {
     if (arrives(amount, i)) {
@@ -55,9 +60,36 @@ void World::Impl::crash(std::uint64_t amount) {
   restart_at = clock.steady() + part(amount, kLongestRestart);
 }
 
-// The old leader has lost its lease and sends nothing more; what it sent arrives while the new one
-// is at work, whose caches may lag.
+// ---- leaders
+
+// The leader steps down in peace, dies, or cannot renew its Lease and goes on until that runs out.
 void World::Impl::hand_over(std::uint64_t amount) {
+  if (leadership->unsettled()) {
+    return;  // this one is on its way out
+  }
+  switch (amount % 3) {
+    case 0: {
+      // It waits for its last writes before it gives the Lease back.
+      std::vector<runtime::SendWrite> last;
+      last.swap(sending);
+      for (const runtime::SendWrite& send : last) {
+        static_cast<void>(call(send));
+      }
+      depose(amount);
+      leadership->step_down(clock.steady(), clock.now());
+      return;
+    }
+    case 1:
+      depose(amount);
+      leadership->replace(clock.steady());
+      return;
+    default:
+      leadership->cut_off();
+  }
+}
+
+// The leader's engine ends; what it sent arrives before anybody else can lead.
+void World::Impl::depose(std::uint64_t amount) {
   ++crashes;
   for (std::size_t i = 0; i < sending.size(); ++i) {
     if (arrives(amount, i)) {
@@ -68,11 +100,52 @@ void World::Impl::hand_over(std::uint64_t amount) {
   sending.clear();
   results.clear();
   answers.clear();
-  loop_inbox.clear();
-  clear_watches();
   engine.reset();
+  feed.reset();
+  loops.reset();
+  clear_watches();
+}
+
+void World::Impl::hear(Leadership::Change change) {
+  if (change == Leadership::Change::Lost) {
+    depose(entropy->next());
+  } else if (change == Leadership::Change::Won) {
+    ++invariant_checks["one leader at a time"];
+    if (engine != nullptr || !stragglers.empty()) {
+      failure = "invariant \"one leader at a time\": the former one is still at work";
+    }
+    begin_leading();
+  }
+}
+
+void World::Impl::begin_leading() {
   start_engine();
   timer_at = clock.now();
+}
+
+// Whether the replicas still look at their Lease: as long as the leader may change.
+bool World::Impl::leases_move() const {
+  return leadership != nullptr && (faults.expects() || leadership->unsettled());
+}
+
+// Whether a dead engine comes back by itself.
+bool World::Impl::restarts() const {
+  return leadership == nullptr || leadership->crashed();
+}
+
+Result<Object> World::Impl::lease_call(std::string_view method, Value body) {
+  if (clock.steady() < server_back_at) {
+    return Error::internal("the server restarts");
+  }
+  const Key& key = Leadership::lease();
+  apiserver::Request request{.method = std::string(method),
+                             .path = runtime::collection_path(api::kLease, key.ns)};
+  if (method != "POST") {
+    request.path += "/" + key.name;
+  }
+  request.headers.emplace("content-type", "application/json");
+  request.body = std::move(body);
+  return admin_call(std::move(request));
 }
 
 // Connections are cut: nobody hears whether what was sent has been done. Watches go on from where
@@ -129,6 +202,9 @@ runtime::WriteResult World::Impl::call(const runtime::SendWrite& send) {
 
 // Faults before the server has heard of the write; true: it never will.
 bool World::Impl::refuse(const runtime::SendWrite& send) {
+  if (leases_move() && !leadership->may_write(clock.steady())) {
+    return true;  // its time is up: nothing leaves, nobody answers
+  }
   const auto answer = [&](runtime::WriteResult result) {
     result.id = send.id;
     results.push_back(std::move(result));
@@ -178,7 +254,9 @@ bool World::Impl::disturb(const runtime::SendWrite& send) {
   }
   if (const auto amount = faults.strike(Fault::Handover)) {
     hand_over(*amount);
-    return true;
+    if (engine == nullptr) {
+      return true;
+    }
   }
   if (const auto amount = faults.strike(Fault::ServerRestart)) {
     restart_server(*amount);

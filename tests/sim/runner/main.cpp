@@ -3,8 +3,8 @@
 //
 //   athanor_sim [--seeds N] [--first N] [--scene NAME] [--threads N] [--stop] [--quick]
 //   athanor_sim --exhaustive [--scene NAME] [--stride N] [--seed N]            every single fault
-//   athanor_sim --scene NAME --seed N [--faults LIST]                          one seed, or exactly
-//                                                                              these faults
+//   athanor_sim --scene NAME --seed N [--faults LIST] [--trace]                one seed, or exactly
+//                                                         these faults; prints all writes
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -36,6 +36,7 @@ struct Options {
   bool exhaustive = false;
   bool stop = false;   // at the first failure
   bool quick = false;  // do not look for the fewest faults
+  bool trace = false;  // print the writes of a failing seed
 };
 
 struct Failed {
@@ -77,15 +78,20 @@ std::string replay_line(const Failed& failed) {
 }
 
 // What went wrong, the command that shows it again, and the fewest faults that do.
-void report(Failed& failed, bool quick) {
+void report(Failed& failed, const Options& options) {
   say(fmt::format("\nFAILED {} seed {}: {}\n", failed.scene, failed.seed, failed.finding.text));
   const Play* play = play_named(failed.scene);
-  if (play != nullptr && failed.finding.faults.size() > 1 && !quick) {
-    Comparison comparison({.make = play->make, .seed = failed.seed, .projection = play->projection},
-                          play->storm);
+  if (play != nullptr && failed.finding.faults.size() > 1 && !options.quick && !options.faults) {
     const std::size_t before = failed.finding.faults.size();
-    failed.finding.faults = comparison.minimised(failed.finding.faults);
+    failed.finding.faults = minimised(failed.finding.faults, [&](const FaultList& placed) {
+      return check_seed(*play, failed.seed, nullptr, placed).has_value();
+    });
     say(fmt::format("  minimised: {} of {} faults\n", failed.finding.faults.size(), before));
+  }
+  if (options.trace) {
+    for (const std::string& line : failed.finding.trace) {
+      say("  " + line + "\n");
+    }
   }
   say("  replay: " + replay_line(failed) + "\n");
 }
@@ -147,7 +153,7 @@ void play_singles(const Options& options, Board& board) {
       Tally tally;
       Comparison comparison(
           {.make = play.make, .seed = seed, .projection = play.projection, .tally = &tally},
-          {.max_lag = play.storm.max_lag, .ordered = play.storm.ordered});
+          play.storm);
       Placement placement{.first = 1 + i % kSlices * stride, .stride = stride * kSlices};
       const Comparison& storms = comparison;
       std::copy_if(all_faults().begin(), all_faults().end(), std::back_inserter(placement.kinds),
@@ -164,15 +170,7 @@ void play_one(const Options& options, Board& board) {
   for (const Play* play : chosen(options)) {
     const std::uint64_t seed = options.seed.value_or(1);
     Tally tally;
-    std::optional<Finding> finding;
-    if (options.faults) {
-      Comparison comparison(
-          {.make = play->make, .seed = seed, .projection = play->projection, .tally = &tally},
-          play->storm);
-      finding = comparison.with(*options.faults);
-    } else {
-      finding = check_seed(*play, seed, &tally);
-    }
+    auto finding = check_seed(*play, seed, &tally, options.faults, options.trace);
     enter(board, *play, seed, tally, std::move(finding));
     ++board.done;
   }
@@ -216,6 +214,10 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
     }
     if (flag == "--stop") {
       options.stop = true;
+      continue;
+    }
+    if (flag == "--trace") {
+      options.trace = true;
       continue;
     }
     if (flag == "--quick") {
@@ -266,7 +268,7 @@ int run(const std::vector<std::string>& arguments) {
     say("usage: athanor_sim [--seeds N] [--first N] [--scene NAME] [--threads N] [--stop] "
         "[--quick]\n"
         "       athanor_sim --exhaustive [--scene NAME] [--stride N] [--seed N]\n"
-        "       athanor_sim --scene NAME --seed N [--faults LIST]\n");
+        "       athanor_sim --scene NAME --seed N [--faults LIST] [--trace]\n");
     return 2;
   }
   Board board;
@@ -280,7 +282,7 @@ int run(const std::vector<std::string>& arguments) {
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   for (Failed& failed : board.failed) {
-    report(failed, options->quick);
+    report(failed, *options);
   }
   print_table(board, took.count());
   return board.failed.empty() ? 0 : 1;

@@ -88,12 +88,15 @@ Invariant quota_holds() {
           }};
 }
 
+std::vector<Invariant> job_invariants() {
+  return {runs_once(api::kFournosJob, api::kPipelineRun),
+          finished_stays(api::kFournosJob, job_ended, {"phase", "message"}),
+          finished_stays(api::kPipelineRun, run_ended, {"completionTime"})};
+}
+
 std::vector<Invariant> fournos_invariants() {
-  std::vector<Invariant> all;
+  std::vector<Invariant> all = job_invariants();
   all.push_back(quota_holds());
-  all.push_back(runs_once(api::kFournosJob, api::kPipelineRun));
-  all.push_back(finished_stays(api::kFournosJob, job_ended, {"phase", "message"}));
-  all.push_back(finished_stays(api::kPipelineRun, run_ended, {"completionTime"}));
   return all;
 }
 

@@ -12,6 +12,8 @@ namespace athanor::sim {
 // No cell of a ClusterQueue's quota is promised twice.
 Invariant quota_holds();
 // Fournos with the queueing engine: no job runs twice, quota, finished jobs and workloads stay.
+// A job runs once; what has finished stays so.
+std::vector<Invariant> job_invariants();
 std::vector<Invariant> fournos_invariants();
 // The run engine: every run has one set of children, finished runs stay.
 std::vector<Invariant> tekton_invariants();

@@ -4,6 +4,7 @@
 
 #include "api/builtin.hpp"
 #include "api/fournos.hpp"
+#include "api/hearth.hpp"
 #include "api/tekton.hpp"
 #include "kube/json.hpp"
 #include "sim/scenes/lab_scene.hpp"
@@ -46,8 +47,7 @@ Play fournos_play() {
 }
 
 // Two replicas that hand over, caches that start from the past: the rules that rest on one
-// all-knowing queueing engine are left out (one that does not evict by mistake: an evicted job runs
-// again).
+// all-knowing queueing engine are left out.
 Play replicas_play() {
   return {.name = "fournos-replicas",
           .make =
@@ -55,8 +55,7 @@ Play replicas_play() {
                 Scene scene = fournos_scene();
                 std::erase_if(scene.invariants, [](const Invariant& invariant) {
                   return invariant.name.starts_with("quota") ||
-                         invariant.name.starts_with("an exclusive") ||
-                         invariant.name.starts_with("no FournosJob");
+                         invariant.name.starts_with("an exclusive");
                 });
                 return scene;
               },
@@ -74,6 +73,36 @@ Play tekton_play() {
           .roots = {&api::kPipelineRun},
           .takeover = std::chrono::seconds(12),
           .stride = 1};
+}
+
+// As fournos_play(), and two replicas that hand over.
+Play hearth_play() {
+  Faults storm = stormy();
+  storm.old_replica = false;
+  return {.name = "hearth",
+          .make = hearth_scene,
+          .projection = hearth_ending,
+          .storm = storm,
+          .edits = {{.kind = &api::kFournosCluster,
+                     .key = {"hearth", "c4"},
+                     .there = merge(R"({"spec":{"cordoned":true}})"),
+                     .back = merge(R"({"spec":{"cordoned":false}})")}},
+          .stride = 20};
+}
+
+// Caches that start from the past: what rests on one all-knowing queueing engine is left out.
+Play hearth_replicas_play() {
+  Play play = hearth_play();
+  play.name = "hearth-replicas";
+  play.storm = stormy();
+  play.make = [] {
+    Scene scene = hearth_scene();
+    std::erase_if(scene.invariants, [](const Invariant& invariant) {
+      return invariant.name.starts_with("a locked cluster");
+    });
+    return scene;
+  };
+  return play;
 }
 
 Play main_job_play() {
@@ -126,7 +155,7 @@ std::optional<Finding> check_storm(const Trial& trial, const Faults& storm) {
 const std::vector<Play>& plays() {
   static const std::vector<Play> kPlays = {small_play(),  fournos_play(),  replicas_play(),
                                            tekton_play(), main_job_play(), workloads_play(),
-                                           deaths_play()};
+                                           deaths_play(), hearth_play(),   hearth_replicas_play()};
   return kPlays;
 }
 
@@ -136,8 +165,14 @@ const Play* play_named(std::string_view name) {
   return at == plays().end() ? nullptr : &*at;
 }
 
-std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* tally) {
-  const Trial trial{.make = play.make, .seed = seed, .projection = play.projection, .tally = tally};
+std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* tally,
+                                  const std::optional<FaultList>& placed, bool record) {
+  const Trial trial{.make = play.make,
+                    .seed = seed,
+                    .projection = play.projection,
+                    .tally = tally,
+                    .placed = placed,
+                    .record = record};
   if (auto finding = check_storm(trial, play.storm)) {
     return finding;
   }
@@ -157,12 +192,11 @@ std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* t
     case 2:
       return play.edits.empty() ? std::nullopt : found(check_reversal(trial, play.edits));
     case 3:
-      return found(check_foreign_fields(trial, play.storm));
+      return check_foreign_fields(trial, play.storm);
     case 4:
       return play.crowded ? found(check_bounds(play.crowded, seed, {}, tally)) : std::nullopt;
     case 5:
-      return play.roots.empty() ? std::nullopt
-                                : found(check_deletion(trial, play.roots, play.storm));
+      return play.roots.empty() ? std::nullopt : check_deletion(trial, play.roots, play.storm);
     case 6: {
       if (!play.takeover) {
         return std::nullopt;
@@ -171,6 +205,9 @@ std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* t
       return found(check_upgrade(trial, Duration(moment)));
     }
     default: {
+      if (placed) {
+        return std::nullopt;  // the pair was played as a storm of these two
+      }
       Comparison comparison(trial, play.storm);
       return check_pairs(comparison, seed, 2, tally);
     }

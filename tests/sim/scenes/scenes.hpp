@@ -16,6 +16,8 @@ Faults laptop_storm();
 
 Scene fournos_scene();
 Value fournos_endings(const World& world);
+Scene hearth_scene();
+Value hearth_ending(const World& world);
 Scene tekton_scene();
 Value tekton_ending(const World& world);
 Scene three_jobs();
@@ -44,7 +46,9 @@ struct Play {
 const std::vector<Play>& plays();
 const Play* play_named(std::string_view name);
 
-// What one seed checks of a play: a storm, and in turn one of the other properties.
-std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* tally);
+// What one seed checks of a play: a storm, and in turn one of the other properties. `placed`: both
+// under exactly these faults instead of chance.
+std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* tally,
+                                  const std::optional<FaultList>& placed = {}, bool record = false);
 
 }  // namespace athanor::sim
