@@ -101,7 +101,7 @@ def test_values_arrive_where_they_belong(helm):
     assert deployment["replicas"] == 3 and container["image"] == "registry.example/athanor@sha256:" + "a" * 64
     assert {"name": "FOURNOS_GC_INTERVAL_SEC", "value": "60"} in container["env"]
     config = yaml.safe_load(objects["ConfigMap", SYSTEM, "athanor-controllers"]["data"]["controllers.yaml"])
-    assert config == {"controllers": "fournos", "log-level": "debug", "metrics-address": ":8080"}
+    assert config == {"controllers": "fournos,hearth", "log-level": "debug", "metrics-address": ":8080"}
     assert container["resources"]["limits"]["memory"] == "1Gi"
     assert pod["tolerations"] == [{"operator": "Exists"}] and pod["imagePullSecrets"] == [{"name": "pull"}]
     assert pod["nodeSelector"] == {"a": "b"} and pod["priorityClassName"] == "high"
