@@ -206,6 +206,51 @@ Value Interner::intern(const Value& value, const Value& like) {
   return value.is_list() ? share_list(value, like, 0) : value;
 }
 
+namespace {
+
+Value list_shared_with(const Value& list, const Value& like) {
+  const auto items = list.items();
+  bool news = items.size() != like.size();
+  std::vector<Value> parts;
+  parts.reserve(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    parts.push_back(shared_with(items[i], like[i]));
+    news = news || !parts.back().identical(like[i]);
+  }
+  return news ? ValueAccess::list_of(parts) : like;
+}
+
+Value object_shared_with(const Value& object, const Value& like) {
+  const auto members = object.members();
+  const auto before = like.members();
+  bool news = members.size() != before.size();
+  std::vector<Member> parts;
+  parts.reserve(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const bool in_place = i < before.size() && same(before[i].name, members[i].name);
+    const Value& there = in_place ? before[i].value : like[members[i].name.as_string()];
+    parts.emplace_back(in_place ? before[i].name : members[i].name,
+                       shared_with(members[i].value, there));
+    news = news || !in_place || !parts.back().value.identical(there);
+  }
+  return news ? ValueAccess::object_of_distinct(parts) : like;
+}
+
+}  // namespace
+
+Value shared_with(const Value& value, const Value& like) {
+  if (value.identical(like)) {
+    return like;
+  }
+  if (value.is_list() && like.is_list() && !value.empty()) {
+    return list_shared_with(value, like);
+  }
+  if (value.is_object() && like.is_object() && !value.empty()) {
+    return object_shared_with(value, like);
+  }
+  return value.is_string() && same(value, like) ? like : value;
+}
+
 void Interner::sweep() {
   for (Slot& slot : slots_) {
     if (!slot.part.is_null() && !ValueAccess::shared(slot.part)) {

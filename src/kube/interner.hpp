@@ -49,4 +49,8 @@ class Interner {
   std::vector<Mark> marks_{};  // of the document at work, each part before its own parts
 };
 
+// A value of the same text that shares with `like`, the state before, every part that stands at the
+// same place of both: comparing the two costs no more than what differs. O(size of what differs).
+Value shared_with(const Value& value, const Value& like);
+
 }  // namespace athanor

@@ -82,6 +82,11 @@ std::string canonical(const Value& value) {
   return json::print(value);
 }
 
+// The same for equal values and for no others, shorter than `canonical` where items are texts.
+std::string identity_text(const Value& value) {
+  return value.is_string() ? std::string("\"").append(value.as_string()) : canonical(value);
+}
+
 // What tells apart the items of a keyed list: their key members, sorted by name.
 Value key_of(const Value& item, const Schema& list) {
   std::vector<std::string> names = list.list_map_keys;
@@ -95,6 +100,19 @@ Value key_of(const Value& item, const Schema& list) {
   return key;
 }
 
+// The text of the item's identity. No name of a field is empty, so what stands for one key member
+// equals no object's text.
+std::string identity_text(const Value& item, const Schema& list) {
+  if (list.list_type != ListType::Map) {
+    return identity_text(item);
+  }
+  if (list.list_map_keys.size() == 1) {
+    const Value* value = item.find(list.list_map_keys.front());
+    return value == nullptr ? std::string() : identity_text(*value);
+  }
+  return canonical(key_of(item, list));
+}
+
 class Validator {
  public:
   explicit Validator(std::string_view path) : path_(path) {}
@@ -106,6 +124,9 @@ class Validator {
     }
     if (value.is_null() && schema.nullable) {
       return;
+    }
+    if (old != nullptr && old->identical(value)) {
+      return;  // what was there before may stay
     }
     const std::size_t before = errors_.size();
     check_enum(value, schema);
@@ -224,7 +245,7 @@ class Validator {
     std::map<std::string, const Value*> old_items;
     if (keyed && old != nullptr) {
       for (const Value& item : old->items()) {
-        old_items.emplace(canonical(key_of(item, schema)), &item);
+        old_items.emplace(identity_text(item, schema), &item);
       }
     }
     for (std::size_t i = 0; i < value.size(); ++i) {
@@ -235,12 +256,12 @@ class Validator {
                                               "must be an object for an array of list-type map"));
       }
       if (schema.list_type != ListType::Atomic) {
-        const Value identity = keyed ? key_of(value[i], schema) : value[i];
-        std::string text = canonical(identity);
+        std::string text = identity_text(value[i], schema);
         const auto found = old_items.find(text);
         old_item = found == old_items.end() ? nullptr : found->second;
         if (!seen.insert(std::move(text)).second) {
-          errors_.push_back(FieldError::duplicate(path_.text(), identity));
+          errors_.push_back(
+              FieldError::duplicate(path_.text(), keyed ? key_of(value[i], schema) : value[i]));
         }
       }
       if (schema.items != nullptr) {

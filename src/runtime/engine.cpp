@@ -351,7 +351,8 @@ void Engine::Impl::sweep(Instant now) {
   if (now < next_sweep) {
     return;
   }
-  next_sweep = now + kUnreadObservation;
+  // A look at all of them; the more there are, the seldomer.
+  next_sweep = now + kUnreadObservation * static_cast<int>(1 + observations.size() / 1000);
   std::erase_if(observations, [&](const auto& entry) {
     return !entry.second.in_flight && now - entry.second.at > kUnreadObservation &&
            !reads.is_observed(entry.first);

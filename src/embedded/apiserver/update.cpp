@@ -14,6 +14,7 @@
 #include "embedded/apiserver/webhooks/hook.hpp"
 #include "embedded/apiserver/write.hpp"
 #include "kube/field_error.hpp"
+#include "kube/interner.hpp"
 #include "kube/typed_fields.hpp"
 
 namespace athanor::apiserver {
@@ -57,6 +58,8 @@ class Update {
       warn();
       return unchanged();
     }
+    // What follows compares the two states again and again.
+    object_ = shared_with(object_, live_);
     if (!input_.normal) {
       ATHANOR_TRY(object_, normalize_changed(*call_.resource, live_, object_));
     }

@@ -16,6 +16,8 @@ namespace athanor::kueue {
 namespace {
 
 constexpr std::string_view kInUse = api::kueue::kInUseFinalizer;
+// Status is a report: the changes of a second are told together, as the reference does.
+constexpr Duration kReportEvery = std::chrono::seconds(1);
 
 // Every declared flavor and resource, zeros included, in the order of the spec; `borrowed` only for
 // ClusterQueues.
@@ -213,6 +215,7 @@ const Operator& cluster_queue_operator() {
                                   .writes = kWrites,
                                   .indexes = queue_indexes(),
                                   .reconcile = reconcile_cluster_queue,
+                                  .pause = kReportEvery,
                                   .small = queue_kinds(),
                                   .access = kAccess};
   return kOperator;
@@ -227,6 +230,7 @@ const Operator& local_queue_operator() {
                                   .writes = kWrites,
                                   .indexes = queue_indexes(),
                                   .reconcile = reconcile_local_queue,
+                                  .pause = kReportEvery,
                                   .small = queue_kinds(),
                                   .access = kAccess};
   return kOperator;

@@ -61,11 +61,16 @@ struct Nominee {
 
 class Cycle {
  public:
-  Cycle(const View& view, Instant now) : view_(view), now_(now), snapshot_(read_queues(view)) {}
+  Cycle(const View& view, Instant now) : view_(view), now_(now) {}
 
   Plan run() {
+    std::vector<WaitingShape> shapes = waiting_shapes(view_);
+    if (shapes.empty()) {
+      return std::move(plan_);  // and nothing else was read: no change of quota wakes it
+    }
+    snapshot_ = read_queues(view_);
     count_usage(snapshot_, view_);
-    for (WaitingShape& waiting : waiting_shapes(view_)) {
+    for (WaitingShape& waiting : shapes) {
       if (is_candidate(waiting.shape)) {
         enqueue(std::move(waiting));
       }
@@ -275,7 +280,7 @@ class Cycle {
 
   const View& view_;
   Instant now_;
-  Snapshot snapshot_;
+  Snapshot snapshot_{};
   Plan plan_{};
   std::map<std::string, Line> lines_{};
   std::map<std::string, Value> defaults_{};

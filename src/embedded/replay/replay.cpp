@@ -11,6 +11,7 @@
 #include "api/builtin.hpp"
 #include "api/fournos.hpp"
 #include "api/kinds.hpp"
+#include "api/kueue.hpp"
 #include "embedded/apiserver/admission.hpp"
 #include "embedded/kueue/amounts.hpp"
 #include "embedded/kueue/scheduler.hpp"
@@ -115,6 +116,28 @@ std::vector<apiserver::AdmissionStep> admission() {
   return steps;
 }
 
+// A queue over more clusters than the 64 flavors that Kueue takes.
+Value with_room_for(std::size_t clusters, const Value& definition) {
+  constexpr std::string_view kMost = "maxItems";
+  if (definition.is_list()) {
+    Value items = Value::list();
+    for (const Value& item : definition.items()) {
+      items.push_back(with_room_for(clusters, item));
+    }
+    return items;
+  }
+  if (!definition.is_object()) {
+    return definition;
+  }
+  Value out = Value::object();
+  for (const Member& member : definition.members()) {
+    const auto room = static_cast<std::int64_t>(clusters);
+    out.set(member.key(), member.key() == kMost ? Value(std::max(member.value.as_int(), room))
+                                                : with_room_for(clusters, member.value));
+  }
+  return out;
+}
+
 // The state of one play: submissions to come, pods in time, what has happened.
 class Player {
  public:
@@ -143,6 +166,8 @@ class Player {
     played_.steps = outcome.steps;
     played_.writes = outcome.writes;
     played_.reconciles = outcome.work.reconciles;
+    played_.reconciles_of = outcome.work.reconciles_of;
+    played_.writes_of = outcome.work.writes_of;
     return std::move(played_);
   }
 
@@ -151,17 +176,21 @@ class Player {
     sim::Scene scene;
     scene.pace = sim::Pace::Orderly;
     scene.operators = options_.operators;
-    for (const Operator* op : {&kueue::scheduler_operator(), &kueue::workload_operator(),
-                               &kueue::cluster_queue_operator(), &kueue::local_queue_operator(),
-                               &kueue::resource_flavor_operator(), &tekton::pipelinerun_operator(),
-                               &tekton::taskrun_operator(), &scheduler::scheduler_operator(),
-                               &nodes::kubelet_operator(), &nodes::node_operator()}) {
+    // Those that decide. The status of queues and Events are reports, which nobody reads here.
+    scene.events = false;
+    for (const Operator* op :
+         {&kueue::scheduler_operator(), &kueue::workload_operator(),
+          &tekton::pipelinerun_operator(), &tekton::taskrun_operator(),
+          &scheduler::scheduler_operator(), &nodes::kubelet_operator(), &nodes::node_operator()}) {
       scene.operators.push_back(op);
     }
     scene.config = options_.config;
     scene.admission = admission;
     for (const api::CustomKind* custom : api::custom_kinds()) {
-      scene.objects.push_back(api::crd_manifest(*custom));
+      const Value definition = api::crd_manifest(*custom);
+      scene.objects.push_back(custom->kind->group == api::kueue::kClusterQueue.group
+                                  ? with_room_for(fleet_.clusters.size(), definition)
+                                  : definition);
     }
     ATHANOR_TRY(std::vector<Value> objects, fleet_objects());
     scene.objects.insert(scene.objects.end(), std::make_move_iterator(objects.begin()),

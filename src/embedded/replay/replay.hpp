@@ -35,6 +35,9 @@ struct Played {
   std::uint64_t steps = 0;
   std::uint64_t writes = 0;
   std::uint64_t reconciles = 0;
+  // By controller.
+  std::map<std::string_view, std::uint64_t> reconciles_of{};
+  std::map<std::string_view, std::uint64_t> writes_of{};
 };
 
 struct PlayOptions {

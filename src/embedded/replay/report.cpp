@@ -109,6 +109,14 @@ Value waiting_values(const std::map<std::string, Waiting>& all) {
   return out;
 }
 
+Value count_values(const std::map<std::string_view, std::uint64_t>& counts) {
+  Value out = Value::object();
+  for (const auto& [name, count] : counts) {
+    out.set(name, count);
+  }
+  return out;
+}
+
 double rounded(double value) {
   constexpr double kPlaces = 1000;
   return std::round(value * kPlaces) / kPlaces;
@@ -118,7 +126,10 @@ double rounded(double value) {
 
 Report make_report(const Trace& trace, const lab::Lab& fleet, const Played& played,
                    std::string fleet_name, std::size_t stretches) {
-  Report report{.fleet = std::move(fleet_name), .jobs = trace.jobs.size()};
+  Report report{.fleet = std::move(fleet_name),
+                .jobs = trace.jobs.size(),
+                .reconciles = played.reconciles_of,
+                .writes = played.writes_of};
   const double length = std::max(1.0, seconds_of(played.end - played.start));
   report.hours = length / 3600;
   std::vector<double> all;
@@ -210,7 +221,9 @@ Value to_value(const Report& report) {
                                                    {"byOwner", waiting_values(report.by_owner)},
                                                    {"byGpuType", waiting_values(report.by_gpu)}})},
                         {"utilisation", std::move(usage)},
-                        {"overTime", std::move(over_time)}});
+                        {"overTime", std::move(over_time)},
+                        {"work", Value::object({{"reconciles", count_values(report.reconciles)},
+                                                {"writes", count_values(report.writes)}})}});
 }
 
 std::string short_time(double seconds) {

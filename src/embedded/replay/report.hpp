@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "embedded/replay/replay.hpp"
@@ -41,13 +42,17 @@ struct Report {
   std::map<std::string, Usage> usage{};
   std::vector<Stretch> over_time{};
   std::map<std::string, std::size_t> failures{};  // by message
+  // What the controllers had to do, by their names.
+  std::map<std::string_view, std::uint64_t> reconciles{};
+  std::map<std::string_view, std::uint64_t> writes{};
 };
 
 // `stretches`: how many points over_time has.
 Report make_report(const Trace& trace, const lab::Lab& fleet, const Played& played,
                    std::string fleet_name, std::size_t stretches = 240);
 
-// As JSON: {fleet, jobs, ..., waiting: {all, byOwner, byGpuType}, utilisation, overTime}.
+// As JSON: {fleet, jobs, ..., waiting: {all, byOwner, byGpuType}, utilisation, overTime,
+// work}.
 Value to_value(const Report& report);
 
 // "0s", "45s", "12m", "3h20m", "2d4h".

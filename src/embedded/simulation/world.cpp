@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/builtin.hpp"
 #include "base/check.hpp"
 #include "embedded/bridge/live_read.hpp"
 #include "embedded/simulation/invariants.hpp"
@@ -20,7 +21,9 @@ namespace {
 
 constexpr std::uint64_t kMostSteps = 3'000'000;  // a livelock without virtual time passing
 constexpr Duration kQuietTime = std::chrono::hours(1);
-constexpr Duration kTick = std::chrono::seconds(30);  // of the server, while anything goes on
+// Of the server, while anything goes on. On long traces what it clears away may wait.
+constexpr Duration kTick = std::chrono::seconds(30);
+constexpr Duration kOrderlyTick = std::chrono::minutes(10);
 
 template <class T>
 T take_out(std::vector<T>& list, std::size_t index) {
@@ -104,9 +107,10 @@ World::Impl::Impl(World& owner, Scene given, std::uint64_t seed)
 
 // ---- the loop
 
-void World::Impl::note(const Operator& /*op*/, const Key& /*key*/, std::size_t reads,
+void World::Impl::note(const Operator& op, const Key& /*key*/, std::size_t reads,
                        const Plan& plan) {
   ++work.reconciles;
+  ++work.reconciles_of[op.name];
   work.reads += reads;
   work.plan_steps += plan.steps().size();
   work.most_steps = std::max(work.most_steps, plan.steps().size());
@@ -118,6 +122,10 @@ void World::Impl::run_engine() {
   engine->run(clock.now(), effects);
   for (runtime::Effect& effect : effects) {
     if (auto* send = std::get_if<runtime::SendWrite>(&effect)) {
+      if (!scene.events && send->request.target.kind == &api::kEvent) {
+        engine->absorb(runtime::WriteResult{.id = send->id}, clock.now());
+        continue;
+      }
       if (scene.pace == Pace::Seeded && send->request.subresource == "status") {
         work.most_status = std::max(work.most_status, json::print(send->request.body).size());
       }
@@ -419,7 +427,7 @@ bool World::Impl::advance(Instant end) {
   const Instant next = std::min(end, due.value_or(end));
   if (next >= next_tick) {
     clock.set(std::max(clock.steady(), next));
-    next_tick = clock.steady() + kTick;
+    next_tick = clock.steady() + (scene.pace == Pace::Orderly ? kOrderlyTick : kTick);
     server->tick(clock.now());
     return true;
   }

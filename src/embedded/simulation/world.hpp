@@ -87,6 +87,7 @@ struct Scene {
   bool foreign_fields = false;
   // Resources whose labels their controller owns whole, as upstream's does ("endpoints").
   std::vector<std::string> labels_overwritten{};
+  bool events = true;   // false: Events are answered for and forgotten
   bool record = false;  // keep the journal of all writes (trace())
   Pace pace = Pace::Seeded;
 };
@@ -99,6 +100,9 @@ struct Work {
   std::size_t most_steps = 0;   // of one plan
   std::size_t most_reads = 0;   // of one reconcile
   std::size_t most_status = 0;  // bytes of one status written
+  // By controller.
+  std::map<std::string_view, std::uint64_t> reconciles_of{};
+  std::map<std::string_view, std::uint64_t> writes_of{};
 };
 
 struct Outcome {

@@ -189,6 +189,7 @@ runtime::WriteResult World::Impl::call(const runtime::SendWrite& send) {
   const auto& quiet = scene.periodic_writers;
   if (store->revision() != before) {
     ++writes;
+    ++work.writes_of[send.op];
     if (std::find(quiet.begin(), quiet.end(), send.op) == quiet.end()) {
       ++loud_writes;
       if (scene.pace == Pace::Seeded) {
