@@ -352,7 +352,7 @@ void Engine::Impl::sweep(Instant now) {
     return;
   }
   // A look at all of them; the more there are, the seldomer.
-  next_sweep = now + kUnreadObservation * static_cast<int>(1 + observations.size() / 1000);
+  next_sweep = now + kUnreadObservation * static_cast<int>(1 + observations.size() / 100);
   std::erase_if(observations, [&](const auto& entry) {
     return !entry.second.in_flight && now - entry.second.at > kUnreadObservation &&
            !reads.is_observed(entry.first);

@@ -272,11 +272,15 @@ std::shared_ptr<const ResourceInfo> make_resource(const BuiltinResource& resourc
 }  // namespace
 
 std::vector<std::shared_ptr<const ResourceInfo>> built_in_resources() {
-  std::vector<std::shared_ptr<const ResourceInfo>> resources;
-  for (const BuiltinResource& resource : builtin_resources()) {
-    resources.push_back(make_resource(resource));
-  }
-  return resources;
+  // Made once: they never change, and a simulation starts thousands of servers.
+  static const std::vector<std::shared_ptr<const ResourceInfo>> kResources = [] {
+    std::vector<std::shared_ptr<const ResourceInfo>> resources;
+    for (const BuiltinResource& resource : builtin_resources()) {
+      resources.push_back(make_resource(resource));
+    }
+    return resources;
+  }();
+  return kResources;
 }
 
 }  // namespace athanor::apiserver

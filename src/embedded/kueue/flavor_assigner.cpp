@@ -32,6 +32,7 @@ class GroupSearch {
   Candidate run(const Amounts& requests, const PodSetRequests& pod_set, SelectorKeys keys,
                 std::vector<std::string>& reasons) {
     Candidate best;
+    std::set<std::string> known = keys_of_group();
     for (const FlavorQuotas& quotas : group_.flavors) {
       const auto flavor = snapshot_.flavors.find(quotas.name);
       if (flavor == snapshot_.flavors.end()) {
@@ -42,7 +43,11 @@ class GroupSearch {
         reasons.push_back(std::move(taint));
         continue;
       }
-      if (!matches_flavor(pod_set.pod_spec, flavor->second, known_keys(flavor->second, keys))) {
+      if (keys == SelectorKeys::Flavor) {  // those of each for itself
+        known.clear();
+        add_keys(flavor->second, known);
+      }
+      if (!matches_flavor(pod_set.pod_spec, flavor->second, known)) {
         reasons.push_back(fmt::format("flavor {} doesn't match node affinity", quotas.name));
         continue;
       }
@@ -63,21 +68,18 @@ class GroupSearch {
   }
 
  private:
-  [[nodiscard]] std::set<std::string> known_keys(const Flavor& flavor, SelectorKeys keys) const {
-    std::set<std::string> known;
-    const auto add = [&](const Flavor& from) {
-      for (const Member& label : from.node_labels.members()) {
-        known.emplace(label.key());
-      }
-    };
-    if (keys == SelectorKeys::Flavor) {
-      add(flavor);
-      return known;
+  static void add_keys(const Flavor& flavor, std::set<std::string>& known) {
+    for (const Member& label : flavor.node_labels.members()) {
+      known.emplace(label.key());
     }
+  }
+
+  [[nodiscard]] std::set<std::string> keys_of_group() const {
+    std::set<std::string> known;
     for (const FlavorQuotas& quotas : group_.flavors) {
       if (const auto found = snapshot_.flavors.find(quotas.name);
           found != snapshot_.flavors.end()) {
-        add(found->second);
+        add_keys(found->second, known);
       }
     }
     return known;

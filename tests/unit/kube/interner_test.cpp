@@ -89,6 +89,40 @@ TEST(InternerTest, SweepingForgetsWhatNobodyHas) {
   EXPECT_NE(first[0].as_string().data(), second[0].as_string().data());
 }
 
+TEST(SharedWith, EqualPartsAreThoseOfTheStateBefore) {
+  const Value before =
+      parsed(R"({"spec":{"items":[{"name":"a-name-too-long-to-be-inline","n":1},)"
+             R"({"name":"another-name-too-long-to-be","n":2}]},"kept":{"a":[1]}})");
+  const std::string text = R"({"spec":{"items":[{"name":"a-name-too-long-to-be-inline","n":1},)"
+                           R"({"name":"another-name-too-long-to-be","n":3},{"n":4}]},)"
+                           R"("new":{},"kept":{"a":[1]}})";
+  const Value after = shared_with(parsed(text), before);
+  EXPECT_EQ(json::print(after), text);
+  EXPECT_TRUE(after["kept"].identical(before["kept"]));
+  EXPECT_TRUE(after["spec"]["items"][0].identical(before["spec"]["items"][0]));
+  EXPECT_FALSE(after["spec"]["items"][1].identical(before["spec"]["items"][1]));
+  EXPECT_TRUE(shared_with(parsed(json::print(before)), before).identical(before));
+}
+
+TEST(SharedWith, TheTextIsThatOfTheValue) {
+  const char* const texts[] = {
+      R"({"a":{"first":1,"second":2},"b":[1,2]})",
+      R"({"a":{"second":2,"first":1},"b":[2,1]})",
+      R"({"a":{"first":1.0,"second":2},"b":[1,2,3]})",
+      R"({"b":[1],"a":{"first":1}})",
+      R"({"a":[],"b":{}})",
+      R"({"a":"a text that is no object","b":null})",
+      R"([1,{"a":1}])",
+      "7",
+  };
+  for (const char* const text : texts) {
+    for (const char* const like : texts) {
+      EXPECT_EQ(json::print(shared_with(parsed(text), parsed(like))), json::print(parsed(text)))
+          << like;
+    }
+  }
+}
+
 // A small table under many documents: parts push each other out, texts stay what they are.
 TEST(InternerTest, AFullTableChangesNoDocument) {
   Interner interner(8);

@@ -464,6 +464,13 @@ class Installation {
   }
 
   Result<void> flows() {
+    static const std::vector<BootstrapObject> kKnown = flow_objects({});
+    const bool complete = std::all_of(kKnown.begin(), kKnown.end(), [&](const auto& entry) {
+      return find(entry.storage, entry.object) != nullptr;
+    });
+    if (complete) {
+      return {};
+    }
     for (BootstrapObject& entry : flow_objects(input_.now)) {
       ATHANOR_TRY_VOID(create_missing(entry.storage, std::move(entry.object)));
     }
@@ -480,8 +487,11 @@ class Installation {
         if (resources.empty() || resources.front()->is_custom) {
           continue;
         }
-        ATHANOR_TRY_VOID(
-            create_missing("apiservices.apiregistration.k8s.io", api_service(group.name, version)));
+        constexpr std::string_view kServices = "apiservices.apiregistration.k8s.io";
+        if (input_.store.get(kServices, {"", fmt::format("{}.{}", version, group.name)}) ==
+            nullptr) {
+          ATHANOR_TRY_VOID(create(kServices, api_service(group.name, version)));
+        }
       }
     }
     return {};

@@ -90,6 +90,33 @@ TEST(Replay, TheSameTwiceIsTheSame) {
   }
 }
 
+TEST(Replay, AFleetMayBeLargerThanAQueueOfKueue) {
+  lab::Lab fleet = one_cluster();
+  for (int i = 0; i < 99; ++i) {
+    fleet.clusters.push_back({.name = "more-" + std::to_string(i),
+                              .quota = {{"fournos/gpu-h200", "1"}, {"fournos/cluster-slot", "1"}}});
+  }
+  Submission last = job(0, "a", 1, 60);
+  last.cluster = "more-98";
+  const Trace trace{.name = "t.csv", .jobs = {last}};
+  const auto outcome = played(trace, fleet);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  EXPECT_EQ(outcome->runs[0].cluster, "more-98");
+}
+
+// Each is a round through the engine, the server and the caches. More of them than now is a reason
+// to look for what repeats itself.
+TEST(Replay, AJobCostsFewReconcilesAndWrites) {
+  Trace trace{.name = "t.csv"};
+  for (int i = 0; i < 20; ++i) {
+    trace.jobs.push_back(job(i * 1000, "a", 8, 600));
+  }
+  const auto outcome = played(trace, one_cluster());
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  EXPECT_LT(outcome->reconciles / trace.jobs.size(), 60U);
+  EXPECT_LT(outcome->writes / trace.jobs.size(), 30U);
+}
+
 TEST(Replay, WhatCanNeverRunIsRefusedBefore) {
   const lab::Lab fleet = one_cluster();
   Submission pinned = job(0, "a", 1, 60);
