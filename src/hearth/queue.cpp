@@ -456,13 +456,14 @@ class Queue {
   // An old view may show the door as it was before it was closed: the width that the annotation
   // keeps would be lost. A write of the queue itself says so by its version.
   bool is_newest(const Object& queue) {
-    const Live live = read_live(view_, api::kueue::kClusterQueue, queue.key(), now_);
+    const Live live = list_live(view_, api::kueue::kClusterQueue, now_);
     if (!live.known) {
       plan_.wake_at(now_ + kLiveAge);  // asks again should the answer be an error
       return false;
     }
-    return !live.objects.empty() &&
-           live.objects.front().resource_version() == queue.resource_version();
+    return std::any_of(live.objects.begin(), live.objects.end(), [&](const Object& one) {
+      return one.name() == queue.name() && one.resource_version() == queue.resource_version();
+    });
   }
 
   void reject(const QuotaEdit& edit, const Error& error) {
