@@ -10,7 +10,7 @@ HEADER = "submit,owner,gpu_type,gpus,duration,priority,cluster\n"
 
 
 def simulate(*args, code=0):
-    done = run([ATHANOR, "simulate", *args], timeout=120)
+    done = run([ATHANOR, "simulate", *args], timeout=400)
     assert done.code == code, (done.out, done.err)
     return done
 
