@@ -103,7 +103,7 @@ constexpr Case kSyntax[] = {
     {"",
      "ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', "
      "'-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
-     "IDENTIFIER}\n | \n | ^"},
+     "IDENTIFIER}"},
     {"(1", "ERROR: <input>:1:3: Syntax error: missing ')' at '<EOF>'\n | (1\n | ..^"},
     {"1 @ 2",
      "ERROR: <input>:1:3: Syntax error: token recognition error at: '@'\n | 1 @ 2\n | ..^\n"
