@@ -177,7 +177,10 @@ StatusResult<Response> handle_list(Call& call) {
     return std::move(read).error();
   }
   ATHANOR_TRY(const Selection selection, Selection::read(call.request, *call.resource));
-  ATHANOR_TRY(const ListOptions options, std::move(read));  // a version is for the storage to judge
+  if (!read.ok()) {
+    return std::move(read).error();  // a version is for the storage to judge
+  }
+  const ListOptions& options = *read;
   IncludeObject include = IncludeObject::Metadata;
   if (call.accepted.shape == Shape::Table) {
     ATHANOR_TRY(include, read_include_object(call.request));
