@@ -245,7 +245,7 @@ Result<std::optional<ReplayedRun>> Replay::feed(const Value& line) {
   const Instant at{Duration(line[1].as_int())};
   const std::string_view what = line[0].as_string();
   if (what == "r") {
-    const Value recorded = line[2];
+    const Value& recorded = line[2];
     return std::optional(run(recorded, at));
   }
   ATHANOR_TRY(const std::optional<Input> input, input_of(what, line));
