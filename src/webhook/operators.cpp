@@ -199,6 +199,7 @@ CertificateQuery CertificateQuery::parse(std::string_view query) {
 
 std::vector<const Operator*> operators(bool conversions) {
   std::vector<const Operator*> all;
+  all.reserve(kOperators.size() + 1);
   for (const Operator& one : kOperators) {
     all.push_back(&one);
   }
