@@ -245,7 +245,7 @@ class Queue {
 
   void with_queue(const Object& queue) {
     const Value groups = queue.spec()["resourceGroups"];
-    keep_stored_slots(groups);
+    keep_stored_slots(queue, groups);
     hold_back_fights(groups);
     const QuotaEdit edit = edit_quotas(groups, wishes(), settings_.gpu_prefix);
     for (Entry& entry : entries_) {
@@ -306,15 +306,20 @@ class Queue {
 
   // Before a door is closed, its stored width goes to the cluster. What the queue shows may be an
   // old, narrow state: the greater of the two is the true one.
-  void keep_stored_slots(const Value& groups) {
+  void keep_stored_slots(const Object& queue, const Value& groups) {
     for (Entry& entry : entries_) {
       const auto stored = stored_slots(groups, entry.wish.cluster);
       if (entry.closed && !entry.cluster.object.deleting()) {
+        if (!entry.kept && stored == std::optional<std::int64_t>(0) && !is_newest(queue)) {
+          continue;  // perhaps the door as an earlier lock had closed it: no width to keep
+        }
         const std::int64_t width = std::max(
             stored.value_or(0), entry.kept.value_or(stored ? 0 : std::int64_t{kSlotsPerCluster}));
         entry.wish.slots = std::min(*entry.wish.slots, width);
         if (entry.kept != std::optional(width)) {
           annotate(entry, name::kSlotQuota, std::to_string(width));
+        } else if (stored && *stored > *entry.wish.slots && !is_current(entry.cluster.object)) {
+          entry.wish.slots = stored;  // perhaps opened meanwhile, and nothing would open it again
         }
       } else if (!entry.closed && entry.kept) {
         entry.wish.slots = std::max(*entry.kept, stored.value_or(0));
@@ -453,6 +458,17 @@ class Queue {
     }
   }
 
+  // The view shows the cluster as it is now; false: not known yet.
+  bool is_current(const Object& cluster) {
+    const Live live = read_live(view_, api::kFournosCluster, cluster.key(), now_);
+    const bool same = !live.objects.empty() &&
+                      live.objects.front().resource_version() == cluster.resource_version();
+    if (!same) {
+      plan_.wake_at(now_ + kLiveAge);
+    }
+    return same;
+  }
+
   // An old view may show the door as it was before it was closed: the width that the annotation
   // keeps would be lost. A write of the queue itself says so by its version.
   bool is_newest(const Object& queue) {
@@ -571,7 +587,7 @@ bool makes_no_difference(const Kind& kind, const Object& before, const Object& a
 constexpr const Kind* kReads[] = {&api::kFournosCluster, &api::kueue::kResourceFlavor,
                                   &api::kueue::kClusterQueue, &api::kueue::kWorkload};
 constexpr const Kind* kWrites[] = {&api::kFournosCluster, &api::kueue::kClusterQueue};
-constexpr Access kAccess[] = {{&api::kFournosCluster, "patch"},
+constexpr Access kAccess[] = {{&api::kFournosCluster, "get patch"},
                               {&api::kFournosCluster, "patch", "status"},
                               {&api::kueue::kClusterQueue, "patch"},
                               {&api::kEvent, "create patch"}};
