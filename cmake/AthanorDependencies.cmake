@@ -18,6 +18,7 @@ pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
+pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 
 if(ATHANOR_PCH)
   # One header set for product code, one for tests; every file compiles without them, too.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/ascii.hpp"
 
+#include <algorithm>
+
 namespace athanor {
 
 std::string lower(std::string_view text) {
@@ -16,6 +18,18 @@ std::string_view trimmed(std::string_view text, std::string_view blanks) {
   return first == std::string_view::npos
              ? std::string_view()
              : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::vector<std::string_view> words_of(std::string_view text, char separator) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) {
+      words.push_back(text.substr(0, end));
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
 }
 
 }  // namespace athanor

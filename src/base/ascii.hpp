@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace athanor {
 
@@ -11,5 +12,7 @@ namespace athanor {
 std::string lower(std::string_view text);
 // Without what of `blanks` stands at either end.
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
+// What stands between the separators; nothing between two of them is no word.
+std::vector<std::string_view> words_of(std::string_view text, char separator);
 
 }  // namespace athanor

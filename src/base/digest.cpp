@@ -2,10 +2,13 @@
 // MD5 (RFC 1321), SHA-1 and SHA-256 (FIPS 180-4).
 #include "base/digest.hpp"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 
 namespace athanor {
 namespace {
@@ -226,6 +229,10 @@ std::string md5_hex(std::string_view data) {
   for_each_block(data, LengthOrder::LittleEndian,
                  [&](const Block& block) { md5_block(state, block); });
   return hex(raw(state, LengthOrder::LittleEndian));
+}
+
+std::string fingerprint_hex(std::string_view data) {
+  return fmt::format("{:016x}", std::hash<std::string_view>()(data));
 }
 
 std::string sha1_hex(std::string_view data) {

@@ -19,6 +19,7 @@ struct SchemaRules::Node {
   const Schema* schema = nullptr;
   TypePtr type{};
   std::vector<Rule> rules{};
+  bool compares = false;  // a rule here or below looks at oldSelf
   std::unique_ptr<Node> items{};
   std::unique_ptr<Node> additional{};
   std::map<std::string, std::unique_ptr<Node>, std::less<>> properties{};
@@ -58,6 +59,7 @@ std::unique_ptr<Node> make_node(const Schema& schema, const TypePtr& type) {
     node->rules.push_back(compile_rule(rule, type));
     std::string& field_path = node->rules.back().field_path;
     field_path = normal_field_path(field_path, schema);
+    node->compares |= node->rules.back().uses_old_self || node->rules.back().optional_old_self;
   }
   if (schema.items != nullptr && type->kind == TypeKind::List) {
     node->items = make_node(*schema.items, type->parameters[0]);
@@ -77,8 +79,12 @@ std::unique_ptr<Node> make_node(const Schema& schema, const TypePtr& type) {
       below = custom_type(*field.schema, place_of(*field.schema));
     }
     if (auto child = make_node(*field.schema, below)) {
+      node->compares |= child->compares;
       node->properties.emplace(field.name, std::move(child));
     }
+  }
+  for (const Node* part : {node->items.get(), node->additional.get()}) {
+    node->compares |= part != nullptr && part->compares;
   }
   return node;
 }
@@ -106,6 +112,8 @@ std::string_view type_text(const Schema& schema) {
 
 class Judge {
  public:
+  explicit Judge(bool old_holds) : old_holds_(old_holds) {}
+
   SchemaRules::Verdict run(const Node& root, const Value& object, const Value* old_object) {
     visit(root, {.value = &object, .old_value = old_object}, "");
     return std::move(verdict_);
@@ -114,13 +122,18 @@ class Judge {
  private:
   // False: the budget is gone, nothing more is judged.
   bool visit(const Node& node, const Place& place, const std::string& path) {
-    if (place.value->is_null()) {
+    if (place.value->is_null() || (holds(place) && !node.compares)) {
       return true;
     }
     if (!rules(node, place, path)) {
       return false;
     }
     return place.value->is_list() ? list(node, place, path) : object(node, place, path);
+  }
+
+  // It did when the object was stored, and is the same still.
+  [[nodiscard]] bool holds(const Place& place) const {
+    return old_holds_ && place.old_value != nullptr && place.old_value->identical(*place.value);
   }
 
   bool object(const Node& node, const Place& place, const std::string& path) {
@@ -195,29 +208,41 @@ class Judge {
       fail(path, *node.schema, kOutOfBudget);
       return false;
     }
-    const Val self = adapt(*place.value, node.type);
-    const Val old_self = place.old_value == nullptr ? Val() : adapt(*place.old_value, node.type);
+    Bindings usual;      // oldSelf, where there is one
+    Bindings optionals;  // oldSelf as an optional
     for (const Rule& rule : node.rules) {
       if (!rule.error.empty()) {
         fail(path, *node.schema, "rule compile error: " + rule.error);
         continue;
       }
       if (rule.program == nullptr ||
-          (rule.uses_old_self && place.old_value == nullptr && !rule.optional_old_self)) {
+          (rule.uses_old_self && place.old_value == nullptr && !rule.optional_old_self) ||
+          (!rule.uses_old_self && !rule.optional_old_self && holds(place))) {
         continue;
       }
-      Bindings bindings = {{"self", self}};
-      if (rule.optional_old_self) {
-        bindings.emplace_back("oldSelf", place.old_value == nullptr ? Val::optional_none()
-                                                                    : Val::optional_of(old_self));
-      } else if (place.old_value != nullptr) {
-        bindings.emplace_back("oldSelf", old_self);
+      Bindings& bindings = rule.optional_old_self ? optionals : usual;
+      if (bindings.empty()) {
+        bindings = bind(node, place, rule.optional_old_self);
       }
       if (!judge(node, rule, {.place = place, .path = path, .bindings = bindings})) {
         return false;
       }
     }
     return true;
+  }
+
+  static Bindings bind(const Node& node, const Place& place, bool optional) {
+    Bindings bindings;
+    bindings.reserve(2);
+    bindings.emplace_back("self", adapt(*place.value, node.type));
+    if (place.old_value != nullptr) {
+      Val before = adapt(*place.old_value, node.type);
+      bindings.emplace_back("oldSelf",
+                            optional ? Val::optional_of(std::move(before)) : std::move(before));
+    } else if (optional) {
+      bindings.emplace_back("oldSelf", Val::optional_none());
+    }
+    return bindings;
   }
 
   struct At {
@@ -341,6 +366,7 @@ class Judge {
     return true;
   }
 
+  bool old_holds_;
   std::int64_t budget_ = kObjectCostBudget;
   SchemaRules::Verdict verdict_{};
 };
@@ -362,8 +388,9 @@ std::shared_ptr<const SchemaRules> SchemaRules::compile(const Schema& root) {
   return std::make_shared<Access>(std::move(node));
 }
 
-SchemaRules::Verdict SchemaRules::judge(const Value& object, const Value* old_object) const {
-  return Judge().run(*root_, object, old_object);
+SchemaRules::Verdict SchemaRules::judge(const Value& object, const Value* old_object,
+                                        bool old_holds) const {
+  return Judge(old_holds).run(*root_, object, old_object);
 }
 
 }  // namespace athanor::cel

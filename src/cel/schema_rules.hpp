@@ -28,8 +28,10 @@ class SchemaRules {
     // Broken rules of parts that the update leaves as they were: "FIELD: DETAIL".
     std::vector<std::string> ratcheted{};
   };
-  // `old_object` is null on create.
-  [[nodiscard]] Verdict judge(const Value& object, const Value* old_object) const;
+  // `old_object` is null on create. `old_holds`: these rules have held for it; what the two share
+  // is judged again only by rules that compare.
+  [[nodiscard]] Verdict judge(const Value& object, const Value* old_object,
+                              bool old_holds = false) const;
 
   struct Node;
 

@@ -256,12 +256,9 @@ class Production {
   }
 
   client::ApiClientOptions client_options() {
-    // libcurl 7.88, which Debian 12 has, now and then lets streams of an HTTP/2 connection stand
-    // still; each watch on a connection of its own has no such days.
     client::ApiClientOptions result{.qps = options_.qps,
                                     .burst = options_.burst,
-                                    .max_in_flight = options_.concurrent_writes + kOtherRequests,
-                                    .http2 = false};
+                                    .max_in_flight = options_.concurrent_writes + kOtherRequests};
     result.observe = [this](const client::ApiRequest& request, int status, Duration took) {
       const std::string code = status == 0 ? "<error>" : std::to_string(status);
       metrics_

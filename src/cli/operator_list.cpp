@@ -12,6 +12,7 @@
 #include "api/builtin.hpp"
 #include "api/describe.hpp"
 #include "api/hearth.hpp"
+#include "base/ascii.hpp"
 #include "cli/surroundings.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 #include "fournos/instruments.hpp"
@@ -212,26 +213,13 @@ std::string lease_name_of(const std::vector<const Operator*>& operators) {
   return alone ? "hearth" : "athanor";
 }
 
-std::vector<std::string> comma_words(const std::string& list) {
-  std::vector<std::string> words;
-  std::size_t start = 0;
-  while (start <= list.size()) {
-    const std::size_t end = std::min(list.find(',', start), list.size());
-    if (end > start) {
-      words.push_back(list.substr(start, end - start));
-    }
-    start = end + 1;
-  }
-  return words;
-}
-
 Result<std::vector<const Operator*>> select_operators(const std::string& list) {
   const std::vector<System> all = systems();
   std::set<std::string> wanted;
   std::set<std::string> unwanted;
-  for (const std::string& word : comma_words(list)) {
+  for (const std::string_view word : words_of(list, ',')) {
     const bool out = word.front() == '-';
-    const std::string name = out ? word.substr(1) : word;
+    const std::string name(word.substr(out ? 1 : 0));
     ATHANOR_TRY_VOID(check_word(all, name));
     (out ? unwanted : wanted).insert(name);
   }

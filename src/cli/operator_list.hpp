@@ -58,7 +58,4 @@ Places places_of(const std::vector<runtime::RbacPart>& parts);
 // What the Lease of a process with these operators is called: Hearth alone has its own.
 std::string lease_name_of(const std::vector<const Operator*>& operators);
 
-// The words of a list separated by commas.
-std::vector<std::string> comma_words(const std::string& list);
-
 }  // namespace athanor::cli

@@ -78,7 +78,8 @@ struct Orders {
   std::vector<ApiClient::Task> tasks{};
   std::vector<std::pair<SteadyTime, ApiClient::Task>> later{};
   bool stopping = false;
-  CURLM* multi = nullptr;  // to wake; nullptr once the client is gone
+  CURLM* multi = nullptr;    // to wake; nullptr once the client is gone
+  std::thread::id thread{};  // the client's
 
   // Under the mutex.
   void wake() const {
@@ -86,6 +87,12 @@ struct Orders {
       curl_multi_wakeup(multi);
     }
   }
+  [[nodiscard]] bool empty() const {
+    return arriving.empty() && leaving.empty() && tasks.empty() && later.empty() && !stopping;
+  }
+  // Called before something is added: whether the client's thread has to be woken for it. It looks
+  // for orders before it sleeps, and what is there already has woken it.
+  [[nodiscard]] bool must_wake() const { return empty() && std::this_thread::get_id() != thread; }
 };
 
 class HttpApiClient final : public ApiClient {
@@ -124,8 +131,11 @@ class HttpApiClient final : public ApiClient {
     auto handle = std::make_shared<Handle>(link, [orders = orders_, link] {
       const std::lock_guard lock(orders->mutex);
       if (!orders->stopping) {
+        const bool wake = orders->must_wake();
         orders->leaving.push_back(link);
-        orders->wake();
+        if (wake) {
+          orders->wake();
+        }
       }
     });
     enter(std::make_unique<Exchange>(std::move(request), Done(), std::move(link)));
@@ -133,41 +143,46 @@ class HttpApiClient final : public ApiClient {
   }
 
   void post(Task task) override {
-    const std::lock_guard lock(orders_->mutex);
-    if (!orders_->stopping) {
-      orders_->tasks.push_back(std::move(task));
-      orders_->wake();
-    }
+    order([&](Orders& orders) { orders.tasks.push_back(std::move(task)); });
   }
 
   void post_at(SteadyTime when, Task task) override {
-    const std::lock_guard lock(orders_->mutex);
-    if (!orders_->stopping) {
-      orders_->later.emplace_back(when, std::move(task));
-      orders_->wake();
-    }
+    order([&](Orders& orders) { orders.later.emplace_back(when, std::move(task)); });
   }
 
   void stop() override { halt(); }
   [[nodiscard]] const ClusterConfig& config() const override { return config_; }
 
  private:
-  void enter(std::unique_ptr<Exchange> exchange) {
-    exchange->began = SteadyClock::now();
+  // False: the client was stopped.
+  template <class Add>
+  bool order(const Add& add) {
+    bool wake = false;
     {
       const std::lock_guard lock(orders_->mutex);
-      if (!orders_->stopping) {
-        orders_->arriving.push_back(std::move(exchange));
-        orders_->wake();
-        return;
+      if (orders_->stopping) {
+        return false;
       }
+      wake = orders_->must_wake();
+      add(*orders_);
     }
-    tell(*exchange, failure(stopped()));
+    if (wake) {  // without the mutex, for which the thread would only wait again
+      curl_multi_wakeup(multi_.get());
+    }
+    return true;
+  }
+
+  void enter(std::unique_ptr<Exchange> exchange) {
+    exchange->began = SteadyClock::now();
+    if (!order([&](Orders& orders) { orders.arriving.push_back(std::move(exchange)); })) {
+      tell(*exchange, failure(stopped()));
+    }
   }
 
   void halt();
   void run();
   bool take_orders();
+  [[nodiscard]] bool has_orders() const;
   void admit(std::unique_ptr<Exchange> exchange);
   void pump();
   void begin(Exchange& exchange, const Identity& identity);
@@ -516,28 +531,32 @@ int HttpApiClient::poll_timeout(SteadyTime now) const {
   return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
+bool HttpApiClient::has_orders() const {
+  const std::lock_guard lock(orders_->mutex);
+  return !orders_->empty();
+}
+
 void HttpApiClient::run() {
+  {
+    const std::lock_guard lock(orders_->mutex);
+    orders_->thread = std::this_thread::get_id();
+  }
   while (take_orders()) {
     run_timers(SteadyClock::now());
     pump();
     int running = 0;
     curl_multi_perform(multi_.get(), &running);
     serve_watches();
-    int left = 0;
-    std::vector<std::pair<std::uint64_t, int>> done;
-    while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
-      void* owner = nullptr;
-      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
-      if (message->msg == CURLMSG_DONE) {
-        done.emplace_back(static_cast<Exchange*>(owner)->id, message->data.result);
-      }
+    std::vector<std::pair<std::uint64_t, int>> ended;  // by id: one's end may end another
+    for (const EndedTransfer& one : take_ended(multi_)) {
+      ended.emplace_back(static_cast<Exchange*>(one.owner)->id, one.code);
     }
-    for (const auto& [id, code] : done) {
+    for (const auto& [id, code] : ended) {
       if (const auto found = exchanges_.find(id); found != exchanges_.end()) {
         finish(*found->second, code);
       }
     }
-    if (done.empty()) {
+    if (ended.empty() && !has_orders()) {
       curl_multi_poll(multi_.get(), nullptr, 0, poll_timeout(SteadyClock::now()), nullptr);
     }
   }

@@ -123,11 +123,16 @@ void Exchange::prepare(Easy handle, const ClusterConfig& config, const Identity&
     add_line(lists_.headers, fmt::format("{}: {}", name, value));
   }
   apply_lists(curl, lists_);
-  // A lease's renewal shares no connection with a flood of other answers.
-  const bool http2 = options.http2 && request.lane != Lane::Lease;
-  curl_easy_setopt(curl, CURLOPT_HTTP_VERSION,
-                   static_cast<long>(http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  curl_easy_setopt(curl, CURLOPT_PIPEWAIT, http2 ? 1L : 0L);
+  // A lease's renewal shares no connection with a flood of other answers: libcurl takes a
+  // connection for another one's only if both have the same TLS options, and this one says nothing
+  // to OpenSSL. It speaks the same HTTP as all others, as libcurl 7.88 multiplexes over any
+  // connection to a server, HTTP/1.1 or not, once one of them can.
+  const bool lease = request.lane == Lane::Lease;
+  curl_easy_setopt(curl, CURLOPT_SSL_OPTIONS, lease ? long{CURLSSLOPT_NO_REVOKE} : 0L);
+  curl_easy_setopt(
+      curl, CURLOPT_HTTP_VERSION,
+      static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  curl_easy_setopt(curl, CURLOPT_PIPEWAIT, options.http2 && !lease ? 1L : 0L);
   curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, request.fresh_connection ? 1L : 0L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connect_timeout));
   curl_easy_setopt(curl, CURLOPT_USERAGENT, options.user_agent.c_str());

@@ -323,19 +323,11 @@ void AsyncHttp::State::run(const std::weak_ptr<State>& self) {
   while (take_orders(self)) {
     int running = 0;
     curl_multi_perform(multi.get(), &running);
-    std::vector<std::pair<std::uint64_t, CURLcode>> done;
-    int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi.get(), &left)) {
-      void* owner = nullptr;
-      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
-      if (message->msg == CURLMSG_DONE) {
-        done.emplace_back(static_cast<Transfer*>(owner)->id, message->data.result);
-      }
+    const std::vector<EndedTransfer> ended = take_ended(multi);
+    for (const EndedTransfer& one : ended) {
+      finish(static_cast<Transfer*>(one.owner)->id, static_cast<CURLcode>(one.code));
     }
-    for (const auto& [id, code] : done) {
-      finish(id, code);
-    }
-    if (done.empty()) {
+    if (ended.empty()) {
       curl_multi_poll(multi.get(), nullptr, 0, kPollMs, nullptr);
     }
   }

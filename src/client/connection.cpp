@@ -153,20 +153,14 @@ class CurlConnection final : public Connection {
     curl_multi_poll(multi_.get(), nullptr, 0,
                     opening_.empty() ? static_cast<int>(timeout.count() / 1000) : 0, nullptr);
     curl_multi_perform(multi_.get(), &running);
-    std::vector<std::pair<CURL*, CURLcode>> done;
-    int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
-      if (message->msg == CURLMSG_DONE) {
-        done.emplace_back(message->easy_handle, message->data.result);
-      }
-    }
+    const std::vector<EndedTransfer> ended = take_ended(multi_);
     driving_ = false;
-    for (const auto& [handle, code] : done) {
-      if (const auto found = streams_.find(handle); found != streams_.end()) {
+    for (const EndedTransfer& one : ended) {
+      if (const auto found = streams_.find(one.easy); found != streams_.end()) {
         Stream* stream = found->second;
         streams_.erase(found);
-        curl_multi_remove_handle(multi_.get(), handle);
-        stream->finish(code);
+        curl_multi_remove_handle(multi_.get(), one.easy);
+        stream->finish(static_cast<CURLcode>(one.code));
       }
     }
   }

@@ -37,6 +37,19 @@ void add_line(CurlList& list, const std::string& line) {
   }
 }
 
+std::vector<EndedTransfer> take_ended(const Multi& multi) {
+  std::vector<EndedTransfer> ended;
+  int left = 0;
+  while (const CURLMsg* message = curl_multi_info_read(multi.get(), &left)) {
+    if (message->msg == CURLMSG_DONE) {
+      EndedTransfer one{.easy = message->easy_handle, .code = message->data.result};
+      curl_easy_getinfo(one.easy, CURLINFO_PRIVATE, &one.owner);
+      ended.push_back(one);
+    }
+  }
+  return ended;
+}
+
 void set_tls(void* easy, const TlsTexts& texts) {
   set_blob(easy, CURLOPT_CAINFO_BLOB, texts.authority);
   set_blob(easy, CURLOPT_SSLCERT_BLOB, texts.certificate);

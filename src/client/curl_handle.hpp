@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 struct curl_slist;
 
@@ -24,6 +25,16 @@ using Multi = std::unique_ptr<void, MultiClose>;
 using CurlList = std::unique_ptr<curl_slist, ListClose>;
 
 void add_line(CurlList& list, const std::string& line);
+
+// A transfer that is over: its handle, its CURLOPT_PRIVATE, its CURLcode.
+struct EndedTransfer {
+  void* easy = nullptr;
+  void* owner = nullptr;
+  int code = 0;
+};
+// Those of a multi handle that have ended since the last call. They are its own until they are
+// removed, which may happen only when all have been read.
+std::vector<EndedTransfer> take_ended(const Multi& multi);
 
 // PEM texts; empty ones are left as they are.
 struct TlsTexts {

@@ -113,7 +113,8 @@ struct Reflector::Impl {
   std::uint64_t last_id = 0;
   std::uint64_t current = 0;  // the request under way; 0: none
   // Listing
-  std::vector<Object> objects{};
+  std::size_t listed = 0;  // objects so far
+  bool first_part = true;
   int expired_chunks = 0;
   bool list_again = false;
   // Watching
@@ -152,7 +153,8 @@ struct Reflector::Impl {
 
   void start_list(Effects& effects) {
     phase = Phase::Listing;
-    objects.clear();
+    listed = 0;
+    first_part = true;
     list_again = false;
     ++status.lists;
     ask_chunk("", effects);
@@ -191,7 +193,6 @@ struct Reflector::Impl {
     phase = Phase::Waiting;
     current = 0;
     status.watching = false;
-    objects.clear();
     wait_until = now + duration;
     effects.emplace_back(SetTimer{.when = wait_until});
   }
@@ -271,20 +272,23 @@ struct Reflector::Impl {
            effects);
       return;
     }
-    const Value& items = answer.body["items"];
-    for (const Value& item : items.items()) {
-      objects.emplace_back(slim(typed(item)));
-    }
     const std::string token = metadata["continue"].str();
+    KindList list{.kind = scope.kind,
+                  .version = version_number(list_version),
+                  .first = std::exchange(first_part, false),
+                  .last = token.empty(),
+                  .early = list_again && polls == 0};
+    const Value& items = answer.body["items"];
+    list.objects.reserve(items.size());
+    for (const Value& item : items.items()) {
+      const bool share = listed++ < options.shared;
+      list.objects.emplace_back(slim(typed(item), share));
+    }
+    effects.emplace_back(Deliver{.item = std::move(list)});
     if (!token.empty()) {
       ask_chunk(token, effects);
       return;
     }
-    KindList list;
-    list.kind = scope.kind;
-    list.objects = std::exchange(objects, {});
-    list.version = version_number(list_version);
-    effects.emplace_back(Deliver{.item = std::move(list)});
     version = status.version = list_version;
     expired_chunks = 0;
     refused = false;
@@ -315,11 +319,11 @@ struct Reflector::Impl {
   }
 
   // Of what is kept.
-  [[nodiscard]] Value slim(Value object) const {
+  [[nodiscard]] Value slim(Value object, bool share) const {
     if (scope.trim) {
       scope.trim(object);
     }
-    return options.interner == nullptr ? object : options.interner->intern(object, {});
+    return options.interner == nullptr || !share ? object : options.interner->intern(object, {});
   }
 
   void on_watch_end(const Answer& answer, Instant now, Effects& effects) {
@@ -396,7 +400,7 @@ struct Reflector::Impl {
     Value object = body;
     line.event = {};  // so that trimming need not copy
     if (event.type != KindEvent::Type::Bookmark) {
-      object = slim(std::move(object));
+      object = slim(std::move(object), /*share=*/true);
     }
     event.object = Object(std::move(object));
     effects.emplace_back(Deliver{.item = std::move(event)});

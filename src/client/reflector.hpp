@@ -49,11 +49,15 @@ struct KindEvent {
   const Kind* kind = nullptr;
   Object object{};  // Deleted: the last state, with the deletion's version; Bookmark: the version
 };
-// All objects at a version: at the start, after a gap, and when asked.
+// All objects at a version: at the start, after a gap, and when asked. In parts, as they come: they
+// hold once the last is there, and a first one (again) means that those before do not count.
 struct KindList {
   const Kind* kind = nullptr;
   std::vector<Object> objects{};
   std::uint64_t version = 0;
+  bool first = true;
+  bool last = true;
+  bool early = false;  // a Relist came while it was under way: another list follows
   // 403 and 404: refused for good; told once, and a list follows should that change.
   std::optional<Error> error{};
 };
@@ -69,6 +73,8 @@ struct ReflectorOptions {
   Duration idle = std::chrono::seconds(125);         // without a byte: two bookmarks and some
   // Lets what is delivered share the parts that are alike; may be null, must outlive it.
   Interner* interner = nullptr;
+  // Of a list only so many objects share: whoever keeps more of them keeps the rest packed.
+  std::size_t shared = 2048;
 };
 
 // How it stands, for readiness and metrics.

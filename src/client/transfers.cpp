@@ -133,20 +133,13 @@ struct Transfers::State {
 
   // True: something ended.
   bool take_ended() {
-    std::vector<std::pair<std::uint64_t, int>> done;
-    int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi.get(), &left)) {
-      void* owner = nullptr;
-      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
-      if (message->msg == CURLMSG_DONE) {
-        done.emplace_back(static_cast<Exchange*>(owner)->id, message->data.result);
-      }
-    }
-    for (const auto& [id, code] : done) {
+    const std::vector<EndedTransfer> ended = client::take_ended(multi);
+    for (const EndedTransfer& transfer : ended) {
+      const std::uint64_t id = static_cast<Exchange*>(transfer.owner)->id;
       Running& one = running.at(id);
-      end(id, one.exchange->result(code, *one.wish.config));
+      end(id, one.exchange->result(transfer.code, *one.wish.config));
     }
-    return !done.empty();
+    return !ended.empty();
   }
 
   // What is counted but silent is not counted any more; what is too late ends.

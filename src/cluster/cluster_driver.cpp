@@ -29,6 +29,8 @@ namespace {
 // Of all controllers together: a few, so that work has the better part of the client's rate.
 constexpr std::size_t kEventsUnderWay = 4;
 constexpr std::size_t kMostEvents = 10'000;
+// Of each kind; as many as its feed lets share what they have in common.
+constexpr std::size_t kWarmObjects = client::ReflectorOptions{}.shared;
 
 runtime::EngineOptions engine_options(const DriverOptions& options) {
   ATHANOR_CHECK(options.client != nullptr && options.entropy != nullptr,
@@ -37,6 +39,7 @@ runtime::EngineOptions engine_options(const DriverOptions& options) {
           .config = options.config,
           .namespaces = options.namespaces,
           .places = options.places,
+          .warm_objects = kWarmObjects,
           .metrics = options.metrics,
           .stopwatch = options.clock,
           .tracer = options.tracer,

@@ -71,7 +71,10 @@ runtime::Input to_input(client::FeedItem item, const std::string& ns) {
                              .objects = std::move(list->objects),
                              .version = list->version,
                              .error = std::move(list->error),
-                             .ns = ns};
+                             .ns = ns,
+                             .first = list->first,
+                             .last = list->last,
+                             .early = list->early};
   }
   auto& event = std::get<client::KindEvent>(item);
   using From = client::KindEvent::Type;

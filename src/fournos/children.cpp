@@ -84,8 +84,8 @@ Sure surely(const Tick& tick, const Kind& kind, const Key& key) {
   return sure;
 }
 
-LiveChild live_child(const Tick& tick, const Ref& ref) {
-  const Live live = read_live(tick.view, *ref.kind, ref.key, tick.now);
+LiveChild live_child(const Tick& tick, const Ref& ref, std::string_view seen) {
+  const Live live = read_live(tick.view, *ref.kind, ref.key, tick.now, seen);
   LiveChild child{.known = live.known};
   if (!live.objects.empty() && state_of(tick.job, live.objects.front()) == Child::State::Ours) {
     child.object = live.objects.front();

@@ -60,7 +60,7 @@ struct LiveChild {
   bool known = false;              // false: asked
   std::optional<Object> object{};  // this job's own; a leftover counts as absent
 };
-LiveChild live_child(const Tick& tick, const Ref& ref);
+LiveChild live_child(const Tick& tick, const Ref& ref, std::string_view seen = {});
 // True once it is certain that the job has no such child.
 bool gone_for_good(const Tick& tick, const Ref& ref);
 // The plan of a tick that asked and waits for the answer.

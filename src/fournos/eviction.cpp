@@ -144,7 +144,8 @@ std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, con
   // A lagging view must not stop a good run: what it says is looked up before anything is done
   // about it.
   if (!noticed(tick.job)) {
-    const LiveChild live = live_child(tick, {&api::kueue::kWorkload, tick.job.object().key()});
+    const LiveChild live = live_child(tick, {&api::kueue::kWorkload, tick.job.object().key()},
+                                      workload.object.resource_version());
     if (!live.known) {
       return await_answer(tick);
     }
@@ -160,7 +161,7 @@ std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, con
     const bool done = run_state(run.object).done();
     if (!done && !noticed(tick.job)) {
       // Its end may be what the view lacks: then the Workload went with it, and nothing was taken.
-      const LiveChild live = live_child(tick, run.ref);
+      const LiveChild live = live_child(tick, run.ref, run.object.resource_version());
       if (!live.known) {
         return await_answer(tick);
       }

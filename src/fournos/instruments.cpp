@@ -2,7 +2,6 @@
 // Gauges from the FournosJobs, counters from their changes, and from reconciles and writes.
 #include "fournos/instruments.hpp"
 
-#include <algorithm>
 #include <map>
 #include <string>
 
@@ -54,14 +53,12 @@ std::string_view phase_of(const Object* job) {
 
 void measure(const View& view, Samples& samples) {
   const auto settings = api::decode<Settings>(view.config("fournos"));
-  std::map<std::string, double> phases;
+  std::map<std::string, double, std::less<>> phases;
   for (const Object& job : view.list(api::kFournosJob, {.ns = settings.workload_namespace})) {
     const std::string_view phase = phase_of(&job);
     phases[phase.empty() ? "New" : std::string(phase)] += 1;
   }
-  for (const auto& [phase, count] : phases) {
-    samples.push_back({.metric = kJobs, .labels = {{"phase", phase}}, .value = count});
-  }
+  put_counts(kJobs, "phase", phases, samples);
 }
 
 void tally_job(const ObjectChanged& change, Samples& samples) {
@@ -104,7 +101,7 @@ void tally_workload(const ObjectChanged& change, Samples& samples) {
   samples.push_back({.metric = kEvictions, .labels = {{"reason", evicted["reason"].str()}}});
 }
 
-void tally(const ObjectChanged& change, Samples& samples) {
+void count_change(const ObjectChanged& change, Samples& samples) {
   if (&change.kind == &api::kFournosJob) {
     tally_job(change, samples);
   } else if (&change.kind == &api::kueue::kWorkload) {
@@ -112,24 +109,18 @@ void tally(const ObjectChanged& change, Samples& samples) {
   }
 }
 
-void tally(const WriteAnswered& answer, Samples& samples) {
-  const bool collects = std::ranges::any_of(
-      fournos_gc_operators(), [&](const Operator* one) { return one->name == answer.op; });
+void count_write(const WriteAnswered& answer, Samples& samples) {
+  const bool collects = is_one_of(fournos_gc_operators(), answer.op);
   if (collects && answer.step == "delete" && answer.code == 0) {
     samples.push_back({.metric = kCollected, .labels = {{"kind", std::string(answer.kind.name)}}});
   }
 }
 
-void tally(const QuestionAnswered& /*answer*/, Samples& /*samples*/) {}
-
-void tally(const Reconciled& run, Samples& samples) {
-  const bool ours = std::ranges::any_of(fournos_operators(),
-                                        [&](const Operator* one) { return one->name == run.op; });
-  if (!ours) {
+void count_reconcile(const Reconciled& run, Samples& samples) {
+  if (!is_one_of(fournos_operators(), run.op)) {
     return;
   }
-  samples.push_back(
-      {.metric = kReconcileSeconds, .value = std::chrono::duration<double>(run.took).count()});
+  put_seconds(kReconcileSeconds, {}, run.took, samples);
   if (run.code != 0) {
     samples.push_back(
         {.metric = kReconcileErrors,
@@ -146,10 +137,9 @@ const Instruments& fournos_instruments() {
       .metrics = kMetrics,
       .kinds = kKinds,
       .state = measure,
-      .tally =
-          [](const Happening& happening, Samples& samples) {
-            std::visit([&](const auto& one) { tally(one, samples); }, happening);
-          },
+      .changed = count_change,
+      .written = count_write,
+      .reconciled = count_reconcile,
   };
   return kInstruments;
 }

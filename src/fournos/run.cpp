@@ -62,7 +62,8 @@ Plan hold_lock(const Tick& tick) {
 // twice.
 std::optional<bool> still_so(const Tick& tick) {
   const Object& seen = tick.job.object();
-  const Live live = read_live(tick.view, api::kFournosJob, seen.key(), tick.now);
+  const Live live =
+      read_live(tick.view, api::kFournosJob, seen.key(), tick.now, seen.resource_version());
   if (!live.known) {
     return std::nullopt;
   }

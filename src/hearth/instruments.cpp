@@ -2,7 +2,6 @@
 // Gauges from the FournosClusters, counters from probes, writes of the queue, and reconciles.
 #include "hearth/instruments.hpp"
 
-#include <algorithm>
 #include <map>
 #include <string>
 
@@ -92,18 +91,10 @@ void measure(const View& view, Samples& samples) {
     states[state.empty() ? "Unknown" : state] += 1;
     measure_cluster(cluster, samples);
   }
-  for (const auto& [state, count] : states) {
-    samples.push_back(
-        {.metric = kClusters, .labels = {{"kubeconfig_status", state}}, .value = count});
-  }
+  put_counts(kClusters, "kubeconfig_status", states, samples);
 }
 
-bool is_ours(std::string_view op) {
-  return std::ranges::any_of(hearth_operators(),
-                             [&](const Operator* one) { return one->name == op; });
-}
-
-void tally(const ObjectChanged& change, Samples& samples) {
+void count_change(const ObjectChanged& change, Samples& samples) {
   if (&change.kind != &api::kFournosCluster || change.after != nullptr) {
     return;
   }
@@ -113,7 +104,7 @@ void tally(const ObjectChanged& change, Samples& samples) {
   }
 }
 
-void tally(const WriteAnswered& answer, Samples& samples) {
+void count_write(const WriteAnswered& answer, Samples& samples) {
   if (&answer.kind != &api::kueue::kClusterQueue || answer.op != queue_operator().name) {
     return;
   }
@@ -125,7 +116,7 @@ void tally(const WriteAnswered& answer, Samples& samples) {
   samples.push_back({.metric = kQueueWrites, .labels = {{"result", result}}});
 }
 
-void tally(const QuestionAnswered& answer, Samples& samples) {
+void count_probe(const QuestionAnswered& answer, Samples& samples) {
   if (!answer.query.starts_with(kProbePrefix)) {
     return;
   }
@@ -134,20 +125,17 @@ void tally(const QuestionAnswered& answer, Samples& samples) {
   if (cluster.empty()) {
     return;
   }
-  samples.push_back({.metric = kProbeSeconds,
-                     .labels = {{"cluster", cluster}},
-                     .value = std::chrono::duration<double>(answer.took).count()});
+  put_seconds(kProbeSeconds, {{"cluster", cluster}}, answer.took, samples);
   samples.push_back({.metric = kProbeFailures,
                      .labels = {{"cluster", cluster}},
                      .value = answer.good ? 0.0 : 1.0});
 }
 
-void tally(const Reconciled& run, Samples& samples) {
-  if (!is_ours(run.op)) {
+void count_reconcile(const Reconciled& run, Samples& samples) {
+  if (!is_one_of(hearth_operators(), run.op)) {
     return;
   }
-  samples.push_back(
-      {.metric = kReconcileSeconds, .value = std::chrono::duration<double>(run.took).count()});
+  put_seconds(kReconcileSeconds, {}, run.took, samples);
   samples.push_back({.metric = kReconcileErrors, .value = run.code == 0 ? 0.0 : 1.0});
 }
 
@@ -160,10 +148,10 @@ const Instruments& hearth_instruments() {
       .metrics = kMetrics,
       .kinds = kKinds,
       .state = measure,
-      .tally =
-          [](const Happening& happening, Samples& samples) {
-            std::visit([&](const auto& one) { tally(one, samples); }, happening);
-          },
+      .changed = count_change,
+      .written = count_write,
+      .answered = count_probe,
+      .reconciled = count_reconcile,
   };
   return kInstruments;
 }

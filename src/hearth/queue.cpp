@@ -310,20 +310,26 @@ class Queue {
     for (Entry& entry : entries_) {
       const auto stored = stored_slots(groups, entry.wish.cluster);
       if (entry.closed && !entry.cluster.object.deleting()) {
-        if (!entry.kept && stored == std::optional<std::int64_t>(0) && !is_newest(queue)) {
-          continue;  // perhaps the door as an earlier lock had closed it: no width to keep
-        }
-        const std::int64_t width = std::max(
-            stored.value_or(0), entry.kept.value_or(stored ? 0 : std::int64_t{kSlotsPerCluster}));
-        entry.wish.slots = std::min(*entry.wish.slots, width);
-        if (entry.kept != std::optional(width)) {
-          annotate(entry, name::kSlotQuota, std::to_string(width));
-        } else if (stored && *stored > *entry.wish.slots && !is_current(entry.cluster.object)) {
-          entry.wish.slots = stored;  // perhaps opened meanwhile, and nothing would open it again
-        }
+        keep_width(entry, queue, stored);
       } else if (!entry.closed && entry.kept) {
         entry.wish.slots = std::max(*entry.kept, stored.value_or(0));
       }
+    }
+  }
+
+  void keep_width(Entry& entry, const Object& queue, std::optional<std::int64_t> stored) {
+    const bool shut = stored == std::optional<std::int64_t>(0);
+    if (shut && !entry.kept && !is_newest(api::kueue::kClusterQueue, queue)) {
+      return;  // perhaps as an earlier lock left it: that is no width to keep
+    }
+    const std::int64_t width = std::max(
+        stored.value_or(0), entry.kept.value_or(stored ? 0 : std::int64_t{kSlotsPerCluster}));
+    entry.wish.slots = std::min(*entry.wish.slots, width);
+    if (entry.kept != std::optional(width)) {
+      annotate(entry, name::kSlotQuota, std::to_string(width));  // fails if the view is old
+    } else if (stored > entry.wish.slots &&
+               !is_newest(api::kFournosCluster, entry.cluster.object)) {
+      entry.wish.slots = stored;  // perhaps opened meanwhile, and nothing would open it again
     }
   }
 
@@ -439,7 +445,8 @@ class Queue {
       }
     }
     for (Entry& entry : entries_) {
-      if (!entry.closed && entry.kept && (edit.changed || is_newest(queue))) {
+      if (!entry.closed && entry.kept &&
+          (edit.changed || is_newest(api::kueue::kClusterQueue, queue))) {
         annotate(entry, name::kSlotQuota, nullptr);
       }
     }
@@ -458,28 +465,15 @@ class Queue {
     }
   }
 
-  // The view shows the cluster as it is now; false: not known yet.
-  bool is_current(const Object& cluster) {
-    const Live live = read_live(view_, api::kFournosCluster, cluster.key(), now_);
+  // The view shows the object as the API server has it; false: not, or not known yet.
+  bool is_newest(const Kind& kind, const Object& object) {
+    const Live live = read_live(view_, kind, object.key(), now_, object.resource_version());
     const bool same = !live.objects.empty() &&
-                      live.objects.front().resource_version() == cluster.resource_version();
+                      live.objects.front().resource_version() == object.resource_version();
     if (!same) {
-      plan_.wake_at(now_ + kLiveAge);
+      plan_.wake_at(now_ + kLiveAge);  // the answer may be an error, and then nothing else wakes
     }
     return same;
-  }
-
-  // An old view may show the door as it was before it was closed: the width that the annotation
-  // keeps would be lost. A write of the queue itself says so by its version.
-  bool is_newest(const Object& queue) {
-    const Live live = list_live(view_, api::kueue::kClusterQueue, now_);
-    if (!live.known) {
-      plan_.wake_at(now_ + kLiveAge);  // asks again should the answer be an error
-      return false;
-    }
-    return std::any_of(live.objects.begin(), live.objects.end(), [&](const Object& one) {
-      return one.name() == queue.name() && one.resource_version() == queue.resource_version();
-    });
   }
 
   void reject(const QuotaEdit& edit, const Error& error) {
@@ -589,7 +583,7 @@ constexpr const Kind* kReads[] = {&api::kFournosCluster, &api::kueue::kResourceF
 constexpr const Kind* kWrites[] = {&api::kFournosCluster, &api::kueue::kClusterQueue};
 constexpr Access kAccess[] = {{&api::kFournosCluster, "get patch"},
                               {&api::kFournosCluster, "patch", "status"},
-                              {&api::kueue::kClusterQueue, "patch"},
+                              {&api::kueue::kClusterQueue, "get patch"},
                               {&api::kEvent, "create patch"}};
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "kube/managed_changes.hpp"
 #include "kube/managed_entry.hpp"
 
 namespace athanor {
@@ -19,6 +20,7 @@ constexpr std::size_t kMaxManagerBytes = 128;
 struct Start {
   Entries entries{};
   bool as_stored = true;  // the same list as in the live object
+  bool tracked = true;    // somebody was named, if in a version that is not known any more
 };
 
 bool is_reset(const Value& requested) {
@@ -29,27 +31,32 @@ bool is_reset(const Value& requested) {
 
 Start start_of(const Value& stored, const Value& requested, const FieldManagement& by) {
   if (is_reset(requested)) {
-    return {.entries = {}, .as_stored = stored.is_null()};
+    return {.entries = {}, .as_stored = stored.is_null(), .tracked = false};
   }
   if (!requested.is_null() && requested != stored) {
     if (std::optional<Entries> entries = managed::read_requested(requested, by);
         entries && !entries->empty()) {
-      return {.entries = *std::move(entries), .as_stored = false};
+      return {.entries = *std::move(entries), .as_stored = false, .tracked = true};
     }
   }
   Entries entries = managed::read_stored(stored, by);
   const bool complete = entries.size() == stored.size();
-  return {.entries = std::move(entries), .as_stored = complete};
+  return {.entries = std::move(entries), .as_stored = complete, .tracked = !stored.empty()};
+}
+
+FieldSet set_by(const FieldChanges& changes) {
+  return changes.modified.empty() ? changes.added : changes.added.united(changes.modified);
 }
 
 // What the write set goes to its manager, what it removed to nobody.
-void attribute(Entries& entries, FieldChanges changes, const FieldManagement& by) {
-  const FieldSet set =
-      changes.modified.empty() ? std::move(changes.added) : changes.added.united(changes.modified);
+void attribute(Entries& entries, const FieldChanges& changes, managed::VersionedChanges versions,
+               const FieldManagement& by) {
+  const FieldSet set = set_by(changes);
   for (Entry& entry : entries) {
-    entry.set_fields(fields_v1::minus(entry.fields, changes.removed));
+    const FieldChanges& there = versions.in(entry.api_version.as_string());
+    entry.set_fields(fields_v1::minus(entry.fields, there.removed));
     if (!managed::is_entry_of(entry, by, managed::kUpdate)) {
-      entry.set_fields(fields_v1::minus(entry.fields, set));
+      entry.set_fields(fields_v1::minus(entry.fields, &there == &changes ? set : set_by(there)));
     }
   }
   if (!set.empty()) {
@@ -68,7 +75,7 @@ Value update_managed_fields(const Value& live, Value object, const FieldManageme
     // A subresource cannot set them.
     start =
         start_of(stored, by.subresource.empty() ? object["metadata"]["managedFields"] : stored, by);
-    if (start.entries.empty()) {
+    if (!start.tracked) {
       return managed::with_list(std::move(object), Value());
     }
   }
@@ -80,7 +87,7 @@ Value update_managed_fields(const Value& live, Value object, const FieldManageme
   if (changes.empty() && start.as_stored) {
     return managed::with_list(std::move(object), stored);
   }
-  attribute(start.entries, std::move(changes), by);
+  attribute(start.entries, changes, {live, object, changes, by}, by);
   return managed::with_list(std::move(object), managed::print(std::move(start.entries)));
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,12 @@
 #include "kube/value.hpp"
 
 namespace athanor {
+
+// An object as another version of its kind shows it.
+struct VersionedObject {
+  Value object{};
+  SchemaPtr schema = nullptr;
+};
 
 // Who writes, and under which type.
 struct FieldManagement {
@@ -31,6 +38,10 @@ struct FieldManagement {
   // Entries of an API version that answers false are dropped (a version a CRD no longer has).
   // Unset: all are known.
   std::function<bool(std::string_view api_version)> knows_version{};
+  // The object of `api_version` in another version, where that calls fields otherwise: entries of
+  // it are judged by what changes there. nullopt (or unset): fields are called the same.
+  std::function<std::optional<VersionedObject>(const Value& object, std::string_view to_version)>
+      in_version{};
 };
 
 // The object to store for a create, update or (other than apply) patch: `object` with

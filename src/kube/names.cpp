@@ -125,7 +125,7 @@ std::vector<std::string> qualified_name_errors(std::string_view text) {
   if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
     name = text.substr(slash + 1);
     if (name.find('/') != std::string_view::npos) {
-      return {"a qualified name " + std::string(kQualifiedText) +
+      return {"a valid label key " + std::string(kQualifiedText) +
               " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
     }
     const std::string_view prefix = text.substr(0, slash);

@@ -1,49 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 // The path of the node that a walk stands on, as error texts spell it: spec.containers[0].name.
+// Steps are noted and become a text only where one is asked for: most walks find nothing to tell.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace athanor {
 
 class PathText {
  public:
   PathText() = default;
-  explicit PathText(std::string_view start) : text_(start) {}
+  explicit PathText(std::string_view start) : start_(start) {}
 
-  // Steps down for as long as it lives.
+  // Steps down for as long as it lives; the name of the field must live as long.
   class Step {
    public:
-    Step(PathText& path, std::string_view field) : path_(path), length_(path.text_.size()) {
-      if (!path_.text_.empty()) {
-        path_.text_ += '.';
-      }
-      path_.text_ += field;
+    Step(PathText& path, std::string_view field) : path_(path) {
+      path_.steps_.push_back({.field = field});
     }
-    Step(PathText& path, std::size_t index) : path_(path), length_(path.text_.size()) {
-      path_.text_.append("[").append(std::to_string(index)).append("]");
+    Step(PathText& path, std::size_t index) : path_(path) {
+      path_.steps_.push_back({.index = index, .is_index = true});
     }
-    ~Step() { path_.text_.resize(length_); }
+    // A key of a map: it is no field, and may have dots.
+    static Step key(PathText& path, std::string_view key) { return Step(path, key, Key{}); }
+    ~Step() { path_.steps_.pop_back(); }
     Step(const Step&) = delete;
     Step& operator=(const Step&) = delete;
 
    private:
+    struct Key {};
+    Step(PathText& path, std::string_view key, Key /*key*/) : path_(path) {
+      path_.steps_.push_back({.field = key, .is_key = true});
+    }
     PathText& path_;
-    std::size_t length_;
   };
 
-  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::string text() const {
+    std::string text = start_;
+    for (const Part& part : steps_) {
+      if (part.is_index) {
+        text.append("[").append(std::to_string(part.index)).append("]");
+        continue;
+      }
+      if (part.is_key) {
+        text.append("[").append(part.field).append("]");
+        continue;
+      }
+      if (!text.empty()) {
+        text += '.';
+      }
+      text += part.field;
+    }
+    return text;
+  }
   // The path of a field below this one.
   [[nodiscard]] std::string child(std::string_view field) const {
-    return text_.empty() ? std::string(field) : text_ + "." + std::string(field);
+    std::string path = text();
+    if (!path.empty()) {
+      path += '.';
+    }
+    return path += field;
   }
 
  private:
   friend class Step;
-  std::string text_{};
+  struct Part {
+    std::string_view field{};
+    std::size_t index = 0;
+    bool is_index = false;
+    bool is_key = false;
+  };
+  std::string start_{};
+  std::vector<Part> steps_{};
 };
 
 }  // namespace athanor

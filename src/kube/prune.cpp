@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+#include <vector>
+
 #include "kube/field_error.hpp"
 #include "kube/prune_builtin.hpp"
 
@@ -46,11 +49,12 @@ class Pruner {
     if (!coerce_metadata_) {
       return false;
     }
-    BuiltinNormalizer normalizer(issues_, path_);
+    PathText place(bracketed());
+    BuiltinNormalizer normalizer(issues_, place);
     const bool changed = normalizer.normalize(in, schema, out);
     if (normalizer.error() && !error_) {
       // The metadata of an object within the object is named.
-      const std::string path = path_.text();
+      const std::string& path = place.text();
       error_ = path.find('.') == std::string::npos
                    ? *normalizer.error()
                    : fmt::format("{}: Invalid value: {}: {}", path, error_value(in),
@@ -76,12 +80,25 @@ class Pruner {
     return changed;
   }
 
+  // The path with keys of maps in brackets, as all that is told of objects within the object has
+  // it.
+  [[nodiscard]] std::string bracketed() const {
+    std::string text = path_.text();
+    for (auto key = keys_.rbegin(); key != keys_.rend(); ++key) {
+      const auto [start, length] = *key;
+      const bool dotted = start > 0;
+      text.insert(start + length + (dotted ? 1 : 0), "]");
+      text.replace(start, dotted ? 1 : 0, "[");
+    }
+    return text;
+  }
+
   // An object within the object names its type in texts.
   void check_embedded_type(const Value& in) {
-    for (const std::string_view name : {"kind", "apiVersion"}) {
+    for (const std::string_view name : {"apiVersion", "kind"}) {
       if (!in[name].is_null() && !in[name].is_string()) {
-        error_ = fmt::format("{}: Invalid value: {}: must be a string", path_.child(name),
-                             error_value(in[name]));
+        error_ = fmt::format("{}: Invalid value: {}: must be a string",
+                             PathText(bracketed()).child(name), error_value(in[name]));
         return;
       }
     }
@@ -90,7 +107,8 @@ class Pruner {
   bool prune_object(const Value& in, const Schema& schema, Value& out) {
     // Without a type nothing is declared, so nothing is unknown.
     const bool keep = schema.preserve_unknown || schema.type == SchemaType::Any;
-    if (schema.embedded_resource && coerce_metadata_ && !error_) {
+    const bool embedded = schema.embedded_resource && coerce_metadata_;
+    if (embedded && !error_) {
       check_embedded_type(in);
     }
     Value copy = in;
@@ -108,11 +126,20 @@ class Pruner {
         }
         continue;
       }
+      if (field == nullptr) {
+        keys_.emplace_back(path_.text().size(), key.size());
+      }
       const PathText::Step step(path_, key);
       Value value;
-      if (!member.value.is_null() && prune(member.value, *below, value)) {
+      if (embedded && key == "metadata" && member.value.is_null()) {
+        copy.set(key, Value::object());
+        changed = true;
+      } else if (!member.value.is_null() && prune(member.value, *below, value)) {
         copy.set(key, std::move(value));
         changed = true;
+      }
+      if (field == nullptr) {
+        keys_.pop_back();
       }
     }
     if (changed) {
@@ -123,6 +150,7 @@ class Pruner {
 
   IssueCollector issues_;
   PathText path_{};
+  std::vector<std::pair<std::size_t, std::size_t>> keys_{};  // of maps: where in the path, how long
   bool coerce_metadata_;
   std::optional<std::string> error_{};
 };

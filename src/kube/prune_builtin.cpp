@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <utility>
 
 #include "base/digest.hpp"
 #include "base/time.hpp"
@@ -125,6 +127,52 @@ bool is_zero(const Value& value, const SchemaField& field) {
   return false;
 }
 
+// Of a text that is a time: written as we would write it, to the second.
+bool is_usual(std::string_view time) {
+  return time.size() == 20 && time[4] == '-' && time[7] == '-' && time[10] == 'T' &&
+         time[13] == ':' && time[16] == ':' && time[19] == 'Z';
+}
+
+// The elements of a container on their way to its normal form: nothing is copied before the first
+// one that differs.
+template <class T>
+class Rewritten {
+ public:
+  explicit Rewritten(std::span<const T> source) : source_(source) {}
+
+  // What becomes of the next element: the same again, another one, nothing.
+  void keep(std::size_t at) {
+    if (changed_) {
+      out_.push_back(source_[at]);
+    }
+  }
+  void put(std::size_t at, T element) {
+    start(at);
+    out_.push_back(std::move(element));
+  }
+  void drop(std::size_t at) { start(at); }
+  // Behind them all.
+  void add(T element) {
+    start(source_.size());
+    out_.push_back(std::move(element));
+  }
+  [[nodiscard]] bool changed() const { return changed_; }
+  [[nodiscard]] std::vector<T> take() { return std::move(out_); }
+
+ private:
+  void start(std::size_t at) {
+    if (!changed_) {
+      changed_ = true;
+      out_.reserve(source_.size() + 2);
+      out_.assign(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  }
+
+  std::span<const T> source_;
+  std::vector<T> out_{};
+  bool changed_ = false;
+};
+
 }  // namespace
 
 Value zero_value(const SchemaField& field) {
@@ -211,14 +259,17 @@ void BuiltinNormalizer::fail_type(const Value& in, const Schema& schema) {
 }
 
 void BuiltinNormalizer::fail_mismatch(std::string_view actual, const Schema& schema) {
+  const bool uid = schema.type == SchemaType::String && !names_.empty() && names_.back() == "uid";
+  fail_mismatch(actual, uid ? "types.UID" : go_type(schema));
+}
+
+void BuiltinNormalizer::fail_mismatch(std::string_view actual, std::string_view wanted) {
   if (names_.empty()) {
-    fail(
-        fmt::format("json: cannot unmarshal {} into Go value of type {}", actual, go_type(schema)));
+    fail(fmt::format("json: cannot unmarshal {} into Go value of type {}", actual, wanted));
     return;
   }
   fail(fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", actual,
-                   struct_name(structs_.back()->name, false), fmt::join(names_, "."),
-                   go_type(schema)));
+                   struct_name(structs_.back()->name, false), fmt::join(names_, "."), wanted));
 }
 
 bool BuiltinNormalizer::normalize(const Value& in, const Schema& schema, Value& out) {
@@ -277,74 +328,81 @@ bool BuiltinNormalizer::normalize(const Value& in, const Schema& schema, Value& 
 }
 
 bool BuiltinNormalizer::normalize_struct(const Value& in, const Schema& schema, Value& out) {
-  std::vector<Member> members;
-  members.reserve(in.size() + 2);
-  bool changed = false;
+  const auto members = in.members();
+  Rewritten<Member> made(members);
   structs_.push_back(&schema);
-  for (const Member& member : in.members()) {
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Member& member = members[i];
     const std::string_view key = member.key();
     issues_.visit(path_, key);
     const SchemaField* field = schema.field(key);
     if (field == nullptr) {
       issues_.unknown(path_, key);
-      changed = true;
+      made.drop(i);
       continue;
     }
-    Value value = member.value;
-    if (!value.is_null()) {
+    Value other;
+    bool differs = false;
+    if (!member.value.is_null()) {
       const PathText::Step step(path_, key);
       names_.push_back(key);
-      changed |= normalize(member.value, *field->schema, value);
+      differs = normalize(member.value, *field->schema, other);
       names_.pop_back();
     }
+    const Value& value = differs ? other : member.value;
     // An empty list of managers is a wish of its own.
     const bool reset = value.is_list() && key == "managedFields";
-    if (is_zero(value, *field) && !reset) {
-      if (!field->always_present) {
-        changed = true;
-        continue;
+    if (!is_zero(value, *field) || reset) {
+      if (differs) {
+        made.put(i, {member.name, std::move(other)});
+      } else {
+        made.keep(i);
       }
-      Value zero = zero_value(*field);
-      if (!(zero == value)) {
-        value = std::move(zero);
-        changed = true;
-      }
+    } else if (!field->always_present) {
+      made.drop(i);
+    } else if (Value zero = zero_value(*field); differs || !(zero == value)) {
+      made.put(i, {member.name, std::move(zero)});
+    } else {
+      made.keep(i);
     }
-    members.emplace_back(member.name, std::move(value));
   }
   structs_.pop_back();
   for (const SchemaField& field : schema.fields) {
     if (field.always_present && !in.contains(field.name)) {
-      members.emplace_back(field.name, zero_value(field));
-      changed = true;
+      made.add({field.name, zero_value(field)});
     }
   }
-  if (changed) {
-    out = Value::object(std::move(members));
+  if (made.changed()) {
+    out = Value::object(made.take());
   }
-  return changed;
+  return made.changed();
 }
 
 bool BuiltinNormalizer::normalize_map(const Value& in, const Schema& schema, Value& out) {
-  std::vector<Member> members;
-  members.reserve(in.size());
-  bool changed = false;
-  for (const Member& member : in.members()) {
+  const auto members = in.members();
+  Rewritten<Member> made(members);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Member& member = members[i];
     issues_.visit(path_, member.key());
-    Value value = member.value;
-    if (value.is_null()) {
-      value = null_item(*schema.additional);
-      changed |= !value.is_null();
+    Value other;
+    bool differs = false;
+    if (member.value.is_null()) {
+      other = null_item(*schema.additional);
+      differs = !other.is_null();
     } else {
       const PathText::Step step(path_, member.key());
-      changed |= normalize(member.value, *schema.additional, value);
+      differs = normalize(member.value, *schema.additional, other);
     }
-    members.emplace_back(member.name, std::move(value));
+    if (differs) {
+      made.put(i, {member.name, std::move(other)});
+    } else {
+      made.keep(i);
+    }
   }
-  if (changed) {
-    out = Value::object(std::move(members));
+  if (made.changed()) {
+    out = Value::object(made.take());
   }
-  return changed;
+  return made.changed();
 }
 
 bool BuiltinNormalizer::normalize_list(const Value& in, const Schema& schema, Value& out) {
@@ -352,24 +410,28 @@ bool BuiltinNormalizer::normalize_list(const Value& in, const Schema& schema, Va
     fail_type(in, schema);
     return false;
   }
-  std::vector<Value> items;
-  items.reserve(in.size());
-  bool changed = false;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    Value value = in[i];
-    if (value.is_null()) {
-      value = null_item(*schema.items);
-      changed |= !value.is_null();
+  const auto items = in.items();
+  Rewritten<Value> made(items);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    Value other;
+    bool differs = false;
+    if (items[i].is_null()) {
+      other = null_item(*schema.items);
+      differs = !other.is_null();
     } else {
       const PathText::Step step(path_, i);
-      changed |= normalize(in[i], *schema.items, value);
+      differs = normalize(items[i], *schema.items, other);
     }
-    items.push_back(std::move(value));
+    if (differs) {
+      made.put(i, std::move(other));
+    } else {
+      made.keep(i);
+    }
   }
-  if (changed) {
-    out = Value::list(std::move(items));
+  if (made.changed()) {
+    out = Value::list(made.take());
   }
-  return changed;
+  return made.changed();
 }
 
 // A schema or something else (types.cpp): objects, also in a list, are of the one type named.
@@ -439,7 +501,7 @@ bool BuiltinNormalizer::normalize_quantity(const Value& in, Value& out) {
 
 bool BuiltinNormalizer::normalize_time(const Value& in, const Schema& schema, Value& out) {
   if (!in.is_string()) {
-    fail(fmt::format("json: cannot unmarshal {} into Go value of type string", json_kind(in)));
+    fail_mismatch(json_kind(in), "string");
     return false;
   }
   const bool micro = schema.type == SchemaType::MicroTime;
@@ -449,6 +511,9 @@ bool BuiltinNormalizer::normalize_time(const Value& in, const Schema& schema, Va
     fail(fmt::format("parsing time {} as \"{}\": cannot parse {} as \"2006\"", quoted,
                      micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00",
                      quoted));
+    return false;
+  }
+  if (!micro && is_usual(in.as_string())) {
     return false;
   }
   std::string text = micro ? format_micro_time(*instant) : format_time(*instant);

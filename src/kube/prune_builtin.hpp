@@ -50,6 +50,7 @@ class BuiltinNormalizer {
   void fail(std::string text);
   void fail_type(const Value& in, const Schema& schema);
   void fail_mismatch(std::string_view actual, const Schema& schema);
+  void fail_mismatch(std::string_view actual, std::string_view wanted);
 
   IssueCollector& issues_;
   PathText& path_;

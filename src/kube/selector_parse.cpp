@@ -13,6 +13,10 @@ namespace {
 
 using Operator = LabelRequirement::Operator;
 
+std::string invalid_value(std::string_view path, std::string_view value, std::string_view what) {
+  return std::string(path) + ": Invalid value: " + go_quote(value) + ": " + std::string(what);
+}
+
 enum class TokenType : std::uint8_t {
   End,
   Word,
@@ -157,12 +161,14 @@ class Parser {
       return found(key, ", expected: identifier");
     }
     requirement.key = key.text;
+    // A bad key is reported before a bad operator.
+    if (const NameError broken = validate_label_key(requirement.key)) {
+      return Error::bad_request(invalid_value("<nil>", requirement.key, *broken));
+    }
     const TokenType next = lexer_.peek_word().type;
     if (negated) {
       requirement.op = Operator::NotExists;
     } else if (next != TokenType::End && next != TokenType::Comma) {
-      // A bad key is reported before a bad operator.
-      ATHANOR_TRY_VOID(check_requirement(requirement));
       ATHANOR_TRY_VOID(parse_comparison(requirement));
     }
     ATHANOR_TRY_VOID(check_requirement(requirement));
@@ -253,10 +259,6 @@ class Parser {
 
   Lexer lexer_;
 };
-
-std::string invalid_value(std::string_view path, std::string_view value, std::string_view what) {
-  return std::string(path) + ": Invalid value: " + go_quote(value) + ": " + std::string(what);
-}
 
 // Undoes "\\", "\," and "\=" in a field selector's value.
 Result<std::string> unescape_field(std::string_view text) {

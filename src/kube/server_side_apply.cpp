@@ -2,10 +2,13 @@
 // Server-side apply: merge, removal of abandoned fields, conflicts.
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
 #include "kube/json.hpp"
+#include "kube/managed_changes.hpp"
 #include "kube/managed_entry.hpp"
 #include "kube/managed_fields.hpp"
 #include "kube/typed_node.hpp"
@@ -37,28 +40,57 @@ std::string kind_text(const Value& config) {
   return prefix + std::string(version) + ", Kind=" + config["kind"].str();
 }
 
-std::optional<ApplyError> check_config(const Value& config, SchemaPtr schema) {
+// "ns/name; apps/v1, Kind=Deployment"
+std::string described(const Value& object) {
+  return object["metadata"]["namespace"].str() + "/" + object["metadata"]["name"].str() + "; " +
+         kind_text(object);
+}
+
+std::string joined(const std::vector<std::string>& problems) {
+  if (problems.size() == 1) {
+    return problems.front();
+  }
+  std::string text = "errors:";
+  for (const std::string& problem : problems) {
+    text += "\n  " + problem;
+  }
+  return text;
+}
+
+std::optional<ApplyError> check_config(const Value& config) {
   if (!config.is_object()) {
     return bad_request("error decoding YAML: not an object");
   }
-  if (!config["metadata"]["managedFields"].empty()) {
+  if (!config["metadata"]["managedFields"].is_null()) {
     return bad_request("metadata.managedFields must be nil");
   }
+  return std::nullopt;
+}
+
+// An object that is not of its type, or whose list elements have no keys, is owned by nobody, and
+// cannot be from now on.
+std::optional<ApplyError> check_live(const Value& live, const FieldManagement& by) {
+  if (live.is_null() || !live["metadata"]["managedFields"].empty()) {
+    return std::nullopt;
+  }
+  std::vector<std::string> problems = type_errors(live, by.schema);
+  std::erase_if(problems, [](const std::string& problem) {
+    return problem.find(": duplicate entries for key ") != std::string::npos;
+  });
+  if (problems.empty()) {
+    return std::nullopt;
+  }
+  return ill_typed("failed to create manager for existing fields: failed to convert new object (" +
+                   described(live) + ") to smd typed: " + joined(problems));
+}
+
+std::optional<ApplyError> check_types(const Value& config, SchemaPtr schema) {
   const std::vector<std::string> problems = type_errors(config, schema);
   if (problems.empty()) {
     return std::nullopt;
   }
-  std::string message = "failed to create typed patch object (" +
-                        config["metadata"]["namespace"].str() + "/" +
-                        config["metadata"]["name"].str() + "; " + kind_text(config) + "): ";
-  if (problems.size() == 1) {
-    return ill_typed(message + problems.front());
-  }
-  message += "errors:";
-  for (const std::string& problem : problems) {
-    message += "\n  " + problem;
-  }
-  return ill_typed(std::move(message));
+  return ill_typed("failed to create typed patch object (" + described(config) +
+                   "): " + joined(problems));
 }
 
 FieldSet decoded(const Value& fields) {
@@ -109,8 +141,11 @@ struct Clash {
 ApplyError conflict_error(const Entries& entries, std::vector<Clash> clashes) {
   const auto order = [&entries](const Clash& clash) {
     const Entry& entry = entries[clash.entry];
+    const std::string_view subresource = entry.subresource.as_string();
     return std::tuple(entry.manager.as_string(), entry.operation.as_string(),
-                      entry.api_version.as_string(), entry.subresource.as_string());
+                      entry.api_version.as_string(),
+                      entry.is_apply() ? std::string_view() : entry.time.as_string(),
+                      subresource.empty(), subresource);
   };
   std::sort(clashes.begin(), clashes.end(),
             [&order](const Clash& a, const Clash& b) { return order(a) < order(b); });
@@ -186,6 +221,27 @@ void refresh_last_applied(Value& object, const Value& config) {
   }
 }
 
+// Whether the configuration has a null where there is nothing: a change, although nothing comes.
+bool adds_nulls(const Value& config, const Value& live, const typed::Node& node) {
+  if (config.is_object() && live.is_object()) {
+    return std::ranges::any_of(config.members(), [&](const Member& member) {
+      const Value* old = live.find(member.key());
+      return old == nullptr ? member.value.is_null()
+                            : adds_nulls(member.value, *old, node.member(member.key()));
+    });
+  }
+  if (!config.is_list() || !live.is_list() || node.schema == nullptr ||
+      node.schema->list_type != ListType::Map) {
+    return false;
+  }
+  return std::ranges::any_of(config.items(), [&](const Value& item) {
+    const auto items = live.items();
+    const auto same = std::ranges::find_if(
+        items, [&](const Value& other) { return typed::same_element(*node.schema, other, item); });
+    return same != items.end() && adds_nulls(item, *same, node.item());
+  });
+}
+
 // One apply. Lives for one call.
 class Apply {
  public:
@@ -217,7 +273,7 @@ class Apply {
     managed::leave_out(changes, by_.reset_fields);
     const FieldSet respelled =
         live_.is_null() ? FieldSet() : respelled_quantities(live_, config_, by_.schema);
-    if (std::optional<ApplyError> error = take_over(changes, respelled)) {
+    if (std::optional<ApplyError> error = take_over(object, changes, respelled)) {
       return *std::move(error);
     }
     const bool same_fields = same_set && own_entry().api_version == Value(by_.api_version);
@@ -232,10 +288,11 @@ class Apply {
     if (!object.identical(live_) && object == live_) {
       object = live_;  // taken out and put back
     }
-    if (live_.is_null() || !changes.empty()) {
+    const bool nulls = adds_nulls(config_, live_, typed::root_node(by_.schema));
+    if (live_.is_null() || !changes.empty() || !respelled.empty() || nulls) {
       managed::stamp(own_entry(), by_);  // an apply that changes no value leaves no time
     }
-    if (!same_fields || !changes.empty() || !respelled.empty()) {
+    if (!same_fields || !changes.empty() || !respelled.empty() || nulls) {
       entries_changed_ = true;
     }
     return managed::with_list(std::move(object),
@@ -245,34 +302,106 @@ class Apply {
  private:
   Entry& own_entry() { return entries_[own_]; }
 
-  void remove_abandoned(Value& object, const FieldSet& last, const FieldSet& wanted) const {
-    if (last.minus(wanted).empty()) {
+  // What the last apply set and nobody wants any more goes, in the words of its version; every
+  // other version brings back what goes only there, or is owned in it.
+  void remove_abandoned(Value& object, const FieldSet& last, const FieldSet& wanted) {
+    const std::string version = own_entry().api_version.str();
+    if (calls_the_same(version) && last.minus(wanted).empty()) {
       return;
     }
-    FieldSet kept = wanted;
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (i != own_) {
-        kept = kept.united(decoded(entries_[i].fields));
+    const VersionedObject whole = shown(object, version);
+    const FieldSet gone =
+        abandoned(last, owned_in(version, wanted), typed::root_node(whole.schema));
+    if (gone.empty()) {
+      return;
+    }
+    Value rest = remove_fields(whole.object, gone, whole.schema);
+    if (by_.in_version == nullptr) {
+      object = std::move(rest);
+      return;
+    }
+    std::set<std::string, std::less<>> others{std::string(by_.api_version)};
+    for (const Entry& entry : entries_) {
+      others.insert(entry.api_version.str());
+    }
+    others.erase(version);
+    if (others.empty()) {
+      object = std::move(rest);
+      return;
+    }
+    for (const std::string& other : others) {
+      rest = shown(with_owned(whole.object, rest, other, wanted), version).object;
+    }
+    // In the end nothing goes that the last apply did not set.
+    const FieldSet lost = compare_fields(whole.object, rest, whole.schema).removed;
+    const Value kept = remove_fields(whole.object, lost.minus(lost.minus(last)), whole.schema);
+    object = shown(kept, by_.api_version).object;
+  }
+
+  // `whole` in that version without what `rest` lacks and nobody owns there.
+  [[nodiscard]] Value with_owned(const Value& whole, const Value& rest, std::string_view version,
+                                 const FieldSet& wanted) const {
+    const VersionedObject before = shown(whole, version);
+    const VersionedObject after = shown(rest, version);
+    const FieldSet lost = compare_fields(before.object, after.object, before.schema).removed;
+    return remove_fields(
+        before.object, abandoned(lost, owned_in(version, wanted), typed::root_node(before.schema)),
+        before.schema);
+  }
+
+  [[nodiscard]] bool calls_the_same(std::string_view version) const {
+    return by_.in_version == nullptr || version == by_.api_version;
+  }
+
+  // An object of any version in that one.
+  [[nodiscard]] VersionedObject shown(const Value& object, std::string_view version) const {
+    if (by_.in_version != nullptr && object["apiVersion"].as_string() != version) {
+      if (std::optional<VersionedObject> there = by_.in_version(object, version)) {
+        return *std::move(there);
       }
     }
-    const FieldSet gone = abandoned(last, kept, typed::root_node(by_.schema));
-    if (!gone.empty()) {
-      object = remove_fields(object, gone, by_.schema);
+    return {.object = object, .schema = schema_of(object)};
+  }
+  [[nodiscard]] SchemaPtr schema_of(const Value& object) const {
+    const std::string_view version = object["apiVersion"].as_string();
+    if (!calls_the_same(version)) {
+      if (const std::optional<VersionedObject> itself = by_.in_version(object, version)) {
+        return itself->schema;
+      }
     }
+    return by_.schema;
+  }
+
+  // What others own in that version, and the applier from now on.
+  [[nodiscard]] FieldSet owned_in(std::string_view version, const FieldSet& wanted) const {
+    FieldSet owned = calls_the_same(version) ? wanted : FieldSet();
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const bool same = by_.in_version == nullptr || entries_[i].api_version == Value(version);
+      if (i != own_ && same) {
+        owned = owned.united(decoded(entries_[i].fields));
+      }
+    }
+    return owned;
   }
 
   // Other managers lose what the apply changes or spells anew, if they may.
-  std::optional<ApplyError> take_over(const FieldChanges& changes, const FieldSet& respelled) {
+  std::optional<ApplyError> take_over(const Value& object, const FieldChanges& changes,
+                                      const FieldSet& respelled) {
     if (changes.empty() && respelled.empty()) {
       return std::nullopt;
     }
+    managed::VersionedChanges versions(live_, object, changes, by_);
     const FieldSet set = changes.added.united(changes.modified).united(respelled);
+    const auto set_for = [&](const Entry& entry) {
+      const FieldChanges& there = versions.in(entry.api_version.as_string());
+      return &there == &changes ? set : there.added.united(there.modified).united(respelled);
+    };
     std::vector<Clash> clashes;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (i == own_) {
         continue;
       }
-      FieldSet fields = fields_v1::intersection(entries_[i].fields, set);
+      FieldSet fields = fields_v1::intersection(entries_[i].fields, set_for(entries_[i]));
       if (!fields.empty()) {
         clashes.push_back({.entry = i, .fields = std::move(fields)});
       }
@@ -285,8 +414,9 @@ class Apply {
     }
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (i != own_) {
-        const Value rest = fields_v1::minus(entries_[i].fields, set);
-        entries_[i].set_fields(fields_v1::minus(rest, changes.removed));
+        const Value rest = fields_v1::minus(entries_[i].fields, set_for(entries_[i]));
+        entries_[i].set_fields(
+            fields_v1::minus(rest, versions.in(entries_[i].api_version.as_string()).removed));
       }
     }
     return std::nullopt;
@@ -306,7 +436,13 @@ class Apply {
 
 Result<Value, ApplyError> apply_configuration(const Value& live, const Value& config,
                                               const FieldManagement& by, ApplyOptions options) {
-  if (std::optional<ApplyError> error = check_config(config, by.schema)) {
+  if (std::optional<ApplyError> error = check_config(config)) {
+    return *std::move(error);
+  }
+  if (std::optional<ApplyError> error = check_live(live, by)) {
+    return *std::move(error);
+  }
+  if (std::optional<ApplyError> error = check_types(config, by.schema)) {
     return *std::move(error);
   }
   if (by.reset_fields == nullptr) {

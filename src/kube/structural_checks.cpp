@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 
+#include "kube/embedded_objects.hpp"
 #include "kube/prune.hpp"
 #include "kube/regex.hpp"
 #include "kube/validate.hpp"
@@ -360,7 +362,10 @@ class DefaultChecker {
     if (!(prune_custom(value, schema, &issues) == value)) {
       errors_.push_back(FieldError::invalid(path, value, "must not have unknown fields"));
     }
-    for (FieldError& error : validate(default_custom(value, schema), schema)) {
+    const Value whole = default_custom(value, schema);
+    std::vector<FieldError> broken = validate(whole, schema);
+    std::ranges::move(validate_embedded(whole, schema), std::back_inserter(broken));
+    for (FieldError& error : broken) {
       if (error.field != "<nil>") {
         error.field = error.field.empty() || error.field.starts_with('[')
                           ? path + error.field

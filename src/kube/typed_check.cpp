@@ -126,42 +126,37 @@ class Checker {
     }
   }
 
+  // An element that cannot be told from others ends the list: what follows it is not looked at.
   void check_list(const Value& value, const Node& node, const Step& step) {
     const Schema& list = *node.schema;
     const auto items = value.items();
     const Node below = node.item();
     const bool keyed = list.list_type != ListType::Atomic;
-    bool sound = true;
+    std::set<std::string, std::less<>> seen;
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (keyed) {
         if (const std::string problem = element_problem(list, items[i]); !problem.empty()) {
           report(step, "element " + std::to_string(i) + ": " + problem);
-          sound = false;  // the elements cannot be told apart
-          continue;
+          return;
+        }
+        if (is_repeated(items, i, list, seen)) {
+          report(step, "duplicate entries for key " +
+                           path_element::text(typed::element_of(list, items[i]).as_string()));
         }
       }
       check(items[i], below, {.up = &step, .list = &list, .item = &items[i], .position = i});
     }
-    if (keyed && sound) {
-      check_duplicates(items, list, step);
-    }
   }
 
-  void check_duplicates(std::span<const Value> items, const Schema& list, const Step& step) {
-    std::set<std::string, std::less<>> seen;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      const auto same = [&](const Value& other) {
-        return typed::same_element(list, other, items[i]);
-      };
-      const bool repeated =
-          items.size() <= kFew
-              ? std::any_of(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(i), same)
-              : !seen.insert(typed::element_of(list, items[i]).str()).second;
-      if (repeated) {
-        report(step, "duplicate entries for key " +
-                         path_element::text(typed::element_of(list, items[i]).as_string()));
-      }
+  // Whether an element before the `i`th is the same; `seen` are those of a long list.
+  static bool is_repeated(std::span<const Value> items, std::size_t i, const Schema& list,
+                          std::set<std::string, std::less<>>& seen) {
+    if (items.size() > kFew) {
+      return !seen.insert(typed::element_of(list, items[i]).str()).second;
     }
+    return std::ranges::any_of(items.first(i), [&](const Value& other) {
+      return typed::same_element(list, other, items[i]);
+    });
   }
 
   // Why an item has no path element.

@@ -152,16 +152,9 @@ Node Node::item() const {
 
 bool Node::is_system(std::string_view name) const {
   static constexpr std::array<std::string_view, 3> kRoot{"apiVersion", "kind", "metadata"};
-  static constexpr std::array<std::string_view, 10> kMetadata{"name",
-                                                              "namespace",
-                                                              "uid",
-                                                              "resourceVersion",
-                                                              "generation",
-                                                              "creationTimestamp",
-                                                              "deletionTimestamp",
-                                                              "deletionGracePeriodSeconds",
-                                                              "selfLink",
-                                                              "managedFields"};
+  static constexpr std::array<std::string_view, 8> kMetadata{
+      "name",       "namespace",         "uid",      "resourceVersion",
+      "generation", "creationTimestamp", "selfLink", "managedFields"};
   switch (level) {
     case Level::Root:
       return std::find(kRoot.begin(), kRoot.end(), name) != kRoot.end();

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "kube/formats.hpp"
 #include "kube/json.hpp"
@@ -111,6 +110,15 @@ std::string identity_text(const Value& item, const Schema& list) {
     return value == nullptr ? std::string() : identity_text(*value);
   }
   return canonical(key_of(item, list));
+}
+
+// The first item that cannot have keys; the size when all can.
+std::size_t first_stranger(const Value& list) {
+  const auto items = list.items();
+  const auto found = std::find_if(items.begin(), items.end(), [](const Value& item) {
+    return !item.is_object() && !item.is_null();
+  });
+  return static_cast<std::size_t>(found - items.begin());
 }
 
 class Validator {
@@ -241,7 +249,9 @@ class Validator {
       errors_.push_back(FieldError::too_many(path_.text(), count, *schema.max_items));
     }
     const bool keyed = schema.list_type == ListType::Map;
-    std::set<std::string> seen;
+    const bool has_keys = schema.list_type != ListType::Atomic;
+    const std::size_t stranger = keyed ? first_stranger(value) : value.size();
+    std::map<std::string, int> seen;
     std::map<std::string, const Value*> old_items;
     if (keyed && old != nullptr) {
       for (const Value& item : old->items()) {
@@ -251,15 +261,16 @@ class Validator {
     for (std::size_t i = 0; i < value.size(); ++i) {
       const PathText::Step step(path_, i);
       const Value* old_item = nullptr;
-      if (keyed && !value[i].is_object() && !value[i].is_null()) {
+      if (i == stranger) {
         errors_.push_back(FieldError::invalid(path_.text(), value[i],
                                               "must be an object for an array of list-type map"));
       }
-      if (schema.list_type != ListType::Atomic) {
+      if (has_keys) {
         std::string text = identity_text(value[i], schema);
         const auto found = old_items.find(text);
         old_item = found == old_items.end() ? nullptr : found->second;
-        if (!seen.insert(std::move(text)).second) {
+        // Told of the second of its kind alone, and only where all items can have keys.
+        if (++seen[std::move(text)] == 2 && stranger == value.size()) {
           errors_.push_back(
               FieldError::duplicate(path_.text(), keyed ? key_of(value[i], schema) : value[i]));
         }
@@ -270,25 +281,6 @@ class Validator {
     }
   }
 
-  // What an object within an object calls itself.
-  void check_embedded_type(const Value& value) {
-    const std::string_view version = value["apiVersion"].as_string();
-    if (std::ranges::count(version, '/') > 1) {
-      errors_.push_back(
-          FieldError::invalid(path_.child("apiVersion"), version,
-                              fmt::format("unexpected GroupVersion string: {}", version)));
-    }
-    std::string kind = value["kind"].str();
-    std::ranges::transform(kind, kind.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    if (const NameError broken = kind.empty() ? std::nullopt : validate_dns1035_label(kind)) {
-      errors_.push_back(FieldError::invalid(
-          path_.child("kind"), value["kind"],
-          fmt::format("may have mixed case, but should otherwise match: {}", *broken)));
-    }
-  }
-
   void check_object(const Value& value, const Schema& schema, const Value* old) {
     const auto count = static_cast<std::int64_t>(value.size());
     if (schema.min_properties && count < *schema.min_properties) {
@@ -296,20 +288,6 @@ class Validator {
     }
     if (schema.max_properties && count > *schema.max_properties) {
       errors_.push_back(FieldError::too_many(path_.text(), count, *schema.max_properties));
-    }
-    if (schema.embedded_resource) {
-      for (const std::string_view name : {"apiVersion", "kind"}) {
-        if (!value.contains(name)) {
-          errors_.push_back(FieldError::required(path_.child(name)));
-        } else if (!value[name].is_string()) {
-          errors_.push_back(
-              FieldError::invalid(path_.child(name), value[name], "must be a string"));
-        } else if (value[name].as_string().empty()) {
-          errors_.push_back(
-              FieldError::invalid(path_.child(name), value[name], "must not be empty"));
-        }
-      }
-      check_embedded_type(value);
     }
     for (const std::string& name : schema.required) {
       if (!value.contains(name)) {

@@ -152,9 +152,11 @@ bool ValueAccess::shared(const Value& value) noexcept {
     return raw.node<StringNode>()->shared();
   }
   if (raw.tag() == Tag::List) {
-    return !value.empty() && raw.node<ListNode>()->shared();
+    const ListNode* node = raw.node<ListNode>();
+    return node != nullptr && node->shared();
   }
-  return raw.tag() == Tag::Object && !value.empty() && raw.node<ObjectNode>()->shared();
+  const ObjectNode* node = raw.tag() == Tag::Object ? raw.node<ObjectNode>() : nullptr;
+  return node != nullptr && node->shared();
 }
 
 bool Value::as_bool(bool fallback) const noexcept {
@@ -236,9 +238,9 @@ std::span<const Value> Value::items() const& noexcept {
 const Value* Value::find(std::string_view key) const noexcept {
   if (key.size() <= ValueAccess::kInlineBytes) {
     // A short name is its 16 bytes: no lengths, no pointers to follow.
-    const Value name(key);
+    const ShortText name = ShortText::of(key);
     for (const Member& member : members()) {
-      if (member.name.identical(name)) {
+      if (ShortText::in(member.name) == name) {
         return &member.value;
       }
     }

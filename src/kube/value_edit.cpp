@@ -48,8 +48,14 @@ N* writable(Value& value, Tag tag, std::size_t more) {
 
 std::size_t index_of(const Value& object, std::string_view key) noexcept {
   const auto members = object.members();
-  const auto found = std::ranges::find(members, key, &Member::key);
-  return static_cast<std::size_t>(found - members.begin());
+  const Value* found = object.find(key);
+  if (found == nullptr) {
+    return members.size();
+  }
+  // The value of which member it is, by its address.
+  const auto offset =
+      reinterpret_cast<const char*>(found) - reinterpret_cast<const char*>(&members.front().value);
+  return static_cast<std::size_t>(offset) / sizeof(Member);
 }
 
 // Above this many members duplicates are found by a table.

@@ -18,8 +18,8 @@ std::uint64_t version_number(std::string_view resource_version) {
 }
 
 Cache::Cache(const Kind& kind, std::span<const Index> declared,
-             std::span<const std::string> namespaces)
-    : kind_(&kind) {
+             std::span<const std::string> namespaces, std::size_t warm)
+    : kind_(&kind), objects_(warm) {
   if (namespaces.empty() || !kind.namespaced) {
     watches_.try_emplace("");
   } else {
@@ -97,43 +97,49 @@ Cache::Secondary& Cache::secondary(bool is_label, const std::string& name) const
     }
   }
   Secondary made{.is_label = is_label, .name = name};
-  for (const auto& [key, object] : objects_) {
+  objects_.each({}, [&](const Key& key, const Object& object) {
     for (std::string& value : values(made, object)) {
       made.buckets[std::move(value)].keys.insert(key);
     }
-  }
+  });
   return secondaries_.emplace_back(std::move(made));
 }
 
-void Cache::put(const Key& key, Object object) {
-  drop(key);
+void Cache::file(const Object& object) {
   for (Secondary& index : secondaries_) {
     for (std::string& value : values(index, object)) {
       index.buckets[std::move(value)].insert(object);
     }
   }
-  objects_.insert_or_assign(key, std::move(object));
 }
 
-void Cache::drop(const Key& key) {
-  const auto at = objects_.find(key);
-  if (at == objects_.end()) {
-    return;
-  }
+void Cache::unfile(const Object& object) {
   for (Secondary& index : secondaries_) {
-    for (const std::string& value : values(index, at->second)) {
+    for (const std::string& value : values(index, object)) {
       const auto bucket = index.buckets.find(value);
       if (bucket == index.buckets.end()) {
         continue;
       }
-      bucket->second.erase(at->second);
+      bucket->second.erase(object);
       if (bucket->second.keys.empty() && bucket->second.sums.empty() &&
           bucket->second.ranks.empty()) {
         index.buckets.erase(bucket);
       }
     }
   }
-  objects_.erase(at);
+}
+
+void Cache::put(const Key& key, Object object) {
+  drop(key);
+  file(object);
+  objects_.put(key, std::move(object));
+}
+
+void Cache::drop(const Key& key) {
+  if (const Object* known = secondaries_.empty() ? nullptr : objects_.find(key)) {
+    unfile(*known);
+  }
+  objects_.erase(key);
 }
 
 Cache::Watch* Cache::find_watch(std::string_view ns) {
@@ -153,6 +159,15 @@ std::uint64_t Cache::version(std::string_view ns) const {
 
 std::string Cache::watch_of(std::string_view ns) const {
   return watches_.contains("") ? std::string() : std::string(ns);
+}
+
+std::vector<std::string> Cache::watches() const {
+  std::vector<std::string> names;
+  names.reserve(watches_.size());
+  for (const auto& [name, watch] : watches_) {
+    names.push_back(name);
+  }
+  return names;
 }
 
 std::optional<Cache::Change> Cache::set(Object object) {
@@ -188,44 +203,64 @@ std::optional<Cache::Change> Cache::remove(const Object& last) {
   return change;
 }
 
-std::vector<Cache::Change> Cache::replace(std::vector<Object> objects, std::uint64_t version,
-                                          const std::string& ns) {
-  std::vector<Change> changes;
+void Cache::add(const std::vector<Object>& objects, bool first, const std::string& ns) {
   Watch* watch = find_watch(ns);
-  if (watch == nullptr || (watch->listed && version < watch->version)) {
-    return changes;
+  if (watch == nullptr) {
+    return;
+  }
+  if (first) {
+    watch->list = ++lists_;
+    objects_.begin_list(ns);
+  }
+  for (const Object& object : objects) {
+    objects_.add(slim(object), watch->list);
+  }
+}
+
+void Cache::replace(std::uint64_t version, const std::string& ns,
+                    const std::function<void(const Difference& difference)>& visit) {
+  Watch* watch = find_watch(ns);
+  if (watch == nullptr) {
+    return;
+  }
+  if (watch->listed && version < watch->version) {
+    objects_.begin_list(ns);
+    return;
   }
   watch->version = version;
   unlisted_ -= watch->listed ? 0 : 1;
   watch->listed = true;
-  std::map<Key, Object> fresh;
-  for (Object& object : objects) {
-    Key key = object.key();
-    fresh.insert_or_assign(std::move(key), slim(std::move(object)));
-  }
-  for (auto at = objects_.lower_bound(Key{ns, ""}); at != objects_.end(); ++at) {
-    if (!ns.empty() && at->first.ns != ns) {
-      break;
-    }
-    if (!fresh.contains(at->first)) {
-      changes.push_back({.before = at->second});
+  const std::vector<KeptObjects::Difference> differences = objects_.end_list(ns, watch->list);
+  if (!secondaries_.empty()) {
+    for (const KeptObjects::Difference& one : differences) {
+      if (!one.is_new()) {
+        unfile(objects_.before(one));
+      }
+      if (!one.is_gone()) {
+        file(objects_.after(one));
+      }
     }
   }
-  for (const Change& gone : changes) {
-    drop(gone.before->key());
+  for (const KeptObjects::Difference& one : differences) {
+    visit({.key = one.key(), .gone = one.is_gone(), .change = [&] {
+             Change change;
+             if (!one.is_new()) {
+               change.before = objects_.before(one);
+             }
+             if (!one.is_gone()) {
+               change.after = objects_.after(one);
+             }
+             return change;
+           }});
   }
-  for (auto& [key, object] : fresh) {
-    const Object* known = find(key);
-    if (known != nullptr && known->resource_version() == object.resource_version()) {
-      continue;
-    }
-    Change change{.after = object};
-    if (known != nullptr) {
-      change.before = *known;
-    }
-    put(key, std::move(object));
-    changes.push_back(std::move(change));
-  }
+}
+
+std::vector<Cache::Change> Cache::replace(const std::vector<Object>& objects, std::uint64_t version,
+                                          const std::string& ns) {
+  std::vector<Change> changes;
+  add(objects, true, ns);
+  replace(version, ns,
+          [&](const Difference& difference) { changes.push_back(difference.change()); });
   return changes;
 }
 
@@ -236,8 +271,7 @@ void Cache::pass(std::uint64_t version, const std::string& ns) {
 }
 
 const Object* Cache::find(const Key& key) const {
-  const auto at = objects_.find(key);
-  return at == objects_.end() ? nullptr : &at->second;
+  return objects_.find(key);
 }
 
 bool Cache::is_bucket(const Select& select) {
@@ -314,12 +348,8 @@ std::vector<Object> Cache::list(const Select& select) const {
     from_bucket(secondary(true, select.labels[0].first), select.labels[0].second);
     return found;
   }
-  for (auto at = objects_.lower_bound(Key{select.ns, ""}); at != objects_.end(); ++at) {
-    if (!select.ns.empty() && at->first.ns != select.ns) {
-      break;
-    }
-    found.push_back(at->second);
-  }
+  objects_.each(select.ns,
+                [&](const Key& /*key*/, const Object& object) { found.push_back(object); });
   return found;
 }
 

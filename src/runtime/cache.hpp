@@ -16,6 +16,7 @@
 
 #include "kube/kind.hpp"
 #include "kube/object.hpp"
+#include "runtime/kept_objects.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/rank.hpp"
 #include "runtime/view/view.hpp"
@@ -37,16 +38,28 @@ class Cache {
   };
 
   // `namespaces`: watched one by one, each with versions of its own; empty, or of a kind without
-  // namespaces: one watch of everything.
+  // namespaces: one watch of everything. `warm`: as of KeptObjects.
   Cache(const Kind& kind, std::span<const Index> declared,
-        std::span<const std::string> namespaces = {});
+        std::span<const std::string> namespaces = {}, std::size_t warm = KeptObjects::kAll);
 
   // Takes one event; nullopt when it tells nothing new (not after version()).
   std::optional<Change> set(Object object);
   std::optional<Change> remove(const Object& last);
-  // Takes a whole list (of the watch of namespace `ns`) at `version`; the differences, in order of
-  // keys. A list older than version(ns) is ignored.
-  std::vector<Change> replace(std::vector<Object> objects, std::uint64_t version,
+  // Takes a part of a list of the watch of namespace `ns`, `first`: which begins with it. Nothing
+  // of it shows before the list is whole.
+  void add(const std::vector<Object>& objects, bool first, const std::string& ns = {});
+  // One difference between what a whole list says and what was known. change() has the objects.
+  struct Difference {
+    const Key& key;
+    bool gone = false;
+    std::function<Change()> change{};
+  };
+  // The list is whole, at `version`. Visits the differences, those that are gone first, each in
+  // order of keys. A list older than version(ns) is ignored.
+  void replace(std::uint64_t version, const std::string& ns,
+               const std::function<void(const Difference& difference)>& visit);
+  // add() and replace() of a list in one part; what changed.
+  std::vector<Change> replace(const std::vector<Object>& objects, std::uint64_t version,
                               const std::string& ns = {});
   // Every event up to `version` has been seen (a bookmark).
   void pass(std::uint64_t version, const std::string& ns = {});
@@ -59,10 +72,15 @@ class Cache {
   [[nodiscard]] std::uint64_t version(std::string_view ns = {}) const;
   // What the watch of objects in `ns` is called: `ns`, or nothing when there is one of everything.
   [[nodiscard]] std::string watch_of(std::string_view ns) const;
+  // What the watches are called, in order.
+  [[nodiscard]] std::vector<std::string> watches() const;
   // Whether objects in `ns` are watched at all.
   [[nodiscard]] bool watches(std::string_view ns) const { return watches_.contains(watch_of(ns)); }
+  // Valid until the object changes, or rest().
   [[nodiscard]] const Object* find(const Key& key) const;
-  [[nodiscard]] const std::map<Key, Object>& objects() const { return objects_; }
+  [[nodiscard]] const KeptObjects& objects() const { return objects_; }
+  // Packs what has not been used lately; what find() returned is not to be used any more.
+  void rest(Instant now) { objects_.rest(now); }
   // In order of namespace and name. O(result) with an index or a label, else O(namespace).
   [[nodiscard]] std::vector<Object> list(const Select& select) const;
   // As Snapshot's, for a select that is an index and its value alone (is_bucket): kept up to date
@@ -102,19 +120,23 @@ class Cache {
   [[nodiscard]] const Ranks& ranks(const Select& select, const Ranking& ranking) const;
   void put(const Key& key, Object object);
   void drop(const Key& key);
+  void file(const Object& object);
+  void unfile(const Object& object);
 
   const Kind* kind_;
   std::vector<Index> declared_;
-  std::map<Key, Object> objects_{};
+  KeptObjects objects_;
   mutable std::vector<Secondary>
       secondaries_{};  // grown by list(): which selects are used is known only then
   struct Watch {
     std::uint64_t version = 0;
     bool listed = false;
+    std::uint32_t list = 0;  // number of the one under way
   };
   Watch* find_watch(std::string_view ns);
   std::map<std::string, Watch, std::less<>> watches_{};  // by namespace; one of everything: ""
   std::size_t unlisted_ = 0;
+  std::uint32_t lists_ = 0;
 };
 
 }  // namespace athanor::runtime

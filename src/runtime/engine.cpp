@@ -2,6 +2,8 @@
 // The engine's inputs and the scheduling of keys. What happens to one plan: engine_plan.cpp.
 #include "runtime/engine.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -13,6 +15,8 @@ namespace athanor::runtime {
 
 namespace {
 
+// So many keys that were there and are not any more leave enough to give it back to the system.
+constexpr std::size_t kManyTasks = 10'000;
 const Value kNone{};
 
 bool overlooks(const Operator& op, const Kind& kind, const Cache::Change& change) {
@@ -43,6 +47,8 @@ Engine::Impl::Impl(std::span<const Operator* const> operators, EngineOptions eng
     auto controller = std::make_unique<Controller>();
     controller->op = op;
     controller->number = controllers.size();
+    ATHANOR_CHECK(op->singleton || !op->sees_all, "what one key promises, one key must see");
+    controller->sight = op->sees_all ? Controller::Sight::Unproven : Controller::Sight::Proven;
     controller->user = op->user.empty()
                            ? "system:serviceaccount:kube-system:" + std::string(op->name)
                            : std::string(op->user);
@@ -55,9 +61,9 @@ Engine::Impl::Impl(std::span<const Operator* const> operators, EngineOptions eng
     }
     for (const Kind* kind : controller->unsynced) {
       const auto place = options.places.find(kind);
-      caches.try_emplace(
-          kind, *kind, indexes,
-          place == options.places.end() ? options.namespaces : place->second.watched);
+      caches.try_emplace(kind, *kind, indexes,
+                         place == options.places.end() ? options.namespaces : place->second.watched,
+                         options.warm_objects);
     }
     metrics.add_controller(op->name);
     controllers.push_back(std::move(controller));
@@ -156,7 +162,12 @@ void Engine::Impl::take(const WatchEvent& event, Instant now) {
       break;
   }
   if (change) {
-    changed(held, *change, now);
+    const Key key = change->newest().key();
+    changed(held,
+            {.key = key,
+             .gone = !change->after,
+             .change = [&]() -> const Cache::Change& { return *change; }},
+            now);
   }
   opened(barrier.passed({event.kind, ns}, held.version(ns)), now);
 }
@@ -169,26 +180,32 @@ void Engine::Impl::take(const Relisted& listed, Instant now) {
     report(unreadable, listed.error, now);
   }
   const std::string ns = held.watch_of(listed.ns);
-  for (const Cache::Change& change : held.replace(listed.objects, listed.version, ns)) {
-    changed(held, change, now);
+  held.add(listed.objects, listed.first, ns);
+  if (!listed.last) {
+    return;
   }
+  held.replace(listed.version, ns,
+               [&](const Cache::Difference& change) { changed(held, change, now); });
   if (first && held.synced()) {
     synced(*listed.kind, now);
   }
   opened(barrier.passed({listed.kind, ns}, held.version(ns)), now);
-  opened(barrier.relisted({listed.kind, ns}), now);
+  if (!listed.early) {
+    opened(barrier.relisted({listed.kind, ns}), now);
+  }
 }
 
-void Engine::Impl::changed(const Cache& held, const Cache::Change& change, Instant now) {
+void Engine::Impl::changed(const Cache& held, const Cache::Difference& news, Instant now) {
   const Kind& kind = held.kind();
-  const Key key = change.newest().key();
+  const Key& key = news.key;
   if (board.wants(kind)) {
+    const Cache::Change change = news.change();
     board.happened(ObjectChanged{.kind = kind,
                                  .before = change.before ? &*change.before : nullptr,
                                  .after = change.after ? &*change.after : nullptr},
                    now);
   }
-  if (!change.after) {
+  if (news.gone) {
     const Ref ref{&kind, key};
     for (auto at = last_applied.lower_bound({ref, ""});
          at != last_applied.end() && at->first.first == ref;) {
@@ -202,6 +219,15 @@ void Engine::Impl::changed(const Cache& held, const Cache::Change& change, Insta
       }
     }
   }
+  queue_readers(kind, news, now);
+  opened(barrier.changed({&kind, key}), now);
+}
+
+void Engine::Impl::queue_readers(const Kind& kind, const Cache::Difference& news, Instant now) {
+  if (!reads.is_read(kind, news.key)) {
+    return;
+  }
+  const Cache::Change change = news.change();
   std::set<TaskId> readers;
   reads.readers_of(kind, change, readers);
   for (const TaskId id : readers) {
@@ -210,7 +236,6 @@ void Engine::Impl::changed(const Cache& held, const Cache::Change& change, Insta
       queue(*task, Priority::Interactive, now, Cause::ReadChanged);
     }
   }
-  opened(barrier.changed({&kind, key}), now);
 }
 
 void Engine::Impl::synced(const Kind& kind, Instant now) {
@@ -255,10 +280,10 @@ void Engine::Impl::take(const Observation& observation, Instant now) {
   const auto question = probed.find(observation.query);
   if (observation.asked != 0 &&
       (question == probed.end() || question->second.id != observation.asked ||
-       !observations[observation.query].in_flight)) {
+       !this->observation(observation.query).in_flight)) {
     return;
   }
-  Observed& known = observations[observation.query];
+  Observed& known = this->observation(observation.query);
   if (known.in_flight && observation.asked == 0 && !reads.is_observed(observation.query) &&
       question == probed.end()) {
     observations.erase(observation.query);  // what came of an Act that nobody asks about
@@ -285,7 +310,7 @@ bool Engine::Impl::report(const std::string& query, const std::optional<Error>& 
   const bool news = error ? known == observations.end() || known->second.error != error
                           : known != observations.end();
   if (error) {
-    observations[query] = {.error = error, .at = now};
+    observation(query) = {.error = error, .at = now};
   } else if (known != observations.end()) {
     observations.erase(known);
   }
@@ -293,6 +318,14 @@ bool Engine::Impl::report(const std::string& query, const std::optional<Error>& 
     queue_readers(query, now);
   }
   return news;
+}
+
+Observed& Engine::Impl::observation(const std::string& query) {
+  const auto [place, fresh] = observations.try_emplace(query);
+  if (fresh) {
+    maybe_unread.push_back(query);
+  }
+  return place->second;
 }
 
 void Engine::Impl::queue_readers(std::string_view query, Instant now) {
@@ -351,13 +384,21 @@ void Engine::Impl::sweep(Instant now) {
   if (now < next_sweep) {
     return;
   }
-  // A look at all of them; the more there are, the seldomer.
-  next_sweep = now + kUnreadObservation * static_cast<int>(1 + observations.size() / 100);
-  std::erase_if(observations, [&](const auto& entry) {
-    return !entry.second.in_flight && now - entry.second.at > kUnreadObservation &&
-           !reads.is_observed(entry.first);
+  next_sweep = now + kUnreadObservation;
+  reads.take_unread(maybe_unread);
+  // True: nothing to be seen here until it loses a reader, or comes back.
+  std::erase_if(maybe_unread, [&](const std::string& query) {
+    const auto known = observations.find(query);
+    if (known == observations.end() || reads.is_observed(query)) {
+      return true;
+    }
+    const bool old = !known->second.in_flight && now - known->second.at > kUnreadObservation;
+    if (old) {
+      observations.erase(known);
+      probed.erase(query);
+    }
+    return old;
   });
-  std::erase_if(probed, [&](const auto& entry) { return !observations.contains(entry.first); });
 }
 
 // ---- scheduling
@@ -368,9 +409,10 @@ Task& Engine::Impl::task_of(Controller& controller, const Key& key) {
     return **known;
   }
   ++last_task;
-  Task& task =
-      tasks.emplace(last_task, Task{.id = last_task, .controller = &controller, .key = key})
-          .first->second;
+  Task& task = tasks
+                   .emplace_hint(tasks.end(), last_task,
+                                 Task{.id = last_task, .controller = &controller, .key = key})
+                   ->second;
   named_tasks.insert(&task);
   return task;
 }
@@ -416,15 +458,16 @@ void Engine::Impl::queue_all(Controller& controller, Priority priority, Instant 
     queue(task_of(controller, {"", "singleton"}), priority, now, cause);
     return;
   }
-  for (const auto& [key, object] : cache(*controller.op->primary).objects()) {
+  cache(*controller.op->primary).objects().each_key({}, [&](const Key& key) {
     queue(task_of(controller, key), priority, now, cause);
-  }
+  });
 }
 
 void Engine::Impl::opened(const std::vector<TaskId>& ids, Instant now) {
   for (const TaskId id : ids) {
     Task* task = find(id);
     if (task != nullptr && task->phase == Task::Phase::Waiting) {
+      task->controller->sight = Controller::Sight::Proven;
       settle(*task, now);
     }
   }
@@ -437,6 +480,12 @@ void Engine::Impl::expire(Instant now) {
     deadlines.erase(deadlines.begin());
     Task* task = find(id);
     if (task == nullptr || task->phase != Task::Phase::Waiting) {
+      continue;
+    }
+    if (task->controller->sight == Controller::Sight::Proving) {
+      // However long it takes: who asked for the lists goes on until there is an answer.
+      task->barrier_end = now + options.barrier_timeout;
+      deadlines.emplace(task->barrier_end, id);
       continue;
     }
     std::set<Watched, WatchedOrder> watches = barrier.watches(id);
@@ -459,6 +508,7 @@ void Engine::Impl::expire(Instant now) {
 void Engine::Impl::pump(Instant now) {
   expire(now);
   woken(ready.wake(now));
+  most_tasks = std::max(most_tasks, tasks.size());
   for (std::size_t runs = 0; runs < options.keys_per_run; ++runs) {
     const auto next = ready.take(options.shuffle ? options.entropy : nullptr);
     if (!next) {
@@ -469,7 +519,18 @@ void Engine::Impl::pump(Instant now) {
       reconcile(*task, next->since, now);
     }
   }
+  // At the start every key is there at once.
+  if (ready.ready() == 0 && most_tasks - tasks.size() > kManyTasks) {
+    most_tasks = tasks.size();
+    ::malloc_trim(0);
+  }
   set_timer(now);
+}
+
+void Engine::Impl::rest(Instant now) {
+  for (auto& [kind, cache] : caches) {
+    cache.rest(now);
+  }
 }
 
 void Engine::Impl::set_timer(Instant now) {
@@ -542,10 +603,12 @@ std::span<const Kind* const> Engine::kinds() const {
 }
 
 void Engine::absorb(const Input& input, Instant now) {
+  impl_->rest(now);
   std::visit([&](const auto& one) { impl_->take(one, now); }, input);
 }
 
 void Engine::run(Instant now, std::vector<Effect>& effects) {
+  impl_->rest(now);
   impl_->pump(now);
   effects.insert(effects.end(), std::make_move_iterator(impl_->out.begin()),
                  std::make_move_iterator(impl_->out.end()));

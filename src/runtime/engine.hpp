@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,13 +46,17 @@ struct WatchEvent {
   std::string ns{};  // of a Bookmark: the watch's namespace; empty: of everything
 };
 // All objects of a kind at a version: at the start, after a gap in the watch, and when asked
-// (Relist).
+// (Relist). Also in parts, without other inputs of this kind and namespace in between: nothing of
+// it shows before the last, and a first one starts over.
 struct Relisted {
   const Kind* kind = nullptr;
   std::vector<Object> objects{};
   std::uint64_t version = 0;
   std::optional<Error> error{};  // refused for good: operators run without it (view/failures.hpp)
   std::string ns{};              // all objects of this namespace, see EngineOptions::namespaces
+  bool first = true;
+  bool last = true;
+  bool early = false;  // begun before the last Relist was asked for: that is still to come
 };
 struct WriteResult {
   std::uint64_t id = 0;            // of the SendWrite
@@ -111,6 +116,9 @@ struct EngineOptions {
   // Kinds with namespaces are listed and watched in each of these alone; empty: everywhere.
   std::vector<std::string> namespaces{};
   Places places{};  // of the kinds in it, instead of `namespaces`
+  // Of each kind so many objects are kept as they are, and those that are used all the time; the
+  // rest is packed. For caches whose objects nobody else holds.
+  std::size_t warm_objects = std::numeric_limits<std::size_t>::max();
   Metrics* metrics = nullptr;
   const Clock* stopwatch = nullptr;  // measures reconciles for the metrics; no decision rests on it
   EngineTracer* tracer = nullptr;    // looks on (tracer.hpp)
@@ -156,7 +164,7 @@ class Engine {
   [[nodiscard]] Value debug(Instant now, std::size_t limit) const;
   // What the instruments say of the caches now, in Prometheus' text form.
   [[nodiscard]] std::string state_metrics() const;
-  // The object as the cache has it (for the dashboard, tests).
+  // The object as the cache has it (for the dashboard, tests); valid until the next input or run.
   [[nodiscard]] const Object* cached(const Kind& kind, const Key& key) const;
 
  private:

@@ -72,8 +72,8 @@ Value Engine::Impl::describe(const Task& task, Instant now) const {
   if (task.failures > 0) {
     one.set("failures", task.failures);
   }
-  if (!task.error.empty()) {
-    one.set("error", task.error);
+  if (task.error != nullptr) {
+    one.set("error", *task.error);
   }
   return one;
 }

@@ -74,10 +74,16 @@ void EngineHost::stop() {
 }
 
 void EngineHost::post(Task task) {
-  const std::scoped_lock lock(mutex_);
-  inbox_.push_back(std::move(task));
-  resting_ = false;
-  news_.notify_one();
+  bool first = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    first = inbox_.empty();
+    inbox_.push_back(std::move(task));
+    resting_ = false;
+  }
+  if (first) {  // what lies there already has woken the thread
+    news_.notify_one();
+  }
 }
 
 void EngineHost::post(Input input) {

@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -32,6 +34,9 @@ struct Controller {
   std::set<const Kind*, KindOrder> unsynced{};
   Instant next_resync{};
   std::size_t number = 0;
+  // Of one that must see all (Operator::sees_all): whether it does, or waits for it.
+  enum class Sight : std::uint8_t { Unproven, Proving, Proven };
+  Sight sight = Sight::Proven;
 };
 
 // A plan that is being carried out.
@@ -45,8 +50,9 @@ struct Work {
   std::map<Ref, Object, RefOrder> seen{};
 };
 
-// One key of one operator, from its first event until the key is gone and nothing waits for it.
-// There is one for every object: what only busy keys need hangs on `work`.
+// One key of one operator, from its first event until the next one would find nothing in it
+// (is_blank). What only busy keys need hangs on `work`: of a kind with readers there is one for
+// every object.
 struct Task {
   enum class Phase : std::uint8_t { Idle, Writing, Waiting };
   TaskId id = 0;
@@ -59,10 +65,10 @@ struct Task {
   Cause dirty_cause = Cause::Changed;  // of the run behind it
   Cause again_cause = Cause::Wake;     // of `again`
   Instant started{};
-  std::string error{};  // of the last plan that failed
   int failures = 0;
-  std::unique_ptr<Work> work{};    // from a reconcile until its plan is over
-  std::optional<Instant> again{};  // retry or wake-up, once the barrier has opened
+  std::unique_ptr<const std::string> error{};  // of the last plan, when it failed
+  std::unique_ptr<Work> work{};                // from a reconcile until its plan is over
+  std::optional<Instant> again{};              // retry or wake-up, once the barrier has opened
   Instant barrier_end{};
 };
 
@@ -71,7 +77,17 @@ struct TaskName {
   std::size_t controller = 0;
   const Key& key;
 };
-struct TaskOrder {
+struct TaskHash {
+  using is_transparent = void;
+  std::size_t operator()(const TaskName& name) const {
+    const std::hash<std::string_view> hash;
+    return (hash(name.key.name) * 31 + hash(name.key.ns)) * 31 + name.controller;
+  }
+  std::size_t operator()(const Task* task) const {
+    return (*this)(TaskName{task->controller->number, task->key});
+  }
+};
+struct SameTask {
   using is_transparent = void;
   static TaskName name(const Task* task) { return {task->controller->number, task->key}; }
   static TaskName name(const TaskName& name) { return name; }
@@ -79,8 +95,7 @@ struct TaskOrder {
   bool operator()(const A& a, const B& b) const {
     const TaskName left = name(a);
     const TaskName right = name(b);
-    return left.controller != right.controller ? left.controller < right.controller
-                                               : left.key < right.key;
+    return left.controller == right.controller && left.key == right.key;
   }
 };
 
@@ -115,11 +130,17 @@ struct Engine::Impl final : Snapshot {
   void take(const Observation& observation, Instant now);
   void take(const Tick& tick, Instant now);
   void take(const ClockStep& step, Instant now);
-  void changed(const Cache& cache, const Cache::Change& change, Instant now);
+  void changed(const Cache& cache, const Cache::Difference& change, Instant now);
+  // Lets the caches pack what was not used lately. At the beginning of a turn: whoever brought the
+  // last input has let go of what it looked at.
+  void rest(Instant now);
   void synced(const Kind& kind, Instant now);
   // What failed for good, as an observation; nullopt takes it back. True: news.
   bool report(const std::string& query, const std::optional<Error>& error, Instant now);
   void queue_readers(std::string_view query, Instant now);
+  void queue_readers(const Kind& kind, const Cache::Difference& news, Instant now);
+  // What is known of a query, from now on at least that it is one.
+  Observed& observation(const std::string& query);
   // engine.cpp: scheduling
   Task& task_of(Controller& controller, const Key& key);
   Task* find(TaskId id);
@@ -143,6 +164,9 @@ struct Engine::Impl final : Snapshot {
 
   // engine_plan.cpp: one plan's way
   void reconcile(Task& task, Instant since, Instant now);
+  // What the operator must see all of is listed anew; the task waits for it. False: there is
+  // nothing to wait for.
+  bool prove_sight(Task& task, Instant now);
   void check_reads(const Operator& op, const Reads& reads) const;
   void check_writes(const Operator& op, const Plan& plan) const;
   void probe_stale(const Reads& reads, Instant now);
@@ -160,6 +184,7 @@ struct Engine::Impl final : Snapshot {
   void back_off(Task& task, Instant now, std::optional<Duration> at_least);
   [[nodiscard]] bool awaits_answer(const Task& task) const;
   void settle(Task& task, Instant now);
+  [[nodiscard]] bool is_blank(const Task& task, bool did_nothing) const;
   void remember_seen(Work& work) const;
   Known known(const Task& task, const Ref& ref) const;
 
@@ -179,8 +204,9 @@ struct Engine::Impl final : Snapshot {
   std::map<const Kind*, Cache, KindOrder> caches{};
   std::map<const Kind*, std::vector<Controller*>, KindOrder> primaries{};
   std::map<TaskId, Task> tasks{};
-  std::set<Task*, TaskOrder> named_tasks{};  // the same, by name
+  std::unordered_set<Task*, TaskHash, SameTask> named_tasks{};  // the same, by name
   TaskId last_task = 0;
+  std::size_t most_tasks = 0;  // since memory was given back last
   KeyQueue ready{};
   ReadIndex reads;
   Barrier barrier{};
@@ -189,6 +215,7 @@ struct Engine::Impl final : Snapshot {
   std::map<std::uint64_t, Key> event_writes{};       // of Events: nobody waits
   std::uint64_t last_write = 0;
   std::map<std::string, Observed, std::less<>> observations{};
+  std::vector<std::string> maybe_unread{};  // the only ones of these that nobody may read
   // What was asked last about a query.
   struct Question {
     std::uint64_t id = 0;

@@ -47,7 +47,7 @@ InstrumentBoard::InstrumentBoard(std::vector<const Instruments*> instruments, Me
     for (const MetricInfo& info : one->metrics) {
       infos_.emplace(info.name, &info);
     }
-    if (one->tally != nullptr) {
+    if (one->changed != nullptr) {
       kinds_.insert(one->kinds.begin(), one->kinds.end());
     }
   }
@@ -93,9 +93,7 @@ void InstrumentBoard::enter(const Sample& sample, const MetricInfo& info, Instan
 void InstrumentBoard::happened(const Happening& happening, Instant now) {
   Samples samples;
   for (const Instruments* one : instruments_) {
-    if (one->tally != nullptr) {
-      one->tally(happening, samples);
-    }
+    one->tally(happening, samples);
   }
   for (const Sample& sample : samples) {
     const auto info = infos_.find(sample.metric);

@@ -2,15 +2,23 @@
 // Ready and sleeping tasks.
 #include "runtime/key_queue.hpp"
 
+#include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace athanor::runtime {
 
+namespace {
+
+constexpr std::size_t kMany = 10'000;
+
+}  // namespace
+
 bool KeyQueue::add(TaskId id, Priority priority, Instant now) {
   cancel(id);
-  const auto known = places_.find(id);
-  if (known != places_.end()) {
-    Place& place = known->second;
+  const auto [known, fresh] = places_.try_emplace(id);
+  Place& place = known->second;
+  if (!fresh) {
     if (place.priority <= priority) {
       return false;
     }
@@ -20,9 +28,8 @@ bool KeyQueue::add(TaskId id, Priority priority, Instant now) {
     order_.emplace(priority, place.sequence, id);
     return false;
   }
-  const Place place{.priority = priority, .sequence = ++sequence_, .since = now};
-  places_.emplace(id, place);
-  order_.emplace(priority, place.sequence, id);
+  place = {.priority = priority, .sequence = ++sequence_, .since = now};
+  order_.emplace_hint(order_.end(), priority, place.sequence, id);
   return true;
 }
 
@@ -85,8 +92,12 @@ std::optional<KeyQueue::Taken> KeyQueue::take(Entropy* shuffle) {
   }
   const TaskId id = std::get<2>(*at);
   const Taken taken{.id = id, .since = places_.at(id).since};
+  most_ready_ = std::max(most_ready_, order_.size());
   order_.erase(at);
   places_.erase(id);
+  if (order_.empty() && std::exchange(most_ready_, 0) > kMany) {
+    memory_.release();
+  }
   return taken;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -52,8 +53,12 @@ class KeyQueue {
   };
   std::vector<TaskId> wake_until(Instant end, Instant now);
 
-  std::set<std::tuple<Priority, std::uint64_t, TaskId>> order_{};
-  std::map<TaskId, Place> places_{};
+  // At the start every key is ready once: what that took lies together, and is given back when
+  // nothing is ready any more.
+  std::pmr::unsynchronized_pool_resource memory_{};
+  std::pmr::set<std::tuple<Priority, std::uint64_t, TaskId>> order_{&memory_};
+  std::pmr::map<TaskId, Place> places_{&memory_};
+  std::size_t most_ready_ = 0;  // since then
   std::set<std::pair<Instant, TaskId>> sleepers_{};
   std::map<TaskId, Instant> wakes_{};
   std::uint64_t sequence_ = 0;

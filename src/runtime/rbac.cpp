@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "base/ascii.hpp"
 
 namespace athanor::runtime {
 
@@ -17,18 +18,6 @@ constexpr std::string_view kOrder[] = {"get",   "list",   "watch",  "create",
                                        "patch", "update", "delete", "deletecollection"};
 constexpr std::string_view kRbacVersion = "rbac.authorization.k8s.io/v1";
 constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
-
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    if (end > 0) {
-      words.push_back(text.substr(0, end));
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
 
 std::size_t place_of(std::string_view verb) {
   return static_cast<std::size_t>(std::ranges::find(kOrder, verb) - std::begin(kOrder));
@@ -44,7 +33,7 @@ class Collector {
     }
     Entry& entry = entries_[{std::string(kind.group), std::move(resource)}];
     entry.namespaced = kind.namespaced;
-    for (const std::string_view verb : words_of(verbs)) {
+    for (const std::string_view verb : words_of(verbs, ' ')) {
       entry.verbs.emplace(place_of(verb), verb);
     }
   }
@@ -226,7 +215,7 @@ const Place* place_of_permission(const Places& places, const Permission& permiss
 }  // namespace
 
 bool has_verb(const Access& access, std::string_view verb) {
-  const auto words = words_of(access.verbs);
+  const auto words = words_of(access.verbs, ' ');
   return std::ranges::find(words, verb) != words.end();
 }
 

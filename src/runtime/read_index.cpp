@@ -21,18 +21,33 @@ bool same(const Reads& a, const Reads& b) {
   return true;
 }
 
+// True: that was its last reader.
 template <class Map, class K>
-void drop_reader(Map& map, const K& key, TaskId id) {
+bool drop_reader(Map& map, const K& key, TaskId id) {
   const auto at = map.find(key);
-  if (at != map.end()) {
-    at->second.erase(id);
-    if (at->second.empty()) {
-      map.erase(at);
-    }
+  if (at == map.end()) {
+    return false;
   }
+  at->second.erase(id);
+  const bool last = at->second.empty();
+  if (last) {
+    map.erase(at);
+  }
+  return last;
 }
 
 }  // namespace
+
+std::size_t ReadIndex::RefHash::operator()(const Ref& ref) const {
+  const std::hash<std::string_view> hash;
+  return (hash(ref.key.name) * 31 + hash(ref.key.ns)) * 31 + hash(ref.kind->name);
+}
+
+bool ReadIndex::SameRef::operator()(const Ref& a, const Ref& b) const {
+  return a.key == b.key &&
+         (a.kind == b.kind || (a.kind->name == b.kind->name && a.kind->group == b.kind->group &&
+                               a.kind->version == b.kind->version));
+}
 
 void ReadIndex::set(TaskId id, const Reads& reads) {
   const auto known = reads_.find(id);
@@ -69,7 +84,9 @@ void ReadIndex::remove(TaskId id) {
     drop_list(id, read);
   }
   for (const auto& [query, max_age] : known->second.observations) {
-    drop_reader(observations_, query, id);
+    if (drop_reader(observations_, query, id)) {
+      unread_.push_back(query);
+    }
   }
   reads_.erase(known);
 }
@@ -137,6 +154,10 @@ void ReadIndex::match(const Lists& lists, const Kind& kind, const Object& object
   }
 }
 
+bool ReadIndex::is_read(const Kind& kind, const Key& key) const {
+  return lists_.contains(&kind) || objects_.contains({&kind, key});
+}
+
 void ReadIndex::readers_of(const Kind& kind, const Cache::Change& change,
                            std::set<TaskId>& out) const {
   if (const auto at = objects_.find({&kind, change.newest().key()}); at != objects_.end()) {
@@ -163,6 +184,12 @@ void ReadIndex::readers_of(std::string_view query, std::set<TaskId>& out) const 
 const Reads* ReadIndex::of(TaskId id) const {
   const auto at = reads_.find(id);
   return at == reads_.end() ? nullptr : &at->second;
+}
+
+void ReadIndex::take_unread(std::vector<std::string>& out) {
+  out.insert(out.end(), std::make_move_iterator(unread_.begin()),
+             std::make_move_iterator(unread_.end()));
+  unread_.clear();
 }
 
 bool ReadIndex::is_observed(std::string_view query) const {

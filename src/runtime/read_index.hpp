@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,11 @@ class ReadIndex {
   // Adds the readers of a changed object, respectively of an observation.
   void readers_of(const Kind& kind, const Cache::Change& change, std::set<TaskId>& out) const;
   void readers_of(std::string_view query, std::set<TaskId>& out) const;
+  // Whether a change of this object can have readers.
+  [[nodiscard]] bool is_read(const Kind& kind, const Key& key) const;
   [[nodiscard]] bool is_observed(std::string_view query) const;
+  // Adds the observations that have lost their last reader since the last call.
+  void take_unread(std::vector<std::string>& out);
 
  private:
   struct Lists {
@@ -50,10 +55,18 @@ class ReadIndex {
              std::set<TaskId>& out) const;
 
   std::vector<Index> declared_;
-  std::map<Ref, std::set<TaskId>, RefOrder> objects_{};
+  // Looked up, never walked.
+  struct RefHash {
+    std::size_t operator()(const Ref& ref) const;
+  };
+  struct SameRef {
+    bool operator()(const Ref& a, const Ref& b) const;
+  };
+  std::unordered_map<Ref, std::set<TaskId>, RefHash, SameRef> objects_{};
   std::map<const Kind*, Lists, KindOrder> lists_{};
   std::map<std::string, std::set<TaskId>, std::less<>> observations_{};
   std::map<TaskId, Reads> reads_{};
+  std::vector<std::string> unread_{};
 };
 
 }  // namespace athanor::runtime

@@ -216,8 +216,14 @@ Value Recorder::line_of(const Engine& /*engine*/, const Relisted& list, Instant 
   for (const Object& object : list.objects) {
     objects.push_back(shown(object.body()));
   }
-  return Value::list({"l", ticks(now), numbers_.at(list.kind), list.version, list.ns,
-                      std::move(objects), text_of(list.error)});
+  Value line = Value::list({"l", ticks(now), numbers_.at(list.kind), list.version, list.ns,
+                            std::move(objects), text_of(list.error)});
+  if (!list.first || !list.last || list.early) {
+    line.push_back(list.first);
+    line.push_back(list.last);
+    line.push_back(list.early);
+  }
+  return line;
 }
 
 Value Recorder::line_of(const Engine& /*engine*/, const WriteResult& result, Instant now) const {

@@ -5,7 +5,7 @@
 //   {"athanor-record": 1, ...}                what runs, with which settings and which seed
 //   ["c"|"d", T, KIND, OBJECT|null, DELTA]    an object changed, was deleted
 //   ["b", T, KIND, VERSION, NS]               a bookmark
-//   ["l", T, KIND, VERSION, NS, OBJECTS, ERROR]
+//   ["l", T, KIND, VERSION, NS, OBJECTS, ERROR, FIRST, LAST]    a list; a whole one ends with ERROR
 //   ["w", T, ID, OBJECT, ERROR, UNKNOWN, RETRY_AFTER]
 //   ["o", T, QUERY, ASKED, VALUE, ERROR]      an answer of the outside world
 //   ["t", T] ["s", T, BY]                     the timer; a step of the clock

@@ -185,8 +185,13 @@ Result<std::optional<Input>> Replay::input_of(std::string_view what, const Value
                            .ns = line[4].str()});
   }
   if (what == "l") {
-    Relisted list{
-        .kind = kind, .version = id_of(line[3]), .error = error_of(line[6]), .ns = line[4].str()};
+    Relisted list{.kind = kind,
+                  .version = id_of(line[3]),
+                  .error = error_of(line[6]),
+                  .ns = line[4].str(),
+                  .first = line[7].as_bool(true),
+                  .last = line[8].as_bool(true),
+                  .early = line[9].as_bool()};
     const Value& objects = line[5];
     for (const Value& object : objects.items()) {
       list.objects.emplace_back(object);

@@ -16,8 +16,9 @@ namespace athanor::webhook {
 namespace {
 
 // What an input says of the object with this key: nothing (nullopt), or what it is now; an empty
-// Object when it is gone.
-std::optional<Object> news_of(const runtime::Input& input, const Kind& kind, const Key& key) {
+// Object when it is gone. `listed`: whether the parts of a list so far had it.
+std::optional<Object> news_of(const runtime::Input& input, const Kind& kind, const Key& key,
+                              bool& listed) {
   if (const auto* event = std::get_if<runtime::WatchEvent>(&input)) {
     using Type = runtime::WatchEvent::Type;
     if (event->kind != &kind || event->type == Type::Bookmark || event->object.key() != key) {
@@ -29,12 +30,14 @@ std::optional<Object> news_of(const runtime::Input& input, const Kind& kind, con
   if (list == nullptr || list->kind != &kind) {
     return std::nullopt;
   }
+  listed = listed && !list->first;
   for (const Object& object : list->objects) {
     if (object.key() == key) {
+      listed = true;
       return object;
     }
   }
-  return Object();
+  return listed || !list->last ? std::nullopt : std::optional<Object>(std::in_place);
 }
 
 }  // namespace
@@ -46,7 +49,7 @@ struct Host::State final : runtime::EngineJournal {
   // Every replica serves what the Secret holds, the leader or not.
   void input(const runtime::Engine& /*engine*/, const runtime::Input& input,
              Instant /*now*/) override {
-    if (const auto secret = news_of(input, api::kSecret, options.settings.secret)) {
+    if (const auto secret = news_of(input, api::kSecret, options.settings.secret, listed)) {
       take(*secret);
     }
   }
@@ -60,6 +63,7 @@ struct Host::State final : runtime::EngineJournal {
   runtime::Executors executors{};
   CertificateSet current{};   // of the driver's thread
   std::string version = "-";  // likewise: the Secret's
+  bool listed = false;        // likewise: the list under way has it
   std::unique_ptr<cluster::ClusterDriver> driver{};
 };
 

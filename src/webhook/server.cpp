@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "webhook/server.hpp"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <charconv>
 #include <set>
 #include <thread>
 #include <utility>
 
 #include "base/check.hpp"
-#include "base/log.hpp"
+#include "embedded/transport/acceptor.hpp"
 #include "embedded/transport/listen.hpp"
 #include "embedded/transport/response_writer.hpp"
+#include "embedded/transport/served_connection.hpp"
 #include "runtime/metrics.hpp"
-#include "webhook/connection.hpp"
 
 namespace athanor::webhook {
 namespace {
 
+using transport::ServedConnection;
+
 constexpr std::size_t kMostConnections = 1024;
-constexpr std::chrono::milliseconds kAcceptPause{100};  // when out of descriptors
+constexpr transport::ServedLimits kLimits{
+    .body = std::size_t{10} * 1024 * 1024,  // an object, old and new
+    .idle = std::chrono::seconds(120),      // API servers keep theirs
+    .stall = std::chrono::seconds(30),
+    .answer = std::chrono::seconds(31),  // API servers wait 30 s at most
+};
 
 struct Address {
   std::string host{};
@@ -55,75 +58,48 @@ struct Server::State : std::enable_shared_from_this<State> {
       : options(std::move(server_options)),
         host(std::move(host_name)),
         port(transport::port_of(listening)),
-        socket(listening),
-        descriptor(std::make_unique<transport::EventLoop::Descriptor>(shared.loop, listening)),
-        pause(std::make_unique<transport::EventLoop::Timer>(shared.loop)) {
-    shared.clock = options.clock;
+        acceptor(world.loop, listening, [this](int client) { welcome(client); }) {
+    world.clock = options.clock;
   }
 
-  void arm();
-  void accept_all();
   void welcome(int client);
-  void handle(const apiserver::Request& request, const Shared::Answer& answer);
+  void handle(const apiserver::Request& request, const ServedConnection::Answer& answer);
   void count(const Question& question, const Verdict& verdict, Instant began);
 
   ServerOptions options;
-  Shared shared{};
+  transport::ServedWorld world{.limits = kLimits};
   const std::string host;
   const int port;
-  const int socket;
-  std::unique_ptr<transport::EventLoop::Descriptor> descriptor;
-  std::unique_ptr<transport::EventLoop::Timer> pause;
+  transport::Acceptor acceptor;
   std::shared_ptr<const transport::TlsContext> context{};  // of the loop's thread
   std::atomic<bool> serving{false};
-  std::set<std::shared_ptr<Connection>> connections{};
+  std::set<std::shared_ptr<ServedConnection>> connections{};
   std::thread thread{};
 };
-
-void Server::State::arm() {
-  descriptor->when_readable([this] { accept_all(); });
-}
-
-void Server::State::accept_all() {
-  while (true) {
-    const int client = ::accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (client >= 0) {
-      welcome(client);
-      continue;
-    }
-    if (errno == EINTR || errno == ECONNABORTED) {
-      continue;
-    }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return arm();
-    }
-    log::warn("webhooks: a connection cannot be taken",
-              {{"error", std::generic_category().message(errno)}});
-    return pause->set(kAcceptPause, [this] { arm(); });
-  }
-}
 
 void Server::State::welcome(int client) {
   if (!context || connections.size() >= kMostConnections) {
     ::close(client);
     return;
   }
-  const int on = 1;
-  ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  auto connection = std::make_shared<Connection>(
-      shared, context, client,
-      [this](const std::shared_ptr<Connection>& self) { connections.erase(self); });
+  auto connection = std::make_shared<ServedConnection>(
+      world, context, client,
+      [this](const apiserver::Request& request, const ServedConnection::Answer& answer) {
+        handle(request, answer);
+      },
+      [this](const std::shared_ptr<ServedConnection>& self) { connections.erase(self); });
   connections.insert(connection);
   connection->start();
 }
 
-void Server::State::handle(const apiserver::Request& request, const Shared::Answer& answer) {
+void Server::State::handle(const apiserver::Request& request,
+                           const ServedConnection::Answer& answer) {
   const auto* body = std::get_if<std::string>(&request.body);
   const auto read =
       read_question(options.webhooks, request.method, request.path, request.header("content-type"),
                     body == nullptr ? std::string() : *body);
   if (!read.ok()) {
-    answer(transport::status_response(read.error()));
+    answer(transport::status_response(read.error()), {});
     return;
   }
   // Whoever decides may answer late, from another thread, or when the server is gone.
@@ -134,12 +110,12 @@ void Server::State::handle(const apiserver::Request& request, const Shared::Answ
     if (!self) {
       return;
     }
-    self->shared.loop.post([weak, question, answer, began, verdict = std::move(verdict)] {
+    self->world.loop.post([weak, question, answer, began, verdict = std::move(verdict)] {
       if (const auto state = weak.lock()) {
         state->count(*question, verdict, began);
         apiserver::Response response;
         response.body = answer_text(*question, verdict);
-        answer(std::move(response));
+        answer(std::move(response), {});
       }
     });
   });
@@ -174,12 +150,8 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     return listening.error();
   }
   auto state = std::make_shared<State>(std::move(options), *listening, host);
-  state->shared.handle = [raw = state.get()](const apiserver::Request& request,
-                                             const Shared::Answer& answer) {
-    raw->handle(request, answer);
-  };
-  state->shared.loop.post([raw = state.get()] { raw->arm(); });
-  state->thread = std::thread([raw = state.get()] { raw->shared.loop.run(); });
+  state->world.loop.post([raw = state.get()] { raw->acceptor.start(); });
+  state->thread = std::thread([raw = state.get()] { raw->world.loop.run(); });
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
   return std::unique_ptr<Server>(new Server(std::move(state)));
 }
@@ -187,22 +159,21 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
 Server::Server(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 Server::~Server() {
-  state_->shared.loop.stop();
+  state_->world.loop.stop();
   state_->thread.join();
   // Tasks that wait hold connections; they go before the loop does.
   for (const auto& connection : std::exchange(state_->connections, {})) {
     connection->close();
   }
-  state_->pause->cancel();
-  state_->descriptor->close();
-  state_->shared.loop.close();
+  state_->acceptor.close();
+  state_->world.loop.close();
 }
 
 Result<void> Server::use(const std::string& certificate, const std::string& key) {
   ATHANOR_TRY(auto made, transport::TlsContext::create(certificate, key, "", /*http2=*/false));
   auto context = std::make_shared<const transport::TlsContext>(std::move(made));
   state_->serving = true;
-  state_->shared.loop.post([raw = state_.get(), context = std::move(context)]() mutable {
+  state_->world.loop.post([raw = state_.get(), context = std::move(context)]() mutable {
     raw->context = std::move(context);
   });
   return {};

@@ -2,14 +2,13 @@
 """The controllers as deploy/ runs them: its flags, its environment, its service account's rights, on a cluster whose queueing and
 pipelines are the lab's. A job runs through them, nothing is denied, and what dashboards ask for is exported."""
 
-import http.client
 import json
 import re
 import signal
-import subprocess
 
 import pytest
 import yaml
+from replica import Replica
 from support import ATHANOR, KUBECTL, ROOT, Lab, run, wait_for
 
 KUSTOMIZE = ROOT / "deploy/kustomize"
@@ -41,7 +40,7 @@ def cluster(tmp_path_factory):
         one.close()
 
 
-class Replica:
+class Deployed(Replica):
     """`athanor controllers` with the Deployment's container as its description."""
 
     def __init__(self, lab, folder, name):
@@ -59,39 +58,10 @@ class Replica:
         self.name = name
         fields = {"metadata.name": name, "metadata.namespace": SYSTEM}
         environment = {one["name"]: one.get("value") or fields[one["valueFrom"]["fieldRef"]["fieldPath"]] for one in container["env"]}
-        self.log = folder / "log"
-        self.process = subprocess.Popen(
+        super().__init__(
             [ATHANOR, *(arg.replace("/etc/athanor", str(folder)) for arg in container["args"])],
-            env={**environment, "KUBECONFIG": str(folder / "kubeconfig")}, cwd="/", stdin=subprocess.DEVNULL,
-            stdout=self.log.open("w"), stderr=subprocess.STDOUT,
+            folder / "log", env={**environment, "KUBECONFIG": str(folder / "kubeconfig")}, cwd="/",
         )
-
-    @property
-    def text(self):
-        return self.log.read_text(encoding="utf-8", errors="replace")
-
-    def get(self, path):
-        assert self.process.poll() is None, self.text
-        address = re.search(r'"metrics are served".*?"address":"([^"]+)"', self.text)
-        assert address, "no address yet"
-        connection = http.client.HTTPConnection(address.group(1), timeout=10)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
-        finally:
-            connection.close()
-
-    def ready(self):
-        return self.get("/readyz")[0] == 200
-
-    def leads(self):
-        return re.search(r"^leader_election_master_status\{[^}]*\} 1$", self.get("/metrics")[1], re.M)
-
-    def end(self, number=signal.SIGTERM):
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        return self.process.wait(timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +70,7 @@ def replicas(cluster, tmp_path_factory):
     running = []
 
     def start(name):
-        running.append(Replica(cluster, folder / name, name))
+        running.append(Deployed(cluster, folder / name, name))
         return running[-1]
 
     yield start
@@ -123,16 +93,11 @@ def submit(cluster, name):
     return cluster.wait_phase(name, "Succeeded", WORKLOAD)
 
 
-def denied(replica):
-    """Requests that were refused for lack of a right."""
-    return re.findall(r'^rest_client_requests_total\{[^}]*code="40[13]".*$', replica.get("/metrics")[1], re.M)
-
-
 def test_a_job_runs_and_no_request_is_denied(cluster, leader):
     assert submit(cluster, "deployed")["status"]["cluster"] == "cluster-1"
     cluster.kubectl("delete", "fournosjob", "deployed", "-n", WORKLOAD)
     wait_for("its run is collected", lambda: cluster.http("GET", f"/apis/tekton.dev/v1/namespaces/{WORKLOAD}/pipelineruns/deployed").code == 404)
-    assert not denied(leader), denied(leader)
+    assert not leader.denied(), leader.denied()
     assert "forbidden" not in leader.text
 
 
@@ -148,7 +113,7 @@ def test_a_cluster_comes_is_locked_and_leaves_and_no_request_is_denied(cluster, 
     wait_for("the lock to be released", lambda: status("lockState") == "Unlocked")
     cluster.kubectl("delete", "fc", "edge", "-n", "hearth", "--timeout=60s")
     assert cluster.http("GET", "/apis/kueue.x-k8s.io/v1beta2/resourceflavors/edge").code == 404
-    assert not denied(leader), denied(leader)
+    assert not leader.denied(), leader.denied()
     assert "forbidden" not in leader.text
 
 
@@ -164,7 +129,7 @@ def test_what_alerts_and_panels_ask_for_is_exported(cluster, leader):
     job = {"apiVersion": "fournos.dev/v1", "kind": "FournosJob", "metadata": {"name": "refused", "namespace": WORKLOAD},
            "spec": {"owner": "a", "cluster": "cluster-1", "forge": {"project": "p", "args": []}}}  # fmt: skip
     cluster.kubectl("create", "-f", "-", stdin=json.dumps(job))
-    exported = lambda: set(re.findall(r"^# TYPE (\S+) ", leader.get("/metrics")[1], re.M))  # noqa: E731
+    exported = lambda: set(re.findall(r"^# TYPE (\S+) ", leader.get("/metrics"), re.M))  # noqa: E731
     wait_for(f"{sorted(asked)} to be exported", lambda: asked <= exported() or asked - exported() == set())
     cluster.kubectl("delete", "-f", "-", stdin=REFUSAL)
     cluster.kubectl("delete", "fournosjob", "refused", "-n", WORKLOAD)
@@ -199,7 +164,7 @@ def test_the_other_replica_is_ready_and_takes_over(cluster, leader, replicas):
     wait_for("the second one to lead", second.leads, deadline=30)
     assert holder().startswith("second")
     submit(cluster, "after")
-    assert not denied(second), denied(second)
+    assert not second.denied(), second.denied()
 
 
 def test_a_right_that_is_missing_is_told(cluster, replicas, leader):
@@ -207,10 +172,10 @@ def test_a_right_that_is_missing_is_told(cluster, replicas, leader):
     cluster.kubectl("delete", "rolebinding", "athanor", "-n", WORKLOAD)
     try:
         third = replicas("third")
-        wait_for("the refusal to be counted", lambda: denied(third))
+        wait_for("the refusal to be counted", lambda: third.denied())
 
         def refused():
-            watches = json.loads(third.get("/debug/watches")[1])
+            watches = json.loads(third.get("/debug/watches"))
             return {(one["resource"], one["namespace"]) for one in watches if "forbidden" in one.get("error", "")}
 
         wait_for("the refused watch to be shown", lambda: ("fournosjobs", WORKLOAD) in refused())

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What parses prints, and the print parses to the same.
+// What parses prints, and the print parses to the same. Packed and unpacked it still does.
 #include "fuzz/fuzz.hpp"
 #include "kube/json.hpp"
+#include "kube/packer.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace athanor;
@@ -16,6 +17,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     ATHANOR_CHECK(json::print(json::parse(settled).value()) == settled, "printing is stable");
     ATHANOR_CHECK(json::parse(json::print(*value, json::Style::Pretty)).value() == *again,
                   "the pretty form says the same");
+    Packer packer;
+    const std::string packed(packer.pack(*value));
+    const Value unpacked = packer.unpack(packed);
+    ATHANOR_CHECK(unpacked == *value && json::print(unpacked) == printed,
+                  "what was packed comes back");
   }
   return 0;
 }

@@ -131,14 +131,40 @@ constexpr std::string_view kImpure[] = {"system_clock",
                                         "std::mutex"};
 
 // The only standard headers that our own headers include (stack.md 2.4).
-const Names kLightHeaders{"algorithm",    "array",       "atomic",        "chrono",
-                          "compare",      "concepts",    "cstring",       "cstddef",
-                          "cstdint",      "deque",       "functional",    "initializer_list",
-                          "iterator",     "limits",      "map",           "memory",
-                          "mutex",        "new",         "optional",      "set",
-                          "shared_mutex", "span",        "string",        "string_view",
-                          "tuple",        "type_traits", "unordered_map", "utility",
-                          "variant",      "vector",      "deque",         "condition_variable",
+const Names kLightHeaders{"algorithm",
+                          "array",
+                          "atomic",
+                          "chrono",
+                          "compare",
+                          "concepts",
+                          "cstring",
+                          "cstddef",
+                          "cstdint",
+                          "deque",
+                          "functional",
+                          "initializer_list",
+                          "iterator",
+                          "limits",
+                          "list",
+                          "map",
+                          "memory",
+                          "mutex",
+                          "new",
+                          "optional",
+                          "set",
+                          "shared_mutex",
+                          "span",
+                          "string",
+                          "string_view",
+                          "tuple",
+                          "type_traits",
+                          "unordered_map",
+                          "unordered_set",
+                          "utility",
+                          "variant",
+                          "vector",
+                          "deque",
+                          "condition_variable",
                           "bit"};
 
 struct Exception {
@@ -149,6 +175,10 @@ struct Exception {
 // The whole list; an entry that nothing needs any more fails the test.
 const std::vector<Exception> kExceptions{
     {"src/kube/formats.cpp", "arpa/inet.h", "inet_pton reads addresses; no socket is opened"},
+    {"src/embedded/kueue/quota_tree.hpp", "unordered_map",
+     "its cells are found by name and summed as integers: no order reaches what it says"},
+    {"src/runtime/key_queue.hpp", "memory_resource",
+     "what the queue of the start took is given back together"},
 };
 
 std::string_view room_of(std::string_view path) {

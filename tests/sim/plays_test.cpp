@@ -27,20 +27,30 @@ INSTANTIATE_TEST_SUITE_P(Scenes, Plays, testing::Range<std::size_t>(0, plays().s
                            return name;
                          });
 
-TEST(Singles, EveryFaultAtEveryChanceOfASmallWorld) {
+// A share of the chances: first, then every kShares-th, so that the shares run side by side and
+// together leave none out.
+class Singles : public testing::TestWithParam<std::uint64_t> {};
+constexpr std::uint64_t kShares = 8;
+
+TEST_P(Singles, EveryFaultAtEveryChanceOfASmallWorld) {
   Tally tally;
   const Play& play = *play_named("small");
   Faults storm = play.storm;
   storm.handover = 0;  // one process; a placed hand-over comes with a second one
   Comparison comparison(
       {.make = play.make, .seed = 1, .projection = play.projection, .tally = &tally}, storm);
-  const auto finding = check_singles(comparison, {}, &tally, true);
+  const auto finding =
+      check_singles(comparison, {.first = GetParam(), .stride = kShares}, &tally, true);
   EXPECT_EQ(finding ? finding->text : "", "");
-  // Each write kind was placed at each of its chances.
-  EXPECT_EQ(tally.faults.at(static_cast<std::size_t>(Fault::WriteLost)),
-            comparison.calm().occasions.at(static_cast<std::size_t>(Fault::WriteLost)));
+  // Each write kind was placed at each of this share's chances.
+  const auto lost = static_cast<std::size_t>(Fault::WriteLost);
+  const std::uint64_t chances = comparison.calm().occasions.at(lost);
+  ASSERT_GE(chances, GetParam());
+  EXPECT_EQ(tally.faults.at(lost), (chances - GetParam()) / kShares + 1);
   EXPECT_GT(tally.faults.at(static_cast<std::size_t>(Fault::OldCache)), 0U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Shares, Singles, testing::Range<std::uint64_t>(1, kShares + 1));
 
 // The death of a pod is what goes wrong here; the other faults of the storm are chaff.
 TEST(Minimise, KeepsTheFaultsThatMatterAlone) {

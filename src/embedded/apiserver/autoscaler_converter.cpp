@@ -33,16 +33,21 @@ bool is_cpu(const Value& metric) {
          metric["resource"]["name"].as_string() == "cpu";
 }
 
-// Takes the first cpu utilisation out of a list of metrics; Null when there is none.
+// Takes every cpu utilisation out of a list of metrics; the first of them, Null when there is none.
 Value take_cpu(Value& metrics, std::string_view target) {
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    Value utilization = metrics[i]["resource"][target]["averageUtilization"];
-    if (is_cpu(metrics[i]) && !utilization.is_null()) {
-      metrics.erase_item(i);
-      return utilization;
+  Value first;
+  for (std::size_t i = 0; i < metrics.size();) {
+    const Value utilization = metrics[i]["resource"][target]["averageUtilization"];
+    if (!is_cpu(metrics[i]) || utilization.is_null()) {
+      ++i;
+      continue;
+    }
+    metrics.erase_item(i);
+    if (first.is_null()) {
+      first = utilization;
     }
   }
-  return {};
+  return first;
 }
 
 Value cpu_metric(std::string_view target, const Value& utilization) {
@@ -117,7 +122,7 @@ Value to_v2(Value object) {
   const Value target = object["spec"][kCpuField];
   if (!target.is_null()) {
     object.member("spec").erase(kCpuField);
-    object.member("spec").member("metrics").insert_item(0, cpu_metric("target", target));
+    object.member("spec").member("metrics").push_back(cpu_metric("target", target));
   }
   const Value measured = object["status"][kCurrentCpuField];
   if (!measured.is_null()) {

@@ -58,7 +58,9 @@ class Creation {
   // What the client wrote and its defaults are the client's; what the server adds below is
   // nobody's.
   void track() {
-    if (!input_.tracked) {
+    if (!input_.tracked && cannot_be_owned(*call_.resource, object_)) {
+      object_.member("metadata").erase("managedFields");
+    } else if (!input_.tracked) {
       const std::string api_version = call_.resource->api_version();
       object_ = update_managed_fields(Value(), std::move(object_),
                                       management_of(call_, options_, "", api_version));

@@ -111,18 +111,19 @@ StatusResult<void> check_custom_kind(const Value& object, const ResourceInfo& re
   return {};
 }
 
-// A custom object of another kind is decoded all the same before it is refused.
-StatusResult<void> check_same_kind(const Call& call, const Value& object) {
+// A custom object of another kind is decoded all the same before it is refused; an update is
+// compared with what is stored even before that (update.cpp).
+StatusResult<void> check_same_kind(Call& call, const Value& object) {
   const ResourceInfo& resource = *call.resource;
   const std::string_view kind = object["kind"].as_string();
-  if (kind != resource.kind) {
-    if (call.path.verb == "update" && object["metadata"]["resourceVersion"].as_string().empty()) {
-      return status::invalid(call.qualified_resource(), object["metadata"]["name"].as_string(),
-                             {FieldError::invalid("metadata.resourceVersion", Value(0),
-                                                  "must be specified for an update")});
+  if (kind != resource.kind && call.path.verb != "update") {
+    std::string name = object["metadata"]["name"].str();
+    if (const Value& prefix = object["metadata"]["generateName"];
+        name.empty() && !prefix.as_string().empty()) {
+      name = prefix.str() + call.entropy().name_suffix();  // it would have been called
     }
     return status::invalid(
-        {.name = kind, .group = resource.group}, object["metadata"]["name"].as_string(),
+        {.name = kind, .group = resource.group}, name,
         {FieldError::invalid("kind", Value(kind), fmt::format("must be {}", resource.kind))});
   }
   return {};

@@ -47,16 +47,19 @@ class Deletion {
     }
     ATHANOR_TRY_VOID(check_preconditions());
     ATHANOR_TRY_VOID(check_allowed());
+    if (is_under_way()) {
+      return Deleted{.object = shown(stored_->body), .removed = false, .revision = 0};
+    }
     if (call_.resource->storage == "customresourcedefinitions.apiextensions.k8s.io") {
       mark_crd();
     }
-    if (call_.resource->storage == "namespaces" && !deleting()) {
+    if (is_namespace() && !deleting()) {
       object_.set_path({"status", "phase"}, "Terminating");
     }
     const Value finalizers = wanted_finalizers();
     const std::int64_t grace = grace_seconds();
-    const bool stays = !finalizers.empty() || (call_.resource->storage == "namespaces" &&
-                                               !object_["spec"]["finalizers"].empty());
+    const bool stays =
+        !finalizers.empty() || (is_namespace() && !object_["spec"]["finalizers"].empty());
     if (!stays && grace == 0) {
       return end(finalizers);
     }
@@ -70,8 +73,28 @@ class Deletion {
 
  private:
   [[nodiscard]] const Value& metadata() const { return object_["metadata"]; }
+  [[nodiscard]] bool is_namespace() const { return call_.resource->storage == "namespaces"; }
   [[nodiscard]] bool deleting() const {
     return stored_->body["metadata"].contains("deletionTimestamp");
+  }
+
+  // The end has begun, and this deletion says nothing that counts any more.
+  [[nodiscard]] bool is_under_way() const {
+    if (!deleting()) {
+      return false;
+    }
+    if (is_namespace()) {
+      return !object_["spec"]["finalizers"].empty();
+    }
+    const Value* running = metadata().find("deletionGracePeriodSeconds");
+    return call_.resource->storage == "pods" && running != nullptr && running->as_int() > 0 &&
+           (!options_.grace_seconds || asked_grace(0) >= running->as_int());
+  }
+
+  // What the client says, or `otherwise`; a negative number stands for the shortest.
+  [[nodiscard]] std::int64_t asked_grace(std::int64_t otherwise) const {
+    const std::int64_t grace = options_.grace_seconds.value_or(otherwise);
+    return grace < 0 ? 1 : grace;
   }
 
   // Namespaces tell as updates do.
@@ -102,7 +125,7 @@ class Deletion {
       return status::conflict(kind, stored_->key.name, text);
     };
     const std::string_view uid = metadata()["uid"].as_string();
-    if (call_.resource->storage == "namespaces") {
+    if (is_namespace()) {
       return check_namespace(uid);
     }
     if (!options_.precondition_uid.empty() && options_.precondition_uid != uid) {
@@ -170,10 +193,13 @@ class Deletion {
   // The object's finalizers with those that the policy asks for.
   [[nodiscard]] Value wanted_finalizers() const {
     const Value& present = metadata()["finalizers"];
-    if (call_.resource->storage == "events") {
-      return present;  // nothing depends on them
-    }
     Propagation propagation = options_.propagation;
+    if (call_.resource->storage == "events") {
+      propagation = Propagation::Background;  // nothing depends on them, whatever is said
+    }
+    if (is_namespace() && !deleting() && options_.explicit_no_orphans) {
+      propagation = Propagation::Foreground;  // namespaces alone take it that way
+    }
     if (propagation == Propagation::Unset) {
       const bool decided = contains(present, kOrphan) || contains(present, kForeground);
       if (decided || !orphans_by_default(*call_.resource)) {
@@ -216,23 +242,14 @@ class Deletion {
         phase == "Failed") {
       return 0;
     }
-    std::int64_t grace = options_.grace_seconds.value_or(
-        object_["spec"]["terminationGracePeriodSeconds"].as_int(kDefaultPodGrace));
-    if (grace < 0) {
-      grace = 1;
-    }
-    if (deleting()) {
-      const std::int64_t running = metadata()["deletionGracePeriodSeconds"].as_int();
-      grace = options_.grace_seconds ? std::min(grace, running) : running;
-    }
-    return grace;
+    return asked_grace(object_["spec"]["terminationGracePeriodSeconds"].as_int(kDefaultPodGrace));
   }
 
   void mark_deleting(std::int64_t grace) {
     if (!deleting()) {
       Value& metadata_value = object_.member("metadata");
       metadata_value.set("deletionTimestamp", format_time(call_.now + std::chrono::seconds(grace)));
-      if (call_.resource->storage != "namespaces") {
+      if (!is_namespace()) {
         metadata_value.set("deletionGracePeriodSeconds", grace);
       }
       if (call_.resource->has_generation) {
@@ -249,9 +266,10 @@ class Deletion {
     }
   }
 
-  // A pod says that it ends before it is gone; everything else is just gone.
+  // A pod says that it ends before it is gone, unless it has said so; everything else is just gone.
   StatusResult<Deleted> end(const Value& finalizers) {
-    if (call_.resource->storage != "pods") {
+    const bool has_said = deleting() && metadata()["deletionGracePeriodSeconds"].as_int() == 0;
+    if (call_.resource->storage != "pods" || has_said) {
       return commit(true);
     }
     set_finalizers(finalizers);
@@ -285,23 +303,6 @@ class Deletion {
       auto along = behaviour->along(Value(), stored_->body, call_.kind_context(false));
       writes.insert(writes.end(), std::make_move_iterator(along.begin()),
                     std::make_move_iterator(along.end()));
-    }
-    if (remove && call_.resource->storage == "services") {
-      // A later service of that name must not find the endpoints of this one.
-      const auto endpoints = call_.core.store.get("endpoints", stored_->key);
-      if (endpoints != nullptr && !endpoints->body["metadata"].contains("deletionTimestamp")) {
-        store::Write along;
-        along.resource = "endpoints";
-        along.key = stored_->key;
-        along.expected = endpoints->revision;
-        if (!endpoints->body["metadata"]["finalizers"].empty()) {
-          Value ending = endpoints->body;
-          ending.member("metadata").set("deletionTimestamp", format_time(call_.now));
-          ending.member("metadata").set("deletionGracePeriodSeconds", 0);
-          along.body = std::move(ending);
-        }
-        writes.push_back(std::move(along));
-      }
     }
     auto committed = call_.core.store.commit(writes, call_.now);
     if (!committed.ok()) {

@@ -7,7 +7,9 @@
 
 #include "embedded/apiserver/decode.hpp"
 #include "kube/field_error.hpp"
+#include "kube/prune.hpp"
 #include "kube/text.hpp"
+#include "kube/types.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -120,17 +122,14 @@ StatusResult<DeleteOptions> read_delete_options(Call& call) {
                     "\"pkg/runtime/scheme.go:111\"",
                     kind, document.value["apiVersion"].as_string()));
   }
-  const Value& grace = document.value["gracePeriodSeconds"];
-  if (!grace.is_null() && !grace.is_number()) {
-    return status::bad_request(fmt::format(
-        "json: cannot unmarshal {} into Go struct field DeleteOptions.gracePeriodSeconds "
-        "of type int64",
-        grace.is_string() ? "string"
-        : grace.is_bool() ? "bool"
-        : grace.is_list() ? "array"
-                          : "object"));
+  const Schema& type = *BuiltinTypes::get().by_kind("", "v1", "DeleteOptions");
+  const auto options = normalize_builtin(document.value, type, {.kind = "DeleteOptions"}, nullptr);
+  if (!options.ok()) {
+    const std::string_view why = options.error().message;
+    const std::size_t plain = why.find("json: ");  // behind the kind and its version
+    return status::bad_request(plain == std::string_view::npos ? why : why.substr(plain));
   }
-  return parse_delete_options(document.value);
+  return parse_delete_options(*options);
 }
 
 }  // namespace athanor::apiserver

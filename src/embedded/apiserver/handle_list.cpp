@@ -23,15 +23,21 @@ struct Window {
 };
 
 // Whether the selection is one object at most; such a list has neither pages nor a past.
-bool is_single(const Call& call, const Selection& selection) {
-  return selection.names_one() && (!call.resource->namespaced || !call.path.ns.empty());
+bool is_single(const Call& call, const ListOptions& options, const Selection& selection) {
+  return options.continue_token.empty() && selection.names_one() &&
+         (!call.resource->namespaced || !call.path.ns.empty());
+}
+
+ListScope scope_of(const Call& call) {
+  return {.ns = call.path.ns, .namespaced = call.resource->namespaced};
 }
 
 StatusResult<Window> window_of(Call& call, const ListOptions& options, bool single) {
   Window window;
   window.limit = options.limit;
   if (!options.continue_token.empty()) {
-    ATHANOR_TRY(const ContinueToken token, parse_continue_token(options.continue_token));
+    ATHANOR_TRY(const ContinueToken token,
+                parse_continue_token(options.continue_token, scope_of(call)));
     window.after = token.after;
     window.exactly = token.revision;
     return window;
@@ -50,12 +56,12 @@ StatusResult<Window> window_of(Call& call, const ListOptions& options, bool sing
   return window;
 }
 
-StatusError expired(const ListOptions& options, const Window& window, std::uint64_t current) {
+StatusError expired(const Call& call, const ListOptions& options, const Window& window) {
   if (options.continue_token.empty()) {
     return status::expired_list();
   }
-  return status::expired_continue(
-      print_continue_token({.revision = current, .after = *window.after}));
+  return status::expired_continue(print_continue_token(
+      {.revision = call.core.store.revision(), .after = *window.after}, scope_of(call)));
 }
 
 StatusResult<store::Page> read_page(const Call& call, const ListOptions& options,
@@ -70,7 +76,7 @@ StatusResult<store::Page> read_page(const Call& call, const ListOptions& options
   auto page = call.core.store.list(call.resource->storage, query);
   if (!page.ok()) {
     if (page.error().code == 410) {
-      return expired(options, window, call.core.store.revision());
+      return expired(call, options, window);
     }
     return status::of(page.error());
   }
@@ -121,7 +127,7 @@ class Sieve {
 
 StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
                                  const Selection& selection) {
-  const bool single = is_single(call, selection);
+  const bool single = is_single(call, options, selection);
   ATHANOR_TRY(const Window window, window_of(call, options, single));
   const bool selects = !selection.everything();
   ATHANOR_TRY(const store::Page page, read_page(call, options, window, selects));
@@ -161,8 +167,8 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
     }
   }
   if (more && !result.stored.empty()) {
-    result.continue_token =
-        print_continue_token({.revision = result.revision, .after = result.stored.back()->key});
+    result.continue_token = print_continue_token(
+        {.revision = result.revision, .after = result.stored.back()->key}, scope_of(call));
     if (!selects) {
       result.remaining = page.remaining;
     }
@@ -173,12 +179,12 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
 StatusResult<Response> handle_list(Call& call) {
   ATHANOR_TRY_VOID(Selection::check_syntax(call.request));  // before the options are judged
   auto read = read_list_options(call.request, false);
-  if (!read.ok() && !read.error().message.starts_with("invalid resource version")) {
+  if (!read.ok() && !is_for_storage(read.error())) {
     return std::move(read).error();
   }
   ATHANOR_TRY(const Selection selection, Selection::read(call.request, *call.resource));
   if (!read.ok()) {
-    return std::move(read).error();  // a version is for the storage to judge
+    return std::move(read).error();
   }
   const ListOptions& options = *read;
   IncludeObject include = IncludeObject::Metadata;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <vector>
 
@@ -140,30 +141,45 @@ StatusResult<ListOptions> read_list_options(const Request& request, bool watch) 
     ATHANOR_TRY_VOID(check_list_match(request));
   }
   ATHANOR_TRY(options.match, read_match(request));
-  if (const auto text = request.parameter("resourceVersion"); text && !text->empty()) {
-    ATHANOR_TRY(options.resource_version, parse_revision(*text));
+  const std::string_view version = request.parameter("resourceVersion").value_or("");
+  if (!watch && !options.continue_token.empty()) {
+    ATHANOR_TRY_VOID(parse_continue_token(options.continue_token, {}));
+    if (!version.empty() && version != "0") {
+      return status::bad_request("specifying resource version is not allowed when using continue");
+    }
+    if (!version.empty()) {
+      options.limit = 0;  // anything cached: all of it
+    }
+    return options;
+  }
+  if (!version.empty()) {
+    ATHANOR_TRY(options.resource_version, parse_revision(version));
   }
   if (watch) {
     ATHANOR_TRY_VOID(check_watch_match(options));
-  } else if (!options.continue_token.empty()) {
-    ATHANOR_TRY_VOID(parse_continue_token(options.continue_token));
-    if (options.resource_version.value_or(0) != 0) {
-      return status::bad_request("specifying resource version is not allowed when using continue");
-    }
-    options.resource_version.reset();
   }
   return options;
 }
 
-std::string print_continue_token(const ContinueToken& token) {
-  std::string start = token.after.ns.empty() ? "/" : "/" + token.after.ns + "/";
+bool is_for_storage(const StatusError& error) {
+  constexpr std::array<std::string_view, 3> kHeads = {
+      "invalid resource version", "specifying resource version", "invalid continue token"};
+  return std::ranges::any_of(
+      kHeads, [&](std::string_view head) { return error.message.starts_with(head); });
+}
+
+std::string print_continue_token(const ContinueToken& token, ListScope scope) {
+  std::string start = "/";
+  if (scope.namespaced && scope.ns.empty()) {
+    start += token.after.ns + "/";
+  }
   start += token.after.name;
   start += '\0';
   return base64url_encode(json::print(
       Value::object({{"v", "meta.k8s.io/v1"}, {"rv", token.revision}, {"start", start}})));
 }
 
-StatusResult<ContinueToken> parse_continue_token(std::string_view text) {
+StatusResult<ContinueToken> parse_continue_token(std::string_view text, ListScope scope) {
   const auto decoded = base64url_decode(text);
   if (!decoded) {
     return status::bad_request(
@@ -189,9 +205,12 @@ StatusResult<ContinueToken> parse_continue_token(std::string_view text) {
   start = start.substr(1, start.size() - 2);
   ContinueToken token;
   token.revision = static_cast<std::uint64_t>(value["rv"].as_int());
-  if (const std::size_t slash = start.find('/'); slash != std::string_view::npos) {
+  if (scope.namespaced && scope.ns.empty()) {
+    const std::size_t slash = std::min(start.find('/'), start.size());
     token.after.ns = std::string(start.substr(0, slash));
-    start.remove_prefix(slash + 1);
+    start.remove_prefix(std::min(slash + 1, start.size()));
+  } else {
+    token.after.ns = std::string(scope.ns);
   }
   token.after.name = std::string(start);
   return token;

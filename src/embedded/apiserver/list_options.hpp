@@ -29,14 +29,22 @@ struct ListOptions {
 };
 
 StatusResult<ListOptions> read_list_options(const Request& request, bool watch);
+// Whether such a refusal is left to the storage, which comes after the selectors.
+bool is_for_storage(const StatusError& error);
 
 // Where the next page starts.
 struct ContinueToken {
   std::uint64_t revision = 0;
   Key after{};  // behind this key
 };
-std::string print_continue_token(const ContinueToken& token);
-StatusResult<ContinueToken> parse_continue_token(std::string_view text);
+// What is listed: the objects of one namespace, of all of them, or of a kind without any.
+struct ListScope {
+  std::string_view ns{};
+  bool namespaced = false;
+};
+// A token tells its place within what is listed, so that one of another list means a place too.
+std::string print_continue_token(const ContinueToken& token, ListScope scope);
+StatusResult<ContinueToken> parse_continue_token(std::string_view text, ListScope scope);
 
 // "resourceVersion: Invalid value: ..." (400) for anything but a uint64.
 StatusResult<std::uint64_t> parse_revision(std::string_view text);

@@ -11,6 +11,12 @@
 
 namespace athanor::apiserver {
 
+// A custom object with a value of another type than its schema's, where its rules let it pass.
+bool cannot_be_owned(const ResourceInfo& resource, const Value& object);
+
+// Kinds whose status writes change nothing in metadata.
+bool status_keeps_metadata(const ResourceInfo& resource);
+
 // The parameters of kube/managed_fields.hpp. `api_version` must outlive the result.
 FieldManagement management_of(const Call& call, const WriteOptions& options,
                               std::string_view subresource, const std::string& api_version);

@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "kube/metadata_checks.hpp"
 #include "kube/names.hpp"
 #include "kube/text.hpp"
 
 namespace athanor::apiserver {
 namespace {
+
+constexpr std::string_view kMetadata = "metadata";
 
 // By the rule of a kind; a prefix is checked as the name it could become.
 NameError check_object_name(NameRule rule, std::string_view text, bool is_prefix) {
@@ -30,70 +34,22 @@ NameError check_object_name(NameRule rule, std::string_view text, bool is_prefix
   return std::nullopt;
 }
 
-void check_labels(const Value& labels, std::vector<FieldError>& errors) {
-  for (const Member& label : labels.members()) {
-    for (const std::string& broken : qualified_name_errors(label.key())) {
-      errors.push_back(FieldError::invalid("metadata.labels", label.name, broken));
-    }
-    if (const NameError broken = validate_label_value(label.value.as_string())) {
-      errors.push_back(FieldError::invalid("metadata.labels", label.value, *broken));
-    }
-  }
-}
-
-void check_annotations(const Value& annotations, std::vector<FieldError>& errors) {
-  std::size_t size = 0;
-  for (const Member& annotation : annotations.members()) {
-    if (const NameError broken = validate_annotation_key(annotation.key())) {
-      errors.push_back(FieldError::invalid("metadata.annotations", annotation.name, *broken));
-    }
-    size += annotation.key().size() + annotation.value.as_string().size();
-  }
-  if (size > kMaxAnnotationBytes) {
-    errors.push_back(FieldError::too_long("metadata.annotations", kMaxAnnotationBytes));
-  }
-}
-
-void check_owners(const Value& owners, std::vector<FieldError>& errors) {
-  std::string controller;
-  for (const Value& owner : owners.items()) {
-    for (const std::string_view field : {"apiVersion", "kind", "name", "uid"}) {
-      if (owner[field].as_string().empty()) {
-        errors.push_back(FieldError::invalid(
-            fmt::format("metadata.ownerReferences.{}", field), Value(""),
-            field == "apiVersion" ? "version must not be empty" : "must not be empty"));
-      }
-    }
-    if (owner["controller"].as_bool()) {
-      const std::string named =
-          fmt::format("{}/{}", owner["kind"].as_string(), owner["name"].as_string());
-      if (!controller.empty()) {
-        errors.push_back(FieldError::invalid(
-            "metadata.ownerReferences", owners,
-            fmt::format("Only one reference can have Controller set to true. Found \"true\" in "
-                        "references for {} and {}",
-                        controller, named)));
-      }
-      controller = named;
-    }
-  }
-}
-
 bool is_standard_finalizer(std::string_view name) {
   return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
 }
 
 // Kinds whose rules let any qualified name pass for a finalizer.
-bool takes_any_finalizer(const ResourceInfo& resource, bool update) {
+bool takes_any_finalizer(const ResourceInfo& resource, std::string_view subresource) {
   return resource.group == "admissionregistration.k8s.io" ||
          (resource.storage == "events" && resource.group.empty()) ||
          resource.storage == "poddisruptionbudgets.policy" ||
          resource.storage == "leases.coordination.k8s.io" ||
-         (!update && resource.storage == "runtimeclasses.node.k8s.io");
+         resource.storage == "runtimeclasses.node.k8s.io" ||
+         (resource.storage == "cronjobs.batch" && subresource == "status");
 }
 
-void check_finalizers(const ResourceInfo& resource, const Value& finalizers, bool update,
-                      std::vector<FieldError>& errors, std::vector<std::string>& warnings) {
+void check_finalizers(const ResourceInfo& resource, const Value& finalizers,
+                      std::string_view subresource, std::vector<FieldError>& errors) {
   constexpr std::string_view kField = "metadata.finalizers";
   const auto items = finalizers.items();
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -104,25 +60,35 @@ void check_finalizers(const ResourceInfo& resource, const Value& finalizers, boo
     if (name.find('/') != std::string_view::npos || is_standard_finalizer(name)) {
       continue;
     }
-    if (resource.is_custom) {
-      warnings.push_back(fmt::format(
-          "metadata.finalizers: \"{}\": prefer a domain-qualified finalizer name{} to avoid "
-          "accidental conflicts with other finalizer writers",
-          name, name.find('.') == std::string_view::npos ? "" : " including a path (/)"));
-    } else if (!takes_any_finalizer(resource, update)) {
+    if (!resource.is_custom && !takes_any_finalizer(resource, subresource)) {
       errors.push_back(
           FieldError::invalid(fmt::format("{}[{}]", kField, i), Value(name),
                               "name is neither a standard finalizer name nor is it fully "
                               "qualified"));
     }
   }
-  const auto holds = [&](std::string_view name) {
-    return std::any_of(items.begin(), items.end(),
-                       [&](const Value& item) { return item.as_string() == name; });
-  };
-  if (holds("orphan") && holds("foregroundDeletion")) {
-    errors.push_back(FieldError::invalid(
-        kField, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
+  check_deletion_finalizers(kMetadata, finalizers, errors);
+}
+
+// Those of custom objects that are new, by name.
+void warn_of_finalizers(const ResourceInfo& resource, const Value& now, const Value& before,
+                        std::vector<std::string>& warnings) {
+  if (!resource.is_custom) {
+    return;
+  }
+  std::set<std::string_view> added;
+  for (const Value& finalizer : now.items()) {
+    if (std::ranges::find(before.items(), finalizer) == before.items().end()) {
+      added.insert(finalizer.as_string());
+    }
+  }
+  for (const std::string_view name : added) {
+    if (name.find('/') == std::string_view::npos && !is_standard_finalizer(name)) {
+      warnings.push_back(fmt::format(
+          "metadata.finalizers: \"{}\": prefer a domain-qualified finalizer name{} to avoid "
+          "accidental conflicts with other finalizer writers",
+          name, name.find('.') == std::string_view::npos ? "" : " including a path (/)"));
+    }
   }
 }
 
@@ -172,20 +138,24 @@ std::vector<FieldError> validate_metadata(const ResourceInfo& resource, const Va
   std::vector<FieldError> errors;
   const Value& metadata = object["metadata"];
   check_names(resource, metadata, errors);
-  check_labels(metadata["labels"], errors);
-  check_annotations(metadata["annotations"], errors);
-  check_owners(metadata["ownerReferences"], errors);
-  check_finalizers(resource, metadata["finalizers"], false, errors, warnings);
+  check_labels(kMetadata, metadata["labels"], errors);
+  check_annotations(kMetadata, metadata["annotations"], errors);
+  check_owners(kMetadata, metadata["ownerReferences"], errors);
+  check_finalizers(resource, metadata["finalizers"], {}, errors);
+  warn_of_finalizers(resource, metadata["finalizers"], Value(), warnings);
   return errors;
 }
 
 std::vector<FieldError> validate_metadata_update(const ResourceInfo& resource, const Value& object,
                                                  const Value& old_object,
-                                                 std::vector<std::string>& warnings) {
+                                                 std::vector<std::string>& warnings,
+                                                 std::string_view subresource) {
   std::vector<FieldError> errors;
   const Value& now = object["metadata"];
   const Value& before = old_object["metadata"];
-  if (now.identical(before)) {
+  // Events of the newer group are checked whole: the older takes any finalizer.
+  const bool whole = resource.group == "events.k8s.io";
+  if (now.identical(before) && !whole) {
     return errors;
   }
   const auto changed = [&](std::string_view field) {
@@ -197,16 +167,19 @@ std::vector<FieldError> validate_metadata_update(const ResourceInfo& resource, c
   check_immutable("deletionGracePeriodSeconds", now["deletionGracePeriodSeconds"],
                   before["deletionGracePeriodSeconds"], errors);
   if (changed("labels")) {
-    check_labels(now["labels"], errors);
+    check_labels(kMetadata, now["labels"], errors);
   }
   if (changed("annotations")) {
-    check_annotations(now["annotations"], errors);
+    check_annotations(kMetadata, now["annotations"], errors);
   }
   if (changed("ownerReferences")) {
-    check_owners(now["ownerReferences"], errors);
+    check_owners(kMetadata, now["ownerReferences"], errors);
+  }
+  if (changed("finalizers") || whole) {
+    check_finalizers(resource, now["finalizers"], subresource, errors);
+    warn_of_finalizers(resource, now["finalizers"], before["finalizers"], warnings);
   }
   if (changed("finalizers")) {
-    check_finalizers(resource, now["finalizers"], true, errors, warnings);
     if (before.contains("deletionTimestamp")) {
       if (const std::string added = added_finalizers(now["finalizers"], before["finalizers"]);
           !added.empty()) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "embedded/apiserver/resource_info.hpp"
@@ -17,7 +18,8 @@ std::vector<FieldError> validate_metadata(const ResourceInfo& resource, const Va
 // Of an update: the same rules for what changed, and what may not change.
 std::vector<FieldError> validate_metadata_update(const ResourceInfo& resource, const Value& object,
                                                  const Value& old_object,
-                                                 std::vector<std::string>& warnings);
+                                                 std::vector<std::string>& warnings,
+                                                 std::string_view subresource = {});
 
 // Takes owners that are named twice out of the object, and warns of them.
 void drop_repeated_owners(Value& object, std::vector<std::string>& warnings);

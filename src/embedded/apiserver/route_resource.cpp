@@ -138,8 +138,7 @@ StatusResult<Response> route_resource(Call& call) {
     // Told before what is accepted.
     ATHANOR_TRY_VOID(Selection::check_syntax(call.request));
     const auto options = read_list_options(call.request, false);
-    // Only the storage finds out that a version is none.
-    if (!options.ok() && !options.error().message.starts_with("invalid resource version")) {
+    if (!options.ok() && !is_for_storage(options.error())) {
       return options.error();
     }
   }

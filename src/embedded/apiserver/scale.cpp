@@ -2,24 +2,25 @@
 #include "embedded/apiserver/scale.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/list_options.hpp"
 #include "embedded/apiserver/managers.hpp"
+#include "embedded/apiserver/metadata_rules.hpp"
+#include "embedded/apiserver/patching.hpp"
 #include "embedded/apiserver/respond.hpp"
 #include "embedded/apiserver/subresource.hpp"
 #include "embedded/apiserver/versions.hpp"
 #include "embedded/apiserver/write.hpp"
 #include "kube/field_error.hpp"
-#include "kube/json.hpp"
 #include "kube/managed_fields.hpp"
-#include "kube/patch.hpp"
 #include "kube/scale_managers.hpp"
 #include "kube/selector.hpp"
 #include "kube/types.hpp"
-#include "kube/yaml.hpp"
+#include "kube/wrap_integers.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -44,12 +45,12 @@ std::string selector_text(const ResourceInfo& resource, const Value& object) {
   }
   const Value& selector = object["spec"]["selector"];
   if (resource.plural == "replicationcontrollers") {
-    std::string text;
+    std::vector<std::string> labels;
     for (const Member& member : selector.members()) {
-      text +=
-          fmt::format("{}{}={}", text.empty() ? "" : ",", member.key(), member.value.as_string());
+      labels.push_back(fmt::format("{}={}", member.key(), member.value.as_string()));
     }
-    return text;
+    std::ranges::sort(labels);
+    return fmt::format("{}", fmt::join(labels, ","));
   }
   const auto parsed = LabelSelector::from_value(selector);
   return parsed.ok() ? parsed->text() : std::string();
@@ -84,9 +85,18 @@ StatusResult<Value> scale_of(const ResourceInfo& resource, const Value& object) 
                         {"status", std::move(status)}});
 }
 
-constexpr std::string_view kNoNumber =
-    "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal into Go struct "
-    "field ScaleSpec.spec.replicas of type int32";
+// What a Scale is, as a resource of its own.
+const ResourceInfo& scale_kind() {
+  static const ResourceInfo kKind = [] {
+    ResourceInfo info;
+    info.group = "autoscaling";
+    info.version = "v1";
+    info.kind = "Scale";
+    info.schema = BuiltinTypes::get().by_kind("autoscaling", "v1", "Scale");
+    return info;
+  }();
+  return kKind;
+}
 
 // The same of an object that does not say how many yet.
 StatusResult<Value> scale_or_none(const ResourceInfo& resource, const Value& object) {
@@ -96,17 +106,31 @@ StatusResult<Value> scale_or_none(const ResourceInfo& resource, const Value& obj
                                 : object);
 }
 
-StatusResult<std::int64_t> wanted_replicas(const Call& call, const Value& scale) {
+// Whether the Scale is one, of the object `live`; those of custom resources are checked with the
+// object.
+StatusResult<void> check_scale(Call& call, const Value& scale, const Value& live) {
+  const Value& uid = live["metadata"]["uid"];
+  const Value& given = scale["metadata"]["uid"];
+  if (!given.as_string().empty() && given != uid) {
+    const std::string resource = call.resource->plural + "/scale";
+    return status::conflict({.name = resource, .group = call.resource->group}, call.path.name,
+                            fmt::format("Precondition failed: UID in precondition: {}, UID in "
+                                        "object meta: {}",
+                                        given.as_string(), uid.as_string()));
+  }
+  if (call.resource->is_custom) {
+    return {};
+  }
+  std::vector<FieldError> errors = validate_metadata(scale_kind(), scale, call.warnings);
   const Value& replicas = scale["spec"]["replicas"];
-  if (!replicas.is_null() && !replicas.is_number()) {
-    return status::bad_request(std::string(kNoNumber));
+  if (replicas.as_int() < 0) {
+    errors.push_back(
+        FieldError::invalid("spec.replicas", replicas, "must be greater than or equal to 0"));
   }
-  if (replicas.as_int() >= 0 || call.resource->is_custom) {
-    return replicas.as_int();  // those of custom resources are checked with the object
+  if (errors.empty()) {
+    return {};
   }
-  return status::invalid(
-      {.name = "Scale", .group = "autoscaling"}, call.path.name,
-      {FieldError::invalid("spec.replicas", replicas, "must be greater than or equal to 0")});
+  return status::invalid({.name = "Scale", .group = "autoscaling"}, call.path.name, errors);
 }
 
 // Where the replicas stand in the versions of what is scaled.
@@ -124,7 +148,7 @@ ReplicasPath replicas_path(const Call& call) {
 
 FieldManagement management_of_scale(const Call& call, const WriteOptions& options) {
   FieldManagement by;
-  by.schema = BuiltinTypes::get().by_kind("autoscaling", "v1", "Scale");
+  by.schema = scale_kind().schema;
   by.manager = options.manager;
   by.api_version = "autoscaling/v1";
   by.subresource = "scale";
@@ -142,8 +166,9 @@ Value owned_scale(const Call& call, const Value& live, Value scale) {
 }
 
 // The parent with the replicas, their owners and the expected revision of a changed Scale.
-StatusResult<Value> scaled(const Call& call, const Value& live, const Value& scale) {
-  ATHANOR_TRY(const std::int64_t replicas, wanted_replicas(call, scale));
+StatusResult<Value> scaled(Call& call, const Value& live, const Value& scale) {
+  ATHANOR_TRY_VOID(check_scale(call, scale, live));
+  const std::int64_t replicas = scale["spec"]["replicas"].as_int();
   const std::vector<std::string> path = scale_path(call.resource->scale->spec_replicas);
   Value changed = with_path(live, path, Value(replicas));
   const Value& revision = scale["metadata"]["resourceVersion"];
@@ -162,26 +187,15 @@ StatusResult<Value> scaled(const Call& call, const Value& live, const Value& sca
 }
 
 // The same for what a client sent, or a patch made, of the Scale `before`.
-StatusResult<Value> rescaled(const Call& call, const WriteOptions& options, const Value& live,
+StatusResult<Value> rescaled(Call& call, const WriteOptions& options, const Value& live,
                              const Value& before, Value scale) {
-  ATHANOR_TRY(const std::int64_t replicas, wanted_replicas(call, scale));
-  if (replicas == 0 && scale["spec"].contains("replicas")) {
+  ATHANOR_TRY_VOID(check_place(call, scale));
+  if (scale["spec"]["replicas"].as_int() == 0 && scale["spec"].contains("replicas")) {
     scale.member("spec").erase("replicas");  // no replicas and none said look the same
   }
   return scaled(call, live,
                 update_managed_fields(owned_scale(call, live, before), std::move(scale),
                                       management_of_scale(call, options)));
-}
-
-// The same where a patch made the Scale.
-StatusResult<Value> patched_scale(const Call& call, const WriteOptions& options, const Value& live,
-                                  const Value& before, const Value& scale) {
-  const Value& replicas = scale["spec"]["replicas"];
-  if (!replicas.is_null() && !replicas.is_number()) {
-    return status::invalid({.name = "", .group = ""}, "",
-                           {FieldError::invalid("patch", Value(json::print(scale)), kNoNumber)});
-  }
-  return rescaled(call, options, live, before, scale);
 }
 
 StatusResult<Response> write_scale(Call& call, const WriteOptions& options, UpdateInput input) {
@@ -190,8 +204,9 @@ StatusResult<Response> write_scale(Call& call, const WriteOptions& options, Upda
   input.tracked = true;
   input.shown = [&](const Value& object) { return scale_or_none(*call.resource, object); };
   input.taken = [&](const Value& object, const Value& scale) -> StatusResult<Value> {
-    ATHANOR_TRY(const std::int64_t replicas, wanted_replicas(call, scale));
-    return with_path(object, scale_path(call.resource->scale->spec_replicas), Value(replicas));
+    ATHANOR_TRY_VOID(check_scale(call, scale, object));
+    return with_path(object, scale_path(call.resource->scale->spec_replicas),
+                     Value(scale["spec"]["replicas"].as_int()));
   };
   ATHANOR_TRY(const Written written, update_object(call, options, input));
   ATHANOR_TRY(Value scale, scale_of(*call.resource, written.object));
@@ -200,42 +215,17 @@ StatusResult<Response> write_scale(Call& call, const WriteOptions& options, Upda
   return response;
 }
 
-StatusResult<Value> parse_patch_text(const Request& request) {
-  if (const auto* value = std::get_if<Value>(&request.body)) {
-    return *value;
-  }
-  const std::string& text = std::get<std::string>(request.body);
-  auto parsed = json::parse(text);
-  if (!parsed.ok()) {
-    parsed = yaml::parse(text);
-  }
-  if (!parsed.ok()) {
-    return status::bad_request("error decoding patch: " + parsed.error().message);
-  }
-  return *std::move(parsed);
-}
-
-StatusError refused(const ApplyError& error) {
-  StatusError result = status::of(error.error);
-  if (!error.conflicts.empty()) {
-    result.details.emplace();
-    for (const ApplyConflict& conflict : error.conflicts) {
-      result.details->causes.push_back(
-          {.reason = "FieldManagerConflict", .message = conflict.message, .field = conflict.field});
-    }
-  }
-  return result;
-}
-
-StatusResult<Value> apply_scale(const Call& call, const WriteOptions& options, const Value& live,
+StatusResult<Value> apply_scale(Call& call, const WriteOptions& options, const Value& live,
                                 const Value& config) {
+  ATHANOR_TRY_VOID(check_config(scale_kind(), config));
   ATHANOR_TRY(Value before, scale_or_none(*call.resource, live));
   auto applied = apply_configuration(owned_scale(call, live, std::move(before)), config,
                                      management_of_scale(call, options), {.force = options.force});
   if (!applied.ok()) {
-    return refused(applied.error());
+    return apply_refused(applied.error());
   }
-  return scaled(call, live, *applied);
+  ATHANOR_TRY_VOID(check_place(call, *applied));
+  return scaled(call, live, wrap_integers(*applied, scale_kind().schema));
 }
 
 }  // namespace
@@ -270,12 +260,10 @@ StatusResult<Response> handle_scale_get(Call& call) {
 
 StatusResult<Response> handle_scale_put(Call& call) {
   ATHANOR_TRY(const WriteOptions options, read_write_options(call.request, "UpdateOptions"));
-  ATHANOR_TRY(
-      const Value scale,
-      read_body(call, {.group = "autoscaling",
-                       .version = "v1",
-                       .kind = "Scale",
-                       .schema = BuiltinTypes::get().by_kind("autoscaling", "v1", "Scale")}));
+  ATHANOR_TRY(const Value scale, read_body(call, {.group = "autoscaling",
+                                                  .version = "v1",
+                                                  .kind = "Scale",
+                                                  .schema = scale_kind().schema}));
   UpdateInput input;
   input.transform = [&](const Value& live) -> StatusResult<Value> {
     ATHANOR_TRY(const Value before, scale_or_none(*call.resource, live));
@@ -285,31 +273,23 @@ StatusResult<Response> handle_scale_put(Call& call) {
 }
 
 StatusResult<Response> handle_scale_patch(Call& call) {
-  const std::string type = media_type(call.request.header("content-type"));
-  const bool apply = type == "application/apply-patch+yaml";
-  const bool json_patch = type == "application/json-patch+json";
-  if (!apply && !json_patch && type != "application/merge-patch+json" &&
-      type != "application/strategic-merge-patch+json") {
-    return status::unsupported_patch_type();
-  }
+  ATHANOR_TRY(const PatchType type, patch_type(call));
+  const bool apply = type == PatchType::Apply;
   ATHANOR_TRY(const WriteOptions options, read_write_options(call.request, "PatchOptions", apply));
-  ATHANOR_TRY(const Value patch, parse_patch_text(call.request));
+  const StatusResult<Document> parsed =
+      apply ? parse_config(call, options) : parse_patch(call, type, options.validation);
   UpdateInput input;
   input.options_kind = "PatchOptions";
   input.transform = [&](const Value& live) -> StatusResult<Value> {
+    ATHANOR_TRY(const Document document, parsed);  // what is not there is told first
     if (apply) {
-      return apply_scale(call, options, live, patch);
+      return apply_scale(call, options, live, document.value);
     }
     // A patch may be the first to say so.
     ATHANOR_TRY(const Value before, scale_or_none(*call.resource, live));
-    if (!json_patch) {
-      return patched_scale(call, options, live, before, apply_merge_patch(before, patch));
-    }
-    auto patched = apply_json_patch(before, patch);
-    if (!patched.ok()) {
-      return patched.error().code == 400 ? status::of(patched.error()) : status::unprocessable();
-    }
-    return patched_scale(call, options, live, before, *patched);
+    ATHANOR_TRY(Value scale,
+                patched(call, options, scale_kind(), {.type = type, .document = document}, before));
+    return rescaled(call, options, live, before, std::move(scale));
   };
   return write_scale(call, options, std::move(input));
 }

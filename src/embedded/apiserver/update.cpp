@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 
 #include "embedded/apiserver/decode.hpp"
@@ -15,22 +14,12 @@
 #include "embedded/apiserver/write.hpp"
 #include "kube/field_error.hpp"
 #include "kube/interner.hpp"
-#include "kube/typed_fields.hpp"
+#include "kube/whole_numbers.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
 constexpr int kAttempts = 5;
-
-// Kinds whose status writes change nothing in metadata.
-bool status_keeps_metadata(const ResourceInfo& resource) {
-  constexpr std::array<std::string_view, 7> kGroups = {
-      "storage.k8s.io",        "resource.k8s.io",         "flowcontrol.apiserver.k8s.io",
-      "apiextensions.k8s.io",  "storagemigration.k8s.io", "admissionregistration.k8s.io",
-      "apiregistration.k8s.io"};
-  return resource.is_custom || resource.storage == "servicecidrs.networking.k8s.io" ||
-         std::ranges::find(kGroups, resource.group) != kGroups.end();
-}
 
 // Makes the member of `to` what it is in `from`, absent or not; equal ones keep their nodes.
 void copy_member(const Value& from, Value& to, std::string_view key) {
@@ -54,7 +43,7 @@ class Update {
   StatusResult<Written> run() {
     ATHANOR_TRY(live_, to_served(*call_.resource, *stored_, call_.versions()));
     ATHANOR_TRY(object_, input_.transform(live_));
-    if (object_.identical(live_) && !has_webhooks(call_.core.store) && !has_twin_managers(live_)) {
+    if (object_.identical(live_) && !has_webhooks(call_.core.store) && !has_odd_managers()) {
       warn();
       return unchanged();
     }
@@ -67,7 +56,12 @@ class Update {
     ATHANOR_TRY_VOID(check_identity());
     ATHANOR_TRY_VOID(check_revision());
     restore();
+    ATHANOR_TRY_VOID(check_kind());
+    if (!input_.tracked) {
+      track();  // what admission adds is nobody's
+    }
     ATHANOR_TRY_VOID(admit());
+    hold_deletion();
     finish();
     ATHANOR_TRY_VOID(allocate());
     bump_generation();
@@ -76,6 +70,7 @@ class Update {
       ATHANOR_TRY(request_.object, shown(object_));
       ATHANOR_TRY_VOID(run_validating(call_, request_));
     }
+    keep_times();
     if (object_ == live_ && request_.extra_writes.empty()) {
       return unchanged();
     }
@@ -88,6 +83,19 @@ class Update {
  private:
   StatusResult<Written> unchanged() {
     return Written{.object = live_, .created = false, .revision = stored_->revision};
+  }
+
+  // Entries that the next write, whatever it says, takes out.
+  [[nodiscard]] bool has_odd_managers() const {
+    if (has_twin_managers(live_)) {
+      return true;
+    }
+    const std::string api_version = call_.resource->api_version();
+    const auto by = management_of(call_, options_, input_.subresource, api_version);
+    const auto entries = live_["metadata"]["managedFields"].items();
+    return by.knows_version != nullptr && std::ranges::any_of(entries, [&](const Value& entry) {
+             return !by.knows_version(entry["apiVersion"].as_string());
+           });
   }
 
   // What is odd about the object is told even when the request changes nothing.
@@ -144,7 +152,7 @@ class Update {
       return {};
     }
     if (text.empty() || text == "0") {
-      if (!call_.resource->unconditional_update && !input_.from_patch) {
+      if (!call_.resource->unconditional_update) {
         return status::invalid(call_.qualified_resource(), stored_->key.name,
                                {FieldError::invalid("metadata.resourceVersion", Value(0),
                                                     "must be specified for an update")});
@@ -157,6 +165,20 @@ class Update {
       }
     }
     return status::modified(call_.qualified_resource(), stored_->key.name);
+  }
+
+  // A custom object that calls itself something else; of a built-in one it is not even decoded, and
+  // a write of the status does not look.
+  StatusResult<void> check_kind() {
+    const ResourceInfo& resource = *call_.resource;
+    const std::string_view kind = object_["kind"].as_string();
+    if (!resource.is_custom || input_.subresource == "status" || kind == resource.kind) {
+      return {};
+    }
+    std::vector<FieldError> errors =
+        validate_metadata_update(resource, object_, live_, call_.warnings);
+    errors.push_back(FieldError::invalid("kind", kind, "must be " + resource.kind));
+    return status::invalid({.name = kind, .group = resource.group}, stored_->key.name, errors);
   }
 
   // Puts back what this write may not change.
@@ -173,6 +195,14 @@ class Update {
       behaviour->prepare_update(object_, live_, context);
     }
     add_defaults(call_, object_, options_.dry_run);
+  }
+
+  // When an object is to go does not change once it is said; who tries owns it all the same.
+  void hold_deletion() {
+    const Value& before = live_["metadata"]["deletionTimestamp"];
+    if (!before.is_null() && metadata()["deletionTimestamp"] != before) {
+      object_.member("metadata").set("deletionTimestamp", before);
+    }
   }
 
   // A write of the status leaves the rest as it is, any other write leaves the status.
@@ -238,6 +268,7 @@ class Update {
         copy_member(before, result.member("metadata"), "labels");
       } else if (call_.resource->storage == "pods") {
         copy_member(before, result.member("metadata"), "ownerReferences");
+        copy_member(before, result.member("metadata"), "deletionTimestamp");
       }
     }
     object_ = std::move(result);
@@ -266,9 +297,6 @@ class Update {
         add_defaults(call_, object_, options_.dry_run);
       }
     }
-    if (!input_.tracked) {
-      track();
-    }
     return {};
   }
 
@@ -289,12 +317,16 @@ class Update {
       return;
     }
     if (requested_.is_null()) {
+      if (cannot_be_owned(resource, object_)) {
+        object_.member("metadata").erase("managedFields");
+        return;
+      }
       object_ = update_managed_fields(live_, std::move(object_), by);
       return;
     }
     // The status of a custom resource: what else was sent counts for the managers alone, and what
     // does not fit the schema ends the tracking.
-    if (!type_errors(requested_, resource.schema).empty()) {
+    if (cannot_be_owned(resource, requested_)) {
       object_.member("metadata").erase("managedFields");
       return;
     }
@@ -311,6 +343,27 @@ class Update {
       return input_.shown(object);
     }
     return object;
+  }
+
+  // When who wrote what, and nothing else, is no change.
+  void keep_times() {
+    const Value& before = live_["metadata"]["managedFields"];
+    const Value& now = metadata()["managedFields"];
+    if (now.identical(before) || now.size() != before.size() || !equal_but_times(now, before)) {
+      return;
+    }
+    Value timeless = object_;
+    timeless.member("metadata").set("managedFields", before);
+    if (timeless == live_) {
+      object_ = live_;
+    }
+  }
+
+  static bool equal_but_times(const Value& now, const Value& before) {
+    return std::ranges::equal(now.items(), before.items(), [](const Value& a, Value b) {
+      copy_member(a, b, "time");
+      return a == b;
+    });
   }
 
   StatusResult<void> allocate() {
@@ -346,8 +399,9 @@ class Update {
     bool changed = false;
     for (const Member& member : object_.members()) {
       const Value& old = live_[member.key()];
-      changed =
-          changed || (counts(member.key()) && !old.identical(member.value) && old != member.value);
+      changed = changed ||
+                (counts(member.key()) && !old.identical(member.value) &&
+                 (old != member.value || (resource.is_custom && has_whole_doubles(member.value))));
     }
     for (const Member& member : live_.members()) {
       changed = changed || (counts(member.key()) && !object_.contains(member.key()));

@@ -3,6 +3,7 @@
 
 #include "embedded/apiserver/converter.hpp"
 #include "kube/prune.hpp"
+#include "kube/whole_numbers.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -104,8 +105,9 @@ StatusResult<Value> served_back(const ResourceInfo& resource, const Value& writt
 
 StatusResult<Value> to_storage(const ResourceInfo& resource, const Value& object,
                                const VersionContext& context) {
-  return convert(resource, object, object["apiVersion"].as_string(), resource.storage_api_version,
-                 context);
+  ATHANOR_TRY(Value stored, convert(resource, object, object["apiVersion"].as_string(),
+                                    resource.storage_api_version, context));
+  return resource.is_custom ? whole_doubles_as_integers(stored) : stored;
 }
 
 }  // namespace athanor::apiserver

@@ -36,7 +36,7 @@ struct UpdateInput {
   std::function<StatusResult<Value>(const Value& live)> transform{};
   std::string_view options_kind = "UpdateOptions";
   bool normal = false;      // transform's result is normalised already
-  bool from_patch = false;  // a wrong uid is a field error; a body without RV means the latest
+  bool from_patch = false;  // a wrong uid is a field error
   bool tracked = false;     // transform sets managedFields itself (apply)
   // What admission is shown instead of the object (a Scale), and the object with what admission
   // made of that; both or neither.

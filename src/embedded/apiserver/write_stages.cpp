@@ -11,6 +11,7 @@
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/metadata_rules.hpp"
 #include "embedded/apiserver/write.hpp"
+#include "kube/embedded_objects.hpp"
 #include "kube/validate.hpp"
 
 namespace athanor::apiserver {
@@ -84,9 +85,14 @@ void judge_rules(Call& call, const cel::SchemaRules& rules, const Change& change
         "existing errors to complete validation"));
     return;
   }
+  const bool create = change.old_object.is_null();
+  const bool passed = !create && passed_rules(*call.resource, revision_of(change.old_object));
   cel::SchemaRules::Verdict verdict =
-      rules.judge(change.object, change.old_object.is_null() ? nullptr : &change.old_object);
+      rules.judge(change.object, create ? nullptr : &change.old_object, passed);
   append(errors, std::move(verdict.errors));
+  if (!verdict.ratcheted.empty()) {
+    note_broken_rules(*call.resource);
+  }
   call.warnings.insert(call.warnings.end(), verdict.ratcheted.begin(), verdict.ratcheted.end());
 }
 
@@ -161,7 +167,7 @@ StatusResult<void> validate_object(Call& call, const Value& object, const Value&
   std::vector<std::string> warnings;
   std::vector<FieldError> errors =
       create ? validate_metadata(resource, object, warnings)
-             : validate_metadata_update(resource, object, old_object, warnings);
+             : validate_metadata_update(resource, object, old_object, warnings, subresource);
   if (resource.is_custom) {
     if (resource.schema != nullptr) {
       std::vector<FieldError> found = validate(
@@ -170,6 +176,9 @@ StatusResult<void> validate_object(Call& call, const Value& object, const Value&
         name_from_status(found);
       }
       append(errors, std::move(found));
+    }
+    if (subresource != "status" && embeds_objects(resource)) {
+      append(errors, validate_embedded(object, *resource.schema));
     }
     const std::vector<FieldError> replicas =
         validate_scale_fields(resource, object, subresource == "status");

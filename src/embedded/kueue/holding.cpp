@@ -50,6 +50,13 @@ void add_held(const Object& workload, Totals& totals) {
   }
 }
 
+// Reservations alone: all that admission asks for.
+void add_reserved(const Object& workload, Totals& totals) {
+  for (const auto& [cell, amount] : held_quota(workload)) {
+    totals[fmt::format("{}{}{}", cell.flavor, kSeparator, cell.resource)] += amount;
+  }
+}
+
 }  // namespace
 
 const Index& reserved_index() {
@@ -91,7 +98,11 @@ Tally tally_of(const View& view, const Select& select) {
 
 void count_usage(Snapshot& snapshot, const View& view) {
   for (const auto& [name, queue] : snapshot.cluster_queues) {
-    for (const auto& [cell, amount] : tally_of(view, reserved_in(name)).reservation) {
+    for (const auto& [text, amount] :
+         view.totals(api::kueue::kWorkload, reserved_in(name), add_reserved)) {
+      const std::size_t separator = text.find(kSeparator);
+      const FlavorResource cell{.flavor = text.substr(0, separator),
+                                .resource = text.substr(separator + 1)};
       snapshot.quota.add_usage(queue.node, cell, amount);
     }
   }

@@ -3,6 +3,7 @@
 #include "embedded/kueue/quota_tree.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace athanor::kueue {
 
@@ -11,8 +12,8 @@ QuotaTree::NodeId QuotaTree::add_node(std::optional<NodeId> parent) {
   return nodes_.size() - 1;
 }
 
-void QuotaTree::set_limits(NodeId node, const FlavorResource& cell, const Limits& limits) {
-  nodes_[node].cells[cell].limits = limits;
+void QuotaTree::set_limits(NodeId node, FlavorResource cell, const Limits& limits) {
+  nodes_[node].cells[std::move(cell)].limits = limits;
 }
 
 void QuotaTree::finish() {

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
+#include <functional>
 #include <optional>
-#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "embedded/kueue/amounts.hpp"
@@ -24,7 +25,7 @@ class QuotaTree {
 
   // Parents before children.
   NodeId add_node(std::optional<NodeId> parent);
-  void set_limits(NodeId node, const FlavorResource& cell, const Limits& limits);
+  void set_limits(NodeId node, FlavorResource cell, const Limits& limits);
   // Sums quotas upwards; after the last set_limits and before anything below.
   void finish();
 
@@ -49,9 +50,15 @@ class QuotaTree {
     Amount subtree = 0;
     Amount usage = 0;
   };
+  struct CellHash {
+    std::size_t operator()(const FlavorResource& cell) const {
+      const std::hash<std::string_view> hash;
+      return hash(cell.flavor) * 31 + hash(cell.resource);
+    }
+  };
   struct Node {
     std::optional<NodeId> parent{};
-    std::map<FlavorResource, Cell> cells{};
+    std::unordered_map<FlavorResource, Cell, CellHash> cells{};  // summed, in any order
   };
   [[nodiscard]] const Cell& cell(NodeId node, const FlavorResource& at) const;
   // The share of its quota that a node keeps to itself.

@@ -59,9 +59,12 @@ struct Nominee {
   Assignment assignment{};
 };
 
+// How often a workload is told why it waits.
+enum class Words { Always, Once };
+
 class Cycle {
  public:
-  Cycle(const View& view, Instant now) : view_(view), now_(now) {}
+  Cycle(const View& view, Instant now, Words words) : view_(view), now_(now), words_(words) {}
 
   Plan run() {
     std::vector<WaitingShape> shapes = waiting_shapes(view_);
@@ -126,11 +129,14 @@ class Cycle {
     line.add(std::move(waiting.shape));
   }
 
-  // Tells every workload of a shape that was not told so yet why it waits.
+  // Tells every workload of a shape that was not told so yet, or nothing yet, why it waits.
   void tell(Shape& shape, std::string_view reason, const std::string& message,
             const std::vector<PodSetRequests>& requests) {
-    for (const Object& workload :
-         shape.others_than(told(reason, cut(message, kConditionMessageLimit)))) {
+    const std::vector<Object> news =
+        words_ == Words::Once
+            ? shape.untold()
+            : shape.others_than(told(reason, cut(message, kConditionMessageLimit)));
+    for (const Object& workload : news) {
       add_pending(plan_, workload, reason, message, requests, now_);
     }
   }
@@ -225,7 +231,10 @@ class Cycle {
   // Under StrictFIFO it keeps those behind it waiting, unheard (7.2).
   void refuse(Line& line, const std::string& message, const std::vector<PodSetRequests>& requests) {
     if (line.queue->strict_fifo && message != kWrongNamespace) {
-      add_pending(plan_, line.head(), "Pending", message, requests, now_);
+      const Value& conditions = line.head().status()["conditions"];
+      if (words_ == Words::Always || find_condition(conditions, "QuotaReserved").is_null()) {
+        add_pending(plan_, line.head(), "Pending", message, requests, now_);
+      }
       line.blocked = true;
       return;
     }
@@ -280,6 +289,7 @@ class Cycle {
 
   const View& view_;
   Instant now_;
+  Words words_;
   Snapshot snapshot_{};
   Plan plan_{};
   std::map<std::string, Line> lines_{};
@@ -288,7 +298,11 @@ class Cycle {
 };
 
 Plan reconcile(const View& view, const Key& /*key*/, Instant now) {
-  return Cycle(view, now).run();
+  return Cycle(view, now, Words::Always).run();
+}
+
+Plan reconcile_tersely(const View& view, const Key& /*key*/, Instant now) {
+  return Cycle(view, now, Words::Once).run();
 }
 
 }  // namespace
@@ -316,8 +330,18 @@ const Operator& scheduler_operator() {
                                   .indexes = kIndexes,
                                   .reconcile = reconcile,
                                   .singleton = true,
+                                  .sees_all = true,
                                   .small = kSmall,
                                   .access = kAccess};
+  return kOperator;
+}
+
+const Operator& terse_scheduler_operator() {
+  static const Operator kOperator = [] {
+    Operator terse = scheduler_operator();
+    terse.reconcile = reconcile_tersely;
+    return terse;
+  }();
   return kOperator;
 }
 

@@ -30,12 +30,12 @@ void read_groups(const Value& groups, QuotaTree& tree, QuotaTree::NodeId node,
     for (const Value& flavor : group["flavors"].items()) {
       FlavorQuotas quotas{.name = flavor["name"].str()};
       for (const Value& quota : flavor["resources"].items()) {
-        const std::string resource = quota["name"].str();
+        std::string resource = quota["name"].str();
         tree.set_limits(node, {quotas.name, resource},
                         {.nominal = amount_of(resource, quota["nominalQuota"]),
                          .borrowing = limit_of(quota, "borrowingLimit", resource),
                          .lending = limit_of(quota, "lendingLimit", resource)});
-        quotas.resources.push_back(resource);
+        quotas.resources.push_back(std::move(resource));
       }
       result.flavors.push_back(std::move(quotas));
     }

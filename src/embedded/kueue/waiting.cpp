@@ -88,7 +88,7 @@ Select waiting_in(const Key& local_queue) {
 }
 
 std::string told(std::string_view reason, std::string_view message) {
-  return reason.empty() ? std::string() : sha1_hex(fmt::format("{} {}", reason, message));
+  return reason.empty() ? std::string() : fingerprint_hex(fmt::format("{} {}", reason, message));
 }
 
 void Shape::add_group(std::string group, std::string told_words) {
@@ -128,19 +128,28 @@ void Shape::take() {
   first_ = nullptr;
 }
 
-std::vector<Object> Shape::others_than(std::string_view told_words) {
-  std::vector<Object> others;
+template <typename Chosen>
+std::vector<Object> Shape::rest_of(const Chosen& chosen) {
+  std::vector<Object> rest;
   for (Entries& entries : groups_) {
-    if (entries.told_words == told_words) {
+    if (!chosen(entries.told_words)) {
       continue;
     }
     while (const Object* object = head_of(entries)) {
-      others.push_back(*object);
+      rest.push_back(*object);
       ++entries.next;
     }
   }
   first_ = nullptr;
-  return others;
+  return rest;
+}
+
+std::vector<Object> Shape::others_than(std::string_view told_words) {
+  return rest_of([&](const std::string& words) { return words != told_words; });
+}
+
+std::vector<Object> Shape::untold() {
+  return rest_of([](const std::string& words) { return words.empty(); });
 }
 
 std::vector<WaitingShape> waiting_shapes(const View& view) {

@@ -43,6 +43,8 @@ class Shape {
   void take();
   // Those not taken whose last words differ.
   [[nodiscard]] std::vector<Object> others_than(std::string_view told_words);
+  // Those not taken that were told nothing yet.
+  [[nodiscard]] std::vector<Object> untold();
 
  private:
   struct Entries {
@@ -53,6 +55,8 @@ class Shape {
     bool whole = false;  // nothing behind `read`
   };
   [[nodiscard]] const Object* head_of(Entries& entries);
+  template <typename Chosen>
+  [[nodiscard]] std::vector<Object> rest_of(const Chosen& chosen);
 
   const View& view_;
   std::vector<Entries> groups_{};

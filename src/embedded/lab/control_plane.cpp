@@ -15,12 +15,10 @@
 #include "embedded/lab/heartbeat.hpp"
 #include "embedded/lab/installer.hpp"
 #include "embedded/lab/lab_targets.hpp"
-#include "embedded/lab/late_server.hpp"
-#include "embedded/lab/network.hpp"
 #include "embedded/lab/pod_executors.hpp"
 #include "embedded/lab/probes.hpp"
 #include "embedded/lab/process_metrics.hpp"
-#include "embedded/lab/ticker.hpp"
+#include "embedded/lab/served_api.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/process_runtime.hpp"
 #include "embedded/nodes/timed/timed_runtime.hpp"
@@ -28,7 +26,6 @@
 #include "embedded/store/journal_sqlite.hpp"
 #include "embedded/targets/server.hpp"
 #include "embedded/transport/encrypting_journal.hpp"
-#include "embedded/transport/https_server.hpp"
 #include "embedded/transport/pki.hpp"
 #include "embedded/transport/private_file.hpp"
 #include "embedded/transport/token_file.hpp"
@@ -87,28 +84,25 @@ class RunningControlPlane final : public ControlPlane {
     }
     ATHANOR_TRY(directory_, store::DataDirectory::open(options_.data));
     kubeconfig_ = directory_->kubeconfig();
-    ATHANOR_TRY_VOID(open_store());
     ATHANOR_TRY_VOID(start_pods(std::move(spawner)));
-    ATHANOR_TRY_VOID(start_server());
+    ATHANOR_TRY_VOID(make_server());
     ATHANOR_TRY_VOID(start_targets());
     ATHANOR_TRY_VOID(install());
     ATHANOR_TRY_VOID(start_controllers());
-    https_->start();
-    return transport::write_admin_kubeconfig(kubeconfig_, pki_, address_, options_.lab.ns);
+    api_->start(heartbeat());
+    return transport::write_admin_kubeconfig(kubeconfig_, pki_, api_->address(), options_.lab.ns);
   }
 
   [[nodiscard]] const std::string& kubeconfig() const override { return kubeconfig_; }
-  [[nodiscard]] const std::string& address() const override { return address_; }
+  [[nodiscard]] const std::string& address() const override { return api_->address(); }
 
   void stop(Duration grace) override {
     if (std::exchange(stopped_, true)) {
       return;
     }
-    if (late_.ready()) {
-      late_.begin_shutdown();
-    }
-    if (network_) {
-      network_->stop();  // nobody waits for a webhook any more
+    if (api_) {
+      api_->begin_shutdown();
+      api_->end_calls();
     }
     targets_.reset();
     if (driver_) {
@@ -121,20 +115,13 @@ class RunningControlPlane final : public ControlPlane {
     if (runtime_) {
       runtime_->listen({});  // it outlives the driver that listens
     }
-    ticker_.reset();
-    if (https_) {
-      https_->stop(kCloseTime);
+    if (api_) {
+      api_->stop(kCloseTime);
     }
     driver_.reset();
     emulated_.reset();
-    https_.reset();
-    network_.reset();
-    server_.reset();
+    api_.reset();
     runtime_.reset();
-    if (store_) {
-      store_->close();
-    }
-    store_.reset();
   }
 
  private:
@@ -147,34 +134,31 @@ class RunningControlPlane final : public ControlPlane {
     return operators;
   }
 
-  Result<void> open_store() {
+  Result<std::unique_ptr<store::Journal>> journal() const {
     const bool disk = options_.storage == StorageKind::Disk;
     if (disk && !options_.sync) {
       log::warn("--unsafe-no-sync: a crash of the machine may lose acknowledged writes");
     }
     ATHANOR_TRY(auto encryption, read_encryption(options_.serving.encryption_config));
-    auto journal =
-        disk ? transport::encrypting_journal(
-                   store::sqlite_journal({.path = directory_->database(),
-                                          .sync = options_.sync,
-                                          .repair = options_.repair,
-                                          .history = {.max_bytes = options_.history_max_bytes}}),
-                   std::move(encryption))
-             : store::memory_journal();
-    ATHANOR_TRY(store_, store::Store::open(std::move(journal), {}));
-    return {};
+    return disk ? transport::encrypting_journal(
+                      store::sqlite_journal({.path = directory_->database(),
+                                             .sync = options_.sync,
+                                             .repair = options_.repair,
+                                             .history = {.max_bytes = options_.history_max_bytes}}),
+                      std::move(encryption))
+                : store::memory_journal();
   }
 
   Result<void> start_pods(std::optional<nodes::Spawner> spawner) {
     if (spawner) {
       ATHANOR_TRY(auto processes,
-                  nodes::ProcessRuntime::create(*std::move(spawner),
-                                                {.folder = directory_->path(),
-                                                 .tokens =
-                                                     [this](const nodes::TokenWish& wish) {
-                                                       return pod_token(late_, *clock_, wish);
-                                                     },
-                                                 .clock = clock_.get()}));
+                  nodes::ProcessRuntime::create(
+                      *std::move(spawner), {.folder = directory_->path(),
+                                            .tokens =
+                                                [this](const nodes::TokenWish& wish) {
+                                                  return pod_token(api_->server(), *clock_, wish);
+                                                },
+                                            .clock = clock_.get()}));
       processes_ = processes.get();
       runtime_ = std::move(processes);
     } else {
@@ -183,51 +167,39 @@ class RunningControlPlane final : public ControlPlane {
     return {};
   }
 
-  // The port is bound first, as the server must know it; requests are answered from start() on.
-  Result<void> start_server() {
+  Result<void> make_server() {
     ATHANOR_TRY(audit_, open_audit(options_.serving.audit, *clock_));
     ATHANOR_TRY(pki_, transport::ensure_pki({.directory = directory_->pki(),
                                              .hosts = {options_.host},
                                              .now = clock_->now()}));
-    ATHANOR_TRY(https_, transport::HttpsServer::create(
-                            {.certificate_pem = pki_.server_certificate,
-                             .key_pem = pki_.server_key,
-                             .client_ca_pem = pki_.ca_certificate,
-                             .front_proxy_ca_pem = pki_.front_proxy_ca,
-                             .max_reading = options_.serving.max_requests_inflight,
-                             .max_mutating = options_.serving.max_mutating_requests_inflight},
-                            {.server = &late_, .store = store_.get(), .clock = clock_.get()}));
-    ATHANOR_TRY(port_, https_->bind(options_.host, options_.port));
-    address_ = fmt::format("https://{}:{}", options_.host, port_);
     ATHANOR_TRY(signer_, transport::make_token_signer({.key_pem = pki_.service_account_key}));
+    ServedApiOptions plan{.host = options_.host, .port = options_.port};
+    ATHANOR_TRY(plan.journal, journal());
+    plan.https = {.certificate_pem = pki_.server_certificate,
+                  .key_pem = pki_.server_key,
+                  .client_ca_pem = pki_.ca_certificate,
+                  .front_proxy_ca_pem = pki_.front_proxy_ca,
+                  .max_reading = options_.serving.max_requests_inflight,
+                  .max_mutating = options_.serving.max_mutating_requests_inflight};
     ATHANOR_TRY(auto tokens, transport::ensure_token_file(directory_->tokens()));
-    network_ = std::make_unique<Network>();
-    ATHANOR_TRY(
-        server_,
-        apiserver::Server::create(
-            {.advertise_host = options_.host,
-             .advertise_port = port_,
-             .ca_certificate_pem = pki_.ca_certificate,
-             .proxy_client_certificate_pem = pki_.front_proxy_certificate,
-             .proxy_client_key_pem = pki_.front_proxy_key,
-             .requestheader_ca_pem = pki_.front_proxy_ca,
-             .front_proxy = {.allowed_names = {"front-proxy-client"}},
-             .tokens = std::move(tokens),
-             .request_timeout = options_.serving.request_timeout,
-             .audit_policy = audit_.policy,
-             .counts_quotas = controller_enabled(options_.controllers, "resourcequota-controller")},
-            {.store = store_.get(),
-             .clock = clock_.get(),
-             .entropy = entropy_.get(),
-             .tokens = signer_.get(),
-             .logs = processes_,
-             .outside = network_.get(),
-             .streams = processes_,
-             .audit = audit_.sink.get(),
-             .metrics = [this] { return metrics_text(); },
-             .converter = embedded_converter,
-             .admission = embedded_admission}));
-    late_.set(*server_);
+    plan.server = {
+        .ca_certificate_pem = pki_.ca_certificate,
+        .proxy_client_certificate_pem = pki_.front_proxy_certificate,
+        .proxy_client_key_pem = pki_.front_proxy_key,
+        .requestheader_ca_pem = pki_.front_proxy_ca,
+        .front_proxy = {.allowed_names = {"front-proxy-client"}},
+        .tokens = std::move(tokens),
+        .request_timeout = options_.serving.request_timeout,
+        .audit_policy = audit_.policy,
+        .counts_quotas = controller_enabled(options_.controllers, "resourcequota-controller")};
+    plan.dependencies = {.tokens = signer_.get(),
+                         .logs = processes_,
+                         .streams = processes_,
+                         .audit = audit_.sink.get(),
+                         .metrics = [this] { return metrics_text(); },
+                         .converter = embedded_converter,
+                         .admission = embedded_admission};
+    ATHANOR_TRY(api_, ServedApi::create(std::move(plan), *clock_, *entropy_));
     return {};
   }
 
@@ -262,7 +234,7 @@ class RunningControlPlane final : public ControlPlane {
   }
 
   Result<void> install() {
-    Installer installer(*server_, *clock_);
+    Installer installer(api_->server(), *clock_);
     ATHANOR_TRY_VOID(installer.install_kinds(options_.custom_kinds));
     ATHANOR_TRY_VOID(installer.install_rbac(all_operators()));
     for (Value& object : embedded_objects()) {
@@ -281,7 +253,6 @@ class RunningControlPlane final : public ControlPlane {
   }
 
   Result<void> start_controllers() {
-    ticker_ = std::make_unique<Ticker>(*server_, *clock_, heartbeat());
     for (const Operator* op : all_operators()) {
       if (controller_enabled(options_.controllers, op->name)) {
         enabled_.push_back(op);
@@ -291,8 +262,8 @@ class RunningControlPlane final : public ControlPlane {
     register_probes();
     register_targets();
     driver_ = std::make_unique<EngineDriver>(
-        enabled_, DriverOptions{.server = server_.get(),
-                                .store = store_.get(),
+        enabled_, DriverOptions{.server = &api_->server(),
+                                .store = &api_->store(),
                                 .clock = clock_.get(),
                                 .entropy = entropy_.get(),
                                 .executors = &executors_,
@@ -320,8 +291,9 @@ class RunningControlPlane final : public ControlPlane {
     auto config = options_.config;
     config["rootCA"] = Value::object({{"pem", pki_.ca_certificate}});
     config["kubelet"] = Value::object(
-        {{"environment", Value::object({{"KUBERNETES_SERVICE_HOST", options_.host},
-                                        {"KUBERNETES_SERVICE_PORT", fmt::format("{}", port_)}})}});
+        {{"environment",
+          Value::object({{"KUBERNETES_SERVICE_HOST", options_.host},
+                         {"KUBERNETES_SERVICE_PORT", fmt::format("{}", api_->port())}})}});
     return config;
   }
 
@@ -330,7 +302,7 @@ class RunningControlPlane final : public ControlPlane {
     if (!controller_enabled(options_.controllers, "emulated-node")) {
       return {};
     }
-    return [beats = std::make_shared<Heartbeat>(*server_)](Instant now) { beats->beat(now); };
+    return [beats = std::make_shared<Heartbeat>(api_->server())](Instant now) { beats->beat(now); };
   }
 
   // What the workloads ask about the world outside.
@@ -350,7 +322,7 @@ class RunningControlPlane final : public ControlPlane {
     });
     executors_.on_probe("subject-access", [this](const std::string& query,
                                                  const runtime::Executors::Completion& done) {
-      done(review_access(*server_, clock_->now(), query));
+      done(review_access(api_->server(), clock_->now(), query));
     });
     executors_.on_probe(
         "service-account-token",
@@ -367,7 +339,9 @@ class RunningControlPlane final : public ControlPlane {
     const Value& settings = options_.config.find("hearth")->second;
     targets_ = std::make_unique<client::TargetProbe>(client::TargetProbeOptions{
         .read_secret =
-            [this](const Key& secret) { return read_secret(*server_, clock_->now(), secret); },
+            [this](const Key& secret) {
+              return read_secret(api_->server(), clock_->now(), secret);
+            },
         .clock = clock_.get(),
         .concurrency = static_cast<std::size_t>(settings["discoveryConcurrency"].as_int(8))});
     executors_.on_probe("cluster",
@@ -391,24 +365,17 @@ class RunningControlPlane final : public ControlPlane {
   Audit audit_{};
   std::optional<store::DataDirectory> directory_{};
   std::string kubeconfig_{};
-  std::string address_{};
-  int port_ = 0;
   bool stopped_ = false;
   transport::Pki pki_{};
-  LateServer late_{};
-  std::unique_ptr<store::Store> store_{};
   std::unique_ptr<nodes::PodRuntime> runtime_{};
   nodes::ProcessRuntime* processes_ = nullptr;  // runtime_, when it runs processes
   std::unique_ptr<apiserver::TokenSigner> signer_{};
-  std::unique_ptr<apiserver::Server> server_{};
-  std::unique_ptr<Network> network_{};
-  std::unique_ptr<transport::HttpsServer> https_{};
+  std::unique_ptr<ServedApi> api_{};
   std::unique_ptr<targets::TargetServer> emulated_{};
   std::unique_ptr<BackgroundQueue> background_{};
   std::unique_ptr<client::TargetProbe> targets_{};
   runtime::Executors executors_{};
   std::vector<const Operator*> enabled_{};
-  std::unique_ptr<Ticker> ticker_{};
   std::unique_ptr<EngineDriver> driver_{};
 };
 

@@ -4,28 +4,12 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "embedded/bridge/loops.hpp"
 #include "embedded/lab/control_plane.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 
 namespace athanor::lab {
-namespace {
-
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  std::size_t start = 0;
-  while (start <= list.size()) {
-    const std::size_t end = std::min(list.find(',', start), list.size());
-    if (end > start) {
-      words.push_back(list.substr(start, end - start));
-    }
-    start = end + 1;
-  }
-  return words;
-}
-
-}  // namespace
-
 std::vector<std::string> controller_names(std::span<const Operator* const> operators) {
   std::vector<std::string> names(std::begin(bridge::kLoopNames), std::end(bridge::kLoopNames));
   for (const Operator* op : operators) {
@@ -37,11 +21,11 @@ std::vector<std::string> controller_names(std::span<const Operator* const> opera
 
 bool controller_enabled(const std::string& list, std::string_view name) {
   bool enabled = false;
-  for (const std::string& word : words_of(list)) {
+  for (const std::string_view word : words_of(list, ',')) {
     if (word == name) {
       return true;
     }
-    if (word.front() == '-' && std::string_view(word).substr(1) == name) {
+    if (word.front() == '-' && word.substr(1) == name) {
       return false;
     }
     enabled = enabled || word == "*" || (word == "external" && !is_external(name));
@@ -52,8 +36,8 @@ bool controller_enabled(const std::string& list, std::string_view name) {
 Result<void> check_controllers(const std::string& list,
                                std::span<const Operator* const> operators) {
   const std::vector<std::string> known = controller_names(operators);
-  for (const std::string& word : words_of(list)) {
-    const std::string name = word.front() == '-' ? word.substr(1) : word;
+  for (const std::string_view word : words_of(list, ',')) {
+    const std::string_view name = word.substr(word.front() == '-' ? 1 : 0);
     if (word != "*" && word != "external" && std::ranges::find(known, name) == known.end()) {
       std::string all;
       for (const std::string& one : known) {

@@ -14,7 +14,6 @@ class LateServer final : public apiserver::Server {
  public:
   // Once; before the first request.
   void set(apiserver::Server& server) { server_.store(&server); }
-  [[nodiscard]] bool ready() const { return server_.load() != nullptr; }
 
   apiserver::Response handle(apiserver::Request request, Instant now) override {
     return inner().handle(std::move(request), now);

@@ -60,15 +60,19 @@ ServedApi::~ServedApi() {
   }
 }
 
-void ServedApi::start() {
-  ticker_ = std::make_unique<Ticker>(*server_, clock_);
+void ServedApi::start(std::function<void(Instant)> also) {
+  ticker_ = std::make_unique<Ticker>(*server_, clock_, std::move(also));
   https_->start();
 }
 
-void ServedApi::stop(std::chrono::milliseconds grace) {
+void ServedApi::end_calls() {
   if (network_) {
-    network_->stop();  // nobody waits for a webhook any more
+    network_->stop();
   }
+}
+
+void ServedApi::stop(std::chrono::milliseconds grace) {
+  end_calls();
   ticker_.reset();
   if (https_) {
     https_->stop(grace);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -45,9 +46,12 @@ class ServedApi {
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] const std::string& address() const { return address_; }  // https://HOST:PORT
 
-  void start();
+  // `also` runs with each tick, on the ticker's thread.
+  void start(std::function<void(Instant)> also = {});
   // /readyz answers 500 and watches end; other requests are still answered.
   void begin_shutdown() { server_->begin_shutdown(); }
+  // Ends calls of webhooks: nobody waits for one any more.
+  void end_calls();
   // Ends calls of webhooks, then closes the connections, after at most `grace`. The server and the
   // store stay for those in the process until the destructor, which makes the store's last writes
   // durable.

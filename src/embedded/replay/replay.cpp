@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <set>
 
@@ -32,6 +33,7 @@ constexpr std::string_view kGpuPrefix = "fournos/gpu-";
 constexpr const char* kQueue = "fournos-queue";
 constexpr const char* kPipeline = "simulated";
 constexpr std::size_t kMostProblems = 20;
+constexpr Duration kKeepOver = std::chrono::minutes(10);
 
 std::string job_name(std::size_t index) {
   return fmt::format("job-{:07}", index);
@@ -176,10 +178,11 @@ class Player {
     sim::Scene scene;
     scene.pace = sim::Pace::Orderly;
     scene.operators = options_.operators;
-    // Those that decide. The status of queues and Events are reports, which nobody reads here.
+    // Those that decide. The status of queues, Events and what a job waits for at each moment are
+    // reports, which nobody reads here.
     scene.events = false;
     for (const Operator* op :
-         {&kueue::scheduler_operator(), &kueue::workload_operator(),
+         {&kueue::terse_scheduler_operator(), &kueue::workload_operator(),
           &tekton::pipelinerun_operator(), &tekton::taskrun_operator(),
           &scheduler::scheduler_operator(), &nodes::kubelet_operator(), &nodes::node_operator()}) {
       scene.operators.push_back(op);
@@ -238,6 +241,7 @@ class Player {
 
   // ---- submissions
   void submit_due(sim::World& world) {
+    clear_away(world);
     const Duration passed = world.now() - played_.start;
     while (next_ < trace_.jobs.size() && trace_.jobs[next_].submit <= passed) {
       const auto made = world.create(manifest(trace_.jobs[next_], next_, fleet_.ns));
@@ -257,6 +261,19 @@ class Player {
                            trace_.jobs[job].line, why);
     }
     ++ended_;
+  }
+
+  // Jobs that have been over for a while leave, as their owners would delete them: else the world
+  // of a week is gigabytes, and every look goes through them.
+  void clear_away(sim::World& world) {
+    while (!over_.empty() && *played_.runs[over_.front()].ended + kKeepOver <= world.now()) {
+      const Key key{fleet_.ns, job_name(over_.front())};
+      over_.pop_front();
+      if (const auto gone = world.remove(api::kFournosJob, key); !gone.ok() && error_.empty()) {
+        error_ =
+            fmt::format("job {} is over and cannot be deleted: {}", key.name, gone.error().message);
+      }
+    }
   }
 
   // ---- pods
@@ -320,6 +337,7 @@ class Player {
       run.succeeded = phase == "Succeeded";
       run.message = status["message"].str();
       played_.end = std::max(played_.end, *run.ended);
+      over_.push_back(*job);
       ++ended_;
       if (options_.progress && ended_ % 1000 == 0) {
         options_.progress(world.now() - played_.start, ended_);
@@ -335,6 +353,7 @@ class Player {
   std::optional<Instant> alarm_{};
   std::size_t next_ = 0;
   std::size_t ended_ = 0;
+  std::deque<std::size_t> over_{};  // in order of their ends
   std::string error_{};
 };
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "api/builtin.hpp"
 #include "embedded/scheduler/claims.hpp"
@@ -23,7 +24,11 @@ namespace {
 
 constexpr std::string_view kIndex = "scheduling";
 constexpr std::string_view kPending = "pending";
-constexpr std::string_view kPlaced = "placed";
+constexpr std::string_view kOn = "on/";  // and the node's name
+// Sums over the pods of a node: these, and what is asked for by a letter ('u' used, 's' for scores)
+// and the resource.
+constexpr std::string_view kPods = "pods";
+constexpr std::string_view kApart = "apart";
 // Plans stay below the engine's cap of 500 steps; the rest follows in the next run.
 constexpr std::size_t kMostSteps = 400;
 
@@ -33,8 +38,8 @@ std::vector<std::string> scheduling_values(const Object& pod) {
     return {};
   }
   const Value& spec = pod.spec();
-  if (!spec["nodeName"].as_string().empty()) {
-    return {std::string(kPlaced)};
+  if (const std::string_view node = spec["nodeName"].as_string(); !node.empty()) {
+    return {std::string(kOn).append(node)};
   }
   const std::string_view scheduler = spec["schedulerName"].as_string();
   const bool ours = scheduler.empty() || scheduler == "default-scheduler";
@@ -43,8 +48,24 @@ std::vector<std::string> scheduling_values(const Object& pod) {
              : std::vector<std::string>{};
 }
 
-std::vector<Object> pods(const View& view, std::string_view part) {
-  return view.list(api::kPod, {.index = std::string(kIndex), .index_value = std::string(part)});
+Select pods(std::string part) {
+  return {.index = std::string(kIndex), .index_value = std::move(part)};
+}
+Select pods_on(const Object& node) {
+  return pods(std::string(kOn).append(node.name()));
+}
+
+void add_placed(const Object& pod, Totals& totals) {
+  ++totals[std::string(kPods)];
+  if (Topology::keeps_away(pod)) {
+    ++totals[std::string(kApart)];
+  }
+  for (const auto& [name, amount] : requests_of(pod.spec())) {
+    totals["u" + name] += amount;
+  }
+  for (const auto& [name, amount] : scored_requests_of(pod.spec())) {
+    totals["s" + name] += amount;
+  }
 }
 
 std::vector<Object> in_order(std::vector<Object> waiting) {
@@ -62,13 +83,7 @@ class Cycle {
     for (const Object& node : view.list(api::kNode)) {
       position_[std::string(node.name())] = nodes_.size();
       nodes_.push_back({.node = node, .allocatable = amounts_of(node.status()["allocatable"])});
-    }
-    for (const Object& pod : pods(view, kPlaced)) {
-      const auto node = position_.find(pod.spec()["nodeName"].as_string());
-      if (node != position_.end()) {
-        nodes_[node->second].place(pod);
-        crowded_ = crowded_ || Topology::keeps_away(pod);
-      }
+      count(nodes_.back());
     }
   }
 
@@ -96,6 +111,7 @@ class Cycle {
     }
     std::optional<Topology> topology;
     if (social) {
+      know_residents();
       topology.emplace(view_, pod, nodes_);
     }
     std::vector<const NodeState*> fitting;
@@ -120,6 +136,7 @@ class Cycle {
       choose(candidate, topology, fitting, claims);
       return;
     }
+    know_residents();
     if (const auto eviction = find_eviction(view_, candidate, nodes_, for_good)) {
       preempt(candidate, *eviction, unschedulable_message(candidate, refusals, true));
       return;
@@ -135,6 +152,31 @@ class Cycle {
   [[nodiscard]] Plan take() { return std::move(plan_); }
 
  private:
+  // As sums, which the caches keep: with ten thousand pods a cycle looks at none of them.
+  void count(NodeState& state) {
+    for (const auto& [name, amount] : view_.totals(api::kPod, pods_on(state.node), add_placed)) {
+      if (name == kPods) {
+        state.pods = amount;
+      } else if (name == kApart) {
+        crowded_ = true;
+      } else {
+        (name.front() == 'u' ? state.used : state.scored_used).emplace(name.substr(1), amount);
+      }
+    }
+  }
+
+  // Some questions are about each of them.
+  void know_residents() {
+    if (std::exchange(residents_known_, true)) {
+      return;
+    }
+    for (NodeState& state : nodes_) {
+      std::vector<Object> all = view_.list(api::kPod, pods_on(state.node));
+      all.insert(all.end(), state.residents.begin(), state.residents.end());
+      state.residents = std::move(all);
+    }
+  }
+
   void choose(const Candidate& candidate, const std::optional<Topology>& topology,
               const std::vector<const NodeState*>& fitting, const ClaimsState& claims) {
     std::vector<std::int64_t> points = scores(candidate, fitting);
@@ -193,7 +235,11 @@ class Cycle {
   // A pod whose victims are still ending keeps its place on their node.
   bool keep_promise(const Object& pod) {
     const auto promised = position_.find(pod.status()["nominatedNodeName"].as_string());
-    if (promised == position_.end() || !waits_for_victims(pod, nodes_[promised->second])) {
+    if (promised == position_.end()) {
+      return false;
+    }
+    know_residents();
+    if (!waits_for_victims(pod, nodes_[promised->second])) {
       return false;
     }
     nodes_[promised->second].place(pod);
@@ -294,11 +340,12 @@ class Cycle {
   std::map<std::string, std::size_t, std::less<>> position_{};
   std::map<std::string, std::string> hopeless_{};
   bool crowded_ = false;  // some placed pod keeps others away
+  bool residents_known_ = false;
   Plan plan_{};
 };
 
 Plan reconcile(const View& view, const Key&, Instant now) {
-  const std::vector<Object> waiting = in_order(pods(view, kPending));
+  const std::vector<Object> waiting = in_order(view.list(api::kPod, pods(std::string(kPending))));
   if (waiting.empty()) {
     return Plan::done();
   }

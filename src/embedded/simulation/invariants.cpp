@@ -76,6 +76,24 @@ Invariant identity_stays() {
           }};
 }
 
+// What was decided on an object that is gone does not reach the next one of its name.
+Invariant own_status() {
+  return {.name = "no status speaks of a generation to come",
+          .check = [](const World&, News news) -> std::optional<std::string> {
+            for (const store::EventPtr& event : news) {
+              const Value& body = event->object->body;
+              const Value& observed = body["status"]["observedGeneration"];
+              const Value& generation = body["metadata"]["generation"];
+              if (observed.is_integer() && generation.is_integer() &&
+                  observed.as_int() > generation.as_int()) {
+                return fmt::format("{} is of generation {}, and its status of {}",
+                                   name_of(*event->object), generation.as_int(), observed.as_int());
+              }
+            }
+            return std::nullopt;
+          }};
+}
+
 }  // namespace
 
 std::vector<Invariant> common_invariants() {
@@ -85,6 +103,7 @@ std::vector<Invariant> common_invariants() {
        .check = [](const World& world, News) { return find_orphan(world); }},
       no_return(),
       identity_stays(),
+      own_status(),
   };
 }
 

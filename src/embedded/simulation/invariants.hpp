@@ -13,7 +13,7 @@
 namespace athanor::sim {
 
 // What every world checks by itself: no orphan at rest, no object comes back under a uid that was
-// deleted, versions only grow.
+// deleted, or changes its own, no status is of a generation that is yet to come.
 std::vector<Invariant> common_invariants();
 
 // "no <Kind> runs twice": an owner of `owner` never gets a second controlled child of `child`.

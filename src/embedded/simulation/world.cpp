@@ -20,6 +20,9 @@ namespace athanor::sim {
 namespace {
 
 constexpr std::uint64_t kMostSteps = 3'000'000;  // a livelock without virtual time passing
+// No work is done in no time: a controller that its old view keeps busy sees the view move on.
+constexpr std::uint64_t kStepsAtOnce = 1'000;
+constexpr Duration kPassing = std::chrono::milliseconds(500);
 constexpr Duration kQuietTime = std::chrono::hours(1);
 // Of the server, while anything goes on. On long traces what it clears away may wait.
 constexpr Duration kTick = std::chrono::seconds(30);
@@ -43,7 +46,7 @@ const std::vector<store::StoredPtr>& installed_objects() {
   static const std::vector<store::StoredPtr> kObjects = [] {
     VirtualClock still;
     const std::unique_ptr<Entropy> entropy = seeded_entropy(0);
-    auto store = store::Store::open(store::memory_journal(), {});
+    auto store = store::Store::open(store::memory_journal(), {.intern = false});
     ATHANOR_CHECK(store.ok(), "a memory store opens");
     apiserver::Dependencies dependencies{
         .store = store->get(), .clock = &still, .entropy = entropy.get()};
@@ -78,7 +81,7 @@ World::Impl::Impl(World& owner, Scene given, std::uint64_t seed)
       scene(std::move(given)),
       entropy(seeded_entropy(seed)),
       faults(scene.faults, scene.placed, seed) {
-  auto opened = store::Store::open(store::memory_journal(), {});
+  auto opened = store::Store::open(store::memory_journal(), {.intern = false});
   ATHANOR_CHECK(opened.ok(), "a memory store opens");
   store = *std::move(opened);
   start_time = clock.steady();
@@ -442,6 +445,8 @@ bool World::Impl::advance(Instant end) {
 // Lets everything happen that is due before `end`; false: too many steps, or something is wrong.
 bool World::Impl::run_until(Instant end) {
   const std::uint64_t most = steps + kMostSteps;
+  Instant last = clock.steady();
+  std::uint64_t at_once = 0;
   while (!failure) {
     if (clock.steady() - start_time >= scene.faults_end) {
       faults.stop();
@@ -455,6 +460,10 @@ bool World::Impl::run_until(Instant end) {
       if (++steps > most) {
         failure = "livelock: too many steps; the last write: " + last_write;
         return false;
+      }
+      at_once = clock.steady() == std::exchange(last, clock.steady()) ? at_once + 1 : 0;
+      if (at_once == kStepsAtOnce) {
+        clock.set(clock.steady() + kPassing);
       }
       step(possible[entropy->next() % possible.size()]);
     }

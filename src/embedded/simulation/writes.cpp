@@ -271,7 +271,21 @@ bool World::Impl::disturb(const runtime::SendWrite& send) {
   return false;
 }
 
+// A patch without content is one for what is there already.
+void World::Impl::check_says_something(const runtime::WriteRequest& request) {
+  if (request.verb != runtime::WriteVerb::MergePatch || request.subresource != "status") {
+    return;
+  }
+  ++invariant_checks["nothing is written that is there"];
+  const Value& status = request.body["status"];
+  if ((status.is_null() || status.empty()) && !failure) {
+    failure = fmt::format("invariant \"nothing is written that is there\": the status of {} {}",
+                          request.target.kind->name, request.target.key.text());
+  }
+}
+
 void World::Impl::perform(const runtime::SendWrite& send) {
+  check_says_something(send.request);
   if (refuse(send)) {
     return;
   }

@@ -57,8 +57,9 @@ Result<void> check_expectation(const Write& write, const StoredPtr& current) {
   return {};
 }
 
+// `interner`: null where nothing is shared.
 EventPtr make_event(const Write& write, const StoredPtr& current, Revision revision, Instant now,
-                    Interner& interner) {
+                    Interner* interner) {
   auto object = std::make_shared<Stored>();
   object->resource = write.resource;
   object->key = write.key;
@@ -66,8 +67,8 @@ EventPtr make_event(const Write& write, const StoredPtr& current, Revision revis
   object->body = write.body ? *write.body : current ? current->body : Value();
   object->body.set_path({"metadata", "resourceVersion"}, std::to_string(revision));
   // What is packed soon shares its texts there.
-  if (write.body && !is_volatile(write.resource)) {
-    object->body = interner.intern(object->body, current ? current->body : Value());
+  if (interner != nullptr && write.body && !is_volatile(write.resource)) {
+    object->body = interner->intern(object->body, current ? current->body : Value());
   }
   auto event = std::make_shared<Event>();
   event->type = !write.body          ? Event::Type::Deleted
@@ -86,6 +87,7 @@ class MemoryStore final : public Store {
               const Journal::Recovered& recovered)
       : options_(options),
         journal_(std::move(journal)),
+        interner_(options.intern ? std::make_unique<Interner>() : nullptr),
         revision_(recovered.revision),
         start_(recovered.revision),
         oldest_(recovered.revision),
@@ -93,8 +95,8 @@ class MemoryStore final : public Store {
     for (const StoredPtr& object : recovered.objects) {
       owners_.update(object->resource, object->key, {}, object->body);
       auto shared = std::make_shared<Stored>(*object);
-      if (!is_volatile(object->resource)) {
-        shared->body = interner_.intern(object->body, {});
+      if (interner_ != nullptr && !is_volatile(object->resource)) {
+        shared->body = interner_->intern(object->body, {});
       }
       tables_[object->resource].load(std::move(shared));
     }
@@ -166,7 +168,7 @@ class MemoryStore final : public Store {
   const std::unique_ptr<Journal> journal_;
   std::mutex commit_mutex_{};  // guards these
   bool closed_ = false;
-  Interner interner_{};
+  std::unique_ptr<Interner> interner_;  // null: Options::intern is off
   Instant swept_{};
   std::size_t deleted_ = 0;  // objects since the last sweep
 
@@ -288,7 +290,7 @@ Result<std::vector<EventPtr>> MemoryStore::stage(std::span<const Write> writes, 
       }
     }
     ATHANOR_TRY_VOID(check_expectation(write, current));
-    events.push_back(make_event(write, current, ++revision, now, interner_));
+    events.push_back(make_event(write, current, ++revision, now, interner_.get()));
   }
   return events;
 }
@@ -408,9 +410,9 @@ void MemoryStore::trim(Instant now) {
   }
   dropped.clear();
   freeze(sweep.emptied);
-  if (sweep.due) {
+  if (sweep.due && interner_ != nullptr) {
     const std::lock_guard order(commit_mutex_);
-    interner_.sweep();
+    interner_->sweep();
   }
   if (sweep.emptied) {
     ::malloc_trim(0);  // else the process stays as large as it ever was

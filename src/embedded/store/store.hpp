@@ -121,6 +121,9 @@ struct Options {
   std::size_t recent_bytes = std::size_t{16} << 20;
   std::size_t window_bytes = std::size_t{256} << 20;
   Duration history = std::chrono::minutes(5);  // exact lists reach back this far
+  // Objects share the parts in which they are alike: less memory for more work at each write. Not
+  // worth it for a store that lives for seconds.
+  bool intern = true;
 };
 
 class Store {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <thread>
 #include <utility>
@@ -20,6 +19,11 @@ namespace athanor::targets {
 namespace {
 
 constexpr std::size_t kOtherDescriptors = 512;  // of the process, beside the targets'
+
+constexpr transport::ServedLimits kLimits{
+    .handshake = std::chrono::seconds(90),
+    .answer = std::chrono::hours(1),  // of a request that is never answered
+};
 
 // Every target has a listening socket, and some have clients.
 Result<void> raise_descriptor_limit(std::size_t targets) {
@@ -68,23 +72,16 @@ struct TargetServer::State {
   Result<void> add(const Target& target, Identity identity);
   Result<void> keep(const std::string& path) const;
 
-  Shared shared{};
+  transport::ServedWorld world{.limits = kLimits};
   std::map<std::string, Known> known{};  // not changed once the thread runs
   std::map<std::string, std::unique_ptr<Site>> sites{};
-  std::atomic<std::uint64_t> connections = 0;
-  std::atomic<std::uint64_t> requests = 0;
-  std::atomic<std::uint64_t> writes = 0;
+  Visits visits{};
   std::thread thread{};
 };
 
 Result<void> TargetServer::State::prepare(const TargetServerOptions& options) {
   ATHANOR_TRY_VOID(raise_descriptor_limit(options.targets.size()));
-  shared.clock = options.clock;
-  shared.count = [this](const apiserver::Request& request) {
-    ++requests;
-    const bool review = request.path.ends_with("/selfsubjectaccessreviews");
-    writes += request.method == "GET" || review ? 0U : 1U;
-  };
+  world.clock = options.clock;
   ATHANOR_TRY(auto kept, read_state(options.state));
   bool fresh = false;
   for (const Target& target : options.targets) {
@@ -111,7 +108,7 @@ Result<void> TargetServer::State::add(const Target& target, Identity identity) {
     return socket.error().with_context("target " + target.name);
   }
   identity.port = transport::port_of(*socket);
-  auto site = std::make_unique<Site>(shared, *socket, identity, [this] { ++connections; });
+  auto site = std::make_unique<Site>(world, *socket, identity, visits);
   site->show(target);
   sites.emplace(target.name, std::move(site));
   known.emplace(target.name, Known{.target = target, .identity = std::move(identity)});
@@ -129,7 +126,7 @@ Result<void> TargetServer::State::keep(const std::string& path) const {
 Result<std::unique_ptr<TargetServer>> TargetServer::start(const TargetServerOptions& options) {
   auto state = std::make_unique<State>();
   ATHANOR_TRY_VOID(state->prepare(options));
-  state->thread = std::thread([state = state.get()] { state->shared.loop.run(); });
+  state->thread = std::thread([state = state.get()] { state->world.loop.run(); });
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
   return std::unique_ptr<TargetServer>(new TargetServer(std::move(state)));
 }
@@ -137,13 +134,13 @@ Result<std::unique_ptr<TargetServer>> TargetServer::start(const TargetServerOpti
 TargetServer::TargetServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 TargetServer::~TargetServer() {
-  state_->shared.loop.stop();
+  state_->world.loop.stop();
   state_->thread.join();
   // Tasks that wait hold connections; they go before the loop does.
   for (const auto& [name, site] : state_->sites) {
     site->shut();
   }
-  state_->shared.loop.close();
+  state_->world.loop.close();
   state_->sites.clear();
 }
 
@@ -163,13 +160,13 @@ Result<void> TargetServer::configure(const Target& target) {
   next.port = found->second.target.port;
   next.sign_in = found->second.target.sign_in;
   Site* site = state_->sites.at(target.name).get();
-  state_->shared.loop.post([site, next = std::move(next)] { site->show(next); });
+  state_->world.loop.post([site, next = std::move(next)] { site->show(next); });
   return {};
 }
 
 TargetServer::Counts TargetServer::counts() const {
-  return {
-      .connections = state_->connections, .requests = state_->requests, .writes = state_->writes};
+  const Visits& visits = state_->visits;
+  return {.connections = visits.connections, .requests = visits.requests, .writes = visits.writes};
 }
 
 }  // namespace athanor::targets

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,8 +18,7 @@ namespace athanor::targets {
 namespace {
 
 constexpr int kBacklog = 128;
-constexpr int kAttempts = 20;                           // at a port that was free a moment ago
-constexpr std::chrono::milliseconds kAcceptPause{100};  // when out of descriptors
+constexpr int kAttempts = 20;  // at a port that was free a moment ago
 
 sockaddr_in loopback(int port) {
   sockaddr_in address{};
@@ -73,14 +71,12 @@ Result<int> bind_port(int port) {
   return socket;
 }
 
-Site::Site(Shared& shared, int socket, Identity identity, std::function<void()> accepted)
-    : shared_(shared),
-      socket_(socket),
+Site::Site(transport::ServedWorld& world, int socket, Identity identity, Visits& visits)
+    : world_(world),
       identity_(std::move(identity)),
-      accepted_(std::move(accepted)),
-      descriptor_(shared.loop, socket),
-      flapping_(shared.loop),
-      pause_(shared.loop) {}
+      visits_(visits),
+      acceptor_(world.loop, socket, [this](int client) { adopt(client); }),
+      flapping_(world.loop) {}
 
 Site::~Site() = default;
 
@@ -98,9 +94,8 @@ void Site::show(const Target& target) {
 
 void Site::shut() {
   flapping_.cancel();
-  pause_.cancel();
   turn(Door::Shut);
-  descriptor_.close();
+  acceptor_.close();
 }
 
 void Site::flap(bool up) {
@@ -114,26 +109,27 @@ void Site::turn(Door door) {
     return;
   }
   if (door_ != Door::Shut) {
+    acceptor_.rest();
     part();
     for (const int filler : fillers_) {
       ::close(filler);
     }
     fillers_.clear();
     // Ends listening; the port stays bound, and whoever connects is refused.
-    ::shutdown(socket_, SHUT_RDWR);
+    ::shutdown(acceptor_.socket(), SHUT_RDWR);
   }
   door_ = door;
   if (door == Door::Hole) {
     dig();
   } else if (door == Door::Open) {
-    ::listen(socket_, kBacklog);
-    arm();
+    ::listen(acceptor_.socket(), kBacklog);
+    acceptor_.start();
   }
 }
 
 // With the queue of connections full, the kernel drops whatever else wants in.
 void Site::dig() {
-  ::listen(socket_, 0);
+  ::listen(acceptor_.socket(), 0);
   const sockaddr_in address = loopback(identity_.port);
   for (int i = 0; i < 2; ++i) {
     const int filler = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -145,32 +141,6 @@ void Site::dig() {
   }
 }
 
-void Site::arm() {
-  if (!std::exchange(armed_, true)) {
-    descriptor_.when_readable([this] {
-      armed_ = false;
-      accept_all();
-    });
-  }
-}
-
-void Site::accept_all() {
-  while (door_ == Door::Open) {
-    const int socket = ::accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (socket >= 0) {
-      adopt(socket);
-      continue;
-    }
-    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      return pause_.set(kAcceptPause, [this] { accept_all(); });
-    }
-    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINVAL) {
-      return arm();
-    }
-    // Anything else is about the connection that was not accepted: on to the next one.
-  }
-}
-
 Result<std::shared_ptr<const transport::TlsContext>> Site::context() {
   if (auto known = context_.lock()) {
     return known;
@@ -179,7 +149,7 @@ Result<std::shared_ptr<const transport::TlsContext>> Site::context() {
   std::string key = identity_.key;
   if (face_->target.faults.wrong_certificate) {
     ATHANOR_TRY(transport::ServingPair pair,
-                transport::ensure_serving_pair({.now = shared_.clock->now()}));
+                transport::ensure_serving_pair({.now = world_.clock->now()}));
     certificate = std::move(pair.certificate);
     key = std::move(pair.key);
   }
@@ -191,8 +161,6 @@ Result<std::shared_ptr<const transport::TlsContext>> Site::context() {
 }
 
 void Site::adopt(int socket) {
-  const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   auto tls = context();
   if (!tls.ok()) {
     log::error("emulated target cannot serve",
@@ -200,12 +168,28 @@ void Site::adopt(int socket) {
     ::close(socket);
     return;
   }
-  accepted_();
-  auto connection = std::make_shared<Connection>(
-      shared_, *std::move(tls), face_, socket,
-      [this](const std::shared_ptr<Connection>& self) { connections_.erase(self); });
+  ++visits_.connections;
+  using transport::ServedConnection;
+  auto connection = std::make_shared<ServedConnection>(
+      world_, *std::move(tls), socket,
+      [this, face = face_](const apiserver::Request& request,
+                           const ServedConnection::Answer& answer) {
+        this->answer(face, request, answer);
+      },
+      [this](const std::shared_ptr<ServedConnection>& self) { connections_.erase(self); });
   connections_.insert(connection);
   connection->start();
+}
+
+void Site::answer(const std::shared_ptr<const Face>& face, const apiserver::Request& request,
+                  const transport::ServedConnection::Answer& answer) {
+  ++visits_.requests;
+  const bool review = request.path.ends_with("/selfsubjectaccessreviews");
+  visits_.writes += request.method == "GET" || review ? 0U : 1U;
+  const Faults& faults = face->target.faults;
+  if (!faults.hang) {
+    answer(respond(face, request, world_.clock->now()), faults.slow);
+  }
 }
 
 void Site::part() {

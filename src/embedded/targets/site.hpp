@@ -2,15 +2,17 @@
 // One emulated target cluster on its port. For server.cpp; everything on the event loop's thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <set>
 #include <vector>
 
 #include "base/result.hpp"
-#include "embedded/targets/connection.hpp"
+#include "embedded/targets/api.hpp"
 #include "embedded/targets/identity.hpp"
+#include "embedded/transport/acceptor.hpp"
+#include "embedded/transport/served_connection.hpp"
 
 namespace athanor::targets {
 
@@ -18,10 +20,17 @@ namespace athanor::targets {
 // is there nobody else gets the port.
 Result<int> bind_port(int port);
 
+// What came so far, of all targets.
+struct Visits {
+  std::atomic<std::uint64_t> connections = 0;
+  std::atomic<std::uint64_t> requests = 0;
+  std::atomic<std::uint64_t> writes = 0;
+};
+
 class Site {
  public:
-  // Owns the socket, which is bound.
-  Site(Shared& shared, int socket, Identity identity, std::function<void()> accepted);
+  // Owns the socket, which is bound; world and visits outlive it.
+  Site(transport::ServedWorld& world, int socket, Identity identity, Visits& visits);
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;
   ~Site();
@@ -37,26 +46,23 @@ class Site {
   void turn(Door door);
   void flap(bool up);
   void dig();
-  void accept_all();
-  void arm();
   void adopt(int socket);
+  void answer(const std::shared_ptr<const Face>& face, const apiserver::Request& request,
+              const transport::ServedConnection::Answer& answer);
   Result<std::shared_ptr<const transport::TlsContext>> context();
   void part();
 
-  Shared& shared_;
-  const int socket_;
+  transport::ServedWorld& world_;
   const Identity identity_;
-  const std::function<void()> accepted_;
-  transport::EventLoop::Descriptor descriptor_;
+  Visits& visits_;
+  transport::Acceptor acceptor_;
   transport::EventLoop::Timer flapping_;
-  transport::EventLoop::Timer pause_;
   std::shared_ptr<const Face> face_{};
   // Made for the first client and gone with the last: a thousand of them cost more than the rest.
   std::weak_ptr<const transport::TlsContext> context_{};
-  std::set<std::shared_ptr<Connection>> connections_{};
+  std::set<std::shared_ptr<transport::ServedConnection>> connections_{};
   std::vector<int> fillers_{};  // connections to itself that keep the queue full
   Door door_ = Door::Shut;
-  bool armed_ = false;
 };
 
 }  // namespace athanor::targets

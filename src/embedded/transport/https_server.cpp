@@ -2,24 +2,19 @@
 // Listening, accepting, the clock of the connections' deadlines, starting and stopping.
 #include "embedded/transport/https_server.hpp"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "base/log.hpp"
+#include "embedded/transport/acceptor.hpp"
 #include "embedded/transport/connection.hpp"
 #include "embedded/transport/listen.hpp"
 
 namespace athanor::transport {
 namespace {
-
-constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // when out of descriptors
 
 std::chrono::milliseconds tick_of(const HttpsOptions& options) {
   const auto shortest =
@@ -34,48 +29,21 @@ struct HttpsServer::State {
   explicit State(std::shared_ptr<TransportCore> transport_core)
       : core(std::move(transport_core)), ticker(core->loop), grace(core->loop) {}
 
-  struct Listener {
-    Listener(EventLoop& loop, int fd) : socket(fd), descriptor(loop, fd), pause(loop) {}
-    int socket;
-    EventLoop::Descriptor descriptor;
-    EventLoop::Timer pause;
-  };
-
   // All of these on the loop's thread.
-  void accept_all(Listener& listener);
   void adopt(int socket);
   void tick();
   void drain(std::chrono::milliseconds time);
 
   std::shared_ptr<TransportCore> core;
-  std::vector<std::unique_ptr<Listener>> listeners{};
+  std::vector<std::unique_ptr<Acceptor>> acceptors{};
   EventLoop::Timer ticker;
   EventLoop::Timer grace;
   bool ticking = false;
   std::thread thread{};
 };
 
-void HttpsServer::State::accept_all(Listener& listener) {
-  while (true) {
-    const int socket = ::accept4(listener.socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (socket >= 0) {
-      adopt(socket);
-      continue;
-    }
-    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      log::warn("cannot accept a connection", {{"connections", core->connections.size()}});
-      return listener.pause.set(kAcceptPause, [this, &listener] { accept_all(listener); });
-    }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return listener.descriptor.when_readable([this, &listener] { accept_all(listener); });
-    }
-    // Anything else is about the connection that was not accepted: on to the next one.
-  }
-}
-
 void HttpsServer::State::adopt(int socket) {
   const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
   auto connection = std::make_shared<Connection>(core, socket);
   core->connections.insert(connection);
@@ -98,9 +66,8 @@ void HttpsServer::State::tick() {
 }
 
 void HttpsServer::State::drain(std::chrono::milliseconds time) {
-  for (const auto& listener : listeners) {
-    listener->descriptor.close();
-    listener->pause.cancel();
+  for (const auto& acceptor : acceptors) {
+    acceptor->close();
   }
   core->draining = true;
   core->when_empty = [this] { core->loop.stop(); };
@@ -132,14 +99,15 @@ HttpsServer::~HttpsServer() {
 
 Result<int> HttpsServer::bind(const std::string& host, int port) {
   ATHANOR_TRY(const int socket, listen_on(host, port));
-  state_->listeners.push_back(std::make_unique<State::Listener>(state_->core->loop, socket));
+  state_->acceptors.push_back(std::make_unique<Acceptor>(
+      state_->core->loop, socket, [state = state_.get()](int client) { state->adopt(client); }));
   return port_of(socket);
 }
 
 void HttpsServer::start() {
   state_->thread = std::thread([state = state_.get()] {
-    for (const auto& listener : state->listeners) {
-      state->accept_all(*listener);
+    for (const auto& acceptor : state->acceptors) {
+      acceptor->start();
     }
     state->core->loop.run();
   });
@@ -158,7 +126,7 @@ void HttpsServer::stop(std::chrono::milliseconds grace) {
     const std::shared_ptr<Connection> connection = *core.connections.begin();
     connection->close();
   }
-  state_->listeners.clear();
+  state_->acceptors.clear();
   core.loop.close();
 }
 

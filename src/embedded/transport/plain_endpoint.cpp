@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "embedded/transport/acceptor.hpp"
 #include "embedded/transport/event_loop.hpp"
 #include "embedded/transport/listen.hpp"
 
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::size_t kHeadLimit = 8192;  // bytes
 constexpr auto kTimeLimit = std::chrono::seconds(5);
-constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // when out of descriptors
 
 std::string answer_text(std::string_view status, std::string_view body) {
   return "HTTP/1.1 " + std::string(status) +
@@ -40,39 +40,25 @@ using ClientPtr = std::shared_ptr<Client>;
 // All functions on the loop's thread.
 struct PlainEndpoint::State {
   State(int listening, std::map<std::string, std::string> texts)
-      : listener(listening), answers(std::move(texts)), descriptor(loop, listening), pause(loop) {}
+      : answers(std::move(texts)),
+        acceptor(loop, listening, [this](int client) { adopt(client); }) {}
 
-  void accept_all();
+  void adopt(int socket);
   void read(const ClientPtr& client);
   void answer(const ClientPtr& client);
   void part(const ClientPtr& client);
 
   EventLoop loop{};
-  int listener;
   const std::map<std::string, std::string> answers;
-  EventLoop::Descriptor descriptor;
-  EventLoop::Timer pause;
+  Acceptor acceptor;
   std::set<ClientPtr> clients{};
   std::thread thread{};
 };
 
-void PlainEndpoint::State::accept_all() {
-  while (true) {
-    const int socket = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (socket >= 0) {
-      const auto client = *clients.insert(std::make_shared<Client>(loop, socket)).first;
-      client->deadline.set(kTimeLimit, [this, client] { part(client); });
-      read(client);
-      continue;
-    }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return descriptor.when_readable([this] { accept_all(); });
-    }
-    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      return pause.set(kAcceptPause, [this] { accept_all(); });
-    }
-    // Anything else is about the connection that was not accepted: on to the next one.
-  }
+void PlainEndpoint::State::adopt(int socket) {
+  const auto client = *clients.insert(std::make_shared<Client>(loop, socket)).first;
+  client->deadline.set(kTimeLimit, [this, client] { part(client); });
+  read(client);
 }
 
 void PlainEndpoint::State::read(const ClientPtr& client) {
@@ -129,7 +115,7 @@ Result<std::unique_ptr<PlainEndpoint>> PlainEndpoint::start(
   ATHANOR_TRY(const int socket, listen_on(host, port));
   auto state = std::make_unique<State>(socket, std::move(answers));
   state->thread = std::thread([state = state.get()] {
-    state->accept_all();
+    state->acceptor.start();
     state->loop.run();
   });
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
@@ -142,7 +128,7 @@ PlainEndpoint::~PlainEndpoint() {
   state_->loop.stop();
   state_->thread.join();
   // Tasks that wait hold clients; they go before the loop does.
-  state_->descriptor.close();
+  state_->acceptor.close();
   for (const ClientPtr& client : state_->clients) {
     client->deadline.cancel();
     client->descriptor.close();
@@ -152,7 +138,7 @@ PlainEndpoint::~PlainEndpoint() {
 }
 
 int PlainEndpoint::port() const {
-  return port_of(state_->listener);
+  return port_of(state_->acceptor.socket());
 }
 
 }  // namespace athanor::transport

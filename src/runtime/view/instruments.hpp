@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@
 #include "base/time.hpp"
 #include "kube/kind.hpp"
 #include "kube/object.hpp"
+#include "runtime/view/operator.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor {
@@ -73,10 +76,24 @@ using Happening = std::variant<ObjectChanged, WriteAnswered, QuestionAnswered, R
 
 struct Instruments {
   std::span<const MetricInfo> metrics{};
-  // What `state` reads, and whose changes `tally` sees. Without one of them `state` is not asked.
+  // What `state` reads, and whose changes are seen. Without one of them `state` is not asked.
   std::span<const Kind* const> kinds{};
   void (*state)(const View& view, Samples& samples) = nullptr;
-  void (*tally)(const Happening& happening, Samples& samples) = nullptr;
+  // Of happenings; null: they are not counted.
+  void (*changed)(const ObjectChanged& change, Samples& samples) = nullptr;
+  void (*written)(const WriteAnswered& answer, Samples& samples) = nullptr;
+  void (*answered)(const QuestionAnswered& answer, Samples& samples) = nullptr;
+  void (*reconciled)(const Reconciled& run, Samples& samples) = nullptr;
+
+  void tally(const Happening& happening, Samples& samples) const;
 };
+
+// Whether one of the operators has this name.
+bool is_one_of(std::span<const Operator* const> operators, std::string_view name);
+// A sample in seconds.
+void put_seconds(std::string_view metric, MetricLabels labels, Duration time, Samples& samples);
+// A gauge for each state: how many are in it.
+void put_counts(std::string_view metric, std::string_view label,
+                const std::map<std::string, double, std::less<>>& counts, Samples& samples);
 
 }  // namespace athanor

@@ -41,7 +41,7 @@ std::optional<LiveQuery> LiveQuery::parse(std::string_view query) {
     return std::nullopt;
   }
   query.remove_prefix(kPrefix.size());
-  std::array<std::string, 6> parts;
+  std::array<std::string, 7> parts;
   for (std::string& one : parts) {
     const auto end = query.find(' ');
     one = query.substr(0, end) == "-" ? std::string() : std::string(query.substr(0, end));
@@ -54,7 +54,8 @@ std::optional<LiveQuery> LiveQuery::parse(std::string_view query) {
                    .version = parts[1],
                    .kind = parts[2],
                    .plural = parts[3],
-                   .key = {.ns = parts[4], .name = parts[5]}};
+                   .key = {.ns = parts[4], .name = parts[5]},
+                   .seen = parts[6]};
 }
 
 std::string LiveQuery::text() const {
@@ -62,7 +63,8 @@ std::string LiveQuery::text() const {
   for (const std::string* one : {&group, &version, &kind, &plural, &key.ns}) {
     text += part(*one) + " ";
   }
-  return text + part(key.name);
+  text += part(key.name);
+  return seen.empty() ? text : text + " " + seen;
 }
 
 std::string LiveQuery::path() const {
@@ -82,12 +84,15 @@ Value LiveQuery::answer(const std::vector<Object>& objects) {
   return Value::object({{"objects", std::move(list)}});
 }
 
-Live read_live(const View& view, const Kind& kind, const Key& key, Instant now) {
-  return live_of(view, LiveQuery::of(kind, key), now);
+Live read_live(const View& view, const Kind& kind, const Key& key, Instant now,
+               std::string_view seen) {
+  LiveQuery query = LiveQuery::of(kind, key);
+  query.seen = seen;
+  return live_of(view, query, now);
 }
 
 Live list_live(const View& view, const Kind& kind, Instant now) {
-  return live_of(view, LiveQuery::of(kind, {}), now);
+  return read_live(view, kind, {}, now);
 }
 
 }  // namespace athanor

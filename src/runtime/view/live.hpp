@@ -19,11 +19,14 @@
 namespace athanor {
 
 // The question, as drivers see it. Its text is the observation's query: "live:<group> <version>
-// <Kind> <plural> <namespace> <name>", "-" for an empty part; no name: all objects of the kind in
-// that namespace (or anywhere).
+// <Kind> <plural> <namespace> <name> [<seen>]", "-" for an empty part; no name: all objects of the
+// kind in that namespace (or anywhere).
 struct LiveQuery {
   std::string group{}, version{}, kind{}, plural{};
   Key key{};
+  // The resourceVersion that the asker's view has. It makes another question of the same words:
+  // once the view has moved on, an answer of before is none.
+  std::string seen{};
 
   static LiveQuery of(const Kind& kind, const Key& key);
   // nullopt for any other query.
@@ -41,9 +44,10 @@ struct Live {
   std::vector<Object> objects{};  // at most one for a named object
   [[nodiscard]] bool absent() const { return known && objects.empty(); }
 };
-// An answer counts for kLiveAge.
+// An answer counts for kLiveAge; with `seen` (LiveQuery) as long as the view stands still, at most.
 inline constexpr Duration kLiveAge = std::chrono::seconds(2);
-Live read_live(const View& view, const Kind& kind, const Key& key, Instant now);
+Live read_live(const View& view, const Kind& kind, const Key& key, Instant now,
+               std::string_view seen = {});
 Live list_live(const View& view, const Kind& kind, Instant now);
 
 }  // namespace athanor

@@ -48,6 +48,10 @@ struct Operator {
   Plan (*reconcile)(const View& view, const Key& key, Instant now) = nullptr;
   // True: one key, run whenever anything it read changed (a scheduler that looks at everything).
   bool singleton = false;
+  // True, of a singleton: it promises what others must not promise as well (quota), so nothing that
+  // a leader before it wrote may be missing from what it sees. Its first run waits until all it
+  // reads was listed anew after this engine began to run.
+  bool sees_all = false;
   // Writes act as this user in the embedded server; empty:
   // system:serviceaccount:kube-system:<name>.
   std::string_view user{};

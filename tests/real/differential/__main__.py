@@ -5,15 +5,18 @@ import argparse
 import collections
 import concurrent.futures
 import copy
+import http.client
 import json
 import random
 import sys
 import time
 
+from support import wait_for
+
 from . import kinds as made
-from .compare import Difference, Exceptions, canonical, differences, refusal, text_of
+from .compare import Difference, Exceptions, canonical, differences, own_event, refusal, text_of
 from .request import Request
-from .server import Server, Watch
+from .server import UUID, Server, Watch
 from .stream import Stream
 
 EPISODE = 150  # requests to one namespace
@@ -31,7 +34,7 @@ class Driver:
         self.pool = concurrent.futures.ThreadPoolExecutor(2)
         self.exceptions = Exceptions()
         self.found = collections.OrderedDict()  # signature → [count, Difference, reproducer]
-        self.requests = self.differing = 0
+        self.requests = self.differing = self.panics = 0
         self.history = []
         self.tainted = {}  # (group, plural) → names about which the servers differed in this episode
 
@@ -60,17 +63,10 @@ class Driver:
                 answer = server.send("POST", root, crd, {"Content-Type": "application/json"})
                 assert answer.code in (201, 409), f"{server.name}: {answer.text}"
             for server in self.servers:
-                self.wait(lambda s=server, n=name: any(c["type"] == "Established" and c["status"] == "True" for c in s.send("GET", f"{root}/{n}").body["status"].get("conditions") or []))
+                wait_for(f"{name} is established", lambda s=server, n=name: any(c["type"] == "Established" and c["status"] == "True" for c in s.send("GET", f"{root}/{n}").body["status"].get("conditions") or []))
                 group, version = crd["spec"]["group"], crd["spec"]["versions"][0]["name"]
                 plural = crd["spec"]["names"]["plural"]
-                self.wait(lambda s=server, p=f"/apis/{group}/{version}/{plural}": s.send("GET", p).code == 200)
-
-    @staticmethod
-    def wait(condition, seconds=30):
-        end = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < end, "not within time"
-            time.sleep(0.05)
+                wait_for(f"{name} is served", lambda s=server, p=f"/apis/{group}/{version}/{plural}": s.send("GET", p).code == 200)
 
     def episode(self, stream, ns):
         rng = stream.rng
@@ -96,9 +92,7 @@ class Driver:
         for watches, done in zip(live, replays):
             for watch, other in zip(watches, done):
                 wanted = len(_changes(other))
-                end = time.monotonic() + 3
-                while len(_changes(watch)) < wanted and time.monotonic() < end:
-                    time.sleep(0.02)
+                watch.await_events(lambda w=watch, n=wanted: len(_changes(w)) >= n, 3)
                 watch.finish(0)
         for number, (kind, query) in enumerate(zip(watched, queries)):
             self.compare_watches("watch replay", kind, ns, query, replays[0][number], replays[1][number])
@@ -115,6 +109,8 @@ class Driver:
             events = []
             for event in _changes(watch):
                 value = event.get("object") or {}
+                if kind.plural == "events" and not own_event(value):
+                    continue
                 name = (value.get("metadata") or {}).get("name")
                 if name in self.tainted.get((kind.group if kind.plural != "events" else "", kind.plural), ()):
                     continue
@@ -143,10 +139,22 @@ class Driver:
         server.send("DELETE", path + "?gracePeriodSeconds=0")
 
     # --- one request ---------------------------------------------------------------------------------------
+    def ask(self, server, sent):
+        """The answer; None of a reference that panics: it ends the connection without one, each time."""
+        try:
+            return server.send(*sent)
+        except http.client.RemoteDisconnected:
+            if server is not self.real:
+                raise
+            return None
+
     def one(self, stream, request):
         self.requests += 1
         sent = [request.for_server(server) for server in self.servers]
-        real, ours = self.pool.map(lambda pair: pair[0].send(*pair[1]), zip(self.servers, sent))
+        real, ours = self.pool.map(self.ask, self.servers, sent)
+        if real is None:
+            self.panics += 1
+            return self.resync(stream, request)
         dry = bool(request.query.get("dryRun"))
         stream.learn(request, real)
         values = []
@@ -156,7 +164,7 @@ class Driver:
             if isinstance(body, dict):
                 self.remember(server, stream, request, body, answer.code, dry)
             if request.verb in ("list", "deletecollection"):
-                body = self.untouched(request, body)
+                body = self.untouched(request, own_events(request, body))
             shown = refusal(canonical(server, body, given=given)) if body is not None else text_of(server, answer.text)
             values.append({"code": answer.code, "type": answer.content_type, "warnings": [text_of(server, w) for w in answer.warnings], "body": shown})
         # What a cache may answer says nothing about where the store is.
@@ -171,6 +179,7 @@ class Driver:
             for server, answer in zip(self.servers, (real, ours)):
                 server.tokens[str(stream.tokens)] = answer.body["metadata"]["continue"]
         different = self.report(request, *values)
+        self.remove_unnamed(request, real, ours)
         if request.method in MUTATING and not dry:
             self.history.append((request, sent[0], real.code, ours.code))
         if request.method in MUTATING and (real.code < 300) != (ours.code < 300) or different:
@@ -183,6 +192,13 @@ class Driver:
             return body
         metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in ("remainingItemCount", "continue")}
         return {**body, "metadata": metadata, "items": [i for i in body["items"] if (i.get("metadata") or {}).get("name") not in tainted]}
+
+    def remove_unnamed(self, request, *answers):
+        """Objects that got their uid for a name go at once: the two servers could not be asked for the same."""
+        for server, answer in zip(self.servers, answers):
+            name = ((answer.body.get("metadata") or {}).get("name") or "") if isinstance(answer.body, dict) else ""
+            if answer.code == 201 and UUID.fullmatch(name):
+                self.remove(server, request.kind, request.ns, name)
 
     @staticmethod
     def remember(server, stream, request, body, code, dry):
@@ -223,10 +239,10 @@ class Driver:
         # A refusal with another code says it all.
         pairs = [("code", real["code"], ours["code"])] if real["code"] != ours["code"] else list(differences(real, ours))
         if pairs and pairs[0][0] == "code":
-            pairs[0] = ("code", f"{real['code']} {_message(real)}", f"{ours['code']} {_message(ours)}")
+            pairs[0] = ("code", f"{real['code']} {told(real)}", f"{ours['code']} {told(ours)}")
         fresh = False
         for path, one, other in pairs:
-            difference = Difference(request.what, path, one, other)
+            difference = Difference(request.what, path, one, other, real.get("body"))
             if self.exceptions.covers(difference):
                 continue
             fresh = True
@@ -251,7 +267,7 @@ class Driver:
     def summary(self, out):
         for signature, (count, difference, reproducer) in sorted(self.found.items(), key=lambda item: -item[1][0]):
             out.write(f"{count:5} {difference.what} {difference.path}\n      real:     {_short(difference.real)}\n      embedded: {_short(difference.ours)}\n")
-        out.write(f"seed {self.options.seed}: {self.requests} requests, {self.differing} answers differ, {len(self.found)} sorts of difference\n")
+        out.write(f"seed {self.options.seed}: {self.requests} requests, {self.differing} answers differ, {len(self.found)} sorts of difference; {self.panics} panics of the reference\n")
         for entry in self.exceptions.entries:
             if not entry["used"]:
                 out.write(f"unused exception: {entry.get('what', '')} {entry.get('path', '')} ({entry['reason']})\n")
@@ -259,6 +275,27 @@ class Driver:
 
 def _changes(watch):
     return [event for event in list(watch.events) if event.get("type") != "BOOKMARK"]
+
+
+def own_events(request, body):
+    """A list without the Events of the reference's repair loop of service addresses."""
+    if request.kind.plural != "events" or not isinstance(body, dict):
+        return body
+    kept = {name: [item for item in body[name] if own_event(item)] for name in ("items", "rows") if body.get(name)}
+    if all(len(items) == len(body[name]) for name, items in kept.items()):
+        return body
+    if kept.get("items") == [] and body.get("kind") == "PartialObjectMetadataList":
+        kept["items"] = None  # an empty one of these is shown so
+    metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name != "remainingItemCount"}
+    return {**body, **kept, "metadata": metadata}
+
+
+def told(answer):
+    """An answer's message, its causes in the place that they had in it."""
+    message = _message(answer)
+    if not message.endswith("<causes>"):
+        return message
+    return message.removesuffix("<causes>") + "; ".join(f"{cause.get('field')}: {cause.get('message')}" for cause in answer["body"]["details"]["causes"])
 
 
 def _message(answer):
@@ -269,6 +306,21 @@ def _message(answer):
 def _short(value, size=400):
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= size else text[:size] + "…"
+
+
+def drive(driver, options):
+    """Runs it, prints what differs, writes the reproducers to options.report; the exit code."""
+    started = time.monotonic()
+    try:
+        driver.run()
+    finally:
+        driver.summary(sys.stdout)
+        print(f"{time.monotonic() - started:.0f} s")
+        if options.report:
+            with open(options.report, "w", encoding="utf-8") as out:
+                for signature, (count, _, reproducer) in sorted(driver.found.items(), key=lambda item: -item[1][0]):
+                    out.write(f"=== {count} {signature}\n{reproducer}\n\n")
+    return 1 if driver.found else 0
 
 
 def main():
@@ -282,18 +334,7 @@ def main():
     options.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     options.run = f"{int(time.time()) % 100000:x}"
     print(f"differential: seed {options.seed}, {options.requests} requests", flush=True)
-    driver = Driver(options)
-    started = time.monotonic()
-    try:
-        driver.run()
-    finally:
-        driver.summary(sys.stdout)
-        print(f"{time.monotonic() - started:.0f} s")
-        if options.report:
-            with open(options.report, "w", encoding="utf-8") as out:
-                for signature, (count, _, reproducer) in sorted(driver.found.items(), key=lambda item: -item[1][0]):
-                    out.write(f"=== {count} {signature}\n{reproducer}\n\n")
-    return 1 if driver.found else 0
+    return drive(Driver(options), options)
 
 
 if __name__ == "__main__":

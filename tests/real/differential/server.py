@@ -6,6 +6,7 @@ import copy
 import http.client
 import json
 import pathlib
+import re
 import socket
 import ssl
 import tempfile
@@ -13,6 +14,9 @@ import threading
 from dataclasses import dataclass, field
 
 import yaml
+
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 @dataclass
@@ -100,7 +104,7 @@ class Server:
         uid, version = metadata.get("uid"), metadata.get("resourceVersion")
         if uid and uid not in seen.uids:
             seen.uids.append(uid)
-            self.uid_names[uid] = f"<uid {'/'.join(key)}#{len(seen.uids)}>"
+            self.uid_names[uid] = f"<uid {UUID.sub('<uid>', '/'.join(key))}#{len(seen.uids)}>"
         if version and version not in seen.versions:
             seen.versions.append(version)
         return seen
@@ -115,6 +119,7 @@ class Watch:
     def __init__(self, server, path):
         self.path = path
         self.events = []
+        self.grown = threading.Condition()  # events came in
         self.closed = False
         self.link = server.connection()
         self.link.request("GET", path, headers=server.headers)
@@ -128,10 +133,20 @@ class Watch:
         try:
             while chunk := self.answer.read1(65536):
                 *lines, rest = (rest + chunk).split(b"\n")
-                self.events += [json.loads(line) for line in lines if line.strip()]
+                self.take([json.loads(line) for line in lines if line.strip()])
         except (http.client.HTTPException, OSError, ValueError, AttributeError) as error:
             if not self.closed:
-                self.events.append({"type": "BROKEN", "object": {"error": str(error)}})
+                self.take([{"type": "BROKEN", "object": {"error": str(error)}}])
+
+    def take(self, events):
+        with self.grown:
+            self.events += events
+            self.grown.notify_all()
+
+    def await_events(self, condition, timeout):
+        """Waits at most this long for events that make the condition true."""
+        with self.grown:
+            self.grown.wait_for(condition, timeout)
 
     def finish(self, timeout):
         """Waits at most this long for the server to end the stream, then ends it."""

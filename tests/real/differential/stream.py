@@ -7,6 +7,7 @@ import json
 
 from . import kinds as made
 from .request import GONE, Edit, Request
+from .server import UUID
 
 MANAGERS = ["m1", "m2", "ua", None, None]
 AGENTS = ["one/1.0", "two", "kubectl/v1.35.4 (linux/amd64)"]
@@ -46,6 +47,8 @@ class Stream:
         name = request.name
         if name is None and request.verb == "create" and isinstance(body, dict):
             name = (body.get("metadata") or {}).get("name")
+        if isinstance(name, str) and UUID.fullmatch(name):
+            return  # a name that the server made of the uid
         if isinstance(body, dict) and answer.code in (200, 201) and name and request.sub in (None, "status") and body.get("kind") == request.kind.kind:
             if request.verb == "delete" and not ((body.get("metadata") or {}).get("deletionTimestamp") and (body["metadata"].get("finalizers") or request.kind.plural == "namespaces")):
                 names.pop(name, None)

@@ -204,18 +204,7 @@ def main():
     options = parser.parse_args()
     options.run = f"{int(time.time()) % 100000:x}"
     options.requests = 0
-    sweep = Sweep(options)
-    started = time.monotonic()
-    try:
-        sweep.run()
-    finally:
-        sweep.summary(sys.stdout)
-        print(f"{time.monotonic() - started:.0f} s")
-        if options.report:
-            with open(options.report, "w", encoding="utf-8") as out:
-                for signature, (count, _, reproducer) in sorted(sweep.found.items(), key=lambda item: -item[1][0]):
-                    out.write(f"=== {count} {signature}\n{reproducer}\n\n")
-    return 1 if sweep.found else 0
+    return program.drive(Sweep(options), options)
 
 
 if __name__ == "__main__":

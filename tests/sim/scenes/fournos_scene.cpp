@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fournos with the queueing engine and a stand-in for Tekton.
+#include <fmt/core.h>
+
 #include "api/builtin.hpp"
 #include "api/fournos.hpp"
 #include "api/kinds.hpp"
@@ -9,52 +11,26 @@
 #include "embedded/kueue/scheduler.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
-#include "kube/yaml.hpp"
 #include "sim/scenes/invariants.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "sim/scenes/stand_ins.hpp"
 
 namespace athanor::sim {
 namespace {
 
 constexpr const char* kNs = "fournos-local-dev";
 
-// Tekton's part: a run takes a minute, a cancelled one ends at once. The last digit 7 of a job's
-// name means failure.
-Plan finish_runs(const View& view, const Key& key, Instant now) {
-  const auto run = view.get(api::kPipelineRun, key);
-  if (!run || run->status().contains("completionTime")) {
-    return Plan::done();
-  }
-  const bool cancelled = !run->spec()["status"].as_string().empty();
-  const Instant due = run->creation_time().value_or(now) + std::chrono::minutes(1);
-  Plan plan;
-  if (!cancelled && now < due) {
-    plan.wake_at(due);
-    return plan;
-  }
-  const bool good = !cancelled && !key.name.ends_with('7');
-  const Value condition = Value::object({{"type", "Succeeded"},
-                                         {"status", good ? "True" : "False"},
-                                         {"message", cancelled ? "cancelled" : "done"}});
-  plan.then(Status{.target = {&api::kPipelineRun, key},
-                   .status = Value::object({{"conditions", Value::list({condition})},
-                                            {"completionTime", format_time(now)}}),
-                   .guard = {.uid = std::string(run->uid())}});
-  return plan;
-}
-
-constexpr const Kind* kRuns[] = {&api::kPipelineRun};
-const Operator kTekton{.name = "tekton-stand-in",
-                       .primary = &api::kPipelineRun,
-                       .reads = kRuns,
-                       .writes = kRuns,
-                       .reconcile = finish_runs};
+// The last digit 7 of a job's name means failure.
+constexpr Operator kTekton = stand_in<api::kPipelineRun>(
+    "tekton-stand-in", [](const View& view, const Key& key, Instant now) {
+      return finish_run(view, key, now, std::chrono::minutes(1), key.name.ends_with('7'));
+    });
 
 Value job(const std::string& name, const std::string& spec) {
-  return *yaml::parse("{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: " + name +
-                      ", namespace: " + kNs + "}, spec: {forge: {project: p, args: []}, " + spec +
-                      "}}");
+  return from_yaml("{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: " + name +
+                   ", namespace: " + kNs + "}, spec: {forge: {project: p, args: []}, " + spec +
+                   "}}");
 }
 
 bool terminal(const Object& object) {
@@ -79,7 +55,7 @@ std::optional<std::string> shares(const World& world) {
   }
   for (const auto& [cluster, holder] : alone) {
     if (running[cluster].size() > 1) {
-      return holder + " is not alone on " + cluster;
+      return fmt::format("{} is not alone on {}", holder, cluster);
     }
   }
   return std::nullopt;
@@ -129,7 +105,7 @@ Scene fournos_scene() {
   submit(8, "stopped", "cluster: cluster-4");
   at(40, [](World& world) {
     const auto stopped =
-        world.patch(api::kFournosJob, {kNs, "stopped"}, *yaml::parse("{spec: {shutdown: Stop}}"));
+        world.patch(api::kFournosJob, {kNs, "stopped"}, from_yaml("{spec: {shutdown: Stop}}"));
     ATHANOR_CHECK(stopped.ok(), "the API server takes a stop");
   });
   at(45, [](World& world) {

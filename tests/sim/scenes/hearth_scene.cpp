@@ -23,9 +23,9 @@
 #include "kube/condition.hpp"
 #include "kube/json.hpp"
 #include "kube/quantity.hpp"
-#include "kube/yaml.hpp"
 #include "sim/scenes/invariants.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "sim/scenes/stand_ins.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -35,57 +35,28 @@ constexpr const char* kJobs = "psap-automation";
 constexpr const char* kSecrets = "psap-secrets";
 constexpr const char* kPassword = "dGhlIHBhc3N3b3Jk";
 
-Value parsed(const std::string& text) {
-  auto value = yaml::parse(text);
-  ATHANOR_CHECK(value.ok(), "the scene's objects are YAML");
-  return *std::move(value);
-}
-
-// Tekton's part: a run takes two minutes, a cancelled one ends at once.
-Plan finish_runs(const View& view, const Key& key, Instant now) {
-  const auto run = view.get(api::kPipelineRun, key);
-  if (!run || run->status().contains("completionTime")) {
-    return Plan::done();
-  }
-  const bool cancelled = !run->spec()["status"].as_string().empty();
-  const Instant due = run->creation_time().value_or(now) + std::chrono::minutes(2);
-  Plan plan;
-  if (!cancelled && now < due) {
-    plan.wake_at(due);
-    return plan;
-  }
-  const Value condition = Value::object(
-      {{"type", "Succeeded"}, {"status", cancelled ? "False" : "True"}, {"message", "over"}});
-  plan.then(Status{.target = {&api::kPipelineRun, key},
-                   .status = Value::object({{"conditions", Value::list({condition})},
-                                            {"completionTime", format_time(now)}}),
-                   .guard = {.uid = std::string(run->uid())}});
-  return plan;
-}
-
-constexpr const Kind* kRuns[] = {&api::kPipelineRun};
-const Operator kTekton{.name = "tekton-stand-in",
-                       .primary = &api::kPipelineRun,
-                       .reads = kRuns,
-                       .writes = kRuns,
-                       .reconcile = finish_runs};
+constexpr Operator kTekton = stand_in<api::kPipelineRun>(
+    "tekton-stand-in", [](const View& view, const Key& key, Instant now) {
+      return finish_run(view, key, now, std::chrono::minutes(2), /*fails=*/false);
+    });
 
 Value secret(const std::string& cluster, const std::string& user = "") {
   const std::string text =
       "contexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: [{name: k, cluster: "
       "{server: \"https://10.0.0.1\"}}]\nusers: [{name: u, user: {token: " +
       std::string(kPassword) + user + "}}]\n";
-  Value object = parsed("{apiVersion: v1, kind: Secret, metadata: {name: kubeconfig-" + cluster +
-                        ", namespace: psap-secrets, labels: {fournos.dev/cluster-kubeconfig: "
-                        "\"true\"}}, type: Opaque}");
+  Value object = from_yaml("{apiVersion: v1, kind: Secret, metadata: {name: kubeconfig-" + cluster +
+                           ", namespace: psap-secrets, labels: {fournos.dev/cluster-kubeconfig: "
+                           "\"true\"}}, type: Opaque}");
   object.set_path({"data", "kubeconfig"}, base64_encode(text));
   return object;
 }
 
 Value job(const std::string& name, const std::string& cluster) {
-  return parsed("{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: " + name +
-                ", namespace: psap-automation}, spec: {forge: {project: p, args: []}, cluster: " +
-                cluster + "}}");
+  return from_yaml(
+      "{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: " + name +
+      ", namespace: psap-automation}, spec: {forge: {project: p, args: []}, cluster: " + cluster +
+      "}}");
 }
 
 // c1, c2, ...: as many GPUs as the number says. "dead" never answers, c2 not at first.
@@ -240,7 +211,7 @@ void create(Scene& scene, int seconds, Value object) {
 }
 // A person tries until it works: a cluster that is not there yet is waited for.
 void edit(World& world, const std::string& cluster, const std::string& patch) {
-  if (!world.patch(api::kFournosCluster, {kHearth, cluster}, parsed(patch)).ok()) {
+  if (!world.patch(api::kFournosCluster, {kHearth, cluster}, from_yaml(patch)).ok()) {
     world.after(std::chrono::seconds(10), [=](World& later) { edit(later, cluster, patch); });
   }
 }
@@ -278,14 +249,14 @@ void add_objects(Scene& scene) {
   }
   for (const char* ns : {kHearth, kSecrets, kJobs}) {
     scene.objects.push_back(
-        parsed("{apiVersion: v1, kind: Namespace, metadata: {name: " + std::string(ns) + "}}"));
+        from_yaml("{apiVersion: v1, kind: Namespace, metadata: {name: " + std::string(ns) + "}}"));
   }
   scene.objects.push_back(
-      parsed("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: "
-             "fournos-queue}, spec: {namespaceSelector: {}}}"));
-  scene.objects.push_back(
-      parsed("{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: "
-             "fournos-queue, namespace: psap-automation}, spec: {clusterQueue: fournos-queue}}"));
+      from_yaml("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: "
+                "fournos-queue}, spec: {namespaceSelector: {}}}"));
+  scene.objects.push_back(from_yaml(
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: "
+      "fournos-queue, namespace: psap-automation}, spec: {clusterQueue: fournos-queue}}"));
 }
 
 void add_story(Scene& scene) {

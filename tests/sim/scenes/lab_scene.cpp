@@ -11,6 +11,7 @@
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
 #include "kube/yaml.hpp"
+#include "sim/scenes/stand_ins.hpp"
 #include "sim/scenes/timed_pods.hpp"
 
 namespace athanor::sim {
@@ -41,13 +42,12 @@ Scene lab_scene() {
       scene.objects.push_back(std::move(object));
     }
   }
-  const auto parsed = [](std::string_view text) { return yaml::parse(text).value_or({}); };
   scene.objects.push_back(
-      parsed("{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: "
-             "fournos-local-dev}}"));
-  scene.objects.push_back(
-      parsed("{apiVersion: v1, kind: Node, metadata: {name: node-1, labels: {athanor.dev/emulated: "
-             "'true'}}}"));
+      from_yaml("{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: "
+                "fournos-local-dev}}"));
+  scene.objects.push_back(from_yaml(
+      "{apiVersion: v1, kind: Node, metadata: {name: node-1, labels: {athanor.dev/emulated: "
+      "'true'}}}"));
   const auto settings = fournos::parse_settings({{"FOURNOS_NAMESPACE", kLabNamespace}});
   ATHANOR_CHECK(settings.ok(), "the settings of the scene are right");
   scene.config["fournos"] = api::encode(settings.value_or({}));

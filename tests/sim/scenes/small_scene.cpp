@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small world: two or three ReplicaSets and a stand-in for nodes.
+// A small world: a few ReplicaSets and a stand-in for nodes.
 #include "api/builtin.hpp"
 #include "base/check.hpp"
 #include "embedded/workloads/replica_set.hpp"
-#include "kube/yaml.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "sim/scenes/stand_ins.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -25,19 +25,20 @@ Plan run_pod(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
-constexpr const Kind* kPods[] = {&api::kPod};
-const Operator kNode{.name = "small-node",
-                     .primary = &api::kPod,
-                     .reads = kPods,
-                     .writes = kPods,
-                     .reconcile = run_pod};
+constexpr Operator kNode = stand_in<api::kPod>("small-node", run_pod);
 
 Value replica_set(const std::string& name, int replicas) {
-  return *yaml::parse(
-      "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: " + name +
-      ", namespace: default}, spec: {replicas: " + std::to_string(replicas) +
-      ", selector: {matchLabels: {app: " + name + "}}, template: {metadata: {labels: {app: " +
-      name + "}}, spec: {terminationGracePeriodSeconds: 0, containers: [{name: c, image: i}]}}}}");
+  static const Value kSet = from_yaml(
+      "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {namespace: default}, spec: "
+      "{selector: {}, template: {metadata: {}, spec: {terminationGracePeriodSeconds: 0, "
+      "containers: [{name: c, image: i}]}}}}");
+  const Value labels = Value::object({{"app", name}});
+  Value set = kSet;
+  set.set_path({"metadata", "name"}, name);
+  set.set_path({"spec", "replicas"}, replicas);
+  set.set_path({"spec", "selector", "matchLabels"}, labels);
+  set.set_path({"spec", "template", "metadata", "labels"}, labels);
+  return set;
 }
 
 void scale(World& world, const char* name, int replicas) {
@@ -66,6 +67,23 @@ Scene small_scene(int bystanders) {
       {.at = std::chrono::seconds(45), .act = [](World& world) {
          static_cast<void>(world.remove(api::kReplicaSet, {"default", "b"}));
        }}};
+  // Sets that are changed and, with what was decided about them on its way, made anew.
+  for (const char* name : {"c", "d"}) {
+    scene.actors.push_back({.at = std::chrono::seconds(10), .act = [name](World& world) {
+                              ATHANOR_CHECK(world.create(replica_set(name, 1)).ok(),
+                                            "another set can be made");
+                            }});
+    for (int i = 1; i <= 3; ++i) {
+      const auto at = std::chrono::seconds(24 + 3 * i);
+      scene.actors.push_back({.at = at, .act = [name](World& world) { scale(world, name, 2); }});
+      scene.actors.push_back({.at = at, .act = [name](World& world) {
+                                ATHANOR_CHECK(
+                                    world.remove(api::kReplicaSet, {"default", name}).ok() &&
+                                        world.create(replica_set(name, 1)).ok(),
+                                    "a set can be made anew");
+                              }});
+    }
+  }
   scene.faults_end = std::chrono::minutes(2);
   return scene;
 }

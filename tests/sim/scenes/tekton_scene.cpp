@@ -10,6 +10,7 @@
 #include "kube/yaml.hpp"
 #include "sim/scenes/invariants.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "sim/scenes/stand_ins.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -58,12 +59,7 @@ Plan play_node(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
-constexpr const Kind* kPods[] = {&api::kPod};
-const Operator kNode{.name = "play-node",
-                     .primary = &api::kPod,
-                     .reads = kPods,
-                     .writes = kPods,
-                     .reconcile = play_node};
+constexpr Operator kNode = stand_in<api::kPod>("play-node", play_node);
 
 std::vector<apiserver::AdmissionStep> tekton_admission() {
   using apiserver::AdmissionContext;

@@ -2,19 +2,15 @@
 // The workload controllers together.
 #include "api/builtin.hpp"
 #include "base/check.hpp"
-#include "kube/yaml.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "sim/scenes/stand_ins.hpp"
 #include "sim/scenes/timed_pods.hpp"
 
 namespace athanor::sim {
 namespace {
 
 constexpr const char* kNs = "fournos-local-dev";
-
-Value from_yaml(const std::string& text) {
-  return yaml::parse(text).value();
-}
 
 Value workload(const std::string& kind, const std::string& name, const std::string& more) {
   return from_yaml("{apiVersion: apps/v1, kind: " + kind + ", metadata: {name: " + name +

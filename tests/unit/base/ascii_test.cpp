@@ -19,5 +19,13 @@ TEST(Ascii, TrimsBothEnds) {
   EXPECT_EQ(trimmed("\t a\t ", " "), "\t a\t");
 }
 
+TEST(Ascii, WordsStandBetweenSeparators) {
+  using Words = std::vector<std::string_view>;
+  EXPECT_EQ(words_of("a,b c,,d,", ','), (Words{"a", "b c", "d"}));
+  EXPECT_EQ(words_of("get list", ' '), (Words{"get", "list"}));
+  EXPECT_EQ(words_of("", ','), Words{});
+  EXPECT_EQ(words_of(",,", ','), Words{});
+}
+
 }  // namespace
 }  // namespace athanor

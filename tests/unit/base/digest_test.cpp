@@ -6,6 +6,12 @@
 namespace athanor {
 namespace {
 
+TEST(Digest, AFingerprintTellsTextsApart) {
+  EXPECT_EQ(fingerprint_hex("").size(), 16U);
+  EXPECT_EQ(fingerprint_hex("three of cluster-1"), fingerprint_hex("three of cluster-1"));
+  EXPECT_NE(fingerprint_hex("three of cluster-1"), fingerprint_hex("three of cluster-2"));
+}
+
 TEST(Digest, MatchesPublishedVectors) {
   EXPECT_EQ(md5_hex(""), "d41d8cd98f00b204e9800998ecf8427e");
   EXPECT_EQ(md5_hex("message digest"), "f96b697d7cb7938d525a2f31aaf161d0");

@@ -50,6 +50,16 @@ class World {
     ratcheted_ = verdict.ratcheted;
     return texts(verdict.errors);
   }
+  // A change of an object that shares with it what it leaves.
+  std::vector<std::string> judge_edit(std::string_view before, std::string_view member, int number,
+                                      bool old_holds) {
+    const Value old_object = parse(before);
+    Value object = old_object;
+    object.member("spec").set(member, number);
+    const auto verdict = rules_->judge(object, &old_object, old_holds);
+    ratcheted_ = verdict.ratcheted;
+    return texts(verdict.errors);
+  }
   std::vector<std::string> check() {
     return texts(check_schema_rules(open_api_, *schema_->root(), "s"));
   }
@@ -217,6 +227,25 @@ TEST(SchemaRules, UnchangedPartsAreOnlyWarnedAbout) {
   EXPECT_THAT(world.ratcheted(), ElementsAre(R"j(spec.a: Invalid value: n too small)j"));
   EXPECT_THAT(world.judge(R"j({"a":{"n":-1},"b":1})j", R"j({"a":{"n":0},"b":1})j"),
               ElementsAre(R"j(spec.a: Invalid value: n too small)j"));
+}
+
+TEST(SchemaRules, WhatHeldIsNotJudgedAgainWhereItIsTheSame) {
+  World world(R"j({"type":"object","properties":{
+      "a":{"type":"object","properties":{"n":{"type":"integer"}},
+           "x-kubernetes-validations":[{"rule":"self.n > 0","message":"n too small"}]},
+      "t":{"type":"object","properties":{"n":{"type":"integer"}},
+           "x-kubernetes-validations":[{"rule":"self.n > oldSelf.n","message":"n does not grow"}]},
+      "b":{"type":"integer","x-kubernetes-validations":[{"rule":"self < 3","message":"big"}]}}})j");
+  constexpr std::string_view kBefore = R"j({"spec":{"a":{"n":0},"b":1}})j";
+  EXPECT_THAT(world.judge_edit(kBefore, "b", 2, true), IsEmpty());
+  EXPECT_THAT(world.ratcheted(), IsEmpty()) << "it is taken for granted";
+  EXPECT_THAT(world.judge_edit(kBefore, "b", 2, false), IsEmpty());
+  EXPECT_THAT(world.ratcheted(), ElementsAre("spec.a: Invalid value: n too small"));
+  EXPECT_THAT(world.judge_edit(kBefore, "b", 4, true),
+              ElementsAre("spec.b: Invalid value: 4: big"));
+  // A rule that compares has something to say of an equal pair, too.
+  EXPECT_THAT(world.judge_edit(R"j({"spec":{"t":{"n":1},"b":1}})j", "b", 2, true),
+              ElementsAre("spec.t: Invalid value: n does not grow"));
 }
 
 TEST(SchemaRules, ARuleThatCostsTooMuchEndsTheJudgement) {

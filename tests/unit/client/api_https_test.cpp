@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <future>
+#include <sstream>
 
 #include "client/api_client.hpp"
 #include "client/connection.hpp"
@@ -89,6 +90,81 @@ TEST_F(ApiHttpsTest, AWatchAndWritesGoOnSideBySide) {
   }
   feed->add("1}\n");
   EXPECT_EQ(line.get_future().get(), Value::object({{"n", 1}}));
+}
+
+// Of this process to a port of this machine.
+int connections_to(int port) {
+  std::ifstream table("/proc/self/net/tcp");
+  std::string number;
+  std::string local;
+  std::string remote;
+  std::string state;
+  int count = 0;
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream(line) >> number >> local >> remote >> state;
+    const std::size_t colon = remote.find(':');
+    count += state == "01" && colon != std::string::npos &&
+                     std::stoi(remote.substr(colon + 1), nullptr, 16) == port
+                 ? 1
+                 : 0;
+  }
+  return count;
+}
+
+TEST_F(ApiHttpsTest, ALeaseHasAConnectionOfItsOwnAndKeepsIt) {
+  for (const bool http2 : {true, false}) {
+    options.http2 = http2;
+    start();
+    mirror("/m");
+    const auto client = open(config(), {.qps = 0});
+    int known = 0;
+    for (const Lane lane : {Lane::Normal, Lane::Lease, Lane::Normal, Lane::Lease}) {
+      EXPECT_FALSE(client->call({.path = "/m", .lane = lane}).error.has_value());
+      known = std::min(known + 1, 2);
+      EXPECT_EQ(connections_to(port), known) << http2;
+    }
+  }
+}
+
+// libcurl 7.88 multiplexes over any connection to a server, HTTP/1.1 or not, once the last one that
+// it opened can: the first one is answered here while others shake hands, and then a watch takes
+// it.
+TEST_F(ApiHttpsTest, NothingStandsStillBehindAWatchOnTheConnectionOfALease) {
+  start();
+  std::promise<void> others_came;
+  api.on("/lease", [&](const apiserver::Request& /*request*/) {
+    others_came.get_future().wait();
+    return transport::FakeServer::text("{}");
+  });
+  api.on("/m", [&, first = std::make_shared<std::once_flag>()](const apiserver::Request&) {
+    std::call_once(*first, [&] { others_came.set_value(); });
+    return transport::FakeServer::text("{}");
+  });
+  api.on("/w", streaming(std::make_shared<transport::Feed>()));
+  const auto client = open(config(), {.qps = 0});
+  std::vector<std::future<ApiResult>> answers;
+  const auto send = [&](const std::string& path, Lane lane) {
+    auto promise = std::make_shared<std::promise<ApiResult>>();
+    answers.push_back(promise->get_future());
+    client->send({.path = path, .lane = lane},
+                 [promise](ApiResult result) { promise->set_value(std::move(result)); });
+  };
+  const auto expect_answers = [&] {
+    for (auto& answer : std::exchange(answers, {})) {
+      ASSERT_EQ(answer.wait_for(seconds(20)), std::future_status::ready);
+      EXPECT_FALSE(answer.get().error.has_value());
+    }
+  };
+  send("/lease", Lane::Lease);
+  for (int i = 0; i < 12; ++i) {
+    send("/m", Lane::Normal);
+  }
+  expect_answers();
+  const auto stream = client->watch({.path = "/w"}, {});
+  for (int i = 0; i < 20; ++i) {
+    send("/m", i % 8 == 7 ? Lane::Lease : Lane::Normal);
+  }
+  expect_answers();
 }
 
 TEST_F(ApiHttpsTest, LettingGoOfAWatchEndsItsStream) {

@@ -134,8 +134,10 @@ class Mirror {
           errors_.push_back(*list->error);
           continue;
         }
-        ++lists_;
-        objects_.clear();
+        lists_ += list->last ? 1 : 0;
+        if (list->first) {
+          objects_.clear();
+        }
         for (Object& object : list->objects) {
           put(std::move(object));
         }

@@ -102,10 +102,13 @@ class World {
   void take(const FeedItem& item) {
     items.push_back(item);
     if (const auto* all = std::get_if<KindList>(&item)) {
-      std::string text = all->error ? "error " + std::to_string(all->error->code) : "list";
+      std::string text = all->error   ? "error " + std::to_string(all->error->code)
+                         : all->first ? "list"
+                                      : "and";
       for (const Object& one : all->objects) {
         text += " " + std::string(one.name());
       }
+      text += all->last ? "" : " ...";
       told.push_back(all->error ? text : text + " @" + std::to_string(all->version));
       return;
     }
@@ -123,9 +126,9 @@ TEST(Reflector, ListsInChunksAtOneVersionAndWatchesFromThere) {
   EXPECT_EQ(world.asked.back(), "/apis/batch/v1/jobs?limit=500");
   world.answer(list(10, {object("x", 5)}, "next/1"));
   EXPECT_EQ(world.asked.back(), "/apis/batch/v1/jobs?limit=500&continue=next%2F1");
-  EXPECT_TRUE(world.told.empty());
+  EXPECT_THAT(world.told, ElementsAre("list x ... @10"));
   world.answer(list(10, {object("y", 6)}));
-  EXPECT_THAT(world.told, ElementsAre("list x y @10"));
+  EXPECT_THAT(world.told, ElementsAre("list x ... @10", "and y @10"));
   EXPECT_THAT(world.asked.back(), StartsWith("/apis/batch/v1/jobs?watch=true&"
                                              "allowWatchBookmarks=true&resourceVersion=10&"
                                              "timeoutSeconds="));
@@ -191,7 +194,7 @@ TEST(Reflector, AListWhoseContinueTokenExpiredStartsOver) {
   world.fail(error(410, "Expired"));
   EXPECT_EQ(world.asked.back(), "/apis/batch/v1/jobs") << "in one piece, as chunks never end";
   world.answer(list(30, {object("y", 21)}));
-  EXPECT_THAT(world.told, ElementsAre("list y @30"));
+  EXPECT_THAT(world.told, ElementsAre("list x ... @10", "list x ... @20", "list y @30"));
 }
 
 TEST(Reflector, GoneMeansToListAnewHoweverItIsSaid) {
@@ -361,7 +364,9 @@ TEST(Reflector, ARelistAsksForTheNewestState) {
   world.answer(list(20, {}));
   EXPECT_EQ(world.asked.back(), "/apis/batch/v1/jobs?limit=500");
   EXPECT_EQ(world.asked.size(), 2U);
+  EXPECT_TRUE(std::get<KindList>(world.items.back()).early);
   world.answer(list(21, {}));
+  EXPECT_FALSE(std::get<KindList>(world.items.back()).early);
   EXPECT_THAT(world.asked.back(), HasSubstr("resourceVersion=21&"));
   EXPECT_THAT(world.told, ElementsAre("list @20", "list @21"));
 }

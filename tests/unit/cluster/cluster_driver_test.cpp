@@ -8,6 +8,7 @@
 
 #include "api/builtin.hpp"
 #include "runtime/metrics.hpp"
+#include "support/eventually.hpp"
 #include "unit/cluster/fake_client.hpp"
 
 namespace athanor::cluster {
@@ -15,6 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::eventually;
 
 constexpr const Kind* kKinds[] = {&api::kConfigMap};
 constexpr Access kAccess[] = {{&api::kConfigMap, "patch"}};
@@ -37,18 +39,6 @@ constexpr Operator kFairy{.name = "fairy",
                           .writes = kKinds,
                           .reconcile = fulfil,
                           .access = kAccess};
-
-template <class Condition>
-bool eventually(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + seconds(20);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) {
-      return false;
-    }
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 class ClusterDriverTest : public ::testing::Test {
  protected:

@@ -33,7 +33,6 @@ TEST_F(Eviction, RequeueCancelsThenStartsAnew) {
                     write.body["phase"].as_string() == "Pending");
   }
   EXPECT_TRUE(said);
-  settle_for(std::chrono::seconds(3));  // until the job is read past the caches once more
   admit("job", "cluster-2");
   EXPECT_EQ(phase("job"), "Running");
   run_says("job", "True", "", true);
@@ -111,6 +110,22 @@ TEST_F(Eviction, ARunWhoseEndIsNotSeenYetIsLeftAlone) {
   EXPECT_EQ(status("job")["evictions"].as_int(), 0);
   run_says("job", "True", "", true);
   EXPECT_EQ(phase("job"), "Succeeded");
+}
+
+TEST_F(Eviction, AJobThatIsDeletedMeanwhileIsNotRunAgain) {
+  submit("job", kShared);
+  const auto truth = world.probes["live"];
+  world.probes["live"] = [truth](test::FakeWorld& seen, std::string_view text) {
+    const auto query = LiveQuery::parse(text);
+    return query && query->kind == "FournosJob" ? Result<Value>(LiveQuery::answer({}))
+                                                : truth(seen, text);
+  };
+  admit("job", "cluster-1");
+  settle_for(std::chrono::minutes(1));
+  EXPECT_FALSE(has_run("job"));
+  world.probes["live"] = truth;
+  settle_for(std::chrono::seconds(5));
+  EXPECT_TRUE(has_run("job")) << "it was there after all";
 }
 
 TEST_F(Shutdown, StopEndsARunGracefully) {

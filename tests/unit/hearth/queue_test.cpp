@@ -2,6 +2,7 @@
 // The ClusterQueue's one writer (spec/hearth.md 8.4 to 8.6).
 #include "lab.hpp"
 #include "runtime/view/failures.hpp"
+#include "runtime/view/live.hpp"
 
 namespace athanor::hearth {
 namespace {
@@ -185,6 +186,69 @@ TEST_F(QueueWriter, Cordons) {  // 8.6
   EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
   EXPECT_EQ(cluster("edge").annotation("fournos.dev/slot-quota"), "");
   EXPECT_EQ(world.event_count("QuotaRepaired"), 0);
+}
+
+// What the API server holds of a kind, when it is not what the views show.
+class OldViews : public Lab {
+ protected:
+  void truth_of(const std::string& kind, std::function<void(Value& object)> edit) {
+    world.probes["live"] = [this, kind, edit = std::move(edit)](test::FakeWorld& seen,
+                                                                std::string_view text) {
+      Result<Value> answer = answers_(seen, text);
+      const auto query = LiveQuery::parse(text);
+      if (query && query->kind == kind && answer.ok()) {
+        Value object = (*answer)["objects"][0];
+        object.set_path({"metadata", "resourceVersion"}, "999999");
+        edit(object);
+        answer = LiveQuery::answer({Object(object)});
+      }
+      return answer;
+    };
+  }
+  void views_are_new() { world.probes["live"] = answers_; }
+
+ private:
+  std::function<Result<Value>(test::FakeWorld&, std::string_view)> answers_ = world.probes["live"];
+};
+
+TEST_F(OldViews, ACordonThatIsOverClosesNothing) {
+  onboard("edge");
+  truth_of("FournosCluster", [](Value& object) { object.set_path({"spec", "cordoned"}, false); });
+  edit("edge", [](Value& object) {
+    object.set_path({"spec", "cordoned"}, true);
+    object.set_path({"metadata", "annotations", "fournos.dev/slot-quota"}, "100");
+  });
+  EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
+  views_are_new();
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(queue(), "edge cluster-slot=0 gpu-a100=16");
+}
+
+TEST_F(OldViews, ADoorThatAnEarlierCordonHadClosedIsNoWidth) {
+  onboard("edge");
+  world.update(api::kueue::kClusterQueue, {"", kQueue}, [](Value& object) {
+    Value& flavor =
+        object.member("spec").member("resourceGroups").item(0).member("flavors").item(0);
+    flavor.member("resources").item(0).set("nominalQuota", 0);
+  });
+  truth_of("ClusterQueue", [](Value& /*object*/) {});
+  edit("edge", [](Value& object) { object.set_path({"spec", "cordoned"}, true); });
+  EXPECT_EQ(cluster("edge").annotation("fournos.dev/slot-quota"), "");
+  views_are_new();
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(cluster("edge").annotation("fournos.dev/slot-quota"), "0") << "somebody wanted it so";
+}
+
+TEST_F(OldViews, TheKeptWidthStaysUntilTheDoorIsKnownToBeOpen) {
+  onboard("edge");
+  truth_of("ClusterQueue", [](Value& /*object*/) {});
+  edit("edge", [](Value& object) {
+    object.set_path({"metadata", "annotations", "fournos.dev/slot-quota"}, "100");
+  });
+  EXPECT_EQ(cluster("edge").annotation("fournos.dev/slot-quota"), "100");
+  views_are_new();
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(cluster("edge").annotation("fournos.dev/slot-quota"), "");
 }
 
 TEST_F(QueueWriter, AutoCordon) {

@@ -243,8 +243,10 @@ TEST(ManagedFields, EntriesOfForgottenVersionsAreDropped) {
   Value object = widget.object();
   object.set_path({"spec", "scalar"}, "2");
   object = update_managed_fields(widget.object(), object, by);
-  // No entry is left to be tracked beside.
-  EXPECT_FALSE(object["metadata"].contains("managedFields"));
+  // The object was tracked, and stays so.
+  const Value& entries = object["metadata"]["managedFields"];
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0]["manager"].as_string(), "new");
 }
 
 TEST(ManagedFields, OldUpdatesAreFolded) {

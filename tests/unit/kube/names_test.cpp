@@ -67,7 +67,7 @@ TEST(Names, LabelKeysAndValues) {
   EXPECT_EQ(validate_label_key("/a"), "prefix part must be non-empty");
   EXPECT_EQ(validate_label_key("a/"), "name part must be non-empty");
   EXPECT_EQ(validate_label_key("a/b/c"),
-            std::string("a qualified name ") + kQualified +
+            std::string("a valid label key ") + kQualified +
                 " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')");
   EXPECT_EQ(validate_label_key("a/" + std::string(64, 'x')),
             "name part must be no more than 63 bytes");

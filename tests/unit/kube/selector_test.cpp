@@ -97,7 +97,7 @@ TEST(LabelSelector, RefusesWithTheTextsOfTheReference) {
   }
   EXPECT_NE(
       LabelSelector::parse("-bad=x").error().message.find(
-          "unable to parse requirement: key: Invalid value: \"-bad\": name part must consist"),
+          "unable to parse requirement: <nil>: Invalid value: \"-bad\": name part must consist"),
       std::string::npos);
 }
 

@@ -144,6 +144,9 @@ TEST(ServerSideApply, TheSameAmountSpelledAnewIsAClaimOnTheField) {
             "Apply failed with 1 conflict: conflict with \"u\" using ex.com/v1: .spec.amount");
   widget.apply("a", widget_spec(R"({"amount":"1"})"));
   EXPECT_EQ(widget.object()["spec"]["amount"].as_string(), "1");
+  Written taken = widget;
+  taken.at_time("2026-01-02T00:00:00Z").apply("b", widget_spec(R"({"amount":"1000m"})"), true);
+  EXPECT_THAT(json::print(taken.object()), testing::HasSubstr("2026-01-02T00:00:00Z"));
   EXPECT_FALSE(widget.try_apply("a", widget_spec(R"({"amount":"2"})")).ok());
 }
 
@@ -189,6 +192,24 @@ TEST(ServerSideApply, ConflictsNameTheSubresource) {
       error.error.message,
       "Apply failed with 1 conflict: conflict with \"t\" with subresource \"status\" using v1: "
       ".status.phase");
+}
+
+TEST(ServerSideApply, AManagersOlderEntryConflictsFirstAndOfOneTimeThatOfASubresource) {
+  for (const bool same_time : {true, false}) {
+    Written widget(Widget::schema(), "v1");
+    widget.at_time("2026-01-01T00:00:00Z")
+        .update("m", R"({"metadata":{"name":"w"},"spec":{"scalar":"1"}})")
+        .on("status")
+        .at_time(same_time ? "2026-01-01T00:00:00Z" : "2026-01-02T00:00:00Z")
+        .update("m", R"({"metadata":{"name":"w"},"spec":{"scalar":"1"},"status":{"phase":"A"}})")
+        .on("");
+    const ApplyError error = error_of(widget.try_apply(
+        "z", R"({"apiVersion":"v1","kind":"Widget","metadata":{"name":"w"},"spec":{"scalar":"2"},
+                 "status":{"phase":"B"}})"));
+    const std::string whole = "\nconflicts with \"m\" using v1:\n- .spec.scalar";
+    const bool first = error.error.message.find(whole) == std::string::npos;
+    EXPECT_EQ(first, !same_time) << error.error.message;
+  }
 }
 
 TEST(ServerSideApply, ForceTakesOver) {
@@ -350,7 +371,7 @@ TEST(ServerSideApply, NullSetsNothingInContainers) {
   EXPECT_TRUE(same_json(map.object()["data"], R"({"a":"1"})"));
 }
 
-TEST(ServerSideApply, NullWhereNothingIsChangesNothing) {
+TEST(ServerSideApply, NullWhereNothingIsChangesTheTimeAlone) {
   Written deployment(builtin("apps.v1.Deployment"), "apps/v1");
   const std::string config = R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d",
       "creationTimestamp":null},"spec":{"replicas":1,"minReadySeconds":null,
@@ -364,7 +385,8 @@ TEST(ServerSideApply, NullWhereNothingIsChangesNothing) {
   EXPECT_FALSE(deployment.object()["spec"].contains("minReadySeconds"));
   const Value before = deployment.object();
   deployment.at_time("2026-11-21T12:00:00Z").apply("a", config);
-  EXPECT_TRUE(deployment.object().identical(before));
+  EXPECT_EQ(deployment.object()["spec"], before["spec"]);
+  EXPECT_EQ(deployment.entry("a", "Apply")["time"].as_string(), "2026-11-21T12:00:00Z");
 }
 
 TEST(ServerSideApply, AnEmptiedMapIsNullAlthoughTheConfigurationWantsItEmpty) {

@@ -109,6 +109,8 @@ TEST(Validate, TextsOfEveryKeyword) {
            "v":{"type":"integer"}}}}})",
        R"({"mp":[{"n":"1","v":1},{"n":"1","v":2}]})",
        "FieldValueDuplicate spec.mp[1]: Duplicate value: {\"n\":\"1\"}"},
+      {R"({"set":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}}})",
+       R"({"set":["a","a","a"]})", "FieldValueDuplicate spec.set[1]: Duplicate value: \"a\""},
       {R"({"mp":{"type":"array","items":{"type":"object","required":["n"],
            "properties":{"n":{"type":"string"}}}}})",
        R"({"mp":[{"n":"1"},{"n":"2"},{}]})", "FieldValueRequired spec.mp[2].n: Required value"},
@@ -121,15 +123,23 @@ TEST(Validate, TextsOfEveryKeyword) {
   }
 }
 
-TEST(Validate, EmbeddedResourcesNameTheirType) {
-  constexpr std::string_view kEmbedded =
-      R"({"t":{"type":"object","x-kubernetes-embedded-resource":true}})";
-  EXPECT_THAT(errors_of(kEmbedded, R"({"t":{"kind":""}})"),
-              testing::ElementsAre(
-                  "FieldValueRequired spec.t.apiVersion: Required value",
-                  "FieldValueInvalid spec.t.kind: Invalid value: \"\": must not be empty"));
-  EXPECT_THAT(errors_of(kEmbedded, R"({"t":{"apiVersion":"v1","kind":"Pod"}})"),
-              testing::IsEmpty());
+TEST(Validate, ItemsWithoutKeysEndTheSearchForTwins) {
+  EXPECT_THAT(
+      errors_of(R"({"mp":{"type":"array","x-kubernetes-list-type":"map",
+                    "x-kubernetes-list-map-keys":["n"],"items":{"type":"object",
+                    "required":["n"],"properties":{"n":{"type":"string"}}}}})",
+                R"({"mp":["A_b",null,7]})"),
+      testing::UnorderedElementsAre(
+          "FieldValueInvalid spec.mp[0]: Invalid value: \"A_b\": must be an object for an array of "
+          "list-type map",
+          "FieldValueTypeInvalid spec.mp[0]: Invalid value: \"string\": spec.mp[0] in body must be "
+          "of type object: \"string\"",
+          "FieldValueTypeInvalid spec.mp[1]: Invalid value: \"null\": spec.mp[1] in body must be "
+          "of "
+          "type object: \"null\"",
+          "FieldValueTypeInvalid spec.mp[2]: Invalid value: \"integer\": spec.mp[2] in body must "
+          "be "
+          "of type object: \"integer\""));
 }
 
 TEST(Validate, AcceptsValidValues) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "api/builtin.hpp"
+#include "support/eventually.hpp"
 
 namespace athanor::runtime {
 namespace {
@@ -17,6 +18,7 @@ using api::kConfigMap;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::eventually;
 
 constexpr const Kind* kKinds[] = {&kConfigMap};
 
@@ -60,18 +62,6 @@ class Journal final : public EngineJournal {
   std::atomic<int> steps{0};
   std::atomic<int> runs{0};
 };
-
-template <class Condition>
-bool eventually(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + seconds(20);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) {
-      return false;
-    }
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 class EngineHostTest : public ::testing::Test {
  protected:

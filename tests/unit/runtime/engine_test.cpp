@@ -5,143 +5,53 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/builtin.hpp"
-#include "kube/json.hpp"
-#include "runtime/metrics.hpp"
+#include <array>
+#include <utility>
+
+#include "engine_fixture.hpp"
 #include "runtime/view/failures.hpp"
 
 namespace athanor::runtime {
 namespace {
 
-using api::kConfigMap;
-using api::kPod;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-Value parsed(std::string_view text) {
-  auto value = json::parse(text);
-  EXPECT_TRUE(value.ok()) << text;
-  return value.value_or({});
+TEST_F(EngineTest, AListInPartsCountsOnceItIsWhole) {
+  const auto map = [](const char* name) {
+    return object(kConfigMap, name, 5, R"({"data": {"phase": "Seen"}})");
+  };
+  feed(Relisted{.kind = &kPod, .version = 100});
+  feed(Relisted{.kind = &kConfigMap, .objects = {map("early")}, .version = 100, .last = false});
+  feed(Relisted{.kind = &kConfigMap, .objects = {map("m")}, .version = 100, .last = false});
+  feed(Relisted{
+      .kind = &kConfigMap, .objects = {map("n")}, .version = 100, .first = false, .last = false});
+  EXPECT_TRUE(sent.empty());
+  feed(Relisted{.kind = &kConfigMap, .objects = {map("o")}, .version = 100, .first = false});
+  ASSERT_EQ(sent.size(), 3U) << "the first beginning counts no more";
+  EXPECT_EQ(sent[0].request.target.key.name, "m");
 }
 
-Object object(const Kind& kind, std::string_view name, int version, std::string_view extra = "{}") {
-  Value body = parsed(extra);
-  body.set("apiVersion", kind.api_version());
-  body.set("kind", kind.name);
-  body.set_path({"metadata", "name"}, name);
-  body.set_path({"metadata", "namespace"}, "a");
-  body.set_path({"metadata", "uid"}, std::string("uid-") + std::string(name));
-  body.set_path({"metadata", "resourceVersion"}, std::to_string(version));
-  return Object(std::move(body));
+TEST_F(EngineTest, ItDecidesTheSameWithPackedCaches) {
+  const Operator* const operators[] = {&kFollower};
+  engine = std::make_unique<Engine>(
+      operators,
+      EngineOptions{
+          .entropy = entropy.get(), .warm_objects = 1, .metrics = &metrics, .verify = true});
+  std::vector<Object> pods;
+  for (int i = 0; i < 50; ++i) {
+    pods.push_back(
+        object(kPod, "p" + std::to_string(i), 10 + i, R"({"metadata": {"labels": {"app": "x"}}})"));
+  }
+  start({object(kConfigMap, "m", 5, R"({"data": {"list": "x"}})"),
+         object(kConfigMap, "n", 6, R"({"data": {"phase": "Done"}, "status": {"phase": "Done"}})")},
+        std::move(pods));
+  ASSERT_EQ(sent.size(), 1U) << "n is as it should be";
+  EXPECT_EQ(sent[0].request.body["status"]["pods"].as_int(), 50);
+  sent.clear();
+  changed(
+      object(kConfigMap, "n", 101, R"({"data": {"phase": "Over"}, "status": {"phase": "Done"}})"));
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].request.target.key.name, "n");
+  EXPECT_EQ(engine->cached(kPod, {"a", "p7"})->resource_version(), "17");
 }
-
-// What the plans of the next reconciles shall be is data of the primary object:
-// data.status: a Status step; data.create: a pod of that name; data.act, data.retry, data.wake,
-// data.emit likewise.
-Plan follow_orders(const View& view, const Key& key, Instant now) {
-  const auto map = view.get(kConfigMap, key);
-  if (!map) {
-    return Plan::done();
-  }
-  const Value& data = map->body()["data"];
-  if (data.contains("retry")) {
-    return Plan::retry(Error::unavailable("as told"));
-  }
-  Plan plan;
-  if (const auto name = data["create"].str(); !name.empty() && !view.get(kPod, {"a", name})) {
-    plan.then(Create{.target = {&kPod, {"a", name}}, .object = Value::object()});
-  }
-  if (const auto name = data["create2"].str(); !name.empty()) {
-    plan.then(Create{.target = {&kPod, {"a", name}}, .object = Value::object()});
-  }
-  if (data.contains("status")) {
-    plan.then(
-        Status{.target = {&kConfigMap, key}, .status = Value::object({{"said", data["status"]}})});
-  }
-  if (data.contains("phase")) {
-    plan.then(
-        Status{.target = {&kConfigMap, key}, .status = Value::object({{"phase", data["phase"]}})});
-  }
-  if (data.contains("emit")) {
-    plan.then(Emit{.about = {&kConfigMap, key}, .reason = "Told", .note = data["emit"].str()});
-  }
-  if (data.contains("act")) {
-    plan.then(
-        Act{.id = data["act"].str(), .verb = data.contains("verb") ? data["verb"].str() : "do"});
-  }
-  if (data.contains("ask")) {
-    const Observed seen = view.observe("ask:" + data["ask"].str(), seconds(60));
-    if (seen.value) {
-      plan.then(
-          Status{.target = {&kConfigMap, key}, .status = Value::object({{"seen", *seen.value}})});
-    }
-  }
-  if (data.contains("list")) {
-    const auto pods = view.list(kPod, {.ns = "a", .labels = {{"app", data["list"].str()}}});
-    plan.then(
-        Status{.target = {&kConfigMap, key}, .status = Value::object({{"pods", pods.size()}})});
-  }
-  if (data.contains("wake")) {
-    plan.wake_at(now + seconds(data["wake"].as_int()));
-  }
-  return plan;
-}
-
-constexpr const Kind* kReads[] = {&kConfigMap, &kPod};
-constexpr const Kind* kWrites[] = {&kConfigMap, &kPod};
-const Operator kFollower{.name = "follower",
-                         .primary = &kConfigMap,
-                         .reads = kReads,
-                         .writes = kWrites,
-                         .reconcile = follow_orders};
-
-class EngineTest : public ::testing::Test {
- protected:
-  EngineTest() {
-    const Operator* const operators[] = {&kFollower};
-    engine = std::make_unique<Engine>(
-        operators, EngineOptions{.entropy = entropy.get(), .metrics = &metrics, .verify = true});
-  }
-
-  void start(std::vector<Object> maps, std::vector<Object> pods = {}) {
-    feed(Relisted{.kind = &kConfigMap, .objects = std::move(maps), .version = 100});
-    feed(Relisted{.kind = &kPod, .objects = std::move(pods), .version = 100});
-  }
-
-  void feed(const Input& input) {
-    std::vector<Effect> effects;
-    engine->feed(input, now, effects);
-    for (Effect& effect : effects) {
-      if (auto* send = std::get_if<SendWrite>(&effect)) {
-        sent.push_back(std::move(*send));
-      } else if (const auto* timer = std::get_if<SetTimer>(&effect)) {
-        timer_at = timer->when;
-      } else {
-        others.push_back(std::move(effect));
-      }
-    }
-  }
-
-  void changed(Object body) {
-    const Kind* kind = body.kind() == "Pod" ? &kPod : &kConfigMap;
-    feed(WatchEvent{.kind = kind, .object = std::move(body)});
-  }
-
-  void wait(Duration duration) {
-    now += duration;
-    feed(Tick{});
-  }
-
-  [[nodiscard]] std::vector<SendWrite> take_sent() { return std::exchange(sent, {}); }
-
-  std::unique_ptr<Entropy> entropy = seeded_entropy(1);
-  Metrics metrics{};
-  std::unique_ptr<Engine> engine{};
-  Instant now = *parse_time("2026-01-05T00:00:00Z");
-  std::vector<SendWrite> sent{};
-  std::vector<Effect> others{};
-  std::optional<Instant> timer_at{};
-};
 
 TEST_F(EngineTest, RunsNothingBeforeEveryKindIsListed) {
   feed(Relisted{.kind = &kConfigMap,
@@ -520,6 +430,64 @@ TEST(EngineRefusals, AKindThatCannotBeListedDoesNotHoldOperatorsUp) {
   EXPECT_TRUE(std::any_of(effects.begin(), effects.end(), [](const Effect& effect) {
     return std::holds_alternative<SendWrite>(effect);
   }));
+}
+
+// Operator::sees_all: makes one pod as long as it sees none.
+Plan make_the_only_pod(const View& view, const Key&, Instant) {
+  Plan plan;
+  if (view.list(kPod, {}).empty()) {
+    plan.then(Create{.target = {&kPod, {"a", "p"}}, .object = Value::object()});
+  }
+  return plan;
+}
+constexpr const Kind* kPods[] = {&kPod};
+const Operator kMaker{.name = "maker",
+                      .reads = kPods,
+                      .writes = kPods,
+                      .reconcile = make_the_only_pod,
+                      .singleton = true,
+                      .sees_all = true,
+                      .small = kPods};
+
+class EngineSight : public ::testing::Test {
+ protected:
+  // How many asked for a list, and how many wrote.
+  std::pair<int, int> feed(const Input& input) {
+    std::vector<Effect> effects;
+    engine.feed(input, now, effects);
+    const auto count = [&](auto is) {
+      return static_cast<int>(std::ranges::count_if(effects, is));
+    };
+    return {count([](const Effect& one) { return std::holds_alternative<Relist>(one); }),
+            count([](const Effect& one) { return std::holds_alternative<SendWrite>(one); })};
+  }
+  static Relisted none(int version, bool early = false) {
+    return {.kind = &kPod, .version = static_cast<std::uint64_t>(version), .early = early};
+  }
+
+  std::unique_ptr<Entropy> entropy = seeded_entropy(1);
+  std::array<const Operator*, 1> operators{&kMaker};
+  Engine engine{operators, {.entropy = entropy.get()}};
+  Instant now = *parse_time("2026-01-05T00:00:00Z");
+  using Counts = std::pair<int, int>;
+};
+
+TEST_F(EngineSight, TheFirstRunWaitsForAListThatNoFormerLeaderCanHaveOutrun) {
+  EXPECT_EQ(feed(none(100)), Counts(1, 0)) << "kept warm before this one led: it may lag";
+  now += seconds(60);
+  EXPECT_EQ(feed(Tick{}), Counts(0, 0)) << "however long it takes";
+  EXPECT_EQ(feed(none(100, true)), Counts(0, 0)) << "begun before it was asked for";
+  EXPECT_EQ(feed(Relisted{.kind = &kPod, .objects = {object(kPod, "p", 101)}, .version = 102}),
+            Counts(0, 0))
+      << "the former leader had made it";
+  const WatchEvent gone{
+      .type = WatchEvent::Type::Deleted, .kind = &kPod, .object = object(kPod, "p", 103)};
+  EXPECT_EQ(feed(gone), Counts(0, 1)) << "once is enough";
+}
+
+TEST_F(EngineSight, AKindThatIsRefusedIsNotWaitedFor) {
+  EXPECT_EQ(feed(Relisted{.kind = &kPod, .error = Error{.code = 403, .message = "no"}}),
+            Counts(0, 1));
 }
 
 // Cleans up behind objects that are gone: asks first, then acts.

@@ -21,13 +21,9 @@ constexpr MetricInfo kMetrics[] = {
 const Instant kStart = *parse_time("2026-01-01T00:00:00Z");
 
 // The query says what to answer: "run x", "enter k stage", "leave k", "begin k stage", "drop x".
-void tally(const Happening& happening, Samples& samples) {
-  const auto* asked = std::get_if<QuestionAnswered>(&happening);
-  if (asked == nullptr) {
-    return;
-  }
+void obey(const QuestionAnswered& asked, Samples& samples) {
   std::vector<std::string> words(1);
-  for (const char c : asked->query) {
+  for (const char c : asked.query) {
     c == ' ' ? words.emplace_back() : words.back() += c;
   }
   if (words[0] == "run" || words[0] == "drop") {
@@ -47,7 +43,7 @@ void tally(const Happening& happening, Samples& samples) {
   samples.push_back(std::move(sample));
 }
 
-constexpr Instruments kInstruments{.metrics = kMetrics, .tally = tally};
+constexpr Instruments kInstruments{.metrics = kMetrics, .answered = obey};
 
 class Board : public testing::Test {
  protected:

@@ -117,6 +117,39 @@ TEST(Cache, NamespacesWatchedOneByOneHaveVersionsOfTheirOwn) {
   EXPECT_NE(cache.find({"b", "q"}), nullptr) << "a list of one namespace says nothing of another";
 }
 
+TEST(Cache, AListInPartsShowsOnceItIsWhole) {
+  Cache cache(kPod, {}, {}, 1);
+  cache.replace({pod("gone", 5), pod("p", 6)}, 10);
+  const auto names = [&] {
+    std::vector<std::string> found;
+    for (const Object& object : cache.list({.labels = {{"app", "x"}}})) {
+      found.emplace_back(object.name());
+    }
+    return found;
+  };
+  constexpr const char* kLabelled = R"({"metadata": {"labels": {"app": "x"}}})";
+  EXPECT_THAT(names(), IsEmpty());
+  cache.add({pod("early", 11)}, true);
+  cache.add({pod("p", 12, kLabelled)}, true);
+  cache.add({pod("q", 13, kLabelled), pod("r", 14, kLabelled)}, false);
+  EXPECT_NE(cache.find({"a", "gone"}), nullptr);
+  EXPECT_EQ(cache.find({"a", "q"}), nullptr);
+  std::vector<std::string> told;
+  cache.replace(20, "", [&](const Cache::Difference& one) {
+    const Cache::Change change = one.change();
+    EXPECT_EQ(change.newest().key(), one.key);
+    EXPECT_EQ(change.after.has_value(), !one.gone);
+    told.push_back((one.gone ? "-" : change.before ? "" : "+") + one.key.name);
+  });
+  EXPECT_THAT(told, ElementsAre("-gone", "p", "+q", "+r")) << "the first beginning counts no more";
+  cache.rest(Instant{});
+  EXPECT_THAT(names(), ElementsAre("p", "q", "r"));
+  EXPECT_EQ(cache.version(), 20U);
+  cache.add({pod("old", 3)}, true);
+  cache.replace(15, "", [](const Cache::Difference&) { FAIL() << "older than what is known"; });
+  EXPECT_EQ(cache.find({"a", "old"}), nullptr);
+}
+
 TEST(Cache, DropsManagedFields) {
   Cache cache(kPod, {});
   cache.replace({pod("p", 5, R"({"metadata": {"managedFields": [{"manager": "x"}]}})")}, 10);

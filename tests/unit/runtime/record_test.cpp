@@ -103,9 +103,11 @@ class RecordTest : public ::testing::Test {
     feed(Relisted{.kind = &kSecret,
                   .objects = {object(kSecret, "s", 90, Value::object({{"key", "c2VjcmV0"}}))},
                   .version = 100});
+    feed(Relisted{.kind = &kConfigMap, .version = 100, .last = false});
     feed(Relisted{.kind = &kConfigMap,
                   .objects = {object(kConfigMap, "m", 91, Value::object({{"wish", "gold"}}))},
-                  .version = 100});
+                  .version = 100,
+                  .first = false});
     ASSERT_EQ(probes.size(), 1U);
     feed(Observation{.query = probes[0].query, .value = Value("yes"), .asked = probes[0].id});
     ASSERT_EQ(writes.size(), 1U);

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "cel/schema_rules.hpp"
 #include "embedded/apiserver/crd/crd_behaviour.hpp"
 #include "embedded/apiserver/webhooks/conversion.hpp"
 #include "embedded/store/store.hpp"
+#include "kube/embedded_objects.hpp"
 #include "kube/structural_schema.hpp"
 
 namespace athanor::apiserver {
@@ -16,13 +18,22 @@ namespace {
 
 class SchemaOwner final : public CustomTypes {
  public:
-  explicit SchemaOwner(StructuralSchema::Ptr schema)
-      : schema_(std::move(schema)), rules_(cel::SchemaRules::compile(*schema_->root())) {}
+  SchemaOwner(StructuralSchema::Ptr schema, bool only_version)
+      : schema_(std::move(schema)),
+        rules_(cel::SchemaRules::compile(*schema_->root())),
+        embeds_(athanor::embeds_objects(*schema_->root())),
+        trusted_(only_version) {}
   [[nodiscard]] const cel::SchemaRules* rules() const { return rules_.get(); }
+  [[nodiscard]] bool embeds() const { return embeds_; }
+  // What was stored has passed the rules.
+  [[nodiscard]] bool trusted() const { return trusted_; }
+  void distrust() const { trusted_ = false; }
 
  private:
   StructuralSchema::Ptr schema_;
   std::shared_ptr<const cel::SchemaRules> rules_;
+  bool embeds_;
+  mutable std::atomic<bool> trusted_;
 };
 
 std::vector<std::string> texts(const Value& list) {
@@ -163,6 +174,7 @@ std::vector<std::shared_ptr<const ResourceInfo>> crd_resources(const Value& crd,
     return resources;
   }
   const std::shared_ptr<ResourceInfo> common = common_part(crd, serving);
+  const bool only_version = crd["spec"]["versions"].size() == 1;
   for (const Value& version : crd["spec"]["versions"].items()) {
     const std::string_view name = version["name"].as_string();
     const auto schema = std::find_if(schemas->begin(), schemas->end(),
@@ -184,15 +196,39 @@ std::vector<std::shared_ptr<const ResourceInfo>> crd_resources(const Value& crd,
     info->deprecation_warning = deprecation_of(crd["spec"]["versions"], version, *info);
     info->schema = schema->schema->root();
     info->open_api = version["schema"]["openAPIV3Schema"];
-    info->types = std::make_shared<SchemaOwner>(schema->schema);
+    info->types = std::make_shared<SchemaOwner>(schema->schema, only_version);
     resources.push_back(std::move(info));
   }
   return resources;
 }
 
+namespace {
+
+const SchemaOwner* owner_of(const ResourceInfo& resource) {
+  return dynamic_cast<const SchemaOwner*>(resource.types.get());
+}
+
+}  // namespace
+
 const cel::SchemaRules* rules_of(const ResourceInfo& resource) {
-  const auto* owner = dynamic_cast<const SchemaOwner*>(resource.types.get());
+  const SchemaOwner* owner = owner_of(resource);
   return owner == nullptr ? nullptr : owner->rules();
+}
+
+bool embeds_objects(const ResourceInfo& resource) {
+  const SchemaOwner* owner = owner_of(resource);
+  return owner != nullptr && owner->embeds();
+}
+
+bool passed_rules(const ResourceInfo& resource, std::uint64_t revision) {
+  const SchemaOwner* owner = owner_of(resource);
+  return owner != nullptr && owner->trusted() && revision > resource.schema_revision;
+}
+
+void note_broken_rules(const ResourceInfo& resource) {
+  if (const SchemaOwner* owner = owner_of(resource)) {
+    owner->distrust();
+  }
 }
 
 }  // namespace athanor::apiserver

@@ -13,6 +13,7 @@
 namespace athanor::apiserver {
 namespace {
 
+constexpr std::int64_t kCpuPercent = 80;
 constexpr std::int64_t kMaxWindowSeconds = 3600;
 constexpr std::int64_t kMaxPeriodSeconds = 1800;
 
@@ -222,6 +223,31 @@ void check_scaling_rules(FieldErrors& errors, const Value& rules, const std::str
 }
 
 }  // namespace
+
+void default_metrics(Value& object, std::string_view version) {
+  const bool first_version = version == "v1";
+  const bool carries_metrics =
+      object["metadata"]["annotations"].contains("autoscaling.alpha.kubernetes.io/metrics");
+  edit_member(object, "spec", [&](Value& spec) {
+    if (first_version && !carries_metrics) {
+      default_to(spec, "targetCPUUtilizationPercentage", kCpuPercent);
+    }
+    if (!first_version && spec["metrics"].empty()) {
+      spec.set("metrics",
+               Value::list({Value::object(
+                   {{"type", "Resource"},
+                    {"resource", Value::object({{"name", "cpu"},
+                                                {"target", Value::object({{"type", "Utilization"},
+                                                                          {"averageUtilization",
+                                                                           kCpuPercent}})}})}})}));
+    }
+  });
+}
+
+void default_autoscaler(Value& object, std::string_view version) {
+  edit_member(object, "spec", [](Value& spec) { default_to(spec, "minReplicas", 1); });
+  default_metrics(object, version);
+}
 
 FieldErrors check_autoscaler_spec(const Value& spec, const Value& old_spec) {
   FieldErrors errors;

@@ -13,27 +13,8 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::int64_t kCpuPercent = 80;
-
-void default_autoscaler(Value& object, const KindContext& context) {
-  const bool first_version = context.resource.version == "v1";
-  const bool carries_metrics =
-      object["metadata"]["annotations"].contains("autoscaling.alpha.kubernetes.io/metrics");
-  edit_member(object, "spec", [&](Value& spec) {
-    default_to(spec, "minReplicas", 1);
-    if (first_version && !carries_metrics) {
-      default_to(spec, "targetCPUUtilizationPercentage", kCpuPercent);
-    }
-    if (!first_version && spec["metrics"].empty()) {
-      spec.set("metrics",
-               Value::list({Value::object(
-                   {{"type", "Resource"},
-                    {"resource", Value::object({{"name", "cpu"},
-                                                {"target", Value::object({{"type", "Utilization"},
-                                                                          {"averageUtilization",
-                                                                           kCpuPercent}})}})}})}));
-    }
-  });
+void default_kind(Value& object, const KindContext& context) {
+  default_autoscaler(object, context.resource.version);
 }
 
 // v1 knows one metric, by a field of its own.
@@ -116,7 +97,7 @@ Cells autoscaler_cells(const Value& object, Instant now) {
 constexpr std::array kRows = {
     KindRow{.group = "autoscaling",
             .plural = "horizontalpodautoscalers",
-            .behaviour = {.apply_defaults = &default_autoscaler,
+            .behaviour = {.apply_defaults = &default_kind,
                           .validate_create = &validate_autoscaler,
                           .validate_update = &validate_autoscaler_update,
                           .cells = &autoscaler_cells}},

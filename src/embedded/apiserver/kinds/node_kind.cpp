@@ -116,9 +116,8 @@ FieldErrors validate_node_update(const Value& object, const Value& old_object,
   const Value& old_spec = old_object["spec"];
   check_taints(errors, spec["taints"]);
   check_amounts(errors, object["status"]);
-  if (old_spec["podCIDRs"].empty()) {
-    check_ranges(errors, spec["podCIDRs"]);
-  } else if (spec["podCIDRs"] != old_spec["podCIDRs"]) {
+  check_ranges(errors, spec["podCIDRs"]);
+  if (!old_spec["podCIDRs"].empty() && spec["podCIDRs"] != old_spec["podCIDRs"]) {
     errors.push_back(FieldError::forbidden(
         "spec.podCIDRs", "node updates may not change podCIDR except from \"\" to valid"));
   }

@@ -11,17 +11,13 @@
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/kind_table.hpp"
 #include "embedded/apiserver/kinds/service_addresses.hpp"
+#include "embedded/apiserver/kinds/service_families.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
 constexpr std::size_t kShownEndpoints = 3;
 constexpr std::int64_t kAffinitySeconds = 10800;
-
-bool is_headless(const Value& spec) {
-  return spec["clusterIP"].as_string() == "None" ||
-         (!spec["clusterIPs"].empty() && spec["clusterIPs"][0].as_string() == "None");
-}
 
 void default_type(Value& spec) {
   const std::string type = spec["type"].str();
@@ -46,6 +42,8 @@ void default_service(Value& object, const KindContext& /*context*/) {
         edit_member(config, "clientIP",
                     [](Value& client) { default_to(client, "timeoutSeconds", kAffinitySeconds); });
       });
+    } else if (spec["sessionAffinity"].as_string() == "None") {
+      spec.erase("sessionAffinityConfig");
     }
     edit_items(spec, "ports", [](Value& port) {
       default_to(port, "protocol", "TCP");
@@ -72,22 +70,8 @@ void default_service(Value& object, const KindContext& /*context*/) {
   });
 }
 
-// Not a default: nobody owns what is chosen with the address.
-void choose_families(Value& object) {
-  if (object["spec"]["type"].as_string() == "ExternalName") {
-    return;
-  }
-  edit_member(object, "spec", [](Value& spec) {
-    // Who selects nothing may have endpoints of both families.
-    const bool any = is_headless(spec) && spec["selector"].empty() &&
-                     spec["ipFamilies"].is_null() && spec["ipFamilyPolicy"].is_null();
-    default_to(spec, "ipFamilies", any ? Value::list({"IPv4", "IPv6"}) : Value::list({"IPv4"}));
-    default_to(spec, "ipFamilyPolicy", any ? "RequireDualStack" : "SingleStack");
-  });
-}
-
 void prepare_service(Value& object, const KindContext& /*context*/) {
-  choose_families(object);
+  choose_families(object, Value());
 }
 
 bool has_node_ports(std::string_view type) {
@@ -102,16 +86,13 @@ void finish_service_update(Value& object, const Value& old_object, const KindCon
   const Value& old_spec = old_object["spec"];
   edit_member(object, "spec", [&](Value& spec) {
     const std::string type = text_or(spec["type"], "ClusterIP");
-    if (type != "ExternalName" && spec["ipFamilies"].is_null() &&
-        spec["ipFamilyPolicy"].is_null() && !old_spec["ipFamilies"].is_null()) {
-      spec.set("ipFamilies", old_spec["ipFamilies"]);
-      spec.set("ipFamilyPolicy", old_spec["ipFamilyPolicy"]);
-    }
     const std::string old_type = old_spec["type"].str();
-    if (type != "ExternalName" && old_type != "ExternalName" &&
-        spec["clusterIP"].as_string().empty() && spec["clusterIPs"].empty()) {
-      spec.set("clusterIP", old_spec["clusterIP"]);
-      spec.set("clusterIPs", old_spec["clusterIPs"]);
+    if (type != "ExternalName" && old_type != "ExternalName") {
+      for (const std::string_view field : {"clusterIP", "clusterIPs"}) {
+        if (spec[field].as_string().empty() && spec[field].empty() && !old_spec[field].is_null()) {
+          spec.set(field, old_spec[field]);
+        }
+      }
     }
     if (!spec["clusterIP"].as_string().empty() && spec["clusterIP"] != old_spec["clusterIP"] &&
         (spec["clusterIPs"].empty() || spec["clusterIPs"] == old_spec["clusterIPs"])) {
@@ -140,7 +121,12 @@ void finish_service_update(Value& object, const Value& old_object, const KindCon
       spec.erase("internalTrafficPolicy");
     }
   });
-  choose_families(object);
+  choose_families(object, old_object);
+  // What a load balancer said is of no service of another type.
+  if (object["spec"]["type"].as_string() != "LoadBalancer" &&
+      !object["status"]["loadBalancer"].empty()) {
+    object.member("status").set("loadBalancer", Value::object());
+  }
 }
 
 void check_ports(FieldErrors& errors, const Value& ports) {
@@ -217,22 +203,44 @@ FieldErrors validate_service(const Value& object, const KindContext& /*context*/
   return errors;
 }
 
-// A headless service may have both families as long as it selects nothing.
-void check_families(FieldErrors& errors, const Value& spec) {
-  if (spec["type"].as_string() == "ExternalName" ||
-      (is_headless(spec) && spec["selector"].empty())) {
-    return;
+FieldErrors validate_new_service(const Value& object, const KindContext& context) {
+  FieldErrors errors = validate_service(object, context);
+  return errors.empty() ? family_errors(object, Value()) : errors;
+}
+
+// With a service go its addresses and its endpoints: a later service of that name must not find
+// them.
+std::vector<store::Write> writes_of_service(const Value& object, const Value& old_object,
+                                            const KindContext& context) {
+  std::vector<store::Write> writes = address_writes(object, old_object, context);
+  const Value& metadata = old_object["metadata"];
+  const Key key{metadata["namespace"].str(), metadata["name"].str()};
+  const store::StoredPtr endpoints =
+      object.is_null() ? context.store.get("endpoints", key) : nullptr;
+  if (endpoints == nullptr || endpoints->body["metadata"].contains("deletionTimestamp")) {
+    return writes;
   }
-  if (spec["ipFamilyPolicy"].as_string() == "RequireDualStack") {
-    errors.push_back(FieldError::invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"],
-                                         "this cluster is not configured for dual-stack services"));
+  store::Write along{.resource = "endpoints", .key = key, .expected = endpoints->revision};
+  if (!endpoints->body["metadata"]["finalizers"].empty()) {
+    Value ending = endpoints->body;
+    ending.member("metadata").set("deletionTimestamp", format_time(context.now));
+    ending.member("metadata").set("deletionGracePeriodSeconds", 0);
+    along.body = std::move(ending);
   }
-  for (std::size_t i = 0; i < spec["ipFamilies"].size(); ++i) {
-    if (spec["ipFamilies"][i].as_string() != "IPv4") {
-      errors.push_back(FieldError::invalid(at("spec.ipFamilies", i), spec["ipFamilies"][i],
-                                           "not configured on this cluster"));
+  writes.push_back(std::move(along));
+  return writes;
+}
+
+// An update is refused for its families before anything else is looked at.
+StatusResult<void> allocate_for_service(Value& object, const Value& old_object,
+                                        const KindContext& context) {
+  if (!old_object.is_null()) {
+    if (const FieldErrors errors = family_errors(object, old_object); !errors.empty()) {
+      return status::invalid({.name = "Service", .group = ""},
+                             object["metadata"]["name"].as_string(), errors);
     }
   }
+  return allocate_service(object, old_object, context);
 }
 
 FieldErrors validate_balancer(const Value& object) {
@@ -299,7 +307,6 @@ FieldErrors validate_service_update(const Value& object, const Value& old_object
     return {};
   }
   FieldErrors errors = validate_service(object, context);
-  check_families(errors, object["spec"]);
   const Value& ips = object["spec"]["clusterIPs"];
   const Value& old_ips = old_object["spec"]["clusterIPs"];
   const bool had = old_object["spec"]["type"].as_string() != "ExternalName" && !old_ips.empty();
@@ -531,11 +538,11 @@ constexpr std::array kRows = {
             .behaviour = {.apply_defaults = &default_service,
                           .prepare_create = &prepare_service,
                           .finish_update = &finish_service_update,
-                          .validate_create = &validate_service,
+                          .validate_create = &validate_new_service,
                           .validate_update = &validate_service_update,
                           .warn = &warn_of_service,
-                          .allocate = &allocate_service,
-                          .along = &address_writes,
+                          .allocate = &allocate_for_service,
+                          .along = &writes_of_service,
                           .cells = &service_cells}},
     KindRow{.group = "",
             .plural = "endpoints",

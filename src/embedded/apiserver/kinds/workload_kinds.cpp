@@ -102,6 +102,12 @@ void default_daemon_set(Value& object, const KindContext& /*context*/) {
           default_to(update, "maxUnavailable", 1);
           default_to(update, "maxSurge", 0);
         });
+      } else if (strategy["rollingUpdate"].is_object()) {
+        // Of no use, but a number all the same.
+        edit_member(strategy, "rollingUpdate", [](Value& update) {
+          default_to(update, "maxUnavailable", 0);
+          default_to(update, "maxSurge", 0);
+        });
       }
     });
     default_to(spec, "revisionHistoryLimit", 10);

@@ -19,13 +19,13 @@ void check_parts(FieldErrors& errors, const Value& status, Fields parts,
                  std::string_view ready_text) {
   for (const std::string_view part : parts) {
     if (status[part].as_int() > status["replicas"].as_int()) {
-      errors.push_back(FieldError::invalid(below("status", part), status[part],
+      errors.push_back(FieldError::invalid(below("status", part), status[part].as_int(),
                                            "cannot be greater than status.replicas"));
     }
   }
   if (status["availableReplicas"].as_int() > status["readyReplicas"].as_int()) {
-    errors.push_back(
-        FieldError::invalid("status.availableReplicas", status["availableReplicas"], ready_text));
+    errors.push_back(FieldError::invalid("status.availableReplicas",
+                                         status["availableReplicas"].as_int(), ready_text));
   }
 }
 

@@ -347,8 +347,9 @@ FieldErrors validate_replication_controller(const Value& object, const KindConte
   const Value& labels = spec["template"]["metadata"]["labels"];
   for (const Member& wanted : spec["selector"].members()) {
     if (labels[wanted.key()] != wanted.value) {
-      errors.push_back(FieldError::invalid("spec.template.metadata.labels",
-                                           labels.is_null() ? Value::object() : labels, kMismatch));
+      errors.push_back(FieldError::invalid(
+          "spec.template.metadata.labels",
+          labels.is_null() ? Value::object() : shown_labels(labels), kMismatch));
       break;
     }
   }

@@ -116,6 +116,27 @@ TEST_F(CelRules, ChangeWithTheDefinition) {
   EXPECT_THAT(create(R"j({"spec":{}})j").message(), HasSubstr("name it x"));
 }
 
+// What is left as it was is not judged again, but for objects that new rules have found broken.
+TEST_F(CelRules, WarnOfWhatTheyFoundBrokenAtEveryUpdate) {
+  ASSERT_EQ(create(R"j({"spec":{"size":1,"zone":"a"}})j").status, 201);
+  EXPECT_THAT(merge(R"j({"spec":{"color":"red"}})j").warnings(), IsEmpty());
+  Value crd = server_.get(std::string(kCrds) + "/gizmos.ex.com").value;
+  crd.member("spec")
+      .member("versions")
+      .item(0)
+      .set_path({"schema", "openAPIV3Schema", "properties", "spec", "properties", "size",
+                 "x-kubernetes-validations"},
+                parse(R"j([{"rule":"self >= 2","message":"too small"}])j"));
+  ASSERT_EQ(server_.put(std::string(kCrds) + "/gizmos.ex.com", crd).status, 200);
+  for (const std::string color : {"blue", "red", "blue"}) {
+    const Answer changed = merge(R"j({"spec":{"color":")j" + color + R"j("}})j");
+    EXPECT_EQ(changed.status, 200) << changed.text;
+    EXPECT_THAT(changed.warnings(), ElementsAre(HasSubstr("too small"))) << color;
+  }
+  EXPECT_EQ(merge(R"j({"spec":{"size":0}})j").status, 422);
+  EXPECT_EQ(merge(R"j({"spec":{"size":2}})j").status, 200);
+}
+
 TEST_F(CelRules, ThatDoNotCompileRefuseTheDefinition) {
   Value crd = definition(R"j({"type":"object","properties":{"spec":{"type":"object",
       "x-kubernetes-validations":[{"rule":"self.nope == 1"}]}}})j");

@@ -29,7 +29,7 @@ TEST(Autoscaler, CarriesItsMetricsThroughV1) {
   ASSERT_EQ(changed.status, 200) << changed.text;
   const Answer now = server.get(v2 + "/h");
   ASSERT_EQ(now.value["spec"]["metrics"].size(), 2U) << now.text;
-  EXPECT_EQ(now.value["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"].as_int(),
+  EXPECT_EQ(now.value["spec"]["metrics"][1]["resource"]["target"]["averageUtilization"].as_int(),
             60);
   EXPECT_FALSE(now.value["metadata"].contains("annotations"));
 }

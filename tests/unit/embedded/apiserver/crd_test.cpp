@@ -122,6 +122,23 @@ TEST_F(Crd, ObjectsOfOtherTypesAreRefused) {
   kind.set("kind", "Gadget");
   EXPECT_THAT(server_.post(kWidgets, kind).message(),
               HasSubstr("kind: Invalid value: \"Gadget\": must be Widget"));
+  server_.post(kWidgets, make_widget("w", 3));
+  struct {
+    std::string_view revision;
+    std::string_view message;
+  } const updates[] = {
+      {"", "metadata.resourceVersion: Invalid value: 0: must be specified for an update"},
+      {"x", "invalid resource version: x"},
+      {"1", "the object has been modified"},
+  };
+  for (const auto& [revision, message] : updates) {
+    kind.set_path({"metadata", "resourceVersion"}, revision);
+    EXPECT_THAT(server_.put(widget("/w"), kind).message(), HasSubstr(message));
+  }
+  kind.set_path({"metadata", "resourceVersion"},
+                server_.get(widget("/w")).value["metadata"]["resourceVersion"]);
+  EXPECT_EQ(server_.put(widget("/w"), kind).message(),
+            "Gadget.ex.com \"w\" is invalid: kind: Invalid value: \"Gadget\": must be Widget");
   Value version = make_widget("w", 3);
   version.set("apiVersion", "ex.com/v9");
   EXPECT_EQ(server_.post(kWidgets, version).message(),

@@ -194,6 +194,144 @@ TEST(Differential, SomeKindsTakeAnyFinalizer) {
   const Value lease = parse(R"({"metadata":{"name":"l","finalizers":["x"]}})");
   EXPECT_EQ(server.post("/apis/coordination.k8s.io/v1/namespaces/tst/leases", lease).status, 201);
   EXPECT_EQ(server.post(kMaps, lease).status, 422);
+  const std::string classes = "/apis/node.k8s.io/v1/runtimeclasses";
+  const std::string any = R"({"metadata":{"finalizers":["x"]}})";
+  EXPECT_EQ(server.post(classes, named("r", R"("handler":"h")")).status, 201);
+  EXPECT_EQ(server.patch(classes + "/r", "merge", any).status, 200);
+  const std::string cron = "/apis/batch/v1/namespaces/tst/cronjobs";
+  server.post(cron,
+              named("c", R"("spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"template":)"
+                         R"({"spec":{"restartPolicy":"Never","containers":[{"name":"c",)"
+                         R"("image":"x"}]}}}}})"));
+  EXPECT_EQ(server.patch(cron + "/c", "merge", any).status, 422);
+  EXPECT_EQ(server.patch(cron + "/c/status", "merge", any).status, 200);
+}
+
+TEST(Differential, WhatIsAppliedMaySayItsVersion) {
+  struct {
+    const char* metadata;
+    int status;
+    const char* message;
+  } const cases[] = {
+      {R"("resourceVersion":"0")", 200, ""},
+      {R"("resourceVersion":"x")", 400, "invalid resource version: x"},
+      {R"("resourceVersion":"1")", 409, "the object has been modified"},
+      {R"("managedFields":[])", 400, "metadata.managedFields must be nil"},
+      {R"("managedFields":null)", 200, ""},
+  };
+  TestServer server;
+  server.post(kMaps, config_map("s", "{}"));
+  for (const auto& [metadata, status, message] : cases) {
+    const Answer answer =
+        server.patch(with(kMap, "?fieldManager=m&dryRun=All"), "apply",
+                     R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"s",)" +
+                         std::string(metadata) + "}}");
+    EXPECT_EQ(answer.status, status) << answer.text;
+    EXPECT_THAT(answer.text, HasSubstr(message));
+  }
+}
+
+TEST(Differential, ALabelThatIsAppliedWithoutValueIsEmpty) {
+  TestServer server;
+  server.post(kMaps, config_map("s", R"({"a":"1"})"));
+  const Answer answer = server.patch(
+      with(kMap, "?fieldManager=m"), "apply",
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"s","labels":{"x":null}},)"
+      R"("data":{"b":null}})");
+  EXPECT_EQ(answer.value["metadata"]["labels"], parse(R"({"x":""})")) << answer.text;
+  EXPECT_EQ(answer.value["data"], parse(R"({"a":"1","b":""})"));
+}
+
+TEST(Differential, TheTimeOfADeletionIsOwnedByWhoTriesToSetIt) {
+  TestServer server;
+  Value held = config_map("s", "{}");
+  held.member("metadata").set("finalizers", Value::list({"ex.com/f"}));
+  server.post(kMaps, held);
+  const Value time = server.remove(kMap).value["metadata"]["deletionTimestamp"];
+  const Answer answer =
+      server.patch(with(kMap, "?fieldManager=late"), "merge",
+                   R"({"metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z"}})");
+  EXPECT_EQ(answer.status, 200) << answer.text;
+  EXPECT_EQ(answer.value["metadata"]["deletionTimestamp"], time);
+  EXPECT_THAT(answer.text, HasSubstr(R"("fieldsV1":{"f:metadata":{"f:deletionTimestamp":{}}})"));
+}
+
+TEST(Differential, NobodyOwnsLabelsByTheStatusOfADeployment) {
+  TestServer server;
+  server.post(kDeployments, named("d", R"("spec":{"selector":{"matchLabels":{"a":"b"}},)"
+                                       R"("template":)" +
+                                           std::string(kTwins) + "}"));
+  const Answer answer = server.patch(
+      with(kDeployments, "/d/status?fieldManager=owner"), "apply",
+      R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","labels":{"x":"y"}}})");
+  EXPECT_EQ(answer.status, 200) << answer.text;
+  EXPECT_THAT(answer.text, Not(HasSubstr("owner")));
+}
+
+TEST(Differential, ADeletionUnderWayTakesNoOtherPolicy) {
+  TestServer server;
+  const std::string pods = "/api/v1/namespaces/tst/pods";
+  server.post(pods,
+              named("p", R"("spec":{"nodeName":"n","containers":[{"name":"c","image":"x"}]})"));
+  EXPECT_EQ(server.remove(pods + "/p").status, 200);
+  const Answer orphan = server.remove(pods + "/p?propagationPolicy=Orphan");
+  EXPECT_FALSE(orphan.value["metadata"].contains("finalizers")) << orphan.text;
+  const Answer sooner = server.remove(pods + "/p?gracePeriodSeconds=5&propagationPolicy=Orphan");
+  EXPECT_EQ(sooner.value["metadata"]["deletionGracePeriodSeconds"].as_int(), 5);
+  EXPECT_EQ(sooner.value["metadata"]["finalizers"], parse(R"(["orphan"])"));
+}
+
+TEST(Differential, ANamespaceTakesNoOrphansAsForeground) {
+  TestServer server;
+  const std::string path = "/api/v1/namespaces/gone";
+  server.post("/api/v1/namespaces", named("gone", ""));
+  const Answer dry = server.remove(path + "?orphanDependents=false&dryRun=All");
+  EXPECT_EQ(dry.status, 202);
+  EXPECT_EQ(dry.value["metadata"]["finalizers"], parse(R"(["foregroundDeletion"])"));
+  EXPECT_EQ(server.remove(path).status, 200);
+  const Answer again = server.remove(path + "?propagationPolicy=Orphan");
+  EXPECT_EQ(again.status, 200);
+  EXPECT_FALSE(again.value["metadata"].contains("finalizers")) << again.text;
+}
+
+TEST(Differential, ATokenOfAnotherListMeansAPlaceInThisOne) {
+  TestServer server;
+  for (const std::string_view name : {"a", "b", "d"}) {
+    server.post("/api/v1/namespaces", named(name, ""));
+    server.post(kMaps, config_map(name, "{}"));
+    server.post("/api/v1/namespaces/" + std::string(name) + "/configmaps", config_map("m", "{}"));
+  }
+  const Answer spaces = server.get("/api/v1/namespaces?limit=1&labelSelector=" +
+                                   std::string("kubernetes.io/metadata.name=b"));
+  const std::string token = spaces.value["metadata"]["continue"].str();
+  ASSERT_FALSE(token.empty()) << spaces.text;
+  const Answer rest = server.get(with(kMaps, "?continue=" + token));
+  ASSERT_EQ(rest.value["items"].size(), 1U) << rest.text;
+  EXPECT_EQ(rest.value["items"][0]["metadata"]["name"].as_string(), "d");
+  // All of the namespace of that name and what is behind it.
+  const Answer all = server.get("/api/v1/configmaps?limit=1&continue=" + token);
+  EXPECT_EQ(all.value["items"][0]["metadata"]["namespace"].as_string(), "b") << all.text;
+}
+
+TEST(Differential, RangesOfANodeAreCheckedThoughTheyMayNotChange) {
+  TestServer server;
+  server.post("/api/v1/nodes", named("n", R"("spec":{"podCIDRs":["10.1.0.0/24"]})"));
+  const std::string message =
+      server.patch("/api/v1/nodes/n", "merge", R"({"spec":{"podCIDR":"x"}})").message();
+  EXPECT_THAT(message, HasSubstr("spec.podCIDRs: Forbidden: node updates may not change podCIDR"));
+  EXPECT_THAT(message, HasSubstr("spec.podCIDRs[0]: Invalid value: \"x\""));
+}
+
+TEST(Differential, ADaemonSetThatRollsNothingOutHasNumbersForIt) {
+  TestServer server;
+  const Answer made = server.post(
+      "/apis/apps/v1/namespaces/tst/daemonsets",
+      named("s", R"("spec":{"selector":{"matchLabels":{"a":"b"}},"updateStrategy":)"
+                 R"({"type":"OnDelete","rollingUpdate":{"maxUnavailable":1}},"template":)" +
+                     std::string(kTwins) + "}"));
+  EXPECT_EQ(made.value["spec"]["updateStrategy"],
+            parse(R"({"type":"OnDelete","rollingUpdate":{"maxUnavailable":1,"maxSurge":0}})"))
+      << made.text;
 }
 
 TEST(Differential, QuotasThatAnotherCountsHoldFromTheirFirstCount) {

@@ -144,6 +144,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"patch empty", "PATCH /api/v1/namespaces/tst/configmaps/a", "", 400, "BadRequest",
                 "error decoding patch: unexpected end of JSON input",
                 "application/merge-patch+json"},
+        Refusal{"patch empty, of nothing", "PATCH /api/v1/namespaces/tst/configmaps/absent", "",
+                404, "NotFound", "configmaps \"absent\" not found", "application/merge-patch+json"},
         Refusal{"json patch no list", "PATCH /api/v1/namespaces/tst/configmaps/a", "{}", 400,
                 "BadRequest",
                 "error decoding patch: json: cannot unmarshal object into Go value of type "

@@ -185,7 +185,13 @@ INSTANTIATE_TEST_SUITE_P(
                  "provided"},
         BadQuery{"?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiIvYVx1MDAwMCJ9&"
                  "resourceVersion=7",
-                 400, "specifying resource version is not allowed when using continue"}));
+                 400, "specifying resource version is not allowed when using continue"},
+        BadQuery{"?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiIvYVx1MDAwMCJ9&"
+                 "resourceVersion=abc",
+                 400, "specifying resource version is not allowed when using continue"},
+        BadQuery{"?continue=x&resourceVersion=7&fieldSelector=data.k=1", 400,
+                 "\"data.k\" is not a known field selector: only \"metadata.name\", "
+                 "\"metadata.namespace\""}));
 
 TEST(List, RefusesTheFuture) {
   TestServer server;

@@ -398,6 +398,31 @@ TEST_F(Admission, ManyEqualWorkloadsAreAdmittedInOrderAndToldOnce) {
   EXPECT_EQ(world.event_count("Pending", "w-49"), 1);
 }
 
+TEST_F(Admission, TerselyDecidesTheSameAndTellsOnlyOnceWhyAWorkloadWaits) {
+  simple_world("20");
+  world.put(workload("first", "lq", "gpu: 15"));
+  world.put(workload("small", "lq", "gpu: 2"));
+  world.put(workload("big", "lq", "gpu: 19"));
+  const auto settle_tersely = [&] {
+    world.settle({&terse_scheduler_operator(), &workload_operator(), &cluster_queue_operator(),
+                  &local_queue_operator(), &resource_flavor_operator()});
+  };
+  settle_tersely();
+  EXPECT_TRUE(admitted("first"));
+  EXPECT_TRUE(admitted("small"));
+  const std::string why = message("big");
+  EXPECT_NE(why.find("16 more needed"), std::string::npos) << why;
+  // Less is missing now: the one that is not terse says so.
+  world.remove(kWorkload, {"bench", "small"});
+  settle_tersely();
+  EXPECT_EQ(message("big"), why);
+  settle();
+  EXPECT_NE(message("big").find("14 more needed"), std::string::npos) << message("big");
+  world.remove(kWorkload, {"bench", "first"});
+  settle_tersely();
+  EXPECT_TRUE(admitted("big"));
+}
+
 TEST_F(Admission, RestsWhenNothingChanges) {
   put_fournos_queues(world);
   for (int i = 0; i < 20; ++i) {

@@ -117,6 +117,18 @@ TEST(Replay, AJobCostsFewReconcilesAndWrites) {
   EXPECT_LT(outcome->writes / trace.jobs.size(), 30U);
 }
 
+TEST(Replay, AJobThatWaitsLongCostsNoMore) {
+  Trace trace{.name = "t.csv"};
+  for (int i = 0; i < 60; ++i) {
+    trace.jobs.push_back(job(i, "a", 1 + i % 4, 600 + 7 * i));
+  }
+  const auto outcome = played(trace, one_cluster());
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  EXPECT_GT(waited(trace, *outcome, 59), 3600);
+  EXPECT_LT(outcome->reconciles / trace.jobs.size(), 70U);
+  EXPECT_LT(outcome->writes / trace.jobs.size(), 30U);
+}
+
 TEST(Replay, WhatCanNeverRunIsRefusedBefore) {
   const lab::Lab fleet = one_cluster();
   Submission pinned = job(0, "a", 1, 60);

@@ -6,8 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <filesystem>
 #include <memory>
 #include <semaphore>
+#include <sstream>
 
 #include "embedded/nodes/process/process_runtime.hpp"
 #include "kube/json.hpp"
@@ -176,6 +179,51 @@ TEST_F(ExecTest, AttachTalksToTheContainerItself) {
   EXPECT_EQ(rest.exit_code, 0);
   EXPECT_EQ(container_of(lab_.wait_end("p"), "c")["exitCode"].as_int(-1), 0);
   EXPECT_EQ(lab_.log("p", "c"), "got one\nend\n");
+}
+
+// The child of this process that starts containers; 0: none.
+int spawner_of_this_process() {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::istringstream children(read_text(task.path().string() + "/children"));
+    for (int pid = 0; children >> pid;) {
+      if (read_text("/proc/" + std::to_string(pid) + "/comm") == "athanor-spawner\n") {
+        return pid;
+      }
+    }
+  }
+  return 0;
+}
+
+bool stopped(int pid) {
+  return read_text("/proc/" + std::to_string(pid) + "/status").find("State:\tT") !=
+         std::string::npos;
+}
+
+TEST_F(ExecTest, NothingIsMissedThatWasWrittenAfterAttaching) {
+  start(
+      "{name: p, containers: [{name: c, command: [/bin/sh, -c, ': > /data/begun; read line; echo "
+      "\"got $line\"; : > /data/done; sleep 100'], stdin: true, mounts: [{volume: v, path: "
+      "/data}]}], volumes: [{name: v, type: empty}]}");
+  const auto made = [this](const std::string& file) {
+    return eventually(
+        [&] { return ::access((lab_.volume("p", "v") + "/" + file).c_str(), F_OK) == 0; });
+  };
+  ASSERT_TRUE(made("begun"));
+  int spawner = 0;
+  ASSERT_TRUE(eventually([&] { return (spawner = spawner_of_this_process()) > 0; }));
+  // It finds the order to listen and the output at once.
+  ASSERT_EQ(::kill(spawner, SIGSTOP), 0);
+  EXPECT_TRUE(eventually([&] { return stopped(spawner); }));
+  auto session = lab_.runtime().attach({"default", "p"}, "uid-p",
+                                       {.container = "c", .input = true, .output = true});
+  EXPECT_TRUE(session.ok());
+  if (session.ok()) {
+    (*session)->write("one\n");
+    EXPECT_TRUE(made("done"));
+  }
+  ASSERT_EQ(::kill(spawner, SIGCONT), 0);
+  ASSERT_TRUE(session.ok());
+  read_all(**session, [](const auto& output) { return output.out == "got one\n"; });
 }
 
 TEST_F(ExecTest, AContainerCanHaveATerminal) {

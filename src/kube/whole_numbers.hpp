@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers like 2.0, which are stored as 2: a custom object that says 2.0 again is another one.
+#pragma once
+
+#include "kube/value.hpp"
+
+namespace athanor {
+
+// Whether a number anywhere in the value is a floating point one that an integer stands for as
+// well.
+[[nodiscard]] bool has_whole_doubles(const Value& value);
+
+// The value with integers in their places. Shares what does not change.
+[[nodiscard]] Value whole_doubles_as_integers(const Value& value);
+
+}  // namespace athanor
