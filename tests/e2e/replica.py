@@ -6,6 +6,8 @@ import re
 import signal
 import subprocess
 
+from support import DEADLINE
+
 
 class Replica:
     def __init__(self, command, log, **popen):
@@ -22,7 +24,7 @@ class Replica:
         assert self.process.poll() is None, self.text[-2000:]
         address = re.search(r'"metrics are served".*?"address":"([^"]+)"', self.text)
         assert address, f"no address yet: {self.text[-2000:]}"
-        connection = http.client.HTTPConnection(address.group(1), timeout=10)
+        connection = http.client.HTTPConnection(address.group(1), timeout=DEADLINE)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
@@ -48,4 +50,4 @@ class Replica:
     def end(self, number=signal.SIGTERM):
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(60)
+        return self.process.wait(DEADLINE)

@@ -3,11 +3,14 @@
 
 import base64
 import http.client
+import itertools
 import json
 import os
 import pathlib
+import random
 import re
 import signal
+import socket
 import ssl
 import subprocess
 import time
@@ -20,7 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ATHANOR = pathlib.Path(os.environ.get("ATHANOR", ROOT / "build/dev/athanor"))
 KUBECTL = os.environ.get("KUBECTL", "kubectl")
 JOBS = "fournos-local-dev"  # namespace of the default lab
-DEADLINE = float(os.environ.get("E2E_DEADLINE", "60"))  # seconds; generous, since two cores may be shared
+DEADLINE = float(os.environ.get("E2E_DEADLINE", "120"))  # seconds; generous, since two cores may be shared
+TIMEOUT = f"--timeout={DEADLINE * 0.75:.0f}s"  # of what kubectl waits for: it then says what, before it is killed
 
 
 class Timeout(AssertionError):
@@ -28,7 +32,10 @@ class Timeout(AssertionError):
 
 
 def wait_for(what, condition, deadline=DEADLINE, interval=0.05):
-    """Polls until condition() is true (its value is returned); says what was seen last when it never is."""
+    """Polls until condition() is true (its value is returned); says what was seen last when it never is.
+
+    What is not there yet (no such key, no such answer) is waited for like what is not so yet.
+    """
     end = time.monotonic() + deadline
     seen = None
     while time.monotonic() < end:
@@ -36,7 +43,7 @@ def wait_for(what, condition, deadline=DEADLINE, interval=0.05):
             seen = condition()
             if seen:
                 return seen
-        except (AssertionError, OSError, http.client.HTTPException, subprocess.CalledProcessError) as error:
+        except (AssertionError, LookupError, OSError, json.JSONDecodeError, http.client.HTTPException, subprocess.CalledProcessError) as error:
             seen = error
         time.sleep(interval)
     raise Timeout(f"{what}: not within {deadline:.0f} s; last seen: {seen!r}")
@@ -49,6 +56,40 @@ def alive(pid):
     except OSError:
         return False
     return state.rsplit(")", 1)[1].split()[0] != "Z"
+
+
+_sleepers = itertools.count(1)
+
+
+def sleep_argument():
+    """A long time for sleep(1) that no other process on this machine was given: pids_of() finds it, and it alone."""
+    return f"{9000 + next(_sleepers)}.{os.getpid()}"
+
+
+def pids_of(argument):
+    """Processes that run `sleep ARGUMENT`."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/cmdline", "rb") as file:
+                    if file.read().split(b"\0")[:2] == [b"sleep", argument.encode()]:
+                        found.append(int(entry))
+            except OSError:
+                continue
+    return found
+
+
+def free_port():
+    """A port for somebody who must be told one. The kernel gives none of these to whoever asks for any port, so that it stays free."""
+    for port in random.sample(range(15000, 32000), 100):
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise OSError("no free port")
 
 
 @dataclass
@@ -137,7 +178,7 @@ class Lab:
         found = re.search(r"https://([0-9.]+|localhost):(\d+)", self.out)
         return (found.group(1), int(found.group(2))) if found else None
 
-    def stop(self, signal_number=signal.SIGTERM, timeout=20):
+    def stop(self, signal_number=signal.SIGTERM, timeout=DEADLINE):
         if self.process is None:
             return None
         if self.process.poll() is None:

@@ -8,7 +8,7 @@ import threading
 import pytest
 from kubernetes import client, config, watch
 from kubernetes.client.rest import ApiException
-from support import JOBS, forge, wait_for
+from support import DEADLINE, JOBS, TIMEOUT, forge, wait_for
 
 KOPF_OPERATOR = '''
 import kopf
@@ -61,7 +61,7 @@ def test_watch_of_the_typed_client(api, ns):
     version = core.list_namespaced_secret(ns).metadata.resource_version
 
     def follow():
-        for event in watch.Watch().stream(core.list_namespaced_secret, ns, resource_version=version, timeout_seconds=20):
+        for event in watch.Watch().stream(core.list_namespaced_secret, ns, resource_version=version, timeout_seconds=int(DEADLINE)):
             seen.append((event["type"], event["object"].metadata.name))
             if event["type"] == "DELETED":
                 return
@@ -71,7 +71,7 @@ def test_watch_of_the_typed_client(api, ns):
     core.create_namespaced_secret(ns, client.V1Secret(metadata=client.V1ObjectMeta(name="w"), string_data={"k": "v"}))
     core.patch_namespaced_secret("w", ns, {"metadata": {"labels": {"x": "y"}}})
     core.delete_namespaced_secret("w", ns)
-    thread.join(25)
+    thread.join(DEADLINE)
     assert [e for e in seen if e[1] == "w"] == [("ADDED", "w"), ("MODIFIED", "w"), ("DELETED", "w")]
 
 
@@ -111,7 +111,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 """
     lab.kubectl("apply", "-f", "-", stdin=crd)
-    lab.kubectl("wait", "--for=condition=Established", "crd/greetings.e2e.kopf.dev", "--timeout=10s")
+    lab.kubectl("wait", "--for=condition=Established", "crd/greetings.e2e.kopf.dev", TIMEOUT)
     (tmp_path / "greeter.py").write_text(KOPF_OPERATOR, encoding="utf-8")
     log = open(tmp_path / "kopf.log", "w", encoding="utf-8")
     operator = subprocess.Popen(
@@ -133,5 +133,5 @@ spec:
         raise AssertionError(f"{error}\n{(tmp_path / 'kopf.log').read_text(encoding='utf-8')[-4000:]}") from error
     finally:
         operator.terminate()
-        operator.wait(20)
+        operator.wait(DEADLINE)
         log.close()

@@ -7,14 +7,13 @@ import base64
 import json
 import re
 import signal
-import socket
 import subprocess
 import time
 
 import pytest
 import yaml
 from replica import Replica
-from support import ATHANOR, KUBECTL, run, wait_for
+from support import ATHANOR, DEADLINE, KUBECTL, TIMEOUT, free_port, run, wait_for
 
 SYSTEM, SECRET = "athanor-system", "athanor-webhook-certificates"
 ACCOUNT = f"system:serviceaccount:{SYSTEM}:athanor"
@@ -25,12 +24,6 @@ QUEUE = {
     "spec": {"namespaceSelector": {}, "resourceGroups": [{
         "coveredResources": ["cpu"], "flavors": [{"name": "f", "resources": [{"name": "cpu", "nominalQuota": "4"}]}]}]},
 }  # fmt: skip
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class Cluster:
@@ -92,7 +85,7 @@ def cluster(tmp_path_factory):
             one.apply("crds", "--group", group)
         one.kubectl("create", "namespace", SYSTEM)
         one.apply("rbac", "--controllers", SYSTEMS, "--webhooks")
-        one.kubectl("wait", "--for=condition=Established", "crd", "--all")
+        one.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
         yield one
     finally:
         one.process.kill()
@@ -145,7 +138,8 @@ def test_another_replica_serves_the_same_certificate_and_nothing_was_denied(clus
     second = start(cluster, "second", free_port())
     try:
         wait_for("readiness", second.ready)
-        assert "a certificate is served" in second.text and "renewed" not in second.text
+        wait_for("its word of the certificate", lambda: "a certificate is served" in second.text)
+        assert "renewed" not in second.text
         assert cluster.secret() == before
     finally:
         assert second.end() == 0
@@ -154,19 +148,19 @@ def test_another_replica_serves_the_same_certificate_and_nothing_was_denied(clus
 
 
 def test_the_certificate_is_renewed_while_requests_flow(cluster, replica):
-    """A life of 8 s is renewed with 2 s left; the leader of before ends first, and its certificate is taken over."""
+    """A life of 16 s is renewed with 4 s left; the leader of before ends first, and its certificate is taken over."""
     old = cluster.secret()
     address = re.search(r'"webhooks are served".*?"address":"127.0.0.1:(\d+)"', replica.text)
     assert replica.end() == 0
-    brief = start(cluster, "brief", address.group(1), "--webhook-certificate-life=8s")
+    brief = start(cluster, "brief", address.group(1), "--webhook-certificate-life=16s")
     try:
         wait_for("readiness", brief.ready)
         assert cluster.secret()["ca.crt"] == old["ca.crt"]
-        # What was made for a year has more than 8 s left: it goes when it is not there.
+        # What was made for a year has more than 4 s left: it goes when it is not there.
         cluster.kubectl("delete", "secret", SECRET, "-n", SYSTEM)
         wait_for("a new certificate", lambda: cluster.secret().get("ca.crt", old["ca.crt"]) != old["ca.crt"])
         wait_for("the bundle to be told", lambda: cluster.bundles() == {cluster.secret()["ca.crt"]})
-        seen, end, asked = set(), time.monotonic() + 14, 0
+        seen, end, asked = set(), time.monotonic() + DEADLINE, 0
         while time.monotonic() < end and len(seen) < 3:
             named = json.loads(json.dumps(QUEUE))
             named["metadata"]["name"] = f"queue-{asked}"

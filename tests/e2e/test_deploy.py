@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 import yaml
-from support import ATHANOR, KUBECTL, ROOT, run, wait_for
+from support import ATHANOR, KUBECTL, ROOT, TIMEOUT, Lab, run, wait_for
 
 DEPLOY = ROOT / "deploy"
 KUSTOMIZE = DEPLOY / "kustomize"
@@ -88,13 +88,11 @@ def test_values_schema_and_templates_know_the_same_values():
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """A lab that knows the kinds of Prometheus operator, ArgoCD and OpenShift."""
-    from support import Lab
-
     one = Lab(tmp_path_factory.mktemp("deploy") / "lab", ["--pods", "timed", "--lab", str(ROOT / "tests/e2e/data/cluster.yaml")])
     try:
         one.start()
         one.kubectl("apply", "-f", ROOT / "tests/e2e/data/foreign-kinds.yaml")
-        one.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        one.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
         one.kubectl("create", "namespace", "openshift-gitops")
         yield one
     finally:
@@ -120,12 +118,13 @@ def deployed(cluster):
 
 
 def test_the_production_overlay_rolls_out_two_replicas(deployed):
-    deployed.kubectl("-n", SYSTEM, "rollout", "status", "deployment/athanor-controllers", "--timeout=60s")
-    budget = wait_for(
-        "the budget has counted",
-        lambda: (b := deployed.kubectl("-n", SYSTEM, "get", "pdb", "athanor-controllers", "-o", "json").json)["status"].get("expectedPods") == 2 and b,
-    )
-    assert budget["status"]["disruptionsAllowed"] == 1
+    deployed.kubectl("-n", SYSTEM, "rollout", "status", "deployment/athanor-controllers", TIMEOUT)
+
+    def counted():
+        status = deployed.kubectl("-n", SYSTEM, "get", "pdb", "athanor-controllers", "-o", "json").json["status"]
+        return (status["expectedPods"], status["disruptionsAllowed"]) == (2, 1)
+
+    wait_for("the budget has counted", counted)
 
 
 def test_applying_again_changes_nothing(deployed):

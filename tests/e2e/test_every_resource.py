@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 
 import pytest
-from support import ROOT, wait_for
+from support import DEADLINE, ROOT, wait_for
 
 POD = {"containers": [{"name": "c", "image": "busybox"}]}
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": POD}
@@ -197,7 +197,7 @@ def walk(lab, ns, resource, request_pem):
     finally:
         ask("DELETE", item, {"propagationPolicy": "Background"}, (200, 202))
     wait_for(f"{item} is gone", lambda: lab.http("GET", item).code == 404)
-    told = watched(lab, f"{collection}?watch=1&timeoutSeconds=30&resourceVersion={begin}&fieldSelector=metadata.name%3D{name}")
+    told = watched(lab, f"{collection}?watch=1&timeoutSeconds={DEADLINE:.0f}&resourceVersion={begin}&fieldSelector=metadata.name%3D{name}")
     kinds = [event["type"] for event in told]
     assert kinds[0] == "ADDED" and set(kinds[1:-1]) == {"MODIFIED"}, kinds
     versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in told]

@@ -7,7 +7,7 @@ import subprocess
 import threading
 
 import pytest
-from support import JOBS, KUBECTL, ROOT, forge, wait_for
+from support import DEADLINE, JOBS, KUBECTL, ROOT, forge, wait_for
 
 JOBS_PATH = f"/apis/fournos.dev/v1/namespaces/{JOBS}/fournosjobs"
 SAMPLE = ROOT / "examples/fournos/sample-job.yaml"
@@ -30,7 +30,7 @@ def finished(lab):
         [KUBECTL, "get", "fj", "-n", JOBS, "-w", "--no-headers", "-o", "custom-columns=N:.metadata.name,P:.status.phase"],
         env=lab.env, stdout=subprocess.PIPE, text=True,
     )
-    stop = threading.Timer(120, watch.kill)  # a line that never comes ends the loops below
+    stop = threading.Timer(DEADLINE, watch.kill)  # a line that never comes ends the loops below
     stop.start()
     try:
         # Once it has listed it misses nothing more.
@@ -47,7 +47,7 @@ def finished(lab):
     finally:
         stop.cancel()
         watch.terminate()
-        watch.wait(10)
+        watch.wait(DEADLINE)
     return name, phases
 
 
@@ -96,7 +96,8 @@ def test_logs_follow_a_running_step(lab):
 
     def running():
         pods = lab.get(f"/api/v1/namespaces/{JOBS}/pods", labelSelector=selector)["items"]
-        return pods and any("running" in s["state"] or "terminated" in s["state"] for s in pods[0]["status"].get("containerStatuses", [])) and pods[0]
+        states = {s["name"]: s["state"] for s in pods[0]["status"]["containerStatuses"]}
+        return states["step-run"].keys() & {"running", "terminated"} and pods[0]
 
     pod = wait_for("the run step", running, interval=0.01)["metadata"]["name"]
     out = lab.kubectl("logs", "-f", pod, "-n", JOBS, "-c", "step-run").out
@@ -119,20 +120,10 @@ def test_a_job_in_another_namespace_is_left_alone(lab, ns):
     assert "status" not in lab.job("elsewhere", ns)
 
 
-def test_an_exclusive_job_waits_for_the_cluster_and_then_has_it_alone(lab):
-    shared = lab.submit(forge(cluster="cluster-4", displayName="holder"))["metadata"]["name"]
-    lab.wait_phase(shared, "Running")
-    alone = lab.submit(forge(cluster="cluster-4", exclusive=True))["metadata"]["name"]
-    workload = lab.wait_phase(alone, "Succeeded")
-    assert workload["metadata"]["labels"]["fournos.dev/exclusive-cluster"] == "cluster-4"
-    assert lab.phase(shared) == "Succeeded"
-
-
 def test_the_message_says_what_a_job_waits_for(lab):
     greedy = lab.submit({"hardware": {"gpuType": "a100", "gpuCount": 9}, "forge": {"project": "p", "args": []}})["metadata"]["name"]
-    message = wait_for("the reason", lambda: (m := lab.job(greedy).get("status", {}).get("message", "")).startswith("Waiting for admission: ") and m)
-    assert "couldn't assign flavors to pod set launcher" in message
-    assert "fournos/gpu-a100" in message
+    texts = ("Waiting for admission: ", "couldn't assign flavors to pod set launcher", "fournos/gpu-a100")
+    wait_for("the reason", lambda: all(text in lab.job(greedy)["status"]["message"] for text in texts))
     assert lab.phase(greedy) == "Pending"
     lab.kubectl("delete", "fj", greedy, "-n", JOBS)
 
@@ -144,13 +135,29 @@ def test_hardware_alone_picks_the_first_cluster_that_has_it(lab):
 
 @pytest.fixture
 def long_benchmark(lab):
-    """The mock benchmark lasts half a minute meanwhile."""
+    """The mock benchmark of what starts meanwhile lasts longer than any test; gives the means to end that earlier."""
+
     def set_duration(seconds):
         lab.kubectl("patch", "cm", "fournos-mock-config", "-n", JOBS, "--type=merge", "-p", json.dumps({"data": {"sleep": seconds}}))
 
-    set_duration("30")
-    yield
+    set_duration("600")
+    yield lambda: set_duration("0.1")
     set_duration("0.1")
+
+
+def test_an_exclusive_job_waits_for_the_cluster_and_then_has_it_alone(lab, long_benchmark):
+    shared = lab.submit(forge(cluster="cluster-4", displayName="holder"))["metadata"]["name"]
+    selector = f"fournos.dev/job-name={shared},tekton.dev/pipelineTask=run"
+    wait_for("the holder's benchmark", lambda: lab.get(f"/api/v1/namespaces/{JOBS}/pods", labelSelector=selector)["items"][0]["status"]["phase"] == "Running")
+    lab.wait_phase(shared, "Running")
+    long_benchmark()
+    alone = lab.submit(forge(cluster="cluster-4", exclusive=True))["metadata"]["name"]
+    wait_for("its message", lambda: lab.job(alone)["status"]["message"] == "Waiting for exclusive access to cluster cluster-4 (other jobs are still running)")
+    assert (lab.phase(alone), lab.phase(shared)) == ("Pending", "Running")
+    lab.kubectl("patch", "fj", shared, "-n", JOBS, "--type=merge", "-p", '{"spec":{"shutdown":"Stop"}}')
+    job = lab.wait_phase(alone, "Succeeded")
+    assert job["metadata"]["labels"]["fournos.dev/exclusive-cluster"] == "cluster-4"
+    lab.wait_phase(shared, "Stopped")
 
 
 def test_shutdown_stops_a_running_job(lab, long_benchmark):

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 import yaml
-from support import JOBS, KUBECTL, ROOT, wait_for
+from support import DEADLINE, JOBS, KUBECTL, ROOT, TIMEOUT, wait_for
 
 
 def configmap(name, ns, data, **metadata):
@@ -211,14 +211,14 @@ def test_dry_run_stores_nothing(lab, ns):
 def test_wait_for_jsonpath_and_delete(lab, ns):
     lab.kubectl("create", "configmap", "wt", "-n", ns, "--from-literal=state=new")
     waiting = subprocess.Popen(
-        [KUBECTL, "wait", "configmap/wt", "-n", ns, "--for=jsonpath={.data.state}=ready", "--timeout=30s"],
+        [KUBECTL, "wait", "configmap/wt", "-n", ns, "--for=jsonpath={.data.state}=ready", TIMEOUT],
         env=lab.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )
     lab.kubectl("patch", "cm", "wt", "-n", ns, "--type=merge", "-p", '{"data":{"state":"ready"}}')
-    out, err = waiting.communicate(timeout=40)
+    out, err = waiting.communicate(timeout=DEADLINE)
     assert (waiting.returncode, out) == (0, "configmap/wt condition met\n"), err
     assert lab.kubectl("delete", "cm", "wt", "-n", ns).out.startswith('configmap "wt" deleted')
-    lab.kubectl("wait", "configmap/wt", "-n", ns, "--for=delete", "--timeout=10s")
+    lab.kubectl("wait", "configmap/wt", "-n", ns, "--for=delete", TIMEOUT)
 
 
 def test_auth_can_i(lab, ns):
@@ -251,7 +251,7 @@ def test_a_service_account_token_carries_its_rights_and_no_more(lab, ns):
 def test_deleting_a_namespace_empties_it(lab):
     lab.kubectl("create", "namespace", "short-lived")
     lab.kubectl("create", "configmap", "inside", "-n", "short-lived")
-    lab.kubectl("delete", "namespace", "short-lived", "--timeout=30s")
+    lab.kubectl("delete", "namespace", "short-lived", TIMEOUT)
     assert lab.http("GET", "/api/v1/namespaces/short-lived").code == 404
     assert lab.http("GET", "/api/v1/namespaces/short-lived/configmaps/inside").code == 404
     refused = lab.kubectl("delete", "namespace", "kube-system", code=1)
@@ -294,7 +294,7 @@ spec:
           status: {type: object, properties: {size: {type: integer}}}
 """
     lab.kubectl("apply", "-f", "-", stdin=crd)
-    lab.kubectl("wait", "--for=condition=Established", "crd/widgets.e2e.example.com", "--timeout=10s")
+    lab.kubectl("wait", "--for=condition=Established", "crd/widgets.e2e.example.com", TIMEOUT)
     widget = {"apiVersion": "e2e.example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": ns}, "spec": {"name": "x"}}
     lab.kubectl("create", "-f", "-", stdin=json.dumps(widget))
     assert lab.kubectl("get", "wd", "w", "-n", ns, "--no-headers").out.split()[:2] == ["w", "1"], "default and column"
@@ -304,7 +304,7 @@ spec:
     widget["spec"]["nope"] = 1
     refused = lab.kubectl("apply", "-f", "-", stdin=json.dumps(widget), code=1)
     assert 'strict decoding error: unknown field "spec.nope"' in refused.err
-    lab.kubectl("delete", "crd", "widgets.e2e.example.com", "--timeout=20s")
+    lab.kubectl("delete", "crd", "widgets.e2e.example.com", TIMEOUT)
     assert lab.http("GET", "/apis/e2e.example.com/v1/widgets").code == 404
 
 

@@ -4,7 +4,7 @@
 import base64
 import json
 
-from support import run, wait_for
+from support import TIMEOUT, free_port, run, wait_for
 
 
 def create(lab, *objects):
@@ -29,12 +29,15 @@ def workload(kind, ns, name="w", command=("sleep", "9000"), **spec):
 def test_a_stateful_set_rolls_out_in_order_with_claims_and_back(lab, ns):
     claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
     create(lab, workload("StatefulSet", ns, serviceName="w", replicas=2, volumeClaimTemplates=[claim]))
-    lab.kubectl("rollout", "status", "statefulset/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "status", "statefulset/w", "-n", ns, TIMEOUT)
     assert [p["metadata"]["name"] for p in pods(lab, ns)] == ["w-0", "w-1"]
-    claims = lab.get(f"/api/v1/namespaces/{ns}/persistentvolumeclaims")["items"]
-    assert [(c["metadata"]["name"], c["status"]["phase"]) for c in claims] == [("data-w-0", "Bound"), ("data-w-1", "Bound")]
+
+    def claims():
+        return [(c["metadata"]["name"], c["status"]["phase"]) for c in lab.get(f"/api/v1/namespaces/{ns}/persistentvolumeclaims")["items"]]
+
+    wait_for("its claims", lambda: claims() == [("data-w-0", "Bound"), ("data-w-1", "Bound")])
     lab.kubectl("set", "image", "statefulset/w", "c=busybox:2", "-n", ns)
-    lab.kubectl("rollout", "status", "statefulset/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "status", "statefulset/w", "-n", ns, TIMEOUT)
     assert {p["spec"]["containers"][0]["image"] for p in pods(lab, ns)} == {"busybox:2"}
     history = lab.kubectl("rollout", "history", "statefulset/w", "-n", ns).out
     assert [line.split()[0] for line in history.splitlines() if line[:1].isdigit()] == ["1", "2"]
@@ -44,36 +47,36 @@ def test_a_stateful_set_rolls_out_in_order_with_claims_and_back(lab, ns):
     wait_for("one pod", lambda: [p["metadata"]["name"] for p in pods(lab, ns)] == ["w-0"])
     lab.kubectl("delete", "statefulset/w", "-n", ns)
     wait_for("no pod", lambda: not pods(lab, ns))
-    lab.kubectl("delete", "pvc", "--all", "-n", ns, "--timeout=30s")
+    lab.kubectl("delete", "pvc", "--all", "-n", ns, TIMEOUT)
 
 
 def test_a_daemon_set_runs_on_every_node_and_updates(lab, ns):
     nodes = {n["metadata"]["name"] for n in lab.get("/api/v1/nodes")["items"]}
     create(lab, workload("DaemonSet", ns))
-    lab.kubectl("rollout", "status", "daemonset/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "status", "daemonset/w", "-n", ns, TIMEOUT)
     assert {p["spec"]["nodeName"] for p in pods(lab, ns)} == nodes
     lab.kubectl("rollout", "restart", "daemonset/w", "-n", ns)
-    lab.kubectl("rollout", "status", "daemonset/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "status", "daemonset/w", "-n", ns, TIMEOUT)
     status = lab.get(f"/apis/apps/v1/namespaces/{ns}/daemonsets/w")["status"]
     assert status["updatedNumberScheduled"] == status["numberAvailable"] == len(nodes)
     lab.kubectl("rollout", "undo", "daemonset/w", "-n", ns)
-    lab.kubectl("rollout", "status", "daemonset/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "status", "daemonset/w", "-n", ns, TIMEOUT)
     assert len(lab.get(f"/apis/apps/v1/namespaces/{ns}/controllerrevisions")["items"]) == 2
 
 
 def test_a_deployment_is_paused_rolled_out_and_undone(lab, ns):
     create(lab, workload("Deployment", ns, replicas=2))
-    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, TIMEOUT)
     lab.kubectl("rollout", "pause", "deployment/w", "-n", ns)
     lab.kubectl("set", "image", "deployment/w", "c=busybox:2", "-n", ns)
     lab.kubectl("annotate", "deployment/w", "kubernetes.io/change-cause=second", "-n", ns)
     assert {p["spec"]["containers"][0]["image"] for p in pods(lab, ns)} == {"busybox:1"}
     lab.kubectl("rollout", "resume", "deployment/w", "-n", ns)
-    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, TIMEOUT)
     history = lab.kubectl("rollout", "history", "deployment/w", "-n", ns).out
     assert "2         second" in history
     lab.kubectl("rollout", "undo", "deployment/w", "-n", ns)
-    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, TIMEOUT)
     assert {p["spec"]["containers"][0]["image"] for p in pods(lab, ns)} == {"busybox:1"}
     revisions = [line.split()[0] for line in lab.kubectl("rollout", "history", "deployment/w", "-n", ns).out.splitlines() if line[:1].isdigit()]
     assert revisions == ["2", "3"]
@@ -82,18 +85,18 @@ def test_a_deployment_is_paused_rolled_out_and_undone(lab, ns):
 def test_a_drain_waits_for_the_disruption_budget(lab, ns):
     create(lab, workload("Deployment", ns, replicas=2))
     lab.kubectl("create", "poddisruptionbudget", "b", "-n", ns, "--selector=app=w", "--min-available=2")
-    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, TIMEOUT)
     budget = f"/apis/policy/v1/namespaces/{ns}/poddisruptionbudgets/b"
     wait_for("the budget counts", lambda: lab.get(budget).get("status", {}).get("currentHealthy") == 2)
     node = pods(lab, ns)[0]["spec"]["nodeName"]
     drain = ["drain", node, "--pod-selector=app=w", "--ignore-daemonsets", "--delete-emptydir-data"]
     try:
-        refused = lab.kubectl(*drain, "--timeout=2s", code=None)
+        refused = lab.kubectl(*drain, "--timeout=8s", code=None)  # time enough for one try on a slow machine
         assert refused.code != 0 and "violate the pod's disruption budget" in refused.err
-        assert "node.kubernetes.io/unschedulable" in [t["key"] for t in lab.get(f"/api/v1/nodes/{node}")["spec"]["taints"]]
+        wait_for("the taint", lambda: "node.kubernetes.io/unschedulable" in [t["key"] for t in lab.get(f"/api/v1/nodes/{node}")["spec"]["taints"]])
         lab.kubectl("patch", "pdb", "b", "-n", ns, "-p", '{"spec":{"minAvailable":1}}')
-        lab.kubectl(*drain, "--timeout=60s")
-        lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+        lab.kubectl(*drain, TIMEOUT)
+        lab.kubectl("rollout", "status", "deployment/w", "-n", ns, TIMEOUT)
         assert node not in {p["spec"]["nodeName"] for p in pods(lab, ns)}
     finally:
         lab.kubectl("uncordon", node)
@@ -102,7 +105,7 @@ def test_a_drain_waits_for_the_disruption_budget(lab, ns):
 
 def test_a_no_execute_taint_evicts(lab, ns):
     create(lab, workload("Deployment", ns, replicas=1))
-    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, TIMEOUT)
     pod = pods(lab, ns)[0]
     node = pod["spec"]["nodeName"]
     key = f"e2e/{ns}"
@@ -111,14 +114,19 @@ def test_a_no_execute_taint_evicts(lab, ns):
         wait_for("another node", lambda: [p for p in pods(lab, ns) if p["spec"].get("nodeName", node) != node])
     finally:
         lab.kubectl("taint", "node", node, f"{key}-")
-    events = lab.get(f"/api/v1/namespaces/{ns}/events")["items"]
-    assert f"Marking for deletion Pod {ns}/{pod['metadata']['name']}" in [e["message"] for e in events]
+    told = f"Marking for deletion Pod {ns}/{pod['metadata']['name']}"
+    wait_for(told, lambda: told in [e["message"] for e in lab.get(f"/api/v1/namespaces/{ns}/events")["items"]])
 
 
 def test_nodes_renew_their_leases(lab):
-    leases = lab.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")["items"]
-    assert {lease["metadata"]["name"] for lease in leases} == {n["metadata"]["name"] for n in lab.get("/api/v1/nodes")["items"]}
-    assert all(lease["spec"]["leaseDurationSeconds"] == 40 for lease in leases)
+    nodes = {n["metadata"]["name"] for n in lab.get("/api/v1/nodes")["items"]}
+
+    def leases():
+        items = lab.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")["items"]
+        return {lease["metadata"]["name"]: lease["spec"] for lease in items}
+
+    found = wait_for("a lease of each node", lambda: leases().keys() == nodes and leases())
+    assert all(lease["leaseDurationSeconds"] == 40 for lease in found.values())
 
 
 def test_an_autoscaler_tells_that_there_are_no_metrics(lab, ns):
@@ -126,17 +134,15 @@ def test_an_autoscaler_tells_that_there_are_no_metrics(lab, ns):
     lab.kubectl("autoscale", "deployment/w", "-n", ns, "--min=2", "--max=4", "--cpu-percent=80")
     wait_for("two pods", lambda: len(pods(lab, ns)) == 2)
     path = f"/apis/autoscaling/v2/namespaces/{ns}/horizontalpodautoscalers/w"
-    condition = wait_for(
-        "the condition", lambda: next((c for c in lab.get(path)["status"].get("conditions", []) if c["type"] == "ScalingActive"), None)
-    )
-    assert condition["status"] == "False" and condition["reason"] == "FailedGetResourceMetric"
+    told = ("ScalingActive", "False", "FailedGetResourceMetric")
+    wait_for("the condition", lambda: told in [(c["type"], c["status"], c["reason"]) for c in lab.get(path)["status"]["conditions"]])
     assert "<unknown>/80%" in lab.kubectl("get", "hpa", "w", "-n", ns).out
 
 
 def test_a_cron_job_starts_by_hand_and_by_itself(lab, ns):
     lab.kubectl("create", "cronjob", "tick", "-n", ns, "--image=busybox", "--schedule=0 0 1 1 *", "--", "true")
     lab.kubectl("create", "job", "now", "-n", ns, "--from=cronjob/tick")
-    lab.kubectl("wait", "job/now", "-n", ns, "--for=condition=complete", "--timeout=30s")
+    lab.kubectl("wait", "job/now", "-n", ns, "--for=condition=complete", TIMEOUT)
     lab.kubectl("patch", "cronjob", "tick", "-n", ns, "-p", '{"spec":{"schedule":"@every 1s","timeZone":"Europe/Berlin"}}')
     jobs = f"/apis/batch/v1/namespaces/{ns}/jobs"
     wait_for("jobs of the schedule", lambda: [j for j in lab.get(jobs)["items"] if j["metadata"]["name"].startswith("tick-")])
@@ -149,7 +155,7 @@ def test_a_job_obeys_its_policies_and_goes_after_its_time(lab, ns):
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox", "command": ["sh", "-c", "exit 42"]}]}}
     spec = {"backoffLimit": 3, "template": template, "podFailurePolicy": {"rules": [rule]}}
     create(lab, {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": ns}, "spec": spec})
-    lab.kubectl("wait", "job/j", "-n", ns, "--for=condition=failed", "--timeout=30s")
+    lab.kubectl("wait", "job/j", "-n", ns, "--for=condition=failed", TIMEOUT)
     conditions = lab.get(f"/apis/batch/v1/namespaces/{ns}/jobs/j")["status"]["conditions"]
     assert "PodFailurePolicy" in [c["reason"] for c in conditions if c["type"] == "Failed"]
     lab.kubectl("patch", "job", "j", "-n", ns, "-p", '{"spec":{"ttlSecondsAfterFinished":0}}')
@@ -159,7 +165,7 @@ def test_a_job_obeys_its_policies_and_goes_after_its_time(lab, ns):
 def test_a_service_has_endpoints_and_slices(lab, ns):
     create(lab, workload("Deployment", ns, replicas=2))
     lab.kubectl("expose", "deployment/w", "-n", ns, "--port=80", "--target-port=8080")
-    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, "--timeout=60s")
+    lab.kubectl("rollout", "status", "deployment/w", "-n", ns, TIMEOUT)
     slices = f"/apis/discovery.k8s.io/v1/namespaces/{ns}/endpointslices"
 
     def ready():
@@ -168,7 +174,8 @@ def test_a_service_has_endpoints_and_slices(lab, ns):
 
     found = wait_for("two ready endpoints", ready)
     assert found[0]["ports"] == [{"name": "", "port": 8080, "protocol": "TCP"}]
-    assert lab.get(f"/api/v1/namespaces/{ns}/endpoints/w")["subsets"][0]["ports"][0]["port"] == 8080
+    endpoints = f"/api/v1/namespaces/{ns}/endpoints/w"  # another controller's
+    wait_for("the Endpoints", lambda: lab.get(endpoints)["subsets"][0]["ports"][0]["port"] == 8080)
     lab.kubectl("delete", "service", "w", "-n", ns)
     wait_for("the slices to go", lambda: not lab.get(slices)["items"])
 
@@ -217,14 +224,15 @@ def test_an_approved_request_becomes_a_certificate_that_lets_in(lab, tmp_path):
 
 
 def test_requests_reach_processes_of_pods_through_the_proxy(lab, ns):
+    port, nobody = free_port(), free_port()
     lab.kubectl("apply", "-n", ns, "-f", "-", stdin=json.dumps({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
         "spec": {"restartPolicy": "Never", "containers": [{
-            "name": "c", "image": "python", "ports": [{"containerPort": 18080}],
-            "command": ["python3", "-m", "http.server", "18080", "--bind", "127.0.0.1", "--directory", "/etc"]}]},
+            "name": "c", "image": "python", "ports": [{"containerPort": port}],
+            "command": ["python3", "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", "/etc"]}]},
     }))  # fmt: skip
-    path = f"/api/v1/namespaces/{ns}/pods/web:18080/proxy/hostname"
+    path = f"/api/v1/namespaces/{ns}/pods/web:{port}/proxy/hostname"
     answer = wait_for("the pod answers", lambda: (a := lab.http("GET", path)).code == 200 and a)
     assert answer.body
-    refused = lab.http("GET", f"/api/v1/namespaces/{ns}/pods/web:18081/proxy/")
+    refused = lab.http("GET", f"/api/v1/namespaces/{ns}/pods/web:{nobody}/proxy/")
     assert refused.code == 503 and "error trying to reach service" in refused.json["message"]

@@ -96,8 +96,7 @@ def test_policies_deny_and_are_type_checked(lab, ns):
         def status():
             return lab.http("GET", f"{policies}/no-bad-names").json.get("status", {})
 
-        wait_for("the type check", lambda: status().get("observedGeneration") == 1)
-        warnings = status()["typeChecking"]["expressionWarnings"]
+        warnings = wait_for("the type check", lambda: status()["observedGeneration"] == 1 and status()["typeChecking"]["expressionWarnings"])
         assert [one["fieldRef"] for one in warnings] == ["spec.validations[1].expression"]
         assert "undefined field 'nope'" in warnings[0]["warning"]
     finally:

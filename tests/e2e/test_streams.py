@@ -16,7 +16,7 @@ import time
 import urllib.request
 
 import pytest
-from support import KUBECTL, wait_for
+from support import DEADLINE, KUBECTL, TIMEOUT, wait_for
 
 # What older clients do, and those behind proxies that know no WebSocket.
 SPDY = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}
@@ -33,7 +33,7 @@ def pod(lab):
     ns = "e2e-streams"
     lab.kubectl("create", "namespace", ns)
     lab.kubectl("run", "p", "-n", ns, "--image=busybox", "--env=A=b", "--command", "--", "sleep", "1000")
-    lab.kubectl("wait", "pod/p", "-n", ns, "--for=condition=Ready", "--timeout=30s")
+    lab.kubectl("wait", "pod/p", "-n", ns, "--for=condition=Ready", TIMEOUT)
     yield lambda *args, **kw: lab.kubectl(*args[:1], "-n", ns, *args[1:], **kw)
     lab.http("DELETE", f"/api/v1/namespaces/{ns}")
 
@@ -67,7 +67,7 @@ def test_exec_gets_a_terminal(lab, pod, wire):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=DEADLINE,
         check=False,
     )
     assert done.returncode == 5, done
@@ -126,14 +126,14 @@ def test_port_forward_carries_many_connections(lab, pod, wire, tmp_path):
             results = []
 
             def fetch():
-                with urllib.request.urlopen(f"http://127.0.0.1:{local}/file", timeout=30) as answer:
+                with urllib.request.urlopen(f"http://127.0.0.1:{local}/file", timeout=DEADLINE) as answer:
                     results.append(answer.read())
 
             threads = [threading.Thread(target=fetch) for _ in range(6)]
             for thread in threads:
                 thread.start()
             for thread in threads:
-                thread.join(60)
+                thread.join(DEADLINE)
             assert results == [content] * 6
         finally:
             forward.kill()
@@ -142,12 +142,16 @@ def test_port_forward_carries_many_connections(lab, pod, wire, tmp_path):
 
 def test_debug_adds_a_container(lab, ns):
     lab.kubectl("run", "p", "-n", ns, "--image=busybox", "--command", "--", "sleep", "1000")
-    lab.kubectl("wait", "pod/p", "-n", ns, "--for=condition=Ready", "--timeout=30s")
+    lab.kubectl("wait", "pod/p", "-n", ns, "--for=condition=Ready", TIMEOUT)
     lab.kubectl("debug", "p", "-n", ns, "--image=busybox", "-c", "dbg", "--", "sh", "-c", "echo debugging; sleep 1000")
     wait_for("the container's output", lambda: lab.kubectl("logs", "p", "-n", ns, "-c", "dbg", code=None).out == "debugging\n")
     assert lab.kubectl("exec", "p", "-n", ns, "-c", "dbg", "--", "echo", "inside").out == "inside\n"
-    statuses = lab.get(f"/api/v1/namespaces/{ns}/pods/p")["status"]["ephemeralContainerStatuses"]
-    assert [s["name"] for s in statuses] == ["dbg"] and "running" in statuses[0]["state"]
+
+    def told():
+        statuses = lab.get(f"/api/v1/namespaces/{ns}/pods/p")["status"]["ephemeralContainerStatuses"]
+        return [(s["name"], list(s["state"])) for s in statuses] == [("dbg", ["running"])]
+
+    wait_for("its status", told)
 
 
 def test_exec_of_what_does_not_run_is_refused(lab, ns, pod):
@@ -183,7 +187,7 @@ def echo_server(status):
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield listener.getsockname()[1], seen
-        thread.join(20)
+        thread.join(DEADLINE)
 
 
 def test_connections_that_leave_http_are_passed_on_to_pods(lab, pod):
@@ -199,8 +203,8 @@ def test_connections_that_leave_http_are_passed_on_to_pods(lab, pod):
         data = os.urandom(3_000_000)
         threading.Thread(target=wire.sock.sendall, args=(data,), daemon=True).start()
         back = bytearray()
-        while len(back) < len(data):
-            back += wire.sock.recv(1 << 20)
+        while len(back) < len(data) and (piece := wire.sock.recv(1 << 20)):
+            back += piece
         assert hashlib.sha256(back).digest() == hashlib.sha256(data).digest()
         wire.close()
     assert seen[0].startswith("GET /a?b=c HTTP/1.1\r\n") and "Authorization" not in seen[0]
@@ -237,11 +241,11 @@ def test_http2_is_spoken(lab, tmp_path):
         token = lab.data.joinpath("tokens.csv").read_text(encoding="utf-8").split(",")[0]
         return subprocess.run(
             ["curl", "-sk", "--http2", "-H", f"Authorization: Bearer {token}", "-w", "\n%{http_version} %{http_code}", *args],
-            capture_output=True, text=True, timeout=30, check=False,
+            capture_output=True, text=True, timeout=DEADLINE, check=False,
         ).stdout  # fmt: skip
 
     assert curl(f"{base}/version").endswith("\n2 200")
-    watch = curl("--max-time", "2", "-N", f"{base}/api/v1/namespaces?watch=1")
+    watch = curl("-N", f"{base}/api/v1/namespaces?watch=1&timeoutSeconds=2")
     assert '"ADDED"' in watch and watch.endswith("\n2 200")
     (tmp_path / "large").write_bytes(b"x" * 4_000_000)
     assert curl("--data-binary", f"@{tmp_path}/large", f"{base}/api/v1/namespaces").endswith("413")
@@ -259,12 +263,14 @@ def test_a_flood_does_not_starve_others(lab, ns):
     lab.kubectl("create", "rolebinding", "flood", "-n", ns, "--clusterrole=view", f"--serviceaccount={ns}:flood")
     token = lab.kubectl("create", "token", "flood", "-n", ns).out.strip()
     stop = threading.Event()
-    answered = []
+    answered, waited = [], []
 
     def flood():
         while not stop.is_set():
             with contextlib.suppress(OSError, http.client.HTTPException):
+                start = time.monotonic()
                 answered.append(lab.http("GET", f"/api/v1/namespaces/{ns}/configmaps", token=token).code)
+                waited.append(time.monotonic() - start)
 
     threads = [threading.Thread(target=flood, daemon=True) for _ in range(16)]
     for thread in threads:
@@ -276,11 +282,13 @@ def test_a_flood_does_not_starve_others(lab, ns):
             start = time.monotonic()
             assert lab.http("GET", f"/api/v1/namespaces/{ns}").code == 200
             times.append(time.monotonic() - start)
-        assert sorted(times)[10] < 1.0, times
+        # On a slow machine this process is slow, too: then both are measured with the same measure.
+        others = sorted(waited)[len(waited) // 2]
+        assert sorted(times)[10] < max(1.0, others / 2), (times, others)
     finally:
         stop.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(DEADLINE)
     assert set(answered) <= {200, 429}
 
 
@@ -289,8 +297,8 @@ def test_a_watcher_that_does_not_read_is_cut(make_lab):
     lab = make_lab("--pods", "timed").start()
 
     def watches():
-        line = next(one for one in lab.http("GET", "/metrics").text.splitlines() if one.startswith("apiserver_longrunning_requests{"))
-        return int(line.rsplit(" ", 1)[1])
+        lines = lab.http("GET", "/metrics").text.splitlines()
+        return sum(int(one.rsplit(" ", 1)[1]) for one in lines if one.startswith("apiserver_longrunning_requests{"))
 
     path = "/api/v1/namespaces/default/configmaps"
     assert lab.http("POST", path, {"metadata": {"name": "big"}, "data": {"k": "x" * 900_000}}).code == 201
@@ -298,13 +306,13 @@ def test_a_watcher_that_does_not_read_is_cut(make_lab):
     connection = lab.connection()
     connection.request("GET", f"{path}?watch=1")
     assert connection.getresponse().status == 200
-    assert watches() == before + 1
+    wait_for("the watch to be counted", lambda: watches() == before + 1)
     for i in range(40):  # more than the sockets and the server hold for one client
         patch = json.dumps({"data": {"k": str(i % 10) * 900_000}})
         assert lab.http("PATCH", f"{path}/big", patch, content_type="application/merge-patch+json").code == 200
     wait_for("the watch to be cut", lambda: watches() == before)
     connection.close()
     other = lab.connection()
-    other.request("GET", f"{path}?watch=1&timeoutSeconds=1")
-    assert b"ADDED" in other.getresponse().read()
+    other.request("GET", f"{path}?watch=1&timeoutSeconds={DEADLINE:.0f}")
+    assert b"ADDED" in other.getresponse().readline()
     other.close()

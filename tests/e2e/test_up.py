@@ -7,7 +7,7 @@ import signal
 import stat
 
 import pytest
-from support import ATHANOR, JOBS, alive, forge, run, wait_for
+from support import ATHANOR, JOBS, alive, forge, pids_of, run, sleep_argument, wait_for
 
 
 def test_it_says_where_it_is_and_what_to_type_next(lab):
@@ -18,7 +18,7 @@ def test_it_says_where_it_is_and_what_to_type_next(lab):
 
 
 def test_a_second_up_on_the_same_directory_says_who_holds_it(lab):
-    done = run([ATHANOR, "up", "--data", lab.data, "--port", "0"], timeout=20)
+    done = run([ATHANOR, "up", "--data", lab.data, "--port", "0"])
     assert done.code == 1
     assert str(lab.process.pid) in done.err and str(lab.data) in done.err
     assert lab.http("GET", "/readyz").code == 200
@@ -36,7 +36,7 @@ def test_a_second_up_on_the_same_directory_says_who_holds_it(lab):
     ],
 )
 def test_bad_flags(tmp_path, args, code, text):
-    done = run([ATHANOR, "up", "--data", tmp_path / "d", "--port", "0", *args], timeout=20)
+    done = run([ATHANOR, "up", "--data", tmp_path / "d", "--port", "0", *args])
     assert done.code == code and text in done.err, done.err
 
 
@@ -46,7 +46,7 @@ def test_a_lab_file_with_mistakes_names_every_line(tmp_path):
         "apiVersion: athanor.dev/v1\nkind: Lab\nnodes:\n- name: Bad_Name\n  count: 0\n  capacity: {cpu: lots}\nclusters:\n- name: c\n  colour: red\n",
         encoding="utf-8",
     )
-    done = run([ATHANOR, "up", "--data", tmp_path / "d", "--port", "0", "--lab", file], timeout=20)
+    done = run([ATHANOR, "up", "--data", tmp_path / "d", "--port", "0", "--lab", file])
     assert done.code == 1
     for line, path in ((4, "nodes[0].name"), (5, "nodes[0].count"), (6, "nodes[0].capacity.cpu"), (9, "clusters[0]")):
         assert f"{file}:{line}: {path}" in done.err or f"lab.yaml:{line}: {path}" in done.err, done.err
@@ -55,40 +55,28 @@ def test_a_lab_file_with_mistakes_names_every_line(tmp_path):
 
 def test_a_port_in_use_is_an_error_that_names_it(lab, tmp_path):
     _, port = lab.address
-    done = run([ATHANOR, "up", "--data", tmp_path / "d", "--port", port], timeout=20)
+    done = run([ATHANOR, "up", "--data", tmp_path / "d", "--port", port])
     assert done.code == 1 and str(port) in done.err
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_pods_and_exits_cleanly(make_lab, number):
     lab = make_lab(name="signal").start()
+    long = sleep_argument()
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "sleeper"},
-        "spec": {"terminationGracePeriodSeconds": 1, "containers": [{"name": "c", "image": "busybox", "command": ["sh", "-c", "sleep 9871 & echo $! ; wait"]}]},
+        "spec": {"terminationGracePeriodSeconds": 1, "containers": [{"name": "c", "image": "busybox", "command": ["sh", "-c", f"sleep {long} & echo $! ; wait"]}]},
     }
     wait_for("the default service account", lambda: lab.http("POST", "/api/v1/namespaces/default/pods", pod).code in (201, 409))
-    wait_for("the pod's child", lambda: pids_of("9871"))
-    pids = pids_of("9871")
+    pids = wait_for("the pod's child", lambda: pids_of(long))
     assert lab.stop(number) == 0
-    assert not [p for p in pids if alive(p)], "a pod outlived the lab"
+    # A kill takes effect when the kernel gets round to it.
+    wait_for("no pod outlives the lab", lambda: not [p for p in pids if alive(p)])
     lines = [json.loads(line) for line in lab.err.splitlines()]
-    assert lines[-1]["level"] == "info" and lines[-1]["msg"] == "ending the lab", "the log is JSON when nobody watches"
-
-
-def pids_of(argument):
-    """Processes that run `sleep ARGUMENT`."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/cmdline", "rb") as file:
-                    if file.read().split(b"\0")[:2] == [b"sleep", argument.encode()]:
-                        found.append(int(entry))
-            except OSError:
-                continue
-    return found
+    said = [line["level"] for line in lines if line["msg"] == "ending the lab"]
+    assert said == ["info"], "the log is JSON when nobody watches"
 
 
 def test_everything_is_there_after_a_clean_restart(make_lab):

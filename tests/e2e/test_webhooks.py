@@ -137,7 +137,7 @@ def test_failures_are_told_as_go_tells_them(lab, hooks, ns, configure):
 
 
 def test_nobody_waits_for_a_slow_webhook(lab, hooks, ns, configure):
-    configure(VALIDATING, "/slow")
+    configure(VALIDATING, "/slow", timeoutSeconds=30)
     slow = [threading.Thread(target=create, args=(lab, ns, f"slow-{i}")) for i in range(8)]
     for thread in slow:
         thread.start()
