@@ -31,10 +31,10 @@ bool same_leaf(const Value& live, const Value& config, const Node& node) {
   return a && b && *a == *b;
 }
 
-// Whether Null is a value of its own there, as among the entries of a map; elsewhere it is the same
-// as nothing.
+// Whether Null is a value of its own there, as among the entries of a map, and in custom objects,
+// whose schema judges it; elsewhere it is the same as nothing.
 bool keeps_null(const Node& node) {
-  return node.schema == nullptr || node.schema->nullable || !node.declared;
+  return node.custom || node.schema == nullptr || node.schema->nullable || !node.declared;
 }
 
 Value merge_maps(const Value& live, const Value& config, const Node& node) {

@@ -114,6 +114,12 @@ Shape Node::shape(const Value* value) const {
 }
 
 Node Node::member(std::string_view name) const {
+  Node below = place_of(name);
+  below.custom = custom;
+  return below;
+}
+
+Node Node::place_of(std::string_view name) const {
   const Level below = level == Level::Root && name == "metadata" ? Level::Metadata : Level::Inner;
   if (is_any(schema) && level != Level::Root) {
     return {.declared = false};
@@ -145,9 +151,9 @@ Node Node::member(std::string_view name) const {
 
 Node Node::item() const {
   if (schema == nullptr || schema->items == nullptr) {
-    return {.declared = false};
+    return {.declared = false, .custom = custom};
   }
-  return {.schema = schema->items, .declared = false};
+  return {.schema = schema->items, .declared = false, .custom = custom};
 }
 
 bool Node::is_system(std::string_view name) const {
@@ -203,7 +209,9 @@ const Value* Node::stand_in() const {
 }
 
 Node root_node(SchemaPtr schema) {
-  return {.schema = schema, .level = Node::Level::Root};
+  return {.schema = schema,
+          .level = Node::Level::Root,
+          .custom = schema == nullptr || schema->name.empty()};
 }
 
 namespace {

@@ -26,6 +26,7 @@ struct Node {
   Level level = Level::Inner;
   bool declared = true;  // reached through a declared field (not a map entry, not an unknown field)
   bool known = true;     // false: the schema forbids it
+  bool custom = false;   // of an object whose schema is no built-in type's
 
   // What `value` is taken apart into; absent and Null values fit every shape.
   [[nodiscard]] Shape shape(const Value* value) const;
@@ -37,6 +38,9 @@ struct Node {
   [[nodiscard]] bool is_system(std::string_view name) const;
   // What stands for an absent member that is always printed; nullptr for all others.
   [[nodiscard]] const Value* stand_in() const;
+
+ private:
+  [[nodiscard]] Node place_of(std::string_view name) const;
 };
 
 Node root_node(SchemaPtr schema);

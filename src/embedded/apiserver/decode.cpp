@@ -95,13 +95,45 @@ StatusResult<void> check_built_in_kind(Value& object, const ExpectedBody& expect
   return {};
 }
 
-StatusResult<void> check_custom_kind(const Value& object, const ResourceInfo& resource) {
+// The start of a body that nobody recognises.
+std::string summary(std::string_view body) {
+  constexpr std::size_t kShown = 30;
+  std::string text(body.substr(0, kShown));
+  if (!body.starts_with('{')) {
+    std::string hex;
+    for (const unsigned char byte : text) {
+      hex += fmt::format("{:02x}", byte);
+    }
+    text = std::move(hex);
+  }
+  return body.size() > kShown ? text + " ..." : text;
+}
+
+// Who does not want fields looked at is told by another decoder.
+StatusError kindless(const Call& call, FieldValidation validation, const Value& object) {
+  const std::string_view sent = text_of(call.request);
+  const ResourceInfo& resource = *call.resource;
+  if (validation != FieldValidation::Ignore) {
+    const std::string body = sent.empty() ? json::print(object) : std::string(sent);
+    return unrecognized(resource.kind,
+                        fmt::format("Object 'Kind' is missing in '{}' ({})", body, summary(body)));
+  }
+  const bool quoted = !sent.empty() && (sent.front() == '{' || sent == "null");
+  const std::string body = quoted ? std::string(sent) : json::print(object);
+  const std::string_view version = object["apiVersion"].as_string();
+  return status::of(cannot_be_handled(
+      resource.kind, version.empty() ? resource.version : version.substr(version.find('/') + 1),
+      fmt::format("Object 'Kind' is missing in '{}'", body)));
+}
+
+StatusResult<void> check_custom_kind(const Call& call, FieldValidation validation,
+                                     const Value& object) {
+  const ResourceInfo& resource = *call.resource;
   ATHANOR_TRY_VOID(check_kind_types(object, resource.kind));
   const std::string_view kind = object["kind"].as_string();
   const std::string_view version = object["apiVersion"].as_string();
   if (kind.empty()) {
-    return unrecognized(resource.kind,
-                        fmt::format("Object 'Kind' is missing in '{}'", json::print(object)));
+    return kindless(call, validation, object);
   }
   if (version != resource.api_version()) {
     return status::bad_request(
@@ -274,7 +306,7 @@ StatusResult<Value> decode_object(Call& call, const WriteOptions& options) {
       parse_body(call, {.api_version = api_version, .kind = resource.kind}, !resource.is_custom));
   ATHANOR_TRY_VOID(check_other_version(call, options.validation, document));
   if (resource.is_custom) {
-    ATHANOR_TRY_VOID(check_custom_kind(document.value, resource));
+    ATHANOR_TRY_VOID(check_custom_kind(call, options.validation, document.value));
   } else {
     ATHANOR_TRY_VOID(check_built_in_kind(
         document.value,

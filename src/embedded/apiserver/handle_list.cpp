@@ -22,10 +22,25 @@ struct Window {
   std::optional<Key> after{};
 };
 
-// Whether the selection is one object at most; such a list has neither pages nor a past.
-bool is_single(const Call& call, const ListOptions& options, const Selection& selection) {
-  return options.continue_token.empty() && selection.names_one() &&
-         (!call.resource->namespaced || !call.path.ns.empty());
+// What the first page has to look at.
+struct Extent {
+  std::string_view ns{};  // "": all of them
+  bool single = false;    // one object at most; such a list has neither pages nor a past
+};
+
+// A selector of fields may say less than the path does.
+Extent extent_of(const Call& call, const ListOptions& options, const Selection& selection) {
+  Extent extent{.ns = call.path.ns};
+  if (!options.continue_token.empty()) {
+    return extent;
+  }
+  const bool namespaced = call.resource->namespaced;
+  if (const std::string* ns = selection.only_namespace();
+      namespaced && extent.ns.empty() && ns != nullptr) {
+    extent.ns = *ns;
+  }
+  extent.single = selection.only_name() != nullptr && (!namespaced || !extent.ns.empty());
+  return extent;
 }
 
 ListScope scope_of(const Call& call) {
@@ -65,9 +80,9 @@ StatusError expired(const Call& call, const ListOptions& options, const Window& 
 }
 
 StatusResult<store::Page> read_page(const Call& call, const ListOptions& options,
-                                    const Window& window, bool selects) {
+                                    const Window& window, std::string_view ns, bool selects) {
   store::ListOptions query;
-  query.ns = call.path.ns;
+  query.ns = ns;
   query.after = window.after;
   query.limit = selects ? 0 : window.limit;
   if (window.exactly && *window.exactly != call.core.store.revision()) {
@@ -127,10 +142,10 @@ class Sieve {
 
 StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
                                  const Selection& selection) {
-  const bool single = is_single(call, options, selection);
-  ATHANOR_TRY(const Window window, window_of(call, options, single));
+  const Extent extent = extent_of(call, options, selection);
+  ATHANOR_TRY(const Window window, window_of(call, options, extent.single));
   const bool selects = !selection.everything();
-  ATHANOR_TRY(const store::Page page, read_page(call, options, window, selects));
+  ATHANOR_TRY(const store::Page page, read_page(call, options, window, extent.ns, selects));
   ListPage result;
   result.revision = window.exactly.value_or(page.revision);
   bool more = page.more;
@@ -162,7 +177,7 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
     result.stored.push_back(stored);
     if (selects && window.limit > 0 && result.objects.size() == window.limit) {
       // Whether they match is for the next page to say, unless one name was asked for.
-      more = !single && i + 1 < page.items.size();
+      more = !extent.single && i + 1 < page.items.size();
       break;
     }
   }

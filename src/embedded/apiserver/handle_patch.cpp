@@ -99,8 +99,11 @@ StatusResult<Response> apply_server_side(Call& call, const WriteOptions& options
   input.from_patch = true;
   input.tracked = true;
   input.normal = true;
+  Value merged;
+  input.merged_metadata = [&] { return merged; };
   input.transform = [&](const Value& live) -> StatusResult<Value> {
     ATHANOR_TRY(Value applied, apply_to(call, options, live, config));
+    merged = applied["metadata"];
     ATHANOR_TRY_VOID(check_place(call, applied));  // after the types
     const std::string_view wanted = config["metadata"]["resourceVersion"].as_string();
     ATHANOR_TRY_VOID(check_version(call, wanted, live));

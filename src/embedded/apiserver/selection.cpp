@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "kube/names.hpp"
+
 namespace athanor::apiserver {
 namespace {
 
@@ -132,10 +134,20 @@ StatusResult<Selection> Selection::read(const Request& request, const ResourceIn
   return selection;
 }
 
-bool Selection::names_one() const {
-  return std::any_of(fields_.begin(), fields_.end(), [](const FieldTest& test) {
-    return test.label == "metadata.name" && test.equal;
-  });
+const std::string* Selection::required(std::string_view label) const {
+  const auto found = std::ranges::find_if(
+      fields_, [&](const FieldTest& test) { return test.label == label && test.equal; });
+  return found == fields_.end() ? nullptr : &found->value;
+}
+
+const std::string* Selection::only_name() const {
+  const std::string* name = required("metadata.name");
+  return name != nullptr && !name->empty() && !validate_path_segment(*name) ? name : nullptr;
+}
+
+const std::string* Selection::only_namespace() const {
+  const std::string* ns = required("metadata.namespace");
+  return ns != nullptr && !validate_dns1123_label(*ns) ? ns : nullptr;
 }
 
 bool Selection::may_match(const Key& key) const {

@@ -35,8 +35,10 @@ class Selection {
   [[nodiscard]] std::uint32_t matches(std::span<const store::StoredPtr> objects) const;
   // No selector at all.
   [[nodiscard]] bool everything() const { return labels_.empty() && fields_.empty(); }
-  // Whether they ask for one name: then at most one object of a namespace is meant.
-  [[nodiscard]] bool names_one() const;
+  // The one name, and the one namespace, that they ask for; nullptr when there may be several, or
+  // when what they ask for can be no such name.
+  [[nodiscard]] const std::string* only_name() const;
+  [[nodiscard]] const std::string* only_namespace() const;
   // Cheap test before matches(): false when metadata.name or metadata.namespace must differ.
   [[nodiscard]] bool may_match(const Key& key) const;
 
@@ -50,6 +52,7 @@ class Selection {
   };
 
   [[nodiscard]] bool fields_match(const Value& object) const;
+  [[nodiscard]] const std::string* required(std::string_view label) const;
 
   LabelSelector labels_{};
   std::vector<FieldTest> fields_{};

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "embedded/apiserver/autoscaler_converter.hpp"
 #include "kube/json.hpp"
 #include "kube/text.hpp"
 
@@ -56,7 +57,11 @@ StatusResult<IncludeObject> read_include_object(const Request& request) {
                   go_quote(text)));
 }
 
-Value partial_metadata(const Accepted& accepted, const Value& object) {
+Value partial_metadata(const Accepted& accepted, const Value& whole) {
+  Value object = whole;
+  if (object["kind"].as_string() == "HorizontalPodAutoscaler") {
+    drop_carried(object);  // only a whole object of the first version needs them
+  }
   return Value::object({{"kind", "PartialObjectMetadata"},
                         {"apiVersion", meta_api_version(accepted)},
                         {"metadata", object["metadata"]}});

@@ -34,6 +34,11 @@ void copy_member(const Value& from, Value& to, std::string_view key) {
   }
 }
 
+bool says_nothing(const Value& value) {
+  return value.is_null() || (value.is_string() && value.as_string().empty()) ||
+         ((value.is_object() || value.is_list()) && value.empty());
+}
+
 // One attempt against one stored state.
 class Update {
  public:
@@ -75,6 +80,9 @@ class Update {
       return unchanged();
     }
     if (options_.dry_run) {
+      if (completes_deletion()) {
+        show_what_is_empty();
+      }
       return Written{.object = object_, .created = false, .revision = 0};
     }
     return commit();
@@ -425,6 +433,36 @@ class Update {
            (call_.resource->storage != "namespaces" || object_["spec"]["finalizers"].empty());
   }
 
+  // An object that ends is answered as it was merged: no round trip through the store takes out
+  // what is empty, or makes a text of a null. Of built-in kinds the types do.
+  void show_what_is_empty() {
+    if (!call_.resource->is_custom || !input_.merged_metadata) {
+      return;
+    }
+    const Value merged = input_.merged_metadata();
+    for (const Member& member : merged.members()) {
+      if (!metadata().contains(member.key()) && says_nothing(member.value)) {
+        object_.member("metadata").set(member.key(), member.value);
+      }
+      for (const Member& inner : member.value.members()) {
+        if (inner.value.is_null() && metadata()[member.key()][inner.key()] == Value("")) {
+          object_.member("metadata").member(member.key()).set(inner.key(), Value());
+        }
+      }
+    }
+  }
+
+  // Another version may have no words for all of what is stored: the half that this write leaves as
+  // it is stays what it was there.
+  void keep_stored_half(Value& body) const {
+    const Value& before = stored_->body;
+    if (call_.resource->converter == nullptr || !call_.resource->has_status() ||
+        before["apiVersion"] != body["apiVersion"] || object_["apiVersion"] == body["apiVersion"]) {
+      return;
+    }
+    copy_member(before, body, input_.subresource == "status" ? "spec" : "status");
+  }
+
   StatusResult<Written> commit() {
     const bool deletes = completes_deletion();
     std::vector<store::Write> writes = std::move(request_.extra_writes);
@@ -434,6 +472,7 @@ class Update {
     write.expected = stored_->revision;
     if (!deletes) {
       ATHANOR_TRY(write.body, to_storage(*call_.resource, object_, call_.versions()));
+      keep_stored_half(*write.body);
     }
     writes.insert(writes.begin(), std::move(write));
     if (const KindBehaviour* behaviour = call_.resource->behaviour;
@@ -454,6 +493,7 @@ class Update {
     }
     const store::Stored& result = *committed->front();
     if (deletes) {
+      show_what_is_empty();
       return Written{.object = object_, .created = false, .revision = result.revision};
     }
     ATHANOR_TRY(Value served, served_back(*call_.resource, object_, result));

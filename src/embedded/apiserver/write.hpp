@@ -38,6 +38,9 @@ struct UpdateInput {
   bool normal = false;      // transform's result is normalised already
   bool from_patch = false;  // a wrong uid is a field error
   bool tracked = false;     // transform sets managedFields itself (apply)
+  // The metadata as it was merged, with what is empty: a write that ends the object answers with
+  // it.
+  std::function<Value()> merged_metadata{};
   // What admission is shown instead of the object (a Scale), and the object with what admission
   // made of that; both or neither.
   std::function<StatusResult<Value>(const Value& object)> shown{};

@@ -45,11 +45,13 @@ class Driver:
     def run(self):
         rng = random.Random(self.options.seed)
         self.prepare()
-        number = 0
-        while self.requests < self.options.requests:
-            number += 1
+        for number in range(1, -(-self.options.requests // EPISODE) + 1):
+            bits = rng.getrandbits(64)
+            if self.options.episodes and number not in self.options.episodes:
+                self.requests += EPISODE
+                continue
             prefix = f"d{self.options.seed}-e{number}-{self.options.run}"
-            self.episode(Stream(random.Random(rng.getrandbits(64)), prefix), prefix)
+            self.episode(Stream(random.Random(bits), prefix), prefix)
 
     def prepare(self):
         """The custom kinds, established on both, and the storage class that the embedded server comes with."""
@@ -255,7 +257,7 @@ class Driver:
 
     def reproducer(self, request, real, ours):
         """The requests to the same object that came before, then this one and both answers side by side."""
-        lines = [f"seed {self.options.seed}, request {self.requests}"]
+        lines = [f"seed {self.options.seed}, request {self.requests}, episode {-(-self.requests // EPISODE)}"]
         before = [h for h in self.history if h[0].key == request.key or (h[0].kind is request.kind and h[0].verb == "create")][-8:]
         for earlier, (method, path, body, _), one, other in before:
             lines.append(f"{method} {path} {earlier.content_type or ''} {json.dumps(body)[1:-1] if isinstance(body, str) else ''} → {one} | {other}")
@@ -329,6 +331,7 @@ def main():
     parser.add_argument("--embedded", required=True, help="kubeconfig of the embedded one")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--requests", type=int, default=20000)
+    parser.add_argument("--episodes", type=int, nargs="*", help="only these, by their numbers: an episode depends on no other")
     parser.add_argument("--report", help="file for the reproducers")
     options = parser.parse_args()
     options.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)

@@ -22,6 +22,7 @@ TEXT_RULES = [
     (re.compile(r"(UID in object meta: )[0-9a-f-]{36}"), r"\1<uid>"),
     (re.compile(r"^\d{1,2}s$"), "<age>"),
     (re.compile(r"(\d+:)3[0-2]\d{3}(/(TCP|UDP|SCTP))"), r"\1<port>\2"),
+    (re.compile(r"(Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}\b"), r"\1<port>"),
     (re.compile(r'(IPAddress\.networking\.k8s\.io \\?")10\.96\.\d+\.\d+'), r"\1<ip>"),
     (re.compile(r"\bg-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), "g-<generated>"),
 ]

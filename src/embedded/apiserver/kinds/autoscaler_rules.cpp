@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "embedded/apiserver/autoscaler_converter.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/resource_names.hpp"
 #include "kube/quantity.hpp"
@@ -163,9 +164,10 @@ void check_metric(FieldErrors& errors, const Value& metric, const std::string& p
     }
   }
   if (expected.empty()) {
-    errors.push_back(
+    const FieldError unknown =
         FieldError::not_supported(path + ".type", Value(type),
-                                  {"ContainerResource", "External", "Object", "Pods", "Resource"}));
+                                  {"ContainerResource", "External", "Object", "Pods", "Resource"});
+    errors.insert(errors.end(), 2, unknown);  // of the name, and of what it stands for
   } else if (metric[expected].is_null()) {
     errors.push_back(FieldError::required(below(path, expected),
                                           "must populate information for the given metric source"));
@@ -246,6 +248,12 @@ void default_metrics(Value& object, std::string_view version) {
 
 void default_autoscaler(Value& object, std::string_view version) {
   edit_member(object, "spec", [](Value& spec) { default_to(spec, "minReplicas", 1); });
+  if (version == "v1") {
+    tidy_carried(object);
+  } else {
+    drop_carried(object);
+    default_behavior(object);
+  }
   default_metrics(object, version);
 }
 

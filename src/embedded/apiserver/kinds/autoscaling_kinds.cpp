@@ -2,8 +2,12 @@
 // HorizontalPodAutoscalers (spec/apiserver.md 14.2, Appendix T).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
+#include "embedded/apiserver/autoscaler_converter.hpp"
 #include "embedded/apiserver/kinds/autoscaler_rules.hpp"
 #include "embedded/apiserver/kinds/cells.hpp"
 #include "embedded/apiserver/kinds/checks.hpp"
@@ -17,24 +21,29 @@ void default_kind(Value& object, const KindContext& context) {
   default_autoscaler(object, context.resource.version);
 }
 
-// v1 knows one metric, by a field of its own.
-Value with_metrics(Value spec) {
-  constexpr std::string_view kField = "targetCPUUtilizationPercentage";
-  if (const Value percent = spec[kField]; !percent.is_null()) {
-    spec.set(
-        "metrics",
-        Value::list({Value::object(
-            {{"type", "Resource"},
-             {"resource",
-              Value::object({{"name", "cpu"},
-                             {"target", Value::object({{"type", "Utilization"},
-                                                       {"averageUtilization", percent}})}})}})}));
+bool is_first_version(const Value& object) {
+  return object["apiVersion"].as_string() == "autoscaling/v1";
+}
+
+// What v1 carries as annotations is as little a client's as what it stands for.
+void prepare_autoscaler(Value& object, const KindContext& context) {
+  if (context.resource.version == "v1") {
+    keep_carried(object, Value(), "status");
   }
-  return spec;
+}
+
+void prepare_autoscaler_update(Value& object, const Value& old_object, const KindContext& context) {
+  if (context.resource.version == "v1") {
+    keep_carried(object, old_object, context.subresource.empty() ? "status" : "spec");
+  }
+}
+
+Value spec_of(const Value& object) {
+  return is_first_version(object) ? autoscaler_to_v2(object)["spec"] : object["spec"];
 }
 
 FieldErrors validate_autoscaler(const Value& object, const KindContext& /*context*/) {
-  return check_autoscaler_spec(with_metrics(object["spec"]), Value());
+  return check_autoscaler_spec(spec_of(object), Value());
 }
 
 FieldErrors validate_autoscaler_update(const Value& object, const Value& old_object,
@@ -46,47 +55,84 @@ FieldErrors validate_autoscaler_update(const Value& object, const Value& old_obj
     }
     return errors;
   }
-  return check_autoscaler_spec(with_metrics(object["spec"]), old_object["spec"]);
+  return check_autoscaler_spec(spec_of(object), old_object["spec"]);
 }
 
-// What the target is, and what was measured last.
+constexpr std::size_t kShownMetrics = 2;
+
+// An amount that was not measured is printed as Go prints nothing.
+std::string amount_text(const Value& amount) {
+  return amount.is_null() ? "<nil>" : scalar_text(amount);
+}
+
+// What was measured of `field`, and what is wished of it.
+std::string amounts_text(const Value& source, const Value& current, std::string_view field) {
+  const Value& now = current["current"][field];
+  return fmt::format("{}/{}", current.is_null() ? std::string(kUnknown) : amount_text(now),
+                     amount_text(source["target"][field]));
+}
+
+std::string resource_text(const Value& source, const Value& current) {
+  const std::string_view name = source["name"].as_string();
+  if (!source["target"]["averageValue"].is_null()) {
+    return fmt::format("{}: {}", name, amounts_text(source, current, "averageValue"));
+  }
+  const auto percent = [](const Value& of, std::string_view otherwise) {
+    const Value& number = of["averageUtilization"];
+    return number.is_number() ? fmt::format("{}%", number.as_int()) : std::string(otherwise);
+  };
+  return fmt::format("{}: {}/{}", name, percent(current["current"], kUnknown),
+                     percent(source["target"], "<auto>"));
+}
+
+// What was measured last, and what the target is.
 std::string metric_text(const Value& metric, const Value& current) {
-  const Value& resource = metric["resource"];
-  if (!resource.is_object()) {
-    return fmt::format("{}: <unknown>", metric["type"].as_string());
+  const std::string_view type = metric["type"].as_string();
+  if (type == "Resource") {
+    return resource_text(metric["resource"], current["resource"]);
   }
-  const std::string_view name = resource["name"].as_string();
-  const Value& target = resource["target"];
-  const Value& measured = current["resource"]["current"];
-  if (const Value& percent = target["averageUtilization"]; percent.is_number()) {
-    const Value& now = measured["averageUtilization"];
-    return fmt::format("{}: {}/{}%", name,
-                       now.is_number() ? fmt::format("{}%", now.as_int()) : std::string(kUnknown),
-                       percent.as_int());
+  if (type == "ContainerResource") {
+    return resource_text(metric["containerResource"], current["containerResource"]);
   }
-  const Value& now = measured["averageValue"];
-  return fmt::format("{}: {}/{}", name, now.is_null() ? std::string(kUnknown) : scalar_text(now),
-                     scalar_text(target["averageValue"]));
+  if (type == "Pods") {
+    return amounts_text(metric["pods"], current["pods"], "averageValue");
+  }
+  if (type != "Object" && type != "External") {
+    return "<unknown type>";
+  }
+  const std::string_view field = type == "Object" ? "object" : "external";
+  const Value& source = metric[field];
+  const Value& measured = current[field];
+  if (source["target"]["averageValue"].is_null()) {
+    return amounts_text(source, measured, "value");
+  }
+  const bool unknown = measured["current"]["averageValue"].is_null();
+  return amounts_text(source, unknown ? Value() : measured, "averageValue") + " (avg)";
+}
+
+std::string metrics_text(const Value& spec, const Value& status) {
+  const Value& metrics = spec["metrics"];
+  if (metrics.empty()) {
+    return std::string(kNone);
+  }
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(metrics.size(), kShownMetrics); ++i) {
+    texts.push_back(metric_text(metrics[i], status["currentMetrics"][i]));
+  }
+  const std::string shown = join(texts, ", ");
+  return metrics.size() > kShownMetrics
+             ? fmt::format("{} + {} more...", shown, metrics.size() - kShownMetrics)
+             : shown;
 }
 
 Cells autoscaler_cells(const Value& object, Instant now) {
-  const Value& spec = object["spec"];
-  const Value& status = object["status"];
+  const Value full = is_first_version(object) ? autoscaler_to_v2(object) : object;
+  const Value& spec = full["spec"];
+  const Value& status = full["status"];
   const Value& target = spec["scaleTargetRef"];
-  std::vector<std::string> targets;
-  for (std::size_t i = 0; i < spec["metrics"].size(); ++i) {
-    targets.push_back(metric_text(spec["metrics"][i], status["currentMetrics"][i]));
-  }
-  if (const Value& percent = spec["targetCPUUtilizationPercentage"]; percent.is_number()) {
-    const Value& measured = status["currentCPUUtilizationPercentage"];
-    targets.push_back(fmt::format(
-        "cpu: {}/{}%",
-        measured.is_number() ? fmt::format("{}%", measured.as_int()) : std::string(kUnknown),
-        percent.as_int()));
-  }
   return {name_cell(object),
           fmt::format("{}/{}", target["kind"].as_string(), target["name"].as_string()),
-          targets.empty() ? std::string(kNone) : join(targets, ", "),
+          metrics_text(spec, status),
           spec["minReplicas"].is_null() ? std::string(kUnset)
                                         : std::to_string(spec["minReplicas"].as_int()),
           spec["maxReplicas"].as_int(),
@@ -98,6 +144,8 @@ constexpr std::array kRows = {
     KindRow{.group = "autoscaling",
             .plural = "horizontalpodautoscalers",
             .behaviour = {.apply_defaults = &default_kind,
+                          .prepare_create = &prepare_autoscaler,
+                          .prepare_update = &prepare_autoscaler_update,
                           .validate_create = &validate_autoscaler,
                           .validate_update = &validate_autoscaler_update,
                           .cells = &autoscaler_cells}},

@@ -10,13 +10,12 @@
 
 #include "embedded/apiserver/kinds/address_kinds.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
+#include "embedded/apiserver/kinds/service_ports.hpp"
 #include "kube/field_error.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::int64_t kFirstNodePort = 30000;
-constexpr std::int64_t kLastNodePort = 32767;
 // The kubernetes service has the first address.
 constexpr std::uint32_t kReserved = 1;
 // Addresses below are left to those who ask for one by name, as in Kubernetes.
@@ -79,13 +78,10 @@ class Allocation {
     }
     taken_ = taken_by_others(service_, context_);
     ATHANOR_TRY_VOID(take_address());
-    const bool exposed =
-        type == "NodePort" ||
-        (type == "LoadBalancer" && spec["allocateLoadBalancerNodePorts"].as_bool(true));
-    if (!exposed) {
+    if (type != "NodePort" && type != "LoadBalancer") {
       return {};
     }
-    return take_ports();
+    return allocate_node_ports(service_, old_spec_, taken_.ports, context_.entropy);
   }
 
  private:
@@ -245,57 +241,6 @@ class Allocation {
     }
     set_address(wanted);
     return {};
-  }
-
-  // The node port that this port had before the update.
-  [[nodiscard]] std::int64_t kept_port(const Value& port) const {
-    for (const Value& old : old_spec_["ports"].items()) {
-      if (old["port"] == port["port"] && old["protocol"] == port["protocol"]) {
-        return old["nodePort"].as_int();
-      }
-    }
-    return 0;
-  }
-
-  StatusResult<void> take_ports() {
-    const Value ports = service_["spec"]["ports"];
-    for (std::size_t i = 0; i < ports.size(); ++i) {
-      std::int64_t number = ports[i]["nodePort"].as_int();
-      const std::string field = fmt::format("spec.ports[{}].nodePort", i);
-      if (number == 0) {
-        number = kept_port(ports[i]);
-      } else if (number < kFirstNodePort || number > kLastNodePort) {
-        return refuse(service_, FieldError::invalid(
-                                    field, number,
-                                    "provided port is not in the valid range. The range of valid "
-                                    "ports is 30000-32767"));
-      } else if (taken_.ports.contains(number)) {
-        return refuse(service_,
-                      FieldError::invalid(field, number, "provided port is already allocated"));
-      }
-      if (number == 0) {
-        ATHANOR_TRY(number, free_port(ports));
-      }
-      taken_.ports.insert(number);
-      service_.member("spec").member("ports").item(i).set("nodePort", number);
-    }
-    return {};
-  }
-
-  StatusResult<std::int64_t> free_port(const Value& ports) {
-    std::set<std::int64_t> asked;
-    for (const Value& port : ports.items()) {
-      asked.insert(port["nodePort"].as_int());
-    }
-    constexpr auto kCount = static_cast<std::uint64_t>(kLastNodePort - kFirstNodePort + 1);
-    const std::uint64_t start = context_.entropy.next() % kCount;
-    for (std::uint64_t i = 0; i < kCount; ++i) {
-      const std::int64_t number = kFirstNodePort + static_cast<std::int64_t>((start + i) % kCount);
-      if (!taken_.ports.contains(number) && !asked.contains(number)) {
-        return number;
-      }
-    }
-    return status::internal("failed to allocate a nodePort: range is full");
   }
 
   Value& service_;

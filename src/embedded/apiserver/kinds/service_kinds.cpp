@@ -132,6 +132,7 @@ void finish_service_update(Value& object, const Value& old_object, const KindCon
 void check_ports(FieldErrors& errors, const Value& ports) {
   std::set<std::string> names;
   std::set<std::pair<std::int64_t, std::string>> numbers;
+  std::set<std::pair<std::int64_t, std::string>> node_ports;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const Value& port = ports[i];
     const std::string here = at("spec.ports", i);
@@ -151,6 +152,10 @@ void check_ports(FieldErrors& errors, const Value& ports) {
     check_port_or_name(errors, here + ".targetPort", port["targetPort"]);
     if (const Value& application = port["appProtocol"]; !application.is_null()) {
       check_name(errors, here + ".appProtocol", application.as_string(), &validate_qualified_name);
+    }
+    const std::int64_t node_port = port["nodePort"].as_int();
+    if (node_port != 0 && !node_ports.emplace(node_port, port["protocol"].str()).second) {
+      errors.push_back(FieldError::duplicate(here + ".nodePort", node_port));
     }
     if (!numbers.emplace(port["port"].as_int(), port["protocol"].str()).second) {
       errors.push_back(FieldError::duplicate(

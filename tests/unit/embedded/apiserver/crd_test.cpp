@@ -149,6 +149,9 @@ TEST_F(Crd, ObjectsOfOtherTypesAreRefused) {
   EXPECT_THAT(server_.post(kWidgets, none).message(),
               HasSubstr("the object provided is unrecognized (must be of type Widget): Object "
                         "'Kind' is missing in '"));
+  EXPECT_THAT(server_.post(std::string(kWidgets) + "?fieldValidation=Ignore", none).message(),
+              HasSubstr("Widget in version \"v1\" cannot be handled as a Widget: Object 'Kind' is "
+                        "missing in '{"));
   EXPECT_EQ(server_.patch(widget("/w"), "strategic-merge", "{}").message(),
             "the body of the request was in an unknown format - accepted media types include: "
             "application/json-patch+json, application/merge-patch+json, "

@@ -80,6 +80,28 @@ TEST(Differential, AListOfOneNameHasNoPast) {
   EXPECT_EQ(server.get(past + "&fieldSelector=metadata.name=s").value["items"].size(), 1U);
 }
 
+TEST(Differential, AListOfOneNameHasOnePage) {
+  TestServer server;
+  for (const std::string_view name : {"a", "b"}) {
+    server.post(kMaps, config_map(name, "{}"));
+  }
+  server.post("/api/v1/namespaces/kube-system/configmaps", config_map("z", "{}"));
+  const auto pages_on = [&](std::string_view path, std::string_view selector) {
+    const Answer answer =
+        server.get(std::string(path) + "?limit=1&fieldSelector=" + std::string(selector));
+    EXPECT_EQ(answer.value["items"].size(), 1U) << answer.text;
+    return answer.value["metadata"].contains("continue");
+  };
+  constexpr std::string_view kEverywhere = "/api/v1/configmaps";
+  EXPECT_FALSE(pages_on(kMaps, "metadata.name=a"));
+  EXPECT_FALSE(pages_on(kEverywhere, "metadata.namespace=tst,metadata.name=a"));
+  EXPECT_FALSE(pages_on(kEverywhere, "metadata.name=a,metadata.namespace=tst"));
+  // Of a namespace that is all of it, other namespaces are no next page.
+  EXPECT_FALSE(pages_on(kEverywhere, "metadata.namespace=tst,metadata.name!=a"));
+  EXPECT_TRUE(pages_on(kEverywhere, "metadata.namespace=tst"));
+  EXPECT_TRUE(pages_on(kEverywhere, "metadata.name=a"));
+}
+
 TEST(Differential, WhatChangesNothingIsWarnedOfAllTheSame) {
   TestServer server;
   const std::string path = "/api/v1/namespaces/tst/secrets";

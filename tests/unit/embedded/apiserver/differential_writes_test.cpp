@@ -6,6 +6,7 @@
 namespace athanor::apiserver {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -125,6 +126,80 @@ TEST(DifferentialWrites, AWholeNumberWithAPointIsAnotherOne) {
   EXPECT_EQ(generation("merge", R"({"spec":{"ratio":2e0}})"), 3);
   EXPECT_EQ(generation("merge", R"({"metadata":{"labels":{"a":"b"}}})"), 3);
   EXPECT_EQ(generation("apply", widget(R"({"ratio":2.0})")), 3);
+}
+
+TEST(DifferentialWrites, AnApplyThatEndsACustomObjectAnswersWithWhatIsEmpty) {
+  TestServer server;
+  define_widgets(server);
+  const std::string path = with(kWidgets, "/w");
+  const auto apply = [&](std::string_view query, std::string_view metadata) {
+    return server.patch(path + "?fieldManager=m&force=true" + std::string(query), "apply",
+                        R"({"apiVersion":"ex.com/v1","kind":"Widget","metadata":{"name":"w",)" +
+                            std::string(metadata) + "}}");
+  };
+  const std::string empty = R"("annotations":{},"labels":{})";
+  apply("", R"("finalizers":["ex.com/f"])");
+  EXPECT_FALSE(
+      apply("", R"("finalizers":["ex.com/f"],)" + empty).value["metadata"].contains("annotations"));
+  server.remove(path);
+  for (const std::string_view query : {"&dryRun=All", ""}) {
+    const Answer ended = apply(query, empty);
+    EXPECT_EQ(ended.status, 200) << ended.text;
+    EXPECT_THAT(ended.text, HasSubstr(R"("annotations":{})"));
+    EXPECT_THAT(ended.text, HasSubstr(R"("labels":{})"));
+  }
+  EXPECT_EQ(server.get(path).status, 404);
+}
+
+TEST(DifferentialWrites, ANullThatIsAppliedToACustomObjectIsForItsSchemaToJudge) {
+  TestServer server;
+  define_widgets(server);
+  server.post(kWidgets, parse(widget(R"({"ratio":1})")));
+  const Answer refused =
+      server.patch(with(kWidgets, "/w?fieldManager=m"), "apply", widget(R"({"when":null})"));
+  EXPECT_EQ(refused.status, 422) << refused.text;
+  EXPECT_THAT(refused.message(), HasSubstr("spec.when: Invalid value: \"null\""));
+}
+
+TEST(DifferentialWrites, ANodePortStaysWithTheNameOfItsPort) {
+  TestServer server;
+  const std::string path = with(kServices, "/s");
+  const auto ports = [&](std::string_view list) {
+    return server.patch(path, "merge", R"({"spec":{"ports":)" + std::string(list) + "}}");
+  };
+  const std::int64_t kept =
+      server
+          .post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"type":"NodePort",)"
+                                 R"("ports":[{"name":"a","port":80}]}})"))
+          .value["spec"]["ports"][0]["nodePort"]
+          .as_int();
+  EXPECT_EQ(ports(R"([{"name":"a","port":81}])").value["spec"]["ports"][0]["nodePort"].as_int(),
+            kept);
+  EXPECT_NE(ports(R"([{"name":"b","port":81}])").value["spec"]["ports"][0]["nodePort"].as_int(),
+            kept);
+  // A new port before the one that has its number.
+  const std::string number =
+      std::to_string(server.get(path).value["spec"]["ports"][0]["nodePort"].as_int());
+  EXPECT_THAT(ports(R"([{"name":"c","port":81},{"port":81,"nodePort":)" + number + "}]").message(),
+              AllOf(HasSubstr("spec.ports[1]: Duplicate value"),
+                    HasSubstr("spec.ports[1].name: Required value"), Not(HasSubstr("allocated"))));
+  // Two ports that both would keep it.
+  EXPECT_EQ(ports(R"([{"name":"b","port":81},{"name":"b","port":82}])").message(),
+            "duplicate nodePort: {TCP " + number + "}");
+}
+
+TEST(DifferentialWrites, PortsOfOneNumberShareTheirNodePort) {
+  TestServer server;
+  const Answer made =
+      server.post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"type":"NodePort","ports":[)"
+                                   R"({"name":"t","port":53},{"name":"u","port":53,)"
+                                   R"("protocol":"UDP","nodePort":30053}]}})"));
+  ASSERT_EQ(made.status, 201) << made.text;
+  EXPECT_EQ(made.value["spec"]["ports"][0]["nodePort"].as_int(), 30053);
+  const Answer twins =
+      server.post(kServices, parse(R"({"metadata":{"name":"t"},"spec":{"type":"NodePort","ports":[)"
+                                   R"({"name":"t","port":53},{"name":"u","port":53}]}})"));
+  EXPECT_THAT(twins.message(), HasSubstr("spec.ports[1].nodePort: Duplicate value: 3"));
 }
 
 // Autoscaler "a" of the first version, by manager "old".
