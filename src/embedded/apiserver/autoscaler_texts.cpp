@@ -153,7 +153,7 @@ Value renamed(const Value& object, std::span<const Renamed> fields) {
   return made;
 }
 
-std::optional<Value> normal(Value object, std::string_view type) {
+std::optional<Value> normal(const Value& object, std::string_view type) {
   const SchemaPtr schema = BuiltinTypes::get().by_name(type);
   auto result = normalize_builtin(object, *schema, {.kind = type, .version = "v1"});
   return result.ok() ? std::optional(*std::move(result)) : std::nullopt;
@@ -172,7 +172,7 @@ std::optional<Value> read_list(const Value& document, std::string_view type, Mak
     }
     std::optional<Value> made = make(item.is_null() ? Value::object() : item);
     if (made) {
-      made = normal(*std::move(made), type);
+      made = normal(*made, type);
     }
     if (!made) {
       return std::nullopt;
@@ -353,7 +353,7 @@ std::optional<Value> read_behavior(const Value& document) {
       }
     }
   }
-  return normal(std::move(behavior), "autoscaling.v2.HorizontalPodAutoscalerBehavior");
+  return normal(behavior, "autoscaling.v2.HorizontalPodAutoscalerBehavior");
 }
 
 std::string print_conditions(const Value& conditions) {

@@ -101,8 +101,8 @@ std::string summary(std::string_view body) {
   std::string text(body.substr(0, kShown));
   if (!body.starts_with('{')) {
     std::string hex;
-    for (const unsigned char byte : text) {
-      hex += fmt::format("{:02x}", byte);
+    for (const char byte : text) {
+      hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
     }
     text = std::move(hex);
   }
