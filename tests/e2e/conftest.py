@@ -58,8 +58,10 @@ def make_lab(tmp_path):
 
 @pytest.fixture
 def ns(lab):
-    """A fresh namespace, removed afterwards without waiting for it."""
+    """A fresh namespace with what controllers put into every one; removed afterwards without waiting for it."""
     name = f"e2e-{next(_numbers)}"
     lab.kubectl("create", "namespace", name)
+    for path in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+        wait_for(f"{path} in {name}", lambda path=path: lab.http("GET", f"/api/v1/namespaces/{name}/{path}").code == 200)
     yield name
     lab.http("DELETE", f"/api/v1/namespaces/{name}")

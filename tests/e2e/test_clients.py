@@ -84,9 +84,8 @@ def test_custom_objects_of_the_dynamic_client(api, lab):
     jobs.delete_namespaced_custom_object("fournos.dev", "v1", JOBS, "fournosjobs", name)
 
 
-def test_pod_logs_of_the_typed_client(api, ns, lab):
+def test_pod_logs_of_the_typed_client(api, ns):
     core = client.CoreV1Api(api)
-    wait_for("default service account", lambda: lab.http("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default").code == 200)
     container = client.V1Container(name="c", image="busybox", command=["sh", "-c", "echo from the pod; exit 0"])
     pod = client.V1Pod(metadata=client.V1ObjectMeta(name="p"), spec=client.V1PodSpec(containers=[container], restart_policy="Never"))
     core.create_namespaced_pod(ns, pod)

@@ -281,7 +281,6 @@ STUBBORN = 'trap "" TERM; (trap "" TERM; sleep {0}) & while :; do sleep {1}; don
 
 
 def test_a_pod_that_ignores_sigterm_dies_after_its_grace_with_its_children(lab, ns):
-    wait_for("default service account", lambda: lab.http("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default").code == 200)
     child, parent = sleep_argument(), sleep_argument()
     grace = 5  # longer than the requests below take on a slow machine
     command = ["sh", "-c", STUBBORN.format(child, parent)]
@@ -305,7 +304,6 @@ def test_a_pod_that_ignores_sigterm_dies_after_its_grace_with_its_children(lab, 
 
 @pytest.mark.parametrize("force", [False, True])
 def test_exit_codes_and_restarts_are_those_of_the_process(lab, ns, force):
-    wait_for("default service account", lambda: lab.http("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default").code == 200)
     command = "kill -9 $$$$" if force else "exit 42"  # $$ is an escaped $ in a container's command
     pod = {
         "apiVersion": "v1",

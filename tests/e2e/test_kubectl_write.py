@@ -26,8 +26,8 @@ def test_generators_create_what_they_say(lab, ns):
 
 
 def test_a_new_namespace_gets_its_service_account_and_ca(lab, ns):
-    wait_for("default service account", lambda: lab.http("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default").code == 200)
-    wait_for("kube-root-ca.crt", lambda: lab.http("GET", f"/api/v1/namespaces/{ns}/configmaps/kube-root-ca.crt").code == 200)
+    assert lab.http("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default").code == 200, "the fixture has waited for it"
+    assert "BEGIN CERTIFICATE" in lab.get(f"/api/v1/namespaces/{ns}/configmaps/kube-root-ca.crt")["data"]["ca.crt"]
 
 
 def test_create_of_an_existing_object_is_refused(lab, ns):

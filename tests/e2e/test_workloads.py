@@ -81,7 +81,6 @@ def test_a_pod_sees_its_volumes_environment_and_token(lab, ns):
             ],
         },
     }
-    wait_for("default service account", lambda: lab.http("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default").code == 200)
     lab.kubectl("create", "-f", "-", stdin=json.dumps(pod))
     lab.kubectl("wait", "pod/p", "-n", ns, "--for=jsonpath={.status.phase}=Succeeded", TIMEOUT)
     log = lab.kubectl("logs", "p", "-n", ns).out.splitlines()
@@ -89,7 +88,6 @@ def test_a_pod_sees_its_volumes_environment_and_token(lab, ns):
 
 
 def test_a_pod_that_fits_nowhere_says_why(lab, ns):
-    wait_for("default service account", lambda: lab.http("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default").code == 200)
     resources = {"requests": {"cpu": "1000"}}
     pod = {"metadata": {"name": "huge"}, "spec": {"containers": [{"name": "c", "image": "busybox", "resources": resources}]}}
     assert lab.http("POST", f"/api/v1/namespaces/{ns}/pods", pod).code == 201
