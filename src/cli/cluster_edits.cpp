@@ -48,11 +48,30 @@ Result<Value> merge(Session& session, const Kind& kind, const std::string& ns,
                                     .content_type = "application/merge-patch+json"});
 }
 
-// Only as long as the object is the one that was read.
-Value guarded(const Object& object, Value spec) {
-  return Value::object(
-      {{"metadata", Value::object({{"resourceVersion", object.resource_version()}})},
-       {"spec", std::move(spec)}});
+// Writes what `edit` makes of the spec, as long as the cluster is the one that was read; it is read
+// again when somebody wrote it in between, as Hearth does all the time. Nothing: `edit` wants none.
+Result<void> edit_spec(
+    Session& session, const std::string& name,
+    const std::function<Result<std::optional<Value>>(const Object& cluster)>& edit) {
+  constexpr int kTries = 50;
+  for (int tries = 1;; ++tries) {
+    ATHANOR_TRY(const Object cluster, session.get(cluster_kind(), session.ns(), name));
+    ATHANOR_TRY(std::optional<Value> spec, edit(cluster));
+    if (!spec) {
+      return {};
+    }
+    const auto written =
+        merge(session, cluster_kind(), session.ns(), name,
+              Value::object(
+                  {{"metadata", Value::object({{"resourceVersion", cluster.resource_version()}})},
+                   {"spec", *std::move(spec)}}));
+    if (written.ok()) {
+      return {};
+    }
+    if (written.error().reason != "Conflict" || tries == kTries) {
+      return written.error();
+    }
+  }
 }
 
 Result<std::string> read_file(const std::string& path) {
@@ -346,21 +365,18 @@ int run(const LockOptions& options) {
   if (!session.ok()) {
     return fail(session.error());
   }
-  const auto cluster = session->get(cluster_kind(), session->ns(), options.name);
-  if (!cluster.ok()) {
-    return fail(cluster.error());
-  }
-  const std::string holder = cluster->spec()["owner"].str();
-  if (!holder.empty() && holder != owner && !options.take_over) {
-    return fail(Error::conflict(fmt::format("{} is locked for {}; --take-over hands the lock to {}",
-                                            options.name, holder, owner)));
-  }
-  const auto locked = merge(
-      *session, cluster_kind(), session->ns(), options.name,
-      guarded(*cluster,
-              Value::object(
-                  {{"owner", owner},
-                   {"ttl", options.lock_time.empty() ? Value() : Value(options.lock_time)}})));
+  const auto locked =
+      edit_spec(*session, options.name, [&](const Object& cluster) -> Result<std::optional<Value>> {
+        const std::string holder = cluster.spec()["owner"].str();
+        if (!holder.empty() && holder != owner && !options.take_over) {
+          return Error::conflict(
+              fmt::format("{} is locked for {}; --take-over hands the lock to {}", options.name,
+                          holder, owner));
+        }
+        return std::optional(Value::object(
+            {{"owner", owner},
+             {"ttl", options.lock_time.empty() ? Value() : Value(options.lock_time)}}));
+      });
   if (!locked.ok()) {
     return fail(locked.error());
   }
@@ -395,20 +411,19 @@ int run(const UnlockOptions& options) {
   if (!session.ok()) {
     return fail(session.error());
   }
-  const auto cluster = session->get(cluster_kind(), session->ns(), options.name);
-  if (!cluster.ok()) {
-    return fail(cluster.error());
+  std::string holder;
+  const auto unlocked =
+      edit_spec(*session, options.name, [&](const Object& cluster) -> Result<std::optional<Value>> {
+        holder = cluster.spec()["owner"].str();
+        return holder.empty() ? std::nullopt : std::optional(Value::object({{"owner", ""}}));
+      });
+  if (!unlocked.ok()) {
+    return fail(unlocked.error());
   }
   const Terminal out(STDOUT_FILENO);
-  const std::string holder = cluster->spec()["owner"].str();
   if (holder.empty()) {
     out.print(fmt::format("{} is not locked\n", options.name));
     return 0;
-  }
-  const auto unlocked = merge(*session, cluster_kind(), session->ns(), options.name,
-                              guarded(*cluster, Value::object({{"owner", ""}})));
-  if (!unlocked.ok()) {
-    return fail(unlocked.error());
   }
   out.print(fmt::format("{} is being unlocked; it was locked for {}\n", options.name, holder));
   return 0;

@@ -62,6 +62,9 @@ Result<std::string> Follower::run() {
     if (!pod_stream_open_ && !error_ && !gone_) {
       watch_pods();
     }
+    if (over() && pods_listed_ && !looked_once_more_ && !error_ && !gone_) {
+      look_once_more();
+    }
     if (options_.progress && phase_ == "Pending") {
       report_queue();
     }
@@ -75,9 +78,12 @@ Result<std::string> Follower::run() {
   return phase_;
 }
 
+bool Follower::over() const {
+  return terminal_phase(phase_) || (!options_.follow_logs && !phase_.empty());
+}
+
 bool Follower::finished() const {
-  const bool over = terminal_phase(phase_) || (!options_.follow_logs && !phase_.empty());
-  return over && pods_listed_ &&
+  return over() && looked_once_more_ &&
          std::ranges::none_of(log_open_, [](const auto& log) { return log.second; });
 }
 
@@ -189,6 +195,19 @@ void Follower::open_log(const Object& pod, const std::string& container) {
                say(fmt::format("no log of {}: {}", id, outcome.error().message), Colour::Yellow);
              }
            }});
+}
+
+// The job's stream and the pods' are two: the job's end may come before word of its last pods.
+void Follower::look_once_more() {
+  const auto pods = session_.list(api::kPod, ns_, fmt::format("{}={}", kJobNameLabel, name_));
+  if (!pods.ok()) {
+    error_ = pods.error();
+    return;
+  }
+  for (const Object& pod : *pods) {
+    on_pod(pod);
+  }
+  looked_once_more_ = true;
 }
 
 void Follower::report_queue() {

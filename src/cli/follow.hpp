@@ -37,8 +37,10 @@ class Follower {
   void on_job(const Object& job);
   void on_pod(const Object& pod);
   void open_log(const Object& pod, const std::string& container);
+  void look_once_more();
   void report_queue();
   void say(std::string_view text, Colour colour);
+  [[nodiscard]] bool over() const;
   [[nodiscard]] bool finished() const;
 
   Session& session_;
@@ -53,6 +55,7 @@ class Follower {
   std::optional<Error> error_{};
   bool gone_ = false;
   bool pods_listed_ = false;
+  bool looked_once_more_ = false;
   std::string url_{};
   // Streams end before the session they belong to: declared last, destroyed first.
   std::map<std::string, bool> log_open_{};
