@@ -154,7 +154,7 @@ TEST_F(ApiClientTest, AServerThatSaysNothingIsGivenUp) {
   ApiRequest request{.method = "POST", .path = "/api?token=x", .body = Value::object()};
   request.timeout = milliseconds(200);
   const ApiResult result = client->call(request);
-  EXPECT_LT(std::chrono::steady_clock::now() - before, seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, seconds(25)) << "35 s by default";
   EXPECT_EQ(result.error->code, 504);
   EXPECT_EQ(result.error->reason, "Timeout");
   EXPECT_THAT(result.error->message, HasSubstr("POST /api of http"));
@@ -167,8 +167,9 @@ TEST_F(ApiClientTest, AReadThatHangsIsTriedOverAnotherConnection) {
     return request.number == 0 ? Reply{"", Then::Hang} : Reply{ScriptServer::json("{}")};
   });
   ApiRequest request{.path = "/api"};
-  request.connect_timeout = milliseconds(50);
-  request.head_timeout = milliseconds(150);
+  request.connect_timeout = milliseconds(500);
+  request.head_timeout =
+      milliseconds(1000);  // what answers does so within it, on a busy machine, too
   EXPECT_FALSE(client->call(request).error.has_value());
   EXPECT_EQ(server->connections(), 2);
 }
@@ -250,7 +251,7 @@ struct Watched {
   }
   bool wait(const std::function<bool()>& done) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, seconds(20), done);
+    return changed.wait_for(lock, seconds(60), done);
   }
 };
 
@@ -286,8 +287,8 @@ TEST_F(ApiClientTest, AWatchWithoutAHeadIsGivenUp) {
   open([](const auto&) { return Reply{"", Then::Hang}; });
   Watched watched;
   ApiRequest request{.path = "/"};
-  request.connect_timeout = milliseconds(50);
-  request.head_timeout = milliseconds(50);
+  request.connect_timeout = milliseconds(300);
+  request.head_timeout = milliseconds(300);
   const auto stream = client->watch(request, watched.handlers());
   ASSERT_TRUE(watched.wait([&] { return watched.closed.has_value(); }));
   EXPECT_EQ(watched.closed->error->code, 504);

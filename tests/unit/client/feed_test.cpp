@@ -157,7 +157,7 @@ class Mirror {
   }
   bool wait(const std::function<bool(Mirror&)>& done) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, seconds(30), [&] { return done(*this); });
+    return changed_.wait_for(lock, seconds(60), [&] { return done(*this); });
   }
   // Within wait().
   [[nodiscard]] std::size_t size() const { return objects_.size(); }

@@ -23,6 +23,7 @@ using Reply = ScriptServer::Reply;
 using Then = ScriptServer::Reply::Then;
 
 constexpr const char* kToken = "s3cret-token";
+constexpr int kPatience = 30;  // seconds, with who answers
 
 // Answers as they come, by cluster.
 class Answers {
@@ -35,7 +36,7 @@ class Answers {
   Result<Value> take(const std::string& name) {
     std::unique_lock lock(mutex_);
     const bool came =
-        news_.wait_for(lock, std::chrono::seconds(30), [&] { return answers_.contains(name); });
+        news_.wait_for(lock, std::chrono::seconds(120), [&] { return answers_.contains(name); });
     EXPECT_TRUE(came) << name;
     if (!came) {
       return Error::internal("no answer");
@@ -81,22 +82,23 @@ class TargetProbeTest : public ::testing::Test {
     secret.set_path({"data", "kubeconfig"}, base64_encode(text));
     return secret;
   }
-  void ask(const std::string& name, int timeout = 1, const std::string& selector = "") {
+  void ask(const std::string& name, int timeout, const std::string& selector = "") {
     const Value question = Value::object(
         {{"namespace", "s"}, {"secret", name}, {"selector", selector}, {"timeout", timeout}});
     probe->ask("cluster:" + json::print(question),
                [this, name](Result<Value> answer) { answers.put(name, std::move(answer)); });
   }
-  Result<Value> answer_of(const std::string& name, const std::string& selector = "") {
-    ask(name, 1, selector);
+  Result<Value> answer_of(const std::string& name, const std::string& selector = "",
+                          int timeout = kPatience) {
+    ask(name, timeout, selector);
     return answers.take(name);
   }
-  std::string failure_of(ScriptServer::Script script) {
+  std::string failure_of(ScriptServer::Script script, int timeout = kPatience) {
     serve(std::move(script));
     if (!probe) {
       open();
     }
-    const auto answer = answer_of(std::to_string(servers.size()));
+    const auto answer = answer_of(std::to_string(servers.size()), "", timeout);
     EXPECT_FALSE(answer.ok());
     std::string text = answer.ok() ? "" : answer.error().message;
     EXPECT_THAT(text, Not(HasSubstr(kToken)));
@@ -179,13 +181,13 @@ TEST_F(TargetProbeTest, BadAnswersAndTheirWords) {
             "the answer is no list of nodes");
   EXPECT_NE(failure_of([](const auto&) { return Reply{ScriptServer::json("<html>")}; }), "");
   EXPECT_NE(failure_of([](const auto&) { return Reply{"garbage\r\n\r\n", Then::Close}; }), "");
-  EXPECT_EQ(failure_of([](const auto&) { return Reply{"", Then::Hang}; }), "timeout after 1s");
+  EXPECT_EQ(failure_of([](const auto&) { return Reply{"", Then::Hang}; }, 1), "timeout after 1s");
   EXPECT_NE(failure_of([](const auto&) {
               return Reply{ScriptServer::json(std::string(2 << 20, ' '))};  // above the limit
             }),
             "");
   // Pages without end.
-  EXPECT_EQ(failure_of([](const auto&) { return Reply{ScriptServer::json(page("", "more"))}; }),
+  EXPECT_EQ(failure_of([](const auto&) { return Reply{ScriptServer::json(page("", "more"))}; }, 1),
             "timeout after 3s");
 }
 

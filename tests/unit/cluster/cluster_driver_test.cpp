@@ -178,7 +178,10 @@ TEST_F(ClusterDriverTest, WithoutTheLeaseCachesAreKeptAndNothingIsWritten) {
   EXPECT_TRUE(eventually([&] { return driver->synced(); }));
   EXPECT_TRUE(client->requests("PATCH").empty());
   driver->lead();  // told so, but the lease's time has run out
-  EXPECT_TRUE(eventually([&] { return !(*driver->debug(10, seconds(5)))["keys"].empty(); }));
+  EXPECT_TRUE(eventually([&] {
+    const auto state = driver->debug(10, seconds(5));
+    return state.ok() && !(*state)["keys"].empty();
+  }));
   EXPECT_TRUE(client->requests("PATCH").empty());
 }
 

@@ -53,7 +53,7 @@ Result<void> durable(Store& store, Revision revision) {
   auto outcome = promise->get_future();
   store.when_durable(revision,
                      [promise](Result<void> result) { promise->set_value(std::move(result)); });
-  if (outcome.wait_for(std::chrono::seconds(20)) != std::future_status::ready) {
+  if (outcome.wait_for(std::chrono::seconds(60)) != std::future_status::ready) {
     return Error::internal("never became durable");
   }
   return outcome.get();
@@ -285,7 +285,7 @@ TEST_F(JournalTest, RecoversByItselfWhenSpaceReturns) {
     EXPECT_FALSE(commit(*store, {put(kA, "2")}).ok());
   }
   // Memory and disk agree again without a further write, and the waiters hear of it.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (store->durable_revision() < 2 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();
   }

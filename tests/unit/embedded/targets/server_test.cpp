@@ -49,7 +49,7 @@ class TargetServerTest : public testing::Test {
 
   // Asks until the target answers, or does not: a change takes effect on the server's thread.
   bool comes_to(const std::string& name, bool answers) {
-    const auto deadline = std::chrono::steady_clock::now() + 10s;
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
     while (std::chrono::steady_clock::now() < deadline) {
       if (nodes(name).ok() == answers) {
         return true;
@@ -140,7 +140,7 @@ TEST_F(TargetServerTest, AHangingTargetTakesRequestsAndSaysNothing) {
       (*connection)
           ->stream("/api/v1/nodes", {.line = [](std::string_view) {},
                                      .ended = [&](const Result<void>&) { ended = true; }});
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
   while (server_->counts().requests == 0 && std::chrono::steady_clock::now() < deadline) {
     (*connection)->run(10ms);
   }

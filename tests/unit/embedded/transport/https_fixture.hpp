@@ -41,7 +41,7 @@ class Feed {
   // The stream was destroyed.
   bool wait_until_gone() {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(20), [this] { return gone_; });
+    return changed_.wait_for(lock, std::chrono::seconds(60), [this] { return gone_; });
   }
   static std::unique_ptr<apiserver::Stream> open(std::shared_ptr<Feed> feed) {
     return std::make_unique<FeedStream>(std::move(feed));

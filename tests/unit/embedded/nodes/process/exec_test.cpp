@@ -128,7 +128,7 @@ TEST_F(ExecTest, EveryNewsWakes) {
     const auto news = std::make_shared<std::counting_semaphore<>>(0);
     session->on_ready([news] { news->release(); });
     PodSession::Output output;
-    while (!output.exit_code && news->try_acquire_for(std::chrono::seconds(20))) {
+    while (!output.exit_code && news->try_acquire_for(std::chrono::seconds(60))) {
       session->take(output, std::size_t{1} << 20);
     }
     EXPECT_TRUE(output.exit_code) << script;

@@ -32,7 +32,7 @@ class PodLab {
   // "uid-<name>".
   void start(std::string_view yaml);
   // The state of a pod once `done` holds for it; a failure of the test and the last state when it
-  // does not within 20 s.
+  // does not within a minute.
   Value wait(const std::string& pod, const std::function<bool(const Value& state)>& done);
   // Until all of its containers have ended.
   Value wait_end(const std::string& pod);
@@ -53,7 +53,7 @@ class PodLab {
   std::unique_ptr<ProcessRuntime> runtime_{};
 };
 
-// Asks again and again, for at most 20 s.
+// Asks again and again, for at most a minute.
 bool eventually(const std::function<bool()>& holds);
 std::string read_text(const std::string& path);
 void write_text(const std::string& path, std::string_view text);

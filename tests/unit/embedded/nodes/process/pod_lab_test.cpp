@@ -18,7 +18,7 @@
 namespace athanor::nodes {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(20);
+constexpr auto kPatience = std::chrono::seconds(60);
 
 std::string fresh_folder() {
   std::string folder = testing::TempDir() + "athanor-pods-XXXXXX";
