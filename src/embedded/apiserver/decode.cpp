@@ -126,6 +126,21 @@ StatusError kindless(const Call& call, FieldValidation validation, const Value& 
       fmt::format("Object 'Kind' is missing in '{}'", body)));
 }
 
+// Metadata of a version that is none of the resource's is decoded before that is told.
+StatusResult<void> check_metadata(const ResourceInfo& resource, const Value& object) {
+  const std::string_view version = object["apiVersion"].as_string();
+  if (resource.schema == nullptr || !object.contains("metadata")) {
+    return {};
+  }
+  const auto metadata = normalize_custom(
+      Value::object({{"metadata", object["metadata"]}}), *resource.schema,
+      {.kind = object["kind"].as_string(), .version = version.substr(version.find('/') + 1)});
+  if (!metadata.ok()) {
+    return status::of(metadata.error());
+  }
+  return {};
+}
+
 StatusResult<void> check_custom_kind(const Call& call, FieldValidation validation,
                                      const Value& object) {
   const ResourceInfo& resource = *call.resource;
@@ -136,6 +151,7 @@ StatusResult<void> check_custom_kind(const Call& call, FieldValidation validatio
     return kindless(call, validation, object);
   }
   if (version != resource.api_version()) {
+    ATHANOR_TRY_VOID(check_metadata(resource, object));
     return status::bad_request(
         fmt::format("the API version in the data ({}) does not match the expected API version ({})",
                     version, resource.api_version()));
@@ -191,6 +207,10 @@ StatusResult<void> check_other_version(Call& call, FieldValidation validation,
   issues.duplicates = &document.duplicates;
   ATHANOR_TRY_VOID(normalize(*other, object, &issues));
   return report_issues(call, validation, issues, other->kind, other->version);
+}
+
+bool is_empty_map(const Value& value) {
+  return value.is_object() && value.empty();
 }
 
 }  // namespace
@@ -249,7 +269,13 @@ StatusResult<Value> normalize(const ResourceInfo& resource, const Value& object,
   }
   const DecodedKind named{.kind = resource.kind, .version = resource.version};
   if (!resource.is_custom) {
-    return of_result(normalize_builtin(object, *resource.schema, named, issues));
+    auto normal = normalize_builtin(object, *resource.schema, named, issues);
+    if (normal.ok() && resource.storage == "nodes" &&
+        is_empty_map(object["status"]["allocatable"])) {
+      normal->set_path({"status", "allocatable"},
+                       Value::object());  // says that there is nothing yet
+    }
+    return of_result(std::move(normal));
   }
   auto result = normalize_custom(object, *resource.schema, named, issues, nulls);
   if (issues != nullptr) {  // unknown fields come last, sorted

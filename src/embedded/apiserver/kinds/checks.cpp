@@ -146,10 +146,32 @@ void check_port_or_name(FieldErrors& errors, const std::string& path, const Valu
   }
 }
 
-void check_ip(FieldErrors& errors, const std::string& path, std::string_view text) {
+namespace {
+
+// Numbers with zeros before them are read as if these were not there.
+std::string without_zeros(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool first = i == 0 || text[i - 1] == '.';
+    std::size_t zeros = i;
+    while (first && zeros + 1 < text.size() && text[zeros] == '0' && text[zeros + 1] >= '0' &&
+           text[zeros + 1] <= '9') {
+      ++zeros;
+    }
+    i = zeros;
+    plain += text[i];
+  }
+  return plain;
+}
+
+}  // namespace
+
+void check_ip(FieldErrors& errors, const std::string& path, std::string_view given) {
+  const std::string text =
+      given.find(':') == std::string_view::npos ? without_zeros(given) : std::string(given);
   if (text.empty() || (!matches_format("ipv4", text) && !matches_format("ipv6", text))) {
     errors.push_back(FieldError::invalid(
-        path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
+        path, given, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
   }
 }
 
@@ -303,10 +325,15 @@ void check_node_selector(FieldErrors& errors, const std::string& path, const Val
   }
 }
 
-void check_cidr(FieldErrors& errors, const std::string& path, std::string_view text) {
+void check_cidr(FieldErrors& errors, const std::string& path, std::string_view given) {
+  const std::size_t slash = std::min(given.find('/'), given.size());
+  const std::string_view address = given.substr(0, slash);
+  const std::string text = (address.find(':') == std::string_view::npos ? without_zeros(address)
+                                                                        : std::string(address)) +
+                           std::string(given.substr(slash));
   if (!matches_format("cidr", text)) {
     errors.push_back(FieldError::invalid(
-        path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
+        path, given, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
   }
 }
 

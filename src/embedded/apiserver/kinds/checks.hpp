@@ -54,7 +54,7 @@ void check_port(FieldErrors& errors, const std::string& path, std::int64_t port)
 // A number of 1 to 65535, or the name of a port.
 void check_port_or_name(FieldErrors& errors, const std::string& path, const Value& port);
 // An IPv4 or IPv6 address.
-void check_ip(FieldErrors& errors, const std::string& path, std::string_view text);
+void check_ip(FieldErrors& errors, const std::string& path, std::string_view given);
 void check_labels(FieldErrors& errors, const std::string& path, const Value& labels);
 void check_annotations(FieldErrors& errors, const std::string& path, const Value& annotations);
 // As messages show labels: sorted, nothing for none.
@@ -71,7 +71,7 @@ void check_node_term(FieldErrors& errors, const std::string& path, const Value& 
 // A core NodeSelector: {nodeSelectorTerms}.
 void check_node_selector(FieldErrors& errors, const std::string& path, const Value& selector);
 // A range of addresses: "10.0.0.0/8".
-void check_cidr(FieldErrors& errors, const std::string& path, std::string_view text);
+void check_cidr(FieldErrors& errors, const std::string& path, std::string_view given);
 // A quantity that parses and is not below zero.
 void check_quantity(FieldErrors& errors, const std::string& path, const Value& quantity);
 

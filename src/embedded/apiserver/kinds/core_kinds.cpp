@@ -147,6 +147,7 @@ constexpr std::array kRows = {
     KindRow{.group = "",
             .plural = "nodes",
             .behaviour = {.apply_defaults = &default_node,
+                          .finish_update = &finish_node_update,
                           .validate_create = &validate_node,
                           .validate_update = &validate_node_update,
                           .cells = &node_cells}},

@@ -138,6 +138,23 @@ FieldErrors validate_node_update(const Value& object, const Value& old_object,
   return errors;
 }
 
+namespace {
+
+// What may be used is what is there, unless something else is said.
+void default_allocatable(Value& object) {
+  const Value capacity = object["status"]["capacity"];
+  if (!capacity.empty() && object["status"]["allocatable"].is_null()) {
+    object.member("status").set("allocatable", capacity);
+  }
+}
+
+}  // namespace
+
+void finish_node_update(Value& object, const Value& /*old_object*/,
+                        const KindContext& /*context*/) {
+  default_allocatable(object);
+}
+
 // One address range under two names, the newer one a list.
 void default_node(Value& object, const KindContext& /*context*/) {
   const Value one = object["spec"]["podCIDR"];
@@ -147,11 +164,11 @@ void default_node(Value& object, const KindContext& /*context*/) {
   } else if (one.as_string().empty() && !many.empty()) {
     object.member("spec").set("podCIDR", many[0]);
   }
-  // What may be used is what is there, unless something else is said.
-  const Value capacity = object["status"]["capacity"];
-  if (!capacity.empty() && object["status"]["allocatable"].is_null()) {
-    object.member("status").set("allocatable", capacity);
+  if (const Value& said = object["status"]["allocatable"]; said.is_object() && said.empty()) {
+    object.member("status").erase("allocatable");  // the server says it later, and owns it not
+    return;
   }
+  default_allocatable(object);
 }
 
 Cells node_cells(const Value& object, Instant now) {

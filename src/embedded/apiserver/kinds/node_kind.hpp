@@ -12,6 +12,7 @@ FieldErrors validate_node(const Value& object, const KindContext& context);
 FieldErrors validate_node_update(const Value& object, const Value& old_object,
                                  const KindContext& context);
 void default_node(Value& object, const KindContext& context);
+void finish_node_update(Value& object, const Value& old_object, const KindContext& context);
 Cells node_cells(const Value& object, Instant now);
 
 }  // namespace athanor::apiserver

@@ -11,6 +11,7 @@
 #include "embedded/apiserver/kinds/address_kinds.hpp"
 #include "embedded/apiserver/kinds/edit.hpp"
 #include "embedded/apiserver/kinds/service_ports.hpp"
+#include "embedded/apiserver/kinds/service_rules.hpp"
 #include "kube/field_error.hpp"
 
 namespace athanor::apiserver {
@@ -95,7 +96,12 @@ class Allocation {
         old_spec_["type"] != service_["spec"]["type"]) {
       return true;
     }
-    return type != "ClusterIP" && old_spec_["ports"] != service_["spec"]["ports"];
+    const Value& spec = service_["spec"];
+    if (needs_health_check(spec) &&
+        (!needs_health_check(old_spec_) || spec["healthCheckNodePort"].as_int() == 0)) {
+      return true;
+    }
+    return type != "ClusterIP" && old_spec_["ports"] != spec["ports"];
   }
 
   void release() {

@@ -12,6 +12,7 @@
 #include "embedded/apiserver/kinds/kind_table.hpp"
 #include "embedded/apiserver/kinds/service_addresses.hpp"
 #include "embedded/apiserver/kinds/service_families.hpp"
+#include "embedded/apiserver/kinds/service_rules.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -25,7 +26,7 @@ void default_type(Value& spec) {
     return;
   }
   default_to(spec, "internalTrafficPolicy", "Cluster");
-  if (is_one_of(type, {"NodePort", "LoadBalancer"})) {
+  if (is_accessible(spec)) {
     default_to(spec, "externalTrafficPolicy", "Cluster");
   }
   if (type == "LoadBalancer") {
@@ -74,10 +75,6 @@ void prepare_service(Value& object, const KindContext& /*context*/) {
   choose_families(object, Value());
 }
 
-bool has_node_ports(std::string_view type) {
-  return is_one_of(type, {"NodePort", "LoadBalancer"});
-}
-
 // What a writer leaves out stays as it was allocated, unless the new type has no use for it.
 void finish_service_update(Value& object, const Value& old_object, const KindContext& context) {
   if (!context.subresource.empty()) {
@@ -103,20 +100,7 @@ void finish_service_update(Value& object, const Value& old_object, const KindCon
         spec.member("clusterIPs").item(0) = first;
       }
     }
-    if (has_node_ports(old_type) && !has_node_ports(type)) {
-      edit_items(spec, "ports", [](Value& port) {
-        if (port.contains("nodePort")) {
-          port.erase("nodePort");
-        }
-      });
-      spec.erase("externalTrafficPolicy");
-    }
-    if (old_type == "LoadBalancer" && type != "LoadBalancer") {
-      for (const std::string_view field :
-           {"allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"}) {
-        spec.erase(field);
-      }
-    }
+    drop_old_type(spec, old_spec);
     if (type == "ExternalName" && old_type != "ExternalName") {
       spec.erase("internalTrafficPolicy");
     }
@@ -129,87 +113,8 @@ void finish_service_update(Value& object, const Value& old_object, const KindCon
   }
 }
 
-void check_ports(FieldErrors& errors, const Value& ports) {
-  std::set<std::string> names;
-  std::set<std::pair<std::int64_t, std::string>> numbers;
-  std::set<std::pair<std::int64_t, std::string>> node_ports;
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    const Value& port = ports[i];
-    const std::string here = at("spec.ports", i);
-    const std::string name = port["name"].str();
-    if (name.empty()) {
-      if (ports.size() > 1) {
-        errors.push_back(FieldError::required(here + ".name"));
-      }
-    } else {
-      check_name(errors, here + ".name", name, &validate_dns1123_label);
-      if (!names.insert(name).second) {
-        errors.push_back(FieldError::duplicate(here + ".name", name));
-      }
-    }
-    check_port(errors, here + ".port", port["port"].as_int());
-    check_choice(errors, here + ".protocol", port["protocol"], {"SCTP", "TCP", "UDP"});
-    check_port_or_name(errors, here + ".targetPort", port["targetPort"]);
-    if (const Value& application = port["appProtocol"]; !application.is_null()) {
-      check_name(errors, here + ".appProtocol", application.as_string(), &validate_qualified_name);
-    }
-    const std::int64_t node_port = port["nodePort"].as_int();
-    if (node_port != 0 && !node_ports.emplace(node_port, port["protocol"].str()).second) {
-      errors.push_back(FieldError::duplicate(here + ".nodePort", node_port));
-    }
-    if (!numbers.emplace(port["port"].as_int(), port["protocol"].str()).second) {
-      errors.push_back(FieldError::duplicate(
-          here, Value::object({{"Name", ""},  // as the reference shows its own type
-                               {"Protocol", port["protocol"]},
-                               {"AppProtocol", Value()},
-                               {"Port", port["port"]},
-                               {"TargetPort", 0},
-                               {"NodePort", 0}})));
-    }
-  }
-}
-
-FieldErrors validate_service(const Value& object, const KindContext& /*context*/) {
-  FieldErrors errors;
-  const Value& spec = object["spec"];
-  const std::string_view type = spec["type"].as_string();
-  if (spec["ports"].empty() && !is_headless(spec) && type != "ExternalName") {
-    errors.push_back(FieldError::required("spec.ports"));
-  }
-  check_ports(errors, spec["ports"]);
-  check_choice(errors, "spec.type", spec["type"],
-               {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"});
-  check_choice(errors, "spec.sessionAffinity", spec["sessionAffinity"], {"ClientIP", "None"});
-  check_choice(errors, "spec.externalTrafficPolicy", spec["externalTrafficPolicy"],
-               {"Cluster", "Local"});
-  check_choice(errors, "spec.internalTrafficPolicy", spec["internalTrafficPolicy"],
-               {"Cluster", "Local"});
-  check_labels(errors, "spec.selector", spec["selector"]);
-  for (std::size_t i = 0; i < spec["clusterIPs"].size(); ++i) {
-    if (const std::string_view ip = spec["clusterIPs"][i].as_string(); ip != "None") {
-      check_ip(errors, at("spec.clusterIPs", i), ip);
-    }
-  }
-  if (type == "ExternalName") {
-    require_name(errors, "spec.externalName", spec["externalName"].as_string(),
-                 &validate_dns1123_subdomain);
-    for (const std::string_view field : {"clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
-      if (!spec[field].empty() || !spec[field].as_string().empty()) {
-        errors.push_back(FieldError::forbidden(below("spec", field),
-                                               "may not be set for ExternalName services"));
-      }
-    }
-  }
-  if (has_node_ports(type) && is_headless(spec)) {
-    errors.push_back(
-        FieldError::invalid("spec.clusterIPs[0]", "None",
-                            fmt::format("may not be set to 'None' for {} services", type)));
-  }
-  return errors;
-}
-
-FieldErrors validate_new_service(const Value& object, const KindContext& context) {
-  FieldErrors errors = validate_service(object, context);
+FieldErrors validate_new_service(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors = check_service(object, Value());
   return errors.empty() ? family_errors(object, Value()) : errors;
 }
 
@@ -311,7 +216,7 @@ FieldErrors validate_service_update(const Value& object, const Value& old_object
   if (!context.subresource.empty()) {
     return {};
   }
-  FieldErrors errors = validate_service(object, context);
+  FieldErrors errors = check_service(object, old_object);
   const Value& ips = object["spec"]["clusterIPs"];
   const Value& old_ips = old_object["spec"]["clusterIPs"];
   const bool had = old_object["spec"]["type"].as_string() != "ExternalName" && !old_ips.empty();

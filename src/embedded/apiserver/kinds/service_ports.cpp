@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "embedded/apiserver/kinds/service_rules.hpp"
 #include "kube/field_error.hpp"
 
 namespace athanor::apiserver {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kFirstNodePort = 30000;
 constexpr std::int64_t kLastNodePort = 32767;
+constexpr std::string_view kHealthCheck = "healthCheckNodePort";
 
 std::int64_t number_of(const Value& port) {
   return port["nodePort"].as_int();
@@ -69,7 +71,7 @@ class NodePorts {
         ATHANOR_TRY_VOID(take(number, i));
       }
     }
-    return {};
+    return needs_health_check(service_["spec"]) ? take_health_check() : StatusResult<void>();
   }
 
   StatusResult<void> update(const Value& old_spec) {
@@ -99,6 +101,15 @@ class NodePorts {
         error.message = fmt::format("duplicate nodePort: {{{} {}}}", protocol, number);
         return error;
       }
+    }
+    if (!needs_health_check(service_["spec"])) {
+      return {};
+    }
+    if (!needs_health_check(old_spec)) {
+      return take_health_check();
+    }
+    if (service_["spec"][kHealthCheck].as_int() == 0) {
+      service_.member("spec").set(kHealthCheck, old_spec[kHealthCheck]);
     }
     return {};
   }
@@ -134,19 +145,33 @@ class NodePorts {
     }
   }
 
+  // Why nobody can have that number, if so; else it is taken.
+  std::string_view refusal(std::int64_t number) {
+    if (number < kFirstNodePort || number > kLastNodePort) {
+      return "provided port is not in the valid range. The range of valid ports is 30000-32767";
+    }
+    return taken_.insert(number).second ? "" : "provided port is already allocated";
+  }
+
   StatusResult<void> take(std::int64_t number, std::size_t index) {
-    const auto refuse = [&](std::string_view why) {
+    if (const std::string_view why = refusal(number); !why.empty()) {
       return status::invalid(
           {"Service", ""}, service_["metadata"]["name"].as_string(),
           {FieldError::invalid(fmt::format("spec.ports[{}].nodePort", index), number, why)});
-    };
-    if (number < kFirstNodePort || number > kLastNodePort) {
-      return refuse(
-          "provided port is not in the valid range. The range of valid ports is 30000-32767");
     }
-    if (!taken_.insert(number).second) {
-      return refuse("provided port is already allocated");
+    return {};
+  }
+
+  StatusResult<void> take_health_check() {
+    if (const std::int64_t number = service_["spec"][kHealthCheck].as_int(); number != 0) {
+      const std::string_view why = refusal(number);
+      return why.empty()
+                 ? StatusResult<void>()
+                 : status::internal(fmt::format(
+                       "failed to allocate requested HealthCheck NodePort {}: {}", number, why));
     }
+    ATHANOR_TRY(const std::int64_t number, take_any());
+    service_.member("spec").set(kHealthCheck, number);
     return {};
   }
 

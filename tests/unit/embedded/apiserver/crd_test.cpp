@@ -144,6 +144,9 @@ TEST_F(Crd, ObjectsOfOtherTypesAreRefused) {
   EXPECT_EQ(server_.post(kWidgets, version).message(),
             "the API version in the data (ex.com/v9) does not match the expected API version "
             "(ex.com/v1)");
+  version.set_path({"metadata", "labels"}, parse(R"({"a":[]})"));  // decoded before that is told
+  EXPECT_THAT(server_.post(kWidgets, version).message(),
+              HasSubstr("Widget in version \"v9\" cannot be handled as a Widget: "));
   Value none = make_widget("w", 3);
   none.erase("kind");
   EXPECT_THAT(server_.post(kWidgets, none).message(),

@@ -202,6 +202,76 @@ TEST(DifferentialWrites, PortsOfOneNumberShareTheirNodePort) {
   EXPECT_THAT(twins.message(), HasSubstr("spec.ports[1].nodePort: Duplicate value: 3"));
 }
 
+TEST(DifferentialWrites, ANodeThatSaysItHasNothingToGiveIsGivenItsCapacityByNobody) {
+  TestServer server;
+  server.post("/api/v1/nodes", parse(R"({"metadata":{"name":"n","labels":{"a":"b"}}})"));
+  const auto owned = [&](std::string_view status) {
+    const Answer answer =
+        server.put("/api/v1/nodes/n/status?fieldManager=m",
+                   parse(R"({"metadata":{"name":"n","labels":{"a":"b"}},"status":)" +
+                         std::string(status) + "}"));
+    EXPECT_EQ(answer.value["status"]["allocatable"]["cpu"].as_string(), "8") << answer.text;
+    return json::print(answer.value["metadata"]["managedFields"]);
+  };
+  EXPECT_THAT(owned(R"({"capacity":{"cpu":"8"},"allocatable":{}})"),
+              Not(HasSubstr("f:allocatable")));
+  EXPECT_THAT(owned(R"({"capacity":{"cpu":"8","memory":"1"},"allocatable":{"cpu":"8"}})"),
+              HasSubstr("f:allocatable"));
+}
+
+TEST(DifferentialWrites, AServiceForgetsWhatOnlyItsOldTypeHad) {
+  TestServer server;
+  const std::string path = with(kServices, "/s");
+  const auto patch = [&](std::string_view spec) {
+    return server.patch(path, "merge", R"({"spec":)" + std::string(spec) + "}");
+  };
+  const Answer made = server.post(
+      kServices, parse(R"({"metadata":{"name":"s"},"spec":{"type":"LoadBalancer",)"
+                       R"("loadBalancerClass":"ex.com/c","externalTrafficPolicy":"Local",)"
+                       R"("ports":[{"port":80}]}})"));
+  EXPECT_GE(made.value["spec"]["healthCheckNodePort"].as_int(), 30000) << made.text;
+  EXPECT_THAT(patch(R"({"healthCheckNodePort":30333})").message(),
+              HasSubstr("spec.healthCheckNodePort: Forbidden: field is immutable"));
+  EXPECT_THAT(patch(R"({"type":"ClusterIP","loadBalancerClass":"ex.com/d"})").message(),
+              HasSubstr("spec.loadBalancerClass: Forbidden: may only be used when `type` is "
+                        "'LoadBalancer'"));
+  const Answer plain = patch(R"({"type":"ClusterIP"})");
+  EXPECT_EQ(plain.status, 200) << plain.text;
+  for (const std::string_view gone : {"healthCheckNodePort", "loadBalancerClass",
+                                      "allocateLoadBalancerNodePorts", "externalTrafficPolicy"}) {
+    EXPECT_FALSE(plain.value["spec"].contains(gone)) << gone;
+  }
+  EXPECT_THAT(patch(R"({"ports":[{"port":80,"nodePort":30444}]})").message(),
+              HasSubstr("spec.ports[0].nodePort: Forbidden: may not be used when `type` is "
+                        "'ClusterIP'"));
+}
+
+TEST(DifferentialWrites, AServiceIsCheckedWhole) {
+  TestServer server;
+  const auto refused = [&](std::string_view spec) {
+    return server
+        .post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":80}],)" +
+                               std::string(spec) + "}}"))
+        .message();
+  };
+  EXPECT_THAT(refused(R"("sessionAffinity":"ClientIP","sessionAffinityConfig":)"
+                      R"({"clientIP":{"timeoutSeconds":99999}})"),
+              HasSubstr("timeoutSeconds: Invalid value: 99999: must be greater than 0 and less"));
+  EXPECT_THAT(refused(R"("externalIPs":["127.0.0.1"])"),
+              HasSubstr("spec.externalIPs[0]: Invalid value: \"127.0.0.1\": may not be in the "
+                        "loopback range"));
+  EXPECT_THAT(refused(R"("loadBalancerSourceRanges":["x"])"),
+              AllOf(HasSubstr("spec.LoadBalancerSourceRanges: Forbidden"),
+                    HasSubstr("spec.LoadBalancerSourceRanges[0]: Invalid value: \"x\"")));
+  EXPECT_THAT(refused(R"("externalTrafficPolicy":"Local")"),
+              HasSubstr("may only be set for externally-accessible services"));
+  EXPECT_THAT(refused(R"("allocateLoadBalancerNodePorts":true)"),
+              HasSubstr("spec.allocateLoadBalancerNodePorts: Forbidden"));
+  EXPECT_THAT(refused(R"("trafficDistribution":"x")"),
+              HasSubstr("spec.trafficDistribution: Unsupported value: \"x\""));
+  EXPECT_EQ(refused(R"("externalIPs":["01.2.3.4"])"), "");
+}
+
 // Autoscaler "a" of the first version, by manager "old".
 void make_old_autoscaler(TestServer& server) {
   const Answer made = server.post(
