@@ -215,8 +215,9 @@ TEST(DifferentialWrites, ANodeThatSaysItHasNothingToGiveIsGivenItsCapacityByNobo
   };
   EXPECT_THAT(owned(R"({"capacity":{"cpu":"8"},"allocatable":{}})"),
               Not(HasSubstr("f:allocatable")));
-  EXPECT_THAT(owned(R"({"capacity":{"cpu":"8","memory":"1"},"allocatable":{"cpu":"8"}})"),
-              HasSubstr("f:allocatable"));
+  EXPECT_THAT(
+      owned(R"({"capacity":{"cpu":"8","memory":"1"},"allocatable":{"cpu":"8","memory":"1"}})"),
+      HasSubstr("f:allocatable"));
 }
 
 TEST(DifferentialWrites, AServiceForgetsWhatOnlyItsOldTypeHad) {
