@@ -73,10 +73,7 @@ std::optional<ApplyError> check_live(const Value& live, const FieldManagement& b
   if (live.is_null() || !live["metadata"]["managedFields"].empty()) {
     return std::nullopt;
   }
-  std::vector<std::string> problems = type_errors(live, by.schema);
-  std::erase_if(problems, [](const std::string& problem) {
-    return problem.find(": duplicate entries for key ") != std::string::npos;
-  });
+  const std::vector<std::string> problems = type_errors(live, by.schema, Duplicates::Allowed);
   if (problems.empty()) {
     return std::nullopt;
   }

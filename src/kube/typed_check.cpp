@@ -87,6 +87,8 @@ struct Step {
 
 class Checker {
  public:
+  explicit Checker(Duplicates duplicates) : duplicates_(duplicates) {}
+
   void check(const Value& value, const Node& node, const Step& step) {
     if (value.is_null()) {
       return;
@@ -139,7 +141,7 @@ class Checker {
           report(step, "element " + std::to_string(i) + ": " + problem);
           return;
         }
-        if (is_repeated(items, i, list, seen)) {
+        if (duplicates_ == Duplicates::Refused && is_repeated(items, i, list, seen)) {
           report(step, "duplicate entries for key " +
                            path_element::text(typed::element_of(list, items[i]).as_string()));
         }
@@ -193,13 +195,14 @@ class Checker {
     errors_.push_back(step.text() + ": " + text);
   }
 
+  Duplicates duplicates_;
   std::vector<std::string> errors_{};
 };
 
 }  // namespace
 
-std::vector<std::string> type_errors(const Value& value, SchemaPtr schema) {
-  Checker checker;
+std::vector<std::string> type_errors(const Value& value, SchemaPtr schema, Duplicates duplicates) {
+  Checker checker(duplicates);
   checker.check(value, typed::root_node(schema), {});
   return checker.take();
 }

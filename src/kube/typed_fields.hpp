@@ -8,6 +8,7 @@
 // metadata fields is typed as ObjectMeta.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ Value extract_fields(const Value& value, const FieldSet& fields, SchemaPtr schem
 
 // What keeps a value from being applied: undeclared fields, wrong types, duplicate or missing
 // list keys; each as ".path: text". Empty: well typed.
-std::vector<std::string> type_errors(const Value& value, SchemaPtr schema);
+enum class Duplicates : std::uint8_t { Refused, Allowed };  // allowed in what exists
+std::vector<std::string> type_errors(const Value& value, SchemaPtr schema,
+                                     Duplicates duplicates = Duplicates::Refused);
 
 }  // namespace athanor

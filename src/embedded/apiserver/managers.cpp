@@ -84,7 +84,7 @@ bool status_keeps_metadata(const ResourceInfo& resource) {
 }
 
 bool cannot_be_owned(const ResourceInfo& resource, const Value& object) {
-  return resource.is_custom && !type_errors(object, resource.schema).empty();
+  return resource.is_custom && !type_errors(object, resource.schema, Duplicates::Allowed).empty();
 }
 
 FieldManagement management_of(const Call& call, const WriteOptions& options,

@@ -161,6 +161,17 @@ TEST(DifferentialWrites, ANullThatIsAppliedToACustomObjectIsForItsSchemaToJudge)
   EXPECT_THAT(refused.message(), HasSubstr("spec.when: Invalid value: \"null\""));
 }
 
+TEST(DifferentialWrites, WhatIsSaidTwiceIsOwnedAllTheSame) {
+  TestServer server;
+  define_widgets(server);
+  const Answer made = server.post(
+      kWidgets, parse(R"({"apiVersion":"ex.com/v1","kind":"Widget","metadata":{"name":"w",)"
+                      R"("finalizers":["ex.com/f","ex.com/f"]}})"));
+  EXPECT_EQ(made.status, 201) << made.text;
+  EXPECT_THAT(json::print(made.value["metadata"]["managedFields"]),
+              HasSubstr(R"("f:finalizers":{".":{},"v:\"ex.com/f\"":{}})"));
+}
+
 TEST(DifferentialWrites, ANodePortStaysWithTheNameOfItsPort) {
   TestServer server;
   const std::string path = with(kServices, "/s");
