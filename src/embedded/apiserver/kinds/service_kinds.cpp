@@ -114,8 +114,7 @@ void finish_service_update(Value& object, const Value& old_object, const KindCon
 }
 
 FieldErrors validate_new_service(const Value& object, const KindContext& /*context*/) {
-  FieldErrors errors = check_service(object, Value());
-  return errors.empty() ? family_errors(object, Value()) : errors;
+  return check_service(object, Value());
 }
 
 // With a service go its addresses and its endpoints: a later service of that name must not find
@@ -141,14 +140,14 @@ std::vector<store::Write> writes_of_service(const Value& object, const Value& ol
   return writes;
 }
 
-// An update is refused for its families before anything else is looked at.
+// What is wrong with its addresses and their families is told before anything else is looked at.
 StatusResult<void> allocate_for_service(Value& object, const Value& old_object,
                                         const KindContext& context) {
-  if (!old_object.is_null()) {
-    if (const FieldErrors errors = family_errors(object, old_object); !errors.empty()) {
-      return status::invalid({.name = "Service", .group = ""},
-                             object["metadata"]["name"].as_string(), errors);
-    }
+  FieldErrors errors = family_errors(object, old_object);
+  check_cluster_ips(errors, object["spec"]);
+  if (!errors.empty()) {
+    return status::invalid({.name = "Service", .group = ""}, object["metadata"]["name"].as_string(),
+                           errors);
   }
   return allocate_service(object, old_object, context);
 }

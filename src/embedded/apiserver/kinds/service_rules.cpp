@@ -250,6 +250,24 @@ bool needs_health_check(const Value& spec) {
   return has_type(spec, "LoadBalancer") && spec["externalTrafficPolicy"].as_string() == "Local";
 }
 
+void check_cluster_ips(FieldErrors& errors, const Value& spec) {
+  if (has_type(spec, "ExternalName")) {
+    return;
+  }
+  const auto check = [&](std::size_t index, std::string_view ip) {
+    if (ip != "None") {
+      check_ip(errors, at("spec.clusterIPs", index), ip);
+    }
+  };
+  const Value& ips = spec["clusterIPs"];
+  for (std::size_t i = 0; i < ips.size(); ++i) {
+    check(i, ips[i].as_string());
+  }
+  if (const std::string_view only = spec["clusterIP"].as_string(); ips.empty() && !only.empty()) {
+    check(0, only);
+  }
+}
+
 FieldErrors check_service(const Value& service, const Value& old_service) {
   FieldErrors errors;
   const Value& spec = service["spec"];
@@ -271,11 +289,6 @@ FieldErrors check_service(const Value& service, const Value& old_service) {
                {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"});
   check_affinity(errors, spec);
   check_labels(errors, "spec.selector", spec["selector"]);
-  for (std::size_t i = 0; i < spec["clusterIPs"].size(); ++i) {
-    if (const std::string_view ip = spec["clusterIPs"][i].as_string(); ip != "None") {
-      check_ip(errors, at("spec.clusterIPs", i), ip);
-    }
-  }
   if (type == "ExternalName") {
     check_external_name(errors, spec);
   }
