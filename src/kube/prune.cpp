@@ -23,8 +23,8 @@ bool is_builtin(const Schema& schema) {
 // Drops what the schema does not declare. Built-in metadata goes through the built-in walk.
 class Pruner {
  public:
-  Pruner(FieldIssues* issues, bool coerce_metadata)
-      : issues_(issues), coerce_metadata_(coerce_metadata) {}
+  Pruner(FieldIssues* issues, bool coerce_metadata, Nulls nulls)
+      : issues_(issues), coerce_metadata_(coerce_metadata), nulls_(nulls) {}
 
   Value run(const Value& in, const Schema& schema) {
     Value out;
@@ -96,7 +96,9 @@ class Pruner {
   // An object within the object names its type in texts.
   void check_embedded_type(const Value& in) {
     for (const std::string_view name : {"apiVersion", "kind"}) {
-      if (!in[name].is_null() && !in[name].is_string()) {
+      const Value* type = in.find(name);
+      const bool absent = type == nullptr || (type->is_null() && nulls_ == Nulls::Kept);
+      if (!absent && !type->is_string()) {
         error_ = fmt::format("{}: Invalid value: {}: must be a string",
                              PathText(bracketed()).child(name), error_value(in[name]));
         return;
@@ -152,6 +154,7 @@ class Pruner {
   PathText path_{};
   std::vector<std::pair<std::size_t, std::size_t>> keys_{};  // of maps: where in the path, how long
   bool coerce_metadata_;
+  Nulls nulls_;
   std::optional<std::string> error_{};
 };
 
@@ -274,7 +277,7 @@ Result<Value> normalize_builtin(const Value& object, const Schema& schema, Decod
 
 Result<Value> normalize_custom(const Value& object, const Schema& root, DecodedKind named,
                                FieldIssues* issues, Nulls nulls) {
-  Pruner pruner(issues, true);
+  Pruner pruner(issues, true, nulls);
   const Value pruned = pruner.run(object, root);
   if (pruner.error()) {
     return cannot_be_handled(named.kind, named.version, *pruner.error());
@@ -283,7 +286,7 @@ Result<Value> normalize_custom(const Value& object, const Schema& root, DecodedK
 }
 
 Value prune_custom(const Value& object, const Schema& schema, FieldIssues* issues) {
-  return Pruner(issues, false).run(object, schema);
+  return Pruner(issues, false, Nulls::Dropped).run(object, schema);
 }
 
 Value default_custom(const Value& object, const Schema& schema, Nulls nulls) {

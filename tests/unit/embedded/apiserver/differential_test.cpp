@@ -523,6 +523,9 @@ TEST(Differential, AnEmbeddedObjectNamesItsType) {
   EXPECT_EQ(post(R"({"kind":1,"apiVersion":"v1"})").message(),
             "Widget in version \"v1\" cannot be handled as a Widget: spec.embedded.kind: Invalid "
             "value: 1: must be a string");
+  EXPECT_EQ(post(R"({"kind":null,"apiVersion":"v1"})").message(),
+            "Widget in version \"v1\" cannot be handled as a Widget: spec.embedded.kind: Invalid "
+            "value: null: must be a string");
   EXPECT_THAT(post(R"({"kind":"A_b","apiVersion":"v1"})").message(),
               HasSubstr("spec.embedded.kind: Invalid value: \"A_b\": may have mixed case, but "
                         "should otherwise match: a DNS-1035 label"));
