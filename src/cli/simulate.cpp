@@ -49,7 +49,9 @@ Result<std::map<std::string, Value, std::less<>>> config_of(const lab::Lab& flee
   if (!variables.contains("FOURNOS_LOCAL_QUEUE") && !fleet.queues.empty()) {
     variables["FOURNOS_LOCAL_QUEUE"] = fleet.queues.front().name;
   }
-  ATHANOR_TRY(const fournos::Settings settings, fournos::parse_settings(variables));
+  ATHANOR_TRY(fournos::Settings settings, fournos::parse_settings(variables));
+  // Nothing is missed here: a second look at a job of hours would only find what is there.
+  settings.second_look_seconds = std::int64_t{10} * 365 * 24 * 3600;
   return std::map<std::string, Value, std::less<>>{{"fournos", api::encode(settings)}};
 }
 
@@ -62,9 +64,8 @@ Result<replay::Report> play_on(const replay::Trace& trace, const Fleet& fleet,
                                const SimulateOptions& options, bool shows_progress) {
   replay::PlayOptions play{.seed = options.seed};
   ATHANOR_TRY(play.config, config_of(fleet.lab));
-  for (const Operator* op : fournos::fournos_operators()) {
-    play.operators.push_back(op);
-  }
+  // Without the collectors of what was forgotten: nothing is, where no event is missed.
+  play.operators.push_back(&fournos::fournosjob_operator());
   if (shows_progress) {
     play.progress = [&](Duration passed, std::size_t ended) {
       Terminal(STDERR_FILENO)

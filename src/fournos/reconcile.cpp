@@ -16,9 +16,6 @@
 namespace athanor::fournos {
 namespace {
 
-// R4.1: every live job is looked at again after this, whatever was missed.
-constexpr Duration kSecondLook = std::chrono::minutes(10);
-
 // R14.6: jobs of an upstream operator carry its finalizer, which nobody would ever remove.
 Plan drop_foreign_finalizer(const Object& job) {
   Value finalizers = Value::list();
@@ -99,7 +96,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return outlive(job, now);
   }
   Plan plan = by_phase({.view = view, .settings = settings, .job = job, .now = now});
-  plan.wake_at(now + kSecondLook);
+  plan.wake_at(now + std::chrono::seconds(settings.second_look_seconds));
   if (const auto end = parse_time(job.spec().lock_until); job.lock_only && end && *end > now) {
     plan.wake_at(*end);
   }

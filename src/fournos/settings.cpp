@@ -170,6 +170,8 @@ const TypeInfo& Describe<fournos::Settings>::type() {
       field<&T::finally_timeout>("finallyTimeout", "Time limit of its final tasks."),
       field<&T::api_name>("api", "Dialect that is served."),
       field<&T::eviction_policy_name>("evictionPolicy", "What happens to an evicted run."),
+      field<&T::second_look_seconds>("secondLookSeconds",
+                                     "How often a live job is looked at at least."),
   };
   static const TypeInfo kType{.name = "FournosSettings", .fields = kFields};
   return kType;

@@ -129,8 +129,10 @@ void Cache::unfile(const Object& object) {
   }
 }
 
-void Cache::put(const Key& key, Object object) {
-  drop(key);
+void Cache::put(const Key& key, Object object, const Object* known) {
+  if (known != nullptr) {
+    unfile(*known);
+  }
   file(object);
   objects_.put(key, std::move(object));
 }
@@ -182,7 +184,8 @@ std::optional<Cache::Change> Cache::set(Object object) {
   if (const Object* known = find(key)) {
     change.before = *known;
   }
-  put(key, *change.after);
+  put(key, *change.after, change.before ? &*change.before : nullptr);
+  ++changes_;
   return change;
 }
 
@@ -200,6 +203,7 @@ std::optional<Cache::Change> Cache::remove(const Object& last) {
   }
   Change change{.before = *known};
   drop(key);
+  ++changes_;
   return change;
 }
 
@@ -231,6 +235,7 @@ void Cache::replace(std::uint64_t version, const std::string& ns,
   unlisted_ -= watch->listed ? 0 : 1;
   watch->listed = true;
   const std::vector<KeptObjects::Difference> differences = objects_.end_list(ns, watch->list);
+  changes_ += differences.size();
   if (!secondaries_.empty()) {
     for (const KeptObjects::Difference& one : differences) {
       if (!one.is_new()) {

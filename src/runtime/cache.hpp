@@ -65,6 +65,8 @@ class Cache {
   void pass(std::uint64_t version, const std::string& ns = {});
 
   [[nodiscard]] const Kind& kind() const { return *kind_; }
+  // Another number after every change of an object.
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
   // Every watch has been listed; or that of namespace `ns`.
   [[nodiscard]] bool synced() const { return unlisted_ == 0; }
   [[nodiscard]] bool synced(std::string_view ns) const;
@@ -118,7 +120,8 @@ class Cache {
   [[nodiscard]] Secondary& secondary(bool is_label, const std::string& name) const;
   [[nodiscard]] Bucket& bucket(const Select& select) const;
   [[nodiscard]] const Ranks& ranks(const Select& select, const Ranking& ranking) const;
-  void put(const Key& key, Object object);
+  // `known`: the object that it takes the place of, if any.
+  void put(const Key& key, Object object, const Object* known);
   void drop(const Key& key);
   void file(const Object& object);
   void unfile(const Object& object);
@@ -137,6 +140,7 @@ class Cache {
   std::map<std::string, Watch, std::less<>> watches_{};  // by namespace; one of everything: ""
   std::size_t unlisted_ = 0;
   std::uint32_t lists_ = 0;
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace athanor::runtime

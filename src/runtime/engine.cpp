@@ -129,6 +129,29 @@ std::vector<Object> Engine::Impl::ranked(const Kind& kind, const Select& select,
              : Snapshot::ranked(kind, select, ranking, group, after, limit);
 }
 
+std::shared_ptr<const void> Engine::Impl::derived(const Derivation& derivation) const {
+  std::vector<std::uint64_t> changes;
+  for (const Kind* kind : derivation.kinds) {
+    const Cache* held = find_cache(*kind);
+    ATHANOR_CHECK(held != nullptr, "an operator derives from kinds that it declared");
+    changes.push_back(held->changes());
+  }
+  Derived& kept = kept_derived[derivation.make];
+  if (kept.made == nullptr || kept.changes != changes || derive_anew) {
+    Reads done;
+    kept.made = derivation.make(View(*this, done));
+    kept.changes = std::move(changes);
+    const auto of_kinds = [&](const Reads::ListRead& read) {
+      return std::find(derivation.kinds.begin(), derivation.kinds.end(), read.kind) !=
+             derivation.kinds.end();
+    };
+    ATHANOR_CHECK(done.objects.empty() && done.observations.empty() &&
+                      std::all_of(done.lists.begin(), done.lists.end(), of_kinds),
+                  "a derivation reads the kinds that it names alone");
+  }
+  return kept.made;
+}
+
 Observed Engine::Impl::observe(std::string_view query, Duration) const {
   const auto at = observations.find(query);
   return at == observations.end() ? Observed{} : at->second;

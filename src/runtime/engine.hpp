@@ -123,6 +123,7 @@ struct EngineOptions {
   const Clock* stopwatch = nullptr;  // measures reconciles for the metrics; no decision rests on it
   EngineTracer* tracer = nullptr;    // looks on (tracer.hpp)
   std::vector<const Instruments*> instruments{};  // likewise, into the metrics
+  bool events = true;                // false: no Event is written (nobody would read it)
   bool verify = false;               // reconcile twice and compare (P1); simulator and tests
   bool shuffle = false;              // take ready keys in an order that entropy chooses (simulator)
   std::size_t keys_per_run = 256;    // bounds one call of run(); the rest follows by the timer

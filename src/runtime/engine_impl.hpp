@@ -120,6 +120,7 @@ struct Engine::Impl final : Snapshot {
   [[nodiscard]] std::vector<Object> ranked(const Kind& kind, const Select& select,
                                            const Ranking& ranking, std::string_view group,
                                            const Object* after, std::size_t limit) const override;
+  [[nodiscard]] std::shared_ptr<const void> derived(const Derivation& derivation) const override;
   [[nodiscard]] Observed observe(std::string_view query, Duration max_age) const override;
   [[nodiscard]] const Value& config(std::string_view section) const override;
 
@@ -203,6 +204,13 @@ struct Engine::Impl final : Snapshot {
   std::vector<Index> indexes{};
   std::map<const Kind*, Cache, KindOrder> caches{};
   std::map<const Kind*, std::vector<Controller*>, KindOrder> primaries{};
+  // What derivations made, by their functions.
+  struct Derived {
+    std::vector<std::uint64_t> changes{};  // of the caches of its kinds, when it was made
+    std::shared_ptr<const void> made{};
+  };
+  mutable std::map<decltype(Derivation::make), Derived> kept_derived{};
+  bool derive_anew = false;  // to see whether what is kept is what would be made now
   std::map<TaskId, Task> tasks{};
   std::unordered_set<Task*, TaskHash, SameTask> named_tasks{};  // the same, by name
   TaskId last_task = 0;

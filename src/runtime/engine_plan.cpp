@@ -23,6 +23,9 @@ bool declares(std::span<const Kind* const> kinds, const Kind* kind) {
 
 // Targets are dependencies, too: a step is left out because of what the cache holds of them.
 void add_targets(Reads& reads, const Plan& plan) {
+  if (plan.steps().empty()) {
+    return;
+  }
   std::set<Ref, RefOrder> known(reads.objects.begin(), reads.objects.end());
   for (const Step& step : plan.steps()) {
     const Ref* ref = target_of(step);
@@ -146,7 +149,9 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   Plan plan = op.reconcile(View(*this, done), task.key, now);
   if (options.verify) {
     Reads again;
+    derive_anew = true;
     const Plan second = op.reconcile(View(*this, again), task.key, now);
+    derive_anew = false;
     ATHANOR_CHECK(same_plan(plan, second), "reconcile is a function of what it reads");
   }
   if (options.stopwatch != nullptr) {
@@ -328,6 +333,9 @@ void Engine::Impl::send(Task& task, WriteRequest request) {
 }
 
 void Engine::Impl::emit(Task& task, const Emit& step, Instant now) {
+  if (!options.events) {
+    return;
+  }
   std::string uid = step.about_uid;
   if (uid.empty()) {
     const Known about = known(task, step.about);

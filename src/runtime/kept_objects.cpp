@@ -94,8 +94,28 @@ const Object& KeptObjects::use(Slots::iterator at) const {
   return slot.warm;
 }
 
+KeptObjects::Slots::iterator KeptObjects::place_of(const Key& key) const {
+  if (bounded()) {
+    return slots_.find(key);
+  }
+  const auto found = by_name_.find(&key);
+  return found == by_name_.end() ? slots_.end() : found->second;
+}
+
+void KeptObjects::note(Slots::iterator at) {
+  if (!bounded()) {
+    by_name_.emplace(&at->first, at);
+  }
+}
+
+void KeptObjects::forget(Slots::iterator at) {
+  if (!bounded()) {
+    by_name_.erase(&at->first);
+  }
+}
+
 const Object* KeptObjects::find(const Key& key) const {
-  const auto found = slots_.find(key);
+  const auto found = place_of(key);
   return found == slots_.end() ? nullptr : &use(found);
 }
 
@@ -106,16 +126,25 @@ const Object& KeptObjects::at(const Key& key) const {
 }
 
 void KeptObjects::put(const Key& key, Object object) {
-  const auto at = slots_.try_emplace(key).first;
-  at->second.warm = std::move(object);
-  at->second.packed.reset();
+  auto at = place_of(key);
+  if (at == slots_.end()) {
+    at = slots_.try_emplace(key).first;
+    note(at);
+  }
+  Slot& slot = at->second;
+  slot.warm = std::move(object);
+  slot.packed.reset();
+  slot.listed = 0;
+  slot.minute = 0;
+  slot.faults = 0;
   link(at);
 }
 
 void KeptObjects::erase(const Key& key) {
-  const auto found = slots_.find(key);
+  const auto found = place_of(key);
   if (found != slots_.end()) {
     unlink(found->second);
+    forget(found);
     slots_.erase(found);
   }
 }
@@ -184,6 +213,7 @@ std::vector<KeptObjects::Difference> KeptObjects::end_list(std::string_view ns,
   auto fresh = lower_bound(fresh_, ns);
   const auto take_old = [&](Difference& into) {
     unlink(old->second);
+    forget(old);
     into.old_ = slots_.extract(old++);
   };
   while (is_of(slots_, old) || is_of(fresh_, fresh)) {
@@ -204,6 +234,7 @@ std::vector<KeptObjects::Difference> KeptObjects::end_list(std::string_view ns,
     }
     const auto now = slots_.insert(old, fresh_.extract(fresh++));
     one.key_ = &now->first;
+    note(now);
     if (now->second.packed == nullptr) {
       --fresh_warm_;
       link(now);

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/time.hpp"
@@ -105,8 +106,25 @@ class KeptObjects {
   static Slots::iterator lower_bound(Slots& slots, std::string_view ns);
   void look_back(Instant now);
 
+  // By what a key is called. Points to the keys of `slots_`.
+  struct KeyHash {
+    std::size_t operator()(const Key* key) const {  // may throw: so the numbers are kept
+      const std::hash<std::string_view> hash;
+      return hash(key->name) * 31 + hash(key->ns);
+    }
+  };
+  struct SameKey {
+    bool operator()(const Key* a, const Key* b) const { return *a == *b; }
+  };
+  using ByName = std::unordered_map<const Key*, Slots::iterator, KeyHash, SameKey>;
+  [[nodiscard]] Slots::iterator place_of(const Key& key) const;
+  void note(Slots::iterator at);    // is there from now on
+  void forget(Slots::iterator at);  // is about to go
+
   // Changed by reading, too: what is used becomes warm.
   mutable Slots slots_{};
+  // The same, where all stay as they are: there time counts more than memory.
+  ByName by_name_{};
   mutable Used used_{};  // the warm ones, last used last
   mutable std::size_t most_now_ = 0;
   Slots fresh_{};               // of a list under way

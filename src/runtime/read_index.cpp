@@ -2,23 +2,27 @@
 // Indexing reads by object, by select and by observation.
 #include "runtime/read_index.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "runtime/view/select.hpp"
 
 namespace athanor::runtime {
 
 namespace {
 
-bool same(const Reads& a, const Reads& b) {
-  if (a.objects != b.objects || a.observations != b.observations ||
-      a.lists.size() != b.lists.size()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < a.lists.size(); ++i) {
-    if (a.lists[i].kind != b.lists[i].kind || a.lists[i].select != b.lists[i].select) {
-      return false;
-    }
-  }
-  return true;
+bool same_lists(const Reads& a, const Reads& b) {
+  return std::equal(a.lists.begin(), a.lists.end(), b.lists.begin(), b.lists.end(),
+                    [](const Reads::ListRead& x, const Reads::ListRead& y) {
+                      return x.kind == y.kind && x.select == y.select;
+                    });
+}
+
+// Few of them, and mostly the same ones in the same order.
+template <class Same>
+bool holds(const std::vector<Ref>& all, const Ref& one, std::size_t likely, const Same& same) {
+  return (likely < all.size() && same(all[likely], one)) ||
+         std::any_of(all.begin(), all.end(), [&](const Ref& other) { return same(other, one); });
 }
 
 // True: that was its last reader.
@@ -51,12 +55,61 @@ bool ReadIndex::SameRef::operator()(const Ref& a, const Ref& b) const {
 
 void ReadIndex::set(TaskId id, const Reads& reads) {
   const auto known = reads_.find(id);
-  if (known != reads_.end()) {
-    if (same(known->second, reads)) {
-      return;
-    }
-    remove(id);
+  if (known == reads_.end()) {
+    add(id, reads);
+    return;
   }
+  if (reads.objects.empty() && reads.lists.empty() && reads.observations.empty()) {
+    remove(id);
+    return;
+  }
+  constexpr std::size_t kFew = 32;
+  Reads& old = known->second;
+  if (old.objects.size() > kFew || reads.objects.size() > kFew || old.observations.size() > kFew ||
+      reads.observations.size() > kFew) {
+    remove(id);
+    add(id, reads);
+    return;
+  }
+  // A key reads what it read before, and a little more or less.
+  for (std::size_t i = 0; i < old.objects.size(); ++i) {
+    if (!holds(reads.objects, old.objects[i], i, SameRef())) {
+      drop_reader(objects_, old.objects[i], id);
+    }
+  }
+  for (std::size_t i = 0; i < reads.objects.size(); ++i) {
+    if (!holds(old.objects, reads.objects[i], i, SameRef())) {
+      objects_[reads.objects[i]].insert(id);
+    }
+  }
+  if (old.objects != reads.objects) {
+    old.objects = reads.objects;
+  }
+  if (!same_lists(old, reads)) {
+    for (const Reads::ListRead& read : old.lists) {
+      drop_list(id, read);
+    }
+    for (const Reads::ListRead& read : reads.lists) {
+      add_list(id, read);
+    }
+    old.lists = reads.lists;
+  }
+  if (old.observations != reads.observations) {
+    for (const auto& [query, max_age] : reads.observations) {
+      observations_[query].insert(id);
+    }
+    const auto observations = std::exchange(old.observations, reads.observations);
+    for (const auto& [query, max_age] : observations) {
+      const bool still = std::any_of(reads.observations.begin(), reads.observations.end(),
+                                     [&](const auto& now) { return now.first == query; });
+      if (!still && drop_reader(observations_, query, id)) {
+        unread_.push_back(query);
+      }
+    }
+  }
+}
+
+void ReadIndex::add(TaskId id, const Reads& reads) {
   if (reads.objects.empty() && reads.lists.empty() && reads.observations.empty()) {
     return;
   }

@@ -49,6 +49,8 @@ class ReadIndex {
     Readers coarse{};
     std::map<std::string, int, std::less<>> index_use{};  // index name: selects that use it
   };
+  // Of an `id` that nothing is known of.
+  void add(TaskId id, const Reads& reads);
   void add_list(TaskId id, const Reads::ListRead& read);
   void drop_list(TaskId id, const Reads::ListRead& read);
   void match(const Lists& lists, const Kind& kind, const Object& object,

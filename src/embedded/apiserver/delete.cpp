@@ -360,12 +360,13 @@ StatusResult<Deleted> delete_object(Call& call, const Key& key, const DeleteOpti
     if (stored == nullptr) {
       return status::not_found(call.qualified_resource(), key.name);
     }
+    const store::Revision revision = stored->revision;
     auto deleted = Deletion(call, options, std::move(stored)).run();
     if (!deleted.ok() && deleted.error().retriable_conflict && attempt < kAttempts) {
       continue;
     }
     if (deleted.ok() && call.resource->conversion == nullptr) {
-      ATHANOR_TRY(deleted->object, to_served(*call.resource, deleted->object, 0, {}));
+      ATHANOR_TRY(deleted->object, to_served(*call.resource, deleted->object, revision, {}));
     }
     return deleted;
   }

@@ -5,6 +5,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "embedded/kueue/node_match.hpp"
@@ -12,48 +15,64 @@
 namespace athanor::kueue {
 namespace {
 
-using Usage = std::map<FlavorResource, Amount>;
+// What the pod sets before took.
+struct Taken {
+  std::string_view flavor{};
+  std::string_view resource{};
+  Amount amount = 0;
+};
+using Usage = std::vector<Taken>;
+
+Amount taken_of(const Usage& taken, std::string_view flavor, std::string_view resource) {
+  Amount amount = 0;
+  for (const Taken& one : taken) {
+    if (one.flavor == flavor && one.resource == resource) {
+      amount += one.amount;
+    }
+  }
+  return amount;
+}
+
+// What a pod set wants of the resources of one group.
+struct Wanted {
+  std::string_view resource{};  // as the group names it
+  Amount amount = 0;
+};
 
 struct Candidate {
   Mode mode = Mode::NoFit;
   int borrow_height = 0;
-  std::string flavor{};
+  const FlavorQuotas* quotas = nullptr;
 };
 
 // One group's search for one pod set.
 class GroupSearch {
  public:
-  GroupSearch(const Snapshot& snapshot, const ClusterQueue& queue, const ResourceGroup& group,
+  GroupSearch(const QuotaTree& quota, const ClusterQueue& queue, const ResourceGroup& group,
               const Usage& taken)
-      : snapshot_(snapshot), queue_(queue), group_(group), taken_(taken) {}
+      : quota_(quota), queue_(queue), group_(group), taken_(taken) {}
 
   // The best flavor for all of `requests`, or a NoFit candidate; every flavor tried leaves its
   // reasons.
-  Candidate run(const Amounts& requests, const PodSetRequests& pod_set, SelectorKeys keys,
-                std::vector<std::string>& reasons) {
+  Candidate run(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
+                SelectorKeys keys, std::vector<Reason>& reasons) {
     Candidate best;
-    std::set<std::string> known = keys_of_group();
     for (const FlavorQuotas& quotas : group_.flavors) {
-      const auto flavor = snapshot_.flavors.find(quotas.name);
-      if (flavor == snapshot_.flavors.end()) {
-        reasons.push_back(fmt::format("flavor {} not found", quotas.name));
+      if (quotas.flavor == nullptr) {
+        reasons.push_back({.why = Reason::Why::NotFound, .flavor = quotas.name});
         continue;
       }
-      if (auto taint = untolerated_taint(flavor->second, pod_set.pod_spec); !taint.empty()) {
-        reasons.push_back(std::move(taint));
+      if (auto taint = untolerated_taint(*quotas.flavor, pod_set.pod_spec); !taint.empty()) {
+        reasons.push_back({.why = Reason::Why::Tainted, .named = std::move(taint)});
         continue;
       }
-      if (keys == SelectorKeys::Flavor) {  // those of each for itself
-        known.clear();
-        add_keys(flavor->second, known);
-      }
-      if (!matches_flavor(pod_set.pod_spec, flavor->second, known)) {
-        reasons.push_back(fmt::format("flavor {} doesn't match node affinity", quotas.name));
+      if (!matches(pod_set.pod_spec, *quotas.flavor, keys)) {
+        reasons.push_back({.why = Reason::Why::NoMatch, .flavor = quotas.name});
         continue;
       }
-      const Candidate candidate = judge(quotas.name, requests, reasons);
+      const Candidate candidate = judge(quotas, requests, reasons);
       const bool better =
-          best.flavor.empty() || candidate.mode > best.mode ||
+          best.quotas == nullptr || candidate.mode > best.mode ||
           (candidate.mode == best.mode && candidate.borrow_height < best.borrow_height);
       if (better) {
         best = candidate;
@@ -68,55 +87,67 @@ class GroupSearch {
   }
 
  private:
-  static void add_keys(const Flavor& flavor, std::set<std::string>& known) {
-    for (const Member& label : flavor.node_labels.members()) {
-      known.emplace(label.key());
+  [[nodiscard]] bool matches(const Value& pod_spec, const Flavor& flavor, SelectorKeys keys) const {
+    if (keys == SelectorKeys::Group) {
+      return matches_flavor(pod_spec, flavor, group_.label_keys);
     }
+    std::set<std::string, std::less<>> own;
+    for (const Member& label : flavor.node_labels.members()) {
+      own.emplace(label.key());
+    }
+    return matches_flavor(pod_spec, flavor, own);
   }
 
-  [[nodiscard]] std::set<std::string> keys_of_group() const {
-    std::set<std::string> known;
-    for (const FlavorQuotas& quotas : group_.flavors) {
-      if (const auto found = snapshot_.flavors.find(quotas.name);
-          found != snapshot_.flavors.end()) {
-        add_keys(found->second, known);
+  // nullopt: nobody has quota of it.
+  [[nodiscard]] std::optional<QuotaTree::CellId> cell_of(const FlavorQuotas& quotas,
+                                                         std::string_view resource) const {
+    for (std::size_t i = 0; i < quotas.resources.size(); ++i) {
+      if (quotas.resources[i] == resource) {
+        return quotas.cells[i];
       }
     }
-    return known;
+    return quota_.find(quotas.name, resource);
   }
 
   // The worst mode over the resources, with a reason for each that does not fit.
-  Candidate judge(const std::string& flavor, const Amounts& requests,
-                  std::vector<std::string>& reasons) const {
-    Candidate result{.mode = Mode::Fit, .flavor = flavor};
-    for (const auto& [resource, request] : requests) {
-      const FlavorResource cell{flavor, resource};
-      const auto before = taken_.find(cell);
-      const Amount earlier = before == taken_.end() ? 0 : before->second;
-      const Amount amount = request + earlier;
-      const Amount capacity = snapshot_.quota.max_capacity(queue_.node, cell);
-      const Amount available = snapshot_.quota.available(queue_.node, cell);
+  Candidate judge(const FlavorQuotas& quotas, const std::vector<Wanted>& requests,
+                  std::vector<Reason>& reasons) const {
+    Candidate result{.mode = Mode::Fit, .quotas = &quotas};
+    const auto refuse = [&](Reason reason) {
+      reason.flavor = quotas.name;
+      reasons.push_back(std::move(reason));
+    };
+    for (const Wanted& wanted : requests) {
+      const Amount earlier = taken_of(taken_, quotas.name, wanted.resource);
+      const Amount amount = wanted.amount + earlier;
+      const auto cell = cell_of(quotas, wanted.resource);
+      const FlavorResource unknown =
+          cell ? FlavorResource() : FlavorResource{quotas.name, std::string(wanted.resource)};
+      const Amount capacity = cell ? quota_.max_capacity(queue_.node, *cell) : 0;
+      const Amount available =
+          cell ? quota_.available(queue_.node, *cell) : quota_.available(queue_.node, unknown);
       if (amount > capacity) {
-        reasons.push_back(
-            fmt::format("insufficient quota for {} in flavor {}, previously considered podsets "
-                        "requests ({}) + current podset request ({}) > maximum capacity ({})",
-                        resource, flavor, amount_text(resource, earlier),
-                        amount_text(resource, request), amount_text(resource, capacity)));
+        refuse({.why = Reason::Why::NoCapacity,
+                .resource = wanted.resource,
+                .earlier = earlier,
+                .request = wanted.amount,
+                .limit = capacity});
         result.mode = Mode::NoFit;
       } else if (amount > available) {
-        reasons.push_back(
-            fmt::format("insufficient unused quota for {} in flavor {}, {} more needed", resource,
-                        flavor, amount_text(resource, amount - available)));
+        refuse({.why = Reason::Why::NoneFree,
+                .resource = wanted.resource,
+                .limit = amount - available});
         result.mode = std::min(result.mode, Mode::NoPreemptionCandidates);
       } else {
         result.borrow_height = std::max(result.borrow_height,
-                                        snapshot_.quota.borrow_height(queue_.node, cell, amount));
+                                        cell ? quota_.borrow_height(queue_.node, *cell, amount)
+                                             : quota_.borrow_height(queue_.node, unknown, amount));
       }
     }
     return result;
   }
 
-  const Snapshot& snapshot_;
+  const QuotaTree& quota_;
   const ClusterQueue& queue_;
   const ResourceGroup& group_;
   const Usage& taken_;
@@ -133,44 +164,70 @@ Amounts effective_requests(const ClusterQueue& queue, const PodSetRequests& pod_
 }
 
 // Assigns one pod set; what it takes is added to `taken`.
-Mode assign_pod_set(const Snapshot& snapshot, const ClusterQueue& queue,
+Mode assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
                     const PodSetRequests& pod_set, SelectorKeys keys, Usage& taken,
                     PodSetAssignment& out, int& borrow_height) {
   Mode mode = Mode::Fit;
   Amounts open = effective_requests(queue, pod_set);
   out.usage = open;
   for (const ResourceGroup& group : queue.groups) {
-    Amounts of_group;
+    std::vector<Wanted> of_group;
     for (const std::string& resource : group.covered) {
       if (const auto found = open.find(resource); found != open.end()) {
-        of_group.insert(open.extract(found));
+        of_group.push_back({.resource = resource, .amount = found->second});
+        open.erase(found);
       }
     }
     if (of_group.empty()) {
       continue;
     }
-    std::vector<std::string> reasons;
+    std::vector<Reason> reasons;
     const Candidate best =
-        GroupSearch(snapshot, queue, group, taken).run(of_group, pod_set, keys, reasons);
+        GroupSearch(quota, queue, group, taken).run(of_group, pod_set, keys, reasons);
     mode = std::min(mode, best.mode);
     if (best.mode != Mode::Fit) {
-      out.reasons.insert(out.reasons.end(), reasons.begin(), reasons.end());
+      out.reasons.insert(out.reasons.end(), std::make_move_iterator(reasons.begin()),
+                         std::make_move_iterator(reasons.end()));
       continue;
     }
     borrow_height = std::max(borrow_height, best.borrow_height);
-    for (const auto& [resource, amount] : of_group) {
-      out.flavors[resource] = best.flavor;
-      taken[{best.flavor, resource}] += amount;
+    for (const Wanted& wanted : of_group) {
+      out.flavors[std::string(wanted.resource)] = best.quotas->name;
+      taken.push_back(
+          {.flavor = best.quotas->name, .resource = wanted.resource, .amount = wanted.amount});
     }
   }
   for (const auto& [resource, amount] : open) {
-    out.reasons.push_back(fmt::format("resource {} unavailable in ClusterQueue", resource));
+    out.reasons.push_back({.why = Reason::Why::NotCovered, .named = resource});
     mode = Mode::NoFit;
   }
   return mode;
 }
 
 }  // namespace
+
+std::string Reason::text() const {
+  switch (why) {
+    case Why::NotFound:
+      return fmt::format("flavor {} not found", flavor);
+    case Why::Tainted:
+      return named;
+    case Why::NoMatch:
+      return fmt::format("flavor {} doesn't match node affinity", flavor);
+    case Why::NoCapacity:
+      return fmt::format(
+          "insufficient quota for {} in flavor {}, previously considered podsets "
+          "requests ({}) + current podset request ({}) > maximum capacity ({})",
+          resource, flavor, amount_text(resource, earlier), amount_text(resource, request),
+          amount_text(resource, limit));
+    case Why::NoneFree:
+      return fmt::format("insufficient unused quota for {} in flavor {}, {} more needed", resource,
+                         flavor, amount_text(resource, limit));
+    case Why::NotCovered:
+      return fmt::format("resource {} unavailable in ClusterQueue", named);
+  }
+  return {};
+}
 
 std::vector<std::pair<FlavorResource, Amount>> Assignment::usage() const {
   std::vector<std::pair<FlavorResource, Amount>> result;
@@ -188,7 +245,11 @@ std::string Assignment::message() const {
     if (pod_set.reasons.empty()) {
       continue;
     }
-    std::vector<std::string> reasons = pod_set.reasons;
+    std::vector<std::string> reasons;
+    reasons.reserve(pod_set.reasons.size());
+    for (const Reason& reason : pod_set.reasons) {
+      reasons.push_back(reason.text());
+    }
     std::ranges::sort(reasons);
     text += fmt::format("{}couldn't assign flavors to pod set {}: ", text.empty() ? "" : "; ",
                         pod_set.name);
@@ -199,27 +260,26 @@ std::string Assignment::message() const {
   return text;
 }
 
-Assignment assign_flavors(const Snapshot& snapshot, const ClusterQueue& queue,
+Assignment assign_flavors(const QuotaTree& quota, const ClusterQueue& queue,
                           const std::vector<PodSetRequests>& pod_sets, SelectorKeys keys) {
   Assignment assignment;
   Usage taken;
   for (const PodSetRequests& pod_set : pod_sets) {
     PodSetAssignment result{.name = pod_set.name, .count = pod_set.count};
-    assignment.mode = std::min(
-        assignment.mode,
-        assign_pod_set(snapshot, queue, pod_set, keys, taken, result, assignment.borrow_height));
+    assignment.mode = std::min(assignment.mode, assign_pod_set(quota, queue, pod_set, keys, taken,
+                                                               result, assignment.borrow_height));
     assignment.pod_sets.push_back(std::move(result));
   }
   return assignment;
 }
 
-bool still_fits(const Snapshot& snapshot, const ClusterQueue& queue, const Assignment& assignment) {
+bool still_fits(const QuotaTree& quota, const ClusterQueue& queue, const Assignment& assignment) {
   std::map<FlavorResource, Amount> total;
   for (const auto& [cell, amount] : assignment.usage()) {
     total[cell] += amount;
   }
   return std::ranges::all_of(total, [&](const auto& entry) {
-    return entry.second <= snapshot.quota.available(queue.node, entry.first);
+    return entry.second <= quota.available(queue.node, entry.first);
   });
 }
 

@@ -3,8 +3,10 @@
 // (spec/kueue.md 7.6, 7.7).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,12 +22,26 @@ enum class Mode : std::uint8_t { NoFit, NoPreemptionCandidates, Fit };
 // admission.flavorSelectorKeys).
 enum class SelectorKeys : std::uint8_t { Group, Flavor };
 
+// Why a flavor does not take a pod set, or no flavor can. It becomes a text only when somebody is
+// told. Valid as long as the queue.
+struct Reason {
+  enum class Why : std::uint8_t { NotFound, Tainted, NoMatch, NoCapacity, NoneFree, NotCovered };
+  Why why = Why::NotFound;
+  std::string_view flavor{};
+  std::string_view resource{};
+  Amount earlier = 0;   // NoCapacity: what pod sets before asked for
+  Amount request = 0;   // NoCapacity
+  Amount limit = 0;     // NoCapacity; NoneFree: how much more is needed
+  std::string named{};  // Tainted: the text; NotCovered: the resource
+  [[nodiscard]] std::string text() const;
+};
+
 struct PodSetAssignment {
   std::string name{};
   std::int64_t count = 1;
   std::map<std::string, std::string> flavors{};  // resource to flavor
   Amounts usage{};
-  std::vector<std::string> reasons{};
+  std::vector<Reason> reasons{};
 };
 
 struct Assignment {
@@ -39,11 +55,12 @@ struct Assignment {
   [[nodiscard]] std::string message() const;
 };
 
-Assignment assign_flavors(const Snapshot& snapshot, const ClusterQueue& queue,
+// `quota`: with what is in use.
+Assignment assign_flavors(const QuotaTree& quota, const ClusterQueue& queue,
                           const std::vector<PodSetRequests>& pod_sets,
                           SelectorKeys keys = SelectorKeys::Group);
 
 // True while what the assignment takes is still available.
-bool still_fits(const Snapshot& snapshot, const ClusterQueue& queue, const Assignment& assignment);
+bool still_fits(const QuotaTree& quota, const ClusterQueue& queue, const Assignment& assignment);
 
 }  // namespace athanor::kueue

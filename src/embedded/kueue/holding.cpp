@@ -19,10 +19,6 @@ constexpr std::string_view kReserving = "n reserving";
 constexpr std::string_view kAdmitted = "n admitted";
 constexpr char kSeparator = '\n';  // in no name of a flavor
 
-bool holds_quota(const Object& workload) {
-  return has_quota(workload) && is_active(workload) && !is_finished(workload);
-}
-
 std::vector<std::string> cluster_queue_held(const Object& workload) {
   return holds_quota(workload)
              ? std::vector{workload.status().at({"admission", "clusterQueue"}).str()}
@@ -58,6 +54,10 @@ void add_reserved(const Object& workload, Totals& totals) {
 }
 
 }  // namespace
+
+bool holds_quota(const Object& workload) {
+  return has_quota(workload) && is_active(workload) && !is_finished(workload);
+}
 
 const Index& reserved_index() {
   static const Index kIndex{
@@ -96,14 +96,19 @@ Tally tally_of(const View& view, const Select& select) {
   return tally;
 }
 
-void count_usage(Snapshot& snapshot, const View& view) {
+void count_usage(const Snapshot& snapshot, QuotaTree& quota, const View& view) {
   for (const auto& [name, queue] : snapshot.cluster_queues) {
     for (const auto& [text, amount] :
          view.totals(api::kueue::kWorkload, reserved_in(name), add_reserved)) {
       const std::size_t separator = text.find(kSeparator);
-      const FlavorResource cell{.flavor = text.substr(0, separator),
-                                .resource = text.substr(separator + 1)};
-      snapshot.quota.add_usage(queue.node, cell, amount);
+      const std::string_view flavor = std::string_view(text).substr(0, separator);
+      const std::string_view resource = std::string_view(text).substr(separator + 1);
+      if (const auto cell = quota.find(flavor, resource)) {
+        quota.add_usage(queue.node, *cell, amount);
+      } else {
+        quota.add_usage(queue.node, FlavorResource{std::string(flavor), std::string(resource)},
+                        amount);
+      }
     }
   }
 }

@@ -12,6 +12,8 @@
 
 namespace athanor::kueue {
 
+// Has quota reserved, is active and not finished.
+bool holds_quota(const Object& workload);
 // Index "kueue-reserved-in": the ClusterQueue that a workload, active and not finished, holds quota
 // of. Index "kueue-reserved-local": "namespace/queue" of its LocalQueue.
 const Index& reserved_index();
@@ -28,7 +30,7 @@ struct Tally {
 };
 Tally tally_of(const View& view, const Select& select);
 
-// Counts the quota in use into a snapshot.
-void count_usage(Snapshot& snapshot, const View& view);
+// Counts the quota in use into the snapshot's tree, or a copy of it.
+void count_usage(const Snapshot& snapshot, QuotaTree& quota, const View& view);
 
 }  // namespace athanor::kueue

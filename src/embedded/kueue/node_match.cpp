@@ -24,10 +24,9 @@ std::string untolerated_taint(const Flavor& flavor, const Value& pod_spec) {
 }
 
 bool matches_flavor(const Value& pod_spec, const Flavor& flavor,
-                    const std::set<std::string>& known_keys) {
+                    const std::set<std::string, std::less<>>& known_keys) {
   for (const Member& wanted : pod_spec["nodeSelector"].members()) {
-    if (known_keys.contains(std::string(wanted.key())) &&
-        flavor.node_labels[wanted.key()] != wanted.value) {
+    if (known_keys.contains(wanted.key()) && flavor.node_labels[wanted.key()] != wanted.value) {
       return false;
     }
   }

@@ -3,6 +3,7 @@
 // (spec/kueue.md 7.6).
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 
@@ -15,6 +16,6 @@ namespace athanor::kueue {
 std::string untolerated_taint(const Flavor& flavor, const Value& pod_spec);
 // Only `known_keys` of the selector and the affinity count.
 bool matches_flavor(const Value& pod_spec, const Flavor& flavor,
-                    const std::set<std::string>& known_keys);
+                    const std::set<std::string, std::less<>>& known_keys);
 
 }  // namespace athanor::kueue

@@ -83,7 +83,8 @@ Plan reconcile_cluster_queue(const View& view, const Key& key, Instant now) {
     release_finalizer(api::kueue::kClusterQueue, *object, plan);
     return plan;
   }
-  const Snapshot snapshot = read_queues(view);
+  const auto queues = read_queues(view);
+  const Snapshot& snapshot = *queues;
   const ClusterQueue& queue = snapshot.cluster_queues.at(key.name);
   std::int64_t pending = 0;
   for (const auto& [local_key, local] : snapshot.local_queues) {
@@ -112,7 +113,8 @@ Plan reconcile_local_queue(const View& view, const Key& key, Instant now) {
   if (!object) {
     return Plan::done();
   }
-  const Snapshot snapshot = read_queues(view);
+  const auto queues = read_queues(view);
+  const Snapshot& snapshot = *queues;
   const LocalQueue& local = snapshot.local_queues.at(key);
   const auto queue = snapshot.cluster_queues.find(local.cluster_queue);
   Value conditions;

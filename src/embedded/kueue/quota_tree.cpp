@@ -3,107 +3,176 @@
 #include "embedded/kueue/quota_tree.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace athanor::kueue {
 
 QuotaTree::NodeId QuotaTree::add_node(std::optional<NodeId> parent) {
-  nodes_.push_back(Node{.parent = parent});
-  return nodes_.size() - 1;
+  quotas_->parents.push_back(parent);
+  quotas_->by_node.emplace_back();
+  return quotas_->parents.size() - 1;
 }
 
-void QuotaTree::set_limits(NodeId node, FlavorResource cell, const Limits& limits) {
-  nodes_[node].cells[std::move(cell)].limits = limits;
+QuotaTree::CellId QuotaTree::set_limits(NodeId node, const FlavorResource& cell,
+                                        const Limits& limits) {
+  const auto [at, fresh] = quotas_->cells.try_emplace(cell, quotas_->cells.size());
+  if (fresh) {
+    quotas_->by_name.emplace(
+        std::pair<std::string_view, std::string_view>(at->first.flavor, at->first.resource),
+        at->second);
+  }
+  std::vector<Quota>& own = quotas_->by_node[node];
+  own.resize(std::max(own.size(), at->second + 1));
+  own[at->second].limits = limits;
+  return at->second;
 }
 
 void QuotaTree::finish() {
-  for (Node& node : nodes_) {
-    for (auto& [at, cell] : node.cells) {
-      cell.subtree += cell.limits.nominal;
+  const std::size_t cells = quotas_->cells.size();
+  for (std::vector<Quota>& node : quotas_->by_node) {
+    node.resize(cells);
+    for (Quota& quota : node) {
+      quota.subtree += quota.limits.nominal;
     }
   }
   // Children come after their parents, so walking backwards sums from the leaves up.
-  for (NodeId id = nodes_.size(); id-- > 0;) {
-    const Node& node = nodes_[id];
-    if (!node.parent) {
-      continue;
-    }
-    for (const auto& [at, cell] : node.cells) {
-      nodes_[*node.parent].cells[at].subtree += cell.subtree - local_quota(cell);
+  for (NodeId id = quotas_->by_node.size(); id-- > 0;) {
+    if (const std::optional<NodeId> parent = quotas_->parents[id]) {
+      for (CellId cell = 0; cell < cells; ++cell) {
+        const Quota& own = quotas_->by_node[id][cell];
+        quotas_->by_node[*parent][cell].subtree += own.subtree - own.local();
+      }
     }
   }
+  usage_.assign(quotas_->by_node.size() * cells, 0);
 }
 
-void QuotaTree::add_usage(NodeId node, const FlavorResource& at, Amount amount) {
+std::optional<QuotaTree::CellId> QuotaTree::find(std::string_view flavor,
+                                                 std::string_view resource) const {
+  const auto at = quotas_->by_name.find({flavor, resource});
+  return at == quotas_->by_name.end() ? std::nullopt : std::optional(at->second);
+}
+
+void QuotaTree::add_usage(NodeId node, CellId cell, Amount amount) {
   std::optional<NodeId> id = node;
   while (id && amount != 0) {
-    Cell& cell = nodes_[*id].cells[at];
-    const Amount local = local_quota(cell);
-    const Amount above_before = std::max<Amount>(0, cell.usage - local);
-    cell.usage += amount;
-    amount = std::max<Amount>(0, cell.usage - local) - above_before;
-    id = nodes_[*id].parent;
+    Amount& used = usage_[*id * quotas_->cells.size() + cell];
+    const Amount local = quota(*id, cell).local();
+    const Amount above_before = std::max<Amount>(0, used - local);
+    used += amount;
+    amount = std::max<Amount>(0, used - local) - above_before;
+    id = quotas_->parents[*id];
   }
 }
 
-Amount QuotaTree::usage(NodeId node, const FlavorResource& at) const {
-  return cell(node, at).usage;
+void QuotaTree::add_usage(NodeId node, const FlavorResource& cell, Amount amount) {
+  if (const auto known = find(cell.flavor, cell.resource)) {
+    add_usage(node, *known, amount);
+    return;
+  }
+  // Without quota nothing stays below the root.
+  for (std::optional<NodeId> id = node; id; id = quotas_->parents[*id]) {
+    strays_[{*id, cell}] += amount;
+  }
 }
 
-Amount QuotaTree::available(NodeId node, const FlavorResource& at) const {
-  const Cell& own = cell(node, at);
-  const std::optional<NodeId> parent = nodes_[node].parent;
+Amount QuotaTree::usage(NodeId node, const FlavorResource& cell) const {
+  const auto known = find(cell.flavor, cell.resource);
+  return known ? usage(node, *known) : stray(node, cell);
+}
+
+Amount QuotaTree::available(NodeId node, CellId cell) const {
+  const Quota& own = quota(node, cell);
+  const std::optional<NodeId> parent = quotas_->parents[node];
   if (!parent) {
-    return own.subtree - own.usage;
+    return own.subtree - usage(node, cell);
   }
-  const Amount local = local_quota(own);
-  Amount from_parent = available(*parent, at);
+  const Amount local = own.local();
+  Amount from_parent = available(*parent, cell);
   if (own.limits.borrowing) {
-    const Amount taken = std::max<Amount>(0, own.usage - local);
+    const Amount taken = std::max<Amount>(0, usage(node, cell) - local);
     from_parent = std::min(from_parent, own.subtree - local - taken + *own.limits.borrowing);
   }
-  return std::max<Amount>(0, local - own.usage) + from_parent;
+  return std::max<Amount>(0, local - usage(node, cell)) + from_parent;
 }
 
-Amount QuotaTree::max_capacity(NodeId node, const FlavorResource& at) const {
-  const Cell& own = cell(node, at);
-  const std::optional<NodeId> parent = nodes_[node].parent;
+Amount QuotaTree::available(NodeId node, const FlavorResource& cell) const {
+  if (const auto known = find(cell.flavor, cell.resource)) {
+    return available(node, *known);
+  }
+  while (const std::optional<NodeId> parent = quotas_->parents[node]) {
+    node = *parent;
+  }
+  return -stray(node, cell);
+}
+
+Amount QuotaTree::max_capacity(NodeId node, CellId cell) const {
+  const Quota& own = quota(node, cell);
+  const std::optional<NodeId> parent = quotas_->parents[node];
   if (!parent) {
     return own.subtree;
   }
-  const Amount capacity = local_quota(own) + max_capacity(*parent, at);
+  const Amount capacity = own.local() + max_capacity(*parent, cell);
   return own.limits.borrowing ? std::min(capacity, own.subtree + *own.limits.borrowing) : capacity;
 }
 
-int QuotaTree::borrow_height(NodeId node, const FlavorResource& at, Amount amount) const {
+Amount QuotaTree::max_capacity(NodeId node, const FlavorResource& cell) const {
+  const auto known = find(cell.flavor, cell.resource);
+  return known ? max_capacity(node, *known) : 0;
+}
+
+int QuotaTree::borrow_height(NodeId node, CellId cell, Amount amount) const {
   int height = 0;
   std::optional<NodeId> id = node;
   while (id) {
-    const Cell& own = cell(*id, at);
-    const std::optional<NodeId> parent = nodes_[*id].parent;
-    if (!parent || own.usage + amount <= own.subtree) {
+    const Quota& own = quota(*id, cell);
+    const Amount used = usage(*id, cell);
+    const std::optional<NodeId> parent = quotas_->parents[*id];
+    if (!parent || used + amount <= own.subtree) {
       return height;
     }
-    amount -= std::max<Amount>(0, local_quota(own) - own.usage);
+    amount -= std::max<Amount>(0, own.local() - used);
     id = parent;
     ++height;
   }
   return height;
 }
 
-Amount QuotaTree::borrowed(NodeId node, const FlavorResource& at) const {
-  const Cell& own = cell(node, at);
-  return nodes_[node].parent ? std::max<Amount>(0, own.usage - own.subtree) : 0;
+int QuotaTree::borrow_height(NodeId node, const FlavorResource& cell, Amount amount) const {
+  if (const auto known = find(cell.flavor, cell.resource)) {
+    return borrow_height(node, *known, amount);
+  }
+  int height = 0;
+  while (quotas_->parents[node] && stray(node, cell) + amount > 0) {
+    node = *quotas_->parents[node];
+    ++height;
+  }
+  return height;
 }
 
-const QuotaTree::Cell& QuotaTree::cell(NodeId node, const FlavorResource& at) const {
-  static const Cell kNone{};
-  const auto found = nodes_[node].cells.find(at);
-  return found == nodes_[node].cells.end() ? kNone : found->second;
+Amount QuotaTree::borrowed(NodeId node, const FlavorResource& cell) const {
+  if (!quotas_->parents[node]) {
+    return 0;
+  }
+  const auto known = find(cell.flavor, cell.resource);
+  return std::max<Amount>(
+      0, known ? usage(node, *known) - quota(node, *known).subtree : stray(node, cell));
 }
 
-Amount QuotaTree::local_quota(const Cell& cell) {
-  return cell.limits.lending ? std::max<Amount>(0, cell.subtree - *cell.limits.lending) : 0;
+const QuotaTree::Quota& QuotaTree::quota(NodeId node, CellId cell) const {
+  return quotas_->by_node[node][cell];
+}
+
+Amount QuotaTree::usage(NodeId node, CellId cell) const {
+  return usage_[node * quotas_->cells.size() + cell];
+}
+
+Amount QuotaTree::stray(NodeId node, const FlavorResource& cell) const {
+  const auto at = strays_.find({node, cell});
+  return at == strays_.end() ? 0 : at->second;
+}
+
+Amount QuotaTree::Quota::local() const {
+  return limits.lending ? std::max<Amount>(0, subtree - *limits.lending) : 0;
 }
 
 }  // namespace athanor::kueue

@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "embedded/kueue/amounts.hpp"
@@ -19,52 +22,70 @@ struct Limits {
   std::optional<Amount> lending{};    // nullopt: everything
 };
 
+// Copies share the quotas and have uses of their own.
 class QuotaTree {
  public:
   using NodeId = std::size_t;
+  using CellId = std::size_t;  // of a flavor and a resource that have quota somewhere
 
   // Parents before children.
   NodeId add_node(std::optional<NodeId> parent);
-  void set_limits(NodeId node, FlavorResource cell, const Limits& limits);
+  CellId set_limits(NodeId node, const FlavorResource& cell, const Limits& limits);
   // Sums quotas upwards; after the last set_limits and before anything below.
   void finish();
 
+  // nullopt: nobody has any quota of it.
+  [[nodiscard]] std::optional<CellId> find(std::string_view flavor,
+                                           std::string_view resource) const;
+
   // Takes quota at a node (a negative amount gives back); what exceeds the node's own share counts
   // at its parent.
+  void add_usage(NodeId node, CellId cell, Amount amount);
   void add_usage(NodeId node, const FlavorResource& cell, Amount amount);
 
   [[nodiscard]] Amount usage(NodeId node, const FlavorResource& cell) const;
   // What can still be taken; negative after quota was cut below its use.
+  [[nodiscard]] Amount available(NodeId node, CellId cell) const;
   [[nodiscard]] Amount available(NodeId node, const FlavorResource& cell) const;
   // What could be taken if nothing was in use.
+  [[nodiscard]] Amount max_capacity(NodeId node, CellId cell) const;
   [[nodiscard]] Amount max_capacity(NodeId node, const FlavorResource& cell) const;
   // 0 when the use with `amount` stays within the node's own quota, else how far up the tree it
   // borrows.
+  [[nodiscard]] int borrow_height(NodeId node, CellId cell, Amount amount) const;
   [[nodiscard]] int borrow_height(NodeId node, const FlavorResource& cell, Amount amount) const;
   // Use above the node's own quota; 0 without a parent.
   [[nodiscard]] Amount borrowed(NodeId node, const FlavorResource& cell) const;
 
  private:
-  struct Cell {
+  struct Quota {
     Limits limits{};
     Amount subtree = 0;
-    Amount usage = 0;
+    // The share of its quota that a node keeps to itself.
+    [[nodiscard]] Amount local() const;
   };
   struct CellHash {
-    std::size_t operator()(const FlavorResource& cell) const {
+    std::size_t operator()(const std::pair<std::string_view, std::string_view>& cell) const {
       const std::hash<std::string_view> hash;
-      return hash(cell.flavor) * 31 + hash(cell.resource);
+      return hash(cell.first) * 31 + hash(cell.second);
     }
   };
-  struct Node {
-    std::optional<NodeId> parent{};
-    std::unordered_map<FlavorResource, Cell, CellHash> cells{};  // summed, in any order
+  // Does not change after finish().
+  struct Quotas {
+    std::vector<std::optional<NodeId>> parents{};  // by node
+    std::map<FlavorResource, CellId> cells{};
+    // The same, by parts of the keys above.
+    std::unordered_map<std::pair<std::string_view, std::string_view>, CellId, CellHash> by_name{};
+    std::vector<std::vector<Quota>> by_node{};  // each by cell; of the cells known so far
   };
-  [[nodiscard]] const Cell& cell(NodeId node, const FlavorResource& at) const;
-  // The share of its quota that a node keeps to itself.
-  [[nodiscard]] static Amount local_quota(const Cell& cell);
+  [[nodiscard]] const Quota& quota(NodeId node, CellId cell) const;
+  [[nodiscard]] Amount usage(NodeId node, CellId cell) const;
+  // The use of what nobody has quota of.
+  [[nodiscard]] Amount stray(NodeId node, const FlavorResource& cell) const;
 
-  std::vector<Node> nodes_{};
+  std::shared_ptr<Quotas> quotas_ = std::make_shared<Quotas>();
+  std::vector<Amount> usage_{};  // node after node, each by cell
+  std::map<std::pair<NodeId, FlavorResource>, Amount> strays_{};
 };
 
 }  // namespace athanor::kueue

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -71,8 +72,9 @@ class Cycle {
     if (shapes.empty()) {
       return std::move(plan_);  // and nothing else was read: no change of quota wakes it
     }
-    snapshot_ = read_queues(view_);
-    count_usage(snapshot_, view_);
+    queues_ = read_queues(view_);
+    quota_ = queues_->quota;
+    count_usage(*queues_, quota_, view_);
     for (WaitingShape& waiting : shapes) {
       if (is_candidate(waiting.shape)) {
         enqueue(std::move(waiting));
@@ -103,10 +105,10 @@ class Cycle {
   void enqueue(WaitingShape waiting) {
     const Key& key = waiting.local_queue;
     const auto inadmissible = [&](const std::string& message) {
-      tell(waiting.shape, "Inadmissible", message, {});
+      tell(waiting.shape, "Inadmissible", [&] { return message; }, {});
     };
-    const auto local = snapshot_.local_queues.find(key);
-    if (local == snapshot_.local_queues.end()) {
+    const auto local = queues_->local_queues.find(key);
+    if (local == queues_->local_queues.end()) {
       inadmissible(fmt::format("LocalQueue {} doesn't exist", key.name));
       return;
     }
@@ -115,8 +117,8 @@ class Cycle {
       return;
     }
     const std::string& name = local->second.cluster_queue;
-    const auto queue = snapshot_.cluster_queues.find(name);
-    if (queue == snapshot_.cluster_queues.end()) {
+    const auto queue = queues_->cluster_queues.find(name);
+    if (queue == queues_->cluster_queues.end()) {
       inadmissible(fmt::format("ClusterQueue {} doesn't exist", name));
       return;
     }
@@ -130,14 +132,24 @@ class Cycle {
   }
 
   // Tells every workload of a shape that was not told so yet, or nothing yet, why it waits.
-  void tell(Shape& shape, std::string_view reason, const std::string& message,
+  template <class Message>
+  void tell(Shape& shape, std::string_view reason, const Message& message,
             const std::vector<PodSetRequests>& requests) {
-    const std::vector<Object> news =
-        words_ == Words::Once
-            ? shape.untold()
-            : shape.others_than(told(reason, cut(message, kConditionMessageLimit)));
-    for (const Object& workload : news) {
-      add_pending(plan_, workload, reason, message, requests, now_);
+    if (words_ == Words::Once) {
+      if (shape.is_told()) {
+        return;
+      }
+      // The same words for all, or each that was told in another moment is a group of its own.
+      const std::string text(kWaits);
+      for (const Object& workload : shape.untold()) {
+        add_pending(plan_, workload, reason, text, requests, now_);
+      }
+      return;
+    }
+    const std::string text = message();
+    for (const Object& workload :
+         shape.others_than(told(reason, cut(text, kConditionMessageLimit)))) {
+      add_pending(plan_, workload, reason, text, requests, now_);
     }
   }
 
@@ -157,9 +169,9 @@ class Cycle {
     for (const PodSetRequests& pod_set : pod_set_requests(lock, Value())) {
       for (const auto& [resource, amount] : pod_set.total) {
         const FlavorResource cell{std::string(lock.label(kLockLabel)), resource};
-        const Amount free = snapshot_.quota.available(line.queue->node, cell);
+        const Amount free = quota_.available(line.queue->node, cell);
         if (free > 0) {
-          snapshot_.quota.add_usage(line.queue->node, cell, free);
+          quota_.add_usage(line.queue->node, cell, free);
           withheld_[{line.queue->node, cell}] += free;
         }
       }
@@ -173,7 +185,7 @@ class Cycle {
       if (node != line.queue->node || cell.flavor != flavor) {
         return false;
       }
-      snapshot_.quota.add_usage(node, cell, -entry.second);
+      quota_.add_usage(node, cell, -entry.second);
       return true;
     });
   }
@@ -186,7 +198,7 @@ class Cycle {
         continue;
       }
       if (std::string problem = ineligible(line); !problem.empty()) {
-        refuse(line, problem, {});
+        refuse(line, problem != kWrongNamespace, [&] { return problem; }, {});
         continue;
       }
       auto requests =
@@ -195,7 +207,7 @@ class Cycle {
       if (lock) {
         let_through(line);
       }
-      Assignment assignment = assign_flavors(snapshot_, *line.queue, requests);
+      Assignment assignment = assign_flavors(quota_, *line.queue, requests);
       if (lock && assignment.mode != Mode::Fit) {
         withhold(line, line.head());
       }
@@ -214,14 +226,15 @@ class Cycle {
   void settle(const Nominee& nominee) {
     Line& line = *nominee.line;
     if (nominee.assignment.mode != Mode::Fit) {
-      refuse(line, nominee.assignment.message(), nominee.requests);
+      refuse(
+          line, true, [&] { return nominee.assignment.message(); }, nominee.requests);
       return;
     }
-    if (!still_fits(snapshot_, *line.queue, nominee.assignment)) {
+    if (!still_fits(quota_, *line.queue, nominee.assignment)) {
       return;  // lost to an earlier entry of this round: it is looked at again in the next
     }
     for (const auto& [cell, amount] : nominee.assignment.usage()) {
-      snapshot_.quota.add_usage(line.queue->node, cell, amount);
+      quota_.add_usage(line.queue->node, cell, amount);
     }
     add_admission(plan_, line.head(), *line.queue, nominee.assignment, now_);
     line.take();
@@ -229,11 +242,14 @@ class Cycle {
 
   // The head stays pending, and with it all of its shape: nothing becomes free within a cycle.
   // Under StrictFIFO it keeps those behind it waiting, unheard (7.2).
-  void refuse(Line& line, const std::string& message, const std::vector<PodSetRequests>& requests) {
-    if (line.queue->strict_fifo && message != kWrongNamespace) {
+  template <class Message>
+  void refuse(Line& line, bool may_block, const Message& message,
+              const std::vector<PodSetRequests>& requests) {
+    if (line.queue->strict_fifo && may_block) {
       const Value& conditions = line.head().status()["conditions"];
       if (words_ == Words::Always || find_condition(conditions, "QuotaReserved").is_null()) {
-        add_pending(plan_, line.head(), "Pending", message, requests, now_);
+        add_pending(plan_, line.head(), "Pending",
+                    words_ == Words::Once ? std::string(kWaits) : message(), requests, now_);
       }
       line.blocked = true;
       return;
@@ -284,13 +300,15 @@ class Cycle {
     return defaults_.emplace(ns, std::move(defaults)).first->second;
   }
 
+  static constexpr std::string_view kWaits = "The workload waits";
   static constexpr std::string_view kWrongNamespace =
       "Workload namespace doesn't match ClusterQueue selector";
 
   const View& view_;
   Instant now_;
   Words words_;
-  Snapshot snapshot_{};
+  std::shared_ptr<const Snapshot> queues_{};
+  QuotaTree quota_{};  // with what is in use
   Plan plan_{};
   std::map<std::string, Line> lines_{};
   std::map<std::string, Value> defaults_{};
@@ -303,6 +321,31 @@ Plan reconcile(const View& view, const Key& /*key*/, Instant now) {
 
 Plan reconcile_tersely(const View& view, const Key& /*key*/, Instant now) {
   return Cycle(view, now, Words::Once).run();
+}
+
+// Whether a workload takes part neither before nor after, or holds the same quota.
+bool takes_same_part(const Object& before, const Object& after) {
+  if (is_waiting(before) || is_waiting(after)) {
+    return false;
+  }
+  const bool held = holds_quota(before);
+  return held == holds_quota(after) &&
+         (!held || (before.status()["admission"] == after.status()["admission"] &&
+                    before.status()["reclaimablePods"] == after.status()["reclaimablePods"]));
+}
+
+bool overlooks(const Kind& kind, const Object& before, const Object& after) {
+  if (&kind == &api::kueue::kWorkload) {
+    return takes_same_part(before, after);
+  }
+  if (&kind == &api::kNamespace) {
+    return before.metadata()["labels"] == after.metadata()["labels"];
+  }
+  if (&kind == &api::kueue::kAdmissionCheck) {
+    return condition_is(before.status()["conditions"], "Active", "True") ==
+           condition_is(after.status()["conditions"], "Active", "True");
+  }
+  return before.deleting() == after.deleting() && before.spec() == after.spec();
 }
 
 }  // namespace
@@ -331,6 +374,7 @@ const Operator& scheduler_operator() {
                                   .reconcile = reconcile,
                                   .singleton = true,
                                   .sees_all = true,
+                                  .overlooks = overlooks,
                                   .small = kSmall,
                                   .access = kAccess};
   return kOperator;

@@ -31,10 +31,11 @@ void read_groups(const Value& groups, QuotaTree& tree, QuotaTree::NodeId node,
       FlavorQuotas quotas{.name = flavor["name"].str()};
       for (const Value& quota : flavor["resources"].items()) {
         std::string resource = quota["name"].str();
-        tree.set_limits(node, {quotas.name, resource},
-                        {.nominal = amount_of(resource, quota["nominalQuota"]),
-                         .borrowing = limit_of(quota, "borrowingLimit", resource),
-                         .lending = limit_of(quota, "lendingLimit", resource)});
+        quotas.cells.push_back(
+            tree.set_limits(node, {quotas.name, resource},
+                            {.nominal = amount_of(resource, quota["nominalQuota"]),
+                             .borrowing = limit_of(quota, "borrowingLimit", resource),
+                             .lending = limit_of(quota, "lendingLimit", resource)}));
         quotas.resources.push_back(std::move(resource));
       }
       result.flavors.push_back(std::move(quotas));
@@ -178,8 +179,27 @@ bool ClusterQueue::covers(std::string_view resource) const {
   });
 }
 
-Snapshot read_queues(const View& view) {
-  Snapshot snapshot;
+namespace {
+
+// What the flavors of a queue say.
+void find_flavors(ClusterQueue& queue, const Snapshot& snapshot) {
+  for (ResourceGroup& group : queue.groups) {
+    for (FlavorQuotas& quotas : group.flavors) {
+      const auto found = snapshot.flavors.find(quotas.name);
+      if (found == snapshot.flavors.end()) {
+        continue;
+      }
+      quotas.flavor = &found->second;
+      for (const Member& label : found->second.node_labels.members()) {
+        group.label_keys.emplace(label.key());
+      }
+    }
+  }
+}
+
+std::shared_ptr<const void> make_snapshot(const View& view) {
+  const auto made = std::make_shared<Snapshot>();
+  Snapshot& snapshot = *made;
   for (const Object& object : view.list(api::kueue::kResourceFlavor)) {
     const Value& spec = object.spec();
     snapshot.flavors.emplace(object.name(), Flavor{.name = std::string(object.name()),
@@ -194,6 +214,7 @@ Snapshot read_queues(const View& view) {
   CohortTree cohorts(view.list(api::kueue::kCohort), snapshot.quota);
   for (const Object& object : view.list(api::kueue::kClusterQueue)) {
     ClusterQueue queue = read_cluster_queue(object, cohorts, snapshot.quota);
+    find_flavors(queue, snapshot);
     judge(queue, snapshot, checks);
     snapshot.cluster_queues.emplace(queue.name, std::move(queue));
   }
@@ -205,7 +226,16 @@ Snapshot read_queues(const View& view) {
                                              .cluster_queue = object.spec()["clusterQueue"].str(),
                                              .stopped = !stop.empty() && stop != "None"});
   }
-  return snapshot;
+  return made;
+}
+
+}  // namespace
+
+std::shared_ptr<const Snapshot> read_queues(const View& view) {
+  static const Kind* const kKinds[] = {&api::kueue::kResourceFlavor, &api::kueue::kAdmissionCheck,
+                                       &api::kueue::kCohort, &api::kueue::kClusterQueue,
+                                       &api::kueue::kLocalQueue};
+  return view.derived<Snapshot>({.kinds = kKinds, .make = make_snapshot});
 }
 
 }  // namespace athanor::kueue

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Snapshot: the queueing world of one admission cycle: queues, flavors, quota and its use, read
-// from a View.
+// Snapshot: the queueing world as its administrator set it up: queues, flavors, quota.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,12 +27,15 @@ struct Flavor {
 
 struct FlavorQuotas {
   std::string name{};
-  std::vector<std::string> resources{};  // in order
+  const Flavor* flavor = nullptr;          // of the snapshot; nullptr: it does not exist
+  std::vector<std::string> resources{};    // in order
+  std::vector<QuotaTree::CellId> cells{};  // of these
 };
 
 struct ResourceGroup {
   std::vector<std::string> covered{};
-  std::vector<FlavorQuotas> flavors{};  // in order of preference
+  std::vector<FlavorQuotas> flavors{};              // in order of preference
+  std::set<std::string, std::less<>> label_keys{};  // of these flavors
 };
 
 struct ClusterQueue {
@@ -56,13 +61,17 @@ struct LocalQueue {
 };
 
 struct Snapshot {
+  Snapshot() = default;
+  Snapshot(const Snapshot&) = delete;  // its parts point to each other
+  Snapshot& operator=(const Snapshot&) = delete;
+
   std::map<std::string, Flavor> flavors{};
   std::map<std::string, ClusterQueue> cluster_queues{};
   std::map<Key, LocalQueue> local_queues{};
-  QuotaTree quota{};
+  QuotaTree quota{};  // without any use of it
 };
 
-// Queues, flavors and quota without any use of it.
-Snapshot read_queues(const View& view);
+// Made anew only when a queue, a flavor, a cohort or a check changes.
+std::shared_ptr<const Snapshot> read_queues(const View& view);
 
 }  // namespace athanor::kueue

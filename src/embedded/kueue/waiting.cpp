@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "api/kueue.hpp"
 #include "base/digest.hpp"
 #include "kube/condition.hpp"
@@ -16,7 +18,7 @@ constexpr char kSeparator = '\n';
 constexpr std::string_view kWaitingIndex = "kueue-waiting";
 constexpr std::string_view kWaitingInIndex = "kueue-waiting-in";
 constexpr std::string_view kAll = "all";
-// Read at a time from a group: about as many as one cycle admits.
+// Read at a time from a group, behind its head: about as many as one cycle admits.
 constexpr std::size_t kChunk = 16;
 
 Key queue_key(const Object& workload) {
@@ -97,11 +99,13 @@ void Shape::add_group(std::string group, std::string told_words) {
 
 const Object* Shape::head_of(Entries& entries) {
   if (entries.next == entries.read.size() && !entries.whole) {
+    // Of most groups a cycle sees the head alone.
     const Object last = entries.read.empty() ? Object() : entries.read.back();
+    const std::size_t wanted = entries.read.empty() ? 1 : kChunk;
     entries.read = view_.ranked(api::kueue::kWorkload, all_waiting(), kLine, entries.group,
-                                entries.read.empty() ? nullptr : &last, kChunk);
+                                entries.read.empty() ? nullptr : &last, wanted);
     entries.next = 0;
-    entries.whole = entries.read.size() < kChunk;
+    entries.whole = entries.read.size() < wanted;
   }
   return entries.next < entries.read.size() ? &entries.read[entries.next] : nullptr;
 }
@@ -146,6 +150,11 @@ std::vector<Object> Shape::rest_of(const Chosen& chosen) {
 
 std::vector<Object> Shape::others_than(std::string_view told_words) {
   return rest_of([&](const std::string& words) { return words != told_words; });
+}
+
+bool Shape::is_told() const {
+  return std::none_of(groups_.begin(), groups_.end(),
+                      [](const Entries& entries) { return entries.told_words.empty(); });
 }
 
 std::vector<Object> Shape::untold() {

@@ -43,6 +43,8 @@ class Shape {
   void take();
   // Those not taken whose last words differ.
   [[nodiscard]] std::vector<Object> others_than(std::string_view told_words);
+  // Whether all of them, taken or not, were told something.
+  [[nodiscard]] bool is_told() const;
   // Those not taken that were told nothing yet.
   [[nodiscard]] std::vector<Object> untold();
 

@@ -181,6 +181,7 @@ class Player {
     // Those that decide. The status of queues, Events and what a job waits for at each moment are
     // reports, which nobody reads here.
     scene.events = false;
+    scene.trusts_controllers = !options_.judges_writes;
     for (const Operator* op :
          {&kueue::terse_scheduler_operator(), &kueue::workload_operator(),
           &tekton::pipelinerun_operator(), &tekton::taskrun_operator(),

@@ -106,6 +106,7 @@ void World::Impl::start_engine() {
       runtime::EngineOptions{
           .entropy = entropy.get(),
           .config = scene.config,
+          .events = scene.events,
           .verify = seeded,
           .shuffle = seeded,
           .keys_per_run = seeded ? std::size_t{1} : std::size_t{256},

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "api/builtin.hpp"
@@ -81,7 +82,17 @@ World::Impl::Impl(World& owner, Scene given, std::uint64_t seed)
       scene(std::move(given)),
       entropy(seeded_entropy(seed)),
       faults(scene.faults, scene.placed, seed) {
-  auto opened = store::Store::open(store::memory_journal(), {.intern = false});
+  // Where nobody misses an event nobody asks for old ones.
+  constexpr std::size_t kFew = 16;
+  constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
+  const store::Options kept = scene.pace == Pace::Orderly
+                                  ? store::Options{.event_window = kFew,
+                                                   .event_minimum = kFew,
+                                                   .window_bytes = kUnbounded,
+                                                   .history = Duration::zero(),
+                                                   .intern = false}
+                                  : store::Options{.window_bytes = kUnbounded, .intern = false};
+  auto opened = store::Store::open(store::memory_journal(), kept);
   ATHANOR_CHECK(opened.ok(), "a memory store opens");
   store = *std::move(opened);
   start_time = clock.steady();
@@ -125,10 +136,6 @@ void World::Impl::run_engine() {
   engine->run(clock.now(), effects);
   for (runtime::Effect& effect : effects) {
     if (auto* send = std::get_if<runtime::SendWrite>(&effect)) {
-      if (!scene.events && send->request.target.kind == &api::kEvent) {
-        engine->absorb(runtime::WriteResult{.id = send->id}, clock.now());
-        continue;
-      }
       if (scene.pace == Pace::Seeded && send->request.subresource == "status") {
         work.most_status = std::max(work.most_status, json::print(send->request.body).size());
       }

@@ -87,7 +87,10 @@ struct Scene {
   bool foreign_fields = false;
   // Resources whose labels their controller owns whole, as upstream's does ("endpoints").
   std::vector<std::string> labels_overwritten{};
-  bool events = true;   // false: Events are answered for and forgotten
+  bool events = true;  // false: nobody writes Events
+  // What controllers write is neither judged nor are the managers of its fields noted: of a world
+  // whose outcome counts, in which the same writes have been judged before.
+  bool trusts_controllers = false;
   bool record = false;  // keep the journal of all writes (trace())
   Pace pace = Pace::Seeded;
 };

@@ -6,6 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "base/check.hpp"
+#include "embedded/apiserver/write.hpp"
 #include "embedded/simulation/world_impl.hpp"
 #include "runtime/write_request.hpp"
 
@@ -178,6 +179,9 @@ void World::Impl::restart_server(std::uint64_t amount) {
 
 runtime::WriteResult World::Impl::call(const runtime::SendWrite& send) {
   apiserver::Request request = bridge::to_request(send.request);
+  if (scene.trusts_controllers) {
+    request.headers.emplace(apiserver::kTrustHeader, "true");
+  }
   const std::string line = scene.record ? fmt::format("{} {} {} {}", format_micro_time(clock.now()),
                                                       send.op, request.method, request.path)
                                         : std::string();

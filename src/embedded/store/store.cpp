@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -305,7 +306,10 @@ void MemoryStore::apply(const std::vector<EventPtr>& events, std::vector<EventPt
     owners_.update(object.resource, object.key,
                    event->previous == nullptr ? kNothing : event->previous->body,
                    deleted ? kNothing : object.body);
-    log_.push_back({.event = event, .table = &table, .bytes = object.body.heap_bytes()});
+    const bool counted =
+        journal_->reach() || options_.window_bytes != std::numeric_limits<std::size_t>::max();
+    log_.push_back(
+        {.event = event, .table = &table, .bytes = counted ? object.body.heap_bytes() : 0});
     log_bytes_ += log_.back().bytes;
     deleted_ += deleted ? 1 : 0;
   }

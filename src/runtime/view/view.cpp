@@ -46,6 +46,11 @@ std::vector<Object> Snapshot::ranked(const Kind& kind, const Select& select, con
   return found;
 }
 
+std::shared_ptr<const void> Snapshot::derived(const Derivation& derivation) const {
+  Reads reads;  // noted as the lists they are
+  return derivation.make(View(*this, reads));
+}
+
 // A reader walks through one list in parts: noted once.
 void View::note(const Kind& kind, const Select& select) const {
   if (reads_.lists.empty() || reads_.lists.back().kind != &kind ||
@@ -85,6 +90,13 @@ std::vector<Object> View::ranked(const Kind& kind, const Select& select, const R
                                  std::size_t limit) const {
   note(kind, select);
   return snapshot_.ranked(kind, select, ranking, group, after, limit);
+}
+
+std::shared_ptr<const void> View::derive(const Derivation& derivation) const {
+  for (const Kind* kind : derivation.kinds) {
+    note(*kind, {});
+  }
+  return snapshot_.derived(derivation);
 }
 
 Observed View::observe(std::string_view query, Duration max_age) const {

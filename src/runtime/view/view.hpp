@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,15 @@ struct Group {
   std::size_t size = 0;
 };
 
+class View;
+
+// What a pure function makes of all objects of some small kinds, and of nothing else: the engine
+// keeps it until one of them changes.
+struct Derivation {
+  std::span<const Kind* const> kinds{};
+  std::shared_ptr<const void> (*make)(const View& view) = nullptr;
+};
+
 // The answer of the outside world to one query, as far as it is known.
 struct Observed {
   std::optional<Value> value{};
@@ -76,6 +86,7 @@ class Snapshot {
   [[nodiscard]] virtual std::vector<Object> ranked(const Kind& kind, const Select& select,
                                                    const Ranking& ranking, std::string_view group,
                                                    const Object* after, std::size_t limit) const;
+  [[nodiscard]] virtual std::shared_ptr<const void> derived(const Derivation& derivation) const;
   [[nodiscard]] virtual Observed observe(std::string_view query, Duration max_age) const = 0;
   [[nodiscard]] virtual const Value& config(std::string_view section) const = 0;
 };
@@ -108,6 +119,11 @@ class View {
   [[nodiscard]] std::vector<Object> ranked(const Kind& kind, const Select& select,
                                            const Ranking& ranking, std::string_view group,
                                            const Object* after, std::size_t limit) const;
+  // T is what the derivation makes.
+  template <class T>
+  [[nodiscard]] std::shared_ptr<const T> derived(const Derivation& derivation) const {
+    return std::static_pointer_cast<const T>(derive(derivation));
+  }
   // Never calls out: returns what is known and tells the engine to ask when that is older than
   // max_age.
   [[nodiscard]] Observed observe(std::string_view query, Duration max_age) const;
@@ -136,6 +152,7 @@ class View {
 
  private:
   void note(const Kind& kind, const Select& select) const;
+  [[nodiscard]] std::shared_ptr<const void> derive(const Derivation& derivation) const;
 
   const Snapshot& snapshot_;
   Reads& reads_;

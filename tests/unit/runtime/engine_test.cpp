@@ -598,6 +598,48 @@ TEST(EngineOverlooks, ChangesThatMakeNoDifferenceRunNothing) {
   EXPECT_EQ(runs(), before + 2) << "that it is gone is no mere change";
 }
 
+// View::derived: made once for all readers, until one of its objects changes.
+int derivations = 0;
+std::shared_ptr<const void> count_pods(const View& view) {
+  ++derivations;
+  return std::make_shared<const std::size_t>(view.list(kPod).size());
+}
+std::size_t counted = 0;
+Plan look_at_pods(const View& view, const Key& /*key*/, Instant /*now*/) {
+  counted = *view.derived<std::size_t>({.kinds = kPods, .make = count_pods});
+  return Plan::done();
+}
+
+TEST(EngineDerivations, AreMadeAnewWhenAnObjectOfTheirsChanges) {
+  static const Operator kLooker{.name = "looker",
+                                .primary = &kConfigMap,
+                                .reads = kReads,
+                                .reconcile = look_at_pods,
+                                .small = kPods};
+  const auto entropy = seeded_entropy(1);
+  const Operator* const operators[] = {&kLooker};
+  Engine engine(operators, {.entropy = entropy.get()});
+  const Instant now = *parse_time("2026-01-05T00:00:00Z");
+  std::vector<Effect> effects;
+  derivations = 0;
+  engine.feed(Relisted{.kind = &kPod, .objects = {object(kPod, "p", 50)}, .version = 100}, now,
+              effects);
+  engine.feed(Relisted{.kind = &kConfigMap,
+                       .objects = {object(kConfigMap, "m", 5), object(kConfigMap, "n", 6)},
+                       .version = 100},
+              now, effects);
+  EXPECT_EQ(counted, 1U);
+  EXPECT_EQ(derivations, 1) << "two keys, one derivation";
+  engine.feed(WatchEvent{.kind = &kPod, .object = object(kPod, "q", 101)}, now, effects);
+  EXPECT_EQ(counted, 2U) << "its change runs its readers";
+  EXPECT_EQ(derivations, 2);
+  engine.feed(
+      WatchEvent{
+          .type = WatchEvent::Type::Deleted, .kind = &kPod, .object = object(kPod, "q", 102)},
+      now, effects);
+  EXPECT_EQ(counted, 1U);
+}
+
 TEST(EngineInvariants, AnUndeclaredReadEndsTheProgram) {
   static constexpr const Kind* kOnlyMaps[] = {&kConfigMap};
   static const Operator kSneaky{

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Life of an object: create, read, update, patch, delete (spec/apiserver.md 3, 6, 7, 9, 10).
+#include "embedded/apiserver/write.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {
@@ -397,6 +398,23 @@ TEST(InProcess, TakesAndGivesValues) {
   EXPECT_EQ((*response.value)["metadata"]["managedFields"][0]["manager"].as_string(),
             "job-controller");
   EXPECT_TRUE(response.body.empty());
+}
+
+// kTrustHeader: for simulations; from outside it is a header like any other.
+TEST(InProcess, IsTakenAtItsWordWhenItAsksForIt) {
+  TestServer server;
+  Request request;
+  request.method = "POST";
+  request.path = std::string(kMaps);
+  request.headers.emplace(kTrustHeader, "true");
+  request.body = config_map("v", R"({"a key with blanks":"v"})");
+  request.credentials.internal_user = "system:serviceaccount:kube-system:job-controller";
+  const Response response = server.server().handle(request, server.now());
+  ASSERT_EQ(response.status, 201);
+  EXPECT_FALSE((*response.value)["metadata"].contains("managedFields"));
+  request.body = config_map("w", R"({"a key with blanks":"v"})");
+  request.headers.clear();
+  EXPECT_EQ(server.server().handle(request, server.now()).status, 422);
 }
 
 }  // namespace

@@ -76,5 +76,29 @@ TEST(QuotaTree, GivingBackUndoesTaking) {
   EXPECT_EQ(pair.tree.available(pair.second, kGpu), 11);
 }
 
+TEST(QuotaTree, ACopyHasAUseOfItsOwn) {
+  QuotaTree tree;
+  const auto queue = tree.add_node(std::nullopt);
+  const auto cell = tree.set_limits(queue, kGpu, {.nominal = 8});
+  tree.finish();
+  QuotaTree copy = tree;
+  copy.add_usage(queue, cell, 5);
+  EXPECT_EQ(copy.available(queue, kGpu), 3);
+  EXPECT_EQ(tree.available(queue, kGpu), 8);
+  EXPECT_EQ(tree.find("f", "gpu"), cell);
+}
+
+TEST(QuotaTree, WhatNobodyHasQuotaOfIsUsedAllTheSame) {
+  Pair pair({.nominal = 8}, {.nominal = 8});
+  const FlavorResource gone{"gone", "gpu"};
+  EXPECT_EQ(pair.tree.find("gone", "gpu"), std::nullopt);
+  pair.tree.add_usage(pair.first, gone, 3);
+  EXPECT_EQ(pair.tree.usage(pair.first, gone), 3);
+  EXPECT_EQ(pair.tree.usage(pair.cohort, gone), 3);
+  EXPECT_EQ(pair.tree.available(pair.second, gone), -3);
+  EXPECT_EQ(pair.tree.max_capacity(pair.first, gone), 0);
+  EXPECT_EQ(pair.tree.borrowed(pair.first, gone), 3);
+}
+
 }  // namespace
 }  // namespace athanor::kueue

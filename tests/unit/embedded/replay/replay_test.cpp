@@ -30,8 +30,7 @@ Submission job(int at, const char* owner, int gpus, int seconds, const char* pri
           .line = 2};
 }
 
-Result<Played> played(const Trace& trace, const lab::Lab& fleet) {
-  PlayOptions options;
+Result<Played> played(const Trace& trace, const lab::Lab& fleet, PlayOptions options = {}) {
   for (const Operator* op : fournos::fournos_operators()) {
     options.operators.push_back(op);
   }
@@ -88,6 +87,27 @@ TEST(Replay, TheSameTwiceIsTheSame) {
     EXPECT_EQ(one->runs[i].ended, two->runs[i].ended) << i;
     EXPECT_TRUE(one->runs[i].succeeded) << i << " " << one->runs[i].message;
   }
+}
+
+// What a play leaves out to be fast changes nothing of what it tells.
+TEST(Replay, JudgingWhatControllersWriteChangesNothing) {
+  Trace trace{.name = "t.csv"};
+  for (int i = 0; i < 30; ++i) {
+    trace.jobs.push_back(job(i * 20, i % 2 == 0 ? "a" : "b", 1 + i % 4, 100 + 7 * i,
+                             i % 3 == 0 ? "manual" : "adhoc"));
+  }
+  const lab::Lab fleet = one_cluster();
+  const auto trusting = played(trace, fleet);
+  const auto judging = played(trace, fleet, {.judges_writes = true});
+  ASSERT_TRUE(trusting.ok() && judging.ok());
+  for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
+    EXPECT_EQ(trusting->runs[i].started, judging->runs[i].started) << i;
+    EXPECT_EQ(trusting->runs[i].ended, judging->runs[i].ended) << i;
+    EXPECT_EQ(trusting->runs[i].cluster, judging->runs[i].cluster) << i;
+    EXPECT_EQ(trusting->runs[i].succeeded, judging->runs[i].succeeded) << i;
+  }
+  EXPECT_EQ(trusting->writes, judging->writes);
+  EXPECT_EQ(trusting->reconciles, judging->reconciles);
 }
 
 TEST(Replay, AFleetMayBeLargerThanAQueueOfKueue) {
