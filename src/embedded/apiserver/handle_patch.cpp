@@ -90,6 +90,11 @@ StatusResult<Written> apply_new(Call& call, const WriteOptions& options, Value c
 }
 
 StatusResult<Response> apply_server_side(Call& call, const WriteOptions& options) {
+  // No part of what is not there is made: that is told before the configuration is read.
+  if (!call.path.subresource.empty() &&
+      call.core.store.get(call.resource->storage, call.key()) == nullptr) {
+    return status::not_found(call.qualified_resource(), call.path.name);
+  }
   ATHANOR_TRY(const Document document, parse_config(call, options));
   const Value& config = document.value;
   ATHANOR_TRY_VOID(check_config(*call.resource, config));

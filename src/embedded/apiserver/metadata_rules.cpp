@@ -105,7 +105,12 @@ void check_names(const ResourceInfo& resource, const Value& metadata,
     errors.push_back(FieldError::required("metadata.name", "name or generateName is required"));
     return;
   }
-  if (const NameError broken = check_object_name(resource.name_rule, name.as_string(), false)) {
+  if (NameError broken = check_object_name(resource.name_rule, name.as_string(), false)) {
+    constexpr std::string_view kCharacters = "characters";
+    if (resource.storage == "replicationcontrollers" && broken->ends_with(kCharacters)) {
+      // Their rules are declared, and count otherwise.
+      broken->replace(broken->size() - kCharacters.size(), kCharacters.size(), "bytes");
+    }
     errors.push_back(FieldError::invalid("metadata.name", name, *broken));
   }
 }

@@ -122,8 +122,12 @@ void check_status_addresses(FieldErrors& errors, const Value& now, const Value& 
     newer += address.as_string().find(':') != std::string_view::npos ? 1U : 0U;
   }
   if (now.size() > 2 || (now.size() == 2 && newer != 1)) {
+    Value shown = Value::list();  // as the reference shows its own type
+    for (const Value& address : now.items()) {
+      shown.push_back(Value::object({{"IP", address["ip"]}}));
+    }
     errors.push_back(
-        FieldError::invalid(path, now, "may specify no more than one IP for each IP family"));
+        FieldError::invalid(path, shown, "may specify no more than one IP for each IP family"));
   }
 }
 

@@ -65,12 +65,19 @@ Cells created_cells(const Value& object, Instant /*now*/) {
 
 FieldErrors validate_quota(const Value& object, const KindContext& context) {
   FieldErrors errors;
-  const std::string part = context.subresource == "status" ? "status" : "spec";
-  for (const Member& amount : object[part]["hard"].members()) {
-    const std::string path = at(part + ".hard", amount.key());
-    check_quota_resource(errors, path, amount.key());
-    check_resource_amount(errors, path, amount.key(), amount.value);
+  const auto check_amounts = [&](std::string_view part, std::string_view list) {
+    for (const Member& amount : object[part][list].members()) {
+      const std::string path = at(below(std::string(part), list), amount.key());
+      check_quota_resource(errors, path, amount.key());
+      check_resource_amount(errors, path, amount.key(), amount.value);
+    }
+  };
+  if (context.subresource == "status") {
+    check_amounts("status", "hard");
+    check_amounts("status", "used");
+    return errors;
   }
+  check_amounts("spec", "hard");
   const Value& scopes = object["spec"]["scopes"];
   for (std::size_t i = 0; i < scopes.size(); ++i) {
     check_choice_always(
@@ -214,7 +221,15 @@ FieldErrors validate_budget(const Value& object, const KindContext& /*context*/)
 
 FieldErrors validate_budget_update(const Value& object, const Value& /*old_object*/,
                                    const KindContext& context) {
-  return context.subresource.empty() ? validate_budget(object, context) : FieldErrors{};
+  if (context.subresource.empty()) {
+    return validate_budget(object, context);
+  }
+  FieldErrors errors;
+  for (const std::string_view field :
+       {"disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"}) {
+    check_not_negative(errors, below("status", field), object["status"][field]);
+  }
+  return errors;
 }
 
 Cells budget_cells(const Value& object, Instant now) {

@@ -143,9 +143,7 @@ std::vector<store::Write> writes_of_service(const Value& object, const Value& ol
 // What is wrong with its addresses and their families is told before anything else is looked at.
 StatusResult<void> allocate_for_service(Value& object, const Value& old_object,
                                         const KindContext& context) {
-  FieldErrors errors = family_errors(object, old_object);
-  check_cluster_ips(errors, object["spec"]);
-  if (!errors.empty()) {
+  if (const FieldErrors errors = family_errors(object, old_object); !errors.empty()) {
     return status::invalid({.name = "Service", .group = ""}, object["metadata"]["name"].as_string(),
                            errors);
   }

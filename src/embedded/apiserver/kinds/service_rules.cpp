@@ -250,24 +250,6 @@ bool needs_health_check(const Value& spec) {
   return has_type(spec, "LoadBalancer") && spec["externalTrafficPolicy"].as_string() == "Local";
 }
 
-void check_cluster_ips(FieldErrors& errors, const Value& spec) {
-  if (has_type(spec, "ExternalName")) {
-    return;
-  }
-  const auto check = [&](std::size_t index, std::string_view ip) {
-    if (ip != "None") {
-      check_ip(errors, at("spec.clusterIPs", index), ip);
-    }
-  };
-  const Value& ips = spec["clusterIPs"];
-  for (std::size_t i = 0; i < ips.size(); ++i) {
-    check(i, ips[i].as_string());
-  }
-  if (const std::string_view only = spec["clusterIP"].as_string(); ips.empty() && !only.empty()) {
-    check(0, only);
-  }
-}
-
 FieldErrors check_service(const Value& service, const Value& old_service) {
   FieldErrors errors;
   const Value& spec = service["spec"];

@@ -9,9 +9,6 @@ namespace athanor::apiserver {
 // `old_service` is Null on create.
 FieldErrors check_service(const Value& service, const Value& old_service);
 
-// Of a service that has addresses, whether they are any.
-void check_cluster_ips(FieldErrors& errors, const Value& spec);
-
 // Whether somebody outside the cluster can ask for it.
 bool is_accessible(const Value& spec);
 // Whether a load balancer asks the nodes who serves it.

@@ -161,6 +161,36 @@ TEST(DifferentialWrites, ANullThatIsAppliedToACustomObjectIsForItsSchemaToJudge)
   EXPECT_THAT(refused.message(), HasSubstr("spec.when: Invalid value: \"null\""));
 }
 
+TEST(DifferentialWrites, AnApplyToAPartOfWhatIsNotThereIsNotRead) {
+  TestServer server;
+  const std::string path = "/api/v1/namespaces/tst/pods/p";
+  const std::string bad = R"({"apiVersion":[],"kind":"Pod","metadata":{"name":"p"}})";
+  EXPECT_EQ(server.patch(path + "/status?fieldManager=m", "apply", bad).status, 404);
+  EXPECT_EQ(server.patch(path + "?fieldManager=m", "apply", bad).status, 400);
+}
+
+TEST(DifferentialWrites, AServiceIsToldFirstWhatIsWrongWithItsAddresses) {
+  TestServer server;
+  const auto refused = [&](std::string_view spec) {
+    return server
+        .post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":0}],)" +
+                               std::string(spec) + "}}"))
+        .message();
+  };
+  EXPECT_EQ(refused(R"("clusterIP":"x")"),
+            "Service \"s\" is invalid: spec.clusterIPs[0]: Invalid value: \"x\": must be a valid "
+            "IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+  EXPECT_THAT(refused(R"("clusterIPs":["10.96.3.4"])"),
+              HasSubstr("spec.clusterIPs: Invalid value: [\"10.96.3.4\"]: must be empty when "
+                        "`clusterIP` is not specified"));
+  EXPECT_THAT(refused(R"("clusterIP":"10.96.3.4","clusterIPs":["10.96.3.4","10.96.3.5"])"),
+              HasSubstr("may specify no more than one IP for each IP family"));
+  EXPECT_THAT(refused(R"("ipFamilies":["x","x"])"),
+              AllOf(HasSubstr("spec.ipFamilies[0]: Unsupported value: \"x\""),
+                    HasSubstr("spec.ipFamilies[1]: Duplicate value: \"x\"")));
+  EXPECT_THAT(refused(R"("clusterIP":"::1")"), HasSubstr("IPv6 is not configured on this cluster"));
+}
+
 TEST(DifferentialWrites, WhatIsSaidTwiceIsOwnedAllTheSame) {
   TestServer server;
   define_widgets(server);
@@ -282,6 +312,26 @@ TEST(DifferentialWrites, AServiceIsCheckedWhole) {
   EXPECT_THAT(refused(R"("trafficDistribution":"x")"),
               HasSubstr("spec.trafficDistribution: Unsupported value: \"x\""));
   EXPECT_EQ(refused(R"("externalIPs":["01.2.3.4"])"), "");
+}
+
+TEST(DifferentialWrites, AStatusIsCheckedWhole) {
+  TestServer server;
+  const auto refused = [&](std::string_view path, std::string_view spec, std::string_view status) {
+    const std::string item = std::string(path) + "/s";
+    const Answer made =
+        server.post(path, parse(R"({"metadata":{"name":"s"},"spec":)" + std::string(spec) + "}"));
+    EXPECT_EQ(made.status, 201) << made.text;
+    return server.patch(item + "/status", "merge", R"({"status":)" + std::string(status) + "}")
+        .message();
+  };
+  EXPECT_THAT(
+      refused("/apis/policy/v1/namespaces/tst/poddisruptionbudgets", R"({"minAvailable":1})",
+              R"({"disruptionsAllowed":-1,"currentHealthy":0,"desiredHealthy":0,)"
+              R"("expectedPods":-2})"),
+      AllOf(HasSubstr("status.disruptionsAllowed: Invalid value: -1"),
+            HasSubstr("status.expectedPods: Invalid value: -2")));
+  EXPECT_THAT(refused("/api/v1/namespaces/tst/resourcequotas", "{}", R"({"used":{"x":"1"}})"),
+              HasSubstr("status.used[x]: Invalid value: \"x\""));
 }
 
 // Autoscaler "a" of the first version, by manager "old".
