@@ -73,7 +73,8 @@ void check_addresses(FieldErrors& errors, const Value& spec) {
         FieldError::invalid(kIpsPath, ips, "may specify no more than one IP for each IP family"));
   }
   const Value& families = spec["ipFamilies"];
-  for (std::size_t i = 0; i < std::min(shown.size(), families.size()) && !is_headless(spec); ++i) {
+  for (std::size_t i = 0;
+       i < std::min(shown.size(), families.size()) && shown[0].as_string() != kNone; ++i) {
     const std::string_view family = families[i].as_string();
     if ((family == kOlder && is_newer(shown[i])) || (family == kNewer && !is_newer(shown[i]))) {
       errors.push_back(FieldError::invalid(
