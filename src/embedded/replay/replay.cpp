@@ -264,16 +264,12 @@ class Player {
     ++ended_;
   }
 
-  // Jobs that have been over for a while leave, as their owners would delete them: else the world
-  // of a week is gigabytes, and every look goes through them.
+  // Jobs that have been over for a while leave: else the world of a week is gigabytes, and every
+  // look goes through them.
   void clear_away(sim::World& world) {
     while (!over_.empty() && *played_.runs[over_.front()].ended + kKeepOver <= world.now()) {
-      const Key key{fleet_.ns, job_name(over_.front())};
+      world.vanish(api::kFournosJob, {fleet_.ns, job_name(over_.front())});
       over_.pop_front();
-      if (const auto gone = world.remove(api::kFournosJob, key); !gone.ok() && error_.empty()) {
-        error_ =
-            fmt::format("job {} is over and cannot be deleted: {}", key.name, gone.error().message);
-      }
     }
   }
 

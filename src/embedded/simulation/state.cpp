@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/check.hpp"
 #include "embedded/simulation/world_impl.hpp"
 
 namespace athanor::sim {
@@ -256,6 +257,33 @@ Result<void> World::remove(const Kind& kind, const Key& key) {
     return std::move(done).error();
   }
   return {};
+}
+
+void World::vanish(const Kind& kind, const Key& key) {
+  store::Store& store = *impl_->store;
+  std::vector<store::StoredPtr> leaving;
+  if (auto first = store.get(bridge::KindFeed::resource_of(kind), key)) {
+    leaving.push_back(std::move(first));
+  }
+  for (std::size_t i = 0; i < leaving.size(); ++i) {
+    for (store::StoredPtr& owned : store.owned_by(Object(leaving[i]->body).uid())) {
+      const auto known = std::find_if(leaving.begin(), leaving.end(), [&](const auto& one) {
+        return one->resource == owned->resource && one->key == owned->key;
+      });
+      if (known == leaving.end()) {
+        leaving.push_back(std::move(owned));
+      }
+    }
+  }
+  std::vector<store::Write> writes;
+  writes.reserve(leaving.size());
+  for (const store::StoredPtr& one : leaving) {
+    writes.push_back({.resource = one->resource, .key = one->key});
+  }
+  const std::size_t heard = impl_->loop_inbox.size();
+  ATHANOR_CHECK(store.commit(writes, now()).ok(), "what is there can leave");
+  // Nothing is left behind that the server's loops would have to look at.
+  impl_->loop_inbox.resize(std::min(heard, impl_->loop_inbox.size()));
 }
 
 std::optional<Object> World::get(const Kind& kind, const Key& key) const {

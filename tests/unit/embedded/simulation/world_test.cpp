@@ -183,6 +183,22 @@ TEST(World, DependentsOfADeletedOwnerAreCollected) {
   EXPECT_EQ(world.list(kConfigMap, "default").size(), 1U) << "the bystander is left";
 }
 
+TEST(World, WhatVanishesTakesAllThatItOwnsWithIt) {
+  Scene scene = keeping(kKeeper);
+  scene.objects.front().set_path({"metadata", "finalizers"}, Value::list({"example.com/kept"}));
+  std::vector<std::size_t> seen;
+  scene.actors.push_back({.at = std::chrono::seconds(60), .act = [&seen](World& world) {
+                            seen.push_back(world.list(kConfigMap, "default").size());
+                            world.vanish(kConfigMap, {"default", "m"});
+                            seen.push_back(world.list(kConfigMap, "default").size());
+                            world.vanish(kConfigMap, {"default", "m"});  // nothing is left of it
+                          }});
+  World world(scene, 5);
+  EXPECT_EQ(world.run().failure, std::nullopt);
+  EXPECT_EQ(seen, (std::vector<std::size_t>{5, 1})) << "the bystander is left, at once";
+  EXPECT_EQ(world.list(kConfigMap, "default").size(), 1U) << "no controller makes it again";
+}
+
 TEST(World, OverCreationByGeneratedNamesIsFound) {
   Scene scene = keeping(kNamer);
   scene.actors.clear();
