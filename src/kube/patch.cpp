@@ -2,7 +2,9 @@
 // JSON Patch and JSON Merge Patch.
 #include "kube/patch.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -188,7 +190,28 @@ bool move_or_copy(Value& document, const Pointer& from, const Pointer& to, bool 
   return (!moving || remove(document, from)) && add(document, to, std::move(value));
 }
 
-bool apply_operation(Value& document, const Value& operation) {
+// Where a patch has put a null into an object. To the reference's library that is another one than
+// a null that was read: whoever tests what is around it finds it changed.
+using AddedNulls = std::vector<Pointer>;
+
+void note_null(const Value& document, const Pointer& path, const Value& value, AddedNulls& nulls) {
+  std::erase_if(nulls,
+                [&](const Pointer& known) { return known == path || is_inside(known, path); });
+  if (value.is_null() && !path.empty()) {
+    const Value* parent = look_up(document, Pointer(path.begin(), std::prev(path.end())));
+    if (parent != nullptr && parent->is_object()) {
+      nulls.push_back(path);
+    }
+  }
+}
+
+bool holds_added_null(const Value& document, const Pointer& path, const AddedNulls& nulls) {
+  return std::ranges::any_of(nulls, [&](const Pointer& null) {
+    return is_inside(null, path) && look_up(document, null) != nullptr;
+  });
+}
+
+bool apply_operation(Value& document, const Value& operation, AddedNulls& nulls) {
   const std::string_view op = operation["op"].as_string();
   const auto path = parse_pointer(operation["path"].as_string());
   if (!path || !operation["path"].is_string()) {
@@ -204,11 +227,13 @@ bool apply_operation(Value& document, const Value& operation) {
            move_or_copy(document, *from, *path, op == "move");
   }
   if (op == "test") {
-    return test(document, *path, value == nullptr ? Value() : *value);
+    return test(document, *path, value == nullptr ? Value() : *value) &&
+           !holds_added_null(document, *path, nulls);
   }
   if (value == nullptr) {
     return false;
   }
+  note_null(document, *path, *value, nulls);
   if (op == "add") {
     return add(document, *path, *value);
   }
@@ -254,6 +279,7 @@ Result<Value> apply_json_patch(const Value& document, const Value& patch) {
                      "patch is 10000, got " +
                      std::to_string(patch.size())};
   }
+  AddedNulls nulls;
   for (const Value& operation : patch.items()) {
     if (!operation.is_object()) {
       return undecodable(operation, "handlers.jsonPatchOp");
@@ -261,7 +287,7 @@ Result<Value> apply_json_patch(const Value& document, const Value& patch) {
   }
   Value result = document;
   for (const Value& operation : patch.items()) {
-    if (!apply_operation(result, operation)) {
+    if (!apply_operation(result, operation, nulls)) {
       return rejected();
     }
   }

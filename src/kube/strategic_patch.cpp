@@ -85,9 +85,12 @@ Result<Value> without_directives(const Value& patch, SchemaPtr schema) {
   return patch.is_object() ? merge_map(Value::object(), patch, schema) : Result<Value>(patch);
 }
 
-// Whether two list items are the same element.
+// Whether two list items are the same element. A key that a patch has as null is lost when the item
+// is merged, and found again.
 bool same_element(const Value& a, const Value& b, std::string_view merge_key) {
-  return merge_key.empty() ? a == b : a.contains(merge_key) && a[merge_key] == b[merge_key];
+  return merge_key.empty()
+             ? a == b
+             : (a.contains(merge_key) || b.contains(merge_key)) && a[merge_key] == b[merge_key];
 }
 
 bool contains_element(const Value& list, const Value& item, std::string_view merge_key) {

@@ -151,6 +151,10 @@ StatusResult<void> check_custom_kind(const Call& call, FieldValidation validatio
     return kindless(call, validation, object);
   }
   if (version != resource.api_version()) {
+    if (object.contains("apiVersion") && object["apiVersion"].is_null()) {
+      return status::of(cannot_be_handled(
+          kind, "", ".apiVersion accessor error: <nil> is of the type <nil>, expected string"));
+    }
     ATHANOR_TRY_VOID(check_metadata(resource, object));
     return status::bad_request(
         fmt::format("the API version in the data ({}) does not match the expected API version ({})",
@@ -324,6 +328,24 @@ StatusResult<Value> normalize_changed(const ResourceInfo& resource, const Value&
   return result;
 }
 
+namespace {
+
+// Of a custom object of another kind the metadata alone is decoded: the schema is not its own.
+StatusResult<Value> decoded(const ResourceInfo& resource, const Value& sent, FieldIssues& issues) {
+  if (!resource.is_custom || sent["kind"].as_string() == resource.kind) {
+    return normalize(resource, sent, &issues);
+  }
+  Value object = sent;
+  if (sent.contains("metadata")) {
+    ATHANOR_TRY(const Value part,
+                normalize(resource, Value::object({{"metadata", sent["metadata"]}}), &issues));
+    object.set("metadata", part["metadata"]);
+  }
+  return object;
+}
+
+}  // namespace
+
 StatusResult<Value> decode_object(Call& call, const WriteOptions& options) {
   const ResourceInfo& resource = *call.resource;
   const std::string api_version = resource.api_version();
@@ -340,7 +362,7 @@ StatusResult<Value> decode_object(Call& call, const WriteOptions& options) {
   }
   FieldIssues issues;
   issues.duplicates = &document.duplicates;
-  ATHANOR_TRY(Value object, normalize(resource, document.value, &issues));
+  ATHANOR_TRY(Value object, decoded(resource, document.value, issues));
   if (resource.is_custom) {
     ATHANOR_TRY_VOID(check_same_kind(call, object));
   }

@@ -73,8 +73,12 @@ void default_stateful_set(Value& object, const KindContext& /*context*/) {
     default_to(spec, "replicas", 1);
     default_to(spec, "podManagementPolicy", "OrderedReady");
     edit_member(spec, "updateStrategy", [](Value& strategy) {
-      default_to(strategy, "type", "RollingUpdate");
-      if (strategy["type"].as_string() == "RollingUpdate") {
+      const bool unsaid = strategy["type"].as_string().empty();
+      if (unsaid) {
+        strategy.set("type", "RollingUpdate");
+      }
+      if (unsaid || (strategy["type"].as_string() == "RollingUpdate" &&
+                     strategy["rollingUpdate"].is_object())) {
         edit_member(strategy, "rollingUpdate",
                     [](Value& update) { default_to(update, "partition", 0); });
       }

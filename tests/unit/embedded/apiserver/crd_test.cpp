@@ -147,6 +147,11 @@ TEST_F(Crd, ObjectsOfOtherTypesAreRefused) {
   version.set_path({"metadata", "labels"}, parse(R"({"a":[]})"));  // decoded before that is told
   EXPECT_THAT(server_.post(kWidgets, version).message(),
               HasSubstr("Widget in version \"v9\" cannot be handled as a Widget: "));
+  version.set("apiVersion", Value());
+  EXPECT_EQ(
+      server_.post(kWidgets, version).message(),
+      "Widget in version \"\" cannot be handled as a Widget: .apiVersion accessor error: <nil> "
+      "is of the type <nil>, expected string");
   Value none = make_widget("w", 3);
   none.erase("kind");
   EXPECT_THAT(server_.post(kWidgets, none).message(),

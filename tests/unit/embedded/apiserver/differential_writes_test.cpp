@@ -191,6 +191,21 @@ TEST(DifferentialWrites, AServiceIsToldFirstWhatIsWrongWithItsAddresses) {
   EXPECT_THAT(refused(R"("clusterIP":"::1")"), HasSubstr("IPv6 is not configured on this cluster"));
 }
 
+TEST(DifferentialWrites, AStatefulSetThatNamesItsStrategyNeedNotSayMore) {
+  TestServer server;
+  const auto strategy = [&](std::string_view given) {
+    return server
+        .post("/apis/apps/v1/namespaces/tst/statefulsets?dryRun=All",
+              parse(R"({"metadata":{"name":"s"},"spec":{"selector":{"matchLabels":{"a":"b"}},)"
+                    R"("template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":)"
+                    R"([{"name":"c","image":"x"}]}},"updateStrategy":)" +
+                    std::string(given) + "}}"))
+        .value["spec"]["updateStrategy"];
+  };
+  EXPECT_EQ(strategy("{}"), parse(R"({"type":"RollingUpdate","rollingUpdate":{"partition":0}})"));
+  EXPECT_EQ(strategy(R"({"type":"RollingUpdate"})"), parse(R"({"type":"RollingUpdate"})"));
+}
+
 TEST(DifferentialWrites, WhatIsSaidTwiceIsOwnedAllTheSame) {
   TestServer server;
   define_widgets(server);
