@@ -10,6 +10,28 @@
 namespace athanor {
 namespace {
 
+// As the type is printed, whatever order somebody wrote.
+Value printed_owner(const Value& owner) {
+  Value shown = Value::object();
+  for (const std::string_view field : {"apiVersion", "kind", "name", "uid"}) {
+    shown.set(field, Value(owner[field].as_string()));
+  }
+  for (const std::string_view field : {"controller", "blockOwnerDeletion"}) {
+    if (!owner[field].is_null()) {
+      shown.set(field, owner[field]);
+    }
+  }
+  return shown;
+}
+
+Value printed_owners(const Value& owners) {
+  Value shown = Value::list();
+  for (const Value& owner : owners.items()) {
+    shown.push_back(printed_owner(owner));
+  }
+  return shown;
+}
+
 // The version in "GROUP/VERSION"; empty when that is none.
 std::string_view version_of(std::string_view api_version) {
   const std::size_t slash = api_version.find('/');
@@ -32,8 +54,8 @@ void check_owner(const std::string& path, const Value& owner, std::vector<FieldE
     }
   }
   if (kind == "Event" && (version == "v1" || version == "/v1")) {
-    errors.push_back(
-        FieldError::invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"));
+    errors.push_back(FieldError::invalid(path, printed_owner(owner),
+                                         "/v1, Kind=Event is disallowed from being an owner"));
   }
 }
 
@@ -76,7 +98,7 @@ void check_owners(std::string_view metadata, const Value& owners, std::vector<Fi
           fmt::format("{}/{}", owner["kind"].as_string(), owner["name"].as_string());
       if (!controller.empty()) {
         errors.push_back(FieldError::invalid(
-            path, owners,
+            path, printed_owners(owners),
             fmt::format("Only one reference can have Controller set to true. Found \"true\" in "
                         "references for {} and {}",
                         controller, named)));

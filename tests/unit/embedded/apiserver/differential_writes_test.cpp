@@ -206,6 +206,18 @@ TEST(DifferentialWrites, AStatefulSetThatNamesItsStrategyNeedNotSayMore) {
   EXPECT_EQ(strategy(R"({"type":"RollingUpdate"})"), parse(R"({"type":"RollingUpdate"})"));
 }
 
+TEST(DifferentialWrites, OwnersAreToldInTheOrderOfTheirType) {
+  TestServer server;
+  EXPECT_THAT(
+      server
+          .post(kMaps, parse(R"({"metadata":{"name":"s","ownerReferences":[{"uid":"u",)"
+                             R"("controller":true,"name":"o","kind":"K","apiVersion":"g/v"},)"
+                             R"({"controller":true,"name":"p","kind":"K","apiVersion":"g/v"}]}})"))
+          .message(),
+      HasSubstr(R"([{"apiVersion":"g/v","kind":"K","name":"o","uid":"u","controller":true},)"
+                R"({"apiVersion":"g/v","kind":"K","name":"p","uid":"","controller":true}])"));
+}
+
 TEST(DifferentialWrites, WhatIsSaidTwiceIsOwnedAllTheSame) {
   TestServer server;
   define_widgets(server);
