@@ -6,6 +6,7 @@
 #include <charconv>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -191,24 +192,35 @@ bool move_or_copy(Value& document, const Pointer& from, const Pointer& to, bool 
 }
 
 // Where a patch has put a null into an object. To the reference's library that is another one than
-// a null that was read: whoever tests what is around it finds it changed.
-using AddedNulls = std::vector<Pointer>;
+// a null that was read: whoever tests what is around it finds it changed. What is within a path
+// follows it in this order.
+using AddedNulls = std::set<Pointer>;
+
+void forget_nulls(const Pointer& path, AddedNulls& nulls) {
+  const auto first = nulls.lower_bound(path);
+  const auto last = std::find_if(first, nulls.end(), [&](const Pointer& known) {
+    return known != path && !is_inside(known, path);
+  });
+  nulls.erase(first, last);
+}
 
 void note_null(const Value& document, const Pointer& path, const Value& value, AddedNulls& nulls) {
-  std::erase_if(nulls,
-                [&](const Pointer& known) { return known == path || is_inside(known, path); });
+  forget_nulls(path, nulls);
   if (value.is_null() && !path.empty()) {
     const Value* parent = look_up(document, Pointer(path.begin(), std::prev(path.end())));
     if (parent != nullptr && parent->is_object()) {
-      nulls.push_back(path);
+      nulls.insert(path);
     }
   }
 }
 
 bool holds_added_null(const Value& document, const Pointer& path, const AddedNulls& nulls) {
-  return std::ranges::any_of(nulls, [&](const Pointer& null) {
-    return is_inside(null, path) && look_up(document, null) != nullptr;
-  });
+  for (auto null = nulls.upper_bound(path); null != nulls.end() && is_inside(*null, path); ++null) {
+    if (look_up(document, *null) != nullptr) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool apply_operation(Value& document, const Value& operation, AddedNulls& nulls) {
@@ -219,6 +231,7 @@ bool apply_operation(Value& document, const Value& operation, AddedNulls& nulls)
   }
   const Value* value = operation.find("value");
   if (op == "remove") {
+    forget_nulls(*path, nulls);
     return remove(document, *path);
   }
   if (op == "move" || op == "copy") {
