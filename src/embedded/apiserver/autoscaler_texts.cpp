@@ -139,7 +139,7 @@ Value printed(const Value& object, std::span<const Renamed> fields) {
   return shown;
 }
 
-// Null for what is none: the schema refuses what has another type later.
+// What is no object stays as it is: the schema refuses it later.
 Value renamed(const Value& object, std::span<const Renamed> fields) {
   if (!object.is_object()) {
     return object;

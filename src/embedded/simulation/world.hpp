@@ -139,8 +139,9 @@ class World {
   Result<Object> patch(const Kind& kind, const Key& key, Value merge,
                        std::string_view subresource = {});
   Result<void> remove(const Kind& kind, const Key& key);
-  // What nobody asks about any more leaves at once, with all that it owns: no finalizer, no grace
-  // and no collector of garbage, as if the world had forgotten it. Controllers hear of each.
+  // What nobody asks about any more leaves at once, with all that it owns, whoever else owns that:
+  // no finalizer, no grace and no collector of garbage, as if the world had forgotten it.
+  // Controllers hear of each.
   void vanish(const Kind& kind, const Key& key);
   [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const;
   [[nodiscard]] std::vector<Object> list(const Kind& kind, std::string_view ns = {}) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the differential stream brought to light (docs/testing.md): each answer is that of
 // kube-apiserver 1.35 to the same requests.
-#include "unit/embedded/apiserver/test_server.hpp"
+#include "unit/embedded/apiserver/differential.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -12,16 +12,10 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr std::string_view kMap = "/api/v1/namespaces/tst/configmaps/s";
-constexpr std::string_view kMaps = "/api/v1/namespaces/tst/configmaps";
 constexpr std::string_view kJobs = "/apis/batch/v1/namespaces/tst/jobs";
 constexpr std::string_view kJob = "/apis/batch/v1/namespaces/tst/jobs/j";
-constexpr std::string_view kServices = "/api/v1/namespaces/tst/services";
 constexpr std::string_view kDeployments = "/apis/apps/v1/namespaces/tst/deployments";
 constexpr std::string_view kQuotas = "/api/v1/namespaces/tst/resourcequotas";
-
-std::string with(std::string_view path, std::string_view more) {
-  return std::string(path) + std::string(more);
-}
 
 Value named(std::string_view name, std::string_view more) {
   return parse(R"({"metadata":{"name":")" + std::string(name) + "\"}" +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the differential stream brought to light about writes and who owns them (docs/testing.md):
 // each answer is that of kube-apiserver 1.35 to the same requests.
-#include "unit/embedded/apiserver/test_server.hpp"
+#include "unit/embedded/apiserver/differential.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -11,14 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr std::string_view kMaps = "/api/v1/namespaces/tst/configmaps";
-constexpr std::string_view kServices = "/api/v1/namespaces/tst/services";
-constexpr std::string_view kAutoscalers = "/namespaces/tst/horizontalpodautoscalers";
 constexpr std::string_view kWidgets = "/apis/ex.com/v1/namespaces/tst/widgets";
-
-std::string with(std::string_view path, std::string_view more) {
-  return std::string(path) + std::string(more);
-}
 
 // Widgets with a keyed list and a number.
 void define_widgets(TestServer& server) {
@@ -39,21 +32,6 @@ void define_widgets(TestServer& server) {
 std::string widget(std::string_view spec) {
   return R"({"apiVersion":"ex.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":)" +
          std::string(spec) + "}";
-}
-
-TEST(DifferentialWrites, AServiceOfAnotherTypeForgetsItsLoadBalancer) {
-  TestServer server;
-  const std::string path = with(kServices, "/s");
-  server.post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"type":"LoadBalancer",)"
-                               R"("ports":[{"port":80}]}})"));
-  server.patch(path + "/status", "merge",
-               R"({"status":{"loadBalancer":{"ingress":[{"ip":"1.2.3.4"}]}}})");
-  const auto balancer = [&](std::string_view spec) {
-    return server.patch(path, "merge", R"({"spec":)" + std::string(spec) + "}")
-        .value["status"]["loadBalancer"];
-  };
-  EXPECT_FALSE(balancer(R"({"selector":{"a":"b"}})").empty());
-  EXPECT_EQ(balancer(R"({"type":"NodePort"})"), parse("{}"));
 }
 
 TEST(DifferentialWrites, ATypedListIsReadUpToTheFirstElementWithoutKeys) {
@@ -169,28 +147,6 @@ TEST(DifferentialWrites, AnApplyToAPartOfWhatIsNotThereIsNotRead) {
   EXPECT_EQ(server.patch(path + "?fieldManager=m", "apply", bad).status, 400);
 }
 
-TEST(DifferentialWrites, AServiceIsToldFirstWhatIsWrongWithItsAddresses) {
-  TestServer server;
-  const auto refused = [&](std::string_view spec) {
-    return server
-        .post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":0}],)" +
-                               std::string(spec) + "}}"))
-        .message();
-  };
-  EXPECT_EQ(refused(R"("clusterIP":"x")"),
-            "Service \"s\" is invalid: spec.clusterIPs[0]: Invalid value: \"x\": must be a valid "
-            "IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
-  EXPECT_THAT(refused(R"("clusterIPs":["10.96.3.4"])"),
-              HasSubstr("spec.clusterIPs: Invalid value: [\"10.96.3.4\"]: must be empty when "
-                        "`clusterIP` is not specified"));
-  EXPECT_THAT(refused(R"("clusterIP":"10.96.3.4","clusterIPs":["10.96.3.4","10.96.3.5"])"),
-              HasSubstr("may specify no more than one IP for each IP family"));
-  EXPECT_THAT(refused(R"("ipFamilies":["x","x"])"),
-              AllOf(HasSubstr("spec.ipFamilies[0]: Unsupported value: \"x\""),
-                    HasSubstr("spec.ipFamilies[1]: Duplicate value: \"x\"")));
-  EXPECT_THAT(refused(R"("clusterIP":"::1")"), HasSubstr("IPv6 is not configured on this cluster"));
-}
-
 TEST(DifferentialWrites, AStatefulSetThatNamesItsStrategyNeedNotSayMore) {
   TestServer server;
   const auto strategy = [&](std::string_view given) {
@@ -229,47 +185,6 @@ TEST(DifferentialWrites, WhatIsSaidTwiceIsOwnedAllTheSame) {
               HasSubstr(R"("f:finalizers":{".":{},"v:\"ex.com/f\"":{}})"));
 }
 
-TEST(DifferentialWrites, ANodePortStaysWithTheNameOfItsPort) {
-  TestServer server;
-  const std::string path = with(kServices, "/s");
-  const auto ports = [&](std::string_view list) {
-    return server.patch(path, "merge", R"({"spec":{"ports":)" + std::string(list) + "}}");
-  };
-  const std::int64_t kept =
-      server
-          .post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"type":"NodePort",)"
-                                 R"("ports":[{"name":"a","port":80}]}})"))
-          .value["spec"]["ports"][0]["nodePort"]
-          .as_int();
-  EXPECT_EQ(ports(R"([{"name":"a","port":81}])").value["spec"]["ports"][0]["nodePort"].as_int(),
-            kept);
-  EXPECT_NE(ports(R"([{"name":"b","port":81}])").value["spec"]["ports"][0]["nodePort"].as_int(),
-            kept);
-  // A new port before the one that has its number.
-  const std::string number =
-      std::to_string(server.get(path).value["spec"]["ports"][0]["nodePort"].as_int());
-  EXPECT_THAT(ports(R"([{"name":"c","port":81},{"port":81,"nodePort":)" + number + "}]").message(),
-              AllOf(HasSubstr("spec.ports[1]: Duplicate value"),
-                    HasSubstr("spec.ports[1].name: Required value"), Not(HasSubstr("allocated"))));
-  // Two ports that both would keep it.
-  EXPECT_EQ(ports(R"([{"name":"b","port":81},{"name":"b","port":82}])").message(),
-            "duplicate nodePort: {TCP " + number + "}");
-}
-
-TEST(DifferentialWrites, PortsOfOneNumberShareTheirNodePort) {
-  TestServer server;
-  const Answer made =
-      server.post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"type":"NodePort","ports":[)"
-                                   R"({"name":"t","port":53},{"name":"u","port":53,)"
-                                   R"("protocol":"UDP","nodePort":30053}]}})"));
-  ASSERT_EQ(made.status, 201) << made.text;
-  EXPECT_EQ(made.value["spec"]["ports"][0]["nodePort"].as_int(), 30053);
-  const Answer twins =
-      server.post(kServices, parse(R"({"metadata":{"name":"t"},"spec":{"type":"NodePort","ports":[)"
-                                   R"({"name":"t","port":53},{"name":"u","port":53}]}})"));
-  EXPECT_THAT(twins.message(), HasSubstr("spec.ports[1].nodePort: Duplicate value: 3"));
-}
-
 TEST(DifferentialWrites, ANodeThatSaysItHasNothingToGiveIsGivenItsCapacityByNobody) {
   TestServer server;
   server.post("/api/v1/nodes", parse(R"({"metadata":{"name":"n","labels":{"a":"b"}}})"));
@@ -286,59 +201,6 @@ TEST(DifferentialWrites, ANodeThatSaysItHasNothingToGiveIsGivenItsCapacityByNobo
   EXPECT_THAT(
       owned(R"({"capacity":{"cpu":"8","memory":"1"},"allocatable":{"cpu":"8","memory":"1"}})"),
       HasSubstr("f:allocatable"));
-}
-
-TEST(DifferentialWrites, AServiceForgetsWhatOnlyItsOldTypeHad) {
-  TestServer server;
-  const std::string path = with(kServices, "/s");
-  const auto patch = [&](std::string_view spec) {
-    return server.patch(path, "merge", R"({"spec":)" + std::string(spec) + "}");
-  };
-  const Answer made = server.post(
-      kServices, parse(R"({"metadata":{"name":"s"},"spec":{"type":"LoadBalancer",)"
-                       R"("loadBalancerClass":"ex.com/c","externalTrafficPolicy":"Local",)"
-                       R"("ports":[{"port":80}]}})"));
-  EXPECT_GE(made.value["spec"]["healthCheckNodePort"].as_int(), 30000) << made.text;
-  EXPECT_THAT(patch(R"({"healthCheckNodePort":30333})").message(),
-              HasSubstr("spec.healthCheckNodePort: Forbidden: field is immutable"));
-  EXPECT_THAT(patch(R"({"type":"ClusterIP","loadBalancerClass":"ex.com/d"})").message(),
-              HasSubstr("spec.loadBalancerClass: Forbidden: may only be used when `type` is "
-                        "'LoadBalancer'"));
-  const Answer plain = patch(R"({"type":"ClusterIP"})");
-  EXPECT_EQ(plain.status, 200) << plain.text;
-  for (const std::string_view gone : {"healthCheckNodePort", "loadBalancerClass",
-                                      "allocateLoadBalancerNodePorts", "externalTrafficPolicy"}) {
-    EXPECT_FALSE(plain.value["spec"].contains(gone)) << gone;
-  }
-  EXPECT_THAT(patch(R"({"ports":[{"port":80,"nodePort":30444}]})").message(),
-              HasSubstr("spec.ports[0].nodePort: Forbidden: may not be used when `type` is "
-                        "'ClusterIP'"));
-}
-
-TEST(DifferentialWrites, AServiceIsCheckedWhole) {
-  TestServer server;
-  const auto refused = [&](std::string_view spec) {
-    return server
-        .post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":80}],)" +
-                               std::string(spec) + "}}"))
-        .message();
-  };
-  EXPECT_THAT(refused(R"("sessionAffinity":"ClientIP","sessionAffinityConfig":)"
-                      R"({"clientIP":{"timeoutSeconds":99999}})"),
-              HasSubstr("timeoutSeconds: Invalid value: 99999: must be greater than 0 and less"));
-  EXPECT_THAT(refused(R"("externalIPs":["127.0.0.1"])"),
-              HasSubstr("spec.externalIPs[0]: Invalid value: \"127.0.0.1\": may not be in the "
-                        "loopback range"));
-  EXPECT_THAT(refused(R"("loadBalancerSourceRanges":["x"])"),
-              AllOf(HasSubstr("spec.LoadBalancerSourceRanges: Forbidden"),
-                    HasSubstr("spec.LoadBalancerSourceRanges[0]: Invalid value: \"x\"")));
-  EXPECT_THAT(refused(R"("externalTrafficPolicy":"Local")"),
-              HasSubstr("may only be set for externally-accessible services"));
-  EXPECT_THAT(refused(R"("allocateLoadBalancerNodePorts":true)"),
-              HasSubstr("spec.allocateLoadBalancerNodePorts: Forbidden"));
-  EXPECT_THAT(refused(R"("trafficDistribution":"x")"),
-              HasSubstr("spec.trafficDistribution: Unsupported value: \"x\""));
-  EXPECT_EQ(refused(R"("externalIPs":["01.2.3.4"])"), "");
 }
 
 TEST(DifferentialWrites, AStatusIsCheckedWhole) {
@@ -362,86 +224,6 @@ TEST(DifferentialWrites, AStatusIsCheckedWhole) {
 }
 
 // Autoscaler "a" of the first version, by manager "old".
-void make_old_autoscaler(TestServer& server) {
-  const Answer made = server.post(
-      with("/apis/autoscaling/v1", kAutoscalers) + "?fieldManager=old",
-      parse(R"({"metadata":{"name":"a"},"spec":{"maxReplicas":4,"scaleTargetRef":{"kind":)"
-            R"("Deployment","name":"a","apiVersion":"apps/v1"},)"
-            R"("targetCPUUtilizationPercentage":50}})"));
-  ASSERT_EQ(made.status, 201) << made.text;
-}
-
-TEST(DifferentialWrites, AnOwnerInAnotherVersionLosesWhatThatCallsAField) {
-  TestServer server;
-  const std::string path(kAutoscalers);
-  make_old_autoscaler(server);
-  const auto entries = [&](std::string_view spec) {
-    return json::print(server
-                           .patch("/apis/autoscaling/v2" + path + "/a?fieldManager=new", "merge",
-                                  R"({"spec":)" + std::string(spec) + "}")
-                           .value["metadata"]["managedFields"]);
-  };
-  EXPECT_THAT(entries(R"({"maxReplicas":5})"), HasSubstr(R"("f:scaleTargetRef":{})"));
-  EXPECT_THAT(entries(R"({"scaleTargetRef":{"name":"b"}})"),
-              Not(HasSubstr(R"("f:scaleTargetRef":{})")));
-}
-
-TEST(DifferentialWrites, WhatAnotherVersionOwnsStaysWhenAnApplyLeavesItOut) {
-  TestServer server;
-  const std::string path(kAutoscalers);
-  const std::string target =
-      R"("scaleTargetRef":{"kind":"Deployment","name":"a","apiVersion":"apps/v1"})";
-  const auto apply = [&](std::string_view version, std::string_view spec) {
-    return server.patch(
-        "/apis/autoscaling/" + std::string(version) + path + "/a?fieldManager=m&force=true",
-        "apply",
-        R"({"apiVersion":"autoscaling/)" + std::string(version) +
-            R"(","kind":"HorizontalPodAutoscaler","metadata":{"name":"a"},"spec":{)" +
-            std::string(spec) + "}}");
-  };
-  apply("v2", R"("maxReplicas":4,)" + target);
-  server.patch("/apis/autoscaling/v1" + path + "/a?fieldManager=old", "merge",
-               R"({"spec":{"scaleTargetRef":{"name":"b"}}})");
-  const Answer kept = apply("v2", R"("maxReplicas":3)");
-  EXPECT_EQ(kept.status, 200) << kept.text;
-  EXPECT_EQ(kept.value["spec"]["scaleTargetRef"],
-            parse(R"({"kind":"Deployment","name":"b","apiVersion":"apps/v1"})"));
-  const Answer target_set = apply("v1", R"("maxReplicas":3,"targetCPUUtilizationPercentage":50)");
-  EXPECT_EQ(target_set.value["spec"]["targetCPUUtilizationPercentage"].as_int(), 50);
-  const Answer gone = apply("v2", R"("maxReplicas":3)");
-  // What the other version has by default is never gone.
-  EXPECT_EQ(gone.value["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"].as_int(),
-            50)
-      << gone.text;
-}
-
-TEST(DifferentialWrites, AnAutoscalerOfOneVersionLosesWhatAnApplyLeavesOut) {
-  TestServer server;
-  const std::string path = "/apis/autoscaling/v1/namespaces/tst/horizontalpodautoscalers/a";
-  const auto apply = [&](std::string_view spec) {
-    return server.patch(path + "?fieldManager=m", "apply",
-                        R"({"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler",)"
-                        R"("metadata":{"name":"a"},"spec":{)" +
-                            std::string(spec) + "}}");
-  };
-  const std::string target =
-      R"("scaleTargetRef":{"kind":"Deployment","name":"a","apiVersion":"apps/v1"})";
-  EXPECT_EQ(apply(R"("maxReplicas":3,)" + target).status, 201);
-  EXPECT_THAT(apply(target).message(), HasSubstr("spec.maxReplicas: Invalid value: 0"));
-}
-
-TEST(DifferentialWrites, MetricsThatAreEmptiedGoInTheOtherVersion) {
-  TestServer server;
-  const std::string path(kAutoscalers);
-  make_old_autoscaler(server);
-  const Answer answer = server.patch(
-      "/apis/autoscaling/v2" + path + "/a?fieldManager=new", "apply",
-      R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"a"},)"
-      R"("spec":{"metrics":[]}})");
-  EXPECT_EQ(answer.status, 200) << answer.text;
-  EXPECT_THAT(answer.text, Not(HasSubstr("f:targetCPUUtilizationPercentage")));
-}
-
 TEST(DifferentialWrites, ANullWhereThereWasNothingHasATime) {
   TestServer server;
   server.post(kMaps, config_map("s", R"({"a":"1"})"));
@@ -460,21 +242,6 @@ TEST(DifferentialWrites, ANullWhereThereWasNothingHasATime) {
   };
   EXPECT_TRUE(timed("m", R"("immutable":null)"));
   EXPECT_FALSE(timed("n", R"("data":null)"));
-}
-
-TEST(DifferentialWrites, EveryCpuUtilisationOfTheNewerAutoscalerIsTheOlderOnes) {
-  TestServer server;
-  const std::string path(kAutoscalers);
-  const std::string cpu =
-      R"({"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization",)"
-      R"("averageUtilization":50}}})";
-  server.post("/apis/autoscaling/v2" + path,
-              parse(R"({"metadata":{"name":"a"},"spec":{"maxReplicas":4,"scaleTargetRef":{"kind":)"
-                    R"("Deployment","name":"a","apiVersion":"apps/v1"},"metrics":[)" +
-                    cpu + "," + cpu + "]}}"));
-  const Answer older = server.get("/apis/autoscaling/v1" + path + "/a");
-  EXPECT_EQ(older.value["spec"]["targetCPUUtilizationPercentage"].as_int(), 50);
-  EXPECT_FALSE(older.value["metadata"].contains("annotations")) << older.text;
 }
 
 TEST(DifferentialWrites, AContentTypeThatNoRouteTakesIsToldWithoutWarnings) {
@@ -626,19 +393,6 @@ TEST(DifferentialWrites, APodThatWasToEndAtOnceGoesAsItWas) {
   EXPECT_EQ(server.get(pods + "/p").status, 404);
 }
 
-TEST(DifferentialWrites, AServiceTakesItsEndpointsAlongWithItsLastFinalizer) {
-  TestServer server;
-  const std::string endpoints = "/api/v1/namespaces/tst/endpoints";
-  server.post(endpoints, parse(R"({"metadata":{"name":"s"}})"));
-  server.post(kServices, parse(R"({"metadata":{"name":"s","finalizers":["ex.com/f"]},"spec":)"
-                               R"({"ports":[{"port":80}]}})"));
-  server.remove(with(kServices, "/s"));
-  EXPECT_EQ(server.get(endpoints + "/s").status, 200);
-  server.patch(with(kServices, "/s"), "merge", R"({"metadata":{"finalizers":null}})");
-  EXPECT_EQ(server.get(with(kServices, "/s")).status, 404);
-  EXPECT_EQ(server.get(endpoints + "/s").status, 404);
-}
-
 TEST(DifferentialWrites, AScaleIsAnObjectOfItsOwn) {
   constexpr std::string_view kDeployments = "/apis/apps/v1/namespaces/tst/deployments";
   TestServer server;
@@ -733,31 +487,6 @@ TEST(DifferentialWrites, OptionsOfADeletionAreTyped) {
     EXPECT_EQ(refused.message(), message);
   }
   EXPECT_EQ(server.get(with(kMaps, "/s")).status, 200);
-}
-
-TEST(DifferentialWrites, AServiceKeepsItsFamilyPolicyAndNotItsFamilies) {
-  TestServer server;
-  const std::string path = with(kServices, "/s");
-  const auto put = [&](std::string_view spec) {
-    return server.put(path, parse(R"({"metadata":{"name":"s"},"spec":)" + std::string(spec) + "}"));
-  };
-  server.post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"clusterIP":"None"}})"));
-  EXPECT_EQ(put(R"({"clusterIP":"None"})").value["spec"]["ipFamilies"],
-            parse(R"(["IPv4","IPv6"])"));
-  EXPECT_EQ(put(R"({"ports":[{"port":80}],"selector":{"a":"b"},"type":"nope"})").message(),
-            "Service \"s\" is invalid: spec.ipFamilyPolicy: Invalid value: \"RequireDualStack\": "
-            "this cluster is not configured for dual-stack services");
-  EXPECT_EQ(put(R"({"clusterIP":"None","ipFamilies":["IPv6"]})").message(),
-            "Service \"s\" is invalid: spec.ipFamilyPolicy: Invalid value: \"RequireDualStack\": "
-            "must be 'SingleStack' to release the secondary IP family");
-  const Answer single = server.patch(path, "merge", R"({"spec":{"ipFamilyPolicy":"SingleStack"}})");
-  EXPECT_EQ(single.value["spec"]["ipFamilies"], parse(R"(["IPv4"])")) << single.text;
-  EXPECT_EQ(server
-                .post(kServices, parse(R"({"metadata":{"name":"t"},"spec":{"ports":[{"port":80}],)"
-                                       R"("ipFamilies":["IPv6"]}})"))
-                .message(),
-            "Service \"t\" is invalid: spec.ipFamilies[0]: Invalid value: \"IPv6\": not configured "
-            "on this cluster");
 }
 
 TEST(DifferentialWrites, ACustomObjectOfAnotherKindHasTheNameItWouldHaveGot) {
