@@ -206,6 +206,16 @@ Entry& entry_of(Entries& entries, const FieldManagement& by, std::string_view op
                                     .subresource = by.subresource});
 }
 
+Value time_of_apply(const Value& list, const FieldManagement& by) {
+  for (const Value& source : list.items()) {
+    const Entry entry = read(source);
+    if (is_entry_of(entry, by, kApply)) {
+      return entry.time;
+    }
+  }
+  return {};
+}
+
 void stamp(Entry& entry, const FieldManagement& by) {
   if (by.subresource != "scale") {
     entry.set_time(by.now);

@@ -50,6 +50,10 @@ Value print(Entries entries);
 Entry& entry_of(Entries& entries, const FieldManagement& by, std::string_view operation);
 bool is_entry_of(const Entry& entry, const FieldManagement& by, std::string_view operation);
 
+// When that applier last changed something, by the stored list, be its entry left out or not; Null
+// when it has none.
+Value time_of_apply(const Value& list, const FieldManagement& by);
+
 // The time of a change to the writer's fields; writes through the scale view leave none.
 void stamp(Entry& entry, const FieldManagement& by);
 

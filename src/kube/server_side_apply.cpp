@@ -259,6 +259,9 @@ class Apply {
     }
     Entry& own = managed::entry_of(entries_, by_, managed::kApply);
     own_ = static_cast<std::size_t>(&own - entries_.data());
+    if (own.time.is_null()) {
+      own.time = managed::time_of_apply(stored_, by_);
+    }
     const FieldSet wanted = leaves(config_, by_.schema);
     const bool same_set = fields_v1::equal(own.fields, wanted);
     Value object = merge_fields(live_, config_, by_.schema);

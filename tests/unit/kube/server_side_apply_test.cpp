@@ -330,6 +330,22 @@ TEST(ServerSideApply, AnApplierMovesWithItsVersion) {
   EXPECT_EQ((*result)["metadata"]["managedFields"][0]["apiVersion"].as_string(), "ex.com/v2");
 }
 
+TEST(ServerSideApply, AnEntryOfAVersionThatWentLeavesItsTimeToTheAppliersNextOne) {
+  Written widget(Widget::schema(), "ex.com/old");
+  widget.apply("m", R"({"metadata":{"name":"w"},"spec":{"scalar":"1"}})");
+  FieldManagement by = widget.at_time("2026-11-20T13:00:00Z").by("m");
+  by.api_version = "ex.com/v1";
+  by.knows_version = [](std::string_view version) { return version == "ex.com/v1"; };
+  const auto applied = apply_configuration(
+      widget.object(),
+      json(R"({"apiVersion":"ex.com/v1","metadata":{"name":"w"},"spec":{"scalar":"1"}})"), by);
+  ASSERT_TRUE(applied.ok());
+  const Value& entries = (*applied)["metadata"]["managedFields"];
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0]["apiVersion"].as_string(), "ex.com/v1");
+  EXPECT_EQ(entries[0]["time"].as_string(), test::kNoon);
+}
+
 TEST(ServerSideApply, KubectlTakesOverFromItsClientSideApply) {
   Written map(builtin("core.v1.ConfigMap"));
   map.update("kubectl-client-side-apply",
