@@ -19,6 +19,10 @@ pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
+if(ATHANOR_TCMALLOC)
+  # The library alone: its development package brings profilers and unwinders.
+  find_library(TCMALLOC_LIBRARY NAMES libtcmalloc_minimal.so.4 REQUIRED)
+endif()
 
 if(ATHANOR_PCH)
   # One header set for product code, one for tests; every file compiles without them, too.

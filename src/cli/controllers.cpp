@@ -17,6 +17,7 @@
 #include "base/ascii.hpp"
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "base/memory.hpp"
 #include "cli/controllers_flags.hpp"
 #include "cli/ending.hpp"
 #include "cli/operator_list.hpp"
@@ -586,6 +587,7 @@ class LevelFile {
 int run(const ControllersOptions& options) {
   constexpr Duration kLook = std::chrono::seconds(1);
   log::configure(level_of(level_name(options, environment_map())), format_of(options.log_format));
+  memory::keep_little();
   EndSignals ending({SIGHUP});
   LevelFile level(options);
   Production production(options);

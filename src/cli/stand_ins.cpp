@@ -2,7 +2,6 @@
 // The verbs that stand in for Kubernetes' programs: athanor apiserver, athanor etcd, and
 // athanor envtest, which puts both where test suites look for them.
 #include <fmt/core.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "base/memory.hpp"
 #include "cli/ending.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -102,8 +102,7 @@ std::string shell_word(const std::string& text) {
 int run(const ApiServerOptions& options) {
   log::configure(options.verbosity >= kDebugVerbosity ? log::Level::Debug : log::Level::Info,
                  log::Format::Auto);
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread starts
-  ::mallopt(M_ARENA_MAX, 2);  // more arenas cost memory and win nothing on few threads
+  memory::keep_little();
   EndSignals ending;
   for (const std::string& note : options.notes) {
     log::info(note);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // athanor up.
 #include <fmt/core.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include "api/fournos.hpp"
 #include "api/kinds.hpp"
 #include "base/log.hpp"
+#include "base/memory.hpp"
 #include "cli/default_lab.hpp"
 #include "cli/ending.hpp"
 #include "cli/operator_list.hpp"
@@ -138,8 +138,7 @@ std::string default_data() {
 
 int run(const UpOptions& options) {
   log::configure(level_of(options.verbosity), log::Format::Auto);
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread starts
-  ::mallopt(M_ARENA_MAX, 2);  // more arenas cost memory and win nothing on few threads
+  memory::keep_little();
   EndSignals ending;
 
   auto planned = plan(options);

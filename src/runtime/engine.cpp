@@ -2,11 +2,10 @@
 // The engine's inputs and the scheduling of keys. What happens to one plan: engine_plan.cpp.
 #include "runtime/engine.hpp"
 
-#include <malloc.h>
-
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/memory.hpp"
 #include "runtime/engine_impl.hpp"
 #include "runtime/tracer.hpp"
 #include "runtime/view/failures.hpp"
@@ -545,7 +544,7 @@ void Engine::Impl::pump(Instant now) {
   // At the start every key is there at once.
   if (ready.ready() == 0 && most_tasks - tasks.size() > kManyTasks) {
     most_tasks = tasks.size();
-    ::malloc_trim(0);
+    memory::give_back();
   }
   set_timer(now);
 }

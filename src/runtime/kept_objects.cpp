@@ -2,14 +2,13 @@
 // A packed object is its size, four bytes, and what the packer made.
 #include "runtime/kept_objects.hpp"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/memory.hpp"
 #include "kube/packer.hpp"
 
 namespace athanor::runtime {
@@ -295,7 +294,7 @@ void KeptObjects::rest(Instant now) {
     pack(slot);
   }
   if (packed > kMany) {
-    ::malloc_trim(0);
+    memory::give_back();
   }
 }
 

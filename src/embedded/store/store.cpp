@@ -5,8 +5,6 @@
 // what readers see and is held exclusively only while finished events are applied.
 #include "embedded/store/store.hpp"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -16,6 +14,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "base/memory.hpp"
 #include "embedded/store/durability.hpp"
 #include "embedded/store/owner_index.hpp"
 #include "embedded/store/table.hpp"
@@ -419,7 +418,7 @@ void MemoryStore::trim(Instant now) {
     interner_->sweep();
   }
   if (sweep.emptied) {
-    ::malloc_trim(0);  // else the process stays as large as it ever was
+    memory::give_back();  // else the process stays as large as it ever was
   }
 }
 
