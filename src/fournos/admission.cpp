@@ -82,6 +82,7 @@ Plan keep_waiting(const Tick& tick, const Object& workload) {
                    text)
         .into(plan);
   }
+  plan.settle();
   return plan;
 }
 

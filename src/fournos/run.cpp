@@ -171,6 +171,7 @@ Plan watch_run(const Tick& tick) {
                    state.message.empty() ? text::kExecuting : std::string_view(state.message))
         .into(plan);
   }
+  plan.settle();
   return plan;
 }
 

@@ -236,8 +236,13 @@ void Engine::Impl::changed(const Cache& held, const Cache::Difference& news, Ins
   }
   if (const auto at = primaries.find(&kind); at != primaries.end()) {
     for (Controller* controller : at->second) {
-      if (controller->unsynced.empty()) {
-        queue(task_of(*controller, key), Priority::Interactive, now, Cause::Changed);
+      if (!controller->unsynced.empty()) {
+        continue;
+      }
+      if (news.gone && controller->op->ends_with_object) {
+        end(*controller, key, now);
+      } else {
+        queue(task_of(*controller, key), kind, news, now, Cause::Changed);
       }
     }
   }
@@ -255,7 +260,7 @@ void Engine::Impl::queue_readers(const Kind& kind, const Cache::Difference& news
   for (const TaskId id : readers) {
     Task* task = find(id);
     if (task != nullptr && !overlooks(*task->controller->op, kind, change)) {
-      queue(*task, Priority::Interactive, now, Cause::ReadChanged);
+      queue(*task, kind, news, now, Cause::ReadChanged);
     }
   }
 }
@@ -367,7 +372,8 @@ void Engine::Impl::take(const Tick&, Instant now) {
 }
 
 // Backoffs, deadlines and ages are lengths of time, which a step does not change. Wake-ups are
-// points in time that keys chose by the old clock: these run once and choose again.
+// points in time that keys chose by the old clock: these run once and choose again, and so do those
+// whose plan is under way.
 void Engine::Impl::take(const ClockStep& step, Instant now) {
   timer.reset();
   next_sweep += step.by;
@@ -382,6 +388,9 @@ void Engine::Impl::take(const ClockStep& step, Instant now) {
   for (auto& [id, task] : tasks) {
     task.started += step.by;
     task.barrier_end += step.by;
+    if (task.phase != Task::Phase::Idle) {
+      queue(task, Priority::Interactive, now, Cause::Wake);
+    }
   }
   for (auto& [query, known] : observations) {
     known.at += step.by;
@@ -444,6 +453,24 @@ Task* Engine::Impl::find(TaskId id) {
   return at == tasks.end() ? nullptr : &at->second;
 }
 
+void Engine::Impl::end(Controller& controller, const Key& key, Instant now) {
+  const auto known = named_tasks.find(TaskName{controller.number, key});
+  if (known == named_tasks.end()) {
+    return;
+  }
+  Task& task = **known;
+  if (task.phase != Task::Phase::Idle) {
+    queue(task, Priority::Interactive, now, Cause::Changed);  // its plan ends first
+    return;
+  }
+  if (options.verify) {
+    Reads done;
+    ATHANOR_CHECK(controller.op->reconcile(View(*this, done), key, now).empty(),
+                  "what ends with its object leaves nothing to do");
+  }
+  forget(task);
+}
+
 // At once, or when the pause since its last run is over.
 void Engine::Impl::make_ready(Task& task, Priority priority, Instant now, Cause cause) {
   const Instant rested = task.started + task.controller->op->pause;
@@ -469,6 +496,16 @@ void Engine::Impl::queue(Task& task, Priority priority, Instant now, Cause cause
   }
   task.dirty = true;
   task.dirty_priority = std::min(task.dirty_priority, priority);
+}
+
+void Engine::Impl::queue(Task& task, const Kind& kind, const Cache::Difference& news, Instant now,
+                         Cause cause) {
+  if (task.work != nullptr && !task.dirty && task.work->news.writes({&kind, news.key})) {
+    const Cache::Change change = news.change();
+    task.work->news.changed({&kind, news.key}, change.before, change.after);
+    return;
+  }
+  queue(task, Priority::Interactive, now, cause);
 }
 
 void Engine::Impl::queue_all(Controller& controller, Priority priority, Instant now, Cause cause) {

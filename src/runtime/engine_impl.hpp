@@ -20,6 +20,7 @@
 #include "runtime/event_recorder.hpp"
 #include "runtime/instrument_board.hpp"
 #include "runtime/key_queue.hpp"
+#include "runtime/own_news.hpp"
 #include "runtime/read_index.hpp"
 #include "runtime/recent_ids.hpp"
 #include "runtime/suppress.hpp"
@@ -48,6 +49,7 @@ struct Work {
   // What the plan knew of objects whose status it writes after other steps: caches move on
   // meanwhile.
   std::map<Ref, Object, RefOrder> seen{};
+  OwnNews news{};  // of a plan that settles
 };
 
 // One key of one operator, from its first event until the next one would find nothing in it
@@ -146,6 +148,10 @@ struct Engine::Impl final : Snapshot {
   Task& task_of(Controller& controller, const Key& key);
   Task* find(TaskId id);
   void queue(Task& task, Priority priority, Instant now, Cause cause);
+  // For a change of an object: what its own plan wrote waits until the plan is over.
+  void queue(Task& task, const Kind& kind, const Cache::Difference& news, Instant now, Cause cause);
+  // The object of a key is gone, and nothing is left to do for it.
+  void end(Controller& controller, const Key& key, Instant now);
   void make_ready(Task& task, Priority priority, Instant now, Cause cause);
   void queue_all(Controller& controller, Priority priority, Instant now, Cause cause);
   void opened(const std::vector<TaskId>& ids, Instant now);
@@ -185,6 +191,10 @@ struct Engine::Impl final : Snapshot {
   void back_off(Task& task, Instant now, std::optional<Duration> at_least);
   [[nodiscard]] bool awaits_answer(const Task& task) const;
   void settle(Task& task, Instant now);
+  // What changed of the targets counts as any other change.
+  static void see_news(Task& task);
+  // Whether nothing is to be done about what changed of the targets: the plan itself did.
+  [[nodiscard]] bool is_settled(Task& task, Instant now);
   [[nodiscard]] bool is_blank(const Task& task, bool did_nothing) const;
   void remember_seen(Work& work) const;
   Known known(const Task& task, const Ref& ref) const;

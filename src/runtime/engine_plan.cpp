@@ -67,6 +67,27 @@ bool covers(const Operator& op, const Step& step) {
       step);
 }
 
+// Whether a change of anything that `next` reads would wake who has read `done`.
+bool reads_as_much(const Reads* done, const Reads& next) {
+  static const Reads kNothing;
+  const Reads& had = done == nullptr ? kNothing : *done;
+  return std::ranges::all_of(next.objects,
+                             [&](const Ref& ref) {
+                               return std::ranges::find(had.objects, ref) != had.objects.end();
+                             }) &&
+         std::ranges::all_of(next.lists,
+                             [&](const Reads::ListRead& list) {
+                               return std::ranges::any_of(
+                                   had.lists, [&](const Reads::ListRead& other) {
+                                     return other.kind == list.kind && other.select == list.select;
+                                   });
+                             }) &&
+         std::ranges::all_of(next.observations, [&](const auto& read) {
+           return std::ranges::any_of(had.observations,
+                                      [&](const auto& other) { return other.first == read.first; });
+         });
+}
+
 // Plans are told apart by their texts; most of them say nothing at all.
 bool same_plan(const Plan& a, const Plan& b) {
   if (a.steps().empty() && b.steps().empty() && !a.error() && !b.error()) {
@@ -320,6 +341,9 @@ void Engine::Impl::send(Task& task, WriteRequest request) {
   if (request.manager.empty()) {
     request.manager = task.controller->op->name;
   }
+  if (task.work->plan.settles()) {
+    task.work->news.sent(request);
+  }
   task.work->write = ++last_write;
   writes.emplace(task.work->write, task.id);
   metrics.wrote(task.controller->number);
@@ -408,10 +432,12 @@ void Engine::Impl::written(Task& task, const WriteResult& result, Instant now) {
       seen != task.work->seen.end() && std::holds_alternative<Status>(step)) {
     seen->second = *result.object;
   }
+  task.work->news.written(ref, *result.object);
   task.work->written.insert_or_assign(Ref{ref.kind, result.object->key()}, *result.object);
 }
 
 void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* result, Instant now) {
+  see_news(task);
   const Ref& ref = *target_of(task.work->plan.steps()[task.work->step]);
   metrics.failed(task.controller->number, error.code);
   log::debug(
@@ -572,6 +598,9 @@ void Engine::Impl::settle(Task& task, Instant now) {
   if (task.phase == Task::Phase::Waiting) {
     deadlines.erase({task.barrier_end, task.id});
   }
+  if (task.work != nullptr && !is_settled(task, now)) {
+    see_news(task);
+  }
   const bool did_nothing = task.work == nullptr || task.work->plan.steps().empty();
   task.phase = Task::Phase::Idle;
   task.work.reset();
@@ -587,6 +616,42 @@ void Engine::Impl::settle(Task& task, Instant now) {
   if (is_blank(task, did_nothing)) {
     forget(task);
   }
+}
+
+void Engine::Impl::see_news(Task& task) {
+  if (task.work->news.any() && !task.dirty) {
+    task.dirty = true;
+    task.dirty_priority = Priority::Interactive;
+    task.dirty_cause = Cause::Changed;
+  }
+}
+
+bool Engine::Impl::is_settled(Task& task, Instant now) {
+  const Work& work = *task.work;
+  if (!work.news.any() || task.dirty) {
+    return true;
+  }
+  const bool clock_went_back = now < task.started;
+  if (work.step < work.plan.steps().size() || work.plan.error() || clock_went_back ||
+      !work.news.all_own()) {
+    return false;
+  }
+  if (options.verify && (!work.plan.wake() || now < *work.plan.wake())) {
+    Reads again;
+    const Plan next = task.controller->op->reconcile(View(*this, again), task.key, now);
+    const auto would_do = [&](const Step& step) {
+      return target_of(step) == nullptr || std::holds_alternative<Emit>(step) ||
+             !std::holds_alternative<Nothing>(outcome(task, step));
+    };
+    ATHANOR_CHECK(std::ranges::none_of(next.steps(), would_do) && !next.error() &&
+                      (!next.wake() || (work.plan.wake() && *work.plan.wake() <= *next.wake())),
+                  "a plan that settles leaves nothing to do");
+    add_targets(again, next);
+    std::erase(again.objects, Ref{task.controller->op->primary, task.key});
+    ATHANOR_CHECK(reads_as_much(reads.of(task.id), again),
+                  "a plan that settles has read what the next one would read");
+  }
+  return true;
 }
 
 // Whether the next event would find nothing in it: a key at rest that no other object's change

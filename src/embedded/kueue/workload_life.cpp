@@ -141,6 +141,7 @@ const Operator& workload_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
+                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }

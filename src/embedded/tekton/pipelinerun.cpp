@@ -24,6 +24,8 @@
 namespace athanor::tekton {
 namespace {
 
+constexpr std::string_view kCleanUpClaims = "tekton.dev/auto-cleanup-pvc";
+
 // One look at one run.
 class Pass {
  public:
@@ -71,6 +73,7 @@ class Pass {
   // then what is new.
   Plan before_{}, after_{};
   bool moves_own_version_ = false;  // a metadata patch comes before the status
+  bool stops_children_ = false;
   Value started_references_ = Value::list();
 };
 
@@ -156,6 +159,7 @@ void Pass::stop_children(const std::vector<Object>& task_runs, std::string_view 
         !task_run.spec()["status"].as_string().empty()) {
       continue;
     }
+    stops_children_ = true;
     before_.then(
         Patch{.target = {&api::kTaskRun, task_run.key()},
               .merge = Value::object({{"spec", Value::object({{"status", "TaskRunCancelled"},
@@ -299,6 +303,11 @@ void Pass::report(const RunFacts& facts, const Value& pipeline) {
                         .note = task.invalid});
     }
   }
+  const bool cleans_up = outcome.terminal() && run_.annotation(kCleanUpClaims) == "true";
+  if (!stops_children_ && !cleans_up) {
+    before_.settle();
+    after_.settle();
+  }
   before_.merge(std::move(after_));
 }
 
@@ -338,7 +347,7 @@ Plan Pass::plan() {
 // Annotation tekton.dev/auto-cleanup-pvc: the claims of a finished run go.
 Plan clean_up(const View& view, const Object& run) {
   Plan plan;
-  if (run.annotation("tekton.dev/auto-cleanup-pvc") != "true") {
+  if (run.annotation(kCleanUpClaims) != "true") {
     return plan;
   }
   for (const Value& claim : claims_of(run)) {
@@ -383,6 +392,7 @@ const Operator& pipelinerun_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
+                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }

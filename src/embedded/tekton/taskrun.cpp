@@ -87,6 +87,7 @@ class Pass {
   Plan plan_{};
   bool moves_own_version_ = false;
   bool attempt_ended_ = false;
+  bool begins_again_ = false;
 };
 
 void Pass::delete_pod() {
@@ -193,6 +194,7 @@ void Pass::end_attempt(const Outcome& outcome, Value status) {
     return;
   }
   attempt_ended_ = true;
+  begins_again_ = true;
   // The pod of the old attempt goes before its name is forgotten.
   if (takes_pod(outcome.reason)) {
     delete_pod();
@@ -357,6 +359,9 @@ void Pass::mirror_pod(const Value& task_spec) {
     status.set("steps", terminated_steps(status["steps"], pod_key_.name, outcome.reason, now_));
   }
   end_attempt(outcome, std::move(status));
+  if (!begins_again_) {
+    plan_.settle();
+  }
   if (changed && outcome.reason == "ExceededNodeResources") {
     plan_.then(Emit{.about = ref_,
                     .about_uid = std::string(task_run_.uid()),
@@ -431,6 +436,7 @@ const Operator& taskrun_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
+                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }

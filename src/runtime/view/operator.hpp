@@ -52,6 +52,9 @@ struct Operator {
   // a leader before it wrote may be missing from what it sees. Its first run waits until all it
   // reads was listed anew after this engine began to run.
   bool sees_all = false;
+  // True, of one with a key for each object: there is nothing left to do for one that is gone, and
+  // its key does not run for that.
+  bool ends_with_object = false;
   // Writes act as this user in the embedded server; empty:
   // system:serviceaccount:kube-system:<name>.
   std::string_view user{};

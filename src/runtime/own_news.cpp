@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/own_news.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "kube/patch.hpp"
+
+namespace athanor::runtime {
+
+namespace {
+
+// What the server counts and stamps on every write.
+Value without_counts(Value object) {
+  for (const std::string_view name : {"resourceVersion", "generation", "managedFields"}) {
+    object.erase_path({"metadata", name});
+  }
+  return object;
+}
+
+}  // namespace
+
+void OwnNews::sent(const WriteRequest& request) {
+  Part& part = parts_[request.target];
+  if (request.verb == WriteVerb::Create && !part.created && part.patches.empty()) {
+    part.created = true;
+  } else if (request.verb == WriteVerb::MergePatch && !part.created) {
+    part.patches.push_back(request.body);
+  } else {
+    part.known = false;
+  }
+}
+
+void OwnNews::written(const Ref& ref, const Object& object) {
+  if (const auto at = parts_.find(ref); at != parts_.end()) {
+    at->second.written = object;
+  }
+}
+
+void OwnNews::changed(const Ref& ref, const std::optional<Object>& before,
+                      const std::optional<Object>& after) {
+  const auto at = parts_.find(ref);
+  if (at == parts_.end()) {
+    return;
+  }
+  Part& part = at->second;
+  any_ = true;
+  if (!part.changed) {
+    part.changed = true;
+    part.before = before;
+  }
+  part.after = after;
+}
+
+bool OwnNews::all_own() const {
+  return std::ranges::all_of(
+      parts_, [](const auto& entry) { return !entry.second.changed || is_own(entry.second); });
+}
+
+bool OwnNews::is_own(const Part& part) {
+  if (!part.known || !part.written || !part.after ||
+      part.after->resource_version() != part.written->resource_version()) {
+    return false;
+  }
+  if (part.created) {
+    return !part.before;
+  }
+  if (!part.before) {
+    return false;
+  }
+  // Nobody was in between: the write was of that very version.
+  if (part.patches.size() == 1 && part.patches.front()["metadata"]["resourceVersion"].as_string() ==
+                                      part.before->resource_version()) {
+    return true;
+  }
+  Value expected = part.before->body();
+  for (const Value& patch : part.patches) {
+    expected = apply_merge_patch(expected, patch);
+  }
+  return without_counts(std::move(expected)) == without_counts(part.after->body());
+}
+
+}  // namespace athanor::runtime
