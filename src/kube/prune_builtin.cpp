@@ -111,7 +111,7 @@ bool is_zero(const Value& value, const SchemaField& field) {
     case SchemaType::Bytes:
       return value.as_string().empty();
     case SchemaType::List:
-      return value.empty();
+      return !field.presence && value.empty();
     case SchemaType::Object:
       return is_map(*field.schema) && value.empty();
     case SchemaType::Any:

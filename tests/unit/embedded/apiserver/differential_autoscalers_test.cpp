@@ -76,6 +76,25 @@ TEST(DifferentialAutoscalers, MetricsThatAreEmptiedGoInTheOtherVersion) {
   EXPECT_THAT(answer.text, Not(HasSubstr("f:targetCPUUtilizationPercentage")));
 }
 
+TEST(DifferentialAutoscalers,
+     RulesWithoutPoliciesGetTheUsualOnesButNotWhenTheySayThatThereAreNone) {
+  TestServer server;
+  const auto create = [&](std::string_view rules) {
+    return server.post(
+        with("/apis/autoscaling/v2", kAutoscalers),
+        parse(
+            R"({"metadata":{"generateName":"a-"},"spec":{"maxReplicas":4,"scaleTargetRef":{"kind":)"
+            R"("Deployment","name":"a","apiVersion":"apps/v1"},"behavior":{"scaleUp":)" +
+            std::string(rules) + "}}}"));
+  };
+  EXPECT_EQ(create("{}").value["spec"]["behavior"]["scaleUp"]["policies"].size(), 2U);
+  const Answer refused = create(R"({"policies":[]})");
+  EXPECT_EQ(refused.status, 422) << refused.text;
+  EXPECT_THAT(
+      refused.message(),
+      HasSubstr("spec.behavior.scaleUp.policies: Required value: must specify at least one"));
+}
+
 TEST(DifferentialAutoscalers, EveryCpuUtilisationOfTheNewerAutoscalerIsTheOlderOnes) {
   TestServer server;
   const std::string path(kAutoscalers);
