@@ -49,6 +49,7 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
   bool stopped = false;
   Interner interner{kSlots};  // of all kinds: owners, times and specs are alike across them, too
   std::vector<Slot> slots{};
+  std::vector<std::shared_ptr<ApiStream>> leaving{};  // with() lets go of them
   std::deque<WaitingList> waiting{};
   std::size_t lists = 0;  // under way
   std::vector<FeedItem> batch{};
@@ -93,7 +94,7 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
 
   void carry_out(std::size_t slot, const Reflector::Stop& stop, Instant /*at*/) {
     if (slots[slot].stream_id == stop.id) {
-      slots[slot].stream.reset();
+      leaving.push_back(std::move(slots[slot].stream));
     }
     std::erase_if(waiting, [&](const WaitingList& list) {
       return list.slot == slot && list.request.id == stop.id;
@@ -172,6 +173,7 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
     const std::weak_ptr<State> weak = weak_from_this();
     const std::uint64_t id = ask.id;
     slots[slot].stream_id = id;
+    leaving.push_back(std::move(slots[slot].stream));
     slots[slot].stream = client.watch(
         std::move(request),
         {.opened =
@@ -201,9 +203,12 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
     if (state == nullptr) {
       return;
     }
+    // Let go of without the mutex, as in stop().
+    std::vector<std::shared_ptr<ApiStream>> leaving;
     const std::lock_guard lock(state->mutex);
     if (!state->stopped) {
       action(*state);
+      leaving.swap(state->leaving);
     }
   }
 };

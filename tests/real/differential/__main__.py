@@ -15,7 +15,7 @@ from support import wait_for
 
 from . import kinds as made
 from .compare import Difference, Exceptions, canonical, differences, own_event, refusal, text_of
-from .request import Request
+from .request import LOST, Request
 from .server import UUID, Server, Watch
 from .stream import Stream
 
@@ -231,10 +231,9 @@ class Driver:
         key = (*request.key[:3], name)
         seen = [server.seen(key) for server in self.servers]
         for attribute in ("uids", "versions"):
-            longest = max(len(getattr(one, attribute)) for one in seen)
+            counts = [len(getattr(one, attribute)) for one in seen]
             for one in seen:
-                values = getattr(one, attribute)
-                values += ["lost"] * (longest - len(values))
+                getattr(one, attribute)[min(counts):] = [LOST] * (max(counts) - min(counts))
 
     def report(self, request, real, ours):
         """Whether the two differ beyond the exceptions; keeps the first of each sort."""

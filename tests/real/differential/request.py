@@ -8,6 +8,7 @@ import urllib.parse
 from dataclasses import dataclass, field
 
 GONE = object()  # as an edit's value: remove the field
+LOST = "lost"  # a uid or version without a counterpart on the other server
 
 
 @dataclass
@@ -132,4 +133,6 @@ def _fill(server, seen, value):
 
 def _pick(values, index, otherwise):
     number = int(index)
-    return values[number] if values and -len(values) <= number < len(values) else otherwise
+    if not values or not -len(values) <= number < len(values) or values[number] == LOST:
+        return otherwise
+    return values[number]
