@@ -209,9 +209,13 @@ class Driver:
                 if isinstance(item, dict) and item.get("metadata"):
                     server.note((*request.key[:3], item["metadata"].get("name")), item)
             return
-        if code not in (200, 201) or dry or body.get("kind") != request.kind.kind:
+        if code not in (200, 201) or dry:
             return
         name = (body.get("metadata") or {}).get("name")
+        if body.get("kind") == "Scale" and name:
+            server.note((*request.key[:3], name), body)  # its version is that of the object
+        if body.get("kind") != request.kind.kind:
+            return
         if name:
             server.keep((*request.key[:3], name), body)
 
