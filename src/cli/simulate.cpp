@@ -52,6 +52,7 @@ Result<std::map<std::string, Value, std::less<>>> config_of(const lab::Lab& flee
   ATHANOR_TRY(fournos::Settings settings, fournos::parse_settings(variables));
   // Nothing is missed here: a second look at a job of hours would only find what is there.
   settings.second_look_seconds = std::int64_t{10} * 365 * 24 * 3600;
+  settings.terse = true;
   return std::map<std::string, Value, std::less<>>{{"fournos", api::encode(settings)}};
 }
 

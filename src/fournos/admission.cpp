@@ -75,7 +75,7 @@ Plan keep_waiting(const Tick& tick, const Object& workload) {
   }
   const std::string text = waiting_message(tick, message);
   Plan plan;
-  if (text != tick.job.status().message) {
+  if (!tick.settings.terse && text != tick.job.status().message) {
     StatusWrite(tick)
         .message(text)
         .condition(condition::kWorkloadAdmitted, Truth::False, reason.empty() ? "Pending" : reason,

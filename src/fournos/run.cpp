@@ -164,7 +164,7 @@ Plan watch_run(const Tick& tick) {
                                   ? std::string(text::kRunning)
                                   : fmt::format(text::kRunningWith, state.message);
   Plan plan;
-  if (message != tick.job.status().message) {
+  if (!tick.settings.terse && message != tick.job.status().message) {
     StatusWrite(tick)
         .message(message)
         .condition(condition::kPipelineRunReady, Truth::Unknown, "Running",

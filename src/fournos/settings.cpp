@@ -172,6 +172,7 @@ const TypeInfo& Describe<fournos::Settings>::type() {
       field<&T::eviction_policy_name>("evictionPolicy", "What happens to an evicted run."),
       field<&T::second_look_seconds>("secondLookSeconds",
                                      "How often a live job is looked at at least."),
+      field<&T::terse>("terse", "Whether messages stay as they are while a job waits and runs."),
   };
   static const TypeInfo kType{.name = "FournosSettings", .fields = kFields};
   return kType;

@@ -40,6 +40,9 @@ struct Settings {
   std::string eviction_policy_name = "requeue";
   // R4.1: every live job is looked at again after this, whatever was missed.
   std::int64_t second_look_seconds = 600;
+  // True: a job's message does not follow what its Workload and its run say while it waits and
+  // runs. For a replay of a trace, where nobody reads it.
+  bool terse = false;
 
   [[nodiscard]] api::FournosApi api() const;
   [[nodiscard]] EvictionPolicy eviction_policy() const;

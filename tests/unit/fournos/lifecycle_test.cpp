@@ -10,6 +10,7 @@ using Eviction = Lab;
 using Shutdown = Lab;
 using LockOnly = Lab;
 using Collection = Lab;
+using Terse = Lab;
 
 TEST_F(Eviction, RequeueCancelsThenStartsAnew) {
   start("job", kShared);
@@ -126,6 +127,22 @@ TEST_F(Eviction, AJobThatIsDeletedMeanwhileIsNotRunAgain) {
   world.probes["live"] = truth;
   settle_for(std::chrono::seconds(5));
   EXPECT_TRUE(has_run("job")) << "it was there after all";
+}
+
+// As a replay of a trace asks for it.
+TEST_F(Terse, AJobGoesFromPhaseToPhaseWithoutWordsInBetween) {
+  auto settings = parse_settings({{"FOURNOS_NAMESPACE", kNs}});
+  ASSERT_TRUE(settings.ok());
+  settings->terse = true;
+  world.configure("fournos", api::encode(*settings));
+  submit("job", kShared);
+  workload_says("job", "QuotaReserved", "False", "Pending", "couldn't assign flavors");
+  EXPECT_EQ(message("job"), "Workload created, waiting for Kueue admission");
+  admit("job", "cluster-1");
+  run_says("job", "Unknown", "Tasks Completed: 1", false);
+  EXPECT_EQ(message("job"), "PipelineRun created, waiting for execution");
+  run_says("job", "True", "", true);
+  EXPECT_EQ(phase("job"), "Succeeded");
 }
 
 TEST_F(Shutdown, StopEndsARunGracefully) {
