@@ -6,10 +6,12 @@
 #include <cstddef>
 
 // The C interface of gperftools; its header comes with a package of profilers.
+// NOLINTBEGIN(readability-identifier-naming): theirs
 extern "C" {
 void MallocExtension_ReleaseFreeMemory();
 int MallocExtension_SetNumericProperty(const char* property, std::size_t value);
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace athanor::memory {
 
