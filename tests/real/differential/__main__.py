@@ -180,12 +180,25 @@ class Driver:
             stream.tokens += 1
             for server, answer in zip(self.servers, (real, ours)):
                 server.tokens[str(stream.tokens)] = answer.body["metadata"]["continue"]
+        if request.kind.plural == "limitranges" and request.method in MUTATING:
+            self.await_limits(request.ns)
         different = self.report(request, *values)
         self.remove_unnamed(request, real, ours)
         if request.method in MUTATING and not dry:
             self.history.append((request, sent[0], real.code, ours.code))
         if request.method in MUTATING and (real.code < 300) != (ours.code < 300) or different:
             self.resync(stream, request)
+
+    def await_limits(self, ns):
+        """The reference learns of a limit range a moment after it was written. What it never learns, a pod of the stream tells."""
+        pod = {"metadata": {"name": "limits"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        path = f"/api/v1/namespaces/{ns}/pods?dryRun=All"
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            answers = self.both(lambda server: server.send("POST", path, pod, {"Content-Type": "application/json"}))
+            given = [(a.code, [c["resources"] for c in a.body["spec"]["containers"]] if a.code == 201 else None) for a in answers]
+            if given[0] == given[1]:
+                return
 
     def untouched(self, request, body):
         """A list without the objects about which the servers differed before: one difference is told once."""
