@@ -336,8 +336,8 @@ class Update {
       return;
     }
     // The status of a custom resource: what else was sent counts for the managers alone, and what
-    // does not fit the schema ends the tracking.
-    if (cannot_be_owned(resource, requested_)) {
+    // does not fit the schema, or calls itself another kind, ends the tracking.
+    if (requested_["kind"].as_string() != resource.kind || cannot_be_owned(resource, requested_)) {
       object_.member("metadata").erase("managedFields");
       return;
     }

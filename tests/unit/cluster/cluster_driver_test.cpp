@@ -183,6 +183,7 @@ TEST_F(ClusterDriverTest, WithoutTheLeaseCachesAreKeptAndNothingIsWritten) {
     return state.ok() && !(*state)["keys"].empty();
   }));
   EXPECT_TRUE(client->requests("PATCH").empty());
+  driver->stop();  // before its leadership ends
 }
 
 }  // namespace

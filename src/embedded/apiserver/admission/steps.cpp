@@ -33,8 +33,9 @@ bool creates(const AdmissionRequest& request, std::string_view group, std::strin
 }
 
 StatusError refuse(const AdmissionRequest& request, std::string_view text) {
-  return status::forbidden({request.resource->plural, request.resource->group}, request.key.name,
-                           text);
+  const std::string_view name =
+      request.key.name.empty() ? std::string_view("Unknown") : request.key.name;
+  return status::forbidden({request.resource->plural, request.resource->group}, name, text);
 }
 
 std::vector<AdmissionStep> built_in_admission() {

@@ -499,7 +499,8 @@ void define_widgets(TestServer& server) {
           R"("x-kubernetes-list-type":"set","items":{"type":"string"}},"free":{"type":"object",)"
           R"("x-kubernetes-preserve-unknown-fields":true},"embedded":{"type":"object",)"
           R"("x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true)"
-          R"(}}}}}}}]}})"));
+          R"(}}},"status":{"type":"object","properties":{"phase":{"type":"string"}}}}}},)"
+          R"("subresources":{"status":{}}}]}})"));
   ASSERT_EQ(made.status, 201) << made.text;
 }
 
@@ -548,6 +549,31 @@ TEST(Differential, AnotherTypeIsNotAllThatIsTold) {
                                      R"({"apiVersion":"v9","metadata":{"labels":{"a":"c d"}}})");
   EXPECT_THAT(answer.message(), HasSubstr("apiVersion: Invalid value: \"v9\": must be ex.com/v1"));
   EXPECT_THAT(answer.message(), HasSubstr("metadata.labels: Invalid value: \"c d\""));
+}
+
+TEST(Differential, AStatusOfAnotherKindIsTakenAndEndsTheTracking) {
+  TestServer server;
+  define_widgets(server);
+  const Answer made = server.post(kWidgets, parse(widget("{}")));
+  EXPECT_TRUE(made.value["metadata"].contains("managedFields"));
+  Value other = made.value;
+  other.set("kind", "Other");
+  other.set_path({"status", "phase"}, "B");
+  const Answer taken = server.put(std::string(kWidgets) + "/w/status", other);
+  EXPECT_EQ(taken.status, 200) << taken.text;
+  EXPECT_EQ(taken.value["kind"].as_string(), "Widget");
+  EXPECT_EQ(taken.value["status"]["phase"].as_string(), "B");
+  EXPECT_FALSE(taken.value["metadata"].contains("managedFields"));
+}
+
+TEST(Differential, APodWithoutAnyNameIsCalledUnknown) {
+  TestServer server;
+  const Answer refused = server.post(
+      "/api/v1/namespaces/tst/pods",
+      parse(R"({"spec":{"priorityClassName":"nope","containers":[{"name":"c","image":"i"}]}})"));
+  EXPECT_EQ(refused.message(),
+            R"(pods "Unknown" is forbidden: no PriorityClass with name nope was found)");
+  EXPECT_EQ(refused.value["details"]["name"].as_string(), "Unknown");
 }
 
 TEST(Differential, SelectableFieldsAreOnesThatCanBeSelected) {
