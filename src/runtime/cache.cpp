@@ -57,6 +57,10 @@ std::vector<std::string> Cache::values(const Secondary& index, const Object& obj
 void Cache::Sum::add(const Object& object, std::int64_t sign) {
   Totals share;
   measure(object, share);
+  add(share, sign);
+}
+
+void Cache::Sum::add(const Totals& share, std::int64_t sign) {
   for (const auto& [name, amount] : share) {
     std::int64_t& total = totals[name];
     total += sign * amount;
@@ -64,6 +68,18 @@ void Cache::Sum::add(const Object& object, std::int64_t sign) {
       totals.erase(name);
     }
   }
+}
+
+void Cache::Sum::replace(const Object& before, const Object& after) {
+  Totals old;
+  Totals now;
+  measure(before, old);
+  measure(after, now);
+  if (old == now) {
+    return;
+  }
+  add(old, -1);
+  add(now, 1);
 }
 
 void Cache::Bucket::insert(const Object& object) {
@@ -86,7 +102,17 @@ void Cache::Bucket::erase(const Object& object) {
     sum.add(object, -1);
   }
   for (Ranks& order : ranks) {
-    order.erase(object);
+    order.erase(object.key());
+  }
+}
+
+void Cache::Bucket::replace(const Object& before, const Object& after) {
+  for (Sum& sum : sums) {
+    sum.replace(before, after);
+  }
+  for (Ranks& order : ranks) {
+    order.erase(before.key());
+    order.insert(after);
   }
 }
 
@@ -115,15 +141,39 @@ void Cache::file(const Object& object) {
 
 void Cache::unfile(const Object& object) {
   for (Secondary& index : secondaries_) {
-    for (const std::string& value : values(index, object)) {
-      const auto bucket = index.buckets.find(value);
-      if (bucket == index.buckets.end()) {
-        continue;
+    unfile(index, values(index, object), object);
+  }
+}
+
+void Cache::unfile(Secondary& index, const std::vector<std::string>& values, const Object& object) {
+  for (const std::string& value : values) {
+    const auto bucket = index.buckets.find(value);
+    if (bucket == index.buckets.end()) {
+      continue;
+    }
+    bucket->second.erase(object);
+    if (bucket->second.keys.empty() && bucket->second.sums.empty() &&
+        bucket->second.ranks.empty()) {
+      index.buckets.erase(bucket);
+    }
+  }
+}
+
+// Most changes leave an object where it is.
+void Cache::refile(const Object& before, const Object& after) {
+  for (Secondary& index : secondaries_) {
+    const std::vector<std::string> old = values(index, before);
+    std::vector<std::string> now = values(index, after);
+    if (old != now) {
+      unfile(index, old, before);
+      for (std::string& value : now) {
+        index.buckets[std::move(value)].insert(after);
       }
-      bucket->second.erase(object);
-      if (bucket->second.keys.empty() && bucket->second.sums.empty() &&
-          bucket->second.ranks.empty()) {
-        index.buckets.erase(bucket);
+      continue;
+    }
+    for (auto value = now.begin(); value != now.end(); ++value) {
+      if (std::find(now.begin(), value, *value) == value) {
+        index.buckets[*value].replace(before, after);
       }
     }
   }
@@ -131,9 +181,10 @@ void Cache::unfile(const Object& object) {
 
 void Cache::put(const Key& key, Object object, const Object* known) {
   if (known != nullptr) {
-    unfile(*known);
+    refile(*known, object);
+  } else {
+    file(object);
   }
-  file(object);
   objects_.put(key, std::move(object));
 }
 

@@ -99,6 +99,10 @@ class Cache {
     Measure measure = nullptr;
     Totals totals{};  // without zeros
     void add(const Object& object, std::int64_t sign);
+    void replace(const Object& before, const Object& after);
+
+   private:
+    void add(const Totals& share, std::int64_t sign);
   };
   // Emptied buckets stay when sums or ranks hang on them.
   struct Bucket {
@@ -107,6 +111,8 @@ class Cache {
     std::vector<Ranks> ranks{};
     void insert(const Object& object);
     void erase(const Object& object);
+    // Of one that stays.
+    void replace(const Object& before, const Object& after);
   };
   using Buckets = std::map<std::string, Bucket, std::less<>>;
   struct Secondary {
@@ -125,6 +131,9 @@ class Cache {
   void drop(const Key& key);
   void file(const Object& object);
   void unfile(const Object& object);
+  static void unfile(Secondary& index, const std::vector<std::string>& values,
+                     const Object& object);
+  void refile(const Object& before, const Object& after);
 
   const Kind* kind_;
   std::vector<Index> declared_;

@@ -140,6 +140,7 @@ struct Engine::Impl final : Snapshot {
   void synced(const Kind& kind, Instant now);
   // What failed for good, as an observation; nullopt takes it back. True: news.
   bool report(const std::string& query, const std::optional<Error>& error, Instant now);
+  bool report_refusal(const Step& step, const Error& error, Instant now);
   void queue_readers(std::string_view query, Instant now);
   void queue_readers(const Kind& kind, const Cache::Difference& news, Instant now);
   // What is known of a query, from now on at least that it is one.

@@ -486,10 +486,8 @@ void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* res
   }
   // A controller that reads the refusal answers it in a status; one that does not tries again
   // later.
-  const bool answered =
-      result != nullptr && !result->unknown && !wait && is_refusal(error) &&
-      reads.is_observed(refusal_query(task.work->plan.steps()[task.work->step])) &&
-      report(refusal_query(task.work->plan.steps()[task.work->step]), error, now);
+  const bool answered = result != nullptr && !result->unknown && !wait && is_refusal(error) &&
+                        report_refusal(task.work->plan.steps()[task.work->step], error, now);
   if (answered) {
     ++task.failures;  // should it be refused differently each time, the pace slows nevertheless
   }
@@ -506,6 +504,17 @@ void Engine::Impl::failed(Task& task, const Error& error, const WriteResult* res
     back_off(task, now, result == nullptr ? std::nullopt : result->retry_after);
   }
   settle(task, now);
+}
+
+// Whether somebody reads it, and it is news.
+bool Engine::Impl::report_refusal(const Step& step, const Error& error, Instant now) {
+  const std::string any = refusals_query(step);
+  if (!reads.is_observed(any)) {
+    return false;
+  }
+  const bool news = report(refusal_query(step), error, now);
+  report(any, error, now);
+  return news;
 }
 
 void Engine::Impl::back_off(Task& task, Instant now, std::optional<Duration> at_least) {

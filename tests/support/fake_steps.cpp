@@ -150,6 +150,7 @@ Result<void> FakeWorld::apply(const Plan& plan, std::string_view by) {
       if (is_refusal(done.error()) &&
           observe(refusal_query(step), Duration::max()).error != done.error()) {
         fail_observation(refusal_query(step), done.error());
+        fail_observation(refusals_query(step), done.error());
       }
       return done;
     }

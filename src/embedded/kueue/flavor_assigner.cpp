@@ -56,7 +56,14 @@ class GroupSearch {
   // reasons.
   Candidate run(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
                 SelectorKeys keys, std::vector<Reason>& reasons) {
+    const FlavorSelector of_group(pod_set.pod_spec, group_.label_keys);
+    const auto matches = [&](const Flavor& flavor) {
+      return keys == SelectorKeys::Group
+                 ? of_group.matches(flavor)
+                 : FlavorSelector(pod_set.pod_spec, own_keys(flavor)).matches(flavor);
+    };
     Candidate best;
+    reasons.reserve(group_.flavors.size() * requests.size());
     for (const FlavorQuotas& quotas : group_.flavors) {
       if (quotas.flavor == nullptr) {
         reasons.push_back({.why = Reason::Why::NotFound, .flavor = quotas.name});
@@ -66,7 +73,7 @@ class GroupSearch {
         reasons.push_back({.why = Reason::Why::Tainted, .named = std::move(taint)});
         continue;
       }
-      if (!matches(pod_set.pod_spec, *quotas.flavor, keys)) {
+      if (!matches(*quotas.flavor)) {
         reasons.push_back({.why = Reason::Why::NoMatch, .flavor = quotas.name});
         continue;
       }
@@ -87,15 +94,12 @@ class GroupSearch {
   }
 
  private:
-  [[nodiscard]] bool matches(const Value& pod_spec, const Flavor& flavor, SelectorKeys keys) const {
-    if (keys == SelectorKeys::Group) {
-      return matches_flavor(pod_spec, flavor, group_.label_keys);
-    }
+  static std::set<std::string, std::less<>> own_keys(const Flavor& flavor) {
     std::set<std::string, std::less<>> own;
     for (const Member& label : flavor.node_labels.members()) {
       own.emplace(label.key());
     }
-    return matches_flavor(pod_spec, flavor, own);
+    return own;
   }
 
   // nullopt: nobody has quota of it.

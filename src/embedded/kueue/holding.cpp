@@ -46,6 +46,11 @@ void add_held(const Object& workload, Totals& totals) {
   }
 }
 
+bool is_before(const FlavorResource& cell, std::string_view flavor, std::string_view resource) {
+  const int order = cell.flavor.compare(flavor);
+  return order < 0 || (order == 0 && cell.resource < resource);
+}
+
 // Reservations alone: all that admission asks for.
 void add_reserved(const Object& workload, Totals& totals) {
   for (const auto& [cell, amount] : held_quota(workload)) {
@@ -97,14 +102,20 @@ Tally tally_of(const View& view, const Select& select) {
 }
 
 void count_usage(const Snapshot& snapshot, QuotaTree& quota, const View& view) {
+  const std::map<FlavorResource, QuotaTree::CellId>& cells = quota.cells();
   for (const auto& [name, queue] : snapshot.cluster_queues) {
+    // Both go in the order of flavors and resources: the cell of the next sum is mostly the next.
+    auto next = cells.begin();
     for (const auto& [text, amount] :
          view.totals(api::kueue::kWorkload, reserved_in(name), add_reserved)) {
       const std::size_t separator = text.find(kSeparator);
       const std::string_view flavor = std::string_view(text).substr(0, separator);
       const std::string_view resource = std::string_view(text).substr(separator + 1);
-      if (const auto cell = quota.find(flavor, resource)) {
-        quota.add_usage(queue.node, *cell, amount);
+      while (next != cells.end() && is_before(next->first, flavor, resource)) {
+        ++next;
+      }
+      if (next != cells.end() && next->first.flavor == flavor && next->first.resource == resource) {
+        quota.add_usage(queue.node, next->second, amount);
       } else {
         quota.add_usage(queue.node, FlavorResource{std::string(flavor), std::string(resource)},
                         amount);

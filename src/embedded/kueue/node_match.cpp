@@ -4,8 +4,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "kube/node_match.hpp"
-#include "kube/selector.hpp"
 
 namespace athanor::kueue {
 
@@ -23,33 +25,39 @@ std::string untolerated_taint(const Flavor& flavor, const Value& pod_spec) {
   return {};
 }
 
-bool matches_flavor(const Value& pod_spec, const Flavor& flavor,
-                    const std::set<std::string, std::less<>>& known_keys) {
+FlavorSelector::FlavorSelector(const Value& pod_spec,
+                               const std::set<std::string, std::less<>>& known_keys) {
   for (const Member& wanted : pod_spec["nodeSelector"].members()) {
-    if (known_keys.contains(wanted.key()) && flavor.node_labels[wanted.key()] != wanted.value) {
-      return false;
+    if (known_keys.contains(wanted.key())) {
+      labels_.push_back(&wanted);
     }
   }
   const Value& terms =
       pod_spec.at({"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
                    "nodeSelectorTerms"});
-  bool any_match = terms.empty();
+  any_ = terms.empty();
   for (const Value& term : terms.items()) {
     LabelSelector selector;
-    bool dropped_all = true;
     for (const Value& expression : term["matchExpressions"].items()) {
       auto requirement = node_requirement(expression);
       if (requirement && known_keys.contains(requirement->key)) {
         selector.add(*std::move(requirement));
-        dropped_all = false;
       }
     }
-    if (dropped_all) {
-      return true;  // a term about other keys alone: the affinity says nothing about flavors
-    }
-    any_match = any_match || selector.matches(flavor.node_labels);
+    any_ = any_ || selector.empty();  // a term about other keys alone
+    terms_.push_back(std::move(selector));
   }
-  return any_match;
+}
+
+bool FlavorSelector::matches(const Flavor& flavor) const {
+  const auto has_label = [&](const Member* wanted) {
+    return flavor.node_labels[wanted->key()] == wanted->value;
+  };
+  const auto matches_term = [&](const LabelSelector& term) {
+    return term.matches(flavor.node_labels);
+  };
+  return std::ranges::all_of(labels_, has_label) &&
+         (any_ || std::ranges::any_of(terms_, matches_term));
 }
 
 }  // namespace athanor::kueue

@@ -6,16 +6,29 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "embedded/kueue/snapshot.hpp"
+#include "kube/selector.hpp"
+#include "kube/value.hpp"
 
 namespace athanor::kueue {
 
 // "untolerated taint {key value effect <nil>} in flavor f" for the first NoSchedule or NoExecute
 // taint that neither the pod nor the flavor tolerates; else empty.
 std::string untolerated_taint(const Flavor& flavor, const Value& pod_spec);
-// Only `known_keys` of the selector and the affinity count.
-bool matches_flavor(const Value& pod_spec, const Flavor& flavor,
-                    const std::set<std::string, std::less<>>& known_keys);
+
+// The node selector and the required affinity of a pod, read once for many flavors.
+class FlavorSelector {
+ public:
+  // Only `known_keys` count. Valid as long as the pod.
+  FlavorSelector(const Value& pod_spec, const std::set<std::string, std::less<>>& known_keys);
+  [[nodiscard]] bool matches(const Flavor& flavor) const;
+
+ private:
+  std::vector<const Member*> labels_{};
+  std::vector<LabelSelector> terms_{};  // of which one must match
+  bool any_ = false;                    // the affinity says nothing about flavors
+};
 
 }  // namespace athanor::kueue

@@ -38,6 +38,9 @@ class QuotaTree {
   [[nodiscard]] std::optional<CellId> find(std::string_view flavor,
                                            std::string_view resource) const;
 
+  // All cells that have quota somewhere, in order.
+  [[nodiscard]] const std::map<FlavorResource, CellId>& cells() const { return quotas_->cells; }
+
   // Takes quota at a node (a negative amount gives back); what exceeds the node's own share counts
   // at its parent.
   void add_usage(NodeId node, CellId cell, Amount amount);

@@ -60,6 +60,10 @@ struct Nominee {
   Assignment assignment{};
 };
 
+bool is_lock(const Object& workload) {
+  return !workload.label(kLockLabel).empty();
+}
+
 // How often a workload is told why it waits.
 enum class Words { Always, Once };
 
@@ -84,10 +88,21 @@ class Cycle {
     while (std::ranges::any_of(lines_, [](const auto& entry) { return entry.second.has_head(); })) {
       one_round();
     }
+    if (settles_) {
+      plan_.settle();
+    }
     return std::move(plan_);
   }
 
  private:
+  // Whether it takes what it asks for, and is refused again when others take theirs. What a lock
+  // does not need is free again; of several pod sets one may be driven from the flavor that the
+  // next one needs; of a workload with pods that are over more comes back than it took.
+  static bool is_plain(const Object& workload) {
+    return !is_lock(workload) && workload.spec()["podSets"].size() <= 1 &&
+           workload.status()["reclaimablePods"].is_null();
+  }
+
   // Is not backing off.
   bool is_candidate(Shape& shape) {
     const Object& workload = *shape.head();
@@ -127,6 +142,7 @@ class Cycle {
       return;
     }
     Line& line = lines_[name];
+    settles_ = settles_ && is_plain(*waiting.shape.head());
     line.queue = &queue->second;
     line.add(std::move(waiting.shape));
   }
@@ -152,8 +168,6 @@ class Cycle {
       add_pending(plan_, workload, reason, text, requests, now_);
     }
   }
-
-  static bool is_lock(const Object& workload) { return !workload.label(kLockLabel).empty(); }
 
   // What is free of a flavor is kept for the lock that waits for all of it.
   void withhold() {
@@ -310,6 +324,9 @@ class Cycle {
   std::shared_ptr<const Snapshot> queues_{};
   QuotaTree quota_{};  // with what is in use
   Plan plan_{};
+  // Who was refused would be so by the next run, too, with less quota left, and nobody is told how
+  // much.
+  bool settles_ = words_ == Words::Once;
   std::map<std::string, Line> lines_{};
   std::map<std::string, Value> defaults_{};
   std::map<std::pair<QuotaTree::NodeId, FlavorResource>, Amount> withheld_{};

@@ -23,11 +23,26 @@ bool is_refusal(const Error& error) {
   return std::find(std::begin(kCodes), std::end(kCodes), error.code) != std::end(kCodes);
 }
 
+std::string refusals_query(const Step& step) {
+  std::string query("refused:");
+  query += name_of(step);
+  if (const Ref* target = target_of(step)) {
+    query += ' ';
+    query += target->kind->name;
+    query += ' ';
+    query += target->key.text();
+  }
+  return query;
+}
+
 std::string refusal_query(const Step& step) {
   return "refused:" + sha256_hex(json::print(to_value(step)));
 }
 
 std::optional<Error> refused(const View& view, const Step& step) {
+  if (!error_of(view, refusals_query(step))) {
+    return std::nullopt;  // the first refusal of such a step wakes the key
+  }
   return error_of(view, refusal_query(step));
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What failed for good, as observations: a controller that has to answer a refused write or an
 // unreadable kind in its object's status reads it here. The engine is the one that reports:
-//   - a step refused with 400, 401, 403, 404, 405, 413 or 422 becomes the error of the observation
-//     refusal_query(step) (a missing target of a Delete is success, a conflict or overload is
-//     retried, none is reported), and the key runs again at once instead of after a backoff;
+//   - a step refused with 400, 401, 403, 404, 405, 413 or 422 becomes the error of the observations
+//     refusals_query(step) and refusal_query(step) (a missing target of a Delete is success, a
+//     conflict or overload is retried, none is reported), and the key runs again at once instead of
+//     after a backoff;
 //   - a kind that the API server does not let us list becomes the error of unreadable_query(kind);
 //   operators
 //     run nevertheless, and see no objects of it.
@@ -22,6 +23,9 @@ namespace athanor {
 // True for an answer that trying again would not change.
 bool is_refusal(const Error& error);
 
+// "refused:create Pod ns/name": whether any step that does the same to the same object was refused.
+// It is read without a digest, which would cost more than all else that is read for a step.
+std::string refusals_query(const Step& step);
 // "refused:" and a digest of the step: another uid, another field is another question.
 std::string refusal_query(const Step& step);
 // The answer to exactly this step, if it was tried and refused.

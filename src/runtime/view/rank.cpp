@@ -2,16 +2,26 @@
 // Keeping keys in order.
 #include "runtime/view/rank.hpp"
 
+#include <utility>
+
 namespace athanor {
 
 void Ranks::insert(const Object& object) {
-  groups_[ranking_.group(object)].emplace(ranking_.place(object), object.key());
+  Key key = object.key();
+  const auto group = groups_.try_emplace(ranking_.group(object)).first;
+  const auto place = group->second.emplace(ranking_.place(object), key).first;
+  known_.insert_or_assign(std::move(key), Where{.group = group, .place = place});
 }
 
-void Ranks::erase(const Object& object) {
-  const auto group = groups_.find(ranking_.group(object));
-  if (group != groups_.end() && group->second.erase({ranking_.place(object), object.key()}) > 0 &&
-      group->second.empty()) {
+void Ranks::erase(const Key& key) {
+  const auto known = known_.find(key);
+  if (known == known_.end()) {
+    return;
+  }
+  const auto [group, place] = known->second;
+  known_.erase(known);
+  group->second.erase(place);
+  if (group->second.empty()) {
     groups_.erase(group);
   }
 }
@@ -31,7 +41,7 @@ std::vector<Key> Ranks::keys(std::string_view group, const Object* after, std::s
   if (found == groups_.end()) {
     return result;
   }
-  const std::set<Place>& places = found->second;
+  const Places& places = found->second;
   auto at = after == nullptr ? places.begin()
                              : places.upper_bound({ranking_.place(*after), after->key()});
   for (; at != places.end() && result.size() < limit; ++at) {

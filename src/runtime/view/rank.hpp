@@ -15,15 +15,20 @@
 
 namespace athanor {
 
-// Holds keys, not objects. An object must be erased as it was when it was inserted.
+// Holds keys, not objects.
 class Ranks {
  public:
   explicit Ranks(const Ranking& ranking) : ranking_(ranking) {}
+  Ranks(const Ranks&) = delete;  // its parts point to each other
+  Ranks& operator=(const Ranks&) = delete;
+  Ranks(Ranks&&) = default;
+  Ranks& operator=(Ranks&&) = default;
+  ~Ranks() = default;
 
   [[nodiscard]] const Ranking& ranking() const { return ranking_; }
-  // O(log n).
+  // O(log n). One object of a key at a time.
   void insert(const Object& object);
-  void erase(const Object& object);
+  void erase(const Key& key);
   // By name; O(groups).
   [[nodiscard]] std::vector<Group> groups() const;
   // At most `limit` keys of a group, behind the place of `after`; O(log n + limit).
@@ -31,9 +36,16 @@ class Ranks {
                                       std::size_t limit) const;
 
  private:
-  using Place = std::pair<std::string, Key>;
+  using Places = std::set<std::pair<std::string, Key>>;
+  using Groups = std::map<std::string, Places, std::less<>>;
+  // What a ranking says of an object may cost more than its place in all orders.
+  struct Where {
+    Groups::iterator group{};
+    Places::iterator place{};
+  };
   Ranking ranking_;
-  std::map<std::string, std::set<Place>, std::less<>> groups_{};
+  Groups groups_{};
+  std::map<Key, Where> known_{};
 };
 
 }  // namespace athanor

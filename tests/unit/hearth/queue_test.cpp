@@ -159,9 +159,7 @@ TEST_F(QueueWriter, AFlavorThatMayNotBeMadeIsTold) {  // 8.5
       return std::nullopt;
     }
     query = refusal_query(step);
-    const Error error{.code = 403, .reason = "Forbidden", .message = "not you"};
-    world.fail_observation(query, error);
-    return error;
+    return Error{.code = 403, .reason = "Forbidden", .message = "not you"};
   };
   target("edge", 2, 8);
   secret("kubeconfig-edge", kubeconfig());

@@ -419,6 +419,61 @@ TEST(EngineRefusals, AreObservationsThatTheKeySeesAtOnce) {
   EXPECT_EQ(send()->request.body, parsed(R"({"status": {"error": "no"}})"));
 }
 
+// Asks for a pod in two ways; tells in its status that neither was granted.
+Plan ask_twice(const View& view, const Key& key, Instant) {
+  Plan plan;
+  std::string told;
+  for (const char* way : {"first", "second"}) {
+    const Step create =
+        Create{.target = {&kPod, {"a", "p"}}, .object = Value::object({{"x", way}})};
+    const auto error = refused(view, create);
+    if (!error) {
+      plan.then(create);
+      return plan;
+    }
+    told += error->message + " ";
+  }
+  plan.then(Status{.target = {&kConfigMap, key}, .status = Value::object({{"error", told}})});
+  return plan;
+}
+
+TEST(EngineRefusals, AnotherFieldIsAnotherQuestion) {
+  const Operator asker{.name = "asker",
+                       .primary = &kConfigMap,
+                       .reads = kReads,
+                       .writes = kWrites,
+                       .reconcile = ask_twice};
+  const auto entropy = seeded_entropy(1);
+  const Operator* const operators[] = {&asker};
+  Engine engine(operators, {.entropy = entropy.get()});
+  std::vector<Effect> effects;
+  engine.absorb(Relisted{.kind = &kPod, .version = 9}, Instant{});
+  engine.feed(Relisted{.kind = &kConfigMap, .objects = {object(kConfigMap, "m", 5)}, .version = 9},
+              Instant{}, effects);
+  // Answers the write under way; the body of the next one.
+  const auto refuse = [&](const std::string& message) {
+    std::uint64_t id = 0;
+    for (const Effect& effect : effects) {
+      if (const auto* one = std::get_if<SendWrite>(&effect)) {
+        id = one->id;
+      }
+    }
+    effects.clear();
+    engine.feed(WriteResult{.id = id,
+                            .error = Error{.code = 403, .reason = "Forbidden", .message = message}},
+                Instant{}, effects);
+    for (const Effect& effect : effects) {
+      if (const auto* one = std::get_if<SendWrite>(&effect)) {
+        return one->request.body;
+      }
+    }
+    return Value();
+  };
+  EXPECT_EQ(refuse("no")["x"].as_string(), "second");
+  EXPECT_EQ(refuse("no"), parsed(R"({"status": {"error": "no no "}})"))
+      << "the same words, about another step";
+}
+
 TEST(EngineRefusals, AKindThatCannotBeListedDoesNotHoldOperatorsUp) {
   const auto entropy = seeded_entropy(1);
   const Operator* const operators[] = {&kAnswerer};

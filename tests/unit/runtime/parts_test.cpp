@@ -210,7 +210,10 @@ TEST(Cache, SumsFollowChangesWithoutZeros) {
   cache.remove(placed("two", 5, "n1", 0, "a"));
   EXPECT_EQ(cache.totals(on_n1, count_by_node), Totals{});
   cache.set(placed("three", 6, "n1", 2, "a"));
-  EXPECT_EQ(cache.totals(on_n1, count_by_node), (Totals{{"pods", 1}, {"priority", 2}}));
+  const Totals kept = cache.totals(on_n1, count_by_node);
+  cache.set(placed("three", 7, "n1", 5, "a"));
+  EXPECT_EQ(kept, (Totals{{"pods", 1}, {"priority", 2}}));
+  EXPECT_EQ(cache.totals(on_n1, count_by_node), (Totals{{"pods", 1}, {"priority", 5}}));
 }
 
 TEST(Cache, RanksFollowChanges) {

@@ -220,8 +220,10 @@ TEST_F(SchedulerTest, ARefusedBindingHoldsUpNobodyElse) {
   pod("a");
   pod("b");
   const Plan plan = world.reconcile(scheduler_operator(), {"", "singleton"});
-  world.fail_observation(refusal_query(plan.steps().front()),
-                         Error{.code = 403, .reason = "Forbidden", .message = "no"});
+  for (const auto& query :
+       {refusals_query(plan.steps().front()), refusal_query(plan.steps().front())}) {
+    world.fail_observation(query, Error{.code = 403, .reason = "Forbidden", .message = "no"});
+  }
   settle();
   EXPECT_EQ(node_of("a"), "");
   EXPECT_EQ(node_of("b"), "n1");

@@ -368,8 +368,10 @@ TEST_F(JobTest, ARefusedPodIsToldAndTriedAgain) {
   };
   job("parallelism: 1, completions: 1");
   const Plan plan = world.reconcile(job_operator(), {"ns", "j"});
-  world.fail_observation(refusal_query(plan.steps().front()),
-                         Error{.code = 403, .reason = "Forbidden", .message = "no quota"});
+  for (const auto& query :
+       {refusals_query(plan.steps().front()), refusal_query(plan.steps().front())}) {
+    world.fail_observation(query, Error{.code = 403, .reason = "Forbidden", .message = "no quota"});
+  }
   settle();
   EXPECT_GE(world.event_count("FailedCreate", "j"), 1);
   EXPECT_EQ(world.events.front().note, "Error creating: no quota");
