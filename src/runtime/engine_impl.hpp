@@ -196,6 +196,8 @@ struct Engine::Impl final : Snapshot {
   static void see_news(Task& task);
   // Whether nothing is to be done about what changed of the targets: the plan itself did.
   [[nodiscard]] bool is_settled(Task& task, Instant now);
+  // What the next plan would do or read although this one settles; empty: nothing.
+  [[nodiscard]] std::string broken_promise(Task& task, Instant now);
   [[nodiscard]] bool is_blank(const Task& task, bool did_nothing) const;
   void remember_seen(Work& work) const;
   Known known(const Task& task, const Ref& ref) const;

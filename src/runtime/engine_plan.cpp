@@ -645,22 +645,34 @@ bool Engine::Impl::is_settled(Task& task, Instant now) {
       !work.news.all_own()) {
     return false;
   }
-  if (options.verify && (!work.plan.wake() || now < *work.plan.wake())) {
-    Reads again;
-    const Plan next = task.controller->op->reconcile(View(*this, again), task.key, now);
-    const auto would_do = [&](const Step& step) {
-      return target_of(step) == nullptr || std::holds_alternative<Emit>(step) ||
-             !std::holds_alternative<Nothing>(outcome(task, step));
-    };
-    ATHANOR_CHECK(std::ranges::none_of(next.steps(), would_do) && !next.error() &&
-                      (!next.wake() || (work.plan.wake() && *work.plan.wake() <= *next.wake())),
-                  "a plan that settles leaves nothing to do");
-    add_targets(again, next);
-    std::erase(again.objects, Ref{task.controller->op->primary, task.key});
-    ATHANOR_CHECK(reads_as_much(reads.of(task.id), again),
-                  "a plan that settles has read what the next one would read");
+  if (!options.verify || (work.plan.wake() && now >= *work.plan.wake())) {
+    return true;
   }
-  return true;
+  const std::string broken = broken_promise(task, now);
+  if (options.on_settled) {
+    options.on_settled(*task.controller->op, task.key, broken);
+  } else {
+    ATHANOR_CHECK(broken.empty(), "a plan that settles leaves nothing to do");
+  }
+  return broken.empty();
+}
+
+std::string Engine::Impl::broken_promise(Task& task, Instant now) {
+  const Operator& op = *task.controller->op;
+  const Plan& plan = task.work->plan;
+  Reads again;
+  const Plan next = op.reconcile(View(*this, again), task.key, now);
+  const auto would_do = [&](const Step& step) {
+    return target_of(step) == nullptr || std::holds_alternative<Emit>(step) ||
+           !std::holds_alternative<Nothing>(outcome(task, step));
+  };
+  const bool wakes_earlier = next.wake() && (!plan.wake() || *next.wake() < *plan.wake());
+  if (std::ranges::any_of(next.steps(), would_do) || next.error() || wakes_earlier) {
+    return "the next plan is " + json::print(next.to_value());
+  }
+  add_targets(again, next);
+  std::erase(again.objects, Ref{op.primary, task.key});
+  return reads_as_much(reads.of(task.id), again) ? std::string() : "the next plan reads more";
 }
 
 // Whether the next event would find nothing in it: a key at rest that no other object's change

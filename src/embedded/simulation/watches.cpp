@@ -112,7 +112,9 @@ void World::Impl::start_engine() {
           .keys_per_run = seeded ? std::size_t{1} : std::size_t{256},
           .resync = seeded ? runtime::EngineOptions{}.resync : kNever,
           .on_reconcile = [this](const Operator& op, const Key& key, std::size_t reads,
-                                 const Plan& plan) { note(op, key, reads, plan); }});
+                                 const Plan& plan) { note(op, key, reads, plan); },
+          .on_settled = [this](const Operator& op, const Key& key,
+                               std::string_view broken) { note_settled(op, key, broken); }});
   feed = std::make_unique<bridge::KindFeed>(engine->kinds());
   if (watches.empty()) {
     for (const Kind* kind : engine->kinds()) {

@@ -131,9 +131,18 @@ void World::Impl::note(const Operator& op, const Key& /*key*/, std::size_t reads
   work.most_reads = std::max(work.most_reads, reads);
 }
 
+void World::Impl::note_settled(const Operator& op, const Key& key, std::string_view broken) {
+  ++invariant_checks["a plan that settles leaves nothing to do"];
+  if (!broken.empty() && !failure) {
+    failure = fmt::format("invariant \"a plan that settles leaves nothing to do\": {} {}: {}",
+                          op.name, key.text(), broken);
+  }
+}
+
 void World::Impl::run_engine() {
   effects.clear();
   engine->run(clock.now(), effects);
+  bool listed_anew = false;
   for (runtime::Effect& effect : effects) {
     if (auto* send = std::get_if<runtime::SendWrite>(&effect)) {
       if (scene.pace == Pace::Seeded && send->request.subresource == "status") {
@@ -142,6 +151,7 @@ void World::Impl::run_engine() {
       sending.push_back(std::move(*send));
     } else if (const auto* listed = std::get_if<runtime::Relist>(&effect)) {
       relist(*listed->kind);
+      listed_anew = true;
     } else if (const auto* probe = std::get_if<runtime::Probe>(&effect)) {
       ask(*probe);
     } else if (const auto* execute = std::get_if<runtime::Execute>(&effect)) {
@@ -149,6 +159,9 @@ void World::Impl::run_engine() {
     } else if (const auto* timer = std::get_if<runtime::SetTimer>(&effect)) {
       timer_at = timer->when;
     }
+  }
+  if (listed_anew) {
+    timer_at = clock.now();  // there may be keys to run, whatever the engine knew before
   }
 }
 

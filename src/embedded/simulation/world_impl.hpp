@@ -97,6 +97,7 @@ struct World::Impl {
   void settle_step();
   void check_rest();
   void note(const Operator& op, const Key& key, std::size_t reads, const Plan& plan);
+  void note_settled(const Operator& op, const Key& key, std::string_view broken);
   [[nodiscard]] bool at_rest() const;
   [[nodiscard]] Outcome outcome() const;
   // watches.cpp
