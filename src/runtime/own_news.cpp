@@ -45,12 +45,15 @@ void OwnNews::changed(const Ref& ref, const std::optional<Object>& before,
     return;
   }
   Part& part = at->second;
-  any_ = true;
   if (!part.changed) {
     part.changed = true;
     part.before = before;
   }
   part.after = after;
+}
+
+bool OwnNews::any() const {
+  return std::ranges::any_of(parts_, [](const auto& entry) { return entry.second.changed; });
 }
 
 bool OwnNews::all_own() const {

@@ -25,7 +25,7 @@ class OwnNews {
                const std::optional<Object>& after);
 
   [[nodiscard]] bool writes(const Ref& ref) const { return parts_.contains(ref); }
-  [[nodiscard]] bool any() const { return any_; }
+  [[nodiscard]] bool any() const;
   // Whether all that changed is what was written, with nobody else's changes among it.
   [[nodiscard]] bool all_own() const;
 
@@ -42,7 +42,6 @@ class OwnNews {
   [[nodiscard]] static bool is_own(const Part& part);
 
   std::map<Ref, Part, RefOrder> parts_{};
-  bool any_ = false;
 };
 
 }  // namespace athanor::runtime

@@ -303,12 +303,11 @@ void Pass::report(const RunFacts& facts, const Value& pipeline) {
                         .note = task.invalid});
     }
   }
+  before_.merge(std::move(after_));
   const bool cleans_up = outcome.terminal() && run_.annotation(kCleanUpClaims) == "true";
   if (!stops_children_ && !cleans_up) {
     before_.settle();
-    after_.settle();
   }
-  before_.merge(std::move(after_));
 }
 
 void Pass::proceed(const Value& pipeline) {

@@ -9,6 +9,14 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// What is told of a service with that port and what else is in its spec.
+std::string refusal_of(TestServer& server, int port, std::string_view spec) {
+  return server
+      .post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":)" +
+                             std::to_string(port) + "}]," + std::string(spec) + "}}"))
+      .message();
+}
+
 TEST(DifferentialServices, AServiceOfAnotherTypeForgetsItsLoadBalancer) {
   TestServer server;
   const std::string path = with(kServices, "/s");
@@ -26,12 +34,7 @@ TEST(DifferentialServices, AServiceOfAnotherTypeForgetsItsLoadBalancer) {
 
 TEST(DifferentialServices, AServiceIsToldFirstWhatIsWrongWithItsAddresses) {
   TestServer server;
-  const auto refused = [&](std::string_view spec) {
-    return server
-        .post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":0}],)" +
-                               std::string(spec) + "}}"))
-        .message();
-  };
+  const auto refused = [&](std::string_view spec) { return refusal_of(server, 0, spec); };
   EXPECT_EQ(refused(R"("clusterIP":"x")"),
             "Service \"s\" is invalid: spec.clusterIPs[0]: Invalid value: \"x\": must be a valid "
             "IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
@@ -116,12 +119,7 @@ TEST(DifferentialServices, AServiceForgetsWhatOnlyItsOldTypeHad) {
 
 TEST(DifferentialServices, AServiceIsCheckedWhole) {
   TestServer server;
-  const auto refused = [&](std::string_view spec) {
-    return server
-        .post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":80}],)" +
-                               std::string(spec) + "}}"))
-        .message();
-  };
+  const auto refused = [&](std::string_view spec) { return refusal_of(server, 80, spec); };
   EXPECT_THAT(refused(R"("sessionAffinity":"ClientIP","sessionAffinityConfig":)"
                       R"({"clientIP":{"timeoutSeconds":99999}})"),
               HasSubstr("timeoutSeconds: Invalid value: 99999: must be greater than 0 and less"));
