@@ -62,11 +62,7 @@ void Cache::Sum::add(const Object& object, std::int64_t sign) {
 
 void Cache::Sum::add(const Totals& share, std::int64_t sign) {
   for (const auto& [name, amount] : share) {
-    std::int64_t& total = totals[name];
-    total += sign * amount;
-    if (total == 0) {
-      totals.erase(name);
-    }
+    totals.add(name, sign * amount);
   }
 }
 

@@ -27,7 +27,7 @@ Totals Snapshot::totals(const Kind& kind, const Select& select, Measure measure)
   for (const Object& object : list(kind, select)) {
     measure(object, totals);
   }
-  std::erase_if(totals, [](const auto& entry) { return entry.second == 0; });
+  totals.leave_out_zeros();
   return totals;
 }
 

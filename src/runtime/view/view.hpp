@@ -22,6 +22,7 @@
 #include "kube/kind.hpp"
 #include "kube/object.hpp"
 #include "kube/value.hpp"
+#include "runtime/view/totals.hpp"
 
 namespace athanor {
 
@@ -36,9 +37,8 @@ struct Select {
   friend bool operator==(const Select&, const Select&) = default;
 };
 
-// Named sums over the objects of a list, and what one object adds to them. Pure: the engine keeps
-// the sums up to date object by object.
-using Totals = std::map<std::string, std::int64_t, std::less<>>;
+// What one object adds to the sums over a list. Pure: the engine keeps the sums up to date object
+// by object.
 using Measure = void (*)(const Object& object, Totals& totals);
 
 // Groups the objects of a list and orders each group: by `place` (as bytes), then by key. Pure: the

@@ -212,7 +212,7 @@ TEST(Cache, SumsFollowChangesWithoutZeros) {
   cache.set(placed("three", 6, "n1", 2, "a"));
   const Totals kept = cache.totals(on_n1, count_by_node);
   cache.set(placed("three", 7, "n1", 5, "a"));
-  EXPECT_EQ(kept, (Totals{{"pods", 1}, {"priority", 2}}));
+  EXPECT_EQ(kept, (Totals{{"pods", 1}, {"priority", 2}})) << "what was read stays as it was";
   EXPECT_EQ(cache.totals(on_n1, count_by_node), (Totals{{"pods", 1}, {"priority", 5}}));
 }
 
