@@ -78,11 +78,52 @@ Use use_of(SchemaPtr parent, std::string_view name) {
   return use;
 }
 
-Result<Value> merge_map(const Value& original, const Value& patch, SchemaPtr schema);
+// A patch's value where the document has none. Nulls say nothing there; directives other than
+// `$patch` stay, and are refused as the unknown members that they are then, as in the reference.
+Value without_nulls(const Value& patch) {
+  if (patch.is_list()) {
+    Value result = Value::list();
+    for (const Value& item : patch.items()) {
+      result.push_back(without_nulls(item));
+    }
+    return result;
+  }
+  if (!patch.is_object()) {
+    return patch;
+  }
+  Value result = Value::object();
+  for (const Member& member : patch.members()) {
+    if (!member.value.is_null()) {
+      result.set(member.key(), without_nulls(member.value));
+    }
+  }
+  return result;
+}
 
-// A patch value for an element that the document lacks: the same rules on nothing.
-Result<Value> without_directives(const Value& patch, SchemaPtr schema) {
-  return patch.is_object() ? merge_map(Value::object(), patch, schema) : Result<Value>(patch);
+// The same without what carries `$patch`: an instruction about nothing says nothing.
+Value without_instructions(const Value& patch) {
+  const auto instructs = [](const Value& value) {
+    return value.is_object() && value.contains(kPatch);
+  };
+  if (patch.is_list()) {
+    Value result = Value::list();
+    for (const Value& item : patch.items()) {
+      if (!instructs(item)) {
+        result.push_back(without_instructions(item));
+      }
+    }
+    return result;
+  }
+  if (!patch.is_object()) {
+    return patch;
+  }
+  Value result = Value::object();
+  for (const Member& member : patch.members()) {
+    if (!instructs(member.value)) {
+      result.set(member.key(), without_instructions(member.value));
+    }
+  }
+  return result;
 }
 
 // Whether two list items are the same element. A key that a patch has as null is lost when the item
@@ -181,6 +222,8 @@ Result<std::vector<Value>> take_special_elements(Value& merged, const Value& pat
   return plain;
 }
 
+Result<Value> merge_map(const Value& original, const Value& patch, SchemaPtr schema);
+
 Result<Value> merge_elements(const Value& original, const Value& patch, const Use& use) {
   Value merged = original;
   const SchemaPtr items = use.schema == nullptr ? nullptr : use.schema->items;
@@ -188,8 +231,7 @@ Result<Value> merge_elements(const Value& original, const Value& patch, const Us
   for (const Value& item : plain) {
     const std::ptrdiff_t place = position_of(merged, item, use.merge_key);
     if (place < 0) {
-      ATHANOR_TRY(Value fresh, without_directives(item, items));
-      merged.push_back(std::move(fresh));
+      merged.push_back(without_nulls(item));
       continue;
     }
     const auto index = static_cast<std::size_t>(place);
@@ -201,46 +243,11 @@ Result<Value> merge_elements(const Value& original, const Value& patch, const Us
   return merged;
 }
 
-// A list that is replaced whole; elements that only carry a directive are no elements.
-Value replaced_list(const Value& patch) {
-  const auto items = patch.items();
-  if (std::none_of(items.begin(), items.end(),
-                   [](const Value& item) { return item.contains(kPatch); })) {
-    return patch;
-  }
-  Value result = Value::list();
-  for (Value item : items) {
-    const bool carrier = item.contains(kPatch) && item.size() == 1;
-    if (!carrier && item["$patch"].as_string() != "delete") {
-      if (item.is_object()) {
-        item.erase(kPatch);
-      }
-      result.push_back(std::move(item));
-    }
-  }
-  return result;
-}
-
-// Where there was no list the patch's is taken as it is, what it names twice included.
-Result<Value> fresh_list(const Value& patch, const Use& use) {
-  const SchemaPtr items = use.schema == nullptr ? nullptr : use.schema->items;
-  Value result = Value::list();
-  const Value elements = replaced_list(patch);
-  for (const Value& item : elements.items()) {
-    ATHANOR_TRY(Value fresh, without_directives(item, items));
-    result.push_back(std::move(fresh));
-  }
-  return result;
-}
-
 // The patch's elements keep their order among each other; the original's others go where they
 // stood.
 Result<Value> merge_list(const Value& original, const Value& patch, const Use& use) {
   if (!use.merge_list) {
-    return replaced_list(patch);
-  }
-  if (!original.is_list()) {
-    return fresh_list(patch, use);
+    return patch;  // as it is, directives included
   }
   Result<Value> merged = use.merge_key.empty() ? Result<Value>(merge_primitives(original, patch))
                                                : merge_elements(original, patch, use);
@@ -336,16 +343,22 @@ Result<void> merge_member(Value& result, const Member& member, SchemaPtr schema)
   const Value existing = result[name];
   Value merged = member.value;
   if (member.value.is_object()) {
-    ATHANOR_TRY(const Directive directive, directive_of(member.value));
-    const bool instructed = member.value.contains(kPatch) && existing.is_null();
-    if (directive == Directive::Delete || instructed) {
-      result.erase(name);  // an instruction about nothing says nothing
+    if (!existing.is_object() && member.value.contains(kPatch)) {
+      result.erase(name);
       return {};
     }
-    if (!use.replace_map || !existing.is_object()) {  // else taken as it is, nulls included
-      ATHANOR_TRY(merged, merge_map(existing.is_object() ? existing : Value::object(), member.value,
-                                    use.schema));
+    if (!existing.is_object()) {
+      merged = without_instructions(without_nulls(member.value));
+    } else if (!use.replace_map) {  // else taken as it is, nulls included
+      ATHANOR_TRY(const Directive directive, directive_of(member.value));
+      if (directive == Directive::Delete) {
+        result.erase(name);
+        return {};
+      }
+      ATHANOR_TRY(merged, merge_map(existing, member.value, use.schema));
     }
+  } else if (member.value.is_list() && !existing.is_list()) {
+    merged = without_instructions(without_nulls(member.value));
   } else if (member.value.is_list()) {
     ATHANOR_TRY(merged, merge_list(existing, member.value, use));
   }

@@ -137,7 +137,10 @@ class Driver:
     @staticmethod
     def remove(server, kind, ns, name):
         path = kind.path(ns, name)
-        server.send("PATCH", path, {"metadata": {"finalizers": None}}, {"Content-Type": "application/merge-patch+json"})
+        patch = {"metadata": {"finalizers": None}}
+        if kind.group == made.CRD_GROUP:
+            patch["Kind"] = None  # with this member the reference takes no other patch
+        server.send("PATCH", path, patch, {"Content-Type": "application/merge-patch+json"})
         server.send("DELETE", path + "?gracePeriodSeconds=0")
 
     # --- one request ---------------------------------------------------------------------------------------
@@ -183,6 +186,9 @@ class Driver:
         if request.kind.plural == "limitranges" and request.method in MUTATING:
             self.await_limits(request.ns)
         different = self.report(request, *values)
+        if self.options.trace:
+            codes = f"{real.code} | {ours.code}{' differ' if different else ''}"
+            print(f"{self.requests} {codes}\n{request.text(self.real)}", file=self.options.trace, flush=True)
         self.remove_unnamed(request, real, ours)
         if request.method in MUTATING and not dry:
             self.history.append((request, sent[0], real.code, ours.code))
@@ -349,6 +355,7 @@ def main():
     parser.add_argument("--requests", type=int, default=20000)
     parser.add_argument("--episodes", type=int, nargs="*", help="only these, by their numbers: an episode depends on no other")
     parser.add_argument("--report", help="file for the reproducers")
+    parser.add_argument("--trace", type=argparse.FileType("w"), help="file for every request and its two codes")
     options = parser.parse_args()
     options.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     options.run = f"{int(time.time()) % 100000:x}"

@@ -155,6 +155,20 @@ TEST(StrategicPatch, RetainsKeys) {
         R"({"volumes":[{"name":"v","hostPath":{"path":"/x"}}]})"}});
 }
 
+TEST(StrategicPatch, LeavesDirectivesAboutNothingToTheDecoder) {
+  expect_all(
+      builtin("core.v1.PodSpec"),
+      {{"in a new list", "{}",
+        R"({"volumes":[{"$retainKeys":["name"],"name":"v","emptyDir":null}]})",
+        R"({"volumes":[{"$retainKeys":["name"],"name":"v"}]})"},
+       {"in a new element of a list", R"({"volumes":[{"name":"a"}]})",
+        R"({"volumes":[{"$retainKeys":["name"],"name":"v"}]})",
+        R"({"volumes":[{"$retainKeys":["name"],"name":"v"},{"name":"a"}]})"},
+       {"in a new map", "{}",
+        R"({"securityContext":{"$retainKeys":["a"],"seLinuxOptions":{"$patch":"replace","a":"b"}}})",
+        R"({"securityContext":{"$retainKeys":["a"]}})"}});
+}
+
 TEST(StrategicPatch, RefusesMalformedPatches) {
   const SchemaPtr schema = builtin("core.v1.PodSpec");
   const Value document = json(R"({"containers":[{"name":"a"}]})");
