@@ -171,7 +171,7 @@ TEST(StrategicPatch, LeavesDirectivesAboutNothingToTheDecoder) {
 
 TEST(StrategicPatch, RefusesMalformedPatches) {
   const SchemaPtr schema = builtin("core.v1.PodSpec");
-  const Value document = json(R"({"containers":[{"name":"a"}]})");
+  const Value document = json(R"({"containers":[{"name":"a"}],"nodeSelector":{"a":"b"}})");
   struct Refusal {
     const char* patch = nullptr;
     int code = 0;
