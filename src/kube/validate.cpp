@@ -156,6 +156,7 @@ class Validator {
   }
 
   std::vector<FieldError> take() { return std::move(errors_); }
+  std::vector<FieldError> take_list_key_errors() { return std::move(list_key_errors_); }
 
  private:
   // metadata: only what a CRD restricts (name, generateName) is checked here.
@@ -240,6 +241,11 @@ class Validator {
     }
   }
 
+  void list_key_error(FieldError error) {
+    list_key_errors_.push_back(error);
+    errors_.push_back(std::move(error));
+  }
+
   void check_list(const Value& value, const Schema& schema, const Value* old) {
     const auto count = static_cast<std::int64_t>(value.size());
     if (schema.min_items && count < *schema.min_items) {
@@ -262,8 +268,8 @@ class Validator {
       const PathText::Step step(path_, i);
       const Value* old_item = nullptr;
       if (i == stranger) {
-        errors_.push_back(FieldError::invalid(path_.text(), value[i],
-                                              "must be an object for an array of list-type map"));
+        list_key_error(FieldError::invalid(path_.text(), value[i],
+                                           "must be an object for an array of list-type map"));
       }
       if (has_keys) {
         std::string text = identity_text(value[i], schema);
@@ -271,7 +277,7 @@ class Validator {
         old_item = found == old_items.end() ? nullptr : found->second;
         // Told of the second of its kind alone, and only where all items can have keys.
         if (++seen[std::move(text)] == 2 && stranger == value.size()) {
-          errors_.push_back(
+          list_key_error(
               FieldError::duplicate(path_.text(), keyed ? key_of(value[i], schema) : value[i]));
         }
       }
@@ -380,6 +386,7 @@ class Validator {
 
   PathText path_;
   std::vector<FieldError> errors_{};
+  std::vector<FieldError> list_key_errors_{};  // those of `errors_` about what lists may not hold
 };
 
 }  // namespace
@@ -417,7 +424,7 @@ std::vector<FieldError> validate(const Value& value, const Schema& schema,
                                  const ValidateOptions& options) {
   Validator validator(options.path);
   validator.node(value, schema, options.old_object);
-  return validator.take();
+  return options.list_keys_only ? validator.take_list_key_errors() : validator.take();
 }
 
 }  // namespace athanor

@@ -20,6 +20,9 @@ struct ValidateOptions {
   const Value* old_object = nullptr;
   // Where `value` sits; "" for a whole object.
   std::string_view path{};
+  // Only what sets and maps may not hold: the rest of a schema is not asked about an object of
+  // another type.
+  bool list_keys_only = false;
 };
 
 // Every broken rule, in document order; empty when valid. The value has been pruned and defaulted.

@@ -126,7 +126,7 @@ StatusResult<void> check_all_the_same(const ResourceInfo& resource, const Value&
   std::vector<FieldError> more = validate_metadata_update(resource, normal, live, warnings);
   if (resource.schema != nullptr) {
     const std::vector<FieldError> broken =
-        validate(normal, *resource.schema, {.old_object = &live, .path = {}});
+        validate(normal, *resource.schema, {.old_object = &live, .list_keys_only = true});
     more.insert(more.end(), broken.begin(), broken.end());
     const std::vector<FieldError> embedded = validate_embedded(normal, *resource.schema);
     more.insert(more.end(), embedded.begin(), embedded.end());

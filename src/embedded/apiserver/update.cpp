@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "embedded/apiserver/converter.hpp"
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/managers.hpp"
 #include "embedded/apiserver/metadata_rules.hpp"
@@ -63,6 +64,7 @@ class Update {
     restore();
     ATHANOR_TRY_VOID(check_kind());
     if (!input_.tracked && !is_trusted(call_)) {
+      ATHANOR_TRY_VOID(say_as_stored());
       track();  // what admission adds is nobody's
     }
     ATHANOR_TRY_VOID(admit());
@@ -308,6 +310,22 @@ class Update {
         add_defaults(call_, object_, options_.dry_run);
       }
     }
+    return {};
+  }
+
+  // What the version that is stored has no words for, nobody owns; what it says more, who wrote it.
+  StatusResult<void> say_as_stored() {
+    const ResourceInfo& resource = *call_.resource;
+    const std::string own = resource.api_version();
+    if (resource.converter == nullptr || resource.is_custom || input_.subresource != "status" ||
+        resource.storage_api_version == own) {
+      return {};
+    }
+    ATHANOR_TRY(const Value stored,
+                resource.converter->convert(object_, own, resource.storage_api_version));
+    ATHANOR_TRY(const Value said,
+                resource.converter->convert(stored, resource.storage_api_version, own));
+    ATHANOR_TRY(object_, normalize(resource, said));
     return {};
   }
 

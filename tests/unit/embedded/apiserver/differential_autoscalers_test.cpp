@@ -35,6 +35,16 @@ TEST(DifferentialAutoscalers, AnOwnerInAnotherVersionLosesWhatThatCallsAField) {
               Not(HasSubstr(R"("f:scaleTargetRef":{})")));
 }
 
+TEST(DifferentialAutoscalers, WhoWritesAStatusOwnsWhatItIsCarriedIn) {
+  TestServer server;
+  make_old_autoscaler(server);
+  const Answer told =
+      server.patch(with("/apis/autoscaling/v1", kAutoscalers) + "/a/status?fieldManager=m", "merge",
+                   R"({"status":{"desiredReplicas":2,"currentCPUUtilizationPercentage":4}})");
+  EXPECT_THAT(json::print(told.value["metadata"]["managedFields"]),
+              HasSubstr(R"("f:autoscaling.alpha.kubernetes.io/current-metrics":{})"));
+}
+
 TEST(DifferentialAutoscalers, WhatAnotherVersionOwnsStaysWhenAnApplyLeavesItOut) {
   TestServer server;
   const std::string path(kAutoscalers);

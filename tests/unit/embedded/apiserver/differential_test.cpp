@@ -551,6 +551,17 @@ TEST(Differential, AnotherTypeIsNotAllThatIsTold) {
   EXPECT_THAT(answer.message(), HasSubstr("metadata.labels: Invalid value: \"c d\""));
 }
 
+TEST(Differential, OfAnotherTypeTheSchemaIsNotAskedButForItsLists) {
+  TestServer server;
+  define_widgets(server);
+  server.post(kWidgets, parse(widget("{}")));
+  const Answer answer =
+      server.patch(std::string(kWidgets) + "/w", "merge",
+                   R"({"apiVersion":"v9","spec":{"tags":["x","x"],"size":"big"}})");
+  EXPECT_THAT(answer.message(), HasSubstr("spec.tags[1]: Duplicate value: \"x\""));
+  EXPECT_THAT(answer.message(), Not(HasSubstr("must be of type")));
+}
+
 TEST(Differential, AStatusOfAnotherKindIsTakenAndEndsTheTracking) {
   TestServer server;
   define_widgets(server);
