@@ -310,8 +310,15 @@ class Apply {
       return;
     }
     const VersionedObject whole = shown(object, version);
-    const FieldSet gone =
-        abandoned(last, owned_in(version, wanted), typed::root_node(whole.schema));
+    const FieldSet owned = owned_in(version, wanted);
+    FieldSet gone = abandoned(last, owned, typed::root_node(whole.schema));
+    // Metadata goes as any other field does, and its name with it, unless the configuration has
+    // one.
+    const Value metadata = path_element::field("metadata");
+    if (!config_.contains("metadata") && last.find(metadata.as_string()) != nullptr &&
+        owned.find(metadata.as_string()) == nullptr) {
+      gone.insert(metadata);
+    }
     if (gone.empty()) {
       return;
     }

@@ -35,6 +35,11 @@ StatusResult<Response> handle_update(Call& call) {
         fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
                     call.path.name));
   }
+  const std::string_view ns = object["metadata"]["namespace"].as_string();
+  if (call.resource->namespaced && !ns.empty() && ns != call.path.ns) {
+    return status::bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request");
+  }
   UpdateInput input;
   input.subresource = call.path.subresource;
   input.normal = true;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -12,13 +13,11 @@
 #include "embedded/apiserver/negotiate.hpp"
 #include "embedded/apiserver/resource_info.hpp"
 #include "embedded/apiserver/write.hpp"
-#include "kube/embedded_objects.hpp"
 #include "kube/field_error.hpp"
 #include "kube/json.hpp"
 #include "kube/patch.hpp"
 #include "kube/strategic_patch.hpp"
 #include "kube/text.hpp"
-#include "kube/validate.hpp"
 #include "kube/whole_numbers.hpp"
 #include "kube/wrap_integers.hpp"
 #include "kube/yaml.hpp"
@@ -117,27 +116,22 @@ StatusResult<Value> merge(const ResourceInfo& resource, PatchType type, const Va
 }
 
 // What else is wrong with a custom object that a patch gave another type.
-StatusResult<void> check_all_the_same(const ResourceInfo& resource, const Value& live, Value object,
+StatusResult<void> check_all_the_same(Call& call, const Value& live, Value object,
                                       std::vector<FieldError>& errors) {
+  const ResourceInfo& resource = *call.resource;
   object.set("kind", live["kind"]);
   object.set("apiVersion", live["apiVersion"]);
   ATHANOR_TRY(const Value normal, normalize_changed(resource, live, object));
   std::vector<std::string> warnings;  // of an object that is refused anyway
   std::vector<FieldError> more = validate_metadata_update(resource, normal, live, warnings);
-  if (resource.schema != nullptr) {
-    const std::vector<FieldError> broken =
-        validate(normal, *resource.schema, {.old_object = &live, .list_keys_only = true});
-    more.insert(more.end(), broken.begin(), broken.end());
-    const std::vector<FieldError> embedded = validate_embedded(normal, *resource.schema);
-    more.insert(more.end(), embedded.begin(), embedded.end());
-  }
-  errors.insert(errors.end(), more.begin(), more.end());
+  std::ranges::move(more, std::back_inserter(errors));
+  std::ranges::move(errors_of_any_type(call, normal, live), std::back_inserter(errors));
   return {};
 }
 
 // What a patch made of the type of a custom object.
-StatusResult<void> check_custom_type(const Call& call, const ResourceInfo& resource,
-                                     const Value& live, const Value& object) {
+StatusResult<void> check_custom_type(Call& call, const Value& live, const Value& object) {
+  const ResourceInfo& resource = *call.resource;
   std::vector<FieldError> errors;
   const Value& kind = object["kind"];
   const Value& version = object["apiVersion"];
@@ -155,7 +149,7 @@ StatusResult<void> check_custom_type(const Call& call, const ResourceInfo& resou
     return {};
   }
   ATHANOR_TRY_VOID(check_version(call, object["metadata"]["resourceVersion"].as_string(), live));
-  if (auto seen = check_all_the_same(resource, live, object, errors); !seen.ok()) {
+  if (auto seen = check_all_the_same(call, live, object, errors); !seen.ok()) {
     return undecodable(told(live, object), seen.error().message);
   }
   const std::string_view given = version.as_string();
@@ -285,7 +279,7 @@ StatusResult<Value> patched(Call& call, const WriteOptions& options, const Resou
                     resource.kind, resource.version, resource.kind));
   }
   if (resource.is_custom) {
-    ATHANOR_TRY_VOID(check_custom_type(call, resource, live, merged));
+    ATHANOR_TRY_VOID(check_custom_type(call, live, merged));
   }
   if (merged["kind"] != live["kind"] || merged["apiVersion"] != live["apiVersion"]) {
     return refused("the kind and apiVersion of an object cannot change");

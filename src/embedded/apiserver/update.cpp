@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 
 #include "embedded/apiserver/converter.hpp"
@@ -188,9 +189,10 @@ class Update {
     if (!resource.is_custom || input_.subresource == "status" || kind == resource.kind) {
       return {};
     }
-    std::vector<FieldError> errors =
-        validate_metadata_update(resource, object_, live_, call_.warnings);
+    std::vector<std::string> warnings;  // of an object that is refused anyway
+    std::vector<FieldError> errors = validate_metadata_update(resource, object_, live_, warnings);
     errors.push_back(FieldError::invalid("kind", kind, "must be " + resource.kind));
+    std::ranges::move(errors_of_any_type(call_, object_, live_), std::back_inserter(errors));
     return status::invalid({.name = kind, .group = resource.group}, stored_->key.name, errors);
   }
 

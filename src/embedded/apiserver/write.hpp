@@ -67,6 +67,10 @@ StatusResult<void> admit_posted(Call& call, std::string_view subresource, Value&
 // All errors of an object that is about to be stored; `old_object` Null on create.
 StatusResult<void> validate_object(Call& call, const Value& object, const Value& old_object,
                                    std::string_view subresource, bool dry_run);
+// What an update of a custom object is judged by whatever type it calls itself: its sets and keyed
+// lists, the objects in it and its rules, but neither metadata nor the rest of the schema.
+std::vector<FieldError> errors_of_any_type(Call& call, const Value& object,
+                                           const Value& old_object);
 // Defaults of a built-in kind (custom ones come with normalisation).
 void add_defaults(Call& call, Value& object, bool dry_run);
 

@@ -164,6 +164,26 @@ void add_defaults(Call& call, Value& object, bool dry_run) {
   }
 }
 
+std::vector<FieldError> errors_of_any_type(Call& call, const Value& object,
+                                           const Value& old_object) {
+  const ResourceInfo& resource = *call.resource;
+  if (resource.schema == nullptr) {
+    return {};
+  }
+  const Schema& schema = *resource.schema;
+  std::vector<FieldError> errors =
+      validate(object, schema, {.old_object = &old_object, .list_keys_only = true});
+  if (embeds_objects(resource)) {
+    append(errors, validate_embedded(object, schema));
+  }
+  const std::vector<FieldError> broken = validate(object, schema, {.old_object = &old_object});
+  const cel::SchemaRules* rules = rules_of(resource);
+  if (rules != nullptr && std::ranges::none_of(broken, blocks_rules)) {
+    judge_rules(call, *rules, {.object = object, .old_object = old_object}, errors);
+  }
+  return errors;
+}
+
 StatusResult<void> validate_object(Call& call, const Value& object, const Value& old_object,
                                    std::string_view subresource, bool dry_run) {
   const ResourceInfo& resource = *call.resource;

@@ -15,7 +15,7 @@ from support import wait_for
 
 from . import kinds as made
 from .compare import Difference, Exceptions, canonical, differences, own_event, refusal, text_of
-from .request import LOST, Request
+from .request import LOST, Request, as_text
 from .server import UUID, Server, Watch
 from .stream import Stream
 
@@ -120,7 +120,7 @@ class Driver:
                 events.append({"type": event.get("type"), "object": canonical(server, value)})
             values.append({"code": watch.code, "events": events})
         request = Request("GET", kind, ns, query={"watch": "1"}, verb=f"{what} {query}")
-        self.report(request, *values)
+        self.report(request, *values, request.for_server(self.real))
 
     def clean(self, stream, ns):
         """Cluster-wide objects of the episode go, so that lists stay short."""
@@ -187,10 +187,10 @@ class Driver:
                 server.tokens[str(stream.tokens)] = answer.body["metadata"]["continue"]
         if request.kind.plural == "limitranges" and request.method in MUTATING:
             self.await_limits(request.ns)
-        different = self.report(request, *values)
+        different = self.report(request, *values, sent[0])
         if self.options.trace:
             codes = f"{real.code} | {ours.code}{' differ' if different else ''}"
-            print(f"{self.requests} {codes}\n{request.text(self.real)}", file=self.options.trace, flush=True)
+            print(f"{self.requests} {codes}\n{as_text(sent[0])}", file=self.options.trace, flush=True)
         self.remove_unnamed(request, real, ours)
         if request.method in MUTATING and not dry:
             self.history.append((request, sent[0], real.code, ours.code))
@@ -260,8 +260,8 @@ class Driver:
             for one in seen:
                 getattr(one, attribute)[min(counts):] = [LOST] * (max(counts) - min(counts))
 
-    def report(self, request, real, ours):
-        """Whether the two differ beyond the exceptions; keeps the first of each sort."""
+    def report(self, request, real, ours, sent):
+        """Whether the two differ beyond the exceptions; keeps the first of each sort, with what was sent to the reference."""
         # A refusal with another code says it all.
         pairs = [("code", real["code"], ours["code"])] if real["code"] != ours["code"] else list(differences(real, ours))
         if pairs and pairs[0][0] == "code":
@@ -275,17 +275,17 @@ class Driver:
             entry = self.found.setdefault(difference.signature, [0, difference, None])
             entry[0] += 1
             if entry[2] is None:
-                entry[2] = self.reproducer(request, real, ours)
+                entry[2] = self.reproducer(request, real, ours, sent)
         self.differing += fresh
         return bool(pairs)
 
-    def reproducer(self, request, real, ours):
+    def reproducer(self, request, real, ours, sent):
         """The requests to the same object that came before, then this one and both answers side by side."""
         lines = [f"seed {self.options.seed}, request {self.requests}, episode {-(-self.requests // EPISODE)}"]
         before = [h for h in self.history if h[0].key == request.key or (h[0].kind is request.kind and h[0].verb == "create")][-8:]
         for earlier, (method, path, body, _), one, other in before:
             lines.append(f"{method} {path} {earlier.content_type or ''} {json.dumps(body)[1:-1] if isinstance(body, str) else ''} → {one} | {other}")
-        lines.append(request.text(self.real))
+        lines.append(as_text(sent))
         lines += [f"real:     {json.dumps(real)}", f"embedded: {json.dumps(ours)}"]
         return "\n".join(lines)
 
@@ -308,8 +308,6 @@ def own_events(request, body):
     if request.kind.plural != "events" or not isinstance(body, dict):
         return body
     kept = {name: [item for item in body[name] if own_event(item)] for name in ("items", "rows") if body.get(name)}
-    if all(len(items) == len(body[name]) for name, items in kept.items()):
-        return body
     if kept.get("items") == [] and body.get("kind") == "PartialObjectMetadataList":
         kept["items"] = None  # an empty one of these is shown so
     metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name != "remainingItemCount"}

@@ -66,18 +66,21 @@ class Request:
             body = json.dumps(_fill(server, seen, body), ensure_ascii=False)
         return self.method, path, body, headers
 
-    def text(self, server):
-        method, path, body, headers = self.for_server(server)
-        lines = [f"{method} {path}"]
-        lines += [f"  {name}: {value}" for name, value in headers.items()]
-        if body:
-            lines.append(f"  {body}")
-        return "\n".join(lines)
+
+def as_text(sent):
+    """What for_server made, to read."""
+    method, path, body, headers = sent
+    lines = [f"{method} {path}"]
+    lines += [f"  {name}: {value}" for name, value in headers.items()]
+    if body:
+        lines.append(f"  {body}")
+    return "\n".join(lines)
 
 
 def edited(value, changes):
     value = copy.deepcopy(value)
     for path, new in changes:
+        new = new if new is GONE else copy.deepcopy(new)  # a later change may reach into it
         holder = value
         for step in path[:-1]:
             if isinstance(holder, list):

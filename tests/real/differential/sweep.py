@@ -12,7 +12,7 @@ import time
 from . import __main__ as program
 from . import kinds as made
 from .compare import differences
-from .request import GONE, Edit
+from .request import GONE, Edit, as_text
 from .stream import WRONG, Stream, _get, _paths, _set
 
 JSON = "application/json"
@@ -135,7 +135,7 @@ class Sweep(program.Driver):
                 try:
                     server.send(*request.for_server(server))
                 except (http.client.HTTPException, OSError):
-                    print(f"{server.name} hung up on {request.text(server)}: {error}", flush=True)
+                    print(f"{server.name} hung up on {as_text(request.for_server(server))}: {error}", flush=True)
 
     def resync(self, stream, request):
         """Nothing was written: nothing is to be set right."""

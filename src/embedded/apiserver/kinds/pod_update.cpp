@@ -74,51 +74,86 @@ bool narrows_labels(const Value& now, const Value& before) {
                      [&](const Member& label) { return now[label.key()] == label.value; });
 }
 
-// Each term keeps what it asked for and may ask for more; without old terms any are fine.
-bool narrows_node_affinity(const Value& now, const Value& before) {
-  const Value& old_terms = before["nodeSelectorTerms"];
-  const Value& terms = now["nodeSelectorTerms"];
-  if (old_terms.empty()) {
-    return true;
+// The internal form in which the reference tells what is wrong with a list of requirements or
+// terms.
+Value as_told(const Value& list, Value (*item_as_told)(const Value&)) {
+  if (list.empty()) {
+    return {};
   }
-  if (terms.size() != old_terms.size()) {
-    return false;
+  Value told = Value::list();
+  for (const Value& item : list.items()) {
+    told.push_back(item_as_told(item));
   }
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    for (const std::string_view list : {"matchExpressions", "matchFields"}) {
-      for (const Value& requirement : old_terms[i][list].items()) {
-        if (!includes(terms[i][list], requirement)) {
-          return false;
-        }
-      }
-    }
-  }
-  return true;
+  return told;
 }
 
-// While gated, a pod's node selection may become narrower.
-void take_narrowing(Value& spec, const Value& old_spec) {
-  if (old_spec.contains("nodeSelector")) {  // has a rule of its own
+Value requirement_as_told(const Value& requirement) {
+  return Value::object({{"Key", requirement["key"]},
+                        {"Operator", requirement["operator"]},
+                        {"Values", requirement["values"]}});
+}
+
+Value term_as_told(const Value& term) {
+  return Value::object(
+      {{"MatchExpressions", as_told(term["matchExpressions"], requirement_as_told)},
+       {"MatchFields", as_told(term["matchFields"], requirement_as_told)}});
+}
+
+// Whether a term goes on with all that it asked for; one that asked for nothing still does.
+bool narrows_term(const Value& now, const Value& before) {
+  const auto goes_on = [&](std::string_view list) {
+    const auto old_items = before[list].items();
+    const auto items = now[list].items();
+    return items.size() >= old_items.size() &&
+           std::equal(old_items.begin(), old_items.end(), items.begin());
+  };
+  const auto is_empty = [](const Value& term) {
+    return term["matchExpressions"].empty() && term["matchFields"].empty();
+  };
+  return is_empty(before) ? is_empty(now) : goes_on("matchExpressions") && goes_on("matchFields");
+}
+
+// Where there were terms, each may ask for more, and there are as many.
+void check_node_affinity(FieldErrors& errors, const Value& now, const Value& before) {
+  constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+  const std::string field =
+      fmt::format("spec.affinity.nodeAffinity.{}.nodeSelectorTerms", kRequired);
+  const Value& old_terms = before[kRequired]["nodeSelectorTerms"];
+  const Value& terms = now[kRequired]["nodeSelectorTerms"];
+  if (old_terms.empty()) {
+    return;
+  }
+  if (terms.size() != old_terms.size()) {
+    errors.push_back(FieldError::invalid(
+        field, as_told(terms, term_as_told),
+        "no additions/deletions to non-empty NodeSelectorTerms list are allowed"));
+    return;
+  }
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (!narrows_term(terms[i], old_terms[i])) {
+      errors.push_back(
+          FieldError::invalid(fmt::format("{}[{}]", field, i), term_as_told(terms[i]),
+                              "only additions are allowed (no mutations or deletions)"));
+    }
+  }
+}
+
+// A gated pod's node selection has rules of its own.
+void put_back_node_selection(Value& spec, const Value& old_spec) {
+  if (old_spec.contains("nodeSelector")) {
     spec.set("nodeSelector", old_spec["nodeSelector"]);
   } else {
     spec.erase("nodeSelector");
   }
-  const Value::Path path = {"affinity", "nodeAffinity",
-                            "requiredDuringSchedulingIgnoredDuringExecution"};
-  if (!narrows_node_affinity(spec.at(path), old_spec.at(path))) {
+  Value affinity = spec["affinity"];
+  const Value& old_node = old_spec["affinity"]["nodeAffinity"];
+  if (affinity["nodeAffinity"] == old_node) {
     return;
   }
-  Value affinity = spec["affinity"];
-  Value node = affinity["nodeAffinity"];
-  const Value& old_node = old_spec["affinity"]["nodeAffinity"];
-  // Preferences are free.
-  if (node.is_object() || old_node.is_object()) {
-    node = old_node;
-    if (node.is_null()) {
-      affinity.erase("nodeAffinity");
-    } else {
-      affinity.set("nodeAffinity", node);
-    }
+  if (old_node.is_null()) {
+    affinity.erase("nodeAffinity");
+  } else {
+    affinity.set("nodeAffinity", old_node);
   }
   if (affinity.empty() && !old_spec.contains("affinity")) {
     spec.erase("affinity");
@@ -158,7 +193,7 @@ Value without_allowed_changes(Value spec, const Value& old_spec) {
     restore("terminationGracePeriodSeconds");
   }
   if (!old_spec["schedulingGates"].empty()) {
-    take_narrowing(spec, old_spec);
+    put_back_node_selection(spec, old_spec);
   }
   return spec;
 }
@@ -199,6 +234,10 @@ FieldErrors validate_pod_update(const Value& pod, const Value& old_pod) {
     errors.push_back(FieldError::invalid(
         "spec.nodeSelector", spec["nodeSelector"],
         "only additions to spec.nodeSelector are allowed (no mutations or deletions)"));
+  }
+  if (!old_spec["schedulingGates"].empty()) {
+    check_node_affinity(errors, spec["affinity"]["nodeAffinity"],
+                        old_spec["affinity"]["nodeAffinity"]);
   }
   const Value rest = without_allowed_changes(spec, old_spec);
   if (rest != old_spec) {

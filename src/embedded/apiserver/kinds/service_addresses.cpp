@@ -13,6 +13,8 @@
 #include "embedded/apiserver/kinds/service_ports.hpp"
 #include "embedded/apiserver/kinds/service_rules.hpp"
 #include "kube/field_error.hpp"
+#include "kube/names.hpp"
+#include "kube/text.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -160,16 +162,21 @@ class Allocation {
 
   // The reference makes an object of the address, which needs an owner.
   [[nodiscard]] StatusResult<void> check_owner() const {
-    if (context_.dry_run || !service_["metadata"]["name"].as_string().empty()) {
+    const std::string_view name = service_["metadata"]["name"].as_string();
+    const NameError broken = name.empty() ? std::nullopt : validate_path_segment(name);
+    if (context_.dry_run || (!name.empty() && !broken)) {
       return {};
     }
+    const std::string why = name.empty()
+                                ? "Required value"
+                                : fmt::format("Invalid value: {}: {}", go_quote(name), *broken);
     return refuse(
         service_,
         FieldError::invalid(
             "spec.clusterIPs", Value::list({""}),
             fmt::format("failed to allocate IP: IPAddress.networking.k8s.io \"{}\" is invalid: "
-                        "spec.parentRef.name: Required value",
-                        cluster_ip())));
+                        "spec.parentRef.name: {}",
+                        cluster_ip(), why)));
   }
 
   // The server's own network first, then those that ServiceCIDRs add.

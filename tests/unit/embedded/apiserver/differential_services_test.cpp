@@ -17,6 +17,14 @@ std::string refusal_of(TestServer& server, int port, std::string_view spec) {
       .message();
 }
 
+TEST(DifferentialServices, AnAddressNeedsAnOwnerWithAName) {
+  TestServer server;
+  const Answer refused =
+      server.post(kServices, parse(R"({"metadata":{"name":"10%"},"spec":{"ports":[{"port":1}]}})"));
+  EXPECT_THAT(refused.message(), HasSubstr("failed to allocate IP: IPAddress.networking.k8s.io"));
+  EXPECT_THAT(refused.message(), HasSubstr(R"(Invalid value: "10%": may not contain '%')"));
+}
+
 TEST(DifferentialServices, AServiceOfAnotherTypeForgetsItsLoadBalancer) {
   TestServer server;
   const std::string path = with(kServices, "/s");

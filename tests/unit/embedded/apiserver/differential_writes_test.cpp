@@ -498,6 +498,27 @@ TEST(DifferentialWrites, ACustomObjectOfAnotherKindHasTheNameItWouldHaveGot) {
   EXPECT_THAT(answer.value["details"]["name"].str(), ::testing::MatchesRegex("g-.{5}"));
 }
 
+TEST(DifferentialWrites, AnotherNamespaceIsToldOfWhatIsNotThereToo) {
+  TestServer server;
+  const Answer refused =
+      server.put(with(kMaps, "/a"), parse(R"({"metadata":{"name":"a","namespace":"other"}})"));
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.message(), HasSubstr("does not match the namespace sent on the request"));
+}
+
+TEST(DifferentialWrites, AnApplyWithoutMetadataGivesUpTheNameWithAllElse) {
+  TestServer server;
+  const std::string path = with(kMaps, "/a?fieldManager=m");
+  const auto apply = [&](std::string_view rest) {
+    return server.patch(path, "apply",
+                        R"({"apiVersion":"v1","kind":"ConfigMap",)" + std::string(rest) + "}");
+  };
+  apply(R"("metadata":{"name":"a","labels":{"a":"b"}})");
+  EXPECT_THAT(apply(R"("data":{"a":"b"})").message(), HasSubstr("name must be provided"));
+  EXPECT_EQ(apply(R"("metadata":{"name":"a"},"data":{"a":"b"})").status, 200);
+  EXPECT_EQ(apply(R"("data":{"a":"c"})").status, 200);
+}
+
 TEST(DifferentialWrites, AStaleVersionIsToldBeforeAnotherType) {
   TestServer server;
   define_widgets(server);

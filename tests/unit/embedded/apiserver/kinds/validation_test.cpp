@@ -342,6 +342,10 @@ constexpr const char* kPod =
 constexpr const char* kGated =
     R"({"metadata":{"name":"p"},"spec":{"schedulingGates":[{"name":"a.b/c"}],
       "nodeSelector":{"a":"b"},"containers":[{"name":"c","image":"a:1"}]}})";
+constexpr const char* kPlaced =
+    R"({"metadata":{"name":"p"},"spec":{"schedulingGates":[{"name":"a.b/c"}],"affinity":{"nodeAffinity":
+      {"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":
+      [{"key":"k","operator":"In","values":["v"]}]}]}}},"containers":[{"name":"c","image":"a:1"}]}})";
 constexpr const char* kDeployment =
     R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":
       {"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"a:1"}]}}}})";
@@ -397,6 +401,17 @@ const Change kChanges[] = {
     {"wider while gated", kPods, kGated, R"({"spec":{"nodeSelector":{"a":"x"}}})",
      "spec.nodeSelector: Invalid value: {\"a\":\"x\"}: only additions to spec.nodeSelector are "
      "allowed (no mutations or deletions)"},
+    {"placement given up while gated", kPods, kPlaced, R"({"spec":{"affinity":null}})",
+     "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: "
+     "Invalid value: null: no additions/deletions to non-empty NodeSelectorTerms list are allowed"},
+    {"placed elsewhere while gated", kPods, kPlaced, R"({"spec":{"affinity":{"nodeAffinity":
+      {"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":
+      [{"key":"k","operator":"Exists"}]}]}}}}})",
+     "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms["
+     "0]: "
+     "Invalid value: {\"MatchExpressions\":[{\"Key\":\"k\",\"Operator\":"
+     "\"Exists\",\"Values\":null}],\"MatchFields\":null}: only additions are allowed (no mutations "
+     "or deletions)"},
     {"immutable map", kMaps, R"({"metadata":{"name":"a"},"immutable":true,"data":{"a":"b"}})",
      R"({"data":{"a":"c"}})", "data: Forbidden: field is immutable when `immutable` is set"},
     {"mutable again", kMaps, R"({"metadata":{"name":"a"},"immutable":true})",
