@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/check.hpp"
+#include "base/threads.hpp"
 #include "kube/value.hpp"
 
 namespace athanor {
@@ -38,6 +39,32 @@ enum class Tag : std::uint8_t {
 static_assert(static_cast<int>(Tag::InlineString) == static_cast<int>(Value::Type::String) &&
                   static_cast<int>(Tag::Object) == static_cast<int>(Value::Type::Object) + 1,
               "Value::type() relies on it");
+
+// How many handles a node has. While the process has one thread nothing can come between reading
+// and writing the number: locked instructions were a twentieth of a simulation.
+class References {
+ public:
+  void add() noexcept {
+    if (is_only_thread()) {
+      count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    } else {
+      count_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  // True: that was the last one.
+  [[nodiscard]] bool drop() noexcept {
+    if (is_only_thread()) {
+      const std::uint32_t left = count_.load(std::memory_order_relaxed) - 1;
+      count_.store(left, std::memory_order_relaxed);
+      return left == 0;
+    }
+    return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  [[nodiscard]] bool several() const noexcept { return count_.load(std::memory_order_acquire) > 1; }
+
+ private:
+  std::atomic<std::uint32_t> count_{1};
+};
 
 // A reference-counted block: this header, then `capacity` elements of which `size` are alive.
 template <class T>
@@ -61,18 +88,16 @@ class Node {
     return node;
   }
 
-  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept { references_.add(); }
   static void release(Node* node) noexcept {
-    if (node->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (node->references_.drop()) {
       std::destroy_n(node->data(), node->size_);
       std::destroy_at(node);
       ::operator delete(static_cast<void*>(node));
     }
   }
 
-  [[nodiscard]] bool shared() const noexcept {
-    return references_.load(std::memory_order_acquire) > 1;
-  }
+  [[nodiscard]] bool shared() const noexcept { return references_.several(); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool full() const noexcept { return size_ == capacity_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return sizeof(Node) + capacity_ * sizeof(T); }
@@ -104,7 +129,7 @@ class Node {
   T* data() noexcept { return std::launder(reinterpret_cast<T*>(this + 1)); }
   const T* data() const noexcept { return std::launder(reinterpret_cast<const T*>(this + 1)); }
 
-  std::atomic<std::uint32_t> references_{1};
+  References references_{};
   std::uint32_t size_ = 0;
   std::uint32_t capacity_;
   std::uint32_t padding_ = 0;  // elements start 16 bytes in, aligned for Value
@@ -166,12 +191,10 @@ class StringNode {
     std::memcpy(static_cast<void*>(node + 1), text.data(), text.size());
     return node;
   }
-  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-  [[nodiscard]] bool shared() const noexcept {
-    return references_.load(std::memory_order_acquire) > 1;
-  }
+  void retain() noexcept { references_.add(); }
+  [[nodiscard]] bool shared() const noexcept { return references_.several(); }
   static void release(StringNode* node) noexcept {
-    if (node->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (node->references_.drop()) {
       std::destroy_at(node);
       ::operator delete(static_cast<void*>(node));
     }
@@ -183,7 +206,7 @@ class StringNode {
 
  private:
   explicit StringNode(std::uint32_t size) : size_(size) {}
-  std::atomic<std::uint32_t> references_{1};
+  References references_{};
   std::uint32_t size_;
 };
 
