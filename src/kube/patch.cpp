@@ -309,12 +309,20 @@ Result<Value> apply_json_patch(const Value& document, const Value& patch) {
 
 namespace {
 
-// Objects within lists lose their nulls, too, as in the reference's library.
-Value without_nulls(const Value& value) {
+bool has_nulls(const Value& value) {
+  const auto items = value.items();
+  const auto members = value.members();
+  return std::ranges::any_of(items, has_nulls) ||
+         std::ranges::any_of(members, [](const Member& member) {
+           return member.value.is_null() || has_nulls(member.value);
+         });
+}
+
+Value drop_nulls(const Value& value) {
   if (value.is_list()) {
     std::vector<Value> items;
     for (const Value& item : value.items()) {
-      items.push_back(without_nulls(item));
+      items.push_back(drop_nulls(item));
     }
     return Value::list(std::move(items));
   }
@@ -324,7 +332,7 @@ Value without_nulls(const Value& value) {
   std::vector<Member> members;
   for (const Member& member : value.members()) {
     if (!member.value.is_null()) {
-      members.emplace_back(member.name, without_nulls(member.value));
+      members.emplace_back(member.name, drop_nulls(member.value));
     }
   }
   return Value::object(std::move(members));
@@ -332,11 +340,18 @@ Value without_nulls(const Value& value) {
 
 }  // namespace
 
+Value without_nulls(const Value& value) {
+  return has_nulls(value) ? drop_nulls(value) : value;
+}
+
 Value apply_merge_patch(const Value& document, const Value& patch) {
-  if (!patch.is_object()) {
-    return document.is_object() ? patch : without_nulls(patch);
+  if (!document.is_object()) {
+    return without_nulls(patch);  // within lists, too, as in the reference's library
   }
-  Value result = document.is_object() ? document : Value::object();
+  if (!patch.is_object()) {
+    return patch;
+  }
+  Value result = document;
   for (const Member& member : patch.members()) {
     if (member.value.is_null()) {
       result.erase(member.key());

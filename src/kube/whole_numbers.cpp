@@ -18,6 +18,26 @@ bool is_whole(const Value& value) {
   return number >= -kLimit && number < kLimit && std::trunc(number) == number;
 }
 
+// Outside the parts that both share.
+bool has_new_whole_doubles(const Value& value, const Value& clean) {
+  if (value.identical(clean) && !clean.is_number()) {
+    return false;
+  }
+  if (!value.is_object() || !clean.is_object()) {
+    return has_whole_doubles(value);
+  }
+  const auto members = value.members();
+  const auto known = clean.members();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const bool likely = i < known.size() && known[i].name.identical(members[i].name);
+    if (has_new_whole_doubles(members[i].value,
+                              likely ? known[i].value : clean[members[i].key()])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool has_whole_doubles(const Value& value) {
@@ -31,11 +51,11 @@ bool has_whole_doubles(const Value& value) {
   return is_whole(value);
 }
 
-Value whole_doubles_as_integers(const Value& value) {
+Value whole_doubles_as_integers(const Value& value, const Value& clean) {
   if (is_whole(value)) {
     return Value(static_cast<std::int64_t>(value.as_double()));
   }
-  if (!has_whole_doubles(value)) {
+  if (!has_new_whole_doubles(value, clean)) {
     return value;
   }
   Value copy = value;

@@ -10,7 +10,8 @@ namespace athanor {
 // well.
 [[nodiscard]] bool has_whole_doubles(const Value& value);
 
-// The value with integers in their places. Shares what does not change.
-[[nodiscard]] Value whole_doubles_as_integers(const Value& value);
+// The value with integers in their places. Shares what does not change. Nothing is looked for in
+// parts that `clean` shares, which has none.
+[[nodiscard]] Value whole_doubles_as_integers(const Value& value, const Value& clean = {});
 
 }  // namespace athanor

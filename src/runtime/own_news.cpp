@@ -11,12 +11,18 @@ namespace athanor::runtime {
 
 namespace {
 
-// What the server counts and stamps on every write.
-Value without_counts(Value object) {
+// Whether both say the same, but for what the server counts and stamps on every write, and for
+// nulls, which it puts where the type of a field has no word for nothing.
+bool says_the_same(Value expected, const Value& now) {
   for (const std::string_view name : {"resourceVersion", "generation", "managedFields"}) {
-    object.erase_path({"metadata", name});
+    const Value* stamped = now["metadata"].find(name);
+    if (stamped != nullptr) {
+      expected.set_path({"metadata", name}, *stamped);
+    } else {
+      expected.erase_path({"metadata", name});
+    }
   }
-  return object;
+  return expected == now || without_nulls(expected) == without_nulls(now);
 }
 
 }  // namespace
@@ -77,7 +83,7 @@ bool OwnNews::is_own(const Part& part) {
   for (const Value& patch : part.patches) {
     expected = apply_merge_patch(expected, patch);
   }
-  return without_counts(std::move(expected)) == without_counts(part.after->body());
+  return says_the_same(std::move(expected), part.after->body());
 }
 
 }  // namespace athanor::runtime

@@ -494,7 +494,8 @@ class Update {
     write.key = stored_->key;
     write.expected = stored_->revision;
     if (!deletes) {
-      ATHANOR_TRY(write.body, to_storage(*call_.resource, object_, call_.versions()));
+      ATHANOR_TRY(write.body,
+                  to_storage(*call_.resource, object_, call_.versions(), stored_->body));
       keep_stored_half(*write.body);
     }
     writes.insert(writes.begin(), std::move(write));

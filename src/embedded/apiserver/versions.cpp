@@ -104,10 +104,10 @@ StatusResult<Value> served_back(const ResourceInfo& resource, const Value& writt
 }
 
 StatusResult<Value> to_storage(const ResourceInfo& resource, const Value& object,
-                               const VersionContext& context) {
+                               const VersionContext& context, const Value& before) {
   ATHANOR_TRY(Value stored, convert(resource, object, object["apiVersion"].as_string(),
                                     resource.storage_api_version, context));
-  return resource.is_custom ? whole_doubles_as_integers(stored) : stored;
+  return resource.is_custom ? whole_doubles_as_integers(stored, before) : stored;
 }
 
 }  // namespace athanor::apiserver

@@ -29,8 +29,8 @@ StatusResult<std::vector<Value>> to_served(const ResourceInfo& resource,
 // What was just stored of `written`, as `resource` shows it; asks nobody.
 StatusResult<Value> served_back(const ResourceInfo& resource, const Value& written,
                                 const store::Stored& stored);
-// An object of `resource` as it is stored.
+// An object of `resource` as it is stored; `before`: what is stored of it now.
 StatusResult<Value> to_storage(const ResourceInfo& resource, const Value& object,
-                               const VersionContext& context);
+                               const VersionContext& context, const Value& before = {});
 
 }  // namespace athanor::apiserver

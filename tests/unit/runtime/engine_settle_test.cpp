@@ -57,6 +57,22 @@ TEST_F(EngineSettles, TheWatchMayBeFasterThanTheAnswer) {
   EXPECT_TRUE(engine->idle());
 }
 
+TEST_F(EngineSettles, ANullThatTheServerAddsIsNobodysNews) {
+  start({map(5, R"({"list": [{"a": 1}]})")});
+  const Object after = map(101, R"({"said": "hi", "list": [{"a": 1, "probed": null}]})");
+  feed(WriteResult{.id = write(), .object = after});
+  changed(after);
+  EXPECT_EQ(runs, 1);
+}
+
+TEST_F(EngineSettles, WhatOthersTookOutInTheSameEventIsSeen) {
+  start({map(5, R"({"list": [{"a": 1}]})")});
+  const Object after = map(102, R"({"said": "hi", "list": [{"a": null}]})");
+  feed(WriteResult{.id = write(), .object = after});
+  changed(after);
+  EXPECT_EQ(runs, 2);
+}
+
 TEST_F(EngineSettles, WhatOthersChangedInTheSameEventIsSeen) {
   start({map(5)});
   const Object after = map(102, R"({"said": "hi"})", R"(, "x": "theirs")");

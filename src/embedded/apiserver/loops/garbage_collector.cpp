@@ -51,7 +51,7 @@ class GarbageCollector final : public ControlLoop {
       if (event->type == store::Event::Type::Deleted) {
         gone_.push_back(std::string(Object(event->object->body).uid()));
         note_owners(event->object->body, event->object->key.ns);
-      } else {
+      } else if (event->previous == nullptr || !same_owners(*event->previous, *event->object)) {
         note(*event->object);
       }
     }
@@ -82,6 +82,14 @@ class GarbageCollector final : public ControlLoop {
   }
 
  private:
+  // Of an object that has what owners it had there is nothing to judge anew: what becomes of them
+  // is an event of theirs.
+  static bool same_owners(const store::Stored& before, const store::Stored& after) {
+    const Value& metadata = after.body["metadata"];
+    return !metadata.contains("deletionTimestamp") &&
+           metadata["ownerReferences"] == before.body["metadata"]["ownerReferences"];
+  }
+
   void note(const store::Stored& stored) {
     const Value& metadata = stored.body["metadata"];
     if (!metadata["ownerReferences"].empty() || metadata.contains("deletionTimestamp")) {
