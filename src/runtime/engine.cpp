@@ -67,20 +67,29 @@ Engine::Impl::Impl(std::span<const Operator* const> operators, EngineOptions eng
     metrics.add_controller(op->name);
     controllers.push_back(std::move(controller));
   }
-  for (const auto& [kind, cache] : caches) {
+  for (auto& [kind, cache] : caches) {
     kinds.push_back(kind);
+    caches_by_address.emplace(kind, &cache);
   }
 }
 
 // ---- Snapshot
 
 Cache& Engine::Impl::cache(const Kind& kind) {
-  const auto at = caches.find(&kind);
+  const auto known = caches_by_address.find(&kind);
+  if (known != caches_by_address.end()) {
+    return *known->second;
+  }
+  const auto at = caches.find(&kind);  // a kind of the same name
   ATHANOR_CHECK(at != caches.end(), "events come for watched kinds only");
   return at->second;
 }
 
 const Cache* Engine::Impl::find_cache(const Kind& kind) const {
+  const auto known = caches_by_address.find(&kind);
+  if (known != caches_by_address.end()) {
+    return known->second;
+  }
   const auto at = caches.find(&kind);
   return at == caches.end() ? nullptr : &at->second;
 }
@@ -385,7 +394,8 @@ void Engine::Impl::take(const ClockStep& step, Instant now) {
     moved.emplace(when + step.by, id);
   }
   deadlines.swap(moved);
-  for (auto& [id, task] : tasks) {
+  for (const TaskId id : task_ids()) {
+    Task& task = tasks.at(id);
     task.started += step.by;
     task.barrier_end += step.by;
     if (task.phase != Task::Phase::Idle) {
@@ -440,10 +450,9 @@ Task& Engine::Impl::task_of(Controller& controller, const Key& key) {
     return **known;
   }
   ++last_task;
-  Task& task = tasks
-                   .emplace_hint(tasks.end(), last_task,
-                                 Task{.id = last_task, .controller = &controller, .key = key})
-                   ->second;
+  Task& task =
+      tasks.emplace(last_task, Task{.id = last_task, .controller = &controller, .key = key})
+          .first->second;
   named_tasks.insert(&task);
   return task;
 }
@@ -451,6 +460,16 @@ Task& Engine::Impl::task_of(Controller& controller, const Key& key) {
 Task* Engine::Impl::find(TaskId id) {
   const auto at = tasks.find(id);
   return at == tasks.end() ? nullptr : &at->second;
+}
+
+std::vector<TaskId> Engine::Impl::task_ids() const {
+  std::vector<TaskId> ids;
+  ids.reserve(tasks.size());
+  for (const auto& [id, task] : tasks) {
+    ids.push_back(id);
+  }
+  std::ranges::sort(ids);
+  return ids;
 }
 
 void Engine::Impl::end(Controller& controller, const Key& key, Instant now) {

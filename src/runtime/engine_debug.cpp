@@ -81,8 +81,8 @@ Value Engine::Impl::describe(const Task& task, Instant now) const {
 Value Engine::debug(Instant now, std::size_t limit) const {
   Value keys = Value::list();
   std::size_t busy = 0;
-  for (const auto& [id, task] : impl_->tasks) {
-    Value one = impl_->describe(task, now);
+  for (const TaskId id : impl_->task_ids()) {
+    Value one = impl_->describe(impl_->tasks.at(id), now);
     if (one.is_null()) {
       continue;
     }

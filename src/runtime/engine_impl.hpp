@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -148,6 +149,8 @@ struct Engine::Impl final : Snapshot {
   // engine.cpp: scheduling
   Task& task_of(Controller& controller, const Key& key);
   Task* find(TaskId id);
+  // In the order in which they came to be.
+  [[nodiscard]] std::vector<TaskId> task_ids() const;
   void queue(Task& task, Priority priority, Instant now, Cause cause);
   // For a change of an object: what its own plan wrote waits until the plan is over.
   void queue(Task& task, const Kind& kind, const Cache::Difference& news, Instant now, Cause cause);
@@ -177,7 +180,8 @@ struct Engine::Impl final : Snapshot {
   bool prove_sight(Task& task, Instant now);
   void check_reads(const Operator& op, const Reads& reads) const;
   void check_writes(const Operator& op, const Plan& plan) const;
-  void probe_stale(const Reads& reads, Instant now);
+  // The queries that a run made, with the age that it takes.
+  void probe_stale(const std::vector<std::pair<std::string, Duration>>& queries, Instant now);
   void advance(Task& task, Instant now);
   Outcome outcome(Task& task, const Step& step);
   void send(Task& task, WriteRequest request);
@@ -216,6 +220,7 @@ struct Engine::Impl final : Snapshot {
   std::vector<const Kind*> kinds{};
   std::vector<Index> indexes{};
   std::map<const Kind*, Cache, KindOrder> caches{};
+  std::unordered_map<const Kind*, Cache*> caches_by_address{};  // the same: looked up all the time
   std::map<const Kind*, std::vector<Controller*>, KindOrder> primaries{};
   // What derivations made, by their functions.
   struct Derived {
@@ -224,7 +229,7 @@ struct Engine::Impl final : Snapshot {
   };
   mutable std::map<decltype(Derivation::make), Derived> kept_derived{};
   bool derive_anew = false;  // to see whether what is kept is what would be made now
-  std::map<TaskId, Task> tasks{};
+  std::unordered_map<TaskId, Task> tasks{};
   std::unordered_set<Task*, TaskHash, SameTask> named_tasks{};  // the same, by name
   TaskId last_task = 0;
   std::size_t most_tasks = 0;  // since memory was given back last

@@ -26,11 +26,21 @@ void add_targets(Reads& reads, const Plan& plan) {
   if (plan.steps().empty()) {
     return;
   }
-  std::set<Ref, RefOrder> known(reads.objects.begin(), reads.objects.end());
+  // A few are looked through, of many a set is made.
+  constexpr std::size_t kFew = 32;
+  const bool few = reads.objects.size() + plan.steps().size() <= kFew;
+  std::set<Ref, RefOrder> known;
+  if (!few) {
+    known.insert(reads.objects.begin(), reads.objects.end());
+  }
+  const auto is_new = [&](const Ref& ref) {
+    return few ? std::ranges::find(reads.objects, ref) == reads.objects.end()
+               : known.insert(ref).second;
+  };
   for (const Step& step : plan.steps()) {
     const Ref* ref = target_of(step);
     if (ref != nullptr && !std::holds_alternative<Emit>(step) && !ref->key.name.empty() &&
-        known.insert(*ref).second) {
+        is_new(*ref)) {
       reads.objects.push_back(*ref);
     }
   }
@@ -191,9 +201,10 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   if (!op.singleton) {
     std::erase(done.objects, Ref{op.primary, task.key});  // its changes queue the key anyway
   }
-  reads.set(task.id, done);
+  const auto observed = done.observations;
+  reads.set(task.id, std::move(done));
   drop_unread(queries);
-  probe_stale(done, now);
+  probe_stale(observed, now);
   task.started = now;
   task.work = std::make_unique<Work>(Work{.plan = std::move(plan)});
   remember_seen(*task.work);
@@ -226,8 +237,9 @@ bool Engine::Impl::prove_sight(Task& task, Instant now) {
   return true;
 }
 
-void Engine::Impl::probe_stale(const Reads& done, Instant now) {
-  for (const auto& [query, max_age] : done.observations) {
+void Engine::Impl::probe_stale(const std::vector<std::pair<std::string, Duration>>& queries,
+                               Instant now) {
+  for (const auto& [query, max_age] : queries) {
     if (query.starts_with("refused:") || query.starts_with("contested:") ||
         query.starts_with("unreadable:")) {
       continue;  // the engine itself answers these

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,7 @@ class KeyQueue {
   std::pmr::map<TaskId, Place> places_{&memory_};
   std::size_t most_ready_ = 0;  // since then
   std::set<std::pair<Instant, TaskId>> sleepers_{};
-  std::map<TaskId, Instant> wakes_{};
+  std::unordered_map<TaskId, Instant> wakes_{};
   std::uint64_t sequence_ = 0;
 };
 

@@ -42,21 +42,21 @@ bool drop_reader(Map& map, const K& key, TaskId id) {
 
 }  // namespace
 
-std::size_t ReadIndex::RefHash::operator()(const Ref& ref) const {
+std::size_t ReadIndex::RefHash::operator()(const RefView& ref) const {
   const std::hash<std::string_view> hash;
   return (hash(ref.key.name) * 31 + hash(ref.key.ns)) * 31 + hash(ref.kind->name);
 }
 
-bool ReadIndex::SameRef::operator()(const Ref& a, const Ref& b) const {
+bool ReadIndex::SameRef::operator()(const RefView& a, const RefView& b) const {
   return a.key == b.key &&
          (a.kind == b.kind || (a.kind->name == b.kind->name && a.kind->group == b.kind->group &&
                                a.kind->version == b.kind->version));
 }
 
-void ReadIndex::set(TaskId id, const Reads& reads) {
+void ReadIndex::set(TaskId id, Reads reads) {
   const auto known = reads_.find(id);
   if (known == reads_.end()) {
-    add(id, reads);
+    add(id, std::move(reads));
     return;
   }
   if (reads.objects.empty() && reads.lists.empty() && reads.observations.empty()) {
@@ -68,7 +68,7 @@ void ReadIndex::set(TaskId id, const Reads& reads) {
   if (old.objects.size() > kFew || reads.objects.size() > kFew || old.observations.size() > kFew ||
       reads.observations.size() > kFew) {
     remove(id);
-    add(id, reads);
+    add(id, std::move(reads));
     return;
   }
   // A key reads what it read before, and a little more or less.
@@ -82,9 +82,7 @@ void ReadIndex::set(TaskId id, const Reads& reads) {
       objects_[reads.objects[i]].insert(id);
     }
   }
-  if (old.objects != reads.objects) {
-    old.objects = reads.objects;
-  }
+  old.objects = std::move(reads.objects);
   if (!same_lists(old, reads)) {
     for (const Reads::ListRead& read : old.lists) {
       drop_list(id, read);
@@ -92,7 +90,7 @@ void ReadIndex::set(TaskId id, const Reads& reads) {
     for (const Reads::ListRead& read : reads.lists) {
       add_list(id, read);
     }
-    old.lists = reads.lists;
+    old.lists = std::move(reads.lists);
   }
   if (old.observations != reads.observations) {
     for (const auto& [query, max_age] : reads.observations) {
@@ -109,7 +107,7 @@ void ReadIndex::set(TaskId id, const Reads& reads) {
   }
 }
 
-void ReadIndex::add(TaskId id, const Reads& reads) {
+void ReadIndex::add(TaskId id, Reads reads) {
   if (reads.objects.empty() && reads.lists.empty() && reads.observations.empty()) {
     return;
   }
@@ -122,7 +120,7 @@ void ReadIndex::add(TaskId id, const Reads& reads) {
   for (const auto& [query, max_age] : reads.observations) {
     observations_[query].insert(id);
   }
-  reads_[id] = reads;
+  reads_[id] = std::move(reads);
 }
 
 void ReadIndex::remove(TaskId id) {
@@ -148,8 +146,7 @@ void ReadIndex::add_list(TaskId id, const Reads::ListRead& read) {
   Lists& lists = lists_[read.kind];
   const Select& select = read.select;
   if (!select.index.empty()) {
-    lists.by_index[{select.index, select.index_value}].emplace(id, select);
-    ++lists.index_use[select.index];
+    lists.by_index[select.index][select.index_value].emplace(id, select);
   } else if (!select.labels.empty()) {
     lists.by_label[select.labels[0]].emplace(id, select);
   } else if (!select.ns.empty()) {
@@ -163,9 +160,12 @@ void ReadIndex::drop_list(TaskId id, const Reads::ListRead& read) {
   Lists& lists = lists_[read.kind];
   const Select& select = read.select;
   if (!select.index.empty()) {
-    drop_reader(lists.by_index, std::pair(select.index, select.index_value), id);
-    if (--lists.index_use[select.index] == 0) {
-      lists.index_use.erase(select.index);
+    const auto index = lists.by_index.find(select.index);
+    if (index != lists.by_index.end()) {
+      drop_reader(index->second, select.index_value, id);
+      if (index->second.empty()) {
+        lists.by_index.erase(index);
+      }
     }
   } else if (!select.labels.empty()) {
     drop_reader(lists.by_label, select.labels[0], id);
@@ -197,10 +197,10 @@ void ReadIndex::match(const Lists& lists, const Kind& kind, const Object& object
       }
     }
   }
-  for (const auto& [index, uses] : lists.index_use) {
+  for (const auto& [index, by_value] : lists.by_index) {
     for (const std::string& value :
          index_values(kind, object, index, declared_).value_or(std::vector<std::string>{})) {
-      if (const auto at = lists.by_index.find({index, value}); at != lists.by_index.end()) {
+      if (const auto at = by_value.find(value); at != by_value.end()) {
         take(at->second);
       }
     }
@@ -208,12 +208,13 @@ void ReadIndex::match(const Lists& lists, const Kind& kind, const Object& object
 }
 
 bool ReadIndex::is_read(const Kind& kind, const Key& key) const {
-  return lists_.contains(&kind) || objects_.contains({&kind, key});
+  return lists_.contains(&kind) || objects_.contains(RefView(kind, key));
 }
 
 void ReadIndex::readers_of(const Kind& kind, const Cache::Change& change,
                            std::set<TaskId>& out) const {
-  if (const auto at = objects_.find({&kind, change.newest().key()}); at != objects_.end()) {
+  const Key key = change.newest().key();
+  if (const auto at = objects_.find(RefView(kind, key)); at != objects_.end()) {
     out.insert(at->second.begin(), at->second.end());
   }
   const auto lists = lists_.find(&kind);

@@ -2,6 +2,7 @@
 // ReadIndex: who read what, so that a change re-queues exactly its readers (stack.md 9.3, rule 3).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -26,7 +27,7 @@ class ReadIndex {
   explicit ReadIndex(std::vector<Index> declared) : declared_(std::move(declared)) {}
 
   // Replaces what `id` depends on.
-  void set(TaskId id, const Reads& reads);
+  void set(TaskId id, Reads reads);
   void remove(TaskId id);
   // What `id` read last; nullptr: nothing known.
   [[nodiscard]] const Reads* of(TaskId id) const;
@@ -41,16 +42,19 @@ class ReadIndex {
 
  private:
   struct Lists {
-    // (index or label, value), and namespaces: the selects that need them, by reader.
+    // Index and value, label and value, and namespaces: the selects that need them, by reader.
     using Readers = std::multimap<TaskId, Select>;
-    std::map<std::pair<std::string, std::string>, Readers> by_index{};
+    struct TextHash : std::hash<std::string_view> {
+      using is_transparent = void;
+    };
+    using ByValue = std::unordered_map<std::string, Readers, TextHash, std::equal_to<>>;
+    std::map<std::string, ByValue, std::less<>> by_index{};  // what nobody uses is not there
     std::map<std::pair<std::string, std::string>, Readers> by_label{};
     std::map<std::string, Readers, std::less<>> by_namespace{};
     Readers coarse{};
-    std::map<std::string, int, std::less<>> index_use{};  // index name: selects that use it
   };
   // Of an `id` that nothing is known of.
-  void add(TaskId id, const Reads& reads);
+  void add(TaskId id, Reads reads);
   void add_list(TaskId id, const Reads::ListRead& read);
   void drop_list(TaskId id, const Reads::ListRead& read);
   void match(const Lists& lists, const Kind& kind, const Object& object,
@@ -58,16 +62,25 @@ class ReadIndex {
 
   std::vector<Index> declared_;
   // Looked up, never walked.
+  struct RefView {
+    // NOLINTNEXTLINE(google-explicit-constructor): a Ref is looked up as it is
+    RefView(const Ref& ref) : kind(ref.kind), key(ref.key) {}
+    RefView(const Kind& of, const Key& named) : kind(&of), key(named) {}
+    const Kind* kind;
+    const Key& key;
+  };
   struct RefHash {
-    std::size_t operator()(const Ref& ref) const;
+    using is_transparent = void;
+    std::size_t operator()(const RefView& ref) const;
   };
   struct SameRef {
-    bool operator()(const Ref& a, const Ref& b) const;
+    using is_transparent = void;
+    bool operator()(const RefView& a, const RefView& b) const;
   };
   std::unordered_map<Ref, std::set<TaskId>, RefHash, SameRef> objects_{};
   std::map<const Kind*, Lists, KindOrder> lists_{};
   std::map<std::string, std::set<TaskId>, std::less<>> observations_{};
-  std::map<TaskId, Reads> reads_{};
+  std::unordered_map<TaskId, Reads> reads_{};
   std::vector<std::string> unread_{};
 };
 

@@ -47,7 +47,7 @@ const std::vector<store::StoredPtr>& installed_objects() {
   static const std::vector<store::StoredPtr> kObjects = [] {
     VirtualClock still;
     const std::unique_ptr<Entropy> entropy = seeded_entropy(0);
-    auto store = store::Store::open(store::memory_journal(), {.intern = false});
+    auto store = store::Store::open(store::memory_journal(), {.intern = false, .hash = true});
     ATHANOR_CHECK(store.ok(), "a memory store opens");
     apiserver::Dependencies dependencies{
         .store = store->get(), .clock = &still, .entropy = entropy.get()};
@@ -85,13 +85,15 @@ World::Impl::Impl(World& owner, Scene given, std::uint64_t seed)
   // Where nobody misses an event nobody asks for old ones.
   constexpr std::size_t kFew = 16;
   constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
-  const store::Options kept = scene.pace == Pace::Orderly
-                                  ? store::Options{.event_window = kFew,
-                                                   .event_minimum = kFew,
-                                                   .window_bytes = kUnbounded,
-                                                   .history = Duration::zero(),
-                                                   .intern = false}
-                                  : store::Options{.window_bytes = kUnbounded, .intern = false};
+  const store::Options kept =
+      scene.pace == Pace::Orderly
+          ? store::Options{.event_window = kFew,
+                           .event_minimum = kFew,
+                           .window_bytes = kUnbounded,
+                           .history = Duration::zero(),
+                           .intern = false,
+                           .hash = true}
+          : store::Options{.window_bytes = kUnbounded, .intern = false, .hash = true};
   auto opened = store::Store::open(store::memory_journal(), kept);
   ATHANOR_CHECK(opened.ok(), "a memory store opens");
   store = *std::move(opened);

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "kube/kind.hpp"
@@ -24,7 +24,10 @@ class OwnerIndex {
   [[nodiscard]] const std::set<Entry>* find(std::string_view uid) const;
 
  private:
-  std::map<std::string, std::set<Entry>, std::less<>> by_uid_{};
+  struct UidHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, std::set<Entry>, UidHash, std::equal_to<>> by_uid_{};
 };
 
 }  // namespace athanor::store

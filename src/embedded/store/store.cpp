@@ -98,7 +98,7 @@ class MemoryStore final : public Store {
       if (interner_ != nullptr && !is_volatile(object->resource)) {
         shared->body = interner_->intern(object->body, {});
       }
-      tables_[object->resource].load(std::move(shared));
+      table_of(object->resource).load(std::move(shared));
     }
   }
   ~MemoryStore() override { shut(); }
@@ -146,6 +146,9 @@ class MemoryStore final : public Store {
   };
 
   [[nodiscard]] const Table* find_table(std::string_view resource) const;
+  Table& table_of(const std::string& resource) {
+    return tables_.try_emplace(resource, options_.hash).first->second;
+  }
   [[nodiscard]] Result<std::vector<EventPtr>> stage(std::span<const Write> writes, Instant now);
   void apply(const std::vector<EventPtr>& events, std::vector<EventPtr>& dropped);
   // Forgets what memory holds beyond the limits; the caller frees it, outside the lock.
@@ -299,7 +302,7 @@ void MemoryStore::apply(const std::vector<EventPtr>& events, std::vector<EventPt
   static const Value kNothing;
   for (const EventPtr& event : events) {
     const Stored& object = *event->object;
-    Table& table = tables_[object.resource];
+    Table& table = table_of(object.resource);
     table.apply(event);
     const bool deleted = event->type == Event::Type::Deleted;
     owners_.update(object.resource, object.key,

@@ -124,6 +124,8 @@ struct Options {
   // Objects share the parts in which they are alike: less memory for more work at each write. Not
   // worth it for a store that lives for seconds.
   bool intern = true;
+  // Objects are found by hash: quicker, for some 50 bytes each.
+  bool hash = false;
 };
 
 class Store {

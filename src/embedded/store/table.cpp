@@ -48,9 +48,11 @@ class Current {
   }
   [[nodiscard]] bool done() const { return hot_done() && cold_done(); }
   [[nodiscard]] KeyView key() const {
-    return is_cold() ? cold_.key(cold_at_) : KeyView((*hot_at_)->key);
+    return is_cold() ? cold_.key(cold_at_) : KeyView(hot_at_->object->key);
   }
-  [[nodiscard]] StoredPtr object() const { return is_cold() ? cold_.unpack(cold_at_) : *hot_at_; }
+  [[nodiscard]] StoredPtr object() const {
+    return is_cold() ? cold_.unpack(cold_at_) : hot_at_->object;
+  }
   void advance() {
     step();
     skip_newer();
@@ -61,13 +63,13 @@ class Current {
     return !options_.ns.empty() && ns != options_.ns;
   }
   [[nodiscard]] bool hot_done() const {
-    return hot_at_ == hot_.end() || outside((*hot_at_)->key.ns);
+    return hot_at_ == hot_.end() || outside(hot_at_->object->key.ns);
   }
   [[nodiscard]] bool cold_done() const {
     return cold_at_ == cold_.end() || outside(cold_.key(cold_at_).ns);
   }
   [[nodiscard]] bool is_cold() const {
-    return !cold_done() && (hot_done() || cold_.key(cold_at_) < KeyView((*hot_at_)->key));
+    return !cold_done() && (hot_done() || cold_.key(cold_at_) < KeyView(hot_at_->object->key));
   }
   void step() {
     if (is_cold()) {
@@ -78,7 +80,7 @@ class Current {
   }
   void skip_newer() {
     while (options_.written_until && !done() &&
-           (is_cold() ? cold_.revision(cold_at_) : (*hot_at_)->revision) >
+           (is_cold() ? cold_.revision(cold_at_) : hot_at_->object->revision) >
                *options_.written_until) {
       step();
     }
@@ -91,9 +93,17 @@ class Current {
   std::size_t cold_at_ = 0;
 };
 
+Table::Objects::const_iterator Table::find(const Key& key) const {
+  if (!hashed_) {
+    return objects_.find(key);
+  }
+  const auto known = by_name_.find(key);
+  return known == by_name_.end() ? objects_.end() : *known;
+}
+
 StoredPtr Table::get(const Key& key) const {
-  const auto it = objects_.find(key);
-  return it != objects_.end() ? *it : cold_.size() == 0 ? nullptr : cold_.get(key);
+  const auto it = find(key);
+  return it != objects_.end() ? it->object : cold_.size() == 0 ? nullptr : cold_.get(key);
 }
 
 Table::Differences Table::differences(Revision revision, std::string_view ns,
@@ -181,17 +191,22 @@ void Table::apply(const EventPtr& event) {
 }
 
 void Table::put(const StoredPtr& object) {
-  auto next = objects_.lower_bound(object->key);
-  if (next != objects_.end() && (*next)->key == object->key) {
-    next = objects_.erase(next);
-  } else if (cold_.size() == 0 || !cold_.erase(object->key)) {
+  if (const auto known = find(object->key); known != objects_.end()) {
+    known->object = object;
+    return;
+  }
+  if (cold_.size() == 0 || !cold_.erase(object->key)) {
     ++counts_[object->key.ns];
   }
-  objects_.insert(next, object);
+  const auto at = objects_.insert(Held{object}).first;
+  if (hashed_) {
+    by_name_.insert(at);
+  }
 }
 
 void Table::remove(const Key& key) {
-  if (const auto it = objects_.find(key); it != objects_.end()) {
+  if (const auto it = find(key); it != objects_.end()) {
+    by_name_.erase(it);
     objects_.erase(it);
   } else if (cold_.size() != 0) {
     cold_.erase(key);
@@ -204,16 +219,20 @@ void Table::remove(const Key& key) {
 
 std::vector<StoredPtr> Table::unpacked(Revision until) const {
   std::vector<StoredPtr> objects;
-  std::ranges::copy_if(objects_, std::back_inserter(objects),
-                       [until](const StoredPtr& object) { return object->revision <= until; });
+  for (const auto& [object] : objects_) {
+    if (object->revision <= until) {
+      objects.push_back(object);
+    }
+  }
   return objects;
 }
 
 void Table::freeze(const std::shared_ptr<const Pack>& pack, std::span<const StoredPtr> objects) {
   std::vector<std::uint32_t> current;
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    const auto it = objects_.find(objects[i]);
-    if (it != objects_.end() && *it == objects[i]) {
+    const auto it = find(objects[i]->key);
+    if (it != objects_.end() && it->object == objects[i]) {
+      by_name_.erase(it);
       objects_.erase(it);
       current.push_back(static_cast<std::uint32_t>(i));
     }

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "embedded/store/cold.hpp"
@@ -21,6 +22,11 @@ namespace athanor::store {
 
 class Table {
  public:
+  // Hashed: objects are found by hash as well, for more memory.
+  explicit Table(bool hashed = false) : hashed_(hashed) {}
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
   [[nodiscard]] StoredPtr get(const Key& key) const;
   // The state now, or with options.exactly the one at that revision, which the events must reach
   // back to (the store checks) together with the older ones in `past`. Page::revision is left to
@@ -45,23 +51,51 @@ class Table {
  private:
   friend class Current;  // table.cpp: both kinds of objects in one order
 
-  // Objects in the order of their keys, which they hold themselves.
+  // Objects in the order of their keys, which they hold themselves. The next state of one takes its
+  // place.
+  struct Held {
+    mutable StoredPtr object{};
+  };
+  static const Key& key_of(const Held& held) { return held.object->key; }
+  static const Key& key_of(const Key& key) { return key; }
   struct ByKey {
     using is_transparent = void;
-    bool operator()(const StoredPtr& a, const StoredPtr& b) const { return a->key < b->key; }
-    bool operator()(const StoredPtr& a, const Key& b) const { return a->key < b; }
-    bool operator()(const Key& a, const StoredPtr& b) const { return a < b->key; }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return key_of(a) < key_of(b);
+    }
   };
-  using Objects = std::set<StoredPtr, ByKey>;
+  using Objects = std::set<Held, ByKey>;
+  static const Key& key_of(const Objects::const_iterator& at) { return at->object->key; }
+  struct KeyHash {
+    using is_transparent = void;
+    template <class A>
+    std::size_t operator()(const A& of) const {  // may throw: so the numbers are kept
+      const std::hash<std::string_view> hash;
+      const Key& key = key_of(of);
+      return hash(key.name) * 31 + hash(key.ns);
+    }
+  };
+  struct SameKey {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return key_of(a) == key_of(b);
+    }
+  };
+  using ByName = std::unordered_set<Objects::const_iterator, KeyHash, SameKey>;
   using Differences = std::map<Key, StoredPtr>;
 
   // What differed from now at `revision`: nullptr for an object that did not exist.
   [[nodiscard]] Differences differences(Revision revision, std::string_view ns,
                                         const std::vector<EventPtr>& past) const;
+  [[nodiscard]] Objects::const_iterator find(const Key& key) const;
   void put(const StoredPtr& object);
   void remove(const Key& key);
 
+  bool hashed_;
   Objects objects_{};
+  ByName by_name_{};  // the same, where they are found by hash
   ColdObjects cold_{};
   std::map<std::string, std::size_t, std::less<>> counts_{};  // by namespace
   std::deque<EventPtr> events_{};

@@ -45,6 +45,19 @@ TEST(StoreTest, StampsEveryWriteWithItsOwnRevision) {
   EXPECT_EQ(store->get("secrets", kB), nullptr);
 }
 
+TEST(StoreTest, FindsTheSameByHash) {
+  auto store = open_store(memory_journal(), {.hash = true});
+  ASSERT_TRUE(commit(*store, {put(kC, "1"), put(kB, "1"), put(kA, "1")}).ok());
+  ASSERT_TRUE(commit(*store, {put(kB, "2"), remove(kA)}).ok());
+  EXPECT_EQ(store->get("configmaps", kB)->body["data"], "2");
+  EXPECT_EQ(store->get("configmaps", kA), nullptr);
+  EXPECT_THAT(texts(store->list("configmaps", {})), ElementsAre("default/b=2", "other/c=1"));
+  ASSERT_TRUE(commit(*store, {put(kA, "3")}).ok());
+  EXPECT_THAT(texts(store->list("configmaps", {.ns = "default"})),
+              ElementsAre("default/a=3", "default/b=2"));
+  EXPECT_EQ(store->count("configmaps", ""), 3U);
+}
+
 struct Refusal {
   std::string name{};
   Write write{};
