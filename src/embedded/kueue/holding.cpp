@@ -17,7 +17,6 @@ constexpr std::string_view kReservedIndex = "kueue-reserved-in";
 constexpr std::string_view kReservedLocalIndex = "kueue-reserved-local";
 constexpr std::string_view kReserving = "n reserving";
 constexpr std::string_view kAdmitted = "n admitted";
-constexpr char kSeparator = '\n';  // in no name of a flavor
 
 std::vector<std::string> cluster_queue_held(const Object& workload) {
   return holds_quota(workload)
@@ -38,7 +37,7 @@ void add_held(const Object& workload, Totals& totals) {
     ++totals[std::string(kAdmitted)];
   }
   for (const auto& [cell, amount] : held_quota(workload)) {
-    const std::string name = fmt::format("{}{}{}", cell.flavor, kSeparator, cell.resource);
+    const std::string name = sum_name(cell.flavor, cell.resource);
     totals["r" + name] += amount;
     if (admitted) {
       totals["u" + name] += amount;
@@ -46,15 +45,10 @@ void add_held(const Object& workload, Totals& totals) {
   }
 }
 
-bool is_before(const FlavorResource& cell, std::string_view flavor, std::string_view resource) {
-  const int order = cell.flavor.compare(flavor);
-  return order < 0 || (order == 0 && cell.resource < resource);
-}
-
 // Reservations alone: all that admission asks for.
 void add_reserved(const Object& workload, Totals& totals) {
   for (const auto& [cell, amount] : held_quota(workload)) {
-    totals[fmt::format("{}{}{}", cell.flavor, kSeparator, cell.resource)] += amount;
+    totals[sum_name(cell.flavor, cell.resource)] += amount;
   }
 }
 
@@ -92,7 +86,7 @@ Tally tally_of(const View& view, const Select& select) {
     } else if (name == kAdmitted) {
       tally.admitted = amount;
     } else {
-      const std::size_t separator = name.find(kSeparator);
+      const std::size_t separator = name.find(kSumSeparator);
       const FlavorResource cell{.flavor = name.substr(1, separator - 1),
                                 .resource = name.substr(separator + 1)};
       (name.front() == 'r' ? tally.reservation : tally.usage).emplace(cell, amount);
@@ -102,24 +96,23 @@ Tally tally_of(const View& view, const Select& select) {
 }
 
 void count_usage(const Snapshot& snapshot, QuotaTree& quota, const View& view) {
-  const std::map<FlavorResource, QuotaTree::CellId>& cells = quota.cells();
-  for (const auto& [name, queue] : snapshot.cluster_queues) {
-    // Both go in the order of flavors and resources: the cell of the next sum is mostly the next.
-    auto next = cells.begin();
-    for (const auto& [text, amount] :
-         view.totals(api::kueue::kWorkload, reserved_in(name), add_reserved)) {
-      const std::size_t separator = text.find(kSeparator);
-      const std::string_view flavor = std::string_view(text).substr(0, separator);
-      const std::string_view resource = std::string_view(text).substr(separator + 1);
-      while (next != cells.end() && is_before(next->first, flavor, resource)) {
+  for (const auto& [queue_name, queue] : snapshot.cluster_queues) {
+    // Both go in the order of names: the cell of the next sum is mostly the next.
+    auto next = snapshot.sums.begin();
+    for (const auto& [name, amount] :
+         view.totals(api::kueue::kWorkload, reserved_in(queue_name), add_reserved)) {
+      int order = -1;
+      while (next != snapshot.sums.end() && (order = next->first.compare(name)) < 0) {
         ++next;
       }
-      if (next != cells.end() && next->first.flavor == flavor && next->first.resource == resource) {
+      if (order == 0) {
         quota.add_usage(queue.node, next->second, amount);
-      } else {
-        quota.add_usage(queue.node, FlavorResource{std::string(flavor), std::string(resource)},
-                        amount);
+        continue;
       }
+      const std::size_t separator = name.find(kSumSeparator);
+      quota.add_usage(queue.node,
+                      FlavorResource{name.substr(0, separator), name.substr(separator + 1)},
+                      amount);
     }
   }
 }

@@ -173,6 +173,10 @@ ClusterQueue read_cluster_queue(const Object& object, CohortTree& cohorts, Quota
 
 }  // namespace
 
+std::string sum_name(std::string_view flavor, std::string_view resource) {
+  return fmt::format("{}{}{}", flavor, kSumSeparator, resource);
+}
+
 bool ClusterQueue::covers(std::string_view resource) const {
   return std::ranges::any_of(groups, [&](const ResourceGroup& group) {
     return std::ranges::find(group.covered, resource) != group.covered.end();
@@ -219,6 +223,10 @@ std::shared_ptr<const void> make_snapshot(const View& view) {
     snapshot.cluster_queues.emplace(queue.name, std::move(queue));
   }
   snapshot.quota.finish();
+  for (const auto& [cell, id] : snapshot.quota.cells()) {
+    snapshot.sums.emplace_back(sum_name(cell.flavor, cell.resource), id);
+  }
+  std::ranges::sort(snapshot.sums);
   for (const Object& object : view.list(api::kueue::kLocalQueue)) {
     const std::string_view stop = object.spec()["stopPolicy"].as_string();
     snapshot.local_queues.emplace(object.key(),

@@ -69,7 +69,14 @@ struct Snapshot {
   std::map<std::string, ClusterQueue> cluster_queues{};
   std::map<Key, LocalQueue> local_queues{};
   QuotaTree quota{};  // without any use of it
+  // The cells of the tree by the names of sums (sum_name), in their order.
+  std::vector<std::pair<std::string, QuotaTree::CellId>> sums{};
 };
+
+// Between the two, and in no name of either.
+inline constexpr char kSumSeparator = '\n';
+// What the sum of what is in use of a resource of a flavor is called.
+std::string sum_name(std::string_view flavor, std::string_view resource);
 
 // Made anew only when a queue, a flavor, a cohort or a check changes.
 std::shared_ptr<const Snapshot> read_queues(const View& view);
