@@ -141,6 +141,8 @@ def differences(real, ours, path=""):
 
 def _comparable(real, ours):
     """Not two kinds of things, nor an object beside the empty form of its kind: these are told as a whole."""
+    if all("kind" in value and "apiVersion" in value for value in (real, ours)) and real["kind"] != ours["kind"]:
+        return False
     if "metadata" not in real or "metadata" not in ours:
         return True
     return real.get("kind") == ours.get("kind") and bool(real["metadata"]) == bool(ours["metadata"])
