@@ -12,8 +12,6 @@ namespace athanor {
 // (spec/apiserver.md 9.4).
 Result<Value> apply_json_patch(const Value& document, const Value& patch);
 Value apply_merge_patch(const Value& document, const Value& patch);
-// Without the members that are null, at any depth. Shares what has none.
-Value without_nulls(const Value& value);
 // The smallest merge patch that turns `from` into `to`; Null when they are equal. Lists are
 // replaced whole.
 Value make_merge_patch(const Value& from, const Value& to);

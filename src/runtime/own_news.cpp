@@ -11,6 +11,24 @@ namespace athanor::runtime {
 
 namespace {
 
+// Whether both say the same; what is null says nothing.
+bool agree(const Value& a, const Value& b) {
+  if (a.identical(b)) {
+    return true;
+  }
+  if (a.is_list() && b.is_list()) {
+    return std::ranges::equal(a.items(), b.items(), agree);
+  }
+  if (!a.is_object() || !b.is_object()) {
+    return a == b;
+  }
+  const auto in_both = [&](const Member& member) { return agree(member.value, b[member.key()]); };
+  const auto in_first = [&](const Member& member) {
+    return member.value.is_null() || a.contains(member.key());
+  };
+  return std::ranges::all_of(a.members(), in_both) && std::ranges::all_of(b.members(), in_first);
+}
+
 // Whether both say the same, but for what the server counts and stamps on every write, and for
 // nulls, which it puts where the type of a field has no word for nothing.
 bool says_the_same(Value expected, const Value& now) {
@@ -22,7 +40,7 @@ bool says_the_same(Value expected, const Value& now) {
       expected.erase_path({"metadata", name});
     }
   }
-  return expected == now || without_nulls(expected) == without_nulls(now);
+  return agree(expected, now);
 }
 
 }  // namespace

@@ -107,7 +107,9 @@ class Creation {
       }
     }
     // A custom object that was applied has nulls for validation to find.
-    if ((!call_.resource->is_custom && !is_trusted(call_)) || !object_.identical(before)) {
+    const bool custom = call_.resource->is_custom;
+    const bool changed = !object_.identical(before);
+    if (is_trusted(call_) ? changed && !custom : changed || !custom) {
       ATHANOR_TRY(object_, normalize(*call_.resource, object_));
       add_defaults(call_, object_, options_.dry_run);
     }

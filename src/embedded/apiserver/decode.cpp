@@ -7,9 +7,11 @@
 #include <cctype>
 
 #include "embedded/apiserver/subresource.hpp"
+#include "embedded/apiserver/write.hpp"
 #include "kube/field_error.hpp"
 #include "kube/json.hpp"
 #include "kube/protobuf.hpp"
+#include "kube/prune.hpp"
 #include "kube/yaml.hpp"
 
 namespace athanor::apiserver {
@@ -359,6 +361,9 @@ StatusResult<Value> decode_object(Call& call, const WriteOptions& options) {
     ATHANOR_TRY_VOID(check_built_in_kind(
         document.value,
         {.group = resource.group, .version = resource.version, .kind = resource.kind}));
+  }
+  if (resource.is_custom && resource.schema != nullptr && is_trusted(call)) {
+    return default_custom(document.value, *resource.schema);
   }
   FieldIssues issues;
   issues.duplicates = &document.duplicates;

@@ -290,6 +290,10 @@ void Pass::create_pod(const ResolvedTask& task) {
     const auto error = refused(view_, step);
     if (!error) {
       plan_.then(std::move(step));
+      if (!started_before_) {
+        // Of the new pod there is nothing to tell before it has started, or should have.
+        plan_.settle().wake_at(start_ + kPendingGrace);
+      }
       return;
     }
     if (error->message.find("exceeded quota") == std::string::npos) {
