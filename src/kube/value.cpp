@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <unordered_map>
 
@@ -13,9 +14,19 @@
 namespace athanor {
 namespace {
 
+// Never destroyed, made before anything runs: no look at whether it is there.
+union Nothing {
+  constexpr Nothing() : value() {}
+  Nothing(const Nothing&) = delete;
+  Nothing& operator=(const Nothing&) = delete;
+  ~Nothing() {}  // NOLINT(modernize-use-equals-default): that of the member would be called
+
+  Value value;
+};
+constinit const Nothing kNothing;
+
 const Value& null_value() {
-  static const Value kNull;
-  return kNull;
+  return kNothing.value;
 }
 
 // The integer a number stands for, if it stands for one that fits.
@@ -105,11 +116,12 @@ Value::Value(double number) noexcept : storage_{} {
 }
 
 Value::Value(std::string_view text) : storage_{} {
-  Raw raw(*this);
-  if (text.size() <= ValueAccess::kInlineBytes) {
-    raw.set_inline(text);
+  if (text.size() <= kInlineBytes) {
+    const ShortText words = ShortText::of(text);
+    std::memcpy(storage_, &words.low, 8);
+    std::memcpy(storage_ + 8, &words.high, 8);
   } else {
-    raw.set_node(Tag::HeapString, StringNode::make(text));
+    Raw(*this).set_node(Tag::HeapString, StringNode::make(text));
   }
 }
 
@@ -201,8 +213,9 @@ double Value::as_double(double fallback) const noexcept {
   return fallback;
 }
 
-std::string_view Value::as_string() const noexcept {
-  return Raw(*this).text();
+std::string_view Value::heap_text() const noexcept {
+  const Raw raw(*this);
+  return raw.tag() == Tag::HeapString ? raw.node<StringNode>()->text() : std::string_view();
 }
 
 std::size_t Value::size() const noexcept {
@@ -236,15 +249,8 @@ std::span<const Value> Value::items() const& noexcept {
 }
 
 const Value* Value::find(std::string_view key) const noexcept {
-  if (key.size() <= ValueAccess::kInlineBytes) {
-    // A short name is its 16 bytes: no lengths, no pointers to follow.
-    const ShortText name = ShortText::of(key);
-    for (const Member& member : members()) {
-      if (ShortText::in(member.name) == name) {
-        return &member.value;
-      }
-    }
-    return nullptr;
+  if (key.size() <= kInlineBytes) {
+    return find_short(ShortText::of(key));
   }
   for (const Member& member : members()) {
     if (Raw(member.name).text() == key) {
@@ -252,6 +258,21 @@ const Value* Value::find(std::string_view key) const noexcept {
     }
   }
   return nullptr;
+}
+
+// A short name is its 16 bytes: no lengths, no pointers to follow.
+const Value* Value::find_short(ShortText name) const noexcept {
+  for (const Member& member : members()) {
+    if (ShortText::in(member.name) == name) {
+      return &member.value;
+    }
+  }
+  return nullptr;
+}
+
+const Value& Value::with_name(ShortText name) const noexcept {
+  const Value* found = find_short(name);
+  return found == nullptr ? null_value() : *found;
 }
 
 const Value& Value::operator[](std::string_view key) const noexcept {
@@ -280,15 +301,7 @@ const Value& Value::at(std::span<const std::string> path) const noexcept {
   return *value;
 }
 
-bool Value::identical(const Value& other) const noexcept {
-  return std::memcmp(storage_, other.storage_, sizeof(storage_)) == 0;
-}
-
-bool operator==(const Value& a, const Value& b) noexcept {
-  const bool same_bytes = a.identical(b);
-  if (same_bytes && a.type() != Value::Type::Double) {
-    return true;  // a Double may be NaN; a list that holds one is not worth the walk
-  }
+bool Value::equal(const Value& a, const Value& b) noexcept {
   if (a.is_number() && b.is_number()) {
     return numbers_equal(a, b);
   }
@@ -309,7 +322,7 @@ bool operator==(const Value& a, const Value& b) noexcept {
     case Value::Type::Double:
       break;
   }
-  return same_bytes;
+  return a.identical(b);
 }
 
 std::size_t Value::heap_bytes() const noexcept {

@@ -9,6 +9,7 @@
 // number.
 #pragma once
 
+#include <bit>
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -31,7 +32,7 @@ class Value {
   using Path = std::initializer_list<std::string_view>;
 
   // Moving and dropping are inline: containers of Values do little else.
-  Value() noexcept : storage_{} {}
+  constexpr Value() noexcept : storage_{} {}
   Value(const Value& other) noexcept {
     std::memcpy(storage_, other.storage_, sizeof(storage_));
     if (has_node()) {
@@ -98,7 +99,11 @@ class Value {
       std::uint64_t fallback = 0) const noexcept;  // fallback below zero, too
   [[nodiscard]] double as_double(double fallback = 0) const noexcept;
   // Valid until this handle is changed or destroyed; empty when not a string.
-  [[nodiscard]] std::string_view as_string() const noexcept;
+  [[nodiscard]] std::string_view as_string() const noexcept {
+    return storage_[kTagByte] == kInlineStringTag
+               ? std::string_view(reinterpret_cast<const char*>(storage_), storage_[kTagByte - 1])
+               : heap_text();
+  }
   [[nodiscard]] std::string str() const { return std::string(as_string()); }
 
   // Number of members or items; 0 for everything else.
@@ -120,7 +125,16 @@ class Value {
   const Value& operator[](int index) const noexcept {
     return (*this)[static_cast<std::size_t>(index)];
   }
-  const Value& operator[](const char* key) const noexcept { return (*this)[std::string_view(key)]; }
+  // Of a literal all but the search itself is done by the compiler.
+  template <std::size_t N>
+  const Value& operator[](const char (&key)[N]) const noexcept {
+    const std::string_view name(key, N - 1);
+    if constexpr (N <= kInlineBytes + 1) {
+      return with_name(ShortText::of(name));
+    } else {
+      return (*this)[name];
+    }
+  }
   [[nodiscard]] const Value& at(Path path) const noexcept;
   [[nodiscard]] const Value& at(std::span<const std::string> path) const noexcept;
 
@@ -139,8 +153,13 @@ class Value {
   Value& item(std::size_t index);
 
   // True when both share one node: a cheap "certainly equal".
-  [[nodiscard]] bool identical(const Value& other) const noexcept;
-  friend bool operator==(const Value& a, const Value& b) noexcept;
+  [[nodiscard]] bool identical(const Value& other) const noexcept {
+    return ShortText::in(*this) == ShortText::in(other);
+  }
+  // A Double may be NaN; a list that holds one is not worth the walk.
+  friend bool operator==(const Value& a, const Value& b) noexcept {
+    return (a.identical(b) && a.type() != Type::Double) || equal(a, b);
+  }
 
   // Heap bytes reachable from here, shared nodes counted once per reference (an upper bound).
   [[nodiscard]] std::size_t heap_bytes() const noexcept;
@@ -162,14 +181,63 @@ class Value {
   // hang.
   static constexpr std::size_t kTagByte = 15;
   static constexpr int kInlineStringTag = 5;
+  static constexpr std::size_t kInlineBytes = 14;
   [[nodiscard]] bool has_node() const noexcept { return storage_[kTagByte] > kInlineStringTag; }
   void retain() noexcept;
   void release() noexcept;
+  [[nodiscard]] std::string_view heap_text() const noexcept;  // empty when there is none
+  static bool equal(const Value& a, const Value& b) noexcept;
   // Expects nothing of its own bytes; leaves Null behind.
   void take(Value& other) noexcept {
     std::memcpy(storage_, other.storage_, sizeof(storage_));
     std::memset(other.storage_, 0, sizeof(storage_));
   }
+
+  // The 16 bytes of a Value that holds a short text, as two numbers.
+  struct ShortText {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+
+    // At most 14 bytes: no call, no loop over them.
+    static ShortText of(std::string_view text) noexcept {
+      static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
+      const std::size_t size = text.size();
+      const char* data = text.data();
+      ShortText words;
+      if (size >= 8) {
+        std::memcpy(&words.low, data, 8);
+        if (size > 8) {
+          std::memcpy(&words.high, data + size - 8, 8);
+          words.high >>= 8 * (16 - size);
+        }
+      } else if (size >= 4) {
+        std::uint32_t first = 0;
+        std::uint32_t last = 0;
+        std::memcpy(&first, data, 4);
+        std::memcpy(&last, data + size - 4, 4);
+        words.low = first | (std::uint64_t{last} << (8 * (size - 4)));
+      } else if (size > 0) {
+        const auto byte = [data](std::size_t at) {
+          return std::uint64_t{static_cast<unsigned char>(data[at])} << (8 * at);
+        };
+        words.low = byte(0) | byte(size / 2) | byte(size - 1);
+      }
+      words.high |= std::uint64_t{size} << 48;
+      words.high |= std::uint64_t{kInlineStringTag} << 56;
+      return words;
+    }
+    // Of any Value; equal to of() when it holds that text.
+    static ShortText in(const Value& value) noexcept {
+      ShortText words;
+      std::memcpy(&words.low, value.storage_, 8);
+      std::memcpy(&words.high, value.storage_ + 8, 8);
+      return words;
+    }
+    bool operator==(const ShortText&) const = default;
+  };
+  [[nodiscard]] const Value* find_short(ShortText name) const noexcept;
+  // The member, or a Null value.
+  [[nodiscard]] const Value& with_name(ShortText name) const noexcept;
 
   alignas(8) unsigned char storage_[16];  // see value_node.hpp
 };

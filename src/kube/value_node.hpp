@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -135,50 +134,6 @@ class Node {
   std::uint32_t padding_ = 0;  // elements start 16 bytes in, aligned for Value
 };
 
-// The 16 bytes of a Value that holds a short text, as two numbers.
-struct ShortText {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-
-  // At most 14 bytes: no call, no loop over them.
-  static ShortText of(std::string_view text) noexcept {
-    static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
-    const std::size_t size = text.size();
-    const char* data = text.data();
-    ShortText words;
-    if (size >= 8) {
-      std::memcpy(&words.low, data, 8);
-      if (size > 8) {
-        std::memcpy(&words.high, data + size - 8, 8);
-        words.high >>= 8 * (16 - size);
-      }
-    } else if (size >= 4) {
-      std::uint32_t first = 0;
-      std::uint32_t last = 0;
-      std::memcpy(&first, data, 4);
-      std::memcpy(&last, data + size - 4, 4);
-      words.low = first | (std::uint64_t{last} << (8 * (size - 4)));
-    } else if (size > 0) {
-      const auto byte = [data](std::size_t at) {
-        return std::uint64_t{static_cast<unsigned char>(data[at])} << (8 * at);
-      };
-      words.low = byte(0) | byte(size / 2) | byte(size - 1);
-    }
-    words.high |= std::uint64_t{size} << 48;
-    words.high |= std::uint64_t{static_cast<std::uint8_t>(Tag::InlineString)} << 56;
-    return words;
-  }
-  // Of any Value; equal to of() when it holds that text.
-  static ShortText in(const Value& value) noexcept {
-    ShortText words;
-    const auto* bytes = reinterpret_cast<const unsigned char*>(&value);
-    std::memcpy(&words.low, bytes, 8);
-    std::memcpy(&words.high, bytes + 8, 8);
-    return words;
-  }
-  bool operator==(const ShortText&) const = default;
-};
-
 using ListNode = Node<Value>;
 using ObjectNode = Node<Member>;
 
@@ -245,11 +200,6 @@ class Raw {
   void set(Tag tag, std::uint64_t word) noexcept {
     std::memcpy(bytes_, &word, sizeof(word));
     bytes_[15] = static_cast<unsigned char>(tag);
-  }
-  void set_inline(std::string_view text) noexcept {
-    const ShortText words = ShortText::of(text);
-    std::memcpy(bytes_, &words.low, 8);
-    std::memcpy(bytes_ + 8, &words.high, 8);
   }
   template <class N>
   void set_node(Tag tag, N* node) noexcept {
