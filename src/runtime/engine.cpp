@@ -484,8 +484,16 @@ void Engine::Impl::end(Controller& controller, const Key& key, Instant now) {
   }
   if (options.verify) {
     Reads done;
-    ATHANOR_CHECK(controller.op->reconcile(View(*this, done), key, now).empty(),
-                  "what ends with its object leaves nothing to do");
+    const bool idle = controller.op->reconcile(View(*this, done), key, now).empty();
+    if (options.on_settled) {
+      options.on_settled(*controller.op, key, idle ? "" : "acts although its object is gone");
+    } else {
+      ATHANOR_CHECK(idle, "what ends with its object leaves nothing to do");
+    }
+    if (!idle) {
+      queue(task, Priority::Interactive, now, Cause::Changed);
+      return;
+    }
   }
   forget(task);
 }

@@ -133,8 +133,9 @@ struct EngineOptions {
   // Told of every plan and of how many objects and lists it was made from; for the simulator.
   std::function<void(const Operator& op, const Key& key, std::size_t reads, const Plan& plan)>
       on_reconcile{};
-  // Told, where plans are verified, of every plan that settled, and what it left to do although it
-  // promised otherwise (empty: nothing). Unset: a broken promise ends the program.
+  // Told, where plans are verified, of every plan that settled and every key that ended with its
+  // object, and what was left to do although that was promised otherwise (empty: nothing). Unset: a
+  // broken promise ends the program.
   std::function<void(const Operator& op, const Key& key, std::string_view broken)> on_settled{};
 };
 

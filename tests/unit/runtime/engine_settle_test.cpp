@@ -11,14 +11,15 @@ class EngineSettles : public EngineTest {
  protected:
   EngineSettles() { make_with(kFollower); }
 
-  void make_with(const Operator& op) {
+  void make_with(const Operator& op, decltype(EngineOptions::on_settled) on_settled = {}) {
     const Operator* const operators[] = {&op};
     engine = std::make_unique<Engine>(
         operators, EngineOptions{.entropy = entropy.get(),
                                  .metrics = &metrics,
                                  .verify = true,
                                  .on_reconcile = [this](const Operator&, const Key&, std::size_t,
-                                                        const Plan&) { ++runs; }});
+                                                        const Plan&) { ++runs; },
+                                 .on_settled = std::move(on_settled)});
   }
 
   // A map whose plan writes "hi" into the status and settles.
@@ -156,6 +157,30 @@ TEST_F(EngineSettles, AKeyThatEndsWithItsObjectDoesNotRunForItsEnd) {
   EXPECT_EQ(known(), 0);
   changed(object(kPod, "p", 102, R"({"metadata": {"labels": {"app": "x"}}})"));
   EXPECT_EQ(runs, 1) << "it reads nothing any more";
+}
+
+// Makes a pod of a map that is gone.
+Plan mourns(const View& view, const Key& key, Instant) {
+  Plan plan;
+  if (!view.get(kPod, key) && !view.get(kConfigMap, key)) {
+    plan.then(Create{.target = {&kPod, key}, .object = Value::object()});
+  }
+  return plan;
+}
+
+TEST_F(EngineSettles, AKeyThatDoesNotEndWithItsObjectIsToldAndRuns) {
+  Operator op = kFollower;
+  op.ends_with_object = true;
+  op.reconcile = mourns;
+  std::string told;
+  make_with(op, [&](const Operator&, const Key&, std::string_view broken) { told = broken; });
+  start({object(kConfigMap, "m", 5)});
+  EXPECT_TRUE(take_sent().empty());
+  feed(WatchEvent{.type = WatchEvent::Type::Deleted,
+                  .kind = &kConfigMap,
+                  .object = object(kConfigMap, "m", 101)});
+  EXPECT_EQ(told, "acts although its object is gone");
+  EXPECT_EQ(take_sent().size(), 1U);
 }
 
 }  // namespace
