@@ -338,12 +338,11 @@ Value drop_nulls(const Value& value) {
   return Value::object(std::move(members));
 }
 
-// Shares what has none.
+}  // namespace
+
 Value without_nulls(const Value& value) {
   return has_nulls(value) ? drop_nulls(value) : value;
 }
-
-}  // namespace
 
 Value apply_merge_patch(const Value& document, const Value& patch) {
   if (!document.is_object()) {

@@ -12,6 +12,9 @@ namespace athanor {
 // (spec/apiserver.md 9.4).
 Result<Value> apply_json_patch(const Value& document, const Value& patch);
 Value apply_merge_patch(const Value& document, const Value& patch);
+// Without the members that are null, at any depth: what a patch brings where there was nothing.
+// Shares what has none.
+Value without_nulls(const Value& value);
 // The smallest merge patch that turns `from` into `to`; Null when they are equal. Lists are
 // replaced whole.
 Value make_merge_patch(const Value& from, const Value& to);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kube/json.hpp"
+#include "kube/patch.hpp"
 
 namespace athanor {
 
@@ -78,29 +79,9 @@ Use use_of(SchemaPtr parent, std::string_view name) {
   return use;
 }
 
-// A patch's value where the document has none. Nulls say nothing there; directives other than
-// `$patch` stay, and are refused as the unknown members that they are then, as in the reference.
-Value without_nulls(const Value& patch) {
-  if (patch.is_list()) {
-    Value result = Value::list();
-    for (const Value& item : patch.items()) {
-      result.push_back(without_nulls(item));
-    }
-    return result;
-  }
-  if (!patch.is_object()) {
-    return patch;
-  }
-  Value result = Value::object();
-  for (const Member& member : patch.members()) {
-    if (!member.value.is_null()) {
-      result.set(member.key(), without_nulls(member.value));
-    }
-  }
-  return result;
-}
-
-// The same without what carries `$patch`: an instruction about nothing says nothing.
+// A patch's value where the document has none: without what carries `$patch`, as an instruction
+// about nothing says nothing. Other directives stay, and are refused as the unknown members that
+// they are then, as in the reference.
 Value without_instructions(const Value& patch) {
   const auto instructs = [](const Value& value) {
     return value.is_object() && value.contains(kPatch);
