@@ -4,6 +4,7 @@
 
 #include "embedded/apiserver/decode.hpp"
 #include "embedded/apiserver/handlers.hpp"
+#include "embedded/apiserver/patching.hpp"
 #include "embedded/apiserver/respond.hpp"
 #include "embedded/apiserver/write.hpp"
 
@@ -23,23 +24,7 @@ StatusResult<Response> handle_create(Call& call) {
 StatusResult<Response> handle_update(Call& call) {
   ATHANOR_TRY(const WriteOptions options, read_write_options(call.request, "UpdateOptions"));
   ATHANOR_TRY(const Value object, decode_object(call, options));
-  const std::string_view name = object["metadata"]["name"].as_string();
-  if (name.empty()) {
-    return status::bad_request(
-        fmt::format("the name of the object ({} based on URL) was undeterminable: name must be "
-                    "provided",
-                    call.path.name));
-  }
-  if (name != call.path.name) {
-    return status::bad_request(
-        fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
-                    call.path.name));
-  }
-  const std::string_view ns = object["metadata"]["namespace"].as_string();
-  if (call.resource->namespaced && !ns.empty() && ns != call.path.ns) {
-    return status::bad_request(
-        "the namespace of the provided object does not match the namespace sent on the request");
-  }
+  ATHANOR_TRY_VOID(check_place(call, object));
   UpdateInput input;
   input.subresource = call.path.subresource;
   input.normal = true;
