@@ -323,25 +323,21 @@ Result<void> merge_member(Value& result, const Member& member, SchemaPtr schema)
   const Use use = use_of(schema, name);
   const Value existing = result[name];
   Value merged = member.value;
-  if (member.value.is_object()) {
-    if (!existing.is_object() && member.value.contains(kPatch)) {
+  if (merged.type() != existing.type()) {
+    if (merged.is_object() && merged.contains(kPatch)) {
+      result.erase(name);  // an instruction about nothing says nothing
+      return {};
+    }
+    merged = without_instructions(without_nulls(merged));
+  } else if (merged.is_list()) {
+    ATHANOR_TRY(merged, merge_list(existing, member.value, use));
+  } else if (merged.is_object() && !use.replace_map) {  // else taken as it is, nulls included
+    ATHANOR_TRY(const Directive directive, directive_of(member.value));
+    if (directive == Directive::Delete) {
       result.erase(name);
       return {};
     }
-    if (!existing.is_object()) {
-      merged = without_instructions(without_nulls(member.value));
-    } else if (!use.replace_map) {  // else taken as it is, nulls included
-      ATHANOR_TRY(const Directive directive, directive_of(member.value));
-      if (directive == Directive::Delete) {
-        result.erase(name);
-        return {};
-      }
-      ATHANOR_TRY(merged, merge_map(existing, member.value, use.schema));
-    }
-  } else if (member.value.is_list() && !existing.is_list()) {
-    merged = without_instructions(without_nulls(member.value));
-  } else if (member.value.is_list()) {
-    ATHANOR_TRY(merged, merge_list(existing, member.value, use));
+    ATHANOR_TRY(merged, merge_map(existing, member.value, use.schema));
   }
   const Value* old = result.find(name);
   if (old == nullptr || (!merged.identical(*old) && merged != *old)) {
