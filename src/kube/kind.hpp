@@ -3,8 +3,11 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <string>
 #include <string_view>
+
+#include "base/text_hash.hpp"
 
 namespace athanor {
 
@@ -27,6 +30,11 @@ struct Key {
   // "ns/name", or "name".
   [[nodiscard]] std::string text() const;
 };
+
+// For tables that are looked up by key and never walked.
+inline std::size_t hash_of(const Key& key) noexcept {
+  return hash_text(key.name) * 31 + hash_text(key.ns);
+}
 
 struct Ref {
   const Kind* kind = nullptr;

@@ -1,26 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/schema.hpp"
 
-#include <algorithm>
-#include <numeric>
+#include <bit>
+
+#include "base/text_hash.hpp"
 
 namespace athanor {
 
 const SchemaField* Schema::field(std::string_view field_name) const {
-  const auto found = std::lower_bound(
-      field_order.begin(), field_order.end(), field_name,
-      [this](std::uint32_t index, std::string_view wanted) { return fields[index].name < wanted; });
-  if (found == field_order.end() || fields[*found].name != field_name) {
+  if (field_places.empty()) {
     return nullptr;
   }
-  return &fields[*found];
+  const std::size_t mask = field_places.size() - 1;
+  for (std::size_t at = hash_text(field_name) & mask; field_places[at] != 0; at = (at + 1) & mask) {
+    const SchemaField& field = fields[field_places[at] - 1U];
+    if (field.name == field_name) {
+      return &field;
+    }
+  }
+  return nullptr;
 }
 
 void Schema::index_fields() {
-  field_order.resize(fields.size());
-  std::iota(field_order.begin(), field_order.end(), 0U);
-  std::sort(field_order.begin(), field_order.end(),
-            [this](std::uint32_t a, std::uint32_t b) { return fields[a].name < fields[b].name; });
+  field_places.assign(fields.empty() ? 0 : std::bit_ceil(fields.size() * 2), 0);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::size_t mask = field_places.size() - 1;
+    std::size_t at = hash_text(fields[i].name) & mask;
+    while (field_places[at] != 0 && fields[field_places[at] - 1U].name != fields[i].name) {
+      at = (at + 1) & mask;
+    }
+    if (field_places[at] == 0) {  // of two with one name the first one counts
+      field_places[at] = static_cast<std::uint32_t>(i + 1);
+    }
+  }
 }
 
 }  // namespace athanor

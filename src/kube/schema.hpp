@@ -106,11 +106,12 @@ struct Schema {
   SchemaPtr not_schema = nullptr;
   Value rules{};  // x-kubernetes-validations, as written
 
-  // The declared field, or nullptr. O(log fields).
+  // The declared field, or nullptr. Found by hash: a normal form asks for every member's.
   [[nodiscard]] const SchemaField* field(std::string_view field_name) const;
-  // Sorts the lookup index; called once by whoever built `fields`.
+  // Makes the lookup table; called once by whoever built `fields`.
   void index_fields();
-  std::vector<std::uint32_t> field_order{};  // indices of `fields`, sorted by name
+  // At a name's hash or behind it, up to an empty place: its place in `fields`, counted from 1.
+  std::vector<std::uint32_t> field_places{};
 };
 
 }  // namespace athanor

@@ -183,7 +183,7 @@ class TypesParser {
     ATHANOR_TRY_VOID(add_descriptions(sources.descriptions));
     link_json_schemas();
     for (Schema& schema : types_.arena_) {
-      if (!schema.fields.empty() && schema.field_order.empty()) {
+      if (!schema.fields.empty() && schema.field_places.empty()) {
         schema.index_fields();
       }
     }

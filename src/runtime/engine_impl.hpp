@@ -83,8 +83,7 @@ struct TaskName {
 struct TaskHash {
   using is_transparent = void;
   std::size_t operator()(const TaskName& name) const {
-    const std::hash<std::string_view> hash;
-    return (hash(name.key.name) * 31 + hash(name.key.ns)) * 31 + name.controller;
+    return hash_of(name.key) * 31 + name.controller;
   }
   std::size_t operator()(const Task* task) const {
     return (*this)(TaskName{task->controller->number, task->key});

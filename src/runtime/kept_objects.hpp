@@ -109,8 +109,7 @@ class KeptObjects {
   // By what a key is called. Points to the keys of `slots_`.
   struct KeyHash {
     std::size_t operator()(const Key* key) const {  // may throw: so the numbers are kept
-      const std::hash<std::string_view> hash;
-      return hash(key->name) * 31 + hash(key->ns);
+      return hash_of(*key);
     }
   };
   struct SameKey {

@@ -43,8 +43,7 @@ bool drop_reader(Map& map, const K& key, TaskId id) {
 }  // namespace
 
 std::size_t ReadIndex::RefHash::operator()(const RefView& ref) const {
-  const std::hash<std::string_view> hash;
-  return (hash(ref.key.name) * 31 + hash(ref.key.ns)) * 31 + hash(ref.kind->name);
+  return hash_of(ref.key) * 31 + hash_text(ref.kind->name);
 }
 
 bool ReadIndex::SameRef::operator()(const RefView& a, const RefView& b) const {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text_hash.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/task.hpp"
 #include "runtime/view/operator.hpp"
@@ -44,8 +45,9 @@ class ReadIndex {
   struct Lists {
     // Index and value, label and value, and namespaces: the selects that need them, by reader.
     using Readers = std::multimap<TaskId, Select>;
-    struct TextHash : std::hash<std::string_view> {
+    struct TextHash {
       using is_transparent = void;
+      std::size_t operator()(std::string_view text) const { return hash_text(text); }
     };
     using ByValue = std::unordered_map<std::string, Readers, TextHash, std::equal_to<>>;
     std::map<std::string, ByValue, std::less<>> by_index{};  // what nobody uses is not there

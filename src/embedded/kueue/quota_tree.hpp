@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text_hash.hpp"
 #include "embedded/kueue/amounts.hpp"
 
 namespace athanor::kueue {
@@ -69,8 +70,7 @@ class QuotaTree {
   };
   struct CellHash {
     std::size_t operator()(const std::pair<std::string_view, std::string_view>& cell) const {
-      const std::hash<std::string_view> hash;
-      return hash(cell.first) * 31 + hash(cell.second);
+      return hash_text(cell.first) * 31 + hash_text(cell.second);
     }
   };
   // Does not change after finish().

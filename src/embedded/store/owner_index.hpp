@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/text_hash.hpp"
 #include "kube/kind.hpp"
 #include "kube/value.hpp"
 
@@ -24,8 +25,9 @@ class OwnerIndex {
   [[nodiscard]] const std::set<Entry>* find(std::string_view uid) const;
 
  private:
-  struct UidHash : std::hash<std::string_view> {
+  struct UidHash {
     using is_transparent = void;
+    std::size_t operator()(std::string_view uid) const { return hash_text(uid); }
   };
   std::unordered_map<std::string, std::set<Entry>, UidHash, std::equal_to<>> by_uid_{};
 };

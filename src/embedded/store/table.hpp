@@ -71,9 +71,7 @@ class Table {
     using is_transparent = void;
     template <class A>
     std::size_t operator()(const A& of) const {  // may throw: so the numbers are kept
-      const std::hash<std::string_view> hash;
-      const Key& key = key_of(of);
-      return hash(key.name) * 31 + hash(key.ns);
+      return hash_of(key_of(of));
     }
   };
   struct SameKey {
