@@ -14,6 +14,7 @@ namespace {
 
 std::vector<std::string_view> split_path(std::string_view path) {
   std::vector<std::string_view> segments;
+  segments.reserve(8);
   std::size_t start = 0;
   while (start <= path.size()) {
     const std::size_t end = std::min(path.find('/', start), path.size());
@@ -134,8 +135,8 @@ Attributes attributes_of(const RequestPath& path, const Request& request, const 
   attributes.user = &user;
   attributes.verb = path.verb;
   attributes.is_resource = path.is_resource;
-  attributes.path = request.path;
   if (!path.is_resource) {
+    attributes.path = request.path;
     return attributes;
   }
   attributes.group = path.group;

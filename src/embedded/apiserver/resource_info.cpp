@@ -198,9 +198,15 @@ std::vector<const ResourceInfo*> ResourceTable::resources(std::string_view group
   return found;
 }
 
-ResourceRegistry::ResourceRegistry(std::vector<std::shared_ptr<const ResourceInfo>> built_in)
-    : built_in_(std::move(built_in)) {
-  rebuild();
+ResourceRegistry::ResourceRegistry() {
+  // Made once, as what is in it: a simulation starts thousands of servers.
+  static const auto kBuiltIn = [] {
+    auto table = std::make_shared<ResourceTable>(built_in_resources());
+    table->serial_ = 1;
+    return table;
+  }();
+  table_ = kBuiltIn;
+  serial_ = table_->serial_;
 }
 
 ResourceTablePtr ResourceRegistry::table() const {
@@ -222,7 +228,7 @@ void ResourceRegistry::set_custom(const std::string& crd_name,
 }
 
 void ResourceRegistry::rebuild() {
-  std::vector<std::shared_ptr<const ResourceInfo>> resources = built_in_;
+  std::vector<std::shared_ptr<const ResourceInfo>> resources = built_in_resources();
   for (const auto& [name, versions] : custom_) {
     resources.insert(resources.end(), versions.begin(), versions.end());
   }

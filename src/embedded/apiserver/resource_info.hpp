@@ -145,7 +145,7 @@ using ResourceTablePtr = std::shared_ptr<const ResourceTable>;
 class ResourceRegistry {
  public:
   // Starts with the built-in resources.
-  explicit ResourceRegistry(std::vector<std::shared_ptr<const ResourceInfo>> built_in);
+  ResourceRegistry();
 
   [[nodiscard]] ResourceTablePtr table() const;
   // Replaces everything that a CRD serves; an empty list removes it. One atomic step.
@@ -156,7 +156,6 @@ class ResourceRegistry {
   void rebuild();
 
   mutable std::mutex mutex_{};
-  std::vector<std::shared_ptr<const ResourceInfo>> built_in_{};
   std::map<std::string, std::vector<std::shared_ptr<const ResourceInfo>>> custom_{};
   ResourceTablePtr table_{};
   std::uint64_t serial_ = 0;

@@ -27,7 +27,6 @@ Core::Core(Options options_in, Dependencies dependencies_in)
       dependencies(std::move(dependencies_in)),
       store(*dependencies.store),
       entropy(*dependencies.entropy),
-      registry(built_in_resources()),
       authenticator(make_authenticator(options, dependencies)),
       authorizer(make_authorizer(options, dependencies)),
       admission(built_in_admission()),
@@ -277,6 +276,16 @@ class ServerImpl final : public Server {
   // What everybody may count on, even if somebody deleted it.
   Result<void> restore_bootstrap_objects(Instant now) {
     last_restore_ = now;
+    const store::Revision before = core_.store.revision();
+    if (before == restored_) {
+      return {};  // nothing was written since
+    }
+    ATHANOR_TRY_VOID(install_missing(now));
+    restored_ = before;
+    return {};
+  }
+
+  Result<void> install_missing(Instant now) {
     return install_bootstrap_objects({.store = core_.store,
                                       .table = *core_.registry.table(),
                                       .options = core_.options,
@@ -284,7 +293,9 @@ class ServerImpl final : public Server {
                                       .now = now});
   }
 
-  Instant last_restore_{};  // touched by start() and tick() alone
+  // Touched by start() and tick() alone.
+  Instant last_restore_{};
+  std::optional<store::Revision> restored_{};  // nothing was missing then
   Core core_;
   CrdController crds_;
   EventExpiry events_;

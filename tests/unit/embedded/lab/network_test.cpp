@@ -68,7 +68,7 @@ class Peer final : public apiserver::Server {
   [[nodiscard]] const apiserver::ResourceRegistry& registry() const override { return registry_; }
 
  private:
-  const apiserver::ResourceRegistry registry_{{}};
+  const apiserver::ResourceRegistry registry_{};
 };
 
 class NetworkTest : public testing::Test {
