@@ -98,12 +98,29 @@ bool reads_as_much(const Reads* done, const Reads& next) {
          });
 }
 
-// Plans are told apart by their texts; most of them say nothing at all.
+// As equal as their texts would be: members in the same order, numbers of one type.
+bool reads_alike(const Value& a, const Value& b) {
+  if (a.identical(b)) {
+    return true;
+  }
+  if (a.type() != b.type()) {
+    return false;
+  }
+  return std::ranges::equal(a.items(), b.items(), reads_alike) &&
+         std::ranges::equal(a.members(), b.members(),
+                            [](const Member& left, const Member& right) {
+                              return left.key() == right.key() &&
+                                     reads_alike(left.value, right.value);
+                            }) &&
+         (a.is_list() || a.is_object() || a == b);
+}
+
+// Most plans say nothing at all.
 bool same_plan(const Plan& a, const Plan& b) {
   if (a.steps().empty() && b.steps().empty() && !a.error() && !b.error()) {
     return a.wake() == b.wake();
   }
-  return json::print(a.to_value()) == json::print(b.to_value());
+  return reads_alike(a.to_value(), b.to_value());
 }
 
 // Writes that answer without a version, although an event will follow: an immediate deletion, a
@@ -539,7 +556,10 @@ void Engine::Impl::back_off(Task& task, Instant now, std::optional<Duration> at_
   // Up to a quarter more, so that keys that failed together do not come back together.
   delay += delay / 4000 * static_cast<int>(options.entropy->next() % 1000);
   if (at_least) {
-    delay = std::max(delay, *at_least);
+    // The server knows when it has time again: failures of other kinds before this one make a
+    // second of overload no wait of minutes.
+    constexpr int kPatience = 8;
+    delay = std::clamp(delay, *at_least, *at_least * kPatience);
   }
   ++task.failures;
   const Instant again = now + delay;

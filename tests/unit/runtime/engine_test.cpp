@@ -202,6 +202,24 @@ TEST_F(EngineTest, RetryAfterIsKept) {
   EXPECT_EQ(sent.size(), 1U);
 }
 
+TEST_F(EngineTest, AShortOverloadAfterManyFailuresPutsNothingOffForMinutes) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
+  auto attempt = take_sent();
+  for (int failure = 0; failure < 16; ++failure) {
+    ASSERT_EQ(attempt.size(), 1U);
+    feed(WriteResult{.id = attempt[0].id, .error = Error::internal("no")});
+    now = *engine->next_due();
+    feed(Tick{});
+    attempt = take_sent();
+  }
+  ASSERT_EQ(attempt.size(), 1U);
+  feed(WriteResult{.id = attempt[0].id,
+                   .error = Error{.code = 429, .reason = "TooManyRequests", .message = "later"},
+                   .retry_after = seconds(1)});
+  wait(seconds(8));
+  EXPECT_EQ(sent.size(), 1U);
+}
+
 TEST_F(EngineTest, AChangeRequeuesExactlyItsReaders) {
   start({object(kConfigMap, "reader", 5, R"({"data": {"list": "x"}})"),
          object(kConfigMap, "other", 6, R"({"data": {"list": "y"}})")});
