@@ -123,7 +123,7 @@ class FakeServer final : public apiserver::Server {
   }
   std::mutex mutex_{};
   std::map<std::string, Handler> handlers_{};
-  const apiserver::ResourceRegistry registry_{{}};  // nothing is served
+  const apiserver::ResourceRegistry registry_{};
 };
 
 class HttpsTest : public ::testing::Test {
