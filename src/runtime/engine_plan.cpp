@@ -555,11 +555,11 @@ void Engine::Impl::back_off(Task& task, Instant now, std::optional<Duration> at_
   delay = std::min(delay, pace.most);
   // Up to a quarter more, so that keys that failed together do not come back together.
   delay += delay / 4000 * static_cast<int>(options.entropy->next() % 1000);
-  if (at_least) {
+  if (at_least && *at_least > Duration::zero()) {
     // The server knows when it has time again: failures of other kinds before this one make a
     // second of overload no wait of minutes.
-    constexpr int kPatience = 8;
-    delay = std::clamp(delay, *at_least, *at_least * kPatience);
+    constexpr Duration kPatience = std::chrono::seconds(30);
+    delay = std::clamp(delay, *at_least, std::max(*at_least, kPatience));
   }
   ++task.failures;
   const Instant again = now + delay;
