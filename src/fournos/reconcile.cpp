@@ -138,6 +138,7 @@ const Operator& fournosjob_operator() {
       .reads = kReads,
       .writes = kWrites,
       .reconcile = reconcile,
+      .sees_all = true,  // from an older state a job's run would be made a second time
       .ends_with_object = true,
       .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},  // R14.4
       .small = kSmall,

@@ -46,7 +46,6 @@ Engine::Impl::Impl(std::span<const Operator* const> operators, EngineOptions eng
     auto controller = std::make_unique<Controller>();
     controller->op = op;
     controller->number = controllers.size();
-    ATHANOR_CHECK(op->singleton || !op->sees_all, "what one key promises, one key must see");
     controller->sight = op->sees_all ? Controller::Sight::Unproven : Controller::Sight::Proven;
     controller->user = op->user.empty()
                            ? "system:serviceaccount:kube-system:" + std::string(op->name)
@@ -222,6 +221,11 @@ void Engine::Impl::take(const Relisted& listed, Instant now) {
   }
   opened(barrier.passed({listed.kind, ns}, held.version(ns)), now);
   if (!listed.early) {
+    for (const auto& controller : controllers) {
+      if (controller->unseen.erase({listed.kind, ns}) > 0 && controller->unseen.empty()) {
+        controller->sight = Controller::Sight::Proven;
+      }
+    }
     opened(barrier.relisted({listed.kind, ns}), now);
   }
 }
@@ -553,7 +557,6 @@ void Engine::Impl::opened(const std::vector<TaskId>& ids, Instant now) {
   for (const TaskId id : ids) {
     Task* task = find(id);
     if (task != nullptr && task->phase == Task::Phase::Waiting) {
-      task->controller->sight = Controller::Sight::Proven;
       settle(*task, now);
     }
   }
@@ -611,6 +614,11 @@ void Engine::Impl::pump(Instant now) {
     memory::give_back();
   }
   set_timer(now);
+}
+
+void Engine::Impl::see_clock(Instant now) {
+  clock_back += now < latest ? 1 : 0;
+  latest = now;
 }
 
 void Engine::Impl::rest(Instant now) {
@@ -689,11 +697,13 @@ std::span<const Kind* const> Engine::kinds() const {
 }
 
 void Engine::absorb(const Input& input, Instant now) {
+  impl_->see_clock(now);
   impl_->rest(now);
   std::visit([&](const auto& one) { impl_->take(one, now); }, input);
 }
 
 void Engine::run(Instant now, std::vector<Effect>& effects) {
+  impl_->see_clock(now);
   impl_->rest(now);
   impl_->pump(now);
   effects.insert(effects.end(), std::make_move_iterator(impl_->out.begin()),

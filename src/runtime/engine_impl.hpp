@@ -39,6 +39,7 @@ struct Controller {
   // Of one that must see all (Operator::sees_all): whether it does, or waits for it.
   enum class Sight : std::uint8_t { Unproven, Proving, Proven };
   Sight sight = Sight::Proven;
+  std::set<Watched, WatchedOrder> unseen{};  // the lists that it still waits for
 };
 
 // A plan that is being carried out.
@@ -50,7 +51,8 @@ struct Work {
   // What the plan knew of objects whose status it writes after other steps: caches move on
   // meanwhile.
   std::map<Ref, Object, RefOrder> seen{};
-  OwnNews news{};  // of a plan that settles
+  OwnNews news{};                // of a plan that settles
+  std::uint64_t clock_back = 0;  // Impl::clock_back when it was made
 };
 
 // One key of one operator, from its first event until the next one would find nothing in it
@@ -137,6 +139,8 @@ struct Engine::Impl final : Snapshot {
   // Lets the caches pack what was not used lately. At the beginning of a turn: whoever brought the
   // last input has let go of what it looked at.
   void rest(Instant now);
+  // Counts how often the clock on the wall went back, by however little.
+  void see_clock(Instant now);
   void synced(const Kind& kind, Instant now);
   // What failed for good, as an observation; nullopt takes it back. True: news.
   bool report(const std::string& query, const std::optional<Error>& error, Instant now);
@@ -177,6 +181,7 @@ struct Engine::Impl final : Snapshot {
   // What the operator must see all of is listed anew; the task waits for it. False: there is
   // nothing to wait for.
   bool prove_sight(Task& task, Instant now);
+  void ask_for_sight(Controller& controller);
   void check_reads(const Operator& op, const Reads& reads) const;
   void check_writes(const Operator& op, const Plan& plan) const;
   // The queries that a run made, with the age that it takes.
@@ -253,6 +258,8 @@ struct Engine::Impl final : Snapshot {
   EventRecorder events;
   EngineMetrics metrics;
   InstrumentBoard board;
+  Instant latest{};              // the last turn's
+  std::uint64_t clock_back = 0;  // how often a turn was earlier than the one before
   std::optional<Instant> timer{};
   Instant next_sweep{};
   std::vector<Effect> out{};

@@ -223,7 +223,7 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   drop_unread(queries);
   probe_stale(observed, now);
   task.started = now;
-  task.work = std::make_unique<Work>(Work{.plan = std::move(plan)});
+  task.work = std::make_unique<Work>(Work{.plan = std::move(plan), .clock_back = clock_back});
   remember_seen(*task.work);
   task.again = task.work->plan.wake();
   task.again_cause = Cause::Wake;
@@ -233,20 +233,37 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   advance(task, now);
 }
 
-bool Engine::Impl::prove_sight(Task& task, Instant now) {
-  task.controller->sight = Controller::Sight::Proving;
-  for (const Kind* kind : task.controller->op->reads) {
-    if (observations.contains(unreadable_query(*kind))) {
-      continue;  // refused for good: there is no list to wait for
+void Engine::Impl::ask_for_sight(Controller& controller) {
+  const auto ask = [&](const Kind& kind) {
+    if (observations.contains(unreadable_query(kind))) {
+      return;  // refused for good: there is no list to wait for
     }
-    for (const std::string& ns : cache(*kind).watches()) {
-      barrier.wait_relist(task.id, {kind, ns});
-      out.emplace_back(Relist{.kind = kind, .ns = ns});
+    for (const std::string& ns : cache(kind).watches()) {
+      if (controller.unseen.insert({&kind, ns}).second) {
+        out.emplace_back(Relist{.kind = &kind, .ns = ns});
+      }
     }
+  };
+  for (const Kind* kind : controller.op->reads) {
+    ask(*kind);
   }
-  if (!barrier.waits(task.id)) {
-    task.controller->sight = Controller::Sight::Proven;
+  if (controller.op->primary != nullptr) {
+    ask(*controller.op->primary);
+  }
+}
+
+bool Engine::Impl::prove_sight(Task& task, Instant now) {
+  Controller& controller = *task.controller;
+  if (controller.sight == Controller::Sight::Unproven) {
+    ask_for_sight(controller);
+    controller.sight =
+        controller.unseen.empty() ? Controller::Sight::Proven : Controller::Sight::Proving;
+  }
+  if (controller.sight == Controller::Sight::Proven) {
     return false;
+  }
+  for (const Watched& watch : controller.unseen) {
+    barrier.wait_relist(task.id, watch);
   }
   task.dirty = true;  // to run once all is there
   task.dirty_cause = task.cause;
@@ -672,7 +689,8 @@ bool Engine::Impl::is_settled(Task& task, Instant now) {
   if (!work.news.any() || task.dirty) {
     return true;
   }
-  const bool clock_went_back = now < task.started;
+  // What it saw and what its writes made have times of two clocks then.
+  const bool clock_went_back = work.clock_back != clock_back;
   if (work.step < work.plan.steps().size() || work.plan.error() || clock_went_back ||
       !work.news.all_own()) {
     return false;

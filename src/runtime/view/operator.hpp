@@ -48,9 +48,9 @@ struct Operator {
   Plan (*reconcile)(const View& view, const Key& key, Instant now) = nullptr;
   // True: one key, run whenever anything it read changed (a scheduler that looks at everything).
   bool singleton = false;
-  // True, of a singleton: it promises what others must not promise as well (quota), so nothing that
-  // a leader before it wrote may be missing from what it sees. Its first run waits until all it
-  // reads was listed anew after this engine began to run.
+  // True: it promises what must not be promised again (quota, the one run of a job), so nothing
+  // that a leader before it wrote may be missing from what it sees. Its first runs wait until all
+  // it reads was listed anew after this engine began to run.
   bool sees_all = false;
   // True, of one with a key for each object: there is nothing left to do for one that is gone, and
   // its key does not run for that.

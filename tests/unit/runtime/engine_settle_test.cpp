@@ -119,6 +119,18 @@ TEST_F(EngineSettles, AStepOfTheClockRunsAKeyWhosePlanIsUnderWay) {
   EXPECT_EQ(runs, 2) << "it chose its wake-up by the old clock";
 }
 
+// What the write made may bear an earlier time than the plan, however late its answer comes.
+TEST_F(EngineSettles, AClockThatWentBackMeanwhileRunsAKeyWhosePlanIsUnderWay) {
+  start({map(5, "{}", R"(, "wake": 60)")});
+  const Object after = map(101, R"({"said": "hi"})", R"(, "wake": 60)");
+  const std::uint64_t id = write();
+  now -= seconds(5);
+  feed(WriteResult{.id = id, .object = after});
+  now += seconds(10);
+  changed(after);
+  EXPECT_EQ(runs, 2);
+}
+
 // Writes a status of its own each time.
 Plan never_rests(const View& view, const Key& key, Instant) {
   const auto map = view.get(kConfigMap, key);

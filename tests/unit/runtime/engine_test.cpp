@@ -507,64 +507,6 @@ TEST(EngineRefusals, AKindThatCannotBeListedDoesNotHoldOperatorsUp) {
   }));
 }
 
-// Operator::sees_all: makes one pod as long as it sees none.
-Plan make_the_only_pod(const View& view, const Key&, Instant) {
-  Plan plan;
-  if (view.list(kPod, {}).empty()) {
-    plan.then(Create{.target = {&kPod, {"a", "p"}}, .object = Value::object()});
-  }
-  return plan;
-}
-constexpr const Kind* kPods[] = {&kPod};
-const Operator kMaker{.name = "maker",
-                      .reads = kPods,
-                      .writes = kPods,
-                      .reconcile = make_the_only_pod,
-                      .singleton = true,
-                      .sees_all = true,
-                      .small = kPods};
-
-class EngineSight : public ::testing::Test {
- protected:
-  // How many asked for a list, and how many wrote.
-  std::pair<int, int> feed(const Input& input) {
-    std::vector<Effect> effects;
-    engine.feed(input, now, effects);
-    const auto count = [&](auto is) {
-      return static_cast<int>(std::ranges::count_if(effects, is));
-    };
-    return {count([](const Effect& one) { return std::holds_alternative<Relist>(one); }),
-            count([](const Effect& one) { return std::holds_alternative<SendWrite>(one); })};
-  }
-  static Relisted none(int version, bool early = false) {
-    return {.kind = &kPod, .version = static_cast<std::uint64_t>(version), .early = early};
-  }
-
-  std::unique_ptr<Entropy> entropy = seeded_entropy(1);
-  std::array<const Operator*, 1> operators{&kMaker};
-  Engine engine{operators, {.entropy = entropy.get()}};
-  Instant now = *parse_time("2026-01-05T00:00:00Z");
-  using Counts = std::pair<int, int>;
-};
-
-TEST_F(EngineSight, TheFirstRunWaitsForAListThatNoFormerLeaderCanHaveOutrun) {
-  EXPECT_EQ(feed(none(100)), Counts(1, 0)) << "kept warm before this one led: it may lag";
-  now += seconds(60);
-  EXPECT_EQ(feed(Tick{}), Counts(0, 0)) << "however long it takes";
-  EXPECT_EQ(feed(none(100, true)), Counts(0, 0)) << "begun before it was asked for";
-  EXPECT_EQ(feed(Relisted{.kind = &kPod, .objects = {object(kPod, "p", 101)}, .version = 102}),
-            Counts(0, 0))
-      << "the former leader had made it";
-  const WatchEvent gone{
-      .type = WatchEvent::Type::Deleted, .kind = &kPod, .object = object(kPod, "p", 103)};
-  EXPECT_EQ(feed(gone), Counts(0, 1)) << "once is enough";
-}
-
-TEST_F(EngineSight, AKindThatIsRefusedIsNotWaitedFor) {
-  EXPECT_EQ(feed(Relisted{.kind = &kPod, .error = Error{.code = 403, .message = "no"}}),
-            Counts(0, 1));
-}
-
 // Cleans up behind objects that are gone: asks first, then acts.
 Plan clean_up(const View& view, const Key& key, Instant) {
   const Observed left = view.observe("left:" + key.name, std::chrono::hours(1));
@@ -672,6 +614,8 @@ TEST(EngineOverlooks, ChangesThatMakeNoDifferenceRunNothing) {
               now, effects);
   EXPECT_EQ(runs(), before + 2) << "that it is gone is no mere change";
 }
+
+constexpr const Kind* kPods[] = {&kPod};
 
 // View::derived: made once for all readers, until one of its objects changes.
 int derivations = 0;

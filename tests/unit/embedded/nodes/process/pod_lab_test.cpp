@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 #include "embedded/nodes/pod_status.hpp"
 #include "kube/json.hpp"
@@ -106,8 +106,11 @@ bool eventually(const std::function<bool()>& holds) {
 }
 
 std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  // A file of /proc may end with its process, between its opening and its reading: then it is
+  // empty.
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
 }
 
 void write_text(const std::string& path, std::string_view text) {

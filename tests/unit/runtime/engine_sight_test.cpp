@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operator::sees_all: nothing is done before all that a former leader did is seen.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "engine_fixture.hpp"
+#include "runtime/engine.hpp"
+
+namespace athanor::runtime {
+namespace {
+
+// Makes one pod as long as it sees none.
+Plan make_the_only_pod(const View& view, const Key&, Instant) {
+  Plan plan;
+  if (view.list(kPod, {}).empty()) {
+    plan.then(Create{.target = {&kPod, {"a", "p"}}, .object = Value::object()});
+  }
+  return plan;
+}
+constexpr const Kind* kPods[] = {&kPod};
+const Operator kMaker{.name = "maker",
+                      .reads = kPods,
+                      .writes = kPods,
+                      .reconcile = make_the_only_pod,
+                      .singleton = true,
+                      .sees_all = true,
+                      .small = kPods};
+
+// The same with a key for each object: makes the pod of its name once.
+Plan make_a_pod(const View& view, const Key& key, Instant) {
+  Plan plan;
+  if (view.get(kConfigMap, key) && !view.get(kPod, key)) {
+    plan.then(Create{.target = {&kPod, key}, .object = Value::object()});
+  }
+  return plan;
+}
+const Operator kKeyedMaker{.name = "keyed-maker",
+                           .primary = &kConfigMap,
+                           .reads = kPods,
+                           .writes = kPods,
+                           .reconcile = make_a_pod,
+                           .sees_all = true};
+
+class EngineSight : public ::testing::Test {
+ protected:
+  // How many asked for a list, and how many wrote.
+  std::pair<int, int> feed(const Input& input) { return feed(engine, input); }
+  std::pair<int, int> feed(Engine& to, const Input& input) {
+    std::vector<Effect> effects;
+    to.feed(input, now, effects);
+    const auto count = [&](auto is) {
+      return static_cast<int>(std::ranges::count_if(effects, is));
+    };
+    return {count([](const Effect& one) { return std::holds_alternative<Relist>(one); }),
+            count([](const Effect& one) { return std::holds_alternative<SendWrite>(one); })};
+  }
+  static Relisted none(int version, bool early = false) {
+    return {.kind = &kPod, .version = static_cast<std::uint64_t>(version), .early = early};
+  }
+
+  std::unique_ptr<Entropy> entropy = seeded_entropy(1);
+  std::array<const Operator*, 1> operators{&kMaker};
+  std::array<const Operator*, 1> keyed_operators{&kKeyedMaker};
+  Engine engine{operators, {.entropy = entropy.get()}};
+  Engine keyed{keyed_operators, {.entropy = entropy.get()}};
+  Instant now = *parse_time("2026-01-05T00:00:00Z");
+  using Counts = std::pair<int, int>;
+};
+
+TEST_F(EngineSight, TheFirstRunWaitsForAListThatNoFormerLeaderCanHaveOutrun) {
+  EXPECT_EQ(feed(none(100)), Counts(1, 0)) << "kept warm before this one led: it may lag";
+  now += seconds(60);
+  EXPECT_EQ(feed(Tick{}), Counts(0, 0)) << "however long it takes";
+  EXPECT_EQ(feed(none(100, true)), Counts(0, 0)) << "begun before it was asked for";
+  EXPECT_EQ(feed(Relisted{.kind = &kPod, .objects = {object(kPod, "p", 101)}, .version = 102}),
+            Counts(0, 0))
+      << "the former leader had made it";
+  const WatchEvent gone{
+      .type = WatchEvent::Type::Deleted, .kind = &kPod, .object = object(kPod, "p", 103)};
+  EXPECT_EQ(feed(gone), Counts(0, 1)) << "once is enough";
+}
+
+TEST_F(EngineSight, AKindThatIsRefusedIsNotWaitedFor) {
+  EXPECT_EQ(feed(Relisted{.kind = &kPod, .error = Error{.code = 403, .message = "no"}}),
+            Counts(0, 1));
+}
+
+// It is restarted over a list that is older than what it did before: of one kind, then of the
+// other.
+TEST_F(EngineSight, OneWithAKeyForEachObjectWaitsForAllItsLists) {
+  const auto maps = [](int version) {
+    return Relisted{.kind = &kConfigMap,
+                    .objects = {object(kConfigMap, "m", 5), object(kConfigMap, "n", 6)},
+                    .version = static_cast<std::uint64_t>(version)};
+  };
+  EXPECT_EQ(feed(keyed, maps(90)), Counts(0, 0)) << "not all is listed";
+  EXPECT_EQ(feed(keyed, none(90)), Counts(2, 0)) << "one list of each kind, whatever the keys";
+  EXPECT_EQ(feed(keyed, maps(100)), Counts(0, 0));
+  const WatchEvent late{
+      .type = WatchEvent::Type::Changed, .kind = &kConfigMap, .object = object(kConfigMap, "o", 101)};
+  EXPECT_EQ(feed(keyed, late), Counts(0, 0)) << "waits for what is still to come";
+  EXPECT_EQ(
+      feed(keyed, Relisted{.kind = &kPod, .objects = {object(kPod, "m", 99)}, .version = 102}),
+      Counts(0, 2))
+      << "for n and o: m had been served";
+}
+
+}  // namespace
+}  // namespace athanor::runtime
