@@ -562,7 +562,8 @@ void Engine::Impl::opened(const std::vector<TaskId>& ids, Instant now) {
   }
 }
 
-// Barriers that the caches never reached: look for ourselves, and let the key run.
+// Barriers that the caches never reached: look for ourselves, and let the key run; with what was
+// found, if it must see all.
 void Engine::Impl::expire(Instant now) {
   while (!deadlines.empty() && deadlines.begin()->first <= now) {
     const TaskId id = deadlines.begin()->second;
@@ -581,10 +582,21 @@ void Engine::Impl::expire(Instant now) {
     for (const Ref& ref : barrier.objects(id)) {
       watches.insert({ref.kind, cache(*ref.kind).watch_of(ref.key.ns)});
     }
+    barrier.drop(id);
     for (const Watched& watch : watches) {
       out.emplace_back(Relist{.kind = watch.kind, .ns = watch.ns});
+      if (task->controller->op->sees_all) {
+        barrier.wait_relist(id, watch);
+      }
     }
-    barrier.drop(id);
+    if (barrier.waits(id)) {  // it must see what it did before it promises more
+      task->barrier_end = now + options.barrier_timeout;
+      deadlines.emplace(task->barrier_end, id);
+      continue;
+    }
+    if (task->work != nullptr) {
+      see_news(*task);  // a plan that settles did so for a view that shows all its steps
+    }
     settle(*task, now);
   }
   for (const auto& controller : controllers) {

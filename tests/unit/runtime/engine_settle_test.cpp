@@ -131,6 +131,18 @@ TEST_F(EngineSettles, AClockThatWentBackMeanwhileRunsAKeyWhosePlanIsUnderWay) {
   EXPECT_EQ(runs, 2);
 }
 
+// The pod is seen and the status is not: the promise was made for a view of both.
+TEST_F(EngineSettles, AWatchThatHangsRunsTheKeyWithWhatHasCome) {
+  start({map(5, "{}", R"(, "create": "p")")});
+  const Object pod = object(kPod, "p", 101);
+  feed(WriteResult{.id = write(), .object = pod});
+  feed(WriteResult{.id = write(), .object = map(102, R"({"said": "hi"})", R"(, "create": "p")")});
+  changed(pod);
+  EXPECT_EQ(runs, 1);
+  wait(seconds(11));
+  EXPECT_EQ(runs, 2);
+}
+
 // Writes a status of its own each time.
 Plan never_rests(const View& view, const Key& key, Instant) {
   const auto map = view.get(kConfigMap, key);

@@ -83,6 +83,19 @@ TEST_F(EngineSight, TheFirstRunWaitsForAListThatNoFormerLeaderCanHaveOutrun) {
   EXPECT_EQ(feed(gone), Counts(0, 1)) << "once is enough";
 }
 
+// The watch hangs, and what was promised is not seen: not to be promised again.
+TEST_F(EngineSight, ALateWatchIsReplacedByAListHoweverLongThatTakes) {
+  feed(none(100));
+  EXPECT_EQ(feed(none(101)), Counts(0, 1));
+  EXPECT_EQ(feed(WriteResult{.id = 1, .object = object(kPod, "p", 102)}), Counts(0, 0));
+  now += seconds(11);
+  EXPECT_EQ(feed(Tick{}), Counts(1, 0)) << "it looks for itself";
+  EXPECT_EQ(feed(none(101, true)), Counts(0, 0)) << "begun before it was asked for";
+  EXPECT_EQ(feed(Relisted{.kind = &kPod, .objects = {object(kPod, "p", 102)}, .version = 103}),
+            Counts(0, 0));
+  EXPECT_TRUE(engine.idle());
+}
+
 TEST_F(EngineSight, AKindThatIsRefusedIsNotWaitedFor) {
   EXPECT_EQ(feed(Relisted{.kind = &kPod, .error = Error{.code = 403, .message = "no"}}),
             Counts(0, 1));
@@ -99,8 +112,9 @@ TEST_F(EngineSight, OneWithAKeyForEachObjectWaitsForAllItsLists) {
   EXPECT_EQ(feed(keyed, maps(90)), Counts(0, 0)) << "not all is listed";
   EXPECT_EQ(feed(keyed, none(90)), Counts(2, 0)) << "one list of each kind, whatever the keys";
   EXPECT_EQ(feed(keyed, maps(100)), Counts(0, 0));
-  const WatchEvent late{
-      .type = WatchEvent::Type::Changed, .kind = &kConfigMap, .object = object(kConfigMap, "o", 101)};
+  const WatchEvent late{.type = WatchEvent::Type::Changed,
+                        .kind = &kConfigMap,
+                        .object = object(kConfigMap, "o", 101)};
   EXPECT_EQ(feed(keyed, late), Counts(0, 0)) << "waits for what is still to come";
   EXPECT_EQ(
       feed(keyed, Relisted{.kind = &kPod, .objects = {object(kPod, "m", 99)}, .version = 102}),
