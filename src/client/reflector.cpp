@@ -233,6 +233,13 @@ struct Reflector::Impl {
     wait(random_between(options.refused_retry, options.refused_retry * 3 / 2), now, effects);
   }
 
+  // Who asked for a list is not served by the watch from before it.
+  void fail_to_list(const Error& error, std::optional<Duration> retry_after, Instant now,
+                    Effects& effects) {
+    list_again = true;
+    fail(error, retry_after, now, effects);
+  }
+
   // What the timer or a failure left to do: to watch on, or to list.
   void go_on(Instant now, Effects& effects) {
     if (version.empty() || list_again) {
@@ -261,15 +268,15 @@ struct Reflector::Impl {
         ++expired_chunks;  // the continue token: its version is no longer kept
         start_list(effects);
       } else {
-        fail(*answer.error, answer.retry_after, now, effects);
+        fail_to_list(*answer.error, answer.retry_after, now, effects);
       }
       return;
     }
     const Value& metadata = answer.body["metadata"];
     const std::string list_version = metadata["resourceVersion"].str();
     if (list_version.empty()) {
-      fail(Error::internal(fmt::format("the answer to {} is no list", collection)), {}, now,
-           effects);
+      fail_to_list(Error::internal(fmt::format("the answer to {} is no list", collection)), {}, now,
+                   effects);
       return;
     }
     const std::string token = metadata["continue"].str();

@@ -371,6 +371,18 @@ TEST(Reflector, ARelistAsksForTheNewestState) {
   EXPECT_THAT(world.told, ElementsAre("list @20", "list @21"));
 }
 
+TEST(Reflector, AListThatFailsIsAskedForAgainNotTheWatchFromBefore) {
+  World world;
+  world.sync();
+  world.feed(Reflector::Relist{});
+  world.fail(Error::internal("the server restarts"));
+  world.sleep();
+  EXPECT_EQ(world.asked.back(), "/apis/batch/v1/jobs?limit=500");
+  world.answer(list(20, {}));
+  EXPECT_FALSE(std::get<KindList>(world.items.back()).early);
+  EXPECT_THAT(world.asked.back(), HasSubstr("resourceVersion=20&"));
+}
+
 TEST(Reflector, AnAnswerThatIsNoListIsAFailure) {
   World world;
   world.answer(Value::object({{"kind", "Pod"}}));
