@@ -46,7 +46,6 @@ Engine::Impl::Impl(std::span<const Operator* const> operators, EngineOptions eng
     auto controller = std::make_unique<Controller>();
     controller->op = op;
     controller->number = controllers.size();
-    controller->sight = op->sees_all ? Controller::Sight::Unproven : Controller::Sight::Proven;
     controller->user = op->user.empty()
                            ? "system:serviceaccount:kube-system:" + std::string(op->name)
                            : std::string(op->user);
@@ -222,9 +221,7 @@ void Engine::Impl::take(const Relisted& listed, Instant now) {
   opened(barrier.passed({listed.kind, ns}, held.version(ns)), now);
   if (!listed.early) {
     for (const auto& controller : controllers) {
-      if (controller->unseen.erase({listed.kind, ns}) > 0 && controller->unseen.empty()) {
-        controller->sight = Controller::Sight::Proven;
-      }
+      controller->unseen.erase({listed.kind, ns});
     }
     opened(barrier.relisted({listed.kind, ns}), now);
   }
@@ -572,7 +569,7 @@ void Engine::Impl::expire(Instant now) {
     if (task == nullptr || task->phase != Task::Phase::Waiting) {
       continue;
     }
-    if (task->controller->sight == Controller::Sight::Proving) {
+    if (!task->controller->unseen.empty()) {
       // However long it takes: who asked for the lists goes on until there is an answer.
       task->barrier_end = now + options.barrier_timeout;
       deadlines.emplace(task->barrier_end, id);
@@ -585,7 +582,8 @@ void Engine::Impl::expire(Instant now) {
     barrier.drop(id);
     for (const Watched& watch : watches) {
       out.emplace_back(Relist{.kind = watch.kind, .ns = watch.ns});
-      if (task->controller->op->sees_all) {
+      // Of a kind that is refused there is no list to wait for.
+      if (task->controller->op->sees_all && !observations.contains(unreadable_query(*watch.kind))) {
         barrier.wait_relist(id, watch);
       }
     }

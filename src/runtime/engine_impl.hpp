@@ -36,10 +36,10 @@ struct Controller {
   std::set<const Kind*, KindOrder> unsynced{};
   Instant next_resync{};
   std::size_t number = 0;
-  // Of one that must see all (Operator::sees_all): whether it does, or waits for it.
-  enum class Sight : std::uint8_t { Unproven, Proving, Proven };
-  Sight sight = Sight::Proven;
-  std::set<Watched, WatchedOrder> unseen{};  // the lists that it still waits for
+  // Of one that must see all (Operator::sees_all): whether it has asked for its lists, and those
+  // that are still to come. It runs nothing before both are done.
+  bool has_asked = false;
+  std::set<Watched, WatchedOrder> unseen{};
 };
 
 // A plan that is being carried out.

@@ -186,7 +186,7 @@ void Engine::Impl::check_writes(const Operator& op, const Plan& plan) const {
 
 void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   const Operator& op = *task.controller->op;
-  if (task.controller->sight != Controller::Sight::Proven && prove_sight(task, now)) {
+  if (task.controller->op->sees_all && prove_sight(task, now)) {
     return;
   }
   const Instant started = options.stopwatch != nullptr ? options.stopwatch->now() : Instant{};
@@ -254,12 +254,10 @@ void Engine::Impl::ask_for_sight(Controller& controller) {
 
 bool Engine::Impl::prove_sight(Task& task, Instant now) {
   Controller& controller = *task.controller;
-  if (controller.sight == Controller::Sight::Unproven) {
+  if (!std::exchange(controller.has_asked, true)) {
     ask_for_sight(controller);
-    controller.sight =
-        controller.unseen.empty() ? Controller::Sight::Proven : Controller::Sight::Proving;
   }
-  if (controller.sight == Controller::Sight::Proven) {
+  if (controller.unseen.empty()) {
     return false;
   }
   for (const Watched& watch : controller.unseen) {

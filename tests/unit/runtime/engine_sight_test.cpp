@@ -96,6 +96,16 @@ TEST_F(EngineSight, ALateWatchIsReplacedByAListHoweverLongThatTakes) {
   EXPECT_TRUE(engine.idle());
 }
 
+TEST_F(EngineSight, ALateWatchOfAKindThatIsRefusedByNowHoldsNothingUp) {
+  feed(none(100));
+  EXPECT_EQ(feed(none(101)), Counts(0, 1));
+  feed(WriteResult{.id = 1, .object = object(kPod, "p", 102)});
+  feed(Relisted{.kind = &kPod, .error = Error{.code = 403, .message = "no"}});
+  now += seconds(11);
+  feed(Tick{});
+  EXPECT_TRUE(engine.idle()) << "no list will come";
+}
+
 TEST_F(EngineSight, AKindThatIsRefusedIsNotWaitedFor) {
   EXPECT_EQ(feed(Relisted{.kind = &kPod, .error = Error{.code = 403, .message = "no"}}),
             Counts(0, 1));
