@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading sources: just enough of C++'s lexical rules to tell code from comments and literals.
 #include "house/sources.hpp"
+#include "support/source_dir/source_dir.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -119,7 +120,7 @@ std::size_t line_of_word(std::string_view code, std::string_view word) {
 
 std::vector<Source> read_sources(std::string_view folder) {
   namespace fs = std::filesystem;
-  const fs::path root = ATHANOR_SOURCE_DIR;
+  const fs::path root = athanor::test::source_dir();
   std::vector<Source> sources;
   if (!fs::is_directory(root / folder)) {
     return sources;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scenarios/scenario.hpp"
+#include "support/source_dir/source_dir.hpp"
 
 namespace athanor::test {
 namespace {
@@ -45,6 +46,7 @@ void register_scenarios(const std::filesystem::path& folder) {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  athanor::test::register_scenarios(std::filesystem::path(ATHANOR_SOURCE_DIR) / "tests/scenarios");
+  athanor::test::register_scenarios(std::filesystem::path(athanor::test::source_dir()) /
+                                    "tests/scenarios");
   return RUN_ALL_TESTS();
 }

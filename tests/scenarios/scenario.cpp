@@ -15,6 +15,7 @@
 #include "runtime/view/step.hpp"
 #include "scenarios/registry.hpp"
 #include "support/fake_world.hpp"
+#include "support/source_dir/source_dir.hpp"
 
 namespace athanor::test {
 
@@ -104,7 +105,7 @@ class Player {
     }
     for (const Value& file : scenario_["files"].items()) {
       const auto objects =
-          yaml::parse_all(read_text(std::string(ATHANOR_SOURCE_DIR) + "/" + file.str()));
+          yaml::parse_all(read_text(std::string(athanor::test::source_dir()) + "/" + file.str()));
       ASSERT_TRUE(objects.ok()) << file.as_string();
       for (const Value& object : *objects) {
         world_.put(object);

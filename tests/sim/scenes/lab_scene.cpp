@@ -13,11 +13,12 @@
 #include "kube/yaml.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "sim/scenes/timed_pods.hpp"
+#include "support/source_dir/source_dir.hpp"
 
 namespace athanor::sim {
 
 std::vector<Value> objects_of(const std::string& file) {
-  const std::string path = std::string(ATHANOR_SOURCE_DIR) + "/" + file;
+  const std::string path = std::string(athanor::test::source_dir()) + "/" + file;
   std::ifstream stream(path, std::ios::binary);
   ATHANOR_CHECK(stream.good(), "the examples are part of the source tree");
   auto objects = yaml::parse_all(std::string{std::istreambuf_iterator<char>(stream), {}});

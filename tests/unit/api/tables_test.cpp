@@ -10,6 +10,7 @@
 #include "api/kinds.hpp"
 #include "api/kueue.hpp"
 #include "kube/json.hpp"
+#include "support/source_dir/source_dir.hpp"
 
 namespace athanor::api {
 namespace {
@@ -25,7 +26,7 @@ std::string trim(const std::string& text) {
 }
 
 std::vector<Row> read_table(const std::string& name) {
-  std::ifstream file(std::string(ATHANOR_SOURCE_DIR) + "/tests/unit/api/" + name);
+  std::ifstream file(std::string(athanor::test::source_dir()) + "/tests/unit/api/" + name);
   EXPECT_TRUE(file.good()) << name;
   std::vector<Row> rows;
   for (std::string line; std::getline(file, line);) {

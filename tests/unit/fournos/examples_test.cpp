@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "lab.hpp"
+#include "support/source_dir/source_dir.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -13,7 +14,7 @@ constexpr const char* kExampleNs = "fournos-local-dev";
 
 std::vector<std::string> example_files(const std::string& folder) {
   std::vector<std::string> files;
-  const std::string root = std::string(ATHANOR_SOURCE_DIR) + "/examples/fournos";
+  const std::string root = std::string(athanor::test::source_dir()) + "/examples/fournos";
   for (const auto& entry : std::filesystem::directory_iterator(root + folder)) {
     if (entry.path().extension() == ".yaml") {
       files.push_back("examples/fournos" + folder + "/" + entry.path().filename().string());

@@ -18,6 +18,7 @@
 #include "kube/condition.hpp"
 #include "kube/yaml.hpp"
 #include "support/fake_world.hpp"
+#include "support/source_dir/source_dir.hpp"
 
 namespace athanor::fournos {
 
@@ -30,7 +31,7 @@ inline Value yaml_value(std::string_view text) {
 }
 
 inline std::string read_file(const std::string& relative) {
-  std::ifstream file(std::string(ATHANOR_SOURCE_DIR) + "/" + relative);
+  std::ifstream file(std::string(athanor::test::source_dir()) + "/" + relative);
   EXPECT_TRUE(file.good()) << relative;
   std::stringstream text;
   text << file.rdbuf();

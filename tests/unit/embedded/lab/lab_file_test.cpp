@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "kube/json.hpp"
+#include "support/source_dir/source_dir.hpp"
 
 namespace athanor::lab {
 namespace {
@@ -133,7 +134,7 @@ TEST(LabObjects, NameTheManifestThatIsBroken) {
 }
 
 TEST(LabFile, TheExampleIsValid) {
-  std::ifstream file(std::string(ATHANOR_SOURCE_DIR) + "/examples/fournos/lab.yaml");
+  std::ifstream file(std::string(athanor::test::source_dir()) + "/examples/fournos/lab.yaml");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   const auto lab = parse_lab(text, "examples/fournos/lab.yaml");
   ASSERT_TRUE(lab.ok()) << lab.error().message;
