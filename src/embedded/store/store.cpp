@@ -19,6 +19,7 @@
 #include "embedded/store/owner_index.hpp"
 #include "embedded/store/table.hpp"
 #include "kube/interner.hpp"
+#include "kube/value_extent.hpp"
 
 namespace athanor::store {
 namespace {
@@ -55,6 +56,20 @@ Result<void> check_expectation(const Write& write, const StoredPtr& current) {
                            "latest version and try again");
   }
   return {};
+}
+
+// Refuses what could not be read back. An object that is too deep already may still change, so that
+// it can be deleted.
+Result<void> check_levels(const Write& write, const StoredPtr& current) {
+  if (!write.body || !is_deeper_than(*write.body, kMaxObjectLevels)) {
+    return {};
+  }
+  const bool was_deep = current != nullptr && is_deeper_than(current->body, kMaxObjectLevels);
+  if (was_deep && !is_deeper_than(*write.body, kMaxRowLevels)) {
+    return {};
+  }
+  return Error::bad_request(quoted_name(write) + " is nested deeper than " +
+                            std::to_string(kMaxObjectLevels) + " levels");
 }
 
 // `interner`: null where nothing is shared.
@@ -293,6 +308,7 @@ Result<std::vector<EventPtr>> MemoryStore::stage(std::span<const Write> writes, 
       }
     }
     ATHANOR_TRY_VOID(check_expectation(write, current));
+    ATHANOR_TRY_VOID(check_levels(write, current));
     events.push_back(make_event(write, current, ++revision, now, interner_.get()));
   }
   return events;
