@@ -241,7 +241,8 @@ void check_schemas(const Value& crd, std::vector<FieldError>& errors) {
   for (std::size_t i = 1; i < schemas->size(); ++i) {
     shared = shared && (*schemas)[i].schema == (*schemas)[0].schema;
   }
-  for (std::size_t i = 0; i < (shared ? 1 : schemas->size()); ++i) {
+  const std::size_t distinct = shared ? std::min<std::size_t>(schemas->size(), 1) : schemas->size();
+  for (std::size_t i = 0; i < distinct; ++i) {
     const std::string path = shared ? "spec.validation.openAPIV3Schema"
                                     : fmt::format("spec.versions[{}].schema.openAPIV3Schema", i);
     std::vector<FieldError> broken = cel::check_schema_rules(
