@@ -35,6 +35,7 @@
 #include "cluster/leadership.hpp"
 #include "cluster/trace_export.hpp"
 #include "embedded/lab/pod_executors.hpp"
+#include "fournos/settings.hpp"
 #include "hearth/settings.hpp"
 #include "kube/text.hpp"
 #include "runtime/metrics.hpp"
@@ -159,6 +160,7 @@ class Production {
     ATHANOR_TRY_VOID(make_driver());
     ATHANOR_TRY_VOID(make_webhooks());
     ATHANOR_TRY_VOID(serve());
+    started_ = true;
     driver_->start();
     if (webhooks_) {
       webhooks_->start();
@@ -178,7 +180,8 @@ class Production {
   int stop() {
     outlook_.reset();
     const auto patience = parse_go_duration(options_.drain_timeout);
-    if (driver_ && !lost_) {
+    // What was not started has nothing to drain, and nobody to answer.
+    if (started_ && !lost_) {
       if (!driver_->drain(patience.ok() ? *patience : Duration::zero())) {
         log::warn("writes under way were not answered in time");
       }
@@ -223,10 +226,26 @@ class Production {
         }
       }
     }
+    ATHANOR_TRY_VOID(check_namespace());
     ATHANOR_TRY(config_, read_config(variables_,
                                      namespaces_.empty() ? own_namespace_ : namespaces_.front()));
     if (options_.namespaces.empty() && !namespaces_.empty()) {
       places_ = places_of(parts_of(operators_, config_));
+    }
+    return {};
+  }
+
+  // docs/spec/fournos.md R3.1: Fournos works nowhere that nobody named.
+  [[nodiscard]] Result<void> check_namespace() const {
+    const Environment environment(variables_);
+    const bool named = !namespaces_.empty() || environment.find("FOURNOS_NAMESPACE") != nullptr ||
+                       environment.find("FOURNOS_WORKLOAD_NAMESPACE") != nullptr;
+    const bool jobs = std::ranges::any_of(operators_, [](const Operator* op) {
+      return op->name.starts_with("fournosjob") || op->name.starts_with("fournos-");
+    });
+    if (jobs && !named) {
+      const auto missing = fournos::parse_settings(variables_);
+      return missing.ok() ? Result<void>() : missing.error();
     }
     return {};
   }
@@ -522,6 +541,7 @@ class Production {
   std::map<std::string, Value, std::less<>> config_{};
   Metrics metrics_{};
   std::atomic<std::int64_t> last_answer_{0};  // microseconds since 1970
+  bool started_ = false;
   std::atomic<bool> lost_{false};
   runtime::Executors executors_{};
   std::shared_ptr<client::ApiClient> client_{};

@@ -11,7 +11,6 @@
 #include "fournos/messages.hpp"
 #include "fournos/phase.hpp"
 #include "fournos/phases.hpp"
-#include "fournos/secrets.hpp"
 #include "kube/condition.hpp"
 
 namespace athanor::fournos {
@@ -75,7 +74,6 @@ Plan fail(const Tick& tick, const Eviction& eviction) {
       .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
                  eviction.message.empty() ? message : eviction.message)
       .into(plan);
-  plan.merge(drop_secrets(tick));
   return plan;
 }
 

@@ -29,7 +29,6 @@ Plan fail_start(const Tick& tick, std::string_view reason, const std::string& me
       .enter(phase::kFailed, message)
       .condition(condition::kPipelineRunReady, Truth::False, reason, message)
       .into(plan);
-  plan.merge(drop_secrets(tick));
   return plan;
 }
 
@@ -108,7 +107,6 @@ Plan lose_run(const Tick& tick) {
       .condition(condition::kPipelineRunReady, Truth::False, "NotFound",
                  fmt::format(text::kRunNotFoundLong, tick.job.name()))
       .into(plan);
-  plan.merge(drop_secrets(tick));
   return plan;
 }
 
@@ -128,7 +126,6 @@ Plan finish_run(const Tick& tick, const RunState& run) {
         .condition(condition::kPipelineRunReady, Truth::False, "Failed", message);
   }
   status.into(plan);
-  plan.merge(drop_secrets(tick));
   return plan;
 }
 

@@ -94,7 +94,13 @@ const Cache* Engine::Impl::find_cache(const Kind& kind) const {
 
 const Cache* Engine::Impl::watching(const Ref& ref) const {
   const Cache* held = find_cache(*ref.kind);
-  return held != nullptr && held->watches(ref.key.ns) ? held : nullptr;
+  if (held == nullptr || !held->watches(ref.key.ns)) {
+    return nullptr;
+  }
+  // Of a kind that may not be listed the cache is empty, whatever there is, and no event follows.
+  const bool refused =
+      held->version(ref.key.ns) == 0 && observations.contains(unreadable_query(*ref.kind));
+  return refused ? nullptr : held;
 }
 
 std::optional<Object> Engine::Impl::get(const Kind& kind, const Key& key) const {

@@ -272,6 +272,7 @@ TEST_F(LockOnly, HearthsKubeconfigServesBothDialects) {
   EXPECT_EQ(world.must(api::kSecret, key("seed-kubeconfig")).body()["data"]["kubeconfig"],
             Value("bW9jaw=="));
   run_says("seed", "True", "", true);
+  settle_for(std::chrono::minutes(5));
   EXPECT_FALSE(world.has(api::kSecret, key("seed-kubeconfig")));
   put("{apiVersion: v1, kind: Secret, metadata: {name: cluster-1-kubeconfig, namespace: bench}}");
   start("own", kShared);
