@@ -9,13 +9,11 @@
 #include "api/builtin.hpp"
 #include "api/fournos.hpp"
 #include "api/hearth.hpp"
-#include "api/kinds.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "base/check.hpp"
 #include "base/digest.hpp"
 #include "embedded/kueue/scheduler.hpp"
-#include "embedded/lab/embedded_operators.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
 #include "hearth/operators.hpp"
@@ -24,8 +22,10 @@
 #include "kube/json.hpp"
 #include "kube/quantity.hpp"
 #include "sim/scenes/invariants.hpp"
+#include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -244,7 +244,7 @@ void remove_busy(World& world, const std::string& name, const std::string& clust
 }
 
 void add_objects(Scene& scene) {
-  for (const api::CustomKind* custom : api::custom_kinds()) {
+  for (const api::CustomKind* custom : kinds_of(all_systems())) {
     scene.objects.push_back(api::crd_manifest(*custom));
   }
   for (const char* ns : {kHearth, kSecrets, kJobs}) {
@@ -304,7 +304,7 @@ Scene hearth_scene() {
       hearth::parse_settings({{"HEARTH_GPU_DISCOVERY_DEFAULT_INTERVAL_SEC", "2000000"}});
   scene.config["hearth"] = api::encode(settings.value_or({}));
   scene.probes["cluster"] = answer;
-  scene.admission = lab::embedded_admission;
+  scene.admission = system_webhooks;
   add_story(scene);
   scene.invariants = job_invariants();
   using When = Invariant::When;
