@@ -21,6 +21,7 @@
 #include "hearth/instruments.hpp"
 #include "hearth/operators.hpp"
 #include "hearth/settings.hpp"
+#include "systems/appwrapper/system.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -113,6 +114,9 @@ std::vector<System> systems() {
            .operators = all_of(hearth::hearth_operators()),
            .instruments = &hearth::hearth_instruments(),
            .places = hearth_places},
+          {.name = "appwrapper",
+           .operators = all_of(appwrapper::appwrapper_operators()),
+           .webhooks = {appwrapper::webhooks().begin(), appwrapper::webhooks().end()}},
           {.name = "kueue",
            .operators = stand_ins({"kueue-"}),
            .webhooks = lab::embedded_webhooks("kueue")},

@@ -22,6 +22,7 @@
 #include "fournos/settings.hpp"
 #include "hearth/operators.hpp"
 #include "hearth/settings.hpp"
+#include "systems/appwrapper/system.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -35,6 +36,7 @@ Result<void> load_lab(const UpOptions& options, lab::ControlPlaneOptions& out) {
     ATHANOR_TRY(const std::string text, default_lab_file("lab.yaml"));
     ATHANOR_TRY(out.lab, lab::parse_lab(text, "built-in lab"));
     out.read_file = default_lab_file;
+    out.objects = appwrapper::lab_objects(out.lab.ns);
     return {};
   }
   ATHANOR_TRY(const std::string text, read_file(options.lab));
@@ -79,6 +81,7 @@ std::vector<const api::CustomKind*> kinds_of(const fournos::Settings& settings) 
   for (const api::CustomKind* kind : api::custom_kinds()) {
     kinds.push_back(kind->kind == &api::kFournosJob ? &api::fournos_job_crd(settings.api()) : kind);
   }
+  kinds.insert(kinds.end(), appwrapper::custom_kinds().begin(), appwrapper::custom_kinds().end());
   return kinds;
 }
 
@@ -107,9 +110,11 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   }
   result.serving.request_timeout = *timeout;
   ATHANOR_TRY_VOID(load_lab(options, result));
-  for (const auto system : {fournos::fournos_operators(), hearth::hearth_operators()}) {
+  for (const auto system : {fournos::fournos_operators(), hearth::hearth_operators(),
+                            appwrapper::appwrapper_operators()}) {
     result.operators.insert(result.operators.end(), system.begin(), system.end());
   }
+  result.webhooks = appwrapper::lab_webhooks();
   result.instruments = instruments_of(result.operators);
   ATHANOR_TRY(const fournos::Settings settings, fournos_settings(result.lab, environment));
   result.custom_kinds = kinds_of(settings);

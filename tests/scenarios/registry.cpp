@@ -8,6 +8,7 @@
 #include "embedded/nodes/nodes.hpp"
 #include "fournos/operators.hpp"
 #include "hearth/operators.hpp"
+#include "systems/appwrapper/operators.hpp"
 
 namespace athanor::test {
 
@@ -19,7 +20,8 @@ const Operator* find_operator(std::string_view name) {
       &nodes::kubelet_operator(),         &nodes::node_operator(),
       &fournos::fournosjob_operator(),    &hearth::discovery_operator(),
       &hearth::cluster_operator(),        &hearth::queue_operator(),
-      &hearth::sentinel_operator(),
+      &hearth::sentinel_operator(),       &appwrapper::appwrapper_operator(),
+      &appwrapper::workload_operator(),   &appwrapper::workload_release_operator(),
   };
   const auto* const at = std::find_if(std::begin(all), std::end(all),
                                       [&](const Operator* op) { return op->name == name; });

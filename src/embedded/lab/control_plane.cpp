@@ -19,6 +19,7 @@
 #include "embedded/lab/probes.hpp"
 #include "embedded/lab/process_metrics.hpp"
 #include "embedded/lab/served_api.hpp"
+#include "embedded/lab/webhook_steps.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/process_runtime.hpp"
 #include "embedded/nodes/timed/timed_runtime.hpp"
@@ -198,9 +199,17 @@ class RunningControlPlane final : public ControlPlane {
                          .audit = audit_.sink.get(),
                          .metrics = [this] { return metrics_text(); },
                          .converter = embedded_converter,
-                         .admission = embedded_admission};
+                         .admission = [this] { return admission_steps(); }};
     ATHANOR_TRY(api_, ServedApi::create(std::move(plan), *clock_, *entropy_));
     return {};
+  }
+
+  [[nodiscard]] std::vector<apiserver::AdmissionStep> admission_steps() const {
+    std::vector<apiserver::AdmissionStep> steps = embedded_admission();
+    for (apiserver::AdmissionStep& step : webhook_steps(options_.webhooks, options_.config)) {
+      steps.push_back(std::move(step));
+    }
+    return steps;
   }
 
   // Emulated target clusters, and a file with the kubeconfig of each.
@@ -246,6 +255,7 @@ class RunningControlPlane final : public ControlPlane {
          })) {
       objects.push_back(std::move(object));
     }
+    objects.insert(objects.end(), options_.objects.begin(), options_.objects.end());
     for (Value& object : objects) {
       ATHANOR_TRY_VOID(installer.apply(std::move(object), options_.lab.ns));
     }

@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "embedded/lab/lab_file.hpp"
 #include "embedded/lab/serving_options.hpp"
+#include "runtime/view/admission.hpp"
 #include "runtime/view/instruments.hpp"
 #include "runtime/view/operator.hpp"
 
@@ -39,6 +40,8 @@ struct ControlPlaneOptions {
   ReadFile read_file{};                                // resolves Lab::manifests
   std::vector<const Operator*> operators{};            // of the systems (cli/ hands them over)
   std::vector<const Instruments*> instruments{};       // likewise
+  std::vector<Webhook> webhooks{};                     // likewise; in the order in which they run
+  std::vector<Value> objects{};                        // applied at the start
   std::vector<const api::CustomKind*> custom_kinds{};  // installed at the start
   std::map<std::string, Value, std::less<>> config{};  // of the systems' operators, by section
 };
