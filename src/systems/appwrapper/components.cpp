@@ -69,19 +69,32 @@ struct ComponentFacts {
 
 }  // namespace
 
-Lookup look_up(const Tick& tick, const Kind& kind, std::string_view name, Absence absence) {
+Lookup look_up(const Tick& tick, const ComponentKind& kind, std::string_view name,
+               Absence absence) {
   const Key key{std::string(tick.ns()), std::string(name)};
-  if (auto cached = tick.view.get(kind, key)) {
-    return of_object(*std::move(cached));
+  if (kind.watched) {
+    if (auto cached = tick.view.get(*kind.kind, key)) {
+      return of_object(*std::move(cached));
+    }
+    if (absence == Absence::AsCached) {
+      return {};
+    }
   }
-  if (absence == Absence::AsCached) {
-    return {};
-  }
-  const Live live = read_live(tick.view, kind, key, tick.now, tick.object().resource_version());
+  const Live live =
+      read_live(tick.view, *kind.kind, key, tick.now, tick.object().resource_version());
   if (!live.known) {
     return {.state = Lookup::State::Asked};
   }
   return live.objects.empty() ? Lookup{} : of_object(live.objects.front());
+}
+
+std::optional<Instant> next_look(const Tick& tick, Duration interval) {
+  const bool all_watched =
+      std::ranges::all_of(tick.app.status.component_status, [](const ComponentStatus& component) {
+        return component.kind.empty() ||
+               find_wrapped_kind(component.api_version, component.kind) != nullptr;
+      });
+  return all_watched ? std::nullopt : std::optional(tick.now + interval);
 }
 
 bool is_controlled(const Tick& tick, const Object& object) {
@@ -113,8 +126,8 @@ Survey survey(const Tick& tick) {
       facts[i].has_pods = true;
       facts[i].expected += pod_set.count();
     }
-    const Kind* kind = find_wrapped_kind(component.api_version, component.kind);
-    const Lookup found = kind == nullptr || component.name.empty()
+    const auto kind = find_component_kind(tick.view, component.api_version, component.kind);
+    const Lookup found = !kind || component.name.empty()
                              ? Lookup{}
                              : look_up(tick, *kind, component.name, Absence::Confirmed);
     result.asked = result.asked || found.state == Lookup::State::Asked;

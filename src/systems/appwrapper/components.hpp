@@ -24,7 +24,10 @@ struct Lookup {
 };
 // A cache may lag behind: before absence decides anything the API server is asked.
 enum class Absence : std::uint8_t { AsCached, Confirmed };
-Lookup look_up(const Tick& tick, const Kind& kind, std::string_view name, Absence absence);
+// Objects of a kind that is not watched are read live in any case.
+Lookup look_up(const Tick& tick, const ComponentKind& kind, std::string_view name, Absence absence);
+// When to look again at objects that nothing watches; nullopt: all are watched.
+std::optional<Instant> next_look(const Tick& tick, Duration interval);
 
 // Returns true if an object has this AppWrapper, by name, as its controller.
 bool is_controlled(const Tick& tick, const Object& object);

@@ -55,8 +55,8 @@ class Creator {
     if (!object.ok()) {
       return fail(object.error().message);
     }
-    const Kind* kind = find_wrapped_kind(api_version, kind_name);
-    if (kind == nullptr || !find_served(tick_.view, api_version, kind_name)) {
+    const auto kind = find_component_kind(tick_.view, api_version, kind_name);
+    if (!kind) {
       return fail(
           fmt::format("no matches for kind \"{}\" in version \"{}\"", kind_name, api_version));
     }
@@ -69,7 +69,8 @@ class Creator {
     if (*there) {
       return true;
     }
-    Create create{.target = {kind, {std::string(tick_.ns()), name}}, .object = *std::move(object)};
+    Create create{.target = {kind->kind, {std::string(tick_.ns()), name}},
+                  .object = *std::move(object)};
     if (const auto refusal = refused(tick_.view, create)) {
       if (!note_refusal(index, *refusal)) {
         return false;
@@ -125,25 +126,31 @@ class Creator {
   }
 
   // True: the object exists and is ours; nullopt: the walk ends here.
-  std::optional<bool> find_named(std::size_t index, const Kind& kind, const std::string& name) {
+  std::optional<bool> find_named(std::size_t index, const ComponentKind& kind,
+                                 const std::string& name) {
     const Lookup found = look_up(tick_, kind, name, Absence::AsCached);
     if (found.state == Lookup::State::Absent) {
       return false;
+    }
+    if (found.state == Lookup::State::Asked) {
+      wait();
+      return std::nullopt;
     }
     if (!is_controlled(tick_, *found.object)) {
       fail(fmt::format("resource {} exists, but is not controlled by appwrapper", name));
       return std::nullopt;
     }
     if (found.state == Lookup::State::Deleting) {
-      wait(fmt::format("{} \"{}\" is being deleted", kind.name, name));
+      wait(fmt::format("{} \"{}\" is being deleted", kind.kind->name, name));
       return std::nullopt;
     }
-    adopt(index, kind, name);
+    adopt(index, *kind.kind, name);
     return true;
   }
 
   // An object with this generateName that is ours and no other component's.
-  std::optional<bool> find_generated(std::size_t index, const Kind& kind, const Value& object) {
+  std::optional<bool> find_generated(std::size_t index, const ComponentKind& kind,
+                                     const Value& object) {
     const std::string_view prefix = object["metadata"]["generateName"].as_string();
     if (edit_.component_condition(index).is_null()) {
       return false;  // never tried
@@ -153,14 +160,16 @@ class Creator {
              is_controlled(tick_, candidate) && !candidate.deleting() &&
              !is_taken(candidate.name());
     };
-    for (const Object& candidate : tick_.view.list(
-             kind, {.index = "owner", .index_value = std::string(tick_.object().uid())})) {
-      if (is_it(candidate)) {
-        adopt(index, kind, candidate.name());
-        return true;
+    if (kind.watched) {
+      for (const Object& candidate : tick_.view.list(
+               *kind.kind, {.index = "owner", .index_value = std::string(tick_.object().uid())})) {
+        if (is_it(candidate)) {
+          adopt(index, *kind.kind, candidate.name());
+          return true;
+        }
       }
     }
-    const Live live = read_live(tick_.view, kind, {std::string(tick_.ns()), ""}, tick_.now,
+    const Live live = read_live(tick_.view, *kind.kind, {std::string(tick_.ns()), ""}, tick_.now,
                                 tick_.object().resource_version());
     if (!live.known) {
       wait();
@@ -170,7 +179,7 @@ class Creator {
     if (at == live.objects.end()) {
       return false;
     }
-    adopt(index, kind, at->name());
+    adopt(index, *kind.kind, at->name());
     return true;
   }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/builtin.hpp"
+#include "runtime/view/any_kind.hpp"
 #include "systems/appwrapper/components.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/operators.hpp"
@@ -61,12 +62,13 @@ std::vector<const Kind*> touched(std::initializer_list<const Kind*> others) {
 const Operator& appwrapper_operator() {
   static const std::vector<const Kind*> kReads =
       touched({&kAppWrapper, &api::kNode, &api::kCustomResourceDefinition});
-  static const std::vector<const Kind*> kWrites = touched({&kAppWrapper, &api::kEvent});
+  static const std::vector<const Kind*> kWrites = touched({&kAppWrapper, &api::kEvent, &kAnyKind});
   static const std::vector<Access> kAccess = [] {
     std::vector<Access> access{{&kAppWrapper, "get patch delete"},
                                {&kAppWrapper, "patch", "status"},
                                {&kAppWrapper, "update", "finalizers"},
-                               {&api::kEvent, "create patch"}};
+                               {&api::kEvent, "create patch"},
+                               {&kAnyKind, "get create delete"}};
     for (const Kind* kind : wrapped_kinds()) {
       access.push_back({kind, "get create delete"});
     }

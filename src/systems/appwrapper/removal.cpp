@@ -11,6 +11,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/condition.hpp"
+#include "runtime/view/live.hpp"
 #include "systems/appwrapper/components.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
@@ -63,21 +64,32 @@ std::string blockers(const std::vector<Left>& left, const std::vector<Object>& p
 // that was to record it may be missing. Returns false if the answer is not there yet.
 bool find_left(const Tick& tick, std::size_t index, std::vector<Left>& left) {
   const ComponentStatus& component = tick.app.status.component_status[index];
-  const Kind* kind = find_wrapped_kind(component.api_version, component.kind);
-  if (kind == nullptr) {
-    return true;
+  const auto kind = find_component_kind(tick.view, component.api_version, component.kind);
+  if (!kind) {
+    return true;  // without its kind there is no object
   }
   const auto add = [&](const Object& object) {
     const bool known = std::ranges::any_of(
         left, [&](const Left& one) { return one.object.uid() == object.uid(); });
     if (is_ours(tick, object) && !known) {
-      left.push_back({.ref = {kind, object.key()}, .object = object});
+      left.push_back({.ref = {kind->kind, object.key()}, .object = object});
     }
   };
   const Value& metadata = tick.app.spec.components[index].template_value["metadata"];
   if (metadata["name"].as_string().empty()) {
-    for (const Object& object : tick.view.list(
-             *kind, {.index = "owner", .index_value = std::string(tick.object().uid())})) {
+    std::vector<Object> candidates;
+    if (kind->watched) {
+      candidates = tick.view.list(
+          *kind->kind, {.index = "owner", .index_value = std::string(tick.object().uid())});
+    } else {
+      Live live = read_live(tick.view, *kind->kind, {std::string(tick.ns()), ""}, tick.now,
+                            tick.object().resource_version());
+      if (!live.known) {
+        return false;
+      }
+      candidates = std::move(live.objects);
+    }
+    for (const Object& object : candidates) {
       if (object.metadata()["generateName"] == metadata["generateName"]) {
         add(object);
       }

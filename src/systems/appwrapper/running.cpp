@@ -15,6 +15,9 @@
 namespace athanor::appwrapper {
 namespace {
 
+constexpr Duration kOften = std::chrono::seconds(5);
+constexpr Duration kRarely = std::chrono::seconds(60);
+
 std::string counts_text(const PodCounts& pods) {
   return fmt::format("{} pods pending; {} pods running; {} pods succeeded", pods.pending,
                      pods.running, pods.succeeded);
@@ -34,10 +37,15 @@ class Running {
   explicit Running(const Tick& tick) : tick_(tick), edit_(tick), seen_(survey(tick)) {}
 
   Plan run() {
+    // Whether all is ready decides how often objects are looked at that nothing watches.
+    const bool ready = tick_.is(condition::kPodsReady);
+    if (const auto look = next_look(tick_, ready ? kRarely : kOften)) {
+      plan_.wake_at(*look);
+    }
     const std::size_t wanted = tick_.app.status.component_status.size();
     if (seen_.deployed < wanted) {
       if (seen_.asked) {
-        return Plan::done();  // the answer runs it again
+        return std::move(plan_);  // the answer runs it again
       }
       const std::string message = fmt::format(
           "Only found {} deployed components, but was expecting {}", seen_.deployed, wanted);

@@ -6,6 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/condition.hpp"
+#include "kube/kind_table.hpp"
 #include "kube/resources.hpp"
 
 namespace athanor::appwrapper {
@@ -127,6 +128,19 @@ std::optional<ServedResource> find_served(const View& view, std::string_view api
     }
   }
   return std::nullopt;
+}
+
+std::optional<ComponentKind> find_component_kind(const View& view, std::string_view api_version,
+                                                 std::string_view kind) {
+  const auto served = find_served(view, api_version, kind);
+  if (!served) {
+    return std::nullopt;
+  }
+  if (const Kind* known = find_wrapped_kind(api_version, kind)) {
+    return ComponentKind{.kind = known, .watched = true};
+  }
+  return ComponentKind{.kind = &kind_named(served->group, served->version, kind, served->plural,
+                                           served->namespaced)};
 }
 
 Outcome outcome_of(const Value& object) {

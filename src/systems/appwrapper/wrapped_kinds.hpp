@@ -29,6 +29,15 @@ struct ServedResource {
 std::optional<ServedResource> find_served(const View& view, std::string_view api_version,
                                           std::string_view kind);
 
+// The kind of a component as the engine names it.
+struct ComponentKind {
+  const Kind* kind = nullptr;
+  bool watched = false;  // false: its objects are read live
+};
+// nullopt: not served.
+std::optional<ComponentKind> find_component_kind(const View& view, std::string_view api_version,
+                                                 std::string_view kind);
+
 // "batch", "v1" of "batch/v1"; the core group is empty.
 struct GroupVersion {
   std::string group{}, version{};
