@@ -28,6 +28,7 @@ Result<void> load_lab(const UpOptions& options, lab::ControlPlaneOptions& out) {
   if (options.lab.empty()) {
     ATHANOR_TRY(const std::string text, default_lab_file("lab.yaml"));
     ATHANOR_TRY(out.lab, lab::parse_lab(text, "built-in lab"));
+    out.lab.built_in = true;
     out.read_file = default_lab_file;
     return {};
   }

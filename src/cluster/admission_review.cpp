@@ -88,6 +88,7 @@ Result<AdmissionRequest> parse_review(const Value& review) {
   request.subresource = asked["subResource"].str();
   request.key = {asked["namespace"].str(), asked["name"].str()};
   request.user = asked["userInfo"]["username"].str();
+  request.user_info = asked["userInfo"];
   const Value& groups = asked["userInfo"]["groups"];
   for (const Value& group : groups.items()) {
     request.groups.push_back(group.str());

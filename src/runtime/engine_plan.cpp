@@ -10,6 +10,7 @@
 #include "runtime/engine_impl.hpp"
 #include "runtime/rbac.hpp"
 #include "runtime/tracer.hpp"
+#include "runtime/view/any_kind.hpp"
 #include "runtime/view/failures.hpp"
 #include "runtime/view/select.hpp"
 
@@ -18,7 +19,8 @@ namespace athanor::runtime {
 namespace {
 
 bool declares(std::span<const Kind* const> kinds, const Kind* kind) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  return std::ranges::any_of(kinds,
+                             [&](const Kind* one) { return one == kind || one == &kAnyKind; });
 }
 
 // Targets are dependencies, too: a step is left out because of what the cache holds of them.
@@ -49,7 +51,8 @@ void add_targets(Reads& reads, const Plan& plan) {
 bool allows(const Operator& op, const Kind* kind, std::string_view verb,
             std::string_view subresource = {}) {
   return std::any_of(op.access.begin(), op.access.end(), [&](const Access& access) {
-    return access.kind == kind && access.subresource == subresource && has_verb(access, verb);
+    return (access.kind == kind || access.kind == &kAnyKind) && access.subresource == subresource &&
+           has_verb(access, verb);
   });
 }
 

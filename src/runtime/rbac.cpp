@@ -9,6 +9,7 @@
 
 #include "api/builtin.hpp"
 #include "base/ascii.hpp"
+#include "runtime/view/any_kind.hpp"
 
 namespace athanor::runtime {
 
@@ -229,6 +230,9 @@ std::vector<Permission> permissions_of(std::span<const Operator* const> operator
       collector.add(*kind, "list watch");
     }
     for (const Access& access : op->access) {
+      if (access.kind == &kAnyKind) {
+        continue;
+      }
       collector.add(*access.kind, access.verbs, access.subresource);
     }
     if (!op->access.empty()) {

@@ -6,12 +6,22 @@
 #include "embedded/tekton/system.hpp"
 #include "fournos/system.hpp"
 #include "hearth/system.hpp"
+#include "systems/appwrapper/system.hpp"
 
 namespace athanor {
 
 Systems all_systems() {
   static const System* const kSystems[] = {
-      &fournos::system(), &hearth::system(), &kueue::system(), &tekton::system(), &nodes::system(),
+      // clang-format off
+      &fournos::system(),
+      &hearth::system(),
+      &appwrapper::system(),
+      // Stand-ins for what a cluster brings itself.
+      &kueue::system(),
+      &appwrapper::kueue_system(),
+      &tekton::system(),
+      &nodes::system(),
+      // clang-format on
   };
   return kSystems;
 }

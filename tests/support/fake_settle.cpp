@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "kube/json.hpp"
+#include "runtime/view/any_kind.hpp"
 #include "runtime/view/select.hpp"
 #include "runtime/view/step.hpp"
 #include "support/fake_world.hpp"
@@ -17,7 +18,8 @@ namespace {
 
 bool declared(std::span<const Kind* const> kinds, const Kind* kind) {
   return std::any_of(kinds.begin(), kinds.end(), [&](const Kind* one) {
-    return one == kind || (one->group == kind->group && one->name == kind->name);
+    return one == kind || one == &kAnyKind ||
+           (one->group == kind->group && one->name == kind->name);
   });
 }
 

@@ -10,9 +10,11 @@
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "embedded/apiserver/authorize.hpp"
 #include "embedded/apiserver/resource_info.hpp"
 #include "embedded/apiserver/status_error.hpp"
 #include "embedded/apiserver/user_info.hpp"
+#include "kube/json.hpp"
 #include "kube/patch.hpp"
 
 namespace athanor::bridge {
@@ -85,6 +87,7 @@ Result<AdmissionRequest> question_of(const System& system, const WebhookRule& ru
   if (request.user != nullptr) {
     question.user = request.user->name;
     question.groups = request.user->groups;
+    question.user_info = request.user->to_value();
   }
   const std::string version(rule.kind->api_version());
   ATHANOR_TRY(question.object, in_version(system, request.object, version));
@@ -100,6 +103,29 @@ StatusError denial(const Webhook& webhook, const Verdict& verdict) {
   return apiserver::status::of(error);
 }
 
+// Answers "subject-access:SPEC" as a SubjectAccessReview would.
+Result<Value> answer_right(const AdmissionContext& context, const std::string& query) {
+  constexpr std::string_view kRights = "subject-access:";
+  if (!query.starts_with(kRights)) {
+    return Error::bad_request("a webhook cannot observe " + query);
+  }
+  ATHANOR_TRY(const Value spec, json::parse(query.substr(kRights.size())));
+  apiserver::UserInfo user{.name = spec["user"].str(), .uid = spec["uid"].str()};
+  for (const Value& group : spec["groups"].items()) {
+    user.groups.push_back(group.str());
+  }
+  const Value& what = spec["resourceAttributes"];
+  const apiserver::Attributes attributes{.user = &user,
+                                         .verb = what["verb"].str(),
+                                         .group = what["group"].str(),
+                                         .version = what["version"].str(),
+                                         .resource = what["resource"].str(),
+                                         .subresource = what["subresource"].str(),
+                                         .ns = what["namespace"].str(),
+                                         .name = what["name"].str()};
+  return Value::object({{"allowed", context.authorizer.authorize(attributes).allowed}});
+}
+
 // Asks one webhook; a mutating one changes request.object.
 StatusResult<void> ask(const Hooks& hooks, const Webhook& webhook, const WebhookRule& rule,
                        apiserver::AdmissionRequest& request, const AdmissionContext& context) {
@@ -107,8 +133,9 @@ StatusResult<void> ask(const Hooks& hooks, const Webhook& webhook, const Webhook
   if (!question.ok()) {
     return apiserver::status::of(question.error());
   }
-  const StoreSnapshot snapshot(context.store, hooks.options.config, hooks.indexes,
-                               hooks.options.answer, context.now);
+  const AnswerQuery answer = [&](const std::string& query) { return answer_right(context, query); };
+  const StoreSnapshot snapshot(context.store, hooks.options.config, hooks.indexes, answer,
+                               context.now);
   Reads reads;
   const Verdict verdict = webhook.admit(View(snapshot, reads), *question, context.now);
   request.warnings.insert(request.warnings.end(), verdict.warnings.begin(), verdict.warnings.end());

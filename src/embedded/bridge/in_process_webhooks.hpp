@@ -16,13 +16,12 @@ namespace athanor::bridge {
 struct InProcessWebhooks {
   Systems systems{};
   SystemConfig config{};
-  // Answers what webhooks observe ("subject-access:..."); may be empty.
-  AnswerQuery answer{};
 };
 
 // One step for each system with webhooks, named for it ("KueueWebhooks"). A webhook sees the object
-// in the version of its rule and, as behind a configuration, denies with
-// `admission webhook "NAME" denied the request: MESSAGE`.
+// in the version of its rule, observes rights ("subject-access:SPEC") by the server's authorizer
+// and, as behind a configuration, denies with `admission webhook "NAME" denied the request:
+// MESSAGE`.
 std::vector<apiserver::AdmissionStep> webhook_steps(const InProcessWebhooks& options);
 
 // Finds the converter between the served versions of a system's kind (group, kind); the answer is

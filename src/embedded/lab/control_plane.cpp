@@ -201,7 +201,11 @@ class RunningControlPlane final : public ControlPlane {
                          .audit = audit_.sink.get(),
                          .metrics = [this] { return metrics_text(); },
                          .converter = bridge::system_converters(options_.systems),
-                         .admission = [this] { return webhook_steps(); }};
+                         .admission =
+                             [this] {
+                               return bridge::webhook_steps(
+                                   {.systems = options_.systems, .config = options_.config});
+                             }};
     ATHANOR_TRY(api_, ServedApi::create(std::move(plan), *clock_, *entropy_));
     return {};
   }
@@ -258,23 +262,15 @@ class RunningControlPlane final : public ControlPlane {
         const std::vector<Value> own = system->lab_objects(options_.config);
         objects.insert(objects.begin(), own.begin(), own.end());
       }
+      if (options_.lab.built_in && system->sample_objects != nullptr) {
+        const std::vector<Value> own = system->sample_objects(options_.lab.ns);
+        objects.insert(objects.end(), own.begin(), own.end());
+      }
     }
     for (Value& object : objects) {
       ATHANOR_TRY_VOID(installer.apply(std::move(object), options_.lab.ns));
     }
     return {};
-  }
-
-  // Webhooks are asked within a request, when the server stands.
-  [[nodiscard]] std::vector<apiserver::AdmissionStep> webhook_steps() {
-    return bridge::webhook_steps({.systems = options_.systems,
-                                  .config = options_.config,
-                                  .answer = [this](const std::string& query) -> Result<Value> {
-                                    if (query.starts_with("subject-access:")) {
-                                      return review_access(api_->server(), clock_->now(), query);
-                                    }
-                                    return Error::bad_request("a webhook cannot observe " + query);
-                                  }});
   }
 
   [[nodiscard]] TargetWorld target_world() const {

@@ -53,6 +53,7 @@ struct LabTarget {
 };
 
 struct Lab {
+  bool built_in = false;  // no file: the systems' samples are there, too
   std::string ns = "fournos-local-dev";
   std::vector<std::string> more_namespaces{};  // of the systems; not from the file
   std::vector<Node> nodes{};

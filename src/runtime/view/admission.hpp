@@ -25,6 +25,7 @@ struct AdmissionRequest {
   Key key{};  // the name may be empty: generateName
   std::string user{};
   std::vector<std::string> groups{};
+  Value user_info{};   // {username, uid, groups, extra}: all that is known of the user
   Value object{};      // Null on Delete
   Value old_object{};  // Null on Create
   Value options{};

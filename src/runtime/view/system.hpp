@@ -92,10 +92,12 @@ struct System {
   std::vector<ProbeUse> probes{};
   std::vector<Verb> verbs{};
 
-  // Lab: namespaces that are made at its start, objects applied at its start, the namespace of the
-  // ConfigMaps that describe emulated target clusters, and the objects that make one known.
+  // Lab: namespaces made at its start; objects applied at its start, in every lab and in the
+  // built-in one alone (`home` is its namespace of jobs); the namespace of the ConfigMaps that
+  // describe emulated target clusters; the objects that make one known.
   std::vector<std::string> (*lab_namespaces)(const SystemConfig& config) = nullptr;
   std::vector<Value> (*lab_objects)(const SystemConfig& config) = nullptr;
+  std::vector<Value> (*sample_objects)(std::string_view home) = nullptr;
   std::string (*targets_namespace)(const SystemConfig& config) = nullptr;
   std::vector<Value> (*onboard_target)(const TargetCluster& target,
                                        const SystemConfig& config) = nullptr;

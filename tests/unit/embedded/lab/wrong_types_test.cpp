@@ -16,14 +16,14 @@
 #include <variant>
 #include <vector>
 
-#include "api/kinds.hpp"
 #include "base/clock.hpp"
 #include "embedded/apiserver/resource_info.hpp"
 #include "embedded/apiserver/server.hpp"
-#include "embedded/lab/embedded_operators.hpp"
+#include "embedded/bridge/in_process_webhooks.hpp"
 #include "embedded/lab/installer.hpp"
 #include "embedded/store/store.hpp"
 #include "kube/json.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::lab {
 namespace {
@@ -174,15 +174,15 @@ class WrongTypes : public ::testing::Test {
     dependencies.store = store_.get();
     dependencies.clock = &clock_;
     dependencies.entropy = entropy_.get();
-    dependencies.converter = embedded_converter;
-    dependencies.admission = embedded_admission;
+    dependencies.converter = bridge::system_converters(all_systems());
+    dependencies.admission = [] { return bridge::webhook_steps({.systems = all_systems()}); };
     apiserver::Options options;
     options.always_allow = true;
     auto server = apiserver::Server::create(std::move(options), std::move(dependencies));
     ASSERT_TRUE(server.ok());
     server_ = *std::move(server);
     Installer installer(*server_, clock_);
-    const auto installed = installer.install_kinds(api::custom_kinds());
+    const auto installed = installer.install_kinds(kinds_of(all_systems()));
     ASSERT_TRUE(installed.ok()) << installed.error().message;
     const auto made = send("POST", "/api/v1/namespaces",
                            Value::object({{"metadata", Value::object({{"name", "tst"}})}}));
