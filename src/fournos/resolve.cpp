@@ -28,7 +28,7 @@ Plan fail(const Tick& tick, std::string_view reason, std::string_view message,
 
 Plan start(const Tick& tick) {
   const std::string& pipeline_name = tick.job.spec().pipeline;
-  const auto denied = unreadable(tick.view, api::kPipeline);
+  const auto denied = unreadable(tick.view, api::kPipeline, tick.job.ns());
   const Sure found = surely(tick, api::kPipeline, {tick.job.ns(), pipeline_name});
   if (!found.known && !denied) {
     return await_answer(tick);
