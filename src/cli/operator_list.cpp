@@ -14,6 +14,7 @@
 #include "api/hearth.hpp"
 #include "base/ascii.hpp"
 #include "cli/surroundings.hpp"
+#include "embedded/kueue/settings.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 #include "fournos/instruments.hpp"
 #include "fournos/operators.hpp"
@@ -148,6 +149,8 @@ Result<SystemConfig> read_config(const std::map<std::string, std::string>& varia
   settings.emplace("HEARTH_SECRETS_NAMESPACE", fournos.secrets_namespace);
   ATHANOR_TRY(const hearth::Settings clusters, hearth::parse_settings(settings));
   config["hearth"] = api::encode(clusters);
+  ATHANOR_TRY(const kueue::Settings queueing, kueue::parse_settings(settings));
+  config["kueue"] = api::encode(queueing);
   return config;
 }
 

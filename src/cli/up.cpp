@@ -17,6 +17,7 @@
 #include "cli/surroundings.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "embedded/kueue/settings.hpp"
 #include "embedded/lab/control_plane.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
@@ -116,6 +117,12 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   result.config["fournos"] = api::encode(settings);
   ATHANOR_TRY(const hearth::Settings clusters, hearth_settings(result.lab, environment, settings));
   result.config["hearth"] = api::encode(clusters);
+  std::map<std::string, std::string> queueing = environment;
+  for (const auto& [name, value] : result.lab.settings) {
+    queueing.emplace(name, value);
+  }
+  ATHANOR_TRY(const kueue::Settings queues, kueue::parse_settings(queueing));
+  result.config["kueue"] = api::encode(queues);
   result.lab.more_namespaces = {clusters.ns, clusters.secrets_namespace};
   result.lab.hearth_ns = clusters.ns;
   result.lab.secrets_ns = clusters.secrets_namespace;
