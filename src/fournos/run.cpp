@@ -42,6 +42,7 @@ Plan enter_running(const Tick& tick, Plan plan) {
     status.set("dashboardURL", url);
   }
   status.into(plan);
+  mark_pods_ready(tick, plan);
   return plan;
 }
 
@@ -54,6 +55,7 @@ Plan hold_lock(const Tick& tick) {
   if (message != job.status().message) {
     StatusWrite(tick).message(message).into(plan);
   }
+  mark_pods_ready(tick, plan);
   return plan;
 }
 
@@ -171,6 +173,7 @@ Plan watch_run(const Tick& tick) {
                    state.message.empty() ? text::kExecuting : std::string_view(state.message))
         .into(plan);
   }
+  mark_pods_ready(tick, plan);
   plan.settle();
   return plan;
 }
