@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <stdexcept>
 #include <string>
 
 #include "base/contain.hpp"
@@ -48,15 +50,26 @@ Indivisible::~Indivisible() {
   scope = before_;
 }
 
-void detail::contained(const char* what) {
-  ++caught;
-  log::error("a broken invariant is contained", {{"what", what}});
+std::optional<std::string> detail::contain(void (*run)(void* work), void* work) {
+  if (broken_invariants_fatal()) {
+    run(work);
+    return std::nullopt;
+  }
+  try {
+    const Containment scope_of_work;
+    run(work);
+    return std::nullopt;
+  } catch (const std::exception& failure) {
+    ++caught;
+    log::error("a broken invariant is contained", {{"what", failure.what()}});
+    return failure.what();
+  }
 }
 
 void check_failed(const char* condition, const char* why, const char* file, int line) {
   if (!broken_invariants_fatal() && scope > 0) {
-    throw BrokenInvariant(std::string(file) + ":" + std::to_string(line) + ": " + why + " (" +
-                          condition + ")");
+    throw std::logic_error(std::string(file) + ":" + std::to_string(line) + ": " + why + " (" +
+                           condition + ")");
   }
   std::fprintf(stderr, "athanor: broken invariant at %s:%d: %s (%s)\n", file, line, why, condition);
   std::abort();

@@ -8,19 +8,12 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
+#include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace athanor {
-
-// What ATHANOR_CHECK throws where it does not abort; what() names the place, the reason and the
-// condition.
-class BrokenInvariant : public std::logic_error {
- public:
-  using std::logic_error::logic_error;
-};
 
 // Sets for the whole process whether every broken invariant aborts. Thread-safe.
 void set_broken_invariants_fatal(bool fatal);
@@ -28,8 +21,8 @@ void set_broken_invariants_fatal(bool fatal);
 // Returns how many failures contain() has caught on this thread.
 [[nodiscard]] std::uint64_t contained_failures();
 
-// While one lives, broken invariants of its thread throw BrokenInvariant, unless they are fatal.
-// Whoever makes one catches std::exception.
+// While one lives, broken invariants of its thread throw a std::logic_error that names the place,
+// the reason and the condition, unless they are fatal. Whoever makes one catches it.
 class Containment {
  public:
   Containment();
@@ -54,26 +47,16 @@ class Indivisible {
 };
 
 namespace detail {
-// Logs and counts a failure that contain() has caught.
-void contained(const char* what);
+std::optional<std::string> contain(void (*run)(void* work), void* work);
 }  // namespace detail
 
 // Runs `work`. Returns what went wrong if a broken invariant or another exception ended it; nullopt
 // after success. Where broken invariants are fatal, nothing is caught.
 template <class Work>
 std::optional<std::string> contain(Work&& work) {
-  if (broken_invariants_fatal()) {
-    work();
-    return std::nullopt;
-  }
-  try {
-    const Containment scope;
-    work();
-    return std::nullopt;
-  } catch (const std::exception& failure) {
-    detail::contained(failure.what());
-    return failure.what();
-  }
+  using Plain = std::remove_reference_t<Work>;
+  return detail::contain([](void* at) { (*static_cast<Plain*>(at))(); },
+                         const_cast<void*>(static_cast<const void*>(std::addressof(work))));
 }
 
 }  // namespace athanor

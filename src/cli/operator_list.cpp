@@ -14,7 +14,6 @@
 #include "api/hearth.hpp"
 #include "base/ascii.hpp"
 #include "cli/surroundings.hpp"
-#include "embedded/kueue/settings.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 #include "fournos/instruments.hpp"
 #include "fournos/operators.hpp"
@@ -149,8 +148,7 @@ Result<SystemConfig> read_config(const std::map<std::string, std::string>& varia
   settings.emplace("HEARTH_SECRETS_NAMESPACE", fournos.secrets_namespace);
   ATHANOR_TRY(const hearth::Settings clusters, hearth::parse_settings(settings));
   config["hearth"] = api::encode(clusters);
-  ATHANOR_TRY(const kueue::Settings queueing, kueue::parse_settings(settings));
-  config["kueue"] = api::encode(queueing);
+  ATHANOR_TRY(config["kueue"], lab::queueing_config(settings));
   return config;
 }
 

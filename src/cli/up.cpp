@@ -17,8 +17,8 @@
 #include "cli/surroundings.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "embedded/kueue/settings.hpp"
 #include "embedded/lab/control_plane.hpp"
+#include "embedded/lab/embedded_operators.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
 #include "hearth/operators.hpp"
@@ -121,8 +121,7 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   for (const auto& [name, value] : result.lab.settings) {
     queueing.emplace(name, value);
   }
-  ATHANOR_TRY(const kueue::Settings queues, kueue::parse_settings(queueing));
-  result.config["kueue"] = api::encode(queues);
+  ATHANOR_TRY(result.config["kueue"], lab::queueing_config(queueing));
   result.lab.more_namespaces = {clusters.ns, clusters.secrets_namespace};
   result.lab.hearth_ns = clusters.ns;
   result.lab.secrets_ns = clusters.secrets_namespace;

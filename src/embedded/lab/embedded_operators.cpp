@@ -8,6 +8,7 @@
 #include "embedded/kueue/admission.hpp"
 #include "embedded/kueue/conversion.hpp"
 #include "embedded/kueue/scheduler.hpp"
+#include "embedded/kueue/settings.hpp"
 #include "embedded/kueue/webhooks.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "embedded/scheduler/scheduler.hpp"
@@ -105,6 +106,11 @@ class KueueConverter final : public apiserver::Converter {
 const apiserver::Converter* embedded_converter(std::string_view group, std::string_view /*kind*/) {
   static const KueueConverter kConverter;
   return group == kKueueGroup ? &kConverter : nullptr;
+}
+
+Result<Value> queueing_config(const std::map<std::string, std::string>& environment) {
+  ATHANOR_TRY(const kueue::Settings settings, kueue::parse_settings(environment));
+  return api::encode(settings);
 }
 
 std::vector<const Operator*> embedded_operators() {

@@ -2,15 +2,22 @@
 // The control plane's own controllers, beside those of the systems.
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "embedded/apiserver/admission.hpp"
 #include "embedded/apiserver/converter.hpp"
 #include "runtime/view/admission.hpp"
 #include "runtime/view/operator.hpp"
 
 namespace athanor::lab {
+
+// The section "kueue" of the controllers' configuration, from variables KUEUE_*. The error's
+// message names the variable and the rule.
+Result<Value> queueing_config(const std::map<std::string, std::string>& environment);
 
 // Queueing, pipelines, workloads, scheduler, nodes.
 std::vector<const Operator*> embedded_operators();
