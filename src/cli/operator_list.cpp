@@ -60,10 +60,9 @@ std::vector<const Instruments*> instruments_of(const std::vector<const Operator*
 
 Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
                                  const std::string& jobs) {
-  static const SystemConfig kNone;
   return read_settings(
       all_systems(),
-      {.variables = variables, .config = kNone, .jobs_namespace = jobs, .read_file = read_file});
+      {.variables = variables, .jobs_namespace = jobs, .read_file = read_file});
 }
 
 std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& operators,

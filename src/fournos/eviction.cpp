@@ -109,6 +109,9 @@ Plan wait_again(const Tick& tick, const Eviction& eviction, const Child& workloa
                    .observed_generation = workload.object.generation()},
                   tick.now);
   };
+  if (find_condition(conditions, name::kPodsReady).is_object()) {
+    set(name::kPodsReady, "False", "WaitForStart", "Not all pods are ready or succeeded");
+  }
   set("QuotaReserved", "False", "Pending", eviction.message);
   set("Admitted", "False", "NoReservation", "The workload has no reservation");
   set("Requeued", "True", eviction.reason, eviction.message);

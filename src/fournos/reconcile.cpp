@@ -122,6 +122,7 @@ constexpr Access kAccess[] = {
     {&api::kFournosJob, "patch", "status"},
     {&api::kFournosJob, "update", "finalizers"},  // of its children's owner
     {&api::kueue::kWorkload, "get create delete"},
+    {&api::kueue::kWorkload, "patch", "status"},  // PodsReady, and the quota of an evicted lock
     {&api::kueue::kResourceFlavor, "get"},
     {&api::kPipelineRun, "get create patch delete"},
     {&api::kPipeline, "get"},

@@ -41,6 +41,7 @@ Plan enter_running(const Tick& tick, Plan plan) {
     status.set("dashboardURL", url);
   }
   status.into(plan);
+  mark_pods_ready(tick, plan);
   return plan;
 }
 
@@ -53,6 +54,7 @@ Plan hold_lock(const Tick& tick) {
   if (message != job.status().message) {
     StatusWrite(tick).message(message).into(plan);
   }
+  mark_pods_ready(tick, plan);
   return plan;
 }
 
@@ -168,6 +170,7 @@ Plan watch_run(const Tick& tick) {
                    state.message.empty() ? text::kExecuting : std::string_view(state.message))
         .into(plan);
   }
+  mark_pods_ready(tick, plan);
   plan.settle();
   return plan;
 }

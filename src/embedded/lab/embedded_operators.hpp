@@ -2,6 +2,8 @@
 // The control plane's own controllers, beside those of the systems.
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 

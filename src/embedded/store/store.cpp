@@ -14,6 +14,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "base/contain.hpp"
 #include "base/memory.hpp"
 #include "embedded/store/durability.hpp"
 #include "embedded/store/owner_index.hpp"
@@ -371,6 +372,7 @@ Result<std::vector<StoredPtr>> MemoryStore::commit(std::span<const Write> writes
   if (events.empty()) {
     return std::vector<StoredPtr>();
   }
+  const Indivisible whole;  // half of it in tables, log and journal would be another store
   {
     const std::unique_lock lock(mutex_);
     apply(events, dropped);

@@ -243,6 +243,23 @@ void remove_busy(World& world, const std::string& name, const std::string& clust
                 "a cluster can be deleted");
 }
 
+void stop_queue(World& world, const std::string& policy) {
+  const auto stopped = world.patch(api::kueue::kClusterQueue, {"", "fournos-queue"},
+                                   from_yaml("{spec: {stopPolicy: " + policy + "}}"));
+  ATHANOR_CHECK(stopped.ok(), "a queue can be stopped and started");
+}
+// Kueue evicts everything, locks among it, and starts again. Not while the job runs whose cluster
+// goes: its cluster would be gone when it is queued again.
+void evict_all(World& world) {
+  const auto third = world.get(api::kFournosJob, {kJobs, "third"});
+  if (!third || !over(*third)) {
+    world.after(std::chrono::seconds(10), evict_all);
+    return;
+  }
+  stop_queue(world, "HoldAndDrain");
+  world.after(std::chrono::seconds(10), [](World& later) { stop_queue(later, "None"); });
+}
+
 void add_objects(Scene& scene) {
   for (const api::CustomKind* custom : kinds_of(all_systems())) {
     scene.objects.push_back(api::crd_manifest(*custom));
@@ -270,6 +287,7 @@ void add_story(Scene& scene) {
   submit(scene, 50, "third", "c3");
   edit(scene, 100, "c4", "{spec: {cordoned: true}}");
   act(scene, 60, [](World& world) { remove_busy(world, "third", "c3"); });
+  act(scene, 200, [](World& world) { evict_all(world); });
   edit(scene, 240, "c2", "{metadata: {annotations: {fournos.dev/rediscover: again}}}");
   edit(scene, 250, "c1", "{spec: {owner: bob}}");
   act(scene, 300, [](World& world) {
@@ -307,6 +325,7 @@ Scene hearth_scene() {
   scene.admission = system_webhooks;
   add_story(scene);
   scene.invariants = job_invariants();
+  scene.invariants.push_back(ready_in_time());
   using When = Invariant::When;
   scene.invariants.push_back(
       rule("a locked cluster admits its owner alone", When::EveryStep, intruder));
