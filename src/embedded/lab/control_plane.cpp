@@ -145,6 +145,7 @@ class RunningControlPlane final : public ControlPlane {
     ATHANOR_TRY(auto encryption, read_encryption(options_.serving.encryption_config));
     return disk ? transport::encrypting_journal(
                       store::sqlite_journal({.path = directory_->database(),
+                                             .mark = directory_->mark(),
                                              .sync = options_.sync,
                                              .repair = options_.repair,
                                              .history = {.max_bytes = options_.history_max_bytes}}),
