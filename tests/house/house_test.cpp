@@ -30,6 +30,7 @@ const std::map<std::string_view, Names> kMayInclude{
     {"cluster", {"client", "runtime", "runtime/view", "api", "kube", "base"}},
     {"fournos", {"runtime/view", "api", "kube", "base"}},
     {"hearth", {"runtime/view", "api", "kube", "base"}},
+    {"systems/das", {"runtime/view", "api", "kube", "base"}},
     {"embedded/kueue", {"runtime/view", "api", "kube", "base"}},
     {"embedded/tekton", {"runtime/view", "api", "kube", "base"}},
     {"embedded/workloads", {"runtime/view", "api", "kube", "base"}},
@@ -61,8 +62,9 @@ const std::map<std::string_view, Names> kMayInclude{
       "embedded/scheduler", "embedded/nodes", "embedded/nodes/timed", "embedded/apiserver",
       "embedded/store", "runtime/view", "api", "kube", "base"}},
     {"cli",
-     {"cluster", "webhook", "embedded/lab", "embedded/replay", "embedded/store", "client",
-      "fournos", "hearth", "runtime", "runtime/view", "api", "kube", "base"}},
+     {"cluster", "webhook", "embedded/lab", "embedded/replay", "embedded/store",
+      "embedded/scheduler", "embedded/nodes", "client", "fournos", "hearth", "systems/das",
+      "runtime", "runtime/view", "api", "kube", "base"}},
 };
 
 // Third-party libraries by the start of their header's name, and the rooms that may include them.
@@ -100,6 +102,7 @@ constexpr std::string_view kPosix[] = {"sys/",    "netinet/",  "arpa/",    "unis
 // Rooms whose functions are pure: no clock, environment, randomness, thread, unordered iteration.
 const Names kPure{"fournos",
                   "hearth",
+                  "systems/das",
                   "embedded/kueue",
                   "embedded/tekton",
                   "embedded/workloads",
