@@ -13,6 +13,7 @@
 #include "base/memory.hpp"
 #include "cli/default_lab.hpp"
 #include "cli/ending.hpp"
+#include "cli/lab_systems.hpp"
 #include "cli/operator_list.hpp"
 #include "cli/surroundings.hpp"
 #include "cli/terminal.hpp"
@@ -116,6 +117,11 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   result.config["fournos"] = api::encode(settings);
   ATHANOR_TRY(const hearth::Settings clusters, hearth_settings(result.lab, environment, settings));
   result.config["hearth"] = api::encode(clusters);
+  std::map<std::string, std::string> variables = environment;
+  for (const auto& [name, value] : result.lab.settings) {
+    variables.emplace(name, value);
+  }
+  ATHANOR_TRY_VOID(add_hooked_systems(variables, result));
   result.lab.more_namespaces = {clusters.ns, clusters.secrets_namespace};
   result.lab.hearth_ns = clusters.ns;
   result.lab.secrets_ns = clusters.secrets_namespace;

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/log.hpp"
@@ -15,10 +16,12 @@
 #include "embedded/lab/heartbeat.hpp"
 #include "embedded/lab/installer.hpp"
 #include "embedded/lab/lab_targets.hpp"
+#include "embedded/lab/node_files.hpp"
 #include "embedded/lab/pod_executors.hpp"
 #include "embedded/lab/probes.hpp"
 #include "embedded/lab/process_metrics.hpp"
 #include "embedded/lab/served_api.hpp"
+#include "embedded/lab/webhook_steps.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/process_runtime.hpp"
 #include "embedded/nodes/timed/timed_runtime.hpp"
@@ -127,7 +130,14 @@ class RunningControlPlane final : public ControlPlane {
  private:
   [[nodiscard]] std::vector<const Operator*> all_operators() const {
     std::vector<const Operator*> operators = embedded_operators();
-    operators.insert(operators.end(), options_.operators.begin(), options_.operators.end());
+    for (const Operator* op : options_.operators) {
+      const auto known = std::ranges::find(operators, op->name, &Operator::name);
+      if (known == operators.end()) {
+        operators.push_back(op);
+      } else {
+        *known = op;
+      }
+    }
     if (!options_.lab.targets.empty()) {
       operators.push_back(&target_operator());
     }
@@ -198,7 +208,13 @@ class RunningControlPlane final : public ControlPlane {
                          .audit = audit_.sink.get(),
                          .metrics = [this] { return metrics_text(); },
                          .converter = embedded_converter,
-                         .admission = embedded_admission};
+                         .admission =
+                             [this] {
+                               std::vector<apiserver::AdmissionStep> steps = embedded_admission();
+                               std::ranges::move(webhook_steps(options_.webhooks, options_.config),
+                                                 std::back_inserter(steps));
+                               return steps;
+                             }};
     ATHANOR_TRY(api_, ServedApi::create(std::move(plan), *clock_, *entropy_));
     return {};
   }
@@ -239,6 +255,9 @@ class RunningControlPlane final : public ControlPlane {
     ATHANOR_TRY_VOID(installer.install_rbac(all_operators()));
     for (Value& object : embedded_objects()) {
       ATHANOR_TRY_VOID(installer.apply(std::move(object), {}));
+    }
+    for (const Value& object : options_.objects) {
+      ATHANOR_TRY_VOID(installer.apply(object, {}));
     }
     ATHANOR_TRY(std::vector<Value> objects, lab_objects(options_.lab, options_.read_file));
     for (Value& object : target_objects(options_.lab, [this](const std::string& name) {
@@ -356,6 +375,7 @@ class RunningControlPlane final : public ControlPlane {
     }
     background_ = std::make_unique<BackgroundQueue>();
     add_pod_executors(executors_, *runtime_, *background_);
+    add_node_files(executors_, *background_, directory_->path() + "/nodes");
   }
 
   ControlPlaneOptions options_;

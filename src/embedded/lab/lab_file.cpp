@@ -10,10 +10,11 @@ namespace athanor::lab {
 namespace {
 
 constexpr std::int64_t kMaxNodes = 5000;
+constexpr std::int64_t kMaxNodeGpus = 16;
 
 Node read_node(Reader& reader, const Value& value, const std::string& path) {
   Node node;
-  if (!reader.object(value, path, {"name", "count", "capacity", "labels", "taints"})) {
+  if (!reader.object(value, path, {"name", "count", "capacity", "labels", "taints", "gpus"})) {
     return node;
   }
   node.name = reader.dns_name(value["name"], Reader::join(path, "name"));
@@ -21,6 +22,14 @@ Node read_node(Reader& reader, const Value& value, const std::string& path) {
       reader.integer(value["count"], Reader::join(path, "count"), 1, 1, kMaxNodes));
   node.capacity = reader.quantities(value["capacity"], Reader::join(path, "capacity"));
   node.labels = reader.labels(value["labels"], Reader::join(path, "labels"));
+  if (value.contains("gpus")) {
+    const std::string gpus = Reader::join(path, "gpus");
+    if (reader.object(value["gpus"], gpus, {"model", "count"})) {
+      node.gpus.model = reader.text(value["gpus"]["model"], Reader::join(gpus, "model"));
+      node.gpus.count =
+          reader.integer(value["gpus"]["count"], Reader::join(gpus, "count"), 2, 1, kMaxNodeGpus);
+    }
+  }
   const std::string taints = Reader::join(path, "taints");
   for (std::size_t i = 0; i < value["taints"].size(); ++i) {
     const Value& entry = value["taints"][i];

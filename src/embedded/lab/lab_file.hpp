@@ -3,6 +3,7 @@
 // (docs/lab.md).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -20,6 +21,12 @@ struct Taint {
   std::string key{}, value{}, effect{};
 };
 
+// Emulated GPUs of a node that can be sliced: their model (docs/das.md) and how many.
+struct NodeGpus {
+  std::string model{};
+  std::int64_t count = 0;  // 0: none
+};
+
 // An emulated node, or `count` of them named NAME-1, NAME-2, ...
 struct Node {
   std::string name{};
@@ -27,6 +34,7 @@ struct Node {
   std::map<std::string, std::string> capacity{};  // quantities
   std::map<std::string, std::string> labels{};
   std::vector<Taint> taints{};
+  NodeGpus gpus{};
 };
 
 // A target cluster: a ResourceFlavor of that name with its quota, and the Secret with its

@@ -16,6 +16,10 @@ namespace {
 
 constexpr const char* kClusterLabel = "fournos.dev/cluster";
 constexpr const char* kQueueAccessLabel = "fournos.dev/queue-access";
+// What the slicer's agent reads of an emulated node (docs/spec/das.md 9.2).
+constexpr const char* kMigCapableLabel = "nvidia.com/mig.capable";
+constexpr const char* kGpuModelAnnotation = "das.inference.redhat.com/emulated-gpu-model";
+constexpr const char* kGpuCountAnnotation = "das.inference.redhat.com/emulated-gpu-count";
 constexpr const char* kKueue = "kueue.x-k8s.io/v1beta2";
 
 Value text_map(const std::map<std::string, std::string>& map) {
@@ -47,6 +51,14 @@ Value node_object(const Node& node, const std::string& name) {
   labels.set("kubernetes.io/hostname", name);
   labels.set("kubernetes.io/os", "linux");
   labels.set(nodes::kEmulatedLabel, "true");
+  Value annotations = Value::object();
+  if (node.gpus.count > 0) {
+    labels.set(kMigCapableLabel, "true");
+    annotations.set(kGpuCountAnnotation, fmt::format("{}", node.gpus.count));
+    if (!node.gpus.model.empty()) {
+      annotations.set(kGpuModelAnnotation, node.gpus.model);
+    }
+  }
   object.set_path({"metadata", "labels"}, labels);
   object.set("spec", Value::object());
   for (const Taint& taint : node.taints) {
@@ -57,9 +69,8 @@ Value node_object(const Node& node, const std::string& name) {
     object.member("spec").member("taints").push_back(std::move(entry));
   }
   // The kubelet reports capacity; the lab's wish travels as an annotation that it reads.
-  object.set_path(
-      {"metadata", "annotations"},
-      Value::object({{nodes::kCapacityAnnotation, json::print(text_map(node.capacity))}}));
+  annotations.set(nodes::kCapacityAnnotation, json::print(text_map(node.capacity)));
+  object.set_path({"metadata", "annotations"}, annotations);
   return object;
 }
 

@@ -4,12 +4,15 @@
 #include "api/builtin.hpp"
 #include "systems/das/agent.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/operands.hpp"
+#include "systems/das/operator.hpp"
 #include "systems/das/scheduling.hpp"
 
 namespace athanor::das {
 
 std::span<const Operator* const> das_operators() {
-  static const Operator* const kOperators[] = {&agent_operator(), &claim_operator()};
+  static const Operator* const kOperators[] = {&das_operator(), &agent_operator(),
+                                               &claim_operator()};
   return kOperators;
 }
 
@@ -43,7 +46,8 @@ std::vector<Value> das_lab_objects(const Settings& settings) {
   op.set("spec", Value::object({{"managementState", "Managed"},
                                 {"logLevel", "Normal"},
                                 {"operatorLogLevel", "Normal"}}));
-  return {std::move(ns), std::move(op)};
+  return {std::move(ns), object("v1", "ServiceAccount", "das-operator", true), std::move(op),
+          operator_deployment(settings)};
 }
 
 }  // namespace athanor::das
