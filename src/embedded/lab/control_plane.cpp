@@ -279,6 +279,7 @@ class RunningControlPlane final : public ControlPlane {
     }
     register_pods();
     register_probes();
+    register_log_level();
     register_targets();
     driver_ = std::make_unique<EngineDriver>(
         enabled_, DriverOptions{.server = &api_->server(),
@@ -348,6 +349,16 @@ class RunningControlPlane final : public ControlPlane {
         [this](const std::string& query, const runtime::Executors::Completion& done) {
           done(sign_account_token(*signer_, query));
         });
+  }
+
+  // The process's verbosity, as an operator of a system asks for it.
+  void register_log_level() {
+    executors_.on_act("log.level", [](const std::string& /*id*/, const Value& args,
+                                      const runtime::Executors::Completion& done) {
+      const bool normal = args["level"].as_string() == "Normal";
+      log::configure(normal ? log::Level::Info : log::Level::Debug, log::Format::Auto);
+      done(Value::object());
+    });
   }
 
   // What Hearth asks of target clusters (spec/hearth.md 6.4).
