@@ -16,7 +16,7 @@ namespace athanor::cli {
 namespace {
 
 bool names(const System& system, const Operator& op, const std::string& word) {
-  return word == op.name || word == system.name || (word == "*" && !system.stand_in);
+  return word == op.name || word == system.name || (word == "*" && system.by_default);
 }
 
 Result<void> check_word(const std::string& word) {
@@ -60,9 +60,8 @@ std::vector<const Instruments*> instruments_of(const std::vector<const Operator*
 
 Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
                                  const std::string& jobs) {
-  return read_settings(
-      all_systems(),
-      {.variables = variables, .jobs_namespace = jobs, .read_file = read_file});
+  return read_settings(all_systems(),
+                       {.variables = variables, .jobs_namespace = jobs, .read_file = read_file});
 }
 
 std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& operators,

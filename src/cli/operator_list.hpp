@@ -17,7 +17,7 @@
 
 namespace athanor::cli {
 
-// "*": all systems but stand-ins; a system, an operator, or "-" and one of these to leave it out.
+// "*": the systems by default; a system, an operator, or "-" and one of these to leave it out.
 // Each operator once, in the order of all_systems(). Errors name what is unknown, and all there is.
 Result<std::vector<const Operator*>> select_operators(const std::string& list);
 

@@ -24,8 +24,10 @@ Value names_of(const Items& items, NameOf name_of) {
 }
 
 Value description_of(const System& system) {
-  Value out = Value::object(
-      {{"name", system.name}, {"summary", system.summary}, {"standIn", system.stand_in}});
+  Value out = Value::object({{"name", system.name},
+                             {"summary", system.summary},
+                             {"standIn", system.stand_in},
+                             {"byDefault", system.by_default}});
   const std::vector<const System*> alone{&system};
   out.set("kinds", names_of(kinds_of(alone), [](const api::CustomKind* custom) {
             return fmt::format("{}.{}", custom->kind->plural, custom->kind->group);
@@ -47,7 +49,7 @@ int run(const SystemsOptions& options) {
       const std::vector<const System*> alone{system};
       table.add({std::string(system->name), fmt::format("{}", kinds_of(alone).size()),
                  fmt::format("{}", system->operators.size()),
-                 fmt::format("{}", system->webhooks.size()), system->stand_in ? "no" : "yes",
+                 fmt::format("{}", system->webhooks.size()), system->by_default ? "yes" : "no",
                  std::string(system->summary)});
     }
     out.print(table.text());

@@ -15,6 +15,7 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "embedded/lab/control_plane.hpp"
+#include "systems/hooked.hpp"
 #include "systems/list.hpp"
 
 namespace athanor::cli {
@@ -23,17 +24,25 @@ namespace {
 // What stop() gives pods; then they are killed. Within the 5 s that spec/apiserver.md 1.5 allows.
 constexpr Duration kPodGrace = std::chrono::seconds(2);
 
+std::vector<LabNodeMember> node_members() {
+  std::vector<LabNodeMember> members;
+  for (const System* system : all_systems()) {
+    members.insert(members.end(), system->lab_node_members.begin(), system->lab_node_members.end());
+  }
+  return members;
+}
+
 // The lab file, or the built-in one, with the way to read what it names.
 Result<void> load_lab(const UpOptions& options, lab::ControlPlaneOptions& out) {
   if (options.lab.empty()) {
     ATHANOR_TRY(const std::string text, default_lab_file("lab.yaml"));
-    ATHANOR_TRY(out.lab, lab::parse_lab(text, "built-in lab"));
+    ATHANOR_TRY(out.lab, lab::parse_lab(text, "built-in lab", node_members()));
     out.lab.built_in = true;
     out.read_file = default_lab_file;
     return {};
   }
   ATHANOR_TRY(const std::string text, read_file(options.lab));
-  ATHANOR_TRY(out.lab, lab::parse_lab(text, options.lab));
+  ATHANOR_TRY(out.lab, lab::parse_lab(text, options.lab, node_members()));
   const std::size_t slash = options.lab.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : options.lab.substr(0, slash + 1);
   out.read_file = [folder](const std::string& name) {
@@ -71,7 +80,11 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   // The lab file's settings lie below the environment's.
   std::map<std::string, std::string> variables = environment;
   variables.insert(result.lab.settings.begin(), result.lab.settings.end());
-  ATHANOR_TRY(result.config, read_config(variables, result.lab.ns));
+  ATHANOR_TRY(result.config, read_settings(all_systems(), {.variables = variables,
+                                                           .jobs_namespace = result.lab.ns,
+                                                           .in_lab = true,
+                                                           .read_file = read_file}));
+  result.hooked = hooked_operators();
   return result;
 }
 

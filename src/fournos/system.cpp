@@ -53,6 +53,7 @@ const System& system() {
   static const System kSystem{
       .name = "fournos",
       .summary = "benchmark jobs through queues and pipelines",
+      .by_default = true,
       .kinds = kinds,
       .operators = {fournos_operators().begin(), fournos_operators().end()},
       .instruments = &fournos_instruments(),

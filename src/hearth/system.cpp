@@ -94,6 +94,7 @@ const System& system() {
   static const System kSystem{
       .name = "hearth",
       .summary = "GPU clusters onboarded, watched and locked",
+      .by_default = true,
       .kinds = kinds,
       .operators = {hearth_operators().begin(), hearth_operators().end()},
       .instruments = &hearth_instruments(),

@@ -7,6 +7,7 @@
 #include "fournos/system.hpp"
 #include "hearth/system.hpp"
 #include "systems/appwrapper/system.hpp"
+#include "systems/das/system.hpp"
 
 namespace athanor {
 
@@ -16,6 +17,7 @@ Systems all_systems() {
       &fournos::system(),
       &hearth::system(),
       &appwrapper::system(),
+      &das::system(),
       // Stand-ins for what a cluster brings itself.
       &kueue::system(),
       &appwrapper::kueue_system(),

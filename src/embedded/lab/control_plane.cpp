@@ -16,6 +16,7 @@
 #include "embedded/lab/heartbeat.hpp"
 #include "embedded/lab/installer.hpp"
 #include "embedded/lab/lab_targets.hpp"
+#include "embedded/lab/node_files.hpp"
 #include "embedded/lab/pod_executors.hpp"
 #include "embedded/lab/probes.hpp"
 #include "embedded/lab/process_metrics.hpp"
@@ -130,6 +131,9 @@ class RunningControlPlane final : public ControlPlane {
     std::vector<const Operator*> operators = embedded_operators();
     for (const System* system : options_.systems) {
       operators.insert(operators.end(), system->operators.begin(), system->operators.end());
+    }
+    for (const Operator* op : options_.hooked) {
+      *std::ranges::find(operators, op->name, &Operator::name) = op;
     }
     if (!options_.lab.targets.empty()) {
       operators.push_back(&target_operator());
@@ -248,30 +252,51 @@ class RunningControlPlane final : public ControlPlane {
     for (Value& object : embedded_objects()) {
       ATHANOR_TRY_VOID(installer.apply(std::move(object), {}));
     }
-    Lab lab = options_.lab;
-    for (const System* system : options_.systems) {
-      if (system->lab_namespaces != nullptr) {
-        const auto names = system->lab_namespaces(options_.config);
-        lab.more_namespaces.insert(lab.more_namespaces.end(), names.begin(), names.end());
-      }
-    }
-    ATHANOR_TRY(std::vector<Value> objects, lab_objects(lab, options_.read_file));
+    std::vector<Value> objects = system_objects();
+    ATHANOR_TRY(const std::vector<Value> file, lab_objects(options_.lab, options_.read_file));
     const std::vector<Value> targets = target_objects(options_.lab, target_world());
-    objects.insert(objects.end(), targets.begin(), targets.end());
-    for (const System* system : options_.systems) {
-      if (system->lab_objects != nullptr) {
-        const std::vector<Value> own = system->lab_objects(options_.config);
-        objects.insert(objects.begin(), own.begin(), own.end());
-      }
-      if (options_.lab.built_in && system->sample_objects != nullptr) {
-        const std::vector<Value> own = system->sample_objects(options_.lab.ns);
-        objects.insert(objects.end(), own.begin(), own.end());
-      }
+    const std::vector<Value> samples = sample_objects();
+    for (const auto* more : {&file, &targets, &samples}) {
+      objects.insert(objects.end(), more->begin(), more->end());
     }
     for (Value& object : objects) {
       ATHANOR_TRY_VOID(installer.apply(std::move(object), options_.lab.ns));
     }
     return {};
+  }
+
+  // The systems' namespaces, then what they have in every lab.
+  [[nodiscard]] std::vector<Value> system_objects() const {
+    std::vector<Value> objects;
+    for (const System* system : options_.systems) {
+      if (system->lab_namespaces == nullptr) {
+        continue;
+      }
+      for (const std::string& ns : system->lab_namespaces(options_.config)) {
+        objects.push_back(Value::object({{"apiVersion", "v1"},
+                                         {"kind", "Namespace"},
+                                         {"metadata", Value::object({{"name", ns}})}}));
+      }
+    }
+    for (const System* system : options_.systems) {
+      if (system->lab_objects != nullptr) {
+        const std::vector<Value> own = system->lab_objects(options_.config);
+        objects.insert(objects.end(), own.begin(), own.end());
+      }
+    }
+    return objects;
+  }
+
+  // What systems add to the built-in lab for a first contact.
+  [[nodiscard]] std::vector<Value> sample_objects() const {
+    std::vector<Value> objects;
+    for (const System* system : options_.systems) {
+      if (options_.lab.built_in && system->sample_objects != nullptr) {
+        const std::vector<Value> own = system->sample_objects(options_.lab.ns);
+        objects.insert(objects.end(), own.begin(), own.end());
+      }
+    }
+    return objects;
   }
 
   [[nodiscard]] TargetWorld target_world() const {
@@ -314,6 +339,7 @@ class RunningControlPlane final : public ControlPlane {
     }
     register_pods();
     register_probes();
+    register_log_level();
     register_targets();
     driver_ = std::make_unique<EngineDriver>(
         enabled_, DriverOptions{.server = &api_->server(),
@@ -385,6 +411,16 @@ class RunningControlPlane final : public ControlPlane {
         });
   }
 
+  // The process's verbosity, as an operator of a system asks for it.
+  void register_log_level() {
+    executors_.on_act("log.level", [](const std::string& /*id*/, const Value& args,
+                                      const runtime::Executors::Completion& done) {
+      const bool normal = args["level"].as_string() == "Normal";
+      log::configure(normal ? log::Level::Info : log::Level::Debug, log::Format::Auto);
+      done(Value::object());
+    });
+  }
+
   // Systems ask target clusters questions: on threads and connections of their own.
   void register_targets() {
     for (const System* system : options_.systems) {
@@ -413,6 +449,7 @@ class RunningControlPlane final : public ControlPlane {
     }
     background_ = std::make_unique<BackgroundQueue>();
     add_pod_executors(executors_, *runtime_, *background_);
+    add_node_files(executors_, *background_, directory_->path() + "/nodes");
   }
 
   ControlPlaneOptions options_;

@@ -38,6 +38,9 @@ struct ControlPlaneOptions {
   ReadFile read_file{};                  // resolves Lab::manifests
   std::vector<const System*> systems{};  // stand-ins among them
   SystemConfig config{};                 // their settings, by section
+  // The scheduler and the nodes with the systems' hooks: each takes the place of the operator of
+  // its name.
+  std::vector<const Operator*> hooked{};
 };
 
 class ControlPlane {

@@ -11,9 +11,14 @@ namespace {
 
 constexpr std::int64_t kMaxNodes = 5000;
 
-Node read_node(Reader& reader, const Value& value, const std::string& path) {
+Node read_node(Reader& reader, const Value& value, const std::string& path,
+               std::span<const LabNodeMember> members) {
   Node node;
-  if (!reader.object(value, path, {"name", "count", "capacity", "labels", "taints"})) {
+  std::vector<std::string_view> known{"name", "count", "capacity", "labels", "taints"};
+  for (const LabNodeMember& member : members) {
+    known.push_back(member.name);
+  }
+  if (!reader.object(value, path, known)) {
     return node;
   }
   node.name = reader.dns_name(value["name"], Reader::join(path, "name"));
@@ -21,6 +26,18 @@ Node read_node(Reader& reader, const Value& value, const std::string& path) {
       reader.integer(value["count"], Reader::join(path, "count"), 1, 1, kMaxNodes));
   node.capacity = reader.quantities(value["capacity"], Reader::join(path, "capacity"));
   node.labels = reader.labels(value["labels"], Reader::join(path, "labels"));
+  for (const LabNodeMember& member : members) {
+    if (!value.contains(member.name)) {
+      continue;
+    }
+    const auto extra = member.read(value[member.name]);
+    if (!extra.ok()) {
+      reader.problem(Reader::join(path, member.name), extra.error().message);
+      continue;
+    }
+    node.labels.insert(extra->labels.begin(), extra->labels.end());
+    node.annotations.insert(extra->annotations.begin(), extra->annotations.end());
+  }
   const std::string taints = Reader::join(path, "taints");
   for (std::size_t i = 0; i < value["taints"].size(); ++i) {
     const Value& entry = value["taints"][i];
@@ -91,7 +108,8 @@ void read_priority_classes(Reader& reader, const Value& value, Lab& lab) {
 
 }  // namespace
 
-Result<Lab> parse_lab(std::string_view text, std::string_view name) {
+Result<Lab> parse_lab(std::string_view text, std::string_view name,
+                      std::span<const LabNodeMember> members) {
   yaml::ParseOptions options{.strict = true};
   std::vector<std::pair<std::string, std::size_t>> lines;
   options.lines = &lines;
@@ -112,7 +130,10 @@ Result<Lab> parse_lab(std::string_view text, std::string_view name) {
     if (root.contains("namespace")) {
       lab.ns = reader.dns_name(root["namespace"], "namespace");
     }
-    lab.nodes = read_list<Node>(reader, root["nodes"], "nodes", read_node);
+    lab.nodes = read_list<Node>(reader, root["nodes"], "nodes",
+                                [&](Reader& one, const Value& value, const std::string& path) {
+                                  return read_node(one, value, path, members);
+                                });
     lab.clusters = read_list<Cluster>(reader, root["clusters"], "clusters", read_cluster);
     lab.targets = read_targets(reader, root["targets"], "targets");
     lab.queues = read_list<Queue>(reader, root["queues"], "queues", read_queue);

@@ -3,8 +3,10 @@
 // (docs/lab.md).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "base/result.hpp"
 #include "embedded/targets/target.hpp"
 #include "kube/value.hpp"
+#include "runtime/view/system.hpp"
 
 namespace athanor::lab {
 
@@ -27,6 +30,7 @@ struct Node {
   std::map<std::string, std::string> capacity{};  // quantities
   std::map<std::string, std::string> labels{};
   std::vector<Taint> taints{};
+  std::map<std::string, std::string> annotations{};  // of members that systems bring
 };
 
 // A target cluster: a ResourceFlavor of that name with its quota, and the Secret with its
@@ -55,7 +59,6 @@ struct LabTarget {
 struct Lab {
   bool built_in = false;  // no file: the systems' samples are there, too
   std::string ns = "fournos-local-dev";
-  std::vector<std::string> more_namespaces{};  // of the systems; not from the file
   std::vector<Node> nodes{};
   std::vector<Cluster> clusters{};
   std::vector<LabTarget> targets{};
@@ -68,7 +71,9 @@ struct Lab {
 
 // Reads and checks one lab file. Every problem is one line "NAME:LINE: PATH: what is wrong" of the
 // error's message; all problems are reported together.
-Result<Lab> parse_lab(std::string_view text, std::string_view name);
+// `members`: what systems add to nodes.
+Result<Lab> parse_lab(std::string_view text, std::string_view name,
+                      std::span<const LabNodeMember> members = {});
 
 // Reads a file that the lab names; given the name as written.
 using ReadFile = std::function<Result<std::string>(const std::string& name)>;

@@ -57,9 +57,9 @@ Value node_object(const Node& node, const std::string& name) {
     object.member("spec").member("taints").push_back(std::move(entry));
   }
   // The kubelet reports capacity; the lab's wish travels as an annotation that it reads.
-  object.set_path(
-      {"metadata", "annotations"},
-      Value::object({{nodes::kCapacityAnnotation, json::print(text_map(node.capacity))}}));
+  Value annotations = text_map(node.annotations);
+  annotations.set(nodes::kCapacityAnnotation, json::print(text_map(node.capacity)));
+  object.set_path({"metadata", "annotations"}, annotations);
   return object;
 }
 
@@ -131,11 +131,6 @@ Value local_queue_object(const Lab& lab, const Queue& queue) {
 
 Result<std::vector<Value>> lab_objects(const Lab& lab, const ReadFile& read_file) {
   std::vector<Value> objects{namespace_object(lab)};
-  for (const std::string& ns : lab.more_namespaces) {
-    if (ns != lab.ns) {
-      objects.push_back(make_object("v1", "Namespace", ns));
-    }
-  }
   for (const Node& node : lab.nodes) {
     for (int i = 1; i <= node.count; ++i) {
       objects.push_back(

@@ -25,7 +25,7 @@ std::string Reader::text_of_problems() const {
 }
 
 bool Reader::object(const Value& value, const std::string& path,
-                    std::initializer_list<std::string_view> keys) {
+                    std::span<const std::string_view> keys) {
   if (!value.is_object()) {
     problem(path, "must be a map");
     return false;

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,8 +33,11 @@ class Reader {
   // Each notes a problem and gives its fallback (or what there is) when the value is wrong; Null
   // is an absent value.
   // False unless `value` is an object with these keys alone.
+  bool object(const Value& value, const std::string& path, std::span<const std::string_view> keys);
   bool object(const Value& value, const std::string& path,
-              std::initializer_list<std::string_view> keys);
+              std::initializer_list<std::string_view> keys) {
+    return object(value, path, std::span(keys.begin(), keys.size()));
+  }
   std::string text(const Value& value, const std::string& path, std::string fallback = {});
   // A required DNS label.
   std::string dns_name(const Value& value, const std::string& path);

@@ -23,12 +23,25 @@ Value capacity_of(const Object& node) {
 }
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
+  return report_node(view, key, now, {});
+}
+
+}  // namespace
+
+Plan report_node(const View& view, const Key& key, Instant now,
+                 std::span<const NodeHooks* const> hooks) {
   const auto node = view.get(api::kNode, key);
   if (!node || node->label(kEmulatedLabel) != "true" || node->deleting()) {
     return Plan::done();
   }
   Plan plan;
-  const Value capacity = capacity_of(*node);
+  Value capacity = capacity_of(*node);
+  for (const NodeHooks* one : hooks) {
+    const Value more = one->capacity(view, *node);
+    for (const Member& resource : more.members()) {
+      capacity.set(resource.key(), resource.value);
+    }
+  }
   Value conditions = node->status()["conditions"];
   const auto set = [&](const char* type, const char* status, const char* reason,
                        const char* message) {
@@ -74,8 +87,6 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   }
   return plan;
 }
-
-}  // namespace
 
 const Operator& node_operator() {
   static const Kind* const kReads[] = {&api::kNode};

@@ -20,8 +20,10 @@
 #include "kube/value.hpp"
 #include "runtime/view/admission.hpp"
 #include "runtime/view/instruments.hpp"
+#include "runtime/view/node_hooks.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/places.hpp"
+#include "runtime/view/scheduling.hpp"
 #include "runtime/view/verb.hpp"
 
 namespace athanor {
@@ -37,6 +39,8 @@ struct SettingsSource {
   SystemConfig config{};
   // Namespace of jobs where no variable names one; empty: a variable must.
   std::string jobs_namespace{};
+  // True in `athanor up`: what a system needs of hardware is emulated.
+  bool in_lab = false;
   // Reads a file that a setting names.
   std::function<Result<std::string>(const std::string& path)> read_file{};
 };
@@ -47,6 +51,17 @@ struct TargetCluster {
   std::string kubeconfig{};  // the text
   std::string owner{};       // empty: none
   std::string ttl{};         // empty: none
+};
+
+// A member of a lab file's nodes that a system brings, and what it makes of it.
+struct LabNodeExtra {
+  std::map<std::string, std::string> labels{};
+  std::map<std::string, std::string> annotations{};
+};
+struct LabNodeMember {
+  std::string_view name{};  // "gpus"
+  // Errors say what is wrong below the member.
+  Result<LabNodeExtra> (*read)(const Value& written) = nullptr;
 };
 
 // A question about the outside world that a driver answers for the system ("cluster": a target
@@ -60,9 +75,10 @@ struct ProbeUse {
 struct System {
   std::string_view name{};     // "fournos"; also its section of the settings
   std::string_view summary{};  // one line for help texts
-  // True: stands in for what a cluster brings itself (Kueue, Tekton, nodes). A stand-in runs in
-  // every lab, and in production only where it is named.
+  // Stands in for what a cluster brings itself (Kueue, Tekton, nodes).
   bool stand_in = false;
+  // Runs in production without being named. Every system runs in every lab.
+  bool by_default = false;
 
   // Its custom kinds; `settings` is Null where defaults are wanted.
   std::vector<const api::CustomKind*> (*kinds)(const Value& settings) = nullptr;
@@ -90,6 +106,10 @@ struct System {
   std::string (*lease_namespace)(const Value& settings) = nullptr;
 
   std::vector<ProbeUse> probes{};
+  // What the scheduler and the emulated nodes do for it.
+  std::vector<const SchedulingHooks*> scheduling{};
+  std::vector<const NodeHooks*> node_hooks{};
+  std::vector<LabNodeMember> lab_node_members{};
   std::vector<Verb> verbs{};
 
   // Lab: namespaces made at its start; objects applied at its start, in every lab and in the

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/das/cdi.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "kube/json.hpp"
+#include "systems/das/inventory.hpp"
+#include "systems/das/profile.hpp"
+
+namespace athanor::das {
+namespace {
+
+// What an emulated slice is called in its container (docs/spec/das.md E-B3).
+std::string device_name(const Claim& claim, const Settings& settings) {
+  return settings.device_ids == "uuid"
+             ? "MIG-" + uuid_of(fmt::format("{}/{}/{}", claim.gpu, claim.profile, claim.start))
+             : "test";
+}
+
+}  // namespace
+
+std::vector<CdiDevice> devices_of(const std::vector<Claim>& claims) {
+  std::map<std::pair<std::string, std::string>, CdiDevice> devices;
+  for (const Claim& claim : claims) {
+    CdiDevice& device = devices[{claim.container, claim.profile}];
+    device.container = claim.container;
+    device.profile = claim.profile;
+    device.claims.push_back(&claim);
+  }
+  std::vector<CdiDevice> list;
+  for (auto& [key, device] : devices) {
+    std::ranges::sort(device.claims, {}, [](const Claim* claim) { return claim->object.name(); });
+    device.id = uuid_of(
+        fmt::format("{}/{}/{}", device.claims.front()->pod_uid, device.container, device.profile));
+    list.push_back(std::move(device));
+  }
+  return list;
+}
+
+ContainerEnvironment environment_of(const std::vector<Claim>& claims, const Settings& settings) {
+  std::map<std::string, std::pair<std::string, std::string>> values;
+  std::map<std::string, int> counts;
+  for (const CdiDevice& device : devices_of(claims)) {
+    auto& [nvidia, cuda] = values[device.container];
+    for (const Claim* claim : device.claims) {
+      int& count = counts[device.container];
+      nvidia += (count == 0 ? "" : ",") + device_name(*claim, settings);
+      cuda += fmt::format("{}{}", count == 0 ? "" : ",", count);
+      ++count;
+    }
+  }
+  ContainerEnvironment environment;
+  for (const auto& [container, value] : values) {
+    environment[container] = {
+        {"NVIDIA_VISIBLE_DEVICES", value.first},
+        {"CUDA_VISIBLE_DEVICES",
+         settings.cuda_visible_devices == "same" ? value.first : value.second}};
+  }
+  return environment;
+}
+
+std::string cdi_path(const CdiDevice& device) {
+  return fmt::format("/var/run/cdi/{}_{}.cdi.json", cdi_class_of(device.profile), device.id);
+}
+
+std::string cdi_file(const CdiDevice& device, const ContainerEnvironment& environment) {
+  Value claims = Value::list();
+  for (const Claim* claim : device.claims) {
+    claims.push_back(claim->object.body());
+  }
+  Value env = Value::list();
+  if (const auto found = environment.find(device.container); found != environment.end()) {
+    for (const auto& [name, value] : found->second) {
+      env.push_back(name + "=" + value);
+    }
+  }
+  const Value hook = Value::object({{"hookName", "poststop"},
+                                    {"path", "/bin/rm"},
+                                    {"args", Value::list({"-f", cdi_path(device)})}});
+  return json::print(Value::object(
+      {{"cdiVersion", "0.8.0"},
+       {"kind", cdi_kind_of(device.profile)},
+       {"devices",
+        Value::list({Value::object(
+            {{"name", device.id},
+             {"annotations", Value::object({{"mig.das.com/allocation", json::print(claims)}})},
+             {"containerEdits", Value::object({{"env", env}, {"hooks", Value::list({hook})}})}})})},
+       {"containerEdits", Value::object()}}));
+}
+
+}  // namespace athanor::das

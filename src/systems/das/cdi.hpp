@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// CDI files and the environment that slices bring into a container (docs/spec/das.md 8.5, 8.7).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kube/value.hpp"
+#include "systems/das/claim.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+
+// The CDI device of the claims of one container and one profile.
+struct CdiDevice {
+  std::string container{};
+  std::string profile{};
+  std::string id{};  // a UUID, the same for the same claims
+  std::vector<const Claim*> claims{};
+};
+// In order of container, then profile; points into `claims`.
+std::vector<CdiDevice> devices_of(const std::vector<Claim>& claims);
+
+using ContainerEnvironment =
+    std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>>;
+// NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES of every container: all slices of the container,
+// profiles in order of bytes (docs/spec/das.md N-B19).
+ContainerEnvironment environment_of(const std::vector<Claim>& claims, const Settings& settings);
+
+// "/var/run/cdi/c1g.5gb_<id>.cdi.json".
+std::string cdi_path(const CdiDevice& device);
+std::string cdi_file(const CdiDevice& device, const ContainerEnvironment& environment);
+
+}  // namespace athanor::das

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// AllocationClaims: reading their payload whatever somebody wrote by hand, and making new ones
+// (docs/spec/das.md 2.2, 3).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/object.hpp"
+#include "kube/value.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/view.hpp"
+#include "systems/das/request.hpp"
+#include "systems/das/slots.hpp"
+
+namespace athanor::das {
+
+struct Claim {
+  Object object{};
+  std::string profile{};
+  std::string gpu{};
+  std::string node{};
+  std::string container{};
+  std::string pod_uid{};
+  Key pod{};
+  int start = 0;
+  int size = 0;
+  std::string state{};  // empty right after creation
+
+  [[nodiscard]] SlotMask mask() const { return mask_of(start, size); }
+};
+// nullopt: the spec is empty, no payload, or its placement lies outside a GPU. Such a claim holds
+// no slot.
+std::optional<Claim> read_claim(const Object& object);
+
+// Indexes of claims that the scheduler and the agents read.
+inline constexpr std::string_view kClaimsByNode = "das-node";
+inline constexpr std::string_view kClaimsByPod = "das-pod";  // uid
+std::vector<std::string> claim_nodes(const Object& claim);
+std::vector<std::string> claim_pods(const Object& claim);
+// In order of creation, then name.
+std::vector<Claim> claims_on(const View& view, std::string_view node);
+std::vector<Claim> claims_for(const View& view, std::string_view pod_uid);
+
+// "<podUID>-<nodeName>-<containerName>-<i>"; a node name that would make it longer than 253
+// characters gives way to 8 digits of its digest.
+std::string claim_name(std::string_view pod_uid, std::string_view node, const SliceRequest& slice);
+
+struct NewClaim {
+  const Object& pod;
+  std::string_view ns{};
+  std::string_view node{};
+  const SliceRequest& slice;
+  std::string_view gpu{};
+  int start = 0;
+  int size = 0;
+};
+Value make_claim(const NewClaim& wanted);
+
+// The status for a state that is reached now, on top of the status there is: the condition "State",
+// and one condition for each state reached. `states`: all that are reached by this write, in order.
+Value claim_status(const Value& status, std::vector<std::string_view> states,
+                   std::int64_t generation, Instant now);
+
+}  // namespace athanor::das

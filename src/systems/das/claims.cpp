@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of claims: released when the pod is terminal or gone, never before
+// (docs/spec/das.md 3.4).
+#include <fmt/core.h>
+
+#include "api/builtin.hpp"
+#include "kube/condition.hpp"
+#include "runtime/view/live.hpp"
+#include "systems/das/agent.hpp"
+#include "systems/das/cdi.hpp"
+#include "systems/das/claim.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/names.hpp"
+
+namespace athanor::das {
+namespace {
+
+// How long a claim without a pod uid is kept (docs/spec/das.md G8).
+constexpr Duration kUnknownPod = std::chrono::minutes(5);
+
+Plan release(const Object& object, const std::optional<Claim>& claim) {
+  Plan plan;
+  if (claim) {
+    for (const CdiDevice& device : devices_of({*claim})) {
+      plan.then(Act{.id = fmt::format("{}/{}/cdi", object.uid(), device.id),
+                    .verb = std::string(kRemoveNodeFile),
+                    .args = Value::object({{"node", claim->node}, {"path", cdi_path(device)}})});
+    }
+  }
+  plan.then(Delete{.target = {&kAllocationClaim, object.key()},
+                   .guard = {.uid = std::string(object.uid())}});
+  return plan;
+}
+
+// Tells why a claim holds no slot; whoever wrote it can see it there.
+Plan mark_invalid(const Object& object, Instant now) {
+  Value conditions =
+      object.status()["conditions"].is_list() ? object.status()["conditions"] : Value::list();
+  set_condition(conditions,
+                {.type = "Valid",
+                 .status = "False",
+                 .reason = "InvalidPlacement",
+                 .message = "migPlacement must lie within 8 memory slices",
+                 .observed_generation = object.generation()},
+                now);
+  Plan plan;
+  plan.then(Status{.target = {&kAllocationClaim, object.key()},
+                   .status = Value::object({{"conditions", conditions}}),
+                   .guard = {.uid = std::string(object.uid())}});
+  return plan;
+}
+
+bool ended(const Object& pod) {
+  const std::string_view phase = pod.status()["phase"].as_string();
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+Plan collect(const Object& object, const std::optional<Claim>& claim, std::string_view why) {
+  Plan plan = release(object, claim);
+  plan.then(Emit{.about = {&kAllocationClaim, object.key()},
+                 .about_uid = std::string(object.uid()),
+                 .reason = "ClaimGarbageCollected",
+                 .note = std::string(why)});
+  return plan;
+}
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto object = view.get(kAllocationClaim, key);
+  if (!object || object->deleting()) {
+    return Plan::done();
+  }
+  const auto claim = read_claim(*object);
+  const Value& reference = object->spec()["podRef"];
+  const std::string uid = reference["uid"].str();
+  const Key pod_key{reference["namespace"].str(), reference["name"].str()};
+  if (uid.empty() || pod_key.name.empty()) {
+    const auto due = object->creation_time().value_or(now) + kUnknownPod;
+    if (due <= now) {
+      return collect(*object, claim, "the claim names no pod");
+    }
+    Plan plan = claim ? Plan::done() : mark_invalid(*object, now);
+    plan.wake_at(due);
+    return plan;
+  }
+  const auto pod = view.get(api::kPod, pod_key);
+  if (!pod || pod->uid() != uid) {
+    // Absence is final only when the API server says so: a cache may be behind.
+    const Live live = read_live(view, api::kPod, pod_key, now, object->resource_version());
+    if (!live.known) {
+      return Plan::done();
+    }
+    if (live.absent() || live.objects.front().uid() != uid) {
+      return release(*object, claim);
+    }
+    return Plan::done();
+  }
+  if (ended(*pod)) {
+    return release(*object, claim);
+  }
+  const std::string_view node = pod->spec()["nodeName"].as_string();
+  if (!node.empty() && node != object->spec()["nodename"].as_string()) {
+    return release(*object, claim);  // the pod was bound elsewhere
+  }
+  if (node.empty() && pod->deleting()) {
+    return release(*object, claim);
+  }
+  return claim ? Plan::done() : mark_invalid(*object, now);
+}
+
+}  // namespace
+
+const Operator& claim_operator() {
+  static constexpr const Kind* kReads[] = {&kAllocationClaim, &api::kPod};
+  static constexpr const Kind* kWrites[] = {&kAllocationClaim};
+  static constexpr Access kAccess[] = {{&kAllocationClaim, "delete"},
+                                       {&kAllocationClaim, "patch", "status"},
+                                       {&api::kPod, "get"},
+                                       {&api::kEvent, "create patch"}};
+  static const Operator kOperator{.name = "das-claims",
+                                  .primary = &kAllocationClaim,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = reconcile,
+                                  .ends_with_object = true,
+                                  .access = kAccess};
+  return kOperator;
+}
+
+}  // namespace athanor::das

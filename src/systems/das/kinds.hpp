@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of DAS: DASOperator, NodeAccelerator, AllocationClaim (docs/spec/das.md 2).
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "api/describe.hpp"
+#include "kube/kind.hpp"
+#include "kube/object.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::das {
+
+inline constexpr Kind kDASOperator{"inference.redhat.com", "v1alpha1", "DASOperator",
+                                   "dasoperators", true};
+inline constexpr Kind kNodeAccelerator{"inference.redhat.com", "v1alpha1", "NodeAccelerator",
+                                       "nodeaccelerators", true};
+inline constexpr Kind kAllocationClaim{"inference.redhat.com", "v1alpha1", "AllocationClaim",
+                                       "allocationclaims", true};
+
+struct DASOperatorSpec {
+  std::string management_state{};  // Managed, Unmanaged, Force, Removed
+  std::string log_level{};         // Normal, Debug, Trace, TraceAll
+  std::string operator_log_level{};
+  Value observed_config{};
+  Value unsupported_config_overrides{};
+  std::map<std::string, std::string> node_selector{};
+};
+
+struct DASOperator {
+  Object object{};
+  DASOperatorSpec spec{};
+  Value status{};
+  static const Kind& kind() { return kDASOperator; }
+};
+
+struct NodeAcceleratorStatus {
+  Value conditions{};
+  Value node_resources{};  // inventory.hpp reads it
+};
+
+struct NodeAcceleratorSpec {
+  std::string accelerator_type{};
+};
+
+struct NodeAccelerator {
+  Object object{};
+  NodeAcceleratorSpec spec{};
+  NodeAcceleratorStatus status{};
+  static const Kind& kind() { return kNodeAccelerator; }
+};
+
+struct AllocationClaimStatus {
+  std::string state{};
+  Value conditions{};
+};
+
+// The payload has no schema beyond its placement: claim.hpp reads it.
+struct AllocationClaim {
+  Object object{};
+  Value spec{};
+  AllocationClaimStatus status{};
+  static const Kind& kind() { return kAllocationClaim; }
+};
+
+std::span<const api::CustomKind* const> das_kinds();
+
+}  // namespace athanor::das
+
+ATHANOR_DESCRIBED(athanor::das::DASOperatorSpec);
+ATHANOR_DESCRIBED(athanor::das::DASOperator);
+ATHANOR_DESCRIBED(athanor::das::NodeAcceleratorSpec);
+ATHANOR_DESCRIBED(athanor::das::NodeAcceleratorStatus);
+ATHANOR_DESCRIBED(athanor::das::NodeAccelerator);
+ATHANOR_DESCRIBED(athanor::das::AllocationClaimStatus);
+ATHANOR_DESCRIBED(athanor::das::AllocationClaim);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts of DAS that clients see: names of objects, labels, annotations, states and reasons.
+#pragma once
+
+namespace athanor::das {
+
+inline constexpr const char* kGroupVersion = "inference.redhat.com/v1alpha1";
+inline constexpr const char* kDefaultNamespace = "das-operator";
+// The name of the only DASOperator that is acted on.
+inline constexpr const char* kOperatorName = "cluster";
+inline constexpr const char* kSchedulerName = "das-scheduler";
+inline constexpr const char* kRuntimeClass = "nvidia-legacy";
+inline constexpr const char* kAcceleratorType = "nvidia-mig";
+inline constexpr const char* kMigCapableLabel = "nvidia.com/mig.capable";
+
+// Annotations and labels that users set (docs/spec/das.md 5.3, 6.5, 9.2, 10.1).
+inline constexpr const char* kModelAnnotation = "das.inference.redhat.com/emulated-gpu-model";
+inline constexpr const char* kCountAnnotation = "das.inference.redhat.com/emulated-gpu-count";
+inline constexpr const char* kSameGpuAnnotation = "das.inference.redhat.com/same-gpu";
+inline constexpr const char* kGpuAnnotation = "das.inference.redhat.com/gpu-uuid";
+inline constexpr const char* kRuntimeClassAnnotation = "das.inference.redhat.com/runtime-class";
+inline constexpr const char* kMutateLabel = "das.inference.redhat.com/mutate";
+inline constexpr const char* kCleanupFinalizer = "das.inference.redhat.com/cleanup";
+
+// States of a claim (docs/spec/das.md 3.1).
+inline constexpr const char* kStaged = "staged";
+inline constexpr const char* kCreated = "created";
+inline constexpr const char* kProcessing = "processing";
+inline constexpr const char* kInUse = "inUse";
+
+// Reasons of the scheduler (docs/spec/das.md 6.3).
+inline constexpr const char* kNotCapable = "node not MIG capable";
+inline constexpr const char* kNoGpu = "no GPU available";
+
+}  // namespace athanor::das

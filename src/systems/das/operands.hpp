@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects that the operator keeps for a DASOperator (docs/spec/das.md 10).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kube/kind.hpp"
+#include "kube/value.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+
+inline constexpr Kind kNetworkPolicy{"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies",
+                                     true};
+// Records on the scheduler's ConfigMap which operatorLogLevel is in force.
+inline constexpr const char* kLogLevelAnnotation = "das.inference.redhat.com/operator-log-level";
+
+struct Operand {
+  const Kind* kind = nullptr;
+  Value object{};
+};
+// In the order in which they are applied: agent, scheduler, webhook, network policies. In a lab the
+// process itself does the work of the pods, which only stand for it.
+std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings);
+// The operator's own Deployment, which the deployment brings (docs/spec/das.md 13.1).
+Value operator_deployment(const Settings& settings);
+
+}  // namespace athanor::das

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Certificates and the webhook's registration are no part of a lab: its server asks the webhook in
+// process.
+#include "systems/das/operator.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "kube/condition.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/operands.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+namespace {
+
+struct Component {
+  const char* name;
+  std::int64_t ready = 0;
+  std::int64_t desired = 0;
+  bool is_agent = false;
+};
+
+Component deployment(const View& view, const Settings& settings, const char* name,
+                     const char* object) {
+  const auto found = view.get(api::kDeployment, {settings.ns, object});
+  return {.name = name,
+          .ready = found ? found->status()["readyReplicas"].as_int() : 0,
+          .desired = found ? found->spec()["replicas"].as_int(1) : 1};
+}
+
+Component agent(const View& view, const Settings& settings) {
+  const auto found = view.get(api::kDaemonSet, {settings.ns, "das-daemonset"});
+  return {.name = "daemonset",
+          .ready = found ? found->status()["numberReady"].as_int() : 0,
+          .desired = found ? found->status()["desiredNumberScheduled"].as_int() : 0,
+          .is_agent = true};
+}
+
+template <class Test>
+std::string names_of(const std::vector<Component>& components, const Test& test) {
+  std::string text;
+  for (const Component& component : components) {
+    if (test(component)) {
+      text += (text.empty() ? "" : ", ") + std::string(component.name);
+    }
+  }
+  return text;
+}
+
+class Run {
+ public:
+  Run(const View& view, const DASOperator& op, Instant now)
+      : view_(view), op_(op), settings_(settings_of(view)), now_(now) {}
+
+  Plan plan() {
+    const std::string& state = op_.spec.management_state;
+    conditions_ = op_.status["conditions"].is_list() ? op_.status["conditions"] : Value::list();
+    if (state == "Removed") {
+      remove();
+    } else if (state == "Unmanaged") {
+      set("Managed", false, "Unmanaged", "Operands are left as they are");
+    } else {
+      reconcile();
+    }
+    judge();
+    return std::move(plan_);
+  }
+
+ private:
+  void set(const char* type, bool status, const char* reason, std::string message) {
+    set_condition(conditions_,
+                  {.type = type,
+                   .status = status ? "True" : "False",
+                   .reason = reason,
+                   .message = std::move(message)},
+                  now_);
+  }
+  void unset(std::string_view type) {
+    for (std::size_t i = conditions_.size(); i-- > 0;) {
+      if (conditions_[i]["type"].as_string() == type) {
+        conditions_.erase_item(i);
+      }
+    }
+  }
+
+  void reconcile() {
+    unset("Managed");
+    unset("RemovalBlocked");
+    tell_log_level();
+    for (Operand& operand : operands_of(op_, settings_)) {
+      const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
+      plan_.then(Apply{.target = {operand.kind, key}, .fields = std::move(operand.object)});
+    }
+  }
+
+  void tell_log_level() {
+    const std::string wanted =
+        op_.spec.operator_log_level.empty() ? "Normal" : op_.spec.operator_log_level;
+    const auto config = view_.get(api::kConfigMap, {settings_.ns, "das-scheduler-config"});
+    const std::string before(config ? config->annotation(kLogLevelAnnotation) : "");
+    if (!before.empty() && before != wanted) {
+      plan_.then(Emit{
+          .about = {&kDASOperator, op_.object.key()},
+          .about_uid = std::string(op_.object.uid()),
+          .reason = "OperatorLogLevelChange",
+          .note = fmt::format("Operator log level changed from \"{}\" to \"{}\"", before, wanted)});
+    }
+    if (before != wanted && !(before.empty() && wanted == "Normal")) {
+      plan_.then(
+          Act{.id = fmt::format("{}/{}/{}", op_.object.uid(), op_.object.generation(), wanted),
+              .verb = "log.level",
+              .args = Value::object({{"level", wanted}})});
+    }
+  }
+
+  void remove() {
+    unset("Managed");
+    std::size_t in_use = 0;
+    for (const Object& claim : view_.list(kAllocationClaim, {.ns = settings_.ns})) {
+      in_use += claim.status()["state"].as_string() == kInUse ? 1 : 0;
+    }
+    if (in_use > 0) {
+      set("RemovalBlocked", true, "ClaimsInUse", fmt::format("{} AllocationClaims in use", in_use));
+      return;
+    }
+    unset("RemovalBlocked");
+    for (const Operand& operand : operands_of(op_, settings_)) {
+      const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
+      if (const auto known = view_.get(*operand.kind, key); known && !known->deleting()) {
+        plan_.then(
+            Delete{.target = {operand.kind, key}, .guard = {.uid = std::string(known->uid())}});
+      }
+    }
+  }
+
+  void judge() {
+    const std::vector<Component> components{
+        deployment(view_, settings_, "operator", "das-operator"),
+        deployment(view_, settings_, "scheduler", "das-scheduler"),
+        deployment(view_, settings_, "webhook", "das-operator-webhook"), agent(view_, settings_)};
+    const Component& nodes = components.back();
+    const bool matched = nodes.desired > 0;
+    const std::string absent = names_of(components, [&](const Component& one) {
+      return one.ready < 1 && (!one.is_agent || matched);
+    });
+    const std::string behind =
+        names_of(components, [&](const Component& one) { return one.ready != one.desired; });
+    if (absent.empty()) {
+      set("Available", true, "AllRequiredComponentsAvailable",
+          "All required components have at least 1 replica available");
+    } else {
+      set("Available", false, "ComponentsNotAvailable",
+          "Components without available replicas: " + absent);
+    }
+    if (behind.empty()) {
+      set("Progressing", false, "AllComponentsAtDesiredState",
+          "All components are at desired state");
+      set("Degraded", false, "AllComponentsHealthy", "");
+    } else {
+      set("Progressing", true, "Reconciling", "Components are being reconciled to desired state");
+      set("Degraded", true, "ComponentReplicaMismatch",
+          "Components not matching configured replica counts: " + behind);
+    }
+    if (matched) {
+      unset("NodesMatched");
+    } else {
+      set("NodesMatched", false, "NoMatchingNodes", "No node matches the agent's node selector");
+    }
+    plan_.then(Status{.target = {&kDASOperator, op_.object.key()},
+                      .status = Value::object({{"conditions", conditions_},
+                                               {"observedGeneration", op_.object.generation()},
+                                               {"readyReplicas", components.front().ready},
+                                               {"version", "0.1.0"}}),
+                      .guard = {.uid = std::string(op_.object.uid())}});
+  }
+
+  const View& view_;
+  const DASOperator& op_;
+  Settings settings_;
+  Instant now_;
+  Value conditions_{};
+  Plan plan_{};
+};
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto op = view.get<DASOperator>(key);
+  if (!op || op->object.deleting() || key != Key{settings_of(view).ns, kOperatorName}) {
+    return Plan::done();
+  }
+  return Run(view, *op, now).plan();
+}
+
+}  // namespace
+
+const Operator& das_operator() {
+  static constexpr const Kind* kReads[] = {
+      &kDASOperator,    &kAllocationClaim, &api::kDeployment,     &api::kDaemonSet,
+      &api::kConfigMap, &api::kService,    &api::kServiceAccount, &kNetworkPolicy};
+  static constexpr const Kind* kWrites[] = {
+      &kDASOperator,  &api::kDeployment,     &api::kDaemonSet, &api::kConfigMap,
+      &api::kService, &api::kServiceAccount, &kNetworkPolicy};
+  static const Operator kOperator{.name = "das-operator",
+                                  .primary = &kDASOperator,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = reconcile};
+  return kOperator;
+}
+
+}  // namespace athanor::das

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator: operands and status of the DASOperator `cluster` (docs/spec/das.md 10).
+#pragma once
+
+#include "runtime/view/operator.hpp"
+
+namespace athanor::das {
+
+const Operator& das_operator();
+
+}  // namespace athanor::das

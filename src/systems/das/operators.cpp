@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/das/operators.hpp"
+
+#include "api/builtin.hpp"
+#include "systems/das/agent.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/operands.hpp"
+#include "systems/das/operator.hpp"
+#include "systems/das/scheduling.hpp"
+
+namespace athanor::das {
+
+std::span<const Operator* const> das_operators() {
+  static const Operator* const kOperators[] = {&das_operator(), &agent_operator(),
+                                               &claim_operator()};
+  return kOperators;
+}
+
+std::span<const SchedulingHooks* const> das_scheduling() {
+  static const SchedulingHooks* const kHooks[] = {&mig_scheduling()};
+  return kHooks;
+}
+
+std::span<const NodeHooks* const> das_nodes() {
+  static const NodeHooks* const kHooks[] = {&mig_node_hooks()};
+  return kHooks;
+}
+
+std::span<const Kind* const> das_webhook_reads() {
+  static constexpr const Kind* kKinds[] = {&api::kNamespace, &kDASOperator, &kNodeAccelerator};
+  return kKinds;
+}
+
+std::vector<Value> das_lab_objects(const Settings& settings) {
+  const auto object = [&](const char* api_version, std::string_view kind, const std::string& name,
+                          bool namespaced) {
+    Value metadata = Value::object({{"name", name}});
+    if (namespaced) {
+      metadata.set("namespace", settings.ns);
+    }
+    return Value::object({{"apiVersion", api_version}, {"kind", kind}, {"metadata", metadata}});
+  };
+  Value ns = object("v1", "Namespace", settings.ns, false);
+  ns.set_path({"metadata", "labels"}, Value::object({{"openshift.io/cluster-monitoring", "true"}}));
+  Value op = object(kGroupVersion, kDASOperator.name, kOperatorName, true);
+  op.set("spec", Value::object({{"managementState", "Managed"},
+                                {"logLevel", "Normal"},
+                                {"operatorLogLevel", "Normal"}}));
+  return {std::move(ns), object("v1", "ServiceAccount", "das-operator", true), std::move(op),
+          operator_deployment(settings)};
+}
+
+}  // namespace athanor::das

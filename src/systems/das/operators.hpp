@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the system DAS consists of: the one place that the lab and the command line read.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "api/describe.hpp"
+#include "kube/value.hpp"
+#include "runtime/view/admission.hpp"
+#include "runtime/view/node_hooks.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/scheduling.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+
+std::span<const Operator* const> das_operators();
+std::span<const SchedulingHooks* const> das_scheduling();
+std::span<const NodeHooks* const> das_nodes();
+// Kinds that the webhooks read.
+std::span<const Kind* const> das_webhook_reads();
+// What a lab starts with: the namespace, and the DASOperator.
+std::vector<Value> das_lab_objects(const Settings& settings);
+
+}  // namespace athanor::das

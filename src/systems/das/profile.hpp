@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of MIG profiles, and the names of resources, files and CDI kinds made of them
+// (docs/spec/das.md 4.4, 4.5, 5.3).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace athanor::das {
+
+inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";
+inline constexpr std::string_view kNvidiaMigPrefix = "nvidia.com/mig-";
+inline constexpr std::string_view kResourcePrefix = "mig.das.com/";
+
+// The parts of "1g.5gb+me".
+struct ProfileName {
+  int compute = 0;           // compute slices
+  int gigabytes = 0;         // memory
+  std::string attributes{};  // "+me", "+me.all", "+gfx", "-me" or empty
+  [[nodiscard]] std::string text() const;
+};
+
+// Parses a profile as NVIDIA, its device plugin ("1g.5gb.me") or a resource name ("1g.5gb-plus-me")
+// spells it; nullopt for anything else.
+std::optional<ProfileName> parse_profile(std::string_view text);
+
+// Replaces every '+' by "-plus-"; decode_profile() is its inverse.
+std::string encode_profile(std::string_view profile);
+std::string decode_profile(std::string_view encoded);
+
+// "mig.das.com/1g.5gb-plus-me".
+std::string resource_of(std::string_view profile);
+// Returns the canonical profile of a resource name "nvidia.com/mig-P" or "mig.das.com/P"; nullopt
+// for other resources and for texts that are no profile.
+std::optional<std::string> profile_of_resource(std::string_view resource);
+
+// "mig.das.com_1g.5gb.sock".
+std::string socket_of(std::string_view profile);
+// "c1g.5gb": a CDI class starts with a letter.
+std::string cdi_class_of(std::string_view profile);
+// "mig.das.com/c1g.5gb".
+std::string cdi_kind_of(std::string_view profile);
+
+// What NVML says of an instance profile.
+struct NvmlProfile {
+  int compute = 0;                 // compute slices of the GPU instance
+  int compute_instance = 0;        // of the compute instance; 0: the same
+  std::int64_t memory_mib = 0;     // of the GPU instance
+  std::int64_t gpu_total_mib = 0;  // of the GPU
+  int gi_profile = 0;              // NVML_GPU_INSTANCE_PROFILE_*
+};
+// The profile's name as nvidia-smi prints it.
+std::string derive_profile(const NvmlProfile& nvml);
+
+}  // namespace athanor::das

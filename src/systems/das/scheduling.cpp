@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filter, score and reserve. Filter writes nothing: claims are made for the chosen node alone,
+// before the pod is bound. A claim in any state occupies its slots for every other pod, so that a
+// crash between claim and binding loses time and never a slot: the next cycle sees the pod's own
+// claims, keeps those that it would make again and deletes the rest.
+#include "systems/das/scheduling.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "api/builtin.hpp"
+#include "systems/das/claim.hpp"
+#include "systems/das/inventory.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/placement.hpp"
+#include "systems/das/request.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+namespace {
+
+// A slice reserved in this cycle, or a claim.
+struct Held {
+  std::string pod_uid{};
+  std::string gpu{};
+  std::string profile{};
+  int start = 0;
+  int size = 0;
+  bool staged = false;  // provisional: another scheduler may take it away
+};
+
+struct NodeSlots {
+  NodeGpus inventory{};
+  std::vector<Held> held{};
+};
+
+class Session final : public SchedulingSession {
+ public:
+  Session(const View& view, Instant now) : view_(view), now_(now), settings_(settings_of(view)) {}
+
+  bool concerns(const Object& pod) override { return !request_of(pod).empty(); }
+
+  std::optional<HookRefusal> filter(const Object& pod, const Object& node,
+                                    std::span<const std::string_view> leaving) override {
+    if (node.label(kMigCapableLabel) != "true") {
+      return HookRefusal{.reason = kNotCapable, .for_good = true};
+    }
+    const auto accelerator = view_.get(kNodeAccelerator, {settings_.ns, std::string(node.name())});
+    if (!accelerator) {
+      return HookRefusal{.reason = "nodeaccelerator.inference.redhat.com \"" +
+                                   std::string(node.name()) + "\" not found",
+                         .for_good = true};
+    }
+    const std::string type = accelerator->spec()["acceleratorType"].str();
+    if (!type.empty() && type != kAcceleratorType) {
+      return HookRefusal{.reason = "unsupported acceleratorType " + type, .for_good = true};
+    }
+    const PodSlices& request = request_of(pod);
+    if (request.too_many || !find(pod, *accelerator, leaving)) {
+      return HookRefusal{.reason = kNoGpu};
+    }
+    return std::nullopt;
+  }
+
+  std::int64_t score(const Object& pod, const Object& node) override {
+    const auto accelerator = view_.get(kNodeAccelerator, {settings_.ns, std::string(node.name())});
+    if (!accelerator) {
+      return 0;
+    }
+    std::vector<GpuSlots> gpus = gpus_for(pod, *accelerator, {});
+    if (const auto placed = find(pod, *accelerator, {})) {
+      const std::vector<std::string> profiles = request_of(pod).profiles();
+      for (std::size_t i = 0; i < placed->size(); ++i) {
+        GpuSlots& gpu = gpus[(*placed)[i].gpu];
+        gpu.occupancy.take(gpu.table->find(profiles[i]), (*placed)[i].start, *gpu.table);
+      }
+    }
+    constexpr std::int64_t kPercent = 100;
+    const std::int64_t spread = spread_score(gpus);
+    return settings_.node_scoring_policy == "pack" ? kPercent - spread : spread;
+  }
+
+  Plan reserve(const Object& pod, const Object& node) override {
+    const std::string name(node.name());
+    const auto accelerator = view_.get(kNodeAccelerator, {settings_.ns, name});
+    const auto placed = accelerator ? find(pod, *accelerator, {}) : std::nullopt;
+    if (!placed) {
+      return Plan::retry(Error::conflict(kNoGpu));
+    }
+    Plan plan;
+    std::map<std::string, const Claim*, std::less<>> own;
+    const std::vector<Claim> known = claims_for(view_, pod.uid());
+    for (const Claim& claim : known) {
+      own.emplace(claim.object.name(), &claim);
+    }
+    NodeSlots& slots = slots_of(*accelerator);
+    const PodSlices& request = request_of(pod);
+    for (std::size_t i = 0; i < placed->size(); ++i) {
+      const SliceRequest& slice = request.slices[i];
+      const PlacedSlice& place = (*placed)[i];
+      const std::string& gpu = slots.inventory.gpus[place.gpu].uuid;
+      Value claim = make_claim({.pod = pod,
+                                .ns = settings_.ns,
+                                .node = name,
+                                .slice = slice,
+                                .gpu = gpu,
+                                .start = place.start,
+                                .size = place.size});
+      const Ref ref{&kAllocationClaim, {settings_.ns, claim["metadata"]["name"].str()}};
+      const auto before = own.find(ref.key.name);
+      const bool same = before != own.end() && before->second->object.spec() == claim["spec"];
+      if (before != own.end()) {
+        if (!same) {
+          drop(plan, *before->second);
+        }
+        own.erase(before);
+      }
+      if (!same) {
+        plan.then(Create{.target = ref, .object = claim});
+      }
+      // `staged` and `created` in one write: the claim is for the chosen node from the start.
+      const Value status = same ? view_.get(kAllocationClaim, ref.key)->status() : Value();
+      if (status["state"].as_string() != kCreated) {
+        plan.then(
+            Status{.target = ref, .status = claim_status(status, {kStaged, kCreated}, 1, now_)});
+      }
+      slots.held.push_back({.pod_uid = std::string(pod.uid()),
+                            .gpu = gpu,
+                            .profile = slice.profile,
+                            .start = place.start,
+                            .size = place.size});
+    }
+    for (const auto& [left, claim] : own) {
+      drop(plan, *claim);
+    }
+    return plan;
+  }
+
+ private:
+  static void drop(Plan& plan, const Claim& claim) {
+    plan.then(Delete{.target = {&kAllocationClaim, claim.object.key()},
+                     .guard = {.uid = std::string(claim.object.uid())}});
+  }
+
+  const PodSlices& request_of(const Object& pod) {
+    const auto [entry, fresh] = requests_.try_emplace(std::string(pod.uid()));
+    if (fresh) {
+      entry->second = slices_of(pod.spec());
+    }
+    return entry->second;
+  }
+
+  NodeSlots& slots_of(const Object& accelerator) {
+    const auto [entry, fresh] = nodes_.try_emplace(std::string(accelerator.name()));
+    if (fresh) {
+      entry->second.inventory = read_resources(accelerator.status()["nodeResources"]);
+      for (const Claim& claim : claims_on(view_, accelerator.name())) {
+        entry->second.held.push_back({.pod_uid = claim.pod_uid,
+                                      .gpu = claim.gpu,
+                                      .profile = claim.profile,
+                                      .start = claim.start,
+                                      .size = claim.size,
+                                      .staged = claim.state == kStaged});
+      }
+    }
+    return entry->second;
+  }
+
+  // The GPUs as this pod finds them: its own claims do not count.
+  std::vector<GpuSlots> gpus_for(const Object& pod, const Object& accelerator,
+                                 std::span<const std::string_view> leaving) {
+    const NodeSlots& node = slots_of(accelerator);
+    const std::string_view wanted = pod.annotation(kGpuAnnotation);
+    std::vector<GpuSlots> gpus;
+    for (const NodeGpu& gpu : node.inventory.gpus) {
+      GpuSlots state{.table = &node.inventory.tables[gpu.table],
+                     .open = gpu.healthy && (wanted.empty() || wanted == gpu.uuid)};
+      for (const Held& held : node.held) {
+        if (held.gpu != gpu.uuid || held.pod_uid == pod.uid() ||
+            std::ranges::find(leaving, held.pod_uid) != leaving.end()) {
+          continue;
+        }
+        state.open = state.open && !held.staged;
+        state.occupancy.taken =
+            static_cast<SlotMask>(state.occupancy.taken | mask_of(held.start, held.size));
+        // Counted against the profile's maximum, where the GPU knows the profile.
+        if (const int index = state.table->find(held.profile);
+            index >= 0 &&
+            state.table->profiles[static_cast<std::size_t>(index)].size == held.size) {
+          state.occupancy.take(index, held.start, *state.table);
+        }
+      }
+      gpus.push_back(std::move(state));
+    }
+    return gpus;
+  }
+
+  std::optional<std::vector<PlacedSlice>> find(const Object& pod, const Object& accelerator,
+                                               std::span<const std::string_view> leaving) {
+    PlacementOptions options = settings_.placement();
+    options.same_gpu = pod.annotation(kSameGpuAnnotation) == "true";
+    return place(gpus_for(pod, accelerator, leaving), request_of(pod).profiles(), options);
+  }
+
+  const View& view_;
+  Instant now_;
+  Settings settings_;
+  std::map<std::string, NodeSlots, std::less<>> nodes_{};
+  std::map<std::string, PodSlices, std::less<>> requests_{};
+};
+
+std::unique_ptr<SchedulingSession> begin(const View& view, Instant now) {
+  return std::make_unique<Session>(view, now);
+}
+
+}  // namespace
+
+const SchedulingHooks& mig_scheduling() {
+  static constexpr std::string_view kSchedulers[] = {kSchedulerName};
+  static constexpr const Kind* kKinds[] = {&kNodeAccelerator, &kAllocationClaim};
+  static constexpr const Kind* kWrites[] = {&kAllocationClaim};
+  static const Index kIndexes[] = {{&kAllocationClaim, kClaimsByNode, claim_nodes},
+                                   {&kAllocationClaim, kClaimsByPod, claim_pods}};
+  static const SchedulingHooks kHooks{.name = "MigAccelerator",
+                                      .schedulers = kSchedulers,
+                                      .reads = kKinds,
+                                      .writes = kWrites,
+                                      .indexes = kIndexes,
+                                      .begin = begin};
+  return kHooks;
+}
+
+}  // namespace athanor::das

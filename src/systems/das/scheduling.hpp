@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scheduler's part of DAS: MigAccelerator as hooks (docs/spec/das.md 6).
+#pragma once
+
+#include "runtime/view/scheduling.hpp"
+
+namespace athanor::das {
+
+const SchedulingHooks& mig_scheduling();
+
+}  // namespace athanor::das

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of DAS: a pure reading of the environment (docs/spec/das.md 1, 9).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "api/describe.hpp"
+#include "base/result.hpp"
+#include "runtime/view/view.hpp"
+#include "systems/das/placement.hpp"
+
+namespace athanor::das {
+
+inline constexpr const char* kSettingsSection = "das";
+
+// What view.config("das") holds.
+struct Settings {
+  std::string ns = "das-operator";
+  std::string emulated_mode = "disabled";  // enabled, disabled
+  std::string gpu_model = "A100-PCIE-40GB";
+  std::int64_t gpu_count = 2;
+  std::string device_ids = "test";             // test, uuid
+  std::string cuda_visible_devices = "index";  // index, same
+  std::string placement_policy = "firstfit";   // firstfit, fragmin
+  std::string gpu_order = "listed";            // listed, emptiest, fullest
+  std::string node_scoring_policy = "spread";  // spread, pack
+
+  [[nodiscard]] bool emulated() const { return emulated_mode == "enabled"; }
+  [[nodiscard]] PlacementOptions placement() const;
+};
+
+// Errors name the variable: `invalid EMULATED_MODE "x": must be "enabled" or "disabled"`.
+Result<Settings> parse_settings(const std::map<std::string, std::string>& environment);
+Settings settings_of(const View& view);
+
+}  // namespace athanor::das
+
+ATHANOR_DESCRIBED(athanor::das::Settings);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/das/system.hpp"
+
+#include <fmt/core.h>
+
+#include "systems/das/kinds.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/operators.hpp"
+#include "systems/das/settings.hpp"
+#include "systems/das/webhook.hpp"
+
+namespace athanor::das {
+namespace {
+
+constexpr std::int64_t kMostGpus = 16;
+constexpr std::int64_t kDefaultGpus = 2;
+
+std::vector<const api::CustomKind*> kinds(const Value& /*settings*/) {
+  return {das_kinds().begin(), das_kinds().end()};
+}
+
+// The nodes of a lab have no other GPUs than emulated ones.
+Result<Value> read(const SettingsSource& source) {
+  std::map<std::string, std::string> variables = source.variables;
+  if (source.in_lab) {
+    variables.emplace("EMULATED_MODE", "enabled");
+  }
+  ATHANOR_TRY(const Settings settings, parse_settings(variables));
+  return api::encode(settings);
+}
+
+std::vector<Value> lab_objects(const SystemConfig& config) {
+  const auto section = config.find(kSettingsSection);
+  return das_lab_objects(section == config.end() ? Settings()
+                                                 : api::decode<Settings>(section->second));
+}
+
+// Emulated GPUs of a node that can be sliced: {model, count} (docs/spec/das.md 9.2).
+Result<LabNodeExtra> read_gpus(const Value& written) {
+  if (!written.is_object()) {
+    return Error::bad_request("must be an object with model and count");
+  }
+  for (const Member& member : written.members()) {
+    if (member.key() != "model" && member.key() != "count") {
+      return Error::bad_request(
+          fmt::format("unknown field \"{}\"; known are model and count", member.key()));
+    }
+  }
+  const Value& count = written["count"];
+  const std::int64_t gpus = count.is_null() ? kDefaultGpus : count.as_int(-1);
+  if ((!count.is_null() && !count.is_integer()) || gpus < 1 || gpus > kMostGpus) {
+    return Error::bad_request(fmt::format("count must be an integer from 1 to {}", kMostGpus));
+  }
+  const Value& model = written["model"];
+  if (!model.is_null() && !model.is_string()) {
+    return Error::bad_request("model must be a string");
+  }
+  LabNodeExtra extra{
+      .labels = {{"nvidia.com/mig.capable", "true"}},
+      .annotations = {{"das.inference.redhat.com/emulated-gpu-count", fmt::format("{}", gpus)}}};
+  if (!model.as_string().empty()) {
+    extra.annotations["das.inference.redhat.com/emulated-gpu-model"] = model.str();
+  }
+  return extra;
+}
+
+}  // namespace
+
+const System& system() {
+  static const System kSystem{
+      .name = kSettingsSection,
+      .summary = "GPU slices on demand",
+      .kinds = kinds,
+      .operators = {das_operators().begin(), das_operators().end()},
+      .webhooks = {das_webhooks().begin(), das_webhooks().end()},
+      .settings = read,
+      .variables = {"DAS_CUDA_VISIBLE_DEVICES", "DAS_GPU_ORDER", "DAS_NODE_SCORING_POLICY",
+                    "DAS_PLACEMENT_POLICY", "EMULATED_DEVICE_IDS", "EMULATED_GPU_COUNT",
+                    "EMULATED_GPU_MODEL", "EMULATED_MODE", "INSTASLICE_NAMESPACE"},
+      .scheduling = {das_scheduling().begin(), das_scheduling().end()},
+      .node_hooks = {das_nodes().begin(), das_nodes().end()},
+      .lab_node_members = {{.name = "gpus", .read = read_gpus}},
+      .lab_objects = lab_objects};
+  return kSystem;
+}
+
+}  // namespace athanor::das

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// MIG profiles of GPU products as data (docs/spec/das.md 4): which profiles there are, where an
+// instance may start, and how many one GPU holds. Real nodes publish what NVML returns; these
+// tables serve emulated nodes and tests.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace athanor::das {
+
+// One profile of one GPU model.
+struct MigProfile {
+  std::string name{};           // "1g.5gb+me"
+  int compute = 0;              // compute slices
+  int size = 0;                 // memory slots
+  std::vector<int> starts{};    // legal first slots, in the order in which they are tried
+  int most = 0;                 // instances on one GPU
+  int gi_profile = 0;           // published as giProfileId
+  int ci_profile = 0;           // the compute-instance profile of one full-width instance
+  std::int64_t memory_mib = 0;  // 0: read from NVML
+};
+
+// All profiles of one GPU, in the order in which they are published.
+struct MigTable {
+  int slots = 8;
+  std::vector<MigProfile> profiles{};
+  // Index into `profiles`, or -1.
+  [[nodiscard]] int find(std::string_view profile) const;
+};
+
+struct GpuModel {
+  std::string_view key{};  // "A100-PCIE-40GB": what lab files and EMULATED_GPU_MODEL name
+  int memory_gib = 0;
+  MigTable table{};
+  [[nodiscard]] std::string product() const { return "NVIDIA " + std::string(key); }
+};
+
+inline constexpr std::string_view kDefaultModel = "A100-PCIE-40GB";
+
+std::span<const GpuModel> gpu_models();
+// nullptr: no such model.
+const GpuModel* find_model(std::string_view key);
+// "A100-PCIE-40GB, A100-SXM4-80GB, ...".
+std::string known_models();
+
+}  // namespace athanor::das

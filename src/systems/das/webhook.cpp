@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// The patch is computed on the raw JSON: fields that Athanor does not know stay as they are.
+#include "systems/das/webhook.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "api/builtin.hpp"
+#include "kube/quantity.hpp"
+#include "systems/das/inventory.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/profile.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+namespace {
+
+constexpr int kUnprocessable = 422;
+constexpr const char* kExcluded[] = {"cert-manager",        "kube-system",
+                                     "openshift-operators", "openshift-marketplace",
+                                     "nvidia-gpu-operator", "gpu-operator"};
+
+struct Container {
+  Value resources{};
+  std::set<std::string> profiles{};
+};
+
+Error unknown_profile(std::string_view text, std::string_view container) {
+  return {
+      .code = kUnprocessable,
+      .reason = "Invalid",
+      .message = fmt::format("unknown MIG profile \"{}\" in container \"{}\"", text, container)};
+}
+
+// The part of a key behind its prefix: "1g.5gb" of "nvidia.com/mig-1g.5gb".
+std::string_view profile_text(std::string_view key) {
+  for (const std::string_view prefix : {kNvidiaMigPrefix, kResourcePrefix}) {
+    if (key.starts_with(prefix)) {
+      return key.substr(prefix.size());
+    }
+  }
+  return key;
+}
+
+bool is_ours(std::string_view key) {
+  return key.starts_with(kNvidiaMigPrefix) || key.starts_with(kResourcePrefix);
+}
+
+// Rules of one container. Keys of both spellings that mean one profile are added up.
+Result<Container> rewrite(const Value& resources, std::string_view name) {
+  Container result{.resources = resources};
+  std::map<std::string, Quantity> wanted;     // by target key
+  std::map<std::string, bool> from_nvidia{};  // whether a key of NVIDIA's spelling is part of it
+  Value limits = Value::object();
+  for (const Member& limit : resources["limits"].members()) {
+    if (!is_ours(limit.key())) {
+      limits.set(limit.key(), limit.value);
+      continue;
+    }
+    const auto profile = profile_of_resource(limit.key());
+    if (!profile) {
+      return unknown_profile(profile_text(limit.key()), name);
+    }
+    const auto quantity = Quantity::parse(limit.value);
+    if (!quantity) {
+      limits.set(limit.key(), limit.value);  // the API server says what is wrong with it
+      continue;
+    }
+    if (quantity->is_zero()) {
+      continue;
+    }
+    const std::string target = resource_of(*profile);
+    const auto [entry, fresh] = wanted.try_emplace(target, *quantity);
+    if (!fresh) {
+      entry->second += *quantity;
+    }
+    from_nvidia[target] = from_nvidia[target] || limit.key() != target;
+    result.profiles.insert(*profile);
+  }
+  const bool touched = !wanted.empty() || limits.size() != resources["limits"].size();
+  if (!touched) {
+    return result;
+  }
+  Value requests = Value::object();
+  for (const Member& request : resources["requests"].members()) {
+    if (!is_ours(request.key())) {
+      requests.set(request.key(), request.value);
+    }
+  }
+  for (const auto& [target, quantity] : wanted) {
+    limits.set(target, quantity.text());
+    const Value* given = resources["requests"].find(target);
+    // A request of the same key stays when nothing else changes (docs/spec/das.md W-B10).
+    if (from_nvidia[target] || given != nullptr) {
+      requests.set(target, quantity.text());
+    }
+  }
+  result.resources.set("limits", limits);
+  if (!requests.empty()) {
+    result.resources.set("requests", requests);
+  } else {
+    result.resources.erase("requests");
+  }
+  return result;
+}
+
+bool opted_out(const View& view, const AdmissionRequest& request) {
+  const auto says_no = [](const Value& labels) {
+    return labels[kMutateLabel].as_string() == "false";
+  };
+  const auto ns = view.get(api::kNamespace, {"", request.key.ns});
+  return says_no(request.object["metadata"]["labels"]) || (ns && says_no(ns->metadata()["labels"]));
+}
+
+bool excluded(const Settings& settings, std::string_view ns) {
+  return ns == settings.ns ||
+         std::ranges::any_of(kExcluded, [&](const char* one) { return ns == one; });
+}
+
+// What the pod should run under: the annotation of the DASOperator, else the default of the mode.
+std::string runtime_class(const View& view, const Settings& settings) {
+  const auto op = view.get(kDASOperator, {settings.ns, kOperatorName});
+  if (op && op->metadata()["annotations"].contains(kRuntimeClassAnnotation)) {
+    return std::string(op->annotation(kRuntimeClassAnnotation));
+  }
+  return settings.emulated() ? "" : kRuntimeClass;
+}
+
+void warn_of_absent(const View& view, const std::vector<std::string>& profiles, Verdict& verdict) {
+  std::set<std::string> offered;
+  for (const Object& node : view.list(kNodeAccelerator)) {
+    for (const Member& profile : node.status()["nodeResources"]["migPlacement"].members()) {
+      offered.insert(std::string(profile.key()));
+    }
+  }
+  for (const std::string& profile : profiles) {
+    if (!offered.contains(profile)) {
+      verdict.warnings.push_back(
+          fmt::format("no node currently offers MIG profile \"{}\"", profile));
+    }
+  }
+}
+
+constexpr WebhookRule kNewPod[] = {{&api::kPod, "CREATE", ""}};
+constexpr Webhook kWebhooks[] = {{.name = "instaslice.redhat.com",
+                                  .path = "/mutate-pod",
+                                  .configuration = "das-mutating-webhook-configuration",
+                                  .mutating = true,
+                                  .rules = kNewPod,
+                                  .admit = mutate_pod}};
+
+}  // namespace
+
+Result<Rewritten> rewrite_pod(const Value& pod) {
+  Rewritten result{.pod = pod};
+  std::set<std::string> profiles;
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
+    for (std::size_t i = 0; i < pod["spec"][list].size(); ++i) {
+      const Value& container = pod["spec"][list][i];
+      if (!container["resources"]["limits"].is_object()) {
+        continue;
+      }
+      ATHANOR_TRY(Container changed,
+                  rewrite(container["resources"], container["name"].as_string()));
+      profiles.insert(changed.profiles.begin(), changed.profiles.end());
+      if (changed.resources != container["resources"]) {
+        result.pod.member("spec").member(list).item(i).set("resources",
+                                                           std::move(changed.resources));
+      }
+    }
+  }
+  result.marked = !profiles.empty();
+  result.profiles.assign(profiles.begin(), profiles.end());
+  if (result.marked) {
+    result.pod.member("spec").set("schedulerName", kSchedulerName);
+  }
+  return result;
+}
+
+Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  const Settings settings = settings_of(view);
+  if (request.operation != AdmissionRequest::Operation::Create || !request.subresource.empty() ||
+      excluded(settings, request.key.ns)) {
+    return Verdict::allow();
+  }
+  if (request.object["kind"].as_string() != "Pod") {
+    return Verdict::deny("expected a Pod", 400);
+  }
+  auto rewritten = rewrite_pod(request.object);
+  if (rewritten.ok() && !rewritten->marked && rewritten->pod == request.object) {
+    return Verdict::allow();
+  }
+  if (opted_out(view, request)) {
+    return Verdict::allow();
+  }
+  if (!rewritten.ok()) {
+    return Verdict::refuse(rewritten.error());
+  }
+  if (!request.object["spec"]["nodeName"].as_string().empty()) {
+    Verdict verdict = Verdict::allow();
+    verdict.warnings.emplace_back(
+        "spec.nodeName is set: MIG resources of this pod are not rewritten");
+    return verdict;
+  }
+  if (const std::string wanted = runtime_class(view, settings);
+      rewritten->marked && !wanted.empty()) {
+    rewritten->pod.member("spec").set("runtimeClassName", wanted);
+  }
+  Verdict verdict = Verdict::change(request.object, rewritten->pod);
+  warn_of_absent(view, rewritten->profiles, verdict);
+  return verdict;
+}
+
+std::span<const Webhook> das_webhooks() {
+  return kWebhooks;
+}
+
+}  // namespace athanor::das

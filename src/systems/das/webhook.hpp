@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The admission webhook of pods (docs/spec/das.md 5).
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "kube/value.hpp"
+#include "runtime/view/admission.hpp"
+
+namespace athanor::das {
+
+// A pod rewritten to MIG resources (rules R1 to R7 and W-B2 to W-B9).
+struct Rewritten {
+  Value pod{};
+  bool marked = false;                  // it asks for slices
+  std::vector<std::string> profiles{};  // in order of bytes, each once
+};
+// Errors (422) name the profile and the container.
+Result<Rewritten> rewrite_pod(const Value& pod);
+
+Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant now);
+
+std::span<const Webhook> das_webhooks();
+
+}  // namespace athanor::das
