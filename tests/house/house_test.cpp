@@ -30,6 +30,7 @@ const std::map<std::string_view, Names> kMayInclude{
     {"cluster", {"client", "runtime", "runtime/view", "api", "kube", "base"}},
     {"fournos", {"runtime/view", "api", "kube", "base"}},
     {"hearth", {"runtime/view", "api", "kube", "base"}},
+    {"systems/numa", {"runtime/view", "api", "kube", "base"}},
     {"embedded/kueue", {"runtime/view", "api", "kube", "base"}},
     {"embedded/tekton", {"runtime/view", "api", "kube", "base"}},
     {"embedded/workloads", {"runtime/view", "api", "kube", "base"}},
@@ -62,7 +63,7 @@ const std::map<std::string_view, Names> kMayInclude{
       "embedded/store", "runtime/view", "api", "kube", "base"}},
     {"cli",
      {"cluster", "webhook", "embedded/lab", "embedded/replay", "embedded/store", "client",
-      "fournos", "hearth", "runtime", "runtime/view", "api", "kube", "base"}},
+      "fournos", "hearth", "systems/numa", "runtime", "runtime/view", "api", "kube", "base"}},
 };
 
 // Third-party libraries by the start of their header's name, and the rooms that may include them.
@@ -100,6 +101,7 @@ constexpr std::string_view kPosix[] = {"sys/",    "netinet/",  "arpa/",    "unis
 // Rooms whose functions are pure: no clock, environment, randomness, thread, unordered iteration.
 const Names kPure{"fournos",
                   "hearth",
+                  "systems/numa",
                   "embedded/kueue",
                   "embedded/tekton",
                   "embedded/workloads",
