@@ -11,7 +11,7 @@
 #include "systems/numa/eviction.hpp"
 #include "systems/numa/fingerprint.hpp"
 #include "systems/numa/fit.hpp"
-#include "systems/numa/numa_objects.hpp"
+#include "unit/systems/numa/numa_objects.hpp"
 
 namespace athanor::numa {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "systems/numa/numa_objects.hpp"
+#include "unit/systems/numa/numa_objects.hpp"
 
 namespace athanor::numa {
 namespace {
