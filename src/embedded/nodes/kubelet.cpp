@@ -3,6 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "api/builtin.hpp"
 #include "embedded/nodes/nodes.hpp"
@@ -123,9 +127,64 @@ void add_ephemeral(const View& view, const Object& pod, const Value& state, Plan
                 .args = spec.value});
 }
 
-Plan begin(const View& view, const Object& pod, Instant now) {
+using Hooks = std::span<const NodeHooks* const>;
+using Environment =
+    std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>>;
+
+// Over what the containers say for themselves; a runtime takes the last of equal names.
+void add_environment(const Environment& environment, Value& spec) {
+  for (const char* list : {"init", "containers"}) {
+    for (std::size_t i = 0; i < spec[list].size(); ++i) {
+      const auto found = environment.find(spec[list][i]["name"].as_string());
+      if (found == environment.end()) {
+        continue;
+      }
+      Value kept = Value::list();
+      for (const Value& variable : spec[list][i]["env"].items()) {
+        const bool replaced = std::ranges::any_of(
+            found->second, [&](const auto& one) { return one.first == variable[0].as_string(); });
+        if (!replaced) {
+          kept.push_back(variable);
+        }
+      }
+      for (const auto& [name, value] : found->second) {
+        kept.push_back(Value::list({name, value}));
+      }
+      spec.member(list).item(i).set("env", std::move(kept));
+    }
+  }
+}
+
+// What the device managers of the node say; nullopt: the pod may start, with this environment.
+std::optional<Plan> admit(const View& view, const Object& pod, Instant now, Hooks hooks,
+                          Plan& steps, Environment& environment) {
+  const auto node = view.get(api::kNode, {"", pod.spec()["nodeName"].str()});
+  for (const NodeHooks* one : hooks) {
+    NodeAdmission admission = node ? one->admit(view, pod, *node, now) : NodeAdmission{};
+    if (admission.answer == NodeAdmission::Answer::Refuse) {
+      const bool own = !admission.reason.empty();
+      const std::string reason = own ? admission.reason : "UnexpectedAdmissionError";
+      const std::string message =
+          own ? admission.message
+              : fmt::format("Allocate failed due to {}, which is unexpected", admission.message);
+      write_status(steps, pod, failed_status(pod, Value(), reason, message, now));
+      emit(steps, pod, "Warning", reason.c_str(), message);
+      return std::move(steps);
+    }
+    const bool waits = admission.answer == NodeAdmission::Answer::Wait;
+    steps.merge(std::move(admission.steps));
+    if (waits) {
+      return std::move(steps);
+    }
+    environment.merge(admission.environment);
+  }
+  return std::nullopt;
+}
+
+Plan begin(const View& view, const Object& pod, Instant now, Hooks hooks) {
   Plan plan;
-  const SandboxSpec spec = make_sandbox_spec(view, pod);
+  Environment environment;
+  SandboxSpec spec = make_sandbox_spec(view, pod);
   if (!spec.waiting_reason.empty()) {
     write_status(plan, pod,
                  waiting_status(pod, spec.waiting_reason, spec.waiting_message,
@@ -135,6 +194,10 @@ Plan begin(const View& view, const Object& pod, Instant now) {
          spec.waiting_message);
     return plan;
   }
+  if (auto held = admit(view, pod, now, hooks, plan, environment)) {
+    return *std::move(held);
+  }
+  add_environment(environment, spec.value);
   if (pod.status()["phase"].as_string() == "Running") {
     emit(plan, pod, "Warning", "SandboxChanged",
          "The node was restarted: the pod's containers start again");
@@ -150,6 +213,13 @@ Plan begin(const View& view, const Object& pod, Instant now) {
 }
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
+  return run_pod(view, key, now, {});
+}
+
+}  // namespace
+
+Plan run_pod(const View& view, const Key& key, Instant now,
+             std::span<const NodeHooks* const> hooks) {
   const Observed observed = view.observe(pod_query(key.ns, key.name), kNeverStale);
   if (!observed.value) {
     return Plan::done();  // asked; runs again with the answer
@@ -185,7 +255,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return plan;
   }
   if (runs.empty()) {
-    plan = begin(view, *pod, now);
+    plan = begin(view, *pod, now, hooks);
   } else {
     add_ephemeral(view, *pod, state, plan);
     write_status(plan, *pod, running_status(*pod, state, now));
@@ -199,8 +269,6 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   }
   return plan;
 }
-
-}  // namespace
 
 std::string pod_query(std::string_view ns, std::string_view name) {
   return fmt::format("pod:{}/{}", ns, name);

@@ -23,12 +23,32 @@ Value capacity_of(const Object& node) {
 }
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
+  return report_node(view, key, now, {});
+}
+
+}  // namespace
+
+Plan report_node(const View& view, const Key& key, Instant now,
+                 std::span<const NodeHooks* const> hooks) {
   const auto node = view.get(api::kNode, key);
   if (!node || node->label(kEmulatedLabel) != "true" || node->deleting()) {
     return Plan::done();
   }
   Plan plan;
-  const Value capacity = capacity_of(*node);
+  Value capacity = capacity_of(*node);
+  for (const NodeHooks* one : hooks) {
+    const Value more = one->capacity == nullptr ? Value() : one->capacity(view, *node);
+    for (const Member& resource : more.members()) {
+      capacity.set(resource.key(), resource.value);
+    }
+  }
+  Value allocatable = capacity;
+  for (const NodeHooks* one : hooks) {
+    const Value less = one->allocatable == nullptr ? Value() : one->allocatable(view, *node);
+    for (const Member& resource : less.members()) {
+      allocatable.set(resource.key(), resource.value);
+    }
+  }
   Value conditions = node->status()["conditions"];
   const auto set = [&](const char* type, const char* status, const char* reason,
                        const char* message) {
@@ -44,7 +64,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
       Status{.target = {&api::kNode, key},
              .status = Value::object(
                  {{"capacity", capacity},
-                  {"allocatable", capacity},
+                  {"allocatable", allocatable},
                   {"conditions", conditions},
                   {"addresses",
                    Value::list({Value::object({{"type", "InternalIP"}, {"address", "127.0.0.1"}}),
@@ -74,8 +94,6 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   }
   return plan;
 }
-
-}  // namespace
 
 const Operator& node_operator() {
   static const Kind* const kReads[] = {&api::kNode};

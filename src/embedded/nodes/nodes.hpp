@@ -2,6 +2,10 @@
 // The operators of emulated nodes.
 #pragma once
 
+#include <span>
+#include <vector>
+
+#include "runtime/view/node_hooks.hpp"
 #include "runtime/view/operator.hpp"
 
 namespace athanor::nodes {
@@ -15,5 +19,30 @@ inline constexpr const char* kCapacityAnnotation = "athanor.dev/capacity";
 const Operator& kubelet_operator();
 // An emulated node itself: capacity, readiness, taints.
 const Operator& node_operator();
+
+// The functions of both with what systems do on nodes.
+Plan run_pod(const View& view, const Key& key, Instant now,
+             std::span<const NodeHooks* const> hooks);
+Plan report_node(const View& view, const Key& key, Instant now,
+                 std::span<const NodeHooks* const> hooks);
+
+// One of the operators above with hooks. An operator is a plain function, so whoever puts it
+// together gives one that calls run_pod() or report_node() with these hooks. Owns the lists that
+// the operator names.
+class HookedNode {
+ public:
+  HookedNode(const Operator& base, std::span<const NodeHooks* const> hooks,
+             Plan (*reconcile)(const View& view, const Key& key, Instant now));
+  HookedNode(const HookedNode&) = delete;  // the operator points into it
+  HookedNode& operator=(const HookedNode&) = delete;
+  [[nodiscard]] const Operator& get() const { return operator_; }
+
+ private:
+  std::vector<const Kind*> reads_{};
+  std::vector<const Kind*> writes_{};
+  std::vector<Index> indexes_{};
+  std::vector<Access> access_{};
+  Operator operator_{};
+};
 
 }  // namespace athanor::nodes

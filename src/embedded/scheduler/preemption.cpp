@@ -33,8 +33,9 @@ NodeState with_residents(const NodeState& node, const std::vector<Object>& resid
 
 class Search {
  public:
-  Search(const View& view, const Candidate& candidate, std::vector<NodeState> nodes)
-      : view_(view), candidate_(candidate), nodes_(std::move(nodes)) {}
+  Search(const View& view, const Candidate& candidate, std::vector<NodeState> nodes,
+         const MoreChecks& more)
+      : view_(view), candidate_(candidate), nodes_(std::move(nodes)), more_(more) {}
 
   // The victims on one node; nullopt: not even without all of lower priority.
   std::optional<Eviction> victims(std::size_t index) {
@@ -72,7 +73,21 @@ class Search {
   bool fits(std::size_t index, const NodeState& before, const std::vector<Object>& residents) {
     nodes_[index] = with_residents(before, residents);
     return check(candidate_, nodes_[index]).reasons.empty() &&
-           Topology(view_, candidate_.pod, nodes_).check(nodes_[index]).reasons.empty();
+           Topology(view_, candidate_.pod, nodes_).check(nodes_[index]).reasons.empty() &&
+           (!more_ || more_(nodes_[index], gone(before, residents)));
+  }
+
+  static std::vector<std::string_view> gone(const NodeState& before,
+                                            const std::vector<Object>& residents) {
+    std::vector<std::string_view> uids;
+    for (const Object& pod : before.residents) {
+      const bool stays = std::ranges::any_of(
+          residents, [&](const Object& other) { return other.uid() == pod.uid(); });
+      if (!stays) {
+        uids.push_back(pod.uid());
+      }
+    }
+    return uids;
   }
 
   // The pods that some budget would have to let go without being able to, and the others; both in
@@ -108,6 +123,7 @@ class Search {
   const View& view_;
   const Candidate& candidate_;
   std::vector<NodeState> nodes_;
+  const MoreChecks& more_;
   std::optional<std::vector<Object>> budgets_{};
 };
 
@@ -126,7 +142,7 @@ auto loss(const Eviction& eviction) {
 
 std::optional<Eviction> find_eviction(const View& view, const Candidate& candidate,
                                       const std::vector<NodeState>& nodes,
-                                      const std::vector<bool>& hopeless) {
+                                      const std::vector<bool>& hopeless, const MoreChecks& more) {
   if (candidate.pod.spec()["preemptionPolicy"].as_string() == "Never") {
     return std::nullopt;
   }
@@ -140,7 +156,7 @@ std::optional<Eviction> find_eviction(const View& view, const Candidate& candida
       continue;
     }
     if (!search) {
-      search.emplace(view, candidate, nodes);
+      search.emplace(view, candidate, nodes, more);
     }
     auto found = search->victims(i);
     if (found && !found->victims.empty() && (!best || loss(*found) < loss(*best))) {

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "embedded/scheduler/node_state.hpp"
@@ -17,13 +20,18 @@ struct Eviction {
   std::size_t violations = 0;     // victims that disruption budgets would keep
 };
 
+// Whether the pod fits on a node as far as others are concerned, with these pods (by uid) gone.
+using MoreChecks =
+    std::function<bool(const NodeState& node, std::span<const std::string_view> leaving)>;
+
 // The node where the least is lost: the fewest victims against their disruption budgets, the lowest
 // of the highest priorities of its victims, then their sum, then their number, then its name.
 // `hopeless[i]`: no eviction helps on node i. nullopt: no node can be freed, or the pod may not
 // preempt.
 std::optional<Eviction> find_eviction(const View& view, const Candidate& candidate,
                                       const std::vector<NodeState>& nodes,
-                                      const std::vector<bool>& hopeless);
+                                      const std::vector<bool>& hopeless,
+                                      const MoreChecks& more = {});
 
 // True while a pod that has preempted others still waits for them to end on the node it was
 // promised.

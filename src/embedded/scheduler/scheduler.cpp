@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -24,7 +26,8 @@ namespace {
 
 constexpr std::string_view kIndex = "scheduling";
 constexpr std::string_view kPending = "pending";
-constexpr std::string_view kOn = "on/";  // and the node's name
+constexpr std::string_view kPendingOf = "pending/";  // and the name of another scheduler
+constexpr std::string_view kOn = "on/";              // and the node's name
 // Sums over the pods of a node: these, and what is asked for by a letter ('u' used, 's' for scores)
 // and the resource.
 constexpr std::string_view kPods = "pods";
@@ -42,10 +45,11 @@ std::vector<std::string> scheduling_values(const Object& pod) {
     return {std::string(kOn).append(node)};
   }
   const std::string_view scheduler = spec["schedulerName"].as_string();
+  if (!spec["schedulingGates"].empty() || pod.deleting()) {
+    return {};
+  }
   const bool ours = scheduler.empty() || scheduler == "default-scheduler";
-  return ours && spec["schedulingGates"].empty() && !pod.deleting()
-             ? std::vector{std::string(kPending)}
-             : std::vector<std::string>{};
+  return {ours ? std::string(kPending) : std::string(kPendingOf).append(scheduler)};
 }
 
 Select pods(std::string part) {
@@ -79,7 +83,11 @@ std::vector<Object> in_order(std::vector<Object> waiting) {
 
 class Cycle {
  public:
-  Cycle(const View& view, Instant now) : view_(view), now_(now) {
+  Cycle(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks)
+      : view_(view), now_(now) {
+    for (const SchedulingHooks* one : hooks) {
+      sessions_.push_back(one->begin(view, now));
+    }
     for (const Object& node : view.list(api::kNode)) {
       position_[std::string(node.name())] = nodes_.size();
       nodes_.push_back({.node = node, .allocatable = amounts_of(node.status()["allocatable"])});
@@ -97,10 +105,11 @@ class Cycle {
     if (wait_for_volumes(pod, claims)) {
       return;
     }
+    const Hooked hooked = hooked_by(pod);
     // Nodes only fill up during a cycle: what did not fit still does not. Unless it matters who is
     // there already.
-    const bool social =
-        crowded_ || Topology::matters(pod) || !claims.selectors.empty() || !claims.waiting.empty();
+    const bool social = crowded_ || Topology::matters(pod) || !claims.selectors.empty() ||
+                        !claims.waiting.empty() || !hooked.empty();
     const std::string shape = social ? std::string{} : shape_of(candidate);
     if (const auto known = hopeless_.find(shape); !social && known != hopeless_.end()) {
       report(pod, "Unschedulable", known->second);
@@ -125,6 +134,9 @@ class Cycle {
       if (refusal.reasons.empty() && topology) {
         refusal = topology->check(node);
       }
+      if (refusal.reasons.empty()) {
+        refusal = check_hooks(hooked, pod, node.node, {});
+      }
       for_good.push_back(refusal.for_good);
       if (refusal.reasons.empty()) {
         fitting.push_back(&node);
@@ -133,11 +145,14 @@ class Cycle {
       }
     }
     if (!fitting.empty()) {
-      choose(candidate, topology, fitting, claims);
+      choose(candidate, topology, fitting, claims, hooked);
       return;
     }
     know_residents();
-    if (const auto eviction = find_eviction(view_, candidate, nodes_, for_good)) {
+    const MoreChecks more = [&](const NodeState& node, std::span<const std::string_view> leaving) {
+      return check_hooks(hooked, pod, node.node, leaving).reasons.empty();
+    };
+    if (const auto eviction = find_eviction(view_, candidate, nodes_, for_good, more)) {
       preempt(candidate, *eviction, unschedulable_message(candidate, refusals, true));
       return;
     }
@@ -152,6 +167,29 @@ class Cycle {
   [[nodiscard]] Plan take() { return std::move(plan_); }
 
  private:
+  using Hooked = std::vector<SchedulingSession*>;
+
+  // The sessions that have a say about a pod.
+  Hooked hooked_by(const Object& pod) const {
+    Hooked hooked;
+    for (const auto& session : sessions_) {
+      if (session->concerns(pod)) {
+        hooked.push_back(session.get());
+      }
+    }
+    return hooked;
+  }
+
+  static Refusal check_hooks(const Hooked& hooked, const Object& pod, const Object& node,
+                             std::span<const std::string_view> leaving) {
+    for (SchedulingSession* session : hooked) {
+      if (auto refusal = session->filter(pod, node, leaving)) {
+        return {.reasons = {std::move(refusal->reason)}, .for_good = refusal->for_good};
+      }
+    }
+    return {};
+  }
+
   // As sums, which the caches keep: with ten thousand pods a cycle looks at none of them.
   void count(NodeState& state) {
     for (const auto& [name, amount] : view_.totals(api::kPod, pods_on(state.node), add_placed)) {
@@ -178,8 +216,14 @@ class Cycle {
   }
 
   void choose(const Candidate& candidate, const std::optional<Topology>& topology,
-              const std::vector<const NodeState*>& fitting, const ClaimsState& claims) {
+              const std::vector<const NodeState*>& fitting, const ClaimsState& claims,
+              const Hooked& hooked) {
     std::vector<std::int64_t> points = scores(candidate, fitting);
+    for (SchedulingSession* session : hooked) {
+      for (std::size_t i = 0; i < fitting.size(); ++i) {
+        points[i] += session->score(candidate.pod, fitting[i]->node);
+      }
+    }
     if (topology) {
       const std::vector<std::int64_t> more = topology->scores(fitting);
       std::ranges::transform(points, more, points.begin(), std::plus<>{});
@@ -188,7 +232,7 @@ class Cycle {
     const auto best = std::ranges::max_element(points) - points.begin();
     const Object& node = fitting[static_cast<std::size_t>(best)]->node;
     if (claims.waiting.empty()) {
-      bind(candidate.pod, node);
+      bind(candidate.pod, node, hooked);
     } else {
       select(candidate.pod, node, claims);
     }
@@ -283,7 +327,7 @@ class Cycle {
                                     spec["tolerations"], spec["preemptionPolicy"]}));
   }
 
-  void bind(const Object& pod, const Object& node) {
+  void bind(const Object& pod, const Object& node, const Hooked& hooked) {
     const Step step = Replace{
         .target = {&api::kPod, pod.key()},
         .object = Value::object(
@@ -296,6 +340,22 @@ class Cycle {
     if (const auto error = refused(view_, step)) {
       report(pod, "SchedulerError", error->message);  // and it does not hold up the others
       return;
+    }
+    // What must stand before the pod is bound. A step that fails ends the plan, and the next cycle
+    // starts from what is there.
+    for (SchedulingSession* session : hooked) {
+      Plan reserved = session->reserve(pod, node);
+      for (const Step& one : reserved.steps()) {
+        if (const auto error = refused(view_, one)) {
+          report(pod, "SchedulerError", error->message);
+          return;
+        }
+      }
+      if (reserved.error()) {
+        report(pod, "SchedulerError", reserved.error()->message);
+        return;
+      }
+      plan_.merge(std::move(reserved));
     }
     plan_.then(step);
     emit(pod, "Normal", "Scheduled",
@@ -341,15 +401,33 @@ class Cycle {
   std::map<std::string, std::string> hopeless_{};
   bool crowded_ = false;  // some placed pod keeps others away
   bool residents_known_ = false;
+  std::vector<std::unique_ptr<SchedulingSession>> sessions_{};
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key&, Instant now) {
-  const std::vector<Object> waiting = in_order(view.list(api::kPod, pods(std::string(kPending))));
+Plan reconcile(const View& view, const Key& /*key*/, Instant now) {
+  return schedule(view, now, {});
+}
+
+}  // namespace
+
+Plan schedule(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks) {
+  std::vector<Object> all = view.list(api::kPod, pods(std::string(kPending)));
+  for (const SchedulingHooks* one : hooks) {
+    std::vector<std::string> names(one->schedulers.begin(), one->schedulers.end());
+    if (one->profiles != nullptr) {
+      std::ranges::move(one->profiles(view), std::back_inserter(names));
+    }
+    for (const std::string& name : names) {
+      std::vector<Object> more = view.list(api::kPod, pods(std::string(kPendingOf).append(name)));
+      std::ranges::move(more, std::back_inserter(all));
+    }
+  }
+  const std::vector<Object> waiting = in_order(std::move(all));
   if (waiting.empty()) {
     return Plan::done();
   }
-  Cycle cycle(view, now);
+  Cycle cycle(view, now, hooks);
   for (const Object& pod : waiting) {
     if (cycle.full()) {
       break;  // every step changes a pod that was read, so there is a next run
@@ -358,8 +436,6 @@ Plan reconcile(const View& view, const Key&, Instant now) {
   }
   return cycle.take();
 }
-
-}  // namespace
 
 const Operator& scheduler_operator() {
   static const Kind* const kReads[] = {&api::kPod,
@@ -382,6 +458,31 @@ const Operator& scheduler_operator() {
                                   .user = "system:kube-scheduler",
                                   .small = kSmall};
   return kOperator;
+}
+
+HookedScheduler::HookedScheduler(std::span<const SchedulingHooks* const> hooks,
+                                 Plan (*reconcile)(const View& view, const Key& key, Instant now))
+    : operator_(scheduler_operator()) {
+  const auto append = [](auto& into, const auto& from) {
+    into.insert(into.end(), from.begin(), from.end());
+  };
+  append(reads_, operator_.reads);
+  append(writes_, operator_.writes);
+  append(small_, operator_.small);
+  append(indexes_, operator_.indexes);
+  for (const SchedulingHooks* one : hooks) {
+    append(reads_, one->reads);
+    append(writes_, one->writes);
+    append(small_, one->small);
+    append(indexes_, one->indexes);
+  }
+  operator_.reads = reads_;
+  operator_.writes = writes_;
+  operator_.small = small_;
+  operator_.indexes = indexes_;
+  operator_.reconcile = reconcile;
+  // What hooks reserve must not be promised again: no run on a state from before a restart.
+  operator_.sees_all = !hooks.empty();
 }
 
 }  // namespace athanor::scheduler

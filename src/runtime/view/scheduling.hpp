@@ -1,50 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// SchedulerPlugin: what a system adds to a scheduler: pure functions that filter and score nodes
-// for a pod and reserve what the pod takes there. The lab's scheduler and `athanor extender` call
-// the same functions.
+// What a system adds to the scheduler: pure functions over the View, as kube-scheduler's plug-ins
+// are (filter, score, reserve). The scheduler knows no system by name: it is handed a list of
+// these.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "base/result.hpp"
 #include "base/time.hpp"
-#include "kube/kind.hpp"
 #include "kube/object.hpp"
+#include "runtime/view/operator.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor {
 
-// One node as a plug-in sees it. `placed`: pods that this scheduling cycle gave the node and that
-// the view does not show there yet.
-struct SchedulerNode {
-  const Object& node;
-  std::span<const Object> placed{};
+struct HookRefusal {
+  std::string reason{};   // as the pod's condition shows it
+  bool for_good = false;  // preempting pods of the node would not help
 };
 
-// Every function is optional.
-struct SchedulerPlugin {
+// One scheduling cycle. Remembers what it reserved, so that several pods of one cycle never get the
+// same thing.
+class SchedulingSession {
+ public:
+  virtual ~SchedulingSession() = default;
+  // Returns true if the hooks have a say about this pod; the others are called for such pods only.
+  [[nodiscard]] virtual bool concerns(const Object& pod) = 0;
+  // Why the pod may not be on the node; nullopt: it may. Called when every other filter passed.
+  // `leaving`: uids of pods that count as gone.
+  [[nodiscard]] virtual std::optional<HookRefusal> filter(
+      const Object& pod, const Object& node, std::span<const std::string_view> leaving) = 0;
+  // Of a node that passed the filter; the higher, the better, 0 to 100.
+  [[nodiscard]] virtual std::int64_t score(const Object& pod, const Object& node) = 0;
+  // Reserves on the chosen node. The steps are carried out before the pod is bound, in this order;
+  // when one fails the pod is not bound.
+  [[nodiscard]] virtual Plan reserve(const Object& pod, const Object& node) = 0;
+};
+
+struct SchedulingHooks {
   std::string_view name{};
-  // Kinds that the functions read and that reserve() writes.
+  // Values of spec.schedulerName whose pods are scheduled because of these hooks.
+  std::span<const std::string_view> schedulers{};
   std::span<const Kind* const> reads{};
   std::span<const Kind* const> writes{};
-  // Returns true where the pods of this scheduler name are scheduled with the plug-in. Pods of
-  // "default-scheduler" need no plug-in that serves it.
-  bool (*serves)(const View& view, std::string_view scheduler_name) = nullptr;
-  // Returns true where the other functions apply to this pod.
-  bool (*wants)(const View& view, const Object& pod) = nullptr;
-  // Returns why the pod may not run on the node: the error's message is the reason that
-  // kube-scheduler counts ("1 cannot align container").
-  Result<void> (*filter)(const View& view, const Object& pod, const SchedulerNode& node,
-                         Instant now) = nullptr;
-  // Returns 0 to 100; the higher, the better.
-  std::int64_t (*score)(const View& view, const Object& pod, const SchedulerNode& node,
-                        Instant now) = nullptr;
-  // Returns the steps that come before the binding. An error of the plan keeps the pod pending.
-  Plan (*reserve)(const View& view, const Object& pod, const SchedulerNode& node,
-                  Instant now) = nullptr;
+  std::span<const Index> indexes{};
+  std::span<const Kind* const> small{};
+  std::unique_ptr<SchedulingSession> (*begin)(const View& view, Instant now) = nullptr;
+  // More such values, where objects name them; nullptr: none.
+  std::vector<std::string> (*profiles)(const View& view) = nullptr;
 };
 
 }  // namespace athanor

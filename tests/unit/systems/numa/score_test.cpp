@@ -74,7 +74,7 @@ TEST(NumaScore, OtherPoliciesAndUnknownNodes) {  // S20
     EXPECT_EQ(score(pod, &restricted, {.strategy = strategy}), 0);
     EXPECT_EQ(score(pod, nullptr, {.strategy = strategy}), 0);
   }
-  EXPECT_EQ(score(pod, &restricted, {.strategy = Strategy::LeastNumaNodes}), 88);
+  EXPECT_EQ(score(pod, &restricted, {.strategy = Strategy::LeastNumaNodes}), 94);
 }
 
 TEST(NumaScore, ReferenceSet) {

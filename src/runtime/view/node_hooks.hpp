@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a system does on a node: pure functions that the emulated kubelet calls, as a kubelet calls
+// device plugins. The kubelet knows no system by name: it is handed a list of these.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/object.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/plan.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor {
+
+// What becomes of a pod that is to start on a node.
+struct NodeAdmission {
+  enum class Answer : std::uint8_t {
+    Ready,   // it may start
+    Wait,    // asked again when something that was read changes
+    Refuse,  // the pod fails: UnexpectedAdmissionError with `message`
+  };
+  Answer answer = Answer::Ready;
+  std::string message{};
+  // Of a refusal, instead of UnexpectedAdmissionError; `message` is then the whole message.
+  std::string reason{};
+  Plan steps{};  // carried out before the pod starts
+  // Environment by container, in this order, over what the pod says.
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>>
+      environment{};
+};
+
+struct NodeHooks {
+  std::string_view name{};
+  std::span<const Kind* const> reads{};
+  std::span<const Kind* const> writes{};
+  std::span<const Index> indexes{};
+  std::span<const Access> access{};
+  // Resources that the node reports besides its own: an object of names and quantities.
+  Value (*capacity)(const View& view, const Object& node) = nullptr;
+  // What pods may use of the node's resources, where that is less than its capacity.
+  Value (*allocatable)(const View& view, const Object& node) = nullptr;
+  // Asked before a pod's containers start, and again after a restart of the node.
+  NodeAdmission (*admit)(const View& view, const Object& pod, const Object& node,
+                         Instant now) = nullptr;
+};
+
+// Verbs of Act that write to an emulated node's file system: args {node, path, content} and {node,
+// path}; paths are absolute on the node.
+inline constexpr std::string_view kWriteNodeFile = "node-file.write";
+inline constexpr std::string_view kRemoveNodeFile = "node-file.remove";
+
+}  // namespace athanor
