@@ -184,10 +184,10 @@ std::string unready_gates(const Object& pod) {
     }
     text += text.empty() ? "" : ", ";
     text += condition.is_null()
-                ? fmt::format("corresponding condition of pod readiness gate \"{}\" does not exist.",
-                              type)
-                : fmt::format("the status of pod readiness gate \"{}\" is not \"True\", but {}", type,
-                              condition["status"].as_string());
+                ? fmt::format(
+                      "corresponding condition of pod readiness gate \"{}\" does not exist.", type)
+                : fmt::format("the status of pod readiness gate \"{}\" is not \"True\", but {}",
+                              type, condition["status"].as_string());
   }
   return text;
 }

@@ -11,14 +11,14 @@ Value condition_of(const Object& object, std::string_view type, std::string_view
                    std::string_view reason, std::string_view message, Instant now) {
   const Value& known = find_condition(object.status()["conditions"], type);
   const bool same = known["status"].as_string() == status;
-  Value condition = Value::object(
-      {{"type", type},
-       {"status", status},
-       {"lastTransitionTime",
-        same && known.contains("lastTransitionTime") ? known["lastTransitionTime"]
-                                                     : Value(format_time(now))},
-       {"reason", reason},
-       {"message", message}});
+  Value condition =
+      Value::object({{"type", type},
+                     {"status", status},
+                     {"lastTransitionTime", same && known.contains("lastTransitionTime")
+                                                ? known["lastTransitionTime"]
+                                                : Value(format_time(now))},
+                     {"reason", reason},
+                     {"message", message}});
   if (status == "True") {
     condition.set("observedGeneration", object.generation());
   } else if (same && known.contains("observedGeneration")) {
@@ -45,8 +45,7 @@ Value conditions_of(const Object& object, const State& state, const ExtraConditi
   add("Degraded", state.kind == State::Kind::Degraded, state.reason, state.message);
   const Value& known = find_condition(object.status()["conditions"], extra.type);
   if (!extra.status.empty()) {
-    list.push_back(
-        condition_of(object, extra.type, extra.status, extra.type, extra.message, now));
+    list.push_back(condition_of(object, extra.type, extra.status, extra.type, extra.message, now));
   } else if (!known.is_null()) {
     list.push_back(known);
   } else {

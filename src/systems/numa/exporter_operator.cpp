@@ -34,16 +34,16 @@ class ExporterRun {
 
   Plan run() {
     if (object_.name() != kOperatorName) {
-      return degrade("IncorrectNUMAResourcesOperatorResourceName",
-                     fmt::format("incorrect NUMAResourcesOperator resource name: {}",
-                                 object_.name()));
+      return degrade(
+          "IncorrectNUMAResourcesOperatorResourceName",
+          fmt::format("incorrect NUMAResourcesOperator resource name: {}", object_.name()));
     }
     if (object_.annotation(kPauseReconciliation) == "enabled") {
       return Plan::done();
     }
     if (!spec_.image_spec.empty() && settings_.exporter_image_restriction) {
-      return degrade("CustomUserImage", fmt::format("custom operand image is not supported: {}",
-                                                    spec_.image_spec));
+      return degrade("CustomUserImage",
+                     fmt::format("custom operand image is not supported: {}", spec_.image_spec));
     }
     platform_ = platform_of(view_, settings_);
     pools_ = pools_of(view_, object_, spec_, platform_);
@@ -77,8 +77,8 @@ class ExporterRun {
  private:
   Plan degrade(std::string reason, std::string message) {
     plan_.then(status_step(Value::object(
-        {{"conditions", conditions_of(object_, State::degraded(std::move(reason), message), paused_,
-                                      now_)}})));
+        {{"conditions",
+          conditions_of(object_, State::degraded(std::move(reason), message), paused_, now_)}})));
     return std::move(plan_);
   }
 
@@ -193,14 +193,14 @@ class ExporterRun {
     Value groups = Value::list();
     for (const Pool& pool : pools_.pools) {
       groups.push_back(Value::object(
-          {{"daemonsets", Value::object({{"namespace", settings_.ns},
-                                         {"name", daemon_set_name(pool.name)}})},
+          {{"daemonsets",
+            Value::object({{"namespace", settings_.ns}, {"name", daemon_set_name(pool.name)}})},
            {"config", pool.config.to_value()},
            {"selector", pool.name}}));
     }
-    write_status(pools_.tolerable ? State::degraded(pools_.tolerable->reason,
-                                                    pools_.tolerable->message)
-                                  : State::available(),
+    write_status(pools_.tolerable
+                     ? State::degraded(pools_.tolerable->reason, pools_.tolerable->message)
+                     : State::available(),
                  std::move(groups));
   }
 
@@ -209,8 +209,7 @@ class ExporterRun {
     Value related = Value::list();
     const auto relate = [&](std::string_view group, std::string_view name,
                             std::string_view resource) {
-      related.push_back(
-          Value::object({{"group", group}, {"name", name}, {"resource", resource}}));
+      related.push_back(Value::object({{"group", group}, {"name", name}, {"resource", resource}}));
     };
     relate("", settings_.ns, "namespaces");
     relate("machineconfiguration.openshift.io", "", "kubeletconfigs");
@@ -268,34 +267,20 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 }  // namespace
 
 const Operator& exporter_operator() {
-  static const Kind* const kReads[] = {&kOperatorKind,
-                                       &kMachineConfigPool,
-                                       &kMachineConfig,
-                                       &kClusterVersion,
-                                       &kInfrastructure,
-                                       &api::kDaemonSet,
-                                       &api::kConfigMap,
-                                       &api::kCustomResourceDefinition,
-                                       &api::kServiceAccount,
-                                       &api::kService,
-                                       &api::kClusterRole,
-                                       &kRole,
-                                       &kRoleBinding,
-                                       &kClusterRoleBinding,
-                                       &kNetworkPolicy,
-                                       &kSecurityContextConstraints};
-  static const Kind* const kWrites[] = {&kOperatorKind,
-                                        &kMachineConfig,
-                                        &api::kDaemonSet,
-                                        &api::kCustomResourceDefinition,
-                                        &api::kServiceAccount,
-                                        &api::kService,
-                                        &api::kClusterRole,
-                                        &kRole,
-                                        &kRoleBinding,
-                                        &kClusterRoleBinding,
-                                        &kNetworkPolicy,
-                                        &kSecurityContextConstraints};
+  static const Kind* const kReads[] = {&kOperatorKind,        &kMachineConfigPool,
+                                       &kMachineConfig,       &kClusterVersion,
+                                       &kInfrastructure,      &api::kDaemonSet,
+                                       &api::kConfigMap,      &api::kCustomResourceDefinition,
+                                       &api::kServiceAccount, &api::kService,
+                                       &api::kClusterRole,    &kRole,
+                                       &kRoleBinding,         &kClusterRoleBinding,
+                                       &kNetworkPolicy,       &kSecurityContextConstraints};
+  static const Kind* const kWrites[] = {&kOperatorKind,        &kMachineConfig,
+                                        &api::kDaemonSet,      &api::kCustomResourceDefinition,
+                                        &api::kServiceAccount, &api::kService,
+                                        &api::kClusterRole,    &kRole,
+                                        &kRoleBinding,         &kClusterRoleBinding,
+                                        &kNetworkPolicy,       &kSecurityContextConstraints};
   static const Kind* const kSmall[] = {&kMachineConfigPool, &kClusterVersion};
   static const Operator kOperator{.name = "numaresources",
                                   .primary = &kOperatorKind,

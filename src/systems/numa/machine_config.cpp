@@ -37,21 +37,19 @@ Value manifest(const Pool& pool) {
       {{"path", "/etc/selinux/rte.cil"},
        {"mode", 420},
        {"overwrite", true},
-       {"contents",
-        Value::object({{"source", "data:text/plain;charset=utf-8;base64," +
-                                      base64_encode(kPolicy)}})}});
+       {"contents", Value::object({{"source", "data:text/plain;charset=utf-8;base64," +
+                                                  base64_encode(kPolicy)}})}});
   const Value unit = Value::object(
       {{"name", "rte-selinux-policy-install.service"}, {"enabled", true}, {"contents", kUnit}});
   const Value ignition =
       Value::object({{"ignition", Value::object({{"version", "3.2.0"}})},
                      {"storage", Value::object({{"files", Value::list({file})}})},
                      {"systemd", Value::object({{"units", Value::list({unit})}})}});
-  return Value::object(
-      {{"apiVersion", "machineconfiguration.openshift.io/v1"},
-       {"kind", "MachineConfig"},
-       {"metadata", Value::object({{"name", machine_config_name(pool.name)},
-                                   {"labels", labels_of(pool)}})},
-       {"spec", Value::object({{"config", ignition}})}});
+  return Value::object({{"apiVersion", "machineconfiguration.openshift.io/v1"},
+                        {"kind", "MachineConfig"},
+                        {"metadata", Value::object({{"name", machine_config_name(pool.name)},
+                                                    {"labels", labels_of(pool)}})},
+                        {"spec", Value::object({{"config", ignition}})}});
 }
 
 }  // namespace

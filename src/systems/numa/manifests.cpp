@@ -234,8 +234,8 @@ std::vector<Value> exporter_objects(const Settings& settings, Platform platform)
   std::vector<Value> objects = parsed(kObjects);
   if (platform != Platform::Kubernetes) {
     for (Value& constraints : parsed(kConstraints)) {
-      constraints.set("users", Value::list({fmt::format("system:serviceaccount:{}:rte",
-                                                        settings.ns)}));
+      constraints.set("users",
+                      Value::list({fmt::format("system:serviceaccount:{}:rte", settings.ns)}));
       objects.push_back(std::move(constraints));
     }
   }
@@ -273,10 +273,9 @@ Value exporter_daemon_set(const Settings& settings, Platform platform, const Ope
   if (!given) {
     exporter.set("securityContext", Value::object({{"runAsUser", 0}, {"runAsGroup", 0}}));
   }
-  Value args = Value::list({"--sysfs=/host-sys",
-                            "--podresources-socket=unix:///host-podresources/kubelet.sock",
-                            verbosity_flag(spec.log_level), "--refresh-node-resources",
-                            "--add-nrt-owner=false"});
+  Value args = Value::list(
+      {"--sysfs=/host-sys", "--podresources-socket=unix:///host-podresources/kubelet.sock",
+       verbosity_flag(spec.log_level), "--refresh-node-resources", "--add-nrt-owner=false"});
   for (const std::string& flag : refresh_flags(config)) {
     args.push_back(flag);
   }
@@ -292,9 +291,8 @@ Value exporter_daemon_set(const Settings& settings, Platform platform, const Ope
     exporter.member("env").push_back(
         Value::object({{"name", "PFP_STATUS_DUMP"}, {"value", "/run/pfpstatus"}}));
     exporter.member("volumeMounts").push_back(mount("run-pfpstatus", "/run/pfpstatus", false));
-    pod_spec.member("volumes")
-        .push_back(volume("run-pfpstatus", "emptyDir",
-                          Value::object({{"medium", "Memory"}, {"sizeLimit", "8Mi"}})));
+    pod_spec.member("volumes").push_back(volume(
+        "run-pfpstatus", "emptyDir", Value::object({{"medium", "Memory"}, {"sizeLimit", "8Mi"}})));
   } else {
     args.push_back("--pods-fingerprint=false");
   }
@@ -303,23 +301,22 @@ Value exporter_daemon_set(const Settings& settings, Platform platform, const Ope
     args.push_back("--kubelet-config-file=/host-var-lib-kubelet/config.yaml");
     exporter.member("volumeMounts")
         .push_back(mount("host-var-lib-kubelet", "/host-var-lib-kubelet", true));
-    pod_spec.member("volumes")
-        .push_back(volume("host-var-lib-kubelet", "hostPath",
-                          Value::object({{"path", "/var/lib/kubelet"}, {"type", ""}})));
+    pod_spec.member("volumes").push_back(
+        volume("host-var-lib-kubelet", "hostPath",
+               Value::object({{"path", "/var/lib/kubelet"}, {"type", ""}})));
   } else {
     const bool custom = pool.custom_policy();
-    annotations.set("openshift.io/required-scc", custom ? "resource-topology-exporter"
-                                                        : "resource-topology-exporter-v2");
+    annotations.set("openshift.io/required-scc",
+                    custom ? "resource-topology-exporter" : "resource-topology-exporter-v2");
     exporter.member("securityContext")
         .set("seLinuxOptions",
              Value::object({{"type", custom ? "rte.process" : "container_device_plugin_t"},
                             {"level", "s0"}}));
     exporter.member("volumeMounts")
         .push_back(mount("rte-config-volume", "/etc/resource-topology-exporter/", false));
-    pod_spec.member("volumes")
-        .push_back(volume("rte-config-volume", "configMap",
-                          Value::object({{"name", daemon_set_name(pool.name)},
-                                         {"optional", true}})));
+    pod_spec.member("volumes").push_back(
+        volume("rte-config-volume", "configMap",
+               Value::object({{"name", daemon_set_name(pool.name)}, {"optional", true}})));
   }
   exporter.set("args", std::move(args));
   Value selector = Value::object();

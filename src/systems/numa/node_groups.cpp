@@ -46,7 +46,8 @@ std::optional<std::string> name_problem(const std::vector<NodeGroup>& groups) {
       continue;
     }
     if (groups[i].pool_name->empty()) {
-      empty += fmt::format("{}pool name for pool #{} cannot be empty", empty.empty() ? "" : "\n", i);
+      empty +=
+          fmt::format("{}pool name for pool #{} cannot be empty", empty.empty() ? "" : "\n", i);
     } else if (!names.insert(*groups[i].pool_name).second) {
       duplicates += fmt::format("{}the pool name \"{}\" has duplicates",
                                 duplicates.empty() ? "" : "\n", *groups[i].pool_name);
@@ -92,9 +93,9 @@ std::optional<std::string> selector_problem(const std::vector<NodeGroup>& groups
     }
     const std::string text = selector_text(group.machine_config_pool_selector);
     if (!seen.insert(text).second) {
-      duplicates += fmt::format(
-          "{}the node group with the machineConfigPoolSelector \"{}\" has duplicates",
-          duplicates.empty() ? "" : "\n", text);
+      duplicates +=
+          fmt::format("{}the node group with the machineConfigPoolSelector \"{}\" has duplicates",
+                      duplicates.empty() ? "" : "\n", text);
     }
   }
   if (!duplicates.empty()) {
@@ -140,17 +141,18 @@ void find_machine_config_pools(const View& view, const Object& object, const Ope
     const std::vector<Object> found = selected(group, all);
     if (found.empty()) {
       result.refusal = Refusal{
-          kReason, fmt::format("failed to find MachineConfigPool for the node group {}",
-                               name_of(group))};
+          kReason,
+          fmt::format("failed to find MachineConfigPool for the node group {}", name_of(group))};
       return;
     }
     std::string names;
     for (const Object& pool : found) {
       names += fmt::format("{}{}", names.empty() ? "" : " ", pool.name());
       if (!taken.insert(std::string(pool.name())).second) {
-        result.refusal = Refusal{
-            kReason, fmt::format("the MachineConfigPool \"{}\" selected by at least two node groups",
-                                 pool.name())};
+        result.refusal =
+            Refusal{kReason,
+                    fmt::format("the MachineConfigPool \"{}\" selected by at least two node groups",
+                                pool.name())};
         return;
       }
       result.pools.push_back({.name = std::string(pool.name()),
@@ -195,8 +197,8 @@ Platform platform_of(const View& view, const Settings& settings) {
     return Platform::Kubernetes;
   }
   const auto infrastructure = view.get(kInfrastructure, {"", "cluster"});
-  const bool hosted = infrastructure && infrastructure->status()["controlPlaneTopology"]
-                                                .as_string() == "External";
+  const bool hosted =
+      infrastructure && infrastructure->status()["controlPlaneTopology"].as_string() == "External";
   return hosted ? Platform::HyperShift : Platform::OpenShift;
 }
 

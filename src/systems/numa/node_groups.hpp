@@ -53,8 +53,7 @@ struct Pools {
 };
 
 // Checks the groups and finds their pools. `spec` outlives the result.
-Pools pools_of(const View& view, const Object& object, const OperatorSpec& spec,
-               Platform platform);
+Pools pools_of(const View& view, const Object& object, const OperatorSpec& spec, Platform platform);
 
 // As Go prints a metav1.LabelSelector.
 std::string selector_text(const Value& selector);

@@ -46,8 +46,8 @@ Result<std::int64_t> read_count(const Value& value, const std::string& path, std
 }
 
 Result<std::int64_t> read_amount(const Value& value, const std::string& path) {
-  const auto amount = value.is_null() ? Quantity() : Quantity::parse(value).value_or(
-                                                         Quantity::from_int(-1));
+  const auto amount =
+      value.is_null() ? Quantity() : Quantity::parse(value).value_or(Quantity::from_int(-1));
   if (amount.is_negative()) {
     return wrong(path, "must be a quantity");
   }
@@ -57,9 +57,9 @@ Result<std::int64_t> read_amount(const Value& value, const std::string& path) {
 Result<NodeProfile::ZoneProfile> read_zone(const Value& value, const std::string& path,
                                            std::size_t index, int& next_cpu) {
   NodeProfile::ZoneProfile zone;
-  ATHANOR_TRY_VOID(check_members(value, path,
-                                 {"cpus", "memory", "hugepages", "reservedCpus", "reservedMemory",
-                                  "devices", "distances"}));
+  ATHANOR_TRY_VOID(check_members(
+      value, path,
+      {"cpus", "memory", "hugepages", "reservedCpus", "reservedMemory", "devices", "distances"}));
   ATHANOR_TRY(const std::int64_t cpus, read_count(value["cpus"], path + ".cpus", kMostCpus));
   ATHANOR_TRY(const std::int64_t reserved,
               read_count(value["reservedCpus"], path + ".reservedCpus", cpus));
@@ -81,8 +81,8 @@ Result<NodeProfile::ZoneProfile> read_zone(const Value& value, const std::string
     ATHANOR_TRY(const std::int64_t count, read_count(device.value, at, kMostDevices));
     NodeProfile::Device entry{.resource = std::string(device.key())};
     for (std::int64_t i = 0; i < count; ++i) {
-      entry.ids.push_back(fmt::format("{}-{}-{}", device.key().substr(device.key().rfind('/') + 1),
-                                      index, i));
+      entry.ids.push_back(
+          fmt::format("{}-{}-{}", device.key().substr(device.key().rfind('/') + 1), index, i));
     }
     zone.devices.push_back(std::move(entry));
   }
@@ -130,8 +130,7 @@ Result<NodeProfile> read_profile(const Value& value) {
     profile.policy = value["policy"].str();
     if (profile.policy != kSingleNumaNode && profile.policy != kRestricted &&
         profile.policy != kBestEffort && profile.policy != kNoPolicy) {
-      return wrong("numa.policy",
-                   "must be none, best-effort, restricted or single-numa-node");
+      return wrong("numa.policy", "must be none, best-effort, restricted or single-numa-node");
     }
   }
   if (value.contains("scope")) {

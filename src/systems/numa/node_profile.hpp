@@ -25,7 +25,7 @@ struct NodeProfile {
   struct ZoneProfile {
     std::vector<int> cpus{};
     std::vector<int> reserved_cpus{};
-    Amounts capacity{};  // memory and hugepages, in thousandths
+    Amounts capacity{};                // memory and hugepages, in thousandths
     std::int64_t reserved_memory = 0;  // in thousandths
     std::vector<Device> devices{};
     std::vector<std::int64_t> distances{};

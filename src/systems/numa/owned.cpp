@@ -22,10 +22,17 @@ void apply_owned(const Kind& kind, Value object, const Object& owner, Plan& plan
 }
 
 const Kind& kind_of(const Value& object) {
-  static const Kind* const kKinds[] = {
-      &api::kServiceAccount, &api::kClusterRole, &api::kService,    &api::kConfigMap,
-      &api::kDaemonSet,      &api::kDeployment,  &kRole,            &kRoleBinding,
-      &kClusterRoleBinding,  &kNetworkPolicy,    &kSecurityContextConstraints};
+  static const Kind* const kKinds[] = {&api::kServiceAccount,
+                                       &api::kClusterRole,
+                                       &api::kService,
+                                       &api::kConfigMap,
+                                       &api::kDaemonSet,
+                                       &api::kDeployment,
+                                       &kRole,
+                                       &kRoleBinding,
+                                       &kClusterRoleBinding,
+                                       &kNetworkPolicy,
+                                       &kSecurityContextConstraints};
   const auto* const found = std::ranges::find_if(
       kKinds, [&](const Kind* kind) { return kind->name == object["kind"].as_string(); });
   ATHANOR_CHECK(found != std::end(kKinds), "manifests hold these kinds alone");

@@ -18,8 +18,8 @@ Result<void> read_flag(const std::map<std::string, std::string>& variables, cons
     return {};
   }
   if (found->second != "true" && found->second != "false") {
-    return Error::bad_request(fmt::format("{} must be true or false, not \"{}\"", name,
-                                          found->second));
+    return Error::bad_request(
+        fmt::format("{} must be true or false, not \"{}\"", name, found->second));
   }
   flag = found->second == "true";
   return {};
@@ -46,16 +46,15 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& variab
   settings.platform = lower(settings.platform);
   if (!settings.platform.empty() && settings.platform != "kubernetes" &&
       settings.platform != "openshift" && settings.platform != "hypershift") {
-    return Error::bad_request(fmt::format(
-        "NUMA_PLATFORM must be kubernetes, openshift or hypershift, not \"{}\"",
-        settings.platform));
+    return Error::bad_request(
+        fmt::format("NUMA_PLATFORM must be kubernetes, openshift or hypershift, not \"{}\"",
+                    settings.platform));
   }
-  ATHANOR_TRY_VOID(read_flag(variables, "EXPORTER_IMAGE_RESTRICTION",
-                             settings.exporter_image_restriction));
-  ATHANOR_TRY_VOID(read_flag(variables, "SCHEDULER_IMAGE_VALIDATION",
-                             settings.scheduler_image_validation));
   ATHANOR_TRY_VOID(
-      read_flag(variables, "NUMA_EMULATE_OPENSHIFT", settings.emulate_openshift));
+      read_flag(variables, "EXPORTER_IMAGE_RESTRICTION", settings.exporter_image_restriction));
+  ATHANOR_TRY_VOID(
+      read_flag(variables, "SCHEDULER_IMAGE_VALIDATION", settings.scheduler_image_validation));
+  ATHANOR_TRY_VOID(read_flag(variables, "NUMA_EMULATE_OPENSHIFT", settings.emulate_openshift));
   if (const auto found = variables.find("SCHEDULER_IMAGE_DIGESTS"); found != variables.end()) {
     for (const std::string_view digest : words_of(found->second, ',')) {
       settings.scheduler_image_digests.emplace_back(trimmed(digest));
