@@ -21,6 +21,8 @@
 #include "hearth/instruments.hpp"
 #include "hearth/operators.hpp"
 #include "hearth/settings.hpp"
+#include "systems/numa/operators.hpp"
+#include "systems/numa/settings.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -113,6 +115,7 @@ std::vector<System> systems() {
            .operators = all_of(hearth::hearth_operators()),
            .instruments = &hearth::hearth_instruments(),
            .places = hearth_places},
+          {.name = "numa", .operators = all_of(numa::numa_operators())},
           {.name = "kueue",
            .operators = stand_ins({"kueue-"}),
            .webhooks = lab::embedded_webhooks("kueue")},
@@ -148,6 +151,8 @@ Result<SystemConfig> read_config(const std::map<std::string, std::string>& varia
   settings.emplace("HEARTH_SECRETS_NAMESPACE", fournos.secrets_namespace);
   ATHANOR_TRY(const hearth::Settings clusters, hearth::parse_settings(settings));
   config["hearth"] = api::encode(clusters);
+  ATHANOR_TRY(const numa::Settings zones, numa::parse_settings(settings, false));
+  config["numa"] = numa::to_value(zones);
   return config;
 }
 

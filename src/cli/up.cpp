@@ -13,6 +13,7 @@
 #include "base/memory.hpp"
 #include "cli/default_lab.hpp"
 #include "cli/ending.hpp"
+#include "cli/hooked_operators.hpp"
 #include "cli/operator_list.hpp"
 #include "cli/surroundings.hpp"
 #include "cli/terminal.hpp"
@@ -22,6 +23,8 @@
 #include "fournos/settings.hpp"
 #include "hearth/operators.hpp"
 #include "hearth/settings.hpp"
+#include "systems/numa/settings.hpp"
+#include "systems/numa/system.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -82,6 +85,45 @@ std::vector<const api::CustomKind*> kinds_of(const fournos::Settings& settings) 
   return kinds;
 }
 
+// The NUMA stack: its settings, kinds and operators, and the zones of the lab's nodes.
+Result<void> add_numa(const std::map<std::string, std::string>& environment,
+                      lab::ControlPlaneOptions& out) {
+  std::map<std::string, std::string> variables = environment;
+  for (const auto& [name, value] : out.lab.settings) {
+    variables.emplace(name, value);
+  }
+  ATHANOR_TRY(const numa::Settings settings, numa::parse_settings(variables, true));
+  out.config["numa"] = numa::to_value(settings);
+  for (const api::CustomKind* kind : numa::lab_kinds(settings)) {
+    out.custom_kinds.push_back(kind);
+  }
+  for (const Operator* op : numa::lab_operators()) {
+    out.operators.push_back(op);
+  }
+  for (const Operator* op : hooked_operators()) {
+    out.operators.push_back(op);
+  }
+  out.objects = numa::lab_objects(settings);
+  out.lab.more_namespaces.push_back(settings.ns);
+  for (lab::Node& node : out.lab.nodes) {
+    if (node.numa.is_null()) {
+      continue;
+    }
+    const auto annotations = numa::node_annotations(node.numa);
+    const auto labels = numa::node_labels(node.numa);
+    if (!annotations.ok() || !labels.ok()) {
+      return annotations.error().with_context(fmt::format("nodes: {}", node.name));
+    }
+    for (const Member& one : annotations->members()) {
+      node.annotations.emplace(one.key(), one.value.str());
+    }
+    for (const Member& one : labels->members()) {
+      node.labels.emplace(one.key(), one.value.str());
+    }
+  }
+  return {};
+}
+
 log::Level level_of(int verbosity) {
   return verbosity <= 0   ? log::Level::Error
          : verbosity == 1 ? log::Level::Warn
@@ -117,6 +159,7 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   ATHANOR_TRY(const hearth::Settings clusters, hearth_settings(result.lab, environment, settings));
   result.config["hearth"] = api::encode(clusters);
   result.lab.more_namespaces = {clusters.ns, clusters.secrets_namespace};
+  ATHANOR_TRY_VOID(add_numa(environment, result));
   result.lab.hearth_ns = clusters.ns;
   result.lab.secrets_ns = clusters.secrets_namespace;
   return result;

@@ -63,7 +63,8 @@ const std::map<std::string_view, Names> kMayInclude{
       "embedded/store", "runtime/view", "api", "kube", "base"}},
     {"cli",
      {"cluster", "webhook", "embedded/lab", "embedded/replay", "embedded/store", "client",
-      "fournos", "hearth", "systems/numa", "runtime", "runtime/view", "api", "kube", "base"}},
+      "fournos", "hearth", "systems/numa", "embedded/scheduler", "embedded/nodes", "runtime",
+      "runtime/view", "api", "kube", "base"}},
 };
 
 // Third-party libraries by the start of their header's name, and the rooms that may include them.

@@ -127,7 +127,15 @@ class RunningControlPlane final : public ControlPlane {
  private:
   [[nodiscard]] std::vector<const Operator*> all_operators() const {
     std::vector<const Operator*> operators = embedded_operators();
-    operators.insert(operators.end(), options_.operators.begin(), options_.operators.end());
+    for (const Operator* op : options_.operators) {
+      const auto same = std::ranges::find_if(
+          operators, [&](const Operator* other) { return other->name == op->name; });
+      if (same == operators.end()) {
+        operators.push_back(op);
+      } else {
+        *same = op;
+      }
+    }
     if (!options_.lab.targets.empty()) {
       operators.push_back(&target_operator());
     }
@@ -238,6 +246,9 @@ class RunningControlPlane final : public ControlPlane {
     ATHANOR_TRY_VOID(installer.install_kinds(options_.custom_kinds));
     ATHANOR_TRY_VOID(installer.install_rbac(all_operators()));
     for (Value& object : embedded_objects()) {
+      ATHANOR_TRY_VOID(installer.apply(std::move(object), {}));
+    }
+    for (Value& object : options_.objects) {
       ATHANOR_TRY_VOID(installer.apply(std::move(object), {}));
     }
     ATHANOR_TRY(std::vector<Value> objects, lab_objects(options_.lab, options_.read_file));

@@ -36,8 +36,10 @@ struct ControlPlaneOptions {
   std::string controllers = "*";
   ServingOptions serving{};
   Lab lab{};
-  ReadFile read_file{};                                // resolves Lab::manifests
-  std::vector<const Operator*> operators{};            // of the systems (cli/ hands them over)
+  ReadFile read_file{};  // resolves Lab::manifests
+  // Of the systems (cli/ hands them over); one with the name of an embedded one takes its place.
+  std::vector<const Operator*> operators{};
+  std::vector<Value> objects{};                        // applied before the lab file's
   std::vector<const Instruments*> instruments{};       // likewise
   std::vector<const api::CustomKind*> custom_kinds{};  // installed at the start
   std::map<std::string, Value, std::less<>> config{};  // of the systems' operators, by section

@@ -13,7 +13,7 @@ constexpr std::int64_t kMaxNodes = 5000;
 
 Node read_node(Reader& reader, const Value& value, const std::string& path) {
   Node node;
-  if (!reader.object(value, path, {"name", "count", "capacity", "labels", "taints"})) {
+  if (!reader.object(value, path, {"name", "count", "capacity", "labels", "taints", "numa"})) {
     return node;
   }
   node.name = reader.dns_name(value["name"], Reader::join(path, "name"));
@@ -21,6 +21,7 @@ Node read_node(Reader& reader, const Value& value, const std::string& path) {
       reader.integer(value["count"], Reader::join(path, "count"), 1, 1, kMaxNodes));
   node.capacity = reader.quantities(value["capacity"], Reader::join(path, "capacity"));
   node.labels = reader.labels(value["labels"], Reader::join(path, "labels"));
+  node.numa = value["numa"];
   const std::string taints = Reader::join(path, "taints");
   for (std::size_t i = 0; i < value["taints"].size(); ++i) {
     const Value& entry = value["taints"][i];

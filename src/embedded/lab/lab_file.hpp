@@ -27,6 +27,8 @@ struct Node {
   std::map<std::string, std::string> capacity{};  // quantities
   std::map<std::string, std::string> labels{};
   std::vector<Taint> taints{};
+  Value numa{};                                      // its zones as written; Null: none
+  std::map<std::string, std::string> annotations{};  // not from the file
 };
 
 // A target cluster: a ResourceFlavor of that name with its quota, and the Secret with its

@@ -57,9 +57,9 @@ Value node_object(const Node& node, const std::string& name) {
     object.member("spec").member("taints").push_back(std::move(entry));
   }
   // The kubelet reports capacity; the lab's wish travels as an annotation that it reads.
-  object.set_path(
-      {"metadata", "annotations"},
-      Value::object({{nodes::kCapacityAnnotation, json::print(text_map(node.capacity))}}));
+  Value annotations = text_map(node.annotations);
+  annotations.set(nodes::kCapacityAnnotation, json::print(text_map(node.capacity)));
+  object.set_path({"metadata", "annotations"}, std::move(annotations));
   return object;
 }
 

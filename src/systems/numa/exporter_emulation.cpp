@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exporter on emulated nodes (docs/spec/numa.md 9.5, 9.7, 9.10): zones less what pods have.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
