@@ -8,6 +8,8 @@
 #include "embedded/nodes/nodes.hpp"
 #include "fournos/operators.hpp"
 #include "hearth/operators.hpp"
+#include "systems/numa/node_state.hpp"
+#include "systems/numa/operators.hpp"
 
 namespace athanor::test {
 
@@ -19,7 +21,9 @@ const Operator* find_operator(std::string_view name) {
       &nodes::kubelet_operator(),         &nodes::node_operator(),
       &fournos::fournosjob_operator(),    &hearth::discovery_operator(),
       &hearth::cluster_operator(),        &hearth::queue_operator(),
-      &hearth::sentinel_operator(),
+      &hearth::sentinel_operator(),       &numa::exporter_operator(),
+      &numa::kubelet_config_operator(),   &numa::scheduler_operator(),
+      &numa::exporter_emulation(),        &numa::machine_config_emulation(),
   };
   const auto* const at = std::find_if(std::begin(all), std::end(all),
                                       [&](const Operator* op) { return op->name == name; });
