@@ -8,6 +8,7 @@
 #include "hearth/system.hpp"
 #include "systems/appwrapper/system.hpp"
 #include "systems/das/system.hpp"
+#include "systems/numa/system.hpp"
 
 namespace athanor {
 
@@ -18,11 +19,13 @@ Systems all_systems() {
       &hearth::system(),
       &appwrapper::system(),
       &das::system(),
+      &numa::system(),
       // Stand-ins for what a cluster brings itself.
       &kueue::system(),
       &appwrapper::kueue_system(),
       &tekton::system(),
       &nodes::system(),
+      &numa::emulation_system(),
       // clang-format on
   };
   return kSystems;

@@ -162,11 +162,13 @@ std::optional<Plan> admit(const View& view, const Object& pod, Instant now, Hook
   for (const NodeHooks* one : hooks) {
     NodeAdmission admission = node ? one->admit(view, pod, *node, now) : NodeAdmission{};
     if (admission.answer == NodeAdmission::Answer::Refuse) {
+      const bool own = !admission.reason.empty();
+      const std::string reason = own ? admission.reason : "UnexpectedAdmissionError";
       const std::string message =
-          fmt::format("Allocate failed due to {}, which is unexpected", admission.message);
-      write_status(steps, pod,
-                   failed_status(pod, Value(), "UnexpectedAdmissionError", message, now));
-      emit(steps, pod, "Warning", "UnexpectedAdmissionError", message);
+          own ? admission.message
+              : fmt::format("Allocate failed due to {}, which is unexpected", admission.message);
+      write_status(steps, pod, failed_status(pod, Value(), reason, message, now));
+      emit(steps, pod, "Warning", reason.c_str(), message);
       return std::move(steps);
     }
     const bool waits = admission.answer == NodeAdmission::Answer::Wait;

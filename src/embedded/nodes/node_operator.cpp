@@ -37,9 +37,16 @@ Plan report_node(const View& view, const Key& key, Instant now,
   Plan plan;
   Value capacity = capacity_of(*node);
   for (const NodeHooks* one : hooks) {
-    const Value more = one->capacity(view, *node);
+    const Value more = one->capacity == nullptr ? Value() : one->capacity(view, *node);
     for (const Member& resource : more.members()) {
       capacity.set(resource.key(), resource.value);
+    }
+  }
+  Value allocatable = capacity;
+  for (const NodeHooks* one : hooks) {
+    const Value less = one->allocatable == nullptr ? Value() : one->allocatable(view, *node);
+    for (const Member& resource : less.members()) {
+      allocatable.set(resource.key(), resource.value);
     }
   }
   Value conditions = node->status()["conditions"];
@@ -57,7 +64,7 @@ Plan report_node(const View& view, const Key& key, Instant now,
       Status{.target = {&api::kNode, key},
              .status = Value::object(
                  {{"capacity", capacity},
-                  {"allocatable", capacity},
+                  {"allocatable", allocatable},
                   {"conditions", conditions},
                   {"addresses",
                    Value::list({Value::object({{"type", "InternalIP"}, {"address", "127.0.0.1"}}),

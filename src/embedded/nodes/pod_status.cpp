@@ -173,6 +173,25 @@ std::string unready(const Value& statuses) {
   return fmt::format("containers with unready status: [{}]", names);
 }
 
+// What the pod's readiness gates miss, in a kubelet's words; empty: all conditions are true.
+std::string unready_gates(const Object& pod) {
+  std::string text;
+  for (const Value& gate : pod.spec()["readinessGates"].items()) {
+    const std::string_view type = gate["conditionType"].as_string();
+    const Value& condition = find_condition(pod.status()["conditions"], type);
+    if (condition["status"].as_string() == "True") {
+      continue;
+    }
+    text += text.empty() ? "" : ", ";
+    text += condition.is_null()
+                ? fmt::format(
+                      "corresponding condition of pod readiness gate \"{}\" does not exist.", type)
+                : fmt::format("the status of pod readiness gate \"{}\" is not \"True\", but {}",
+                              type, condition["status"].as_string());
+  }
+  return text;
+}
+
 }  // namespace
 
 bool is_terminal(const Object& pod) {
@@ -221,11 +240,14 @@ Value running_status(const Object& pod, const Value& state, Instant now) {
     conditions.set("Initialized", false, "ContainersNotInitialized",
                    fmt::format("containers with incomplete status: [{}]", uninitialized));
   }
+  const std::string gates = unready_gates(pod);
   for (const char* type : {"Ready", "ContainersReady"}) {
     if (phase == "Succeeded") {
       conditions.set(type, false, "PodCompleted");
     } else if (phase == "Failed") {
       conditions.set(type, false, "PodFailed");
+    } else if (ready && !gates.empty() && type == std::string_view("Ready")) {
+      conditions.set(type, false, "ReadinessGatesNotReady", gates);
     } else if (ready) {
       conditions.set(type, true);
     } else {

@@ -23,6 +23,8 @@ namespace athanor::nodes {
 // Steps run one after another (Tekton's pods): the annotation that says so, a list with one entry
 // per container.
 inline constexpr const char* kStepsAnnotation = "athanor.dev/steps";
+// "pause": the containers wait and do nothing; whoever wrote the pod stands in for their work.
+inline constexpr const char* kEmulateAnnotation = "athanor.dev/emulate";
 // How long a container takes and how it ends where nothing runs (timed/timed_pods.hpp).
 inline constexpr const char* kSimulateAnnotation = "athanor.dev/simulate";
 inline constexpr const char* kPipelineTaskLabel = "tekton.dev/pipelineTask";

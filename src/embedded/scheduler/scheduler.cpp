@@ -414,7 +414,11 @@ Plan reconcile(const View& view, const Key& /*key*/, Instant now) {
 Plan schedule(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks) {
   std::vector<Object> all = view.list(api::kPod, pods(std::string(kPending)));
   for (const SchedulingHooks* one : hooks) {
-    for (const std::string_view name : one->schedulers) {
+    std::vector<std::string> names(one->schedulers.begin(), one->schedulers.end());
+    if (one->profiles != nullptr) {
+      std::ranges::move(one->profiles(view), std::back_inserter(names));
+    }
+    for (const std::string& name : names) {
       std::vector<Object> more = view.list(api::kPod, pods(std::string(kPendingOf).append(name)));
       std::ranges::move(more, std::back_inserter(all));
     }

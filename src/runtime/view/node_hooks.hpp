@@ -28,6 +28,8 @@ struct NodeAdmission {
   };
   Answer answer = Answer::Ready;
   std::string message{};
+  // Of a refusal, instead of UnexpectedAdmissionError; `message` is then the whole message.
+  std::string reason{};
   Plan steps{};  // carried out before the pod starts
   // Environment by container, in this order, over what the pod says.
   std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>>
@@ -42,6 +44,8 @@ struct NodeHooks {
   std::span<const Access> access{};
   // Resources that the node reports besides its own: an object of names and quantities.
   Value (*capacity)(const View& view, const Object& node) = nullptr;
+  // What pods may use of the node's resources, where that is less than its capacity.
+  Value (*allocatable)(const View& view, const Object& node) = nullptr;
   // Asked before a pod's containers start, and again after a restart of the node.
   NodeAdmission (*admit)(const View& view, const Object& pod, const Object& node,
                          Instant now) = nullptr;

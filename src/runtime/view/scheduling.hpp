@@ -52,6 +52,8 @@ struct SchedulingHooks {
   std::span<const Index> indexes{};
   std::span<const Kind* const> small{};
   std::unique_ptr<SchedulingSession> (*begin)(const View& view, Instant now) = nullptr;
+  // More such values, where objects name them; nullptr: none.
+  std::vector<std::string> (*profiles)(const View& view) = nullptr;
 };
 
 }  // namespace athanor

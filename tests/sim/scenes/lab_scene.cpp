@@ -37,7 +37,7 @@ Scene lab_scene() {
     scene.operators.push_back(op);
   }
   for (const System* system : all_systems()) {
-    if (system->stand_in) {
+    if (system->name == "kueue" || system->name == "tekton" || system->name == "nodes") {
       scene.operators.insert(scene.operators.end(), system->operators.begin(),
                              system->operators.end());
     }

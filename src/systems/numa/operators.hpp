@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators of the NUMA stack (docs/spec/numa.md 6 to 8). Settings come from
+// view.config("numa"), see settings.hpp.
+#pragma once
+
+#include <span>
+
+#include "runtime/view/operator.hpp"
+
+namespace athanor::numa {
+
+// One NUMAResourcesOperator: an exporter for each pool.
+const Operator& exporter_operator();
+// One KubeletConfig: the exporter's ConfigMap of its pool.
+const Operator& kubelet_config_operator();
+// One NUMAResourcesScheduler: the secondary scheduler.
+const Operator& scheduler_operator();
+
+std::span<const Operator* const> numa_operators();
+
+inline constexpr const char* kPauseReconciliation =
+    "config.numa-operator.openshift.io/pause-reconciliation";
+
+}  // namespace athanor::numa

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which container is on which NUMA node, packed into attributes of a NodeResourceTopology
+// (docs/spec/numa.md 10.5).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace athanor::numa {
+
+struct ContainerName {
+  std::string ns{}, pod{}, container{};
+  friend auto operator<=>(const ContainerName&, const ContainerName&) = default;
+};
+
+struct PlacedContainer {
+  ContainerName name{};
+  int node = 0;
+};
+
+struct PackedPlacement {
+  std::string metadata{};
+  std::map<int, std::string> vectors{};  // by node; the busiest node has none
+};
+
+// Returns the id that orders containers.
+std::uint64_t container_id(const ContainerName& name);
+// Appends one number in base 89.
+void append_number(std::uint64_t number, std::string& text);
+// Reads all numbers of a vector; an error for a character outside the alphabet.
+Result<std::vector<std::uint64_t>> read_numbers(std::string_view text);
+
+PackedPlacement pack_placement(std::span<const PlacedContainer> containers, int nodes);
+
+// Returns the node of each container. `containers`: those that the packed form is about.
+Result<std::map<ContainerName, int>> unpack_placement(const PackedPlacement& packed,
+                                                      std::span<const ContainerName> containers);
+// Returns the node of one container: "unknown container" where there is none.
+Result<int> node_of(const std::map<ContainerName, int>& placement, const ContainerName& name);
+
+}  // namespace athanor::numa

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of the NUMA operators: section "numa" of the configuration (docs/spec/numa.md 5.1).
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "api/describe.hpp"
+#include "base/result.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::numa {
+
+struct Settings {
+  std::string ns = "numaresources";  // of the operands
+  std::string platform{};            // empty: detected
+  std::string exporter_image = "numaresources-operator:latest";
+  bool exporter_image_restriction = true;
+  bool scheduler_image_validation = true;
+  std::vector<std::string> scheduler_image_digests{};
+  // True: pods of the operands run nothing, the lab does their work (docs/spec/numa.md 16.6).
+  bool emulated = false;
+  bool emulate_openshift = false;
+};
+
+// Reads NAMESPACE-like variables with the prefix NUMA_. Errors name the variable. `lab` changes
+// defaults: operands are emulated, images need no digest.
+Result<Settings> parse_settings(const std::map<std::string, std::string>& variables, bool lab);
+Settings settings_of(const Value& section);
+Value to_value(const Settings& settings);
+
+}  // namespace athanor::numa
+
+ATHANOR_DESCRIBED(athanor::numa::Settings);

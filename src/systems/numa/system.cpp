@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/numa/system.hpp"
+
+#include <fmt/format.h>
+
+#include "api/builtin.hpp"
+#include "kube/json.hpp"
+#include "systems/numa/kinds.hpp"
+#include "systems/numa/manifests.hpp"
+#include "systems/numa/node_profile.hpp"
+#include "systems/numa/node_state.hpp"
+#include "systems/numa/operators.hpp"
+#include "systems/numa/session.hpp"
+#include "systems/numa/settings.hpp"
+
+namespace athanor::numa {
+namespace {
+
+constexpr const char* kGrants = "numaresources-controller-manager";
+constexpr const char* kCellCount = "numa.hardware.openshift-kni.io/cell-count";
+
+Value make(const Kind& kind, const char* name) {
+  return Value::object({{"apiVersion", kind.api_version()},
+                        {"kind", kind.name},
+                        {"metadata", Value::object({{"name", name}})}});
+}
+
+Value pool(const std::string& name) {
+  Value object = make(kMachineConfigPool, name.c_str());
+  object.set_path(
+      {"metadata", "labels"},
+      Value::object({{"pools.operator.machineconfiguration.openshift.io/" + name, ""}}));
+  object.set(
+      "spec",
+      Value::object(
+          {{"nodeSelector",
+            Value::object(
+                {{"matchLabels", Value::object({{"node-role.kubernetes.io/" + name, ""}})}})},
+           {"machineConfigSelector",
+            Value::object({{"matchLabels", Value::object({{"machineconfiguration.openshift.io/role",
+                                                           name}})}})}}));
+  return object;
+}
+
+// A role cannot be granted by someone who lacks it (docs/spec/numa.md 5.3): all that the operands'
+// roles hold.
+std::vector<Value> granted_rights(const Settings& settings) {
+  Value rules = Value::list();
+  std::vector<Value> all = exporter_objects(settings, Platform::OpenShift);
+  for (Value& object : scheduler_objects(settings, {}, {}, false)) {
+    all.push_back(std::move(object));
+  }
+  for (const Value& object : all) {
+    for (const Value& rule : object["rules"].items()) {
+      rules.push_back(rule);
+    }
+  }
+  Value subjects = Value::list();
+  for (const Operator* op : numa_operators()) {
+    subjects.push_back(
+        Value::object({{"kind", "User"},
+                       {"apiGroup", kRole.group},
+                       {"name", fmt::format("system:serviceaccount:kube-system:{}", op->name)}}));
+  }
+  Value role = make(api::kClusterRole, kGrants);
+  role.set("rules", std::move(rules));
+  Value binding = make(kClusterRoleBinding, kGrants);
+  binding.set(
+      "roleRef",
+      Value::object({{"apiGroup", kRole.group}, {"kind", "ClusterRole"}, {"name", kGrants}}));
+  binding.set("subjects", std::move(subjects));
+  return {std::move(role), std::move(binding)};
+}
+
+// OpenShift's kinds are served where OpenShift is emulated.
+std::vector<const api::CustomKind*> kinds(const Value& settings) {
+  std::vector<const api::CustomKind*> kinds(numa_kinds().begin(), numa_kinds().end());
+  if (settings_of(settings).emulate_openshift) {
+    kinds.insert(kinds.end(), openshift_kinds().begin(), openshift_kinds().end());
+  }
+  return kinds;
+}
+
+Result<Value> read(const SettingsSource& source) {
+  ATHANOR_TRY(const Settings settings, parse_settings(source.variables, source.in_lab));
+  return to_value(settings);
+}
+
+Settings settings_in(const SystemConfig& config) {
+  const auto section = config.find("numa");
+  return section == config.end() ? Settings() : settings_of(section->second);
+}
+
+std::vector<std::string> lab_namespaces(const SystemConfig& config) {
+  return {settings_in(config).ns};
+}
+
+// The operators' rights, the pools, and the facts that say which platform it is.
+std::vector<Value> lab_objects(const SystemConfig& config) {
+  const Settings settings = settings_in(config);
+  std::vector<Value> objects = granted_rights(settings);
+  if (!settings.emulate_openshift) {
+    return objects;
+  }
+  Value version = make(kClusterVersion, "version");
+  version.set("spec", Value::object({{"clusterID", "00000000-0000-4000-8000-000000000000"}}));
+  Value infrastructure = make(kInfrastructure, "cluster");
+  infrastructure.set("spec", Value::object());
+  Value server = make(kApiServer, "cluster");
+  server.set("spec", Value::object());
+  for (Value* object : {&version, &infrastructure, &server}) {
+    objects.push_back(std::move(*object));
+  }
+  objects.push_back(pool("master"));
+  objects.push_back(pool("worker"));
+  return objects;
+}
+
+// The zones of an emulated node.
+Result<LabNodeExtra> read_zones(const Value& zones) {
+  ATHANOR_TRY(const NodeProfile profile, read_profile(zones));
+  return LabNodeExtra{.labels = {{kCellCount, fmt::to_string(profile.zones.size())}},
+                      .annotations = {{kProfileAnnotation, json::print(zones)}}};
+}
+
+}  // namespace
+
+const System& system() {
+  static const System kSystem{
+      .name = "numa",
+      .summary = "zones accounted, pods placed where they fit",
+      .kinds = kinds,
+      .operators = {numa_operators().begin(), numa_operators().end()},
+      .settings = read,
+      .variables = {"EXPORTER_IMAGE_RESTRICTION", "NUMA_EMULATE_OPENSHIFT", "NUMA_EXPORTER_IMAGE",
+                    "NUMA_NAMESPACE", "NUMA_PLATFORM", "SCHEDULER_IMAGE_DIGESTS",
+                    "SCHEDULER_IMAGE_VALIDATION"},
+      .scheduling = {&numa_scheduling()},
+      .node_hooks = {&numa_node_hooks()},
+      .lab_node_members = {{.name = "numa", .read = read_zones}},
+      .lab_namespaces = lab_namespaces,
+      .lab_objects = lab_objects};
+  return kSystem;
+}
+
+const System& emulation_system() {
+  static const System kSystem{.name = "numa-emulation",
+                              .summary = "emulated exporter and machine configuration",
+                              .stand_in = true,
+                              .operators = {&exporter_emulation(), &machine_config_emulation()}};
+  return kSystem;
+}
+
+}  // namespace athanor::numa

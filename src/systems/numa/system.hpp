@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NUMA stack as a system: zones accounted, pods placed where they fit (docs/spec/numa.md).
+#pragma once
+
+#include "runtime/view/system.hpp"
+
+namespace athanor::numa {
+
+const System& system();
+
+// What stands in on a laptop for the operands and for OpenShift's machine configuration
+// (docs/spec/numa.md 16).
+const System& emulation_system();
+
+}  // namespace athanor::numa

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NUMA stack on a lab with zones: samples, exporters, scenarios N1 to N3 of docs/spec/numa.md section 18."""
+
+import collections
+import json
+
+from support import ATHANOR, DEADLINE, KUBECTL, ROOT, run, wait_for
+
+EXAMPLE = ROOT / "examples/numa/lab.yaml"
+
+
+def test_the_samples_and_the_first_scenarios(make_lab):
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
+    done = run(
+        [ROOT / "tests/e2e/numa_seed.sh"],
+        env={**lab.env, "KUBECTL": KUBECTL, "SEED_LIMIT": f"{DEADLINE:.0f}"},
+        timeout=900,
+    )
+    assert done.code == 0, done.out[-3000:] + done.err[-5000:]
+
+
+def guaranteed(name, cpu, scheduler="topo-aware-scheduler"):
+    amounts = {"cpu": cpu, "memory": "1Gi"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {
+            "schedulerName": scheduler,
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "c", "image": "pause:3.9", "resources": {"requests": amounts, "limits": amounts}}],
+        },
+    }
+
+
+def test_a_burst_fills_the_zones_and_no_pod_is_rejected(make_lab):
+    """N6: twice as many pods as fit; exactly those that fit run, and each deletion lets one more run."""
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
+    for name in ("operator", "scheduler"):
+        lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
+    topologies = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
+    wait_for("an object for each worker", lambda: len(lab.http("GET", topologies).json.get("items", [])) == 2)
+    capacity = 2 * (6 // 4 + 12 // 4)
+    pods = [guaranteed(f"burst-{i:02}", "4") for i in range(2 * capacity)]
+    done = run([KUBECTL, "apply", "-f", "-"], env=lab.env, stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
+    assert done.code == 0, done.err
+
+    def phases():
+        items = lab.http("GET", "/api/v1/namespaces/numa-demo/pods").json["items"]
+        return collections.Counter(pod["status"]["phase"] for pod in items)
+
+    def reasons():
+        items = lab.http("GET", "/api/v1/namespaces/numa-demo/pods").json["items"]
+        waiting = [pod for pod in items if pod["status"]["phase"] == "Pending"]
+        return [
+            next((c.get("message", "") for c in pod["status"].get("conditions", []) if c["type"] == "PodScheduled"), "") for pod in waiting
+        ]
+
+    wait_for("every zone to be full", lambda: phases() == {"Running": capacity, "Pending": capacity})
+    wait_for("the rest to say why", lambda: all("cannot align container" in text for text in reasons()))
+    running = next(
+        pod["metadata"]["name"]
+        for pod in lab.http("GET", "/api/v1/namespaces/numa-demo/pods").json["items"]
+        if pod["status"]["phase"] == "Running"
+    )
+    lab.kubectl("delete", "pod", running)
+    wait_for("one more to run", lambda: phases() == {"Running": capacity, "Pending": capacity - 1})
+
+
+def test_wrong_zones_in_a_lab_file_are_named(tmp_path):
+    path = tmp_path / "lab.yaml"
+    path.write_text(
+        "apiVersion: athanor.dev/v1\nkind: Lab\nnodes:\n- name: w\n  numa: {policy: single-numa-node, zones: [{cpus: many}]}\n",
+        encoding="utf-8",
+    )
+    done = run([ATHANOR, "up", "--data", str(tmp_path / "data"), "--port", "0", "--lab", str(path)])
+    assert done.code != 0
+    assert "numa.zones[0].cpus: must be an integer" in done.err
