@@ -18,6 +18,7 @@ namespace athanor::cli {
 namespace {
 
 constexpr const char* kHearthNamespace = "hearth";
+constexpr const char* kDasNamespace = "das-operator";
 
 struct Parsed {
   UpOptions up{};
@@ -28,6 +29,7 @@ struct Parsed {
   LogsOptions logs{};
   CancelOptions cancel{};
   QueueOptions queue{};
+  SlicesOptions slices{};
   ClustersOptions clusters{};
   ClusterAddOptions cluster_add{};
   ClusterCheckOptions cluster_check{};
@@ -247,6 +249,11 @@ void add_readers(CLI::App& app, Parsed& parsed) {
   queue.add_flag("-A,--all-namespaces", parsed.queue.all_namespaces,
                  "workloads of every namespace");
   add_output(queue, parsed.queue.output);
+
+  auto& slices = *app.add_subcommand("slices", "Show the slots of every GPU, and what still fits");
+  slices.footer("  athanor slices");
+  add_target(slices, parsed.slices.target);
+  parsed.slices.target.ns = kDasNamespace;
 }
 
 // The API server as everywhere; clusters are in Hearth's namespace, not in the context's.
@@ -578,6 +585,9 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   }
   if (app.got_subcommand("queue")) {
     return std::move(parsed.queue);
+  }
+  if (app.got_subcommand("slices")) {
+    return std::move(parsed.slices);
   }
   if (const CLI::App* clusters = app.get_subcommand("clusters"); clusters->parsed()) {
     return chosen_of_clusters(*clusters, parsed);

@@ -9,6 +9,7 @@
 #include "cli/verbs.hpp"
 #include "kube/json.hpp"
 #include "kube/yaml.hpp"
+#include "systems/das/kinds.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -83,7 +84,9 @@ int run(const CrdsOptions& options) {
   std::string text;
   Value list = Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value::list()}});
   std::size_t count = 0;
-  for (const api::CustomKind* custom : api::custom_kinds()) {
+  std::vector<const api::CustomKind*> kinds(api::custom_kinds().begin(), api::custom_kinds().end());
+  kinds.insert(kinds.end(), das::das_kinds().begin(), das::das_kinds().end());
+  for (const api::CustomKind* custom : kinds) {
     if (!options.group.empty() && custom->kind->group != options.group) {
       continue;
     }

@@ -20,6 +20,7 @@ int run(const JobsOptions& options);
 int run(const LogsOptions& options);
 int run(const CancelOptions& options);
 int run(const QueueOptions& options);
+int run(const SlicesOptions& options);
 int run(const ClustersOptions& options);
 int run(const ClusterAddOptions& options);
 int run(const ClusterCheckOptions& options);
