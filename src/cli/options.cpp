@@ -442,6 +442,7 @@ void add_system_verb(CLI::App& app, SystemVerbOptions& options) {
   auto& added = *app.add_subcommand(std::string(verb.name), std::string(verb.summary));
   added.footer(std::string(verb.footer));
   add_target(added, options.target);
+  options.target.ns = verb.default_ns;
   if (verb.namespaced) {
     added.add_flag("-A,--all-namespaces", options.all_namespaces, "in every namespace");
   }

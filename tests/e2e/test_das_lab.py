@@ -2,9 +2,12 @@
 """DAS in the lab: the seed document's commands, and what the acceptance list of docs/spec/das.md 17 says of one node."""
 
 import json
+import os
+import re
+import shutil
 
 import pytest
-from support import DEADLINE, KUBECTL, ROOT, run, wait_for
+from support import ATHANOR, DEADLINE, KUBECTL, ROOT, run, wait_for
 
 EXAMPLES = ROOT / "examples/das"
 
@@ -32,6 +35,39 @@ def test_the_seed_documents_commands(make_lab, tmp_path, monkeypatch):
     assert done.code == 0, done.out[-3000:] + done.err[-5000:]
 
 
+def test_the_guides_commands(das_lab, tmp_path):
+    """The `sh` block of docs/das.md, in one shell that ends at the first failure."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "athanor").symlink_to(ATHANOR)
+    (tmp_path / "kubectl").symlink_to(shutil.which(KUBECTL))
+    (block,) = re.findall(r"```sh\n(.*?)```", (ROOT / "docs/das.md").read_text(encoding="utf-8"), re.DOTALL)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = run(["bash", "-euxc", block], env={**das_lab.env, "PATH": path}, cwd=tmp_path, timeout=300)
+    assert done.code == 0, done.out[-3000:] + done.err[-3000:]
+    assert "NVIDIA_VISIBLE_DEVICES=test" in done.out
+
+
+def test_examples_apply(das_lab):
+    for path in sorted(p for p in EXAMPLES.glob("*.yaml") if p.name != "lab.yaml"):
+        das_lab.kubectl("apply", "-f", path)
+    wait_for("five slices", lambda: [c.get("status", {}).get("state") for c in claims(das_lab)] == ["inUse"] * 5)
+
+
+def test_a_lab_without_gpus_runs_nothing_of_das(make_lab):
+    lab = make_lab("--storage", "memory", "--pods", "timed").start()
+    assert lab.http("GET", "/api/v1/namespaces/das-operator").code == 404
+    assert claims(lab) == []
+
+
+def test_slices_shows_the_map(das_lab):
+    das_lab.kubectl("apply", "-f", EXAMPLES / "test-pod-multi-resource.yaml")
+    wait_for("the slices are in use", lambda: [c.get("status", {}).get("state") for c in claims(das_lab)] == ["inUse", "inUse"])
+    out = das_lab.athanor("slices").out
+    assert "gpu-node  GPU 0  NVIDIA A100-PCIE-40GB  GPU-" in out
+    assert "  | A | B | . | . | . | . | . | . |" in out
+    assert "das-demo/test-pod-multi  inUse" in out
+
+
 def test_a_killed_lab_keeps_slices(make_lab):
     """kill -9 while a pod holds its slice: the next start runs the pod again with the same claim."""
     lab = make_lab("--lab", str(EXAMPLES / "lab.yaml")).start()
@@ -49,8 +85,51 @@ def test_a_killed_lab_keeps_slices(make_lab):
 
 
 def test_a_wrong_mode_ends_the_start(tmp_path):
-    from support import ATHANOR
-
     done = run([ATHANOR, "up", "--data", tmp_path / "d", "--port", "0"], env={"EMULATED_MODE": "on", "PATH": "/usr/bin:/bin"})
     assert done.code == 1
     assert 'invalid EMULATED_MODE "on": must be "enabled" or "disabled"' in done.err, done.err
+
+
+def check_slots(found):
+    """No two claims share a slot of a GPU, and every placement is a legal one of its profile."""
+    sizes = {"1g.5gb": (1, range(7)), "1g.10gb": (2, (0, 2, 4, 6)), "2g.10gb": (2, (0, 2, 4)), "3g.20gb": (4, (0, 4)), "4g.20gb": (4, (0,)), "7g.40gb": (8, (0,))}
+    taken = {}
+    for claim in found:
+        spec = claim["spec"]
+        start, size = spec["migPlacement"]["start"], spec["migPlacement"]["size"]
+        assert size == sizes[spec["profile"]][0] and start in sizes[spec["profile"]][1], spec
+        for slot in range(start, start + size):
+            owner = taken.setdefault((spec["gpuUUID"], slot), spec["podRef"]["uid"])
+            assert owner == spec["podRef"]["uid"], f"slot {slot} of {spec['gpuUUID']} is promised twice"
+
+
+def test_kills_while_pods_are_placed_promise_no_slot_twice(make_lab):
+    """Deployments of several profiles want more than there is; the lab is killed again and again while they are scheduled."""
+    lab = make_lab("--lab", str(EXAMPLES / "lab.yaml"), "--pods", "timed").start()
+    template = json.loads(lab.kubectl("create", "deployment", "x", "--image=pause", "--dry-run=client", "-o", "json").out)
+    for number, profile in enumerate(("1g.5gb", "2g.10gb", "3g.20gb")):
+        template["metadata"]["name"] = f"d{number}"
+        template["spec"]["replicas"] = 6
+        template["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {f"nvidia.com/mig-{profile}": "1"}}
+        lab.kubectl("apply", "-f", "-", stdin=json.dumps(template))
+        if number < 2:
+            wait_for("a claim", lambda: claims(lab))
+        lab.process.kill()
+        lab.process.wait(DEADLINE)
+        lab.start()
+        check_slots(claims(lab))
+        lab.kubectl("delete", "pods", "--all", "--wait=false")
+        lab.process.kill()
+        lab.process.wait(DEADLINE)
+        lab.start()
+        check_slots(claims(lab))
+
+    def settled():
+        found = claims(lab)
+        check_slots(found)
+        pods = json.loads(lab.kubectl("get", "pods", "-o", "json").out)["items"]
+        bound = {p["metadata"]["uid"] for p in pods if p["spec"].get("nodeName")}
+        states = {c.get("status", {}).get("state") for c in found}
+        return len(pods) == 18 and states == {"inUse"} and {c["spec"]["podRef"]["uid"] for c in found} == bound and len(found) == len(bound)
+
+    wait_for("claims are those of bound pods", settled)

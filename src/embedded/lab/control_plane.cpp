@@ -280,11 +280,21 @@ class RunningControlPlane final : public ControlPlane {
     }
     for (const System* system : options_.systems) {
       if (system->lab_objects != nullptr) {
-        const std::vector<Value> own = system->lab_objects(options_.config);
+        const std::vector<Value> own =
+            system->lab_objects({.config = options_.config, .equipped = equipped(*system)});
         objects.insert(objects.end(), own.begin(), own.end());
       }
     }
     return objects;
+  }
+
+  // Returns true if a node of the lab file has a member that the system brings.
+  [[nodiscard]] bool equipped(const System& system) const {
+    return std::ranges::any_of(options_.lab.nodes, [&](const Node& node) {
+      return std::ranges::any_of(system.lab_node_members, [&](const LabNodeMember& member) {
+        return std::ranges::count(node.members, member.name) > 0;
+      });
+    });
   }
 
   // What systems add to the built-in lab for a first contact.

@@ -35,6 +35,7 @@ Node read_node(Reader& reader, const Value& value, const std::string& path,
       reader.problem(Reader::join(path, member.name), extra.error().message);
       continue;
     }
+    node.members.emplace_back(member.name);
     node.labels.insert(extra->labels.begin(), extra->labels.end());
     node.annotations.insert(extra->annotations.begin(), extra->annotations.end());
   }

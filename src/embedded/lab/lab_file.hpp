@@ -31,6 +31,7 @@ struct Node {
   std::map<std::string, std::string> labels{};
   std::vector<Taint> taints{};
   std::map<std::string, std::string> annotations{};  // of members that systems bring
+  std::vector<std::string> members{};                // which of these it has
 };
 
 // A target cluster: a ResourceFlavor of that name with its quota, and the Secret with its

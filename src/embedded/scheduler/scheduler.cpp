@@ -108,10 +108,11 @@ class Cycle {
     const Hooked hooked = hooked_by(pod);
     // Nodes only fill up during a cycle: what did not fit still does not. Unless it matters who is
     // there already.
-    const bool social = crowded_ || Topology::matters(pod) || !claims.selectors.empty() ||
-                        !claims.waiting.empty() || !hooked.empty();
-    const std::string shape = social ? std::string{} : shape_of(candidate);
-    if (const auto known = hopeless_.find(shape); !social && known != hopeless_.end()) {
+    const bool social =
+        crowded_ || Topology::matters(pod) || !claims.selectors.empty() || !claims.waiting.empty();
+    const bool comparable = !social && hooked.empty();
+    const std::string shape = comparable ? shape_of(candidate) : std::string{};
+    if (const auto known = hopeless_.find(shape); comparable && known != hopeless_.end()) {
       report(pod, "Unschedulable", known->second);
       return;
     }
@@ -148,6 +149,9 @@ class Cycle {
       choose(candidate, topology, fitting, claims, hooked);
       return;
     }
+    for (SchedulingSession* session : hooked) {
+      plan_.merge(session->release(pod));
+    }
     know_residents();
     const MoreChecks more = [&](const NodeState& node, std::span<const std::string_view> leaving) {
       return check_hooks(hooked, pod, node.node, leaving).reasons.empty();
@@ -158,7 +162,7 @@ class Cycle {
     }
     std::string message = unschedulable_message(candidate, refusals);
     report(pod, "Unschedulable", message);
-    if (!social) {
+    if (comparable) {
       hopeless_.emplace(shape, std::move(message));
     }
   }

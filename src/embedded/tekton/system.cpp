@@ -13,7 +13,7 @@ std::vector<const api::CustomKind*> kinds(const Value& /*settings*/) {
   return {api::tekton_kinds().begin(), api::tekton_kinds().end()};
 }
 
-std::vector<Value> lab_objects(const SystemConfig& /*config*/) {
+std::vector<Value> lab_objects(const LabFacts& /*lab*/) {
   return config_objects();
 }
 

@@ -41,6 +41,8 @@ class SchedulingSession {
   // Reserves on the chosen node. The steps are carried out before the pod is bound, in this order;
   // when one fails the pod is not bound.
   [[nodiscard]] virtual Plan reserve(const Object& pod, const Object& node) = 0;
+  // Gives back what an earlier attempt reserved for a pod that now fits nowhere.
+  [[nodiscard]] virtual Plan release(const Object& pod) = 0;
 };
 
 struct SchedulingHooks {

@@ -53,6 +53,13 @@ struct TargetCluster {
   std::string ttl{};         // empty: none
 };
 
+// What a system knows of a lab when it gives its objects.
+struct LabFacts {
+  const SystemConfig& config;
+  // A node of the lab file has a member that the system brings.
+  bool equipped = false;
+};
+
 // A member of a lab file's nodes that a system brings, and what it makes of it.
 struct LabNodeExtra {
   std::map<std::string, std::string> labels{};
@@ -116,7 +123,7 @@ struct System {
   // built-in one alone (`home` is its namespace of jobs); the namespace of the ConfigMaps that
   // describe emulated target clusters; the objects that make one known.
   std::vector<std::string> (*lab_namespaces)(const SystemConfig& config) = nullptr;
-  std::vector<Value> (*lab_objects)(const SystemConfig& config) = nullptr;
+  std::vector<Value> (*lab_objects)(const LabFacts& lab) = nullptr;
   std::vector<Value> (*sample_objects)(std::string_view home) = nullptr;
   std::string (*targets_namespace)(const SystemConfig& config) = nullptr;
   std::vector<Value> (*onboard_target)(const TargetCluster& target,

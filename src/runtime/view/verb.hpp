@@ -66,8 +66,8 @@ struct Verb {
   std::string_view footer{};   // examples
   std::vector<VerbArgument> arguments{};
   std::vector<VerbFlag> flags{};
-  // Takes -n and -A; the namespace by default is the context's, or this system's.
-  bool namespaced = true;
+  bool namespaced = true;          // takes -A, too
+  std::string_view default_ns{};  // where -n is not given; empty: the context's
   // Returns the exit code; an error prints as "athanor: MESSAGE" and exits with 1.
   Result<int> (*run)(VerbContext& context) = nullptr;
 };

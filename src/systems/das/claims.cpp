@@ -97,6 +97,11 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (ended(*pod)) {
     return release(*object, claim);
   }
+  const Key place{"", object->spec()["nodename"].str()};
+  if (!place.name.empty() && !view.get(api::kNode, place)) {
+    const Live live = read_live(view, api::kNode, place, now, object->resource_version());
+    return live.absent() ? release(*object, claim) : Plan::done();
+  }
   const std::string_view node = pod->spec()["nodeName"].as_string();
   if (!node.empty() && node != object->spec()["nodename"].as_string()) {
     return release(*object, claim);  // the pod was bound elsewhere
@@ -110,11 +115,12 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 }  // namespace
 
 const Operator& claim_operator() {
-  static constexpr const Kind* kReads[] = {&kAllocationClaim, &api::kPod};
+  static constexpr const Kind* kReads[] = {&kAllocationClaim, &api::kPod, &api::kNode};
   static constexpr const Kind* kWrites[] = {&kAllocationClaim};
   static constexpr Access kAccess[] = {{&kAllocationClaim, "delete"},
                                        {&kAllocationClaim, "patch", "status"},
                                        {&api::kPod, "get"},
+                                       {&api::kNode, "get"},
                                        {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "das-claims",
                                   .primary = &kAllocationClaim,

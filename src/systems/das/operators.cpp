@@ -46,8 +46,10 @@ std::vector<Value> das_lab_objects(const Settings& settings) {
   op.set("spec", Value::object({{"managementState", "Managed"},
                                 {"logLevel", "Normal"},
                                 {"operatorLogLevel", "Normal"}}));
-  return {std::move(ns), object("v1", "ServiceAccount", "das-operator", true), std::move(op),
-          operator_deployment(settings)};
+  Value runtime = object("node.k8s.io/v1", "RuntimeClass", kRuntimeClass, false);
+  runtime.set("handler", kRuntimeClass);
+  return {std::move(runtime), std::move(ns), object("v1", "ServiceAccount", "das-operator", true),
+          std::move(op), operator_deployment(settings)};
 }
 
 }  // namespace athanor::das

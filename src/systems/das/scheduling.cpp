@@ -140,6 +140,15 @@ class Session final : public SchedulingSession {
     return plan;
   }
 
+  // A crash between claim and binding leaves claims behind; they would block their slots for ever.
+  Plan release(const Object& pod) override {
+    Plan plan;
+    for (const Claim& claim : claims_for(view_, pod.uid())) {
+      drop(plan, claim);
+    }
+    return plan;
+  }
+
  private:
   static void drop(Plan& plan, const Claim& claim) {
     plan.then(Delete{.target = {&kAllocationClaim, claim.object.key()},

@@ -7,11 +7,14 @@
 #include "systems/das/names.hpp"
 #include "systems/das/operators.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/slice_map.hpp"
+#include "systems/das/tables.hpp"
 #include "systems/das/webhook.hpp"
 
 namespace athanor::das {
 namespace {
 
+constexpr const char* kAsked = "askedFor";  // the user set EMULATED_MODE
 constexpr std::int64_t kMostGpus = 16;
 constexpr std::int64_t kDefaultGpus = 2;
 
@@ -22,17 +25,23 @@ std::vector<const api::CustomKind*> kinds(const Value& /*settings*/) {
 // The nodes of a lab have no other GPUs than emulated ones.
 Result<Value> read(const SettingsSource& source) {
   std::map<std::string, std::string> variables = source.variables;
+  const bool asked = variables.contains("EMULATED_MODE");
   if (source.in_lab) {
     variables.emplace("EMULATED_MODE", "enabled");
   }
   ATHANOR_TRY(const Settings settings, parse_settings(variables));
-  return api::encode(settings);
+  Value section = api::encode(settings);
+  section.set(kAsked, asked && settings.emulated());
+  return section;
 }
 
-std::vector<Value> lab_objects(const SystemConfig& config) {
-  const auto section = config.find(kSettingsSection);
-  return das_lab_objects(section == config.end() ? Settings()
-                                                 : api::decode<Settings>(section->second));
+// A lab without GPUs, whose user did not ask for them, runs no pods of DAS.
+std::vector<Value> lab_objects(const LabFacts& lab) {
+  const auto section = lab.config.find(kSettingsSection);
+  if (section == lab.config.end() || !(lab.equipped || section->second[kAsked].as_bool())) {
+    return {};
+  }
+  return das_lab_objects(api::decode<Settings>(section->second));
 }
 
 // Emulated GPUs of a node that can be sliced: {model, count} (docs/spec/das.md 9.2).
@@ -58,10 +67,33 @@ Result<LabNodeExtra> read_gpus(const Value& written) {
   LabNodeExtra extra{
       .labels = {{"nvidia.com/mig.capable", "true"}},
       .annotations = {{"das.inference.redhat.com/emulated-gpu-count", fmt::format("{}", gpus)}}};
+  if (!model.as_string().empty() && find_model(model.as_string()) == nullptr) {
+    return Error::bad_request(fmt::format("unknown emulated GPU model \"{}\"; known: {}",
+                                          model.as_string(), known_models()));
+  }
   if (!model.as_string().empty()) {
     extra.annotations["das.inference.redhat.com/emulated-gpu-model"] = model.str();
   }
   return extra;
+}
+
+Result<int> show_slices(VerbContext& context) {
+  ATHANOR_TRY(const std::vector<Object> nodes, context.list(kNodeAccelerator, context.ns()));
+  ATHANOR_TRY(const std::vector<Object> claims, context.list(kAllocationClaim, context.ns()));
+  if (context.output() == "json" || context.output() == "yaml") {
+    std::vector<Value> bodies;
+    for (const auto* objects : {&nodes, &claims}) {
+      for (const Object& object : *objects) {
+        bodies.push_back(object.body());
+      }
+    }
+    context.values(bodies);
+    return 0;
+  }
+  const std::string text = slice_map(nodes, claims);
+  context.print(text.empty() ? "no node with GPUs that can be sliced in " + context.ns() + "\n"
+                             : text);
+  return 0;
 }
 
 }  // namespace
@@ -80,6 +112,11 @@ const System& system() {
       .scheduling = {das_scheduling().begin(), das_scheduling().end()},
       .node_hooks = {das_nodes().begin(), das_nodes().end()},
       .lab_node_members = {{.name = "gpus", .read = read_gpus}},
+      .verbs = {{.name = "slices",
+                 .summary = "Show the slots of every GPU, and what still fits",
+                 .footer = "  athanor slices",
+                 .default_ns = "das-operator",
+                 .run = show_slices}},
       .lab_objects = lab_objects};
   return kSystem;
 }

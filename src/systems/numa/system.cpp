@@ -96,8 +96,8 @@ std::vector<std::string> lab_namespaces(const SystemConfig& config) {
 }
 
 // The operators' rights, the pools, and the facts that say which platform it is.
-std::vector<Value> lab_objects(const SystemConfig& config) {
-  const Settings settings = settings_in(config);
+std::vector<Value> lab_objects(const LabFacts& lab) {
+  const Settings settings = settings_in(lab.config);
   std::vector<Value> objects = granted_rights(settings);
   if (!settings.emulate_openshift) {
     return objects;

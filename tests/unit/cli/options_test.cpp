@@ -122,7 +122,7 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
                        "up",       "controllers", "apiserver", "etcd",     "envtest",   "submit",
                        "jobs",     "logs",        "cancel",    "queue",    "clusters",  "lock",
                        "unlock",   "backup",      "restore",   "simulate", "crds",      "rbac",
-                       "webhooks", "replay",      "systems",   "version",  "completion"}));
+                       "webhooks", "replay", "slices", "systems",   "version",  "completion"}));
 }
 
 }  // namespace

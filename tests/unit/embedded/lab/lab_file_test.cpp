@@ -9,6 +9,7 @@
 
 #include "kube/json.hpp"
 #include "support/source_dir/source_dir.hpp"
+#include "systems/das/system.hpp"
 
 namespace athanor::lab {
 namespace {
@@ -23,6 +24,7 @@ nodes:
   capacity: {cpu: 8, nvidia.com/gpu: "4"}
   labels: {zone: a}
   taints: [{key: gpu, value: "yes", effect: NoSchedule}]
+  gpus: {model: A30, count: 4}
 clusters:
 - name: c1
   quota: {gpu: 8}
@@ -33,12 +35,22 @@ priorityClasses: {high: 10}
 manifests: [more.yaml]
 settings: {FOURNOS_GC_INTERVAL_SEC: 5}
 )",
-                             "lab.yaml");
+                             "lab.yaml", das::system().lab_node_members);
   ASSERT_TRUE(lab.ok()) << lab.error().message;
   EXPECT_EQ(lab->ns, "bench");
   EXPECT_EQ(lab->nodes.at(0).count, 3);
   EXPECT_EQ(lab->nodes.at(0).capacity.at("cpu"), "8");
   EXPECT_EQ(lab->nodes.at(0).taints.at(0).effect, "NoSchedule");
+  EXPECT_EQ(lab->nodes.at(0).members, std::vector<std::string>{"gpus"});
+  const std::vector<Value> objects =
+      lab_objects(*lab, [](const std::string&) -> Result<std::string> {
+        return std::string();
+      }).value();
+  const Value& metadata = objects.at(1)["metadata"];
+  EXPECT_EQ(metadata["name"].str(), "gpu-1");
+  EXPECT_EQ(metadata["labels"]["nvidia.com/mig.capable"].str(), "true");
+  EXPECT_EQ(metadata["annotations"]["das.inference.redhat.com/emulated-gpu-model"].str(), "A30");
+  EXPECT_EQ(metadata["annotations"]["das.inference.redhat.com/emulated-gpu-count"].str(), "4");
   EXPECT_EQ(lab->clusters.at(0).quota.at("gpu"), "8");
   EXPECT_EQ(lab->queues.at(0).strategy, "StrictFIFO");
   EXPECT_EQ(lab->priority_classes.at(0).second, 10);

@@ -4,9 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "api/builtin.hpp"
@@ -461,6 +465,132 @@ TEST_F(VolumeSchedulerTest, ClaimsThatWaitLearnTheNodeFirst) {
   EXPECT_EQ(node_of("a"), "");
   bind_claim();
   EXPECT_EQ(node_of("a"), "n1");
+}
+
+// A plug-in that gives each pod of its scheduler one of two seats a node, and writes a ConfigMap
+// for it before the pod is bound.
+class Seats final : public SchedulingSession {
+ public:
+  bool concerns(const Object& pod) override { return pod.label("seat") == "yes"; }
+  std::optional<HookRefusal> filter(const Object& /*pod*/, const Object& node,
+                                    std::span<const std::string_view> leaving) override {
+    const int most = 2 + static_cast<int>(leaving.size());
+    return taken_[std::string(node.name())] < most
+               ? std::nullopt
+               : std::optional(HookRefusal{.reason = "no seat"});
+  }
+  std::int64_t score(const Object& /*pod*/, const Object& node) override {
+    return node.name() == "n2" ? 100 : 0;
+  }
+  Plan reserve(const Object& pod, const Object& node) override {
+    ++taken_[std::string(node.name())];
+    Plan plan;
+    const Key key{"ns", "seat-" + std::string(pod.name())};
+    plan.then(Create{.target = {&api::kConfigMap, key},
+                     .object = from_yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: " +
+                                         key.name + ", namespace: ns}}")});
+    return plan;
+  }
+  Plan release(const Object& pod) override {
+    Plan plan;
+    plan.then(Delete{.target = {&api::kConfigMap, {"ns", "seat-" + std::string(pod.name())}}});
+    return plan;
+  }
+
+ private:
+  std::map<std::string, int> taken_{};
+};
+
+const SchedulingHooks& seats() {
+  static constexpr std::string_view kNames[] = {"seat-scheduler"};
+  static constexpr const Kind* kKinds[] = {&api::kConfigMap};
+  static const SchedulingHooks kHooks{
+      .name = "seats",
+      .schedulers = kNames,
+      .reads = kKinds,
+      .writes = kKinds,
+      .begin = [](const View&, Instant) -> std::unique_ptr<SchedulingSession> {
+        return std::make_unique<Seats>();
+      }};
+  return kHooks;
+}
+
+Plan schedule_with_seats(const View& view, const Key& /*key*/, Instant now) {
+  static const SchedulingHooks* const kList[] = {&seats()};
+  return schedule(view, now, kList);
+}
+
+const Operator& scheduler_with_seats() {
+  static const SchedulingHooks* const kList[] = {&seats()};
+  static const HookedScheduler kScheduler(kList, schedule_with_seats);
+  return kScheduler.get();
+}
+
+class HooksTest : public SchedulerTest {
+ protected:
+  void seated(const std::string& name) {
+    pod(name, "cpu: '100m'", ", schedulerName: seat-scheduler");
+    world.update(api::kPod, {"ns", name}, [](Value& object) {
+      object.set_path({"metadata", "labels"}, Value::object({{"seat", "yes"}}));
+    });
+  }
+  void settle_hooked() { world.settle({&scheduler_with_seats()}); }
+};
+
+TEST_F(HooksTest, FilterScoreAndReserveDecide) {
+  node("n1");
+  node("n2");
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    seated(name);
+  }
+  // One cycle: two on the preferred node, two on the other, none for the fifth.
+  ASSERT_TRUE(world.apply(world.reconcile(scheduler_with_seats(), {"", "singleton"})).ok());
+  EXPECT_EQ(node_of("a"), "n2");
+  EXPECT_EQ(node_of("b"), "n2");
+  EXPECT_EQ(node_of("c"), "n1");
+  EXPECT_EQ(node_of("d"), "n1");
+  EXPECT_EQ(why("e"),
+            "0/2 nodes are available: 2 no seat. preemption: 0/2 nodes are available: 2 No "
+            "preemption victims found for incoming pod.");
+  EXPECT_EQ(world.count(api::kConfigMap), 4U);
+}
+
+TEST_F(HooksTest, ReservationStandsBeforeTheBinding) {
+  node("n1");
+  seated("a");
+  const Plan plan = world.reconcile(scheduler_with_seats(), {"", "singleton"});
+  ASSERT_GE(plan.steps().size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<Create>(plan.steps()[0]));
+  EXPECT_TRUE(std::holds_alternative<Replace>(plan.steps()[1]));
+  // A reservation that fails leaves the pod unbound.
+  world.fault = [](const Step& step) {
+    return std::holds_alternative<Create>(step) ? std::optional(Error::unavailable("down"))
+                                                : std::nullopt;
+  };
+  EXPECT_FALSE(world.apply(plan).ok());
+  EXPECT_EQ(node_of("a"), "");
+}
+
+TEST_F(HooksTest, PodThatFitsNowhereGivesBackWhatItHad) {
+  node("n1", "cpu: '0', memory: 0");
+  seated("a");
+  world.put(
+      from_yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: seat-a, namespace: ns}}"));
+  settle_hooked();
+  EXPECT_EQ(node_of("a"), "");
+  EXPECT_EQ(world.count(api::kConfigMap), 0U);
+}
+
+TEST_F(HooksTest, PodsWithoutHooksAreScheduledAsBefore) {
+  node("n1");
+  pod("plain");
+  pod("other", "cpu: '1'", ", schedulerName: seat-scheduler");
+  pod("foreign", "cpu: '1'", ", schedulerName: somebody-else");
+  settle_hooked();
+  EXPECT_EQ(node_of("plain"), "n1");
+  EXPECT_EQ(node_of("other"), "n1");
+  EXPECT_EQ(node_of("foreign"), "");
+  EXPECT_TRUE(scheduler_with_seats().sees_all);
 }
 
 }  // namespace

@@ -264,6 +264,32 @@ TEST_F(LifeTest, ClaimsOfAnAttemptElsewhereAreDropped) {
   EXPECT_EQ(claims_of(waiting).front().node, "b");
 }
 
+TEST_F(LifeTest, ClaimsOfADeletedNodeGo) {
+  node("n1");
+  const Object bound = pod("p", "mig.das.com/1g.5gb: 1");
+  EXPECT_EQ(schedule(bound, "n1"), "");
+  world.settle({&claim_operator()});
+  EXPECT_EQ(world.count(kAllocationClaim), 1U);
+  world.remove(api::kNode, {"", "n1"});
+  world.settle({&claim_operator()});
+  EXPECT_EQ(world.count(kAllocationClaim), 0U);
+}
+
+TEST_F(LifeTest, ClaimsOfAPodThatFitsNowhereAreGivenBack) {
+  node("n1");
+  const Object waiting = pod("p", "mig.das.com/1g.5gb: 2");
+  Reads reads;
+  const View view(indexed, reads);
+  ASSERT_TRUE(world
+                  .apply(mig_scheduling()
+                             .begin(view, world.now)
+                             ->reserve(waiting, world.must(api::kNode, {"", "n1"})))
+                  .ok());
+  ASSERT_EQ(world.count(kAllocationClaim), 2U);
+  ASSERT_TRUE(world.apply(mig_scheduling().begin(view, world.now)->release(waiting)).ok());
+  EXPECT_EQ(world.count(kAllocationClaim), 0U);
+}
+
 TEST_F(LifeTest, ClaimsEndWithTheirPod) {
   node("n1");
   const Object done = pod("done", "mig.das.com/1g.5gb: 1");
