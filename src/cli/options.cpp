@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct Parsed {
   LogsOptions logs{};
   CancelOptions cancel{};
   QueueOptions queue{};
+  AppWrappersOptions appwrappers{};
+  AppWrapperActOptions appwrapper_act{};
   ClustersOptions clusters{};
   ClusterAddOptions cluster_add{};
   ClusterCheckOptions cluster_check{};
@@ -264,6 +267,30 @@ void add_readers(CLI::App& app, Parsed& parsed) {
   add_output(queue, parsed.queue.output);
 }
 
+void add_appwrappers(CLI::App& app, Parsed& parsed) {
+  auto& list = *app.add_subcommand("appwrappers", "List AppWrappers, or show one as a tree");
+  list.footer(
+      "  athanor appwrappers -A\n"
+      "  athanor appwrappers sample\n"
+      "  athanor appwrappers retry sample");
+  list.require_subcommand(0, 1);
+  add_target(list, parsed.appwrappers.target);
+  list.add_option("name", parsed.appwrappers.name, "one AppWrapper, with objects, pods and timers");
+  list.add_flag("-A,--all-namespaces", parsed.appwrappers.all_namespaces,
+                "AppWrappers of every namespace");
+  add_output(list, parsed.appwrappers.output);
+  const std::tuple<const char*, const char*, AppWrapperVerb> verbs[] = {
+      {"retry", "Queue a failed AppWrapper again", AppWrapperVerb::Retry},
+      {"suspend", "Remove the objects, give the quota back and wait", AppWrapperVerb::Suspend},
+      {"resume", "Queue a suspended AppWrapper again", AppWrapperVerb::Resume}};
+  for (const auto& [name, help, verb] : verbs) {
+    auto& act = *list.add_subcommand(name, help);
+    add_target(act, parsed.appwrapper_act.target);
+    act.add_option("name", parsed.appwrapper_act.name, "the AppWrapper")->required();
+    act.callback([&parsed, chosen_verb = verb] { parsed.appwrapper_act.verb = chosen_verb; });
+  }
+}
+
 // The API server as everywhere; clusters are in Hearth's namespace, not in the context's.
 void add_hub(CLI::App& verb, Target& target) {
   target.ns = kHearthNamespace;
@@ -485,6 +512,7 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   add_stand_ins(*app, parsed.envtest);
   add_submit(*app, parsed.submit);
   add_readers(*app, parsed);
+  add_appwrappers(*app, parsed);
   add_cluster_verbs(*app, parsed);
   add_locks(*app, parsed);
 
@@ -634,6 +662,19 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   }
   if (app.got_subcommand("queue")) {
     return std::move(parsed.queue);
+  }
+  if (const CLI::App* list = app.get_subcommand("appwrappers"); list->parsed()) {
+    if (list->get_subcommands().empty()) {
+      return std::move(parsed.appwrappers);
+    }
+    Target& target = parsed.appwrapper_act.target;
+    const Target& outer = parsed.appwrappers.target;
+    for (const auto member : {&Target::kubeconfig, &Target::context, &Target::ns}) {
+      if ((target.*member).empty()) {
+        target.*member = outer.*member;
+      }
+    }
+    return std::move(parsed.appwrapper_act);
   }
   if (const CLI::App* clusters = app.get_subcommand("clusters"); clusters->parsed()) {
     return chosen_of_clusters(*clusters, parsed);

@@ -94,6 +94,20 @@ struct QueueOptions {
   Output output = Output::Table;
 };
 
+struct AppWrappersOptions {
+  Target target{};
+  std::string name{};
+  bool all_namespaces = false;
+  Output output = Output::Table;
+};
+
+enum class AppWrapperVerb : std::uint8_t { Retry, Suspend, Resume };
+struct AppWrapperActOptions {
+  Target target{};
+  std::string name{};
+  AppWrapperVerb verb = AppWrapperVerb::Retry;
+};
+
 // Of Hearth's verbs the target's namespace is that of the FournosClusters.
 struct ClustersOptions {
   Target target{};
@@ -234,10 +248,11 @@ struct Message {
 using Command =
     std::variant<Message, UpOptions, ControllersOptions, ApiServerOptions, EtcdOptions,
                  EnvtestOptions, SubmitOptions, JobsOptions, LogsOptions, CancelOptions,
-                 QueueOptions, ClustersOptions, ClusterAddOptions, ClusterCheckOptions,
-                 ClusterRemoveOptions, LockOptions, UnlockOptions, BackupOptions, RestoreOptions,
-                 SimulateOptions, CrdsOptions, RbacOptions, WebhooksOptions, ReplayOptions,
-                 SystemsOptions, SystemVerbOptions, VersionOptions, CompletionOptions>;
+                 QueueOptions, AppWrappersOptions, AppWrapperActOptions, ClustersOptions,
+                 ClusterAddOptions, ClusterCheckOptions, ClusterRemoveOptions, LockOptions,
+                 UnlockOptions, BackupOptions, RestoreOptions, SimulateOptions, CrdsOptions,
+                 RbacOptions, WebhooksOptions, ReplayOptions, SystemsOptions, SystemVerbOptions,
+                 VersionOptions, CompletionOptions>;
 
 // Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
 // kubectl, it says that there is none.

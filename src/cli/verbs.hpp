@@ -20,6 +20,8 @@ int run(const JobsOptions& options);
 int run(const LogsOptions& options);
 int run(const CancelOptions& options);
 int run(const QueueOptions& options);
+int run(const AppWrappersOptions& options);
+int run(const AppWrapperActOptions& options);
 int run(const ClustersOptions& options);
 int run(const ClusterAddOptions& options);
 int run(const ClusterCheckOptions& options);

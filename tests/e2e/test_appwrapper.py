@@ -303,6 +303,31 @@ def test_queueing(lab, ns):
     wait_phase(lab, ns, "Running", "c")
 
 
+def test_the_verbs(lab, ns):
+    queue_of(lab, ns)
+    create(lab, ns, wrapper(deployment(), queue="lq"))
+    wait_phase(lab, ns, "Running")
+
+    def pods():
+        return lab.athanor("appwrappers", "-n", ns).out.split("\n")[1].split()[4]
+
+    wait_for("both pods run", lambda: pods() == "2/2")
+    page = lab.athanor("appwrappers", "aw", "-n", ns).out
+    assert "Deployment/d ComponentCreatedSuccessfully" in page
+    assert page.count("    pod d-") == 2
+    lab.athanor("appwrappers", "suspend", "aw", "-n", ns)
+    wait_phase(lab, ns, "Suspended")
+    wait_for("it says why", lambda: "The workload is deactivated" in lab.athanor("appwrappers", "aw", "-n", ns).out)
+    assert "only a Failed AppWrapper can be tried again" in lab.athanor("appwrappers", "retry", "aw", "-n", ns, code=1).err
+    lab.athanor("appwrappers", "resume", "aw", "-n", ns)
+    wait_phase(lab, ns, "Running")
+    lab.kubectl("delete", "deployment", "d", "-n", ns)
+    wait_phase(lab, ns, "Failed")
+    wait_for("its objects are gone", lambda: condition(read(lab, ns), "QuotaReserved")["status"] == "False")
+    lab.athanor("appwrappers", "retry", "aw", "-n", ns)
+    wait_phase(lab, ns, "Running")
+
+
 def test_it_survives_a_crash_in_the_middle(make_lab):
     lab = make_lab().start()
     lab.kubectl("apply", "-f", ROOT / "samples/failing-job.yaml", "-f", ROOT / "samples/deployment.yaml", "-n", "default")

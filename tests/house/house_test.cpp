@@ -69,7 +69,8 @@ const std::map<std::string_view, Names> kMayInclude{
       "base"}},
     {"cli",
      {"cluster", "webhook", "embedded/lab", "embedded/replay", "embedded/store", "client",
-      "systems", "fournos", "hearth", "runtime", "runtime/view", "api", "kube", "base"}},
+      "systems", "systems/appwrapper", "fournos", "hearth", "runtime", "runtime/view", "api",
+      "kube", "base"}},
 };
 
 // Third-party libraries by the start of their header's name, and the rooms that may include them.

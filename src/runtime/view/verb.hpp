@@ -66,7 +66,7 @@ struct Verb {
   std::string_view footer{};   // examples
   std::vector<VerbArgument> arguments{};
   std::vector<VerbFlag> flags{};
-  bool namespaced = true;          // takes -A, too
+  bool namespaced = true;         // takes -A, too
   std::string_view default_ns{};  // where -n is not given; empty: the context's
   // Returns the exit code; an error prints as "athanor: MESSAGE" and exits with 1.
   Result<int> (*run)(VerbContext& context) = nullptr;

@@ -71,7 +71,9 @@ class Creator {
     }
     Create create{.target = {kind->kind, {std::string(tick_.ns()), name}},
                   .object = *std::move(object)};
-    if (const auto refusal = refused(tick_.view, create)) {
+    // A refusal from before the first attempt is one of an earlier life.
+    const bool tried = !edit_.component_condition(index).is_null();
+    if (const auto refusal = refused(tick_.view, create); refusal && tried) {
       if (!note_refusal(index, *refusal)) {
         return false;
       }
@@ -112,11 +114,6 @@ class Creator {
 
   // False: fatal. A retryable one is tried again by this plan.
   bool note_refusal(std::size_t index, const Error& refusal) {
-    if (edit_.component_condition(index).is_null()) {
-      const Value& wanted = tick_.app.spec.components[index].template_value;
-      edit_.identify(index, wanted["metadata"]["name"].as_string(), wanted["kind"].as_string(),
-                     wanted["apiVersion"].as_string());
-    }
     edit_.component(index, "False", kErrored, refusal.message);
     if (refusal.code == kInvalid || refusal.code == kNoSuchResource) {
       return fail(refusal.message);

@@ -48,6 +48,7 @@ inline constexpr std::string_view kPodsReady = "PodsReady";
 inline constexpr std::string_view kUnhealthy = "Unhealthy";
 inline constexpr std::string_view kDeletingResources = "DeletingResources";
 inline constexpr std::string_view kPhaseChanged = "PhaseChanged";  // B-3
+inline constexpr std::string_view kRetried = "Retried";            // B-19
 }  // namespace condition
 
 }  // namespace athanor::appwrapper

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kube/condition.hpp"
 #include "systems/appwrapper/creation.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/removal.hpp"
@@ -62,6 +63,29 @@ Plan written(const StatusEdit& edit, Plan rest = Plan::done()) {
 // The removal is over or was over before.
 bool is_removed(const Tick& tick, StatusEdit& edit, Plan& deletes) {
   return !tick.is(condition::kResourcesDeployed) || remove_components(tick, edit, deletes);
+}
+
+// B-19: an annotation with a new value queues a failed AppWrapper again.
+Plan retry(const Tick& tick) {
+  const std::string wish(tick.object().annotation(std::string(name::kAnnotationPrefix) +
+                                                  std::string(annotation::kRetry)));
+  const Value& handled = find_condition(tick.app.status.conditions, condition::kRetried);
+  if (wish.empty() || handled["message"].as_string() == wish) {
+    return Plan::done();
+  }
+  StatusEdit edit(tick);
+  edit.forget()
+      .set(condition::kRetried, true, "Annotation", wish)
+      .clear(condition::kUnhealthy, "Suspended")
+      .enter(phase::kSuspended);
+  Plan plan;
+  if (!tick.object().label(name::kQueueName).empty()) {
+    plan.then(Patch{.target = tick.ref(),
+                    .merge = Value::object({{"spec", Value::object({{"suspend", true}})}}),
+                    .guard = {.uid = std::string(tick.object().uid())}});
+  }
+  plan.then(edit.step());
+  return plan;
 }
 
 Plan create_failed(const Tick& tick, StatusEdit& edit, const std::string& error, bool fatal) {
@@ -195,7 +219,7 @@ Plan run_suspending(const Tick& tick) {
 
 Plan run_failed(const Tick& tick) {
   if (!tick.is(condition::kResourcesDeployed) && !tick.is(condition::kQuotaReserved)) {
-    return Plan::done();
+    return retry(tick);
   }
   StatusEdit edit(tick);
   const Duration delay = tick.limits.deletion_on_failure;

@@ -126,6 +126,15 @@ StatusEdit& StatusEdit::count_reset(std::int64_t by) {
   return *this;
 }
 
+StatusEdit& StatusEdit::forget() {
+  resetting_count_ = 0;
+  for (std::size_t i = 0; i < components_.size(); ++i) {
+    identify(i, "", "", "");
+    components_.item(i).erase("conditions");
+  }
+  return *this;
+}
+
 StatusEdit& StatusEdit::component(std::size_t index, std::string_view status,
                                   std::string_view reason, std::string_view message) {
   set_entry(components_.item(index).member("conditions"),

@@ -51,6 +51,8 @@ class StatusEdit {
   // Only where the condition is True now.
   StatusEdit& clear(std::string_view type, std::string_view reason, std::string_view message = {});
   StatusEdit& count_reset(std::int64_t by);
+  // As if it had never run: no reset counted, nothing known of its components but their PodSets.
+  StatusEdit& forget();
   // The condition ResourcesDeployed of a component.
   StatusEdit& component(std::size_t index, std::string_view status, std::string_view reason,
                         std::string_view message = {});

@@ -78,7 +78,11 @@ class Manager {
     if (current == nullptr) {
       create();
     } else if (is_true(*current, "Finished")) {
-      stop("Workload is finished");
+      // Tried again (B-19): a fresh Workload replaces it.
+      if (!stop("Workload is finished") && !active()) {
+        plan_.then(
+            Delete{.target = ref_of(*current), .guard = {.uid = std::string(current->uid())}});
+      }
     } else if (!is_equivalent(*current, app_)) {
       replace(*current);
     } else {
