@@ -42,7 +42,7 @@ class SchedulingSession {
   // when one fails the pod is not bound.
   [[nodiscard]] virtual Plan reserve(const Object& pod, const Object& node) = 0;
   // Gives back what an earlier attempt reserved for a pod that now fits nowhere.
-  [[nodiscard]] virtual Plan release(const Object& pod) = 0;
+  [[nodiscard]] virtual Plan release(const Object& /*pod*/) { return Plan::done(); }
 };
 
 struct SchedulingHooks {
