@@ -86,9 +86,13 @@ Plan make_run(const Tick& tick) {
   if (secrets.waiting) {
     return std::move(secrets.steps);
   }
-  const auto pipeline = tick.view.get(api::kPipeline, {tick.job.ns(), tick.job.spec().pipeline});
+  const Sure pipeline =
+      seen_or_asked(tick, api::kPipeline, {tick.job.ns(), tick.job.spec().pipeline});
+  if (!pipeline.known) {
+    return await_answer(tick);
+  }
   Ensured run =
-      ensure(tick, api::kPipelineRun, pipeline_run_object(tick, pipeline, secrets.mounts));
+      ensure(tick, api::kPipelineRun, pipeline_run_object(tick, pipeline.object, secrets.mounts));
   if (run.state == Ensured::State::Refused) {
     return fail_start(tick, "CreateFailed", fmt::format(text::kCreateRun, run.reason));
   }
