@@ -122,7 +122,8 @@ Plan resolve(const Tick& tick) {
     return await_answer(tick);
   }
   if (!resolve_job.ours()) {
-    return start(tick);
+    auto waiting = await_kinds(tick);
+    return waiting ? *std::move(waiting) : start(tick);
   }
   const Value& conditions = resolve_job.object.status()["conditions"];
   const Value& failed = find_condition(conditions, "Failed");
@@ -132,7 +133,8 @@ Plan resolve(const Tick& tick) {
     return fail(tick, "Failed", fmt::format(text::kResolutionFailed, why), why);
   }
   if (condition_is(conditions, "Complete", "True")) {
-    return resolved(tick);
+    auto waiting = await_kinds(tick);
+    return waiting ? *std::move(waiting) : resolved(tick);
   }
   Plan plan;
   if (resolve_job.asked) {

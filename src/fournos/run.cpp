@@ -76,6 +76,9 @@ std::optional<bool> still_so(const Tick& tick) {
 }
 
 Plan make_run(const Tick& tick) {
+  if (auto waiting = await_kinds(tick)) {
+    return *std::move(waiting);
+  }
   if (!still_so(tick).value_or(false)) {
     return await_answer(tick);
   }
@@ -155,6 +158,9 @@ Plan watch_run(const Tick& tick) {
     return *std::move(evicted);
   }
   if (!run.ours()) {
+    if (auto waiting = await_kinds(tick)) {
+      return *std::move(waiting);
+    }
     return gone_for_good(tick, run.ref) ? lose_run(tick) : await_answer(tick);
   }
   const RunState state = run_state(run.object);
