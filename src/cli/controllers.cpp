@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "api/describe.hpp"
+#include "api/hearth.hpp"
 #include "base/ascii.hpp"
 #include "base/environment.hpp"
 #include "base/log.hpp"
@@ -496,6 +497,12 @@ class Production {
     return std::ranges::any_of(operators_, [&](const Operator* op) { return op->name == name; });
   }
 
+  // Fournos reads Hearth's clusters where Hearth runs; nobody else needs them.
+  [[nodiscard]] std::vector<const Kind*> optional_kinds() const {
+    return runs("fournoscluster") ? std::vector<const Kind*>()
+                                  : std::vector<const Kind*>{&api::kFournosCluster};
+  }
+
   Result<void> serve() {
     // The kubelet probes a pod from outside.
     const bool in_pod = variables_.contains("KUBERNETES_SERVICE_HOST");
@@ -518,6 +525,7 @@ class Production {
                                          .health_address = health,
                                          .liveness_path = liveness.path,
                                          .lease_name = leadership_ ? lease_name_ : "",
+                                         .optional = optional_kinds(),
                                          .driver = driver_.get(),
                                          .leadership = leadership_.get(),
                                          .webhooks = webhooks_.get(),

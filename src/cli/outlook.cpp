@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <map>
 #include <string_view>
 
 #include "base/log.hpp"
@@ -21,6 +23,18 @@ constexpr Duration kThreadPatience = std::chrono::seconds(5);  // of the control
 constexpr Duration kAnswerAge = std::chrono::seconds(30);      // spec/fournos.md 16
 constexpr std::size_t kShownKeys = 1000;
 constexpr Duration kStuck = std::chrono::minutes(5);  // spec/hearth.md 12
+
+constexpr int kNoSuchKind = 404;
+
+std::string resource_of(const Value& watch) {
+  const std::string group = watch["group"].str();
+  return watch["resource"].str() + (group.empty() ? "" : "." + group);
+}
+
+// Groups of CRDs; those of the API server itself are plain words or end so.
+bool is_custom_group(std::string_view group) {
+  return group.find('.') != std::string_view::npos && !group.ends_with(".k8s.io");
+}
 
 EndpointAnswer json_answer(const Value& value) {
   return {.content_type = "application/json",
@@ -71,13 +85,13 @@ class Paths final : public Outlook {
   }
 
   EndpointAnswer ready() {
-    const std::string missing = missing_kinds();
+    const Lists lists = lists_of(options_.driver->watches());
     const bool answers = server_answers();
     const auto line = [](const char* what, bool good) {
       return fmt::format("[{}]{} {}\n", good ? '+' : '-', what, good ? "ok" : "failed");
     };
-    std::string body = line("caches", missing.empty()) + missing + line("apiserver", answers);
-    bool ready = missing.empty() && answers;
+    std::string body = line("caches", lists.seen) + lists.text + line("apiserver", answers);
+    bool ready = lists.seen && answers;
     if (options_.webhooks != nullptr) {
       const bool served = options_.webhooks->ready();
       body += line("webhooks", served);
@@ -86,23 +100,52 @@ class Paths final : public Outlook {
     return {.status = ready ? 200 : 503, .body = body};
   }
 
-  // A line for each kind that is not there although it should be: not listed yet, or not allowed to
-  // be. One that the cluster does not have is nothing to wait for.
-  std::string missing_kinds() {
-    constexpr int kNoSuchKind = 404;
-    std::string text;
-    const Value watches = options_.driver->watches();
+  // Whether every kind is seen, and a line for each that is not listed. A list that the API server
+  // refuses (403, 405) counts as seen: other kinds' controllers must not wait for a right that
+  // nobody may grant. So does a built-in kind that this version of the API server lacks.
+  struct Lists {
+    bool seen = true;
+    std::string text{};
+  };
+  [[nodiscard]] Lists lists_of(const Value& watches) const {
+    Lists lists;
+    for (const auto& [resource, missing] : custom_kinds(watches)) {
+      if (missing) {
+        lists.seen = false;
+        lists.text += fmt::format("[-]{}: the cluster does not have this kind\n", resource);
+      }
+    }
     for (const Value& watch : watches.items()) {
-      if (watch["listed"].as_bool() || watch["code"].as_int() == kNoSuchKind) {
+      const std::int64_t code = watch["code"].as_int();
+      if (watch["listed"].as_bool() || code == kNoSuchKind) {
         continue;
       }
+      const bool refused = code == 403 || code == 405;
       const std::string ns = watch["namespace"].str();
       const std::string why = watch["error"].str();
-      text += fmt::format("[-]{}{}{}{}: {}\n", watch["resource"].as_string(),
-                          watch["group"].as_string().empty() ? "" : ".", watch["group"].as_string(),
-                          ns.empty() ? "" : " in " + ns, why.empty() ? "not listed yet" : why);
+      lists.text +=
+          fmt::format("[{}]{}{}: {}\n", refused ? '+' : '-', resource_of(watch),
+                      ns.empty() ? "" : " in " + ns, why.empty() ? "not listed yet" : why);
+      lists.seen = lists.seen && refused;
     }
-    return text;
+    return lists;
+  }
+
+  // Each watched kind of a CRD that the controllers need: whether the cluster lacks it.
+  [[nodiscard]] std::map<std::string, bool> custom_kinds(const Value& watches) const {
+    std::map<std::string, bool> kinds;
+    for (const Value& watch : watches.items()) {
+      const bool needed = is_custom_group(watch["group"].as_string()) &&
+                          std::ranges::none_of(options_.optional, [&](const Kind* kind) {
+                            return kind->plural == watch["resource"].as_string() &&
+                                   kind->group == watch["group"].as_string();
+                          });
+      if (needed) {
+        bool& missing = kinds[resource_of(watch)];
+        missing = missing || watch["code"].as_int() == kNoSuchKind;
+      }
+    }
+    return kinds;
   }
 
   // Whether the API server answered lately; asks it where nothing was asked.
@@ -139,8 +182,15 @@ class Paths final : public Outlook {
                   {{"name", options_.lease_name}})
           .set(options_.leadership != nullptr && options_.leadership->leading() ? 1 : 0);
     }
-    options_.metrics->gauge("athanor_caches_synced", "1 once every kind has been listed.")
+    options_.metrics
+        ->gauge("athanor_caches_synced", "1 once every kind has been listed or refused.")
         .set(options_.driver->synced() ? 1 : 0);
+    for (const auto& [resource, missing] : custom_kinds(options_.driver->watches())) {
+      options_.metrics
+          ->gauge("athanor_kind_missing", "1 while the cluster does not have this kind.",
+                  {{"kind", resource}})
+          .set(missing ? 1 : 0);
+    }
     // Without the controllers' gauges rather than without an answer, while they are busy.
     const auto state = options_.driver->state_metrics(kThreadPatience);
     return options_.metrics->text() + state.value_or("") + lab::process_metrics();

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "client/api_client.hpp"
 #include "cluster/cluster_driver.hpp"
 #include "cluster/leadership.hpp"
+#include "kube/kind.hpp"
 #include "runtime/metrics.hpp"
 #include "webhook/host.hpp"
 
@@ -22,6 +24,8 @@ struct OutlookOptions {
   std::string health_address{};   // likewise; empty: the metrics'
   std::string liveness_path{};    // answers as /healthz does; may be empty
   std::string lease_name{};       // empty: no election
+  // Kinds that are watched and that the cluster need not have.
+  std::vector<const Kind*> optional{};
   // All outlive it; leadership may be null.
   cluster::ClusterDriver* driver = nullptr;
   cluster::Leadership* leadership = nullptr;

@@ -162,7 +162,8 @@ std::optional<Plan> expire_lock(const Tick& tick) {
 Plan await_admission(const Tick& tick) {
   const Child workload = workload_of(tick);
   if (!workload.ours() || workload.object.deleting()) {
-    return make_again(tick);
+    auto waiting = await_kinds(tick);
+    return waiting ? *std::move(waiting) : make_again(tick);
   }
   if (condition_is(workload.object.status()["conditions"], "Admitted", "True")) {
     return take_admission(tick, workload.object);

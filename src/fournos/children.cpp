@@ -2,6 +2,7 @@
 // Reading, ensuring and removing a job's children.
 #include "fournos/children.hpp"
 
+#include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "fournos/desired.hpp"
@@ -28,9 +29,23 @@ Child::State state_of(const Job& job, const Object& object) {
 
 }  // namespace
 
+bool is_hidden(const Tick& tick, const Kind& kind) {
+  constexpr int kNoSuchKind = 404;
+  const auto error = unreadable(tick.view, kind);
+  return error && error->code != kNoSuchKind;
+}
+
 Child child_of(const Tick& tick, const Kind& kind, std::string_view child_name) {
   Child child{.ref = {&kind, {tick.job.ns(), std::string(child_name)}}};
-  if (auto object = tick.view.get(kind, child.ref.key)) {
+  auto object = tick.view.get(kind, child.ref.key);
+  if (!object && (&kind == &api::kJob || &kind == &api::kSecret) && is_hidden(tick, kind)) {
+    // The job's version makes another question of it once the job says that a child was made.
+    Sure found = seen_or_asked(tick, kind, child.ref.key, tick.job.object().resource_version());
+    child.asked = true;
+    child.known = found.known;
+    object = std::move(found.object);
+  }
+  if (object) {
     child.state = state_of(tick.job, *object);
     child.object = *std::move(object);
   }
@@ -51,9 +66,22 @@ void remove(Plan& plan, const Child& child) {
   }
 }
 
+void remove_if_allowed(const Tick& tick, Plan& plan, const Child& child) {
+  Plan removal;
+  remove(removal, child);
+  if (!removal.steps().empty() && !refused(tick.view, removal.steps().front())) {
+    plan.merge(std::move(removal));
+  }
+}
+
 Ensured ensure(const Tick& tick, const Kind& kind, const Value& desired) {
   const Child child = child_of(tick, kind, desired["metadata"]["name"].as_string());
   Ensured result;
+  if (!child.known) {
+    result.state = Ensured::State::Waiting;
+    result.steps = await_answer(tick);
+    return result;
+  }
   if (child.state == Child::State::Leftover || child.object.deleting()) {
     result.state = Ensured::State::Waiting;
     remove(result.steps, child);
@@ -78,6 +106,21 @@ Sure surely(const Tick& tick, const Kind& kind, const Key& key) {
   }
   Live live = read_live(tick.view, kind, key, tick.now);
   Sure sure{.known = live.known, .error = std::move(live.error)};
+  if (!live.objects.empty()) {
+    sure.object = std::move(live.objects.front());
+  }
+  return sure;
+}
+
+Sure seen_or_asked(const Tick& tick, const Kind& kind, const Key& key, std::string_view seen) {
+  if (auto object = tick.view.get(kind, key)) {
+    return {.known = true, .object = std::move(object)};
+  }
+  if (!is_hidden(tick, kind)) {
+    return {.known = true};
+  }
+  Live live = read_live(tick.view, kind, key, tick.now, seen);
+  Sure sure{.known = live.known || (live.error && is_refusal(*live.error))};
   if (!live.objects.empty()) {
     sure.object = std::move(live.objects.front());
   }

@@ -16,6 +16,9 @@
 
 namespace athanor::fournos {
 
+// Whether the kind exists and may not be listed: its view is empty whatever there is.
+bool is_hidden(const Tick& tick, const Kind& kind);
+
 struct Child {
   enum class State : std::uint8_t {
     Absent,
@@ -24,16 +27,22 @@ struct Child {
   };
   Ref ref{};
   State state = State::Absent;
-  Object object{};  // empty when absent
+  Object object{};     // empty when absent
+  bool known = true;   // false: asked; the answer runs the job again
+  bool asked = false;  // read by name: no event tells of its changes
 
   [[nodiscard]] bool ours() const { return state == State::Ours; }
 };
+// Jobs and Secrets that may not be listed are read by name: with upstream's role they may be got
+// and created alone.
 Child child_of(const Tick& tick, const Kind& kind, std::string_view name);
 Child workload_of(const Tick& tick);
 Child pipeline_run_of(const Tick& tick);
 
 // Deletes exactly this object; nothing when it is absent or already going.
 void remove(Plan& plan, const Child& child);
+// The same for what the object's owner takes along in the end: a refused deletion is left out.
+void remove_if_allowed(const Tick& tick, Plan& plan, const Child& child);
 
 // What became of the wish that a child exists.
 struct Ensured {
@@ -57,6 +66,9 @@ struct Sure {
   [[nodiscard]] bool absent() const { return known && !object; }
 };
 Sure surely(const Tick& tick, const Kind& kind, const Key& key);
+// The same where the view is believed, unless the kind may not be listed. What may not be got
+// either counts as absent. `seen` as of LiveQuery.
+Sure seen_or_asked(const Tick& tick, const Kind& kind, const Key& key, std::string_view seen = {});
 // What the API server holds of a child, whatever the view shows.
 struct LiveChild {
   bool known = false;              // false: asked

@@ -334,6 +334,9 @@ Plan create(const Tick& tick) {
   if (auto waiting = await_start(tick)) {
     return *std::move(waiting);
   }
+  if (auto waiting = await_kinds(tick)) {
+    return *std::move(waiting);
+  }
   if (const auto obstacle = first_obstacle(tick)) {
     if (obstacle->waiting) {
       return await_answer(tick);

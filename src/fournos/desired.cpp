@@ -10,6 +10,7 @@
 #include "api/hearth.hpp"
 #include "api/kueue.hpp"
 #include "base/ascii.hpp"
+#include "fournos/children.hpp"
 #include "fournos/messages.hpp"
 #include "fournos/metadata.hpp"
 #include "kube/names.hpp"
@@ -182,21 +183,45 @@ std::string kubeconfig_secret_name(const Tick& tick, std::string_view cluster) {
   return replaced(given.empty() ? std::string(usual) : given, "{cluster}", cluster);
 }
 
-std::optional<Key> hearth_secret(const Tick& tick) {
+namespace {
+
+struct HearthSecret {
+  bool known = true;
+  std::optional<Key> key{};
+};
+
+HearthSecret find_hearth_secret(const Tick& tick) {
   const std::string& cluster = tick.job.status().cluster;
   const bool seed = tick.job.dialect == Dialect::Seed;
   const Key own{seed ? tick.settings.workload_namespace : tick.settings.secrets_namespace,
                 kubeconfig_secret_name(tick, cluster)};
-  if (tick.job.clusterless || tick.view.get(api::kSecret, own)) {
-    return std::nullopt;
+  if (tick.job.clusterless) {
+    return {};
+  }
+  const Sure given = seen_or_asked(tick, api::kSecret, own);
+  if (!given.known || given.object) {
+    return {.known = given.known};
   }
   const std::string hearth = tick.view.config("hearth")["namespace"].str();
   const auto known =
       tick.view.get<api::FournosCluster>({hearth.empty() ? "hearth" : hearth, cluster});
   const std::string secret = known ? known->spec.kubeconfig_secret : std::string();
   const Key key{tick.settings.secrets_namespace, secret};
-  const bool usable = !secret.empty() && tick.view.get(api::kSecret, key);
-  return usable ? std::optional(key) : std::nullopt;
+  if (secret.empty()) {
+    return {};
+  }
+  const Sure found = seen_or_asked(tick, api::kSecret, key);
+  return {.known = found.known, .key = found.object ? std::optional(key) : std::nullopt};
+}
+
+}  // namespace
+
+std::optional<Key> hearth_secret(const Tick& tick) {
+  return find_hearth_secret(tick).key;
+}
+
+bool knows_kubeconfig(const Tick& tick) {
+  return find_hearth_secret(tick).known;
 }
 
 std::string vault_secret_name(const Tick& tick, std::string_view ref) {

@@ -42,6 +42,8 @@ std::string kubeconfig_secret_name(const Tick& tick, std::string_view cluster);
 // Where Hearth has the kubeconfig of the job's cluster, when the dialect's own Secret is not there
 // (spec/hearth.md section 0); nullopt: nowhere else.
 std::optional<Key> hearth_secret(const Tick& tick);
+// False: Secrets may not be listed, and those that hearth_secret() looks for have been asked for.
+bool knows_kubeconfig(const Tick& tick);
 std::string vault_secret_name(const Tick& tick, std::string_view ref);
 
 // R9.4: "KEY=<POSIX-quoted>\n" a line, keys ascending.

@@ -142,6 +142,11 @@ std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, con
   if (!eviction) {
     return std::nullopt;
   }
+  if (!workload.ours()) {
+    if (auto waiting = await_kinds(tick)) {
+      return waiting;
+    }
+  }
   // A lagging view must not stop a good run: what it says is looked up before anything is done
   // about it.
   if (!noticed(tick.job)) {

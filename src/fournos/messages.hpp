@@ -52,6 +52,8 @@ inline constexpr std::string_view kInvalidLockUntil = "Invalid lockUntil: '{}'";
 inline constexpr std::string_view kLockUntilConflict =
     "lockUntil cannot be combined with lockOnly: false";
 inline constexpr std::string_view kScheduledFor = "Scheduled to start at {}";
+inline constexpr std::string_view kAwaitingKinds =
+    "Waiting for kinds that the cluster does not have: {}";
 inline constexpr std::string_view kBothEngines =
     "spec.forge and spec.executionEngine are mutually exclusive";
 inline constexpr std::string_view kNameTooLong = "metadata.name must be at most {} characters";

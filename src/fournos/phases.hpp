@@ -37,6 +37,10 @@ Plan release_workload(const Tick& tick);
 // The end of a finished run: Succeeded or Failed (section 10).
 Plan finish_run(const Tick& tick, const RunState& run);
 
+// The plan while the cluster lacks a kind that the job needs (its CRD is not installed), else
+// nullopt. Asked before what a missing kind would decide wrongly: an empty view of it says nothing.
+std::optional<Plan> await_kinds(const Tick& tick);
+
 // A lock with an end (19): the plan at its end, else nullopt.
 std::optional<Plan> expire_lock(const Tick& tick);
 

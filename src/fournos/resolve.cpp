@@ -15,6 +15,9 @@
 namespace athanor::fournos {
 namespace {
 
+// How often a resolve Job is read that cannot be watched.
+constexpr Duration kResolvePoll = std::chrono::seconds(10);
+
 Plan fail(const Tick& tick, std::string_view reason, std::string_view message,
           std::string_view condition = {}) {
   Plan plan;
@@ -115,8 +118,12 @@ Plan resolved(const Tick& tick) {
 
 Plan resolve(const Tick& tick) {
   const Child resolve_job = child_of(tick, api::kJob, resolve_job_name(tick.job));
+  if (!resolve_job.known) {
+    return await_answer(tick);
+  }
   if (!resolve_job.ours()) {
-    return start(tick);
+    auto waiting = await_kinds(tick);
+    return waiting ? *std::move(waiting) : start(tick);
   }
   const Value& conditions = resolve_job.object.status()["conditions"];
   const Value& failed = find_condition(conditions, "Failed");
@@ -126,9 +133,14 @@ Plan resolve(const Tick& tick) {
     return fail(tick, "Failed", fmt::format(text::kResolutionFailed, why), why);
   }
   if (condition_is(conditions, "Complete", "True")) {
-    return resolved(tick);
+    auto waiting = await_kinds(tick);
+    return waiting ? *std::move(waiting) : resolved(tick);
   }
-  return Plan::done();
+  Plan plan;
+  if (resolve_job.asked) {
+    plan.wake_at(tick.now + kResolvePoll);
+  }
+  return plan;
 }
 
 }  // namespace athanor::fournos

@@ -78,6 +78,9 @@ std::optional<bool> still_so(const Tick& tick) {
 }
 
 Plan make_run(const Tick& tick) {
+  if (auto waiting = await_kinds(tick)) {
+    return *std::move(waiting);
+  }
   if (!still_so(tick).value_or(false)) {
     return await_answer(tick);
   }
@@ -88,9 +91,13 @@ Plan make_run(const Tick& tick) {
   if (secrets.waiting) {
     return std::move(secrets.steps);
   }
-  const auto pipeline = tick.view.get(api::kPipeline, {tick.job.ns(), tick.job.spec().pipeline});
+  const Sure pipeline =
+      seen_or_asked(tick, api::kPipeline, {tick.job.ns(), tick.job.spec().pipeline});
+  if (!pipeline.known) {
+    return await_answer(tick);
+  }
   Ensured run =
-      ensure(tick, api::kPipelineRun, pipeline_run_object(tick, pipeline, secrets.mounts));
+      ensure(tick, api::kPipelineRun, pipeline_run_object(tick, pipeline.object, secrets.mounts));
   if (run.state == Ensured::State::Refused) {
     return fail_start(tick, "CreateFailed", fmt::format(text::kCreateRun, run.reason));
   }
@@ -153,6 +160,9 @@ Plan watch_run(const Tick& tick) {
     return *std::move(evicted);
   }
   if (!run.ours()) {
+    if (auto waiting = await_kinds(tick)) {
+      return *std::move(waiting);
+    }
     return gone_for_good(tick, run.ref) ? lose_run(tick) : await_answer(tick);
   }
   const RunState state = run_state(run.object);

@@ -14,6 +14,10 @@
 namespace athanor::fournos {
 namespace {
 
+// Copies that no list shows are asked for so long after they are due: not for every old job at
+// every resync. What is left goes with the job.
+constexpr Duration kSearch = std::chrono::hours(1);
+
 bool copies_secrets(const Job& job) {
   return job.dialect == Dialect::Engine && !job.lock_only;
 }
@@ -55,6 +59,11 @@ Instant end_of(const Job& job) {
 void want_copy(const Tick& tick, SecretsReady& ready, const Object& source,
                const std::string& copy_name, bool vault_entry) {
   const Child child = child_of(tick, api::kSecret, copy_name);
+  if (!child.known) {
+    ready.waiting = true;
+    ready.steps.merge(await_answer(tick));
+    return;
+  }
   const bool mine = child.object.owned_by(tick.job.object().uid());
   const auto controller_name = [&] {
     for (const OwnerReference& owner : child.object.owners()) {
@@ -137,6 +146,11 @@ RefsChecked check_secret_refs(const Tick& tick) {
 
 SecretsReady copy_secrets(const Tick& tick) {
   SecretsReady ready;
+  if (may_copy(tick.job) && !knows_kubeconfig(tick)) {
+    ready.waiting = true;
+    ready.steps.merge(await_answer(tick));
+    return ready;
+  }
   if (!copies_secrets(tick.job)) {
     if (may_copy(tick.job) && hearth_secret(tick)) {
       want_kubeconfig(tick, ready);
@@ -170,15 +184,22 @@ Plan expire_secrets(const Tick& tick) {
     return plan;
   }
   const Instant due = end_of(tick.job) + tick.settings.secret_grace();
+  if (due + kSearch < tick.now && is_hidden(tick, api::kSecret)) {
+    return plan;
+  }
   for (const std::string& copy_name : copy_names(tick.job)) {
     const Child child = child_of(tick, api::kSecret, copy_name);
+    if (!child.known) {
+      plan.merge(await_answer(tick));
+      continue;
+    }
     if (!child.object.owned_by(tick.job.object().uid())) {
       continue;
     }
-    if (due <= tick.now) {
-      remove(plan, child);
-    } else {
+    if (due > tick.now) {
       plan.wake_at(due);
+    } else {
+      remove_if_allowed(tick, plan, child);
     }
   }
   return plan;

@@ -31,23 +31,30 @@ Plan request_cancel(const Tick& tick, const Child& run) {
   return plan;
 }
 
-// R6.5: a resolution that nobody waits for any more.
-Plan drop_resolution(const Tick& tick) {
+// R6.5: a resolution that nobody waits for any more; nullopt: not known yet whether there is one.
+std::optional<Plan> drop_resolution(const Tick& tick) {
   Plan plan;
   if (tick.job.status().phase == phase::kResolving) {
     const Child resolve_job = child_of(tick, api::kJob, resolve_job_name(tick.job));
+    if (!resolve_job.known) {
+      return std::nullopt;
+    }
     const Value& conditions = resolve_job.object.status()["conditions"];
     if (resolve_job.ours() && !condition_is(conditions, "Complete", "True") &&
         !condition_is(conditions, "Failed", "True")) {
-      remove(plan, resolve_job);
+      remove_if_allowed(tick, plan, resolve_job);
     }
   }
   return plan;
 }
 
 Plan stop_at_once(const Tick& tick) {
+  auto resolution = drop_resolution(tick);
+  if (!resolution) {
+    return await_answer(tick);
+  }
   Plan plan = release_workload(tick);
-  plan.merge(drop_resolution(tick));
+  plan.merge(*std::move(resolution));
   StatusWrite(tick)
       .enter(phase::kStopped, text::kStoppedByUser)
       .condition(condition::kWorkloadAdmitted, Truth::False, "Stopped", text::kStoppedByUser)

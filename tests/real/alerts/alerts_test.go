@@ -106,6 +106,8 @@ var cases = []struct {
 	{"AthanorSeveralLeaders", "one leads", leaders("0x60", "1x60"), 0},
 	{"AthanorRestarting", "every ten minutes", `process_start_time_seconds{job="athanor",pod="a"} 0x9 1x9 2x9 3x9 4x9 5x9`, 1},
 	{"AthanorRestarting", "once", `process_start_time_seconds{job="athanor",pod="a"} 0x30 1x30`, 0},
+	{"AthanorKindMissing", "both replicas miss one kind of two", kinds("1x60", "0x60"), 1},
+	{"AthanorKindMissing", "it was installed", kinds("1x30 0x30", "0x60"), 0},
 	{"AthanorReconcileErrors", "a half fails", reconciles("0+60x60", "0+60x60"), 1},
 	{"AthanorReconcileErrors", "one in a hundred fails", reconciles("0+99x60", "0+1x60"), 0},
 	{"AthanorReconcileErrors", "nothing is done", reconciles("0x60", "0x60"), 0},
@@ -129,6 +131,17 @@ var cases = []struct {
 func leaders(a, b string) string {
 	return `leader_election_master_status{job="athanor",name="athanor",pod="a"} ` + a +
 		"\n" + `leader_election_master_status{job="athanor",name="athanor",pod="b"} ` + b
+}
+
+// Two kinds, as each of two replicas sees them.
+func kinds(a, b string) string {
+	series := []string{}
+	for _, pod := range []string{"a", "b"} {
+		series = append(series,
+			`athanor_kind_missing{job="athanor",kind="workloads.kueue.x-k8s.io",pod="`+pod+`"} `+a,
+			`athanor_kind_missing{job="athanor",kind="pipelines.tekton.dev",pod="`+pod+`"} `+b)
+	}
+	return strings.Join(series, "\n")
 }
 
 func reconciles(good, bad string) string {

@@ -3,6 +3,7 @@
 #include "lab.hpp"
 #include "runtime/view/failures.hpp"
 #include "runtime/view/live.hpp"
+#include "runtime/view/step.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -121,6 +122,105 @@ TEST_F(EngineJob, APipelineThatMayBeGotButNotListedIsRead) {
   EXPECT_TRUE(world.has(api::kJob, key("job-resolve")));
   submit("other", "{pipeline: unseen, cluster: cluster-4, executionEngine: {mix: {}}}");
   EXPECT_EQ(message("other"), "Failed to fetch Pipeline 'unseen': Forbidden");
+}
+
+// FakeWorld as its API server shows it to upstream's role: Jobs and Secrets may be got and created.
+class UnlistedChildren : public EngineJob {
+ protected:
+  UnlistedChildren() {
+    // What a cache that was never filled shows.
+    for (const Kind* kind : {&api::kJob, &api::kSecret, &api::kPipeline}) {
+      world.fail_observation(unreadable_query(*kind), kDenied);
+    }
+    const auto truth = world.probes["live"];
+    world.probes["live"] = [this, truth](test::FakeWorld& seen,
+                                         std::string_view text) -> Result<Value> {
+      const auto query = LiveQuery::parse(text);
+      const auto hidden = query ? server.find(query->kind + " " + query->key.text()) : server.end();
+      return hidden == server.end() ? truth(seen, text) : LiveQuery::answer({hidden->second});
+    };
+    world.fault = [this](const Step& step) -> std::optional<Error> {
+      const Ref* target = target_of(step);
+      if (target != nullptr && (target->kind == &api::kJob || target->kind == &api::kSecret)) {
+        sent.push_back(std::string(name_of(step)) + " " + target->key.text());
+        if (std::holds_alternative<Delete>(step)) {
+          return kDenied;
+        }
+      }
+      return std::nullopt;
+    };
+  }
+  // Takes an object out of what the view shows.
+  void hide(const Kind& kind, const Key& at) {
+    server.insert_or_assign(std::string(kind.name) + " " + at.text(), world.must(kind, at));
+    world.remove(kind, at);
+  }
+  std::map<std::string, Object> server{};
+  std::vector<std::string> sent{};
+  const Error kDenied{.code = 403, .reason = "Forbidden"};
+};
+
+TEST_F(UnlistedChildren, ARunReadsItsChildrenByName) {
+  world.update(api::kPipeline, key("mix-bench"), [](Value& object) {
+    object.set_path({"spec", "params"}, yaml_value("[{name: fjob-name}, {name: gpu-count}]"));
+  });
+  hide(api::kPipeline, key("mix-bench"));
+  hide(api::kSecret, {"psap-secrets", "kubeconfig-cluster-4"});
+  submit("job", kSpec);
+  ASSERT_EQ(sent, std::vector<std::string>{"create bench/job-resolve"}) << message("job");
+  hide(api::kJob, key("job-resolve"));
+  settle_for(std::chrono::minutes(1));
+  EXPECT_EQ(phase("job"), "Resolving");
+  EXPECT_EQ(sent.size(), 1U) << "the Job is there";
+
+  Value done = server.at("Job bench/job-resolve").body();
+  done.set_path({"status", "conditions"},
+                yaml_value("[{type: Complete, status: 'True', message: ''}]"));
+  server.insert_or_assign("Job bench/job-resolve", Object(done));
+  settle_for(std::chrono::seconds(15));  // no event tells of it
+  EXPECT_EQ(phase("job"), "Pending");
+
+  // Copied before a crash that the run did not survive.
+  put("{apiVersion: v1, kind: Secret, metadata: {name: job-kubeconfig, namespace: bench, "
+      "ownerReferences: [{apiVersion: fournos.dev/v1, kind: FournosJob, name: job, uid: '" +
+      world.must(api::kFournosJob, key("job")).metadata()["uid"].str() + "'}]}}");
+  hide(api::kSecret, key("job-kubeconfig"));
+  admit("job", "cluster-4");
+  EXPECT_EQ(phase("job"), "Running") << message("job");
+  EXPECT_EQ(sent.size(), 1U) << "the copy is there";
+  EXPECT_EQ(run("job").spec()["params"].size(), 4U) << "with what the Pipeline declares";
+
+  run_says("job", "True", "", true);
+  settle_for(std::chrono::minutes(10));
+  EXPECT_EQ(phase("job"), "Succeeded");
+  EXPECT_EQ(sent.back(), "delete bench/job-kubeconfig") << "tried, and left to the job's deletion";
+}
+
+TEST_F(UnlistedChildren, AStoppedResolutionEndsThoughItsJobMayNotBeDeleted) {
+  submit("job", kSpec);
+  hide(api::kJob, key("job-resolve"));
+  world.update(api::kFournosJob, key("job"), [](Value& object) {
+    object.set_path({"spec", "shutdown"}, "Stop");
+  });
+  settle_for(std::chrono::minutes(1));
+  EXPECT_EQ(phase("job"), "Stopped");
+  EXPECT_EQ(sent.back(), "delete bench/job-resolve");
+}
+
+// Hearth's Secret has another name, and no list shows it.
+TEST_F(UnlistedChildren, HearthsKubeconfigIsReadByName) {
+  world.configure("hearth", yaml_value("{namespace: hearth}"));
+  put("{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: cluster-3, namespace: "
+      "hearth}, spec: {kubeconfigSecret: given}}");
+  put("{apiVersion: v1, kind: Secret, metadata: {name: given, namespace: psap-secrets}, "
+      "data: {kubeconfig: bW9jaw==}}");
+  hide(api::kSecret, {"psap-secrets", "given"});
+  submit("job", "{pipeline: mix-bench, cluster: cluster-3, executionEngine: {mix: {}}}");
+  resolve_says("job", "Complete");
+  admit("job", "cluster-3");
+  settle_for(std::chrono::seconds(10));
+  EXPECT_EQ(phase("job"), "Running") << message("job");
+  EXPECT_TRUE(world.has(api::kSecret, key("job-kubeconfig")));
 }
 
 TEST_F(EngineJob, PipelineWithoutImage) {

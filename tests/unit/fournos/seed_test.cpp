@@ -71,6 +71,65 @@ TEST_F(SeedJob, UnlistableKinds) {
   EXPECT_EQ(message("c"), "Failed to list GPU types: Unauthorized");
 }
 
+TEST_F(SeedJob, WaitsForKindsThatTheClusterLacks) {
+  const Error missing{.code = 404, .reason = "NotFound"};
+  for (const Kind* kind : {&api::kueue::kWorkload, &api::kueue::kResourceFlavor, &api::kPipeline,
+                           &api::kPipelineRun}) {
+    world.fail_observation(unreadable_query(*kind), missing);
+  }
+  submit("job", kShared);
+  EXPECT_EQ(phase("job"), "");
+  EXPECT_EQ(message("job"),
+            "Waiting for kinds that the cluster does not have: workloads.kueue.x-k8s.io, "
+            "resourceflavors.kueue.x-k8s.io, pipelines.tekton.dev, pipelineruns.tekton.dev");
+  EXPECT_TRUE(world.errors.empty()) << "waiting is no failure";
+  submit("lock", "{lockOnly: true, cluster: cluster-2}");
+  EXPECT_EQ(message("lock"),
+            "Waiting for kinds that the cluster does not have: workloads.kueue.x-k8s.io, "
+            "resourceflavors.kueue.x-k8s.io");
+  submit("stopped", "{cluster: cluster-1, shutdown: Stop, forge: {project: p, args: []}}");
+  EXPECT_EQ(phase("stopped"), "Stopped");
+
+  world.forget_observation(unreadable_query(api::kueue::kWorkload));
+  world.forget_observation(unreadable_query(api::kueue::kResourceFlavor));
+  settle();
+  EXPECT_EQ(message("job"),
+            "Waiting for kinds that the cluster does not have: pipelines.tekton.dev, "
+            "pipelineruns.tekton.dev");
+  EXPECT_EQ(phase("lock"), "Pending");
+  world.forget_observation(unreadable_query(api::kPipeline));
+  world.forget_observation(unreadable_query(api::kPipelineRun));
+  settle();
+  EXPECT_EQ(phase("job"), "Pending");
+  EXPECT_EQ(message("job"), "Waiting for Kueue admission");
+}
+
+// A kind that vanishes takes its objects along: nothing is failed, evicted or made on that account.
+TEST_F(SeedJob, KindsThatVanishStopNothing) {
+  const Error missing{.code = 404, .reason = "NotFound"};
+  submit("pending", kShared);
+  start("running", kShared);
+  world.remove(api::kueue::kWorkload, key("pending"));
+  world.remove(api::kueue::kWorkload, key("running"));
+  world.remove(api::kPipelineRun, key("running"));
+  world.fail_observation(unreadable_query(api::kueue::kWorkload), missing);
+  world.fail_observation(unreadable_query(api::kPipelineRun), missing);
+  settle();
+  EXPECT_EQ(phase("pending"), "Pending");
+  EXPECT_FALSE(has_workload("pending"));
+  EXPECT_EQ(phase("running"), "Running");
+  for (const char* name : {"pending", "running"}) {
+    EXPECT_EQ(message(name),
+              "Waiting for kinds that the cluster does not have: workloads.kueue.x-k8s.io, "
+              "pipelineruns.tekton.dev");
+  }
+  world.forget_observation(unreadable_query(api::kueue::kWorkload));
+  world.forget_observation(unreadable_query(api::kPipelineRun));
+  settle();
+  EXPECT_TRUE(has_workload("pending"));
+  EXPECT_EQ(message("pending"), "Waiting for Kueue admission");
+}
+
 TEST_F(SeedJob, NoGpuTypes) {
   world.remove(api::kueue::kClusterQueue, {"", "fournos-queue"});
   submit("job", "{hardware: {gpuType: a100, gpuCount: 1}, forge: {project: p, args: []}}");

@@ -38,7 +38,8 @@ class NumaOperators : public ::testing::Test {
     settings.emulate_openshift = true;
     settings.scheduler_image_validation = false;
     world.configure("numa", to_value(settings));
-    for (const Value& object : lab_objects(settings)) {
+    const SystemConfig config{{"numa", to_value(settings)}};
+    for (const Value& object : system().lab_objects({.config = config})) {
       world.put(object);
     }
   }

@@ -28,6 +28,15 @@ Value from_yaml(const std::string& text) {
   return yaml::parse(text).value();
 }
 
+// As a node of a lab file with these zones has them.
+Value annotations_of(const Value& zones) {
+  Value annotations = Value::object();
+  for (const auto& [name, text] : system().lab_node_members.front().read(zones)->annotations) {
+    annotations.set(name, text);
+  }
+  return annotations;
+}
+
 class NumaSession : public ::testing::Test {
  protected:
   NumaSession() {
@@ -39,7 +48,7 @@ class NumaSession : public ::testing::Test {
     Value node = from_yaml(
         "{apiVersion: v1, kind: Node, metadata: {name: w}, status: {allocatable: "
         "{cpu: '20', memory: 32Gi}}}");
-    node.set_path({"metadata", "annotations"}, *node_annotations(zones));
+    node.set_path({"metadata", "annotations"}, annotations_of(zones));
     world.put(node);
     world.put(
         from_yaml(R"({apiVersion: v1, kind: Pod, metadata: {name: rte, namespace: numaresources,
