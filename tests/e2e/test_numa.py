@@ -4,6 +4,8 @@
 import collections
 import json
 
+import pytest
+
 from support import ATHANOR, DEADLINE, KUBECTL, ROOT, run, wait_for
 
 EXAMPLE = ROOT / "examples/numa/lab.yaml"
@@ -33,15 +35,16 @@ def guaranteed(name, cpu, scheduler="topo-aware-scheduler"):
     }
 
 
-def test_a_burst_fills_the_zones_and_no_pod_is_rejected(make_lab):
+@pytest.mark.parametrize(("cpus", "why"), [(4, "2 Insufficient cpu"), (7, "2 cannot align container")])
+def test_a_burst_fills_the_zones_and_no_pod_is_rejected(make_lab, cpus, why):
     """N6: twice as many pods as fit; exactly those that fit run, and each deletion lets one more run."""
     lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
     for name in ("operator", "scheduler"):
         lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
     topologies = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
     wait_for("an object for each worker", lambda: len(lab.http("GET", topologies).json.get("items", [])) == 2)
-    capacity = 2 * (6 // 4 + 12 // 4)
-    pods = [guaranteed(f"burst-{i:02}", "4") for i in range(2 * capacity)]
+    capacity = 2 * (6 // cpus + 12 // cpus)
+    pods = [guaranteed(f"burst-{i:02}", str(cpus)) for i in range(2 * capacity)]
     done = run([KUBECTL, "apply", "-f", "-"], env=lab.env, stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
     assert done.code == 0, done.err
 
@@ -57,7 +60,7 @@ def test_a_burst_fills_the_zones_and_no_pod_is_rejected(make_lab):
         ]
 
     wait_for("every zone to be full", lambda: phases() == {"Running": capacity, "Pending": capacity})
-    wait_for("the rest to say why", lambda: all("cannot align container" in text for text in reasons()))
+    wait_for("the rest to say why", lambda: all(why in text for text in reasons()))
     running = next(
         pod["metadata"]["name"]
         for pod in lab.http("GET", "/api/v1/namespaces/numa-demo/pods").json["items"]
