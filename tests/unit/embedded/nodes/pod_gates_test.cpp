@@ -47,7 +47,7 @@ TEST(EmulatedPods, WaitWithoutCommandsVolumesOrSettings) {
   Reads reads;
   const View view(world, reads);
   const std::string text =
-      "{metadata: {name: p, namespace: n, uid: u, annotations: {athanor.dev/emulate: KIND}}, spec: "
+      "{metadata: {name: p, namespace: ns, uid: u, annotations: {athanor.dev/emulate: KIND}}, spec: "
       "{containers: [{name: c, image: i, command: [/bin/false], args: [x], envFrom: "
       "[{configMapRef: {name: absent}}]}], volumes: [{name: v, hostPath: {path: /sys}}]}}";
   const auto spec_of = [&](const std::string& kind) {
@@ -77,13 +77,13 @@ TEST(NodeHooksOfSystems, RefuseWithTheirOwnReasonAndReserve) {
       from_yaml("{apiVersion: v1, kind: Node, metadata: {name: w, labels: "
                 "{athanor.dev/emulated: 'true'}}}"));
   world.put(
-      from_yaml("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: n}, spec: "
+      from_yaml("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: "
                 "{nodeName: w, containers: [{name: c, image: i}]}}"));
-  world.observe_as(pod_query("n", "p"), Value::object());
+  world.observe_as(pod_query("ns", "p"), Value::object());
   Reads reads;
   const View view(world, reads);
-  EXPECT_TRUE(world.apply(run_pod(view, {"n", "p"}, world.now, kAll)).ok());
-  const Value status = world.must(api::kPod, {"n", "p"}).status();
+  EXPECT_TRUE(world.apply(run_pod(view, {"ns", "p"}, world.now, kAll)).ok());
+  const Value status = world.must(api::kPod, {"ns", "p"}).status();
   EXPECT_EQ(status["phase"].str(), "Failed");
   EXPECT_EQ(status["reason"].str(), "OwnReason");
   EXPECT_EQ(status["message"].str(), "why");

@@ -41,7 +41,7 @@ TEST(NumaReport, ExplainsEveryDecision) {
             (std::vector<std::string>{
                 "pod ns/pod: Guaranteed", "node w: policy single-numa-node, scope container",
                 "container c0: cpu 4: node-1", "container c0: memory 4Gi: node-0",
-                "verdict: cannot align container", "score: 25"}));
+                "verdict: cannot align container", "score: 16"}));
   EXPECT_EQ(explain(make_pod({.containers = {"1/1Gi gpu=1"}}), kNode, &kTopology, {})[4],
             "container c0: vendor.io/gpu 1: no zone lists it: the node as a whole serves it");
   EXPECT_EQ(explain(make_pod({.containers = {"1/1Gi"}}), kNode, nullptr, {}).back(),
