@@ -47,7 +47,8 @@ TEST(EmulatedPods, WaitWithoutCommandsVolumesOrSettings) {
   Reads reads;
   const View view(world, reads);
   const std::string text =
-      "{metadata: {name: p, namespace: ns, uid: u, annotations: {athanor.dev/emulate: KIND}}, spec: "
+      "{metadata: {name: p, namespace: ns, uid: u, annotations: {athanor.dev/emulate: KIND}}, "
+      "spec: "
       "{containers: [{name: c, image: i, command: [/bin/false], args: [x], envFrom: "
       "[{configMapRef: {name: absent}}]}], volumes: [{name: v, hostPath: {path: /sys}}]}}";
   const auto spec_of = [&](const std::string& kind) {
