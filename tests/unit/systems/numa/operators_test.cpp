@@ -9,6 +9,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/yaml.hpp"
+#include "runtime/view/step.hpp"
 #include "support/fake_world.hpp"
 #include "systems/numa/conversion.hpp"
 #include "systems/numa/image.hpp"
@@ -105,6 +106,25 @@ TEST_F(NumaOperators, DeploysAnExporterForEachPool) {
   EXPECT_FALSE(world.has(api::kDaemonSet, key));
   EXPECT_EQ(condition("Available", "status"), "True");
   EXPECT_TRUE(world.must(kOperatorKind, kOperatorKey).status()["daemonsets"].empty());
+}
+
+TEST_F(NumaOperators, SaysWhatItMayNotWriteAndTriesAgain) {
+  bool forbidden = true;
+  world.fault = [&](const Step& step) -> std::optional<Error> {
+    const Ref* target = target_of(step);
+    if (forbidden && target != nullptr && target->kind == &kRole) {
+      return Error{.code = 403, .reason = "Forbidden", .message = "roles \"rte\" is forbidden"};
+    }
+    return std::nullopt;
+  };
+  apply(kWorkers);
+  EXPECT_EQ(condition("Degraded", "reason"), "InternalError");
+  EXPECT_EQ(condition("Degraded", "message"), "roles \"rte\" is forbidden");
+  EXPECT_TRUE(world.has(api::kDaemonSet, {"numaresources", "numaresourcesoperator-worker"}));
+  forbidden = false;
+  world.settle_for({&exporter_operator()}, std::chrono::minutes(1));
+  EXPECT_EQ(condition("Degraded", "status"), "False");
+  EXPECT_TRUE(world.has(kRole, {"numaresources", "rte"}));
 }
 
 TEST_F(NumaOperators, RefusesGroupsWithTheSpecifiedTexts) {
