@@ -70,6 +70,51 @@ def test_a_burst_fills_the_zones_and_no_pod_is_rejected(make_lab, cpus, why):
     wait_for("one more to run", lambda: phases() == {"Running": capacity, "Pending": capacity - 1})
 
 
+PODS = "/api/v1/namespaces/numa-demo/pods"
+TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
+
+
+def apply(lab, name):
+    lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
+
+
+def published(lab):
+    return len(lab.http("GET", TOPOLOGIES).json.get("items", []))
+
+
+def pod(lab, name):
+    return lab.http("GET", f"{PODS}/{name}").json
+
+
+def test_both_objects_go_and_come_back(make_lab):
+    """A2 and A17: without the scheduler its pods wait, without the operator nothing of it is left; both can be made again."""
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
+    apply(lab, "operator")
+    apply(lab, "scheduler")
+    wait_for("an object for each worker", lambda: published(lab) == 2)
+    lab.http("POST", PODS, guaranteed("first", "2"))
+    wait_for("the first pod to run", lambda: pod(lab, "first")["status"]["phase"] == "Running")
+
+    lab.kubectl("delete", "numaresourcesscheduler", "numaresourcesscheduler")
+    deployment = "/apis/apps/v1/namespaces/numaresources/deployments/secondary-scheduler"
+    wait_for("the Deployment to go", lambda: lab.http("GET", deployment).code == 404)
+    lab.http("POST", PODS, guaranteed("second", "2"))
+    lab.http("POST", PODS, guaranteed("marker", "1", "default-scheduler"))
+    wait_for("another scheduler's pod to run", lambda: pod(lab, "marker")["status"]["phase"] == "Running")
+    assert "nodeName" not in pod(lab, "second")["spec"]
+    assert pod(lab, "first")["status"]["phase"] == "Running"
+    apply(lab, "scheduler")
+    wait_for("the second pod to run", lambda: pod(lab, "second")["status"]["phase"] == "Running")
+
+    lab.kubectl("delete", "numaresourcesoperator", "numaresourcesoperator")
+    daemon_set = "/apis/apps/v1/namespaces/numaresources/daemonsets/numaresourcesoperator-worker"
+    wait_for("the DaemonSet to go", lambda: lab.http("GET", daemon_set).code == 404)
+    definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/noderesourcetopologies.topology.node.k8s.io"
+    wait_for("the definition to go", lambda: lab.http("GET", definition).code == 404)
+    apply(lab, "operator")
+    wait_for("the objects to come back", lambda: published(lab) == 2)
+
+
 def test_wrong_zones_in_a_lab_file_are_named(tmp_path):
     path = tmp_path / "lab.yaml"
     path.write_text(
