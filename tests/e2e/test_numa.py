@@ -115,6 +115,41 @@ def test_both_objects_go_and_come_back(make_lab):
     wait_for("the objects to come back", lambda: published(lab) == 2)
 
 
+def test_a_kubelet_config_changes_the_nodes_and_what_fits(make_lab):
+    """A10, and N2 in scope pod: two containers that fit a zone each no longer fit as one pod."""
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
+    apply(lab, "operator")
+    apply(lab, "scheduler")
+    wait_for("an object for each worker", lambda: published(lab) == 2)
+    config = {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "KubeletConfig",
+        "metadata": {"name": "worker-tuning"},
+        "spec": {
+            "machineConfigPoolSelector": {"matchLabels": {"pools.operator.machineconfiguration.openshift.io/worker": ""}},
+            "kubeletConfig": {"topologyManagerPolicy": "single-numa-node", "topologyManagerScope": "pod"},
+        },
+    }
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps(config))
+
+    def scopes():
+        items = lab.http("GET", TOPOLOGIES).json["items"]
+        return {one["value"] for item in items for one in item["attributes"] if one["name"] == "topologyManagerScope"}
+
+    wait_for("the new scope to be published", lambda: scopes() == {"pod"})
+    daemon_set = "/apis/apps/v1/namespaces/numaresources/daemonsets/numaresourcesoperator-worker"
+    digest = "SHA256:cf7ee47ad9e0e9aab5ec93b336fe096b69640c9bb4cb9e66a7678dd0b3bfef89"
+    wait_for(
+        "the hash of the configuration",
+        lambda: lab.http("GET", daemon_set).json["spec"]["template"]["metadata"]["annotations"]["configmap.hash"] == digest,
+    )
+    two = guaranteed("two", "6")
+    two["spec"]["containers"].append({**two["spec"]["containers"][0], "name": "d"})
+    two["spec"]["containers"][1]["resources"] = guaranteed("", "7")["spec"]["containers"][0]["resources"]
+    lab.http("POST", PODS, two)
+    wait_for("the reason", lambda: "2 cannot align pod" in json.dumps(pod(lab, "two")["status"]))
+
+
 def test_wrong_zones_in_a_lab_file_are_named(tmp_path):
     path = tmp_path / "lab.yaml"
     path.write_text(

@@ -221,11 +221,20 @@ TEST_F(NumaOperators, PlainKubernetesTakesPoolNames) {  // 16.3
 
 TEST_F(NumaOperators, AKubeletConfigBecomesTheExportersConfig) {
   apply(kWorkers);
+  Value node = from_yaml(
+      "{apiVersion: v1, kind: Node, metadata: {name: w, labels: "
+      "{node-role.kubernetes.io/worker: ''}}}");
+  node.set_path({"metadata", "annotations"}, *node_annotations(from_yaml("{zones: [{cpus: 4}]}")));
+  world.put(node);
   world.put(from_yaml(R"({apiVersion: machineconfiguration.openshift.io/v1, kind: KubeletConfig,
     metadata: {name: tuning}, spec: {machineConfigPoolSelector: {matchLabels:
     {pools.operator.machineconfiguration.openshift.io/worker: ''}},
     kubeletConfig: {topologyManagerPolicy: single-numa-node, topologyManagerScope: pod}}})"));
   settle();
+  const auto profile = profile_of(world.must(api::kNode, {"", "w"}));  // A10
+  ASSERT_TRUE(profile);
+  EXPECT_EQ(profile->policy, "single-numa-node");
+  EXPECT_EQ(profile->scope, "pod");
   const Key key{"numaresources", "numaresourcesoperator-worker"};
   EXPECT_EQ(world.must(api::kConfigMap, key).body()["data"]["config.yaml"].str(),
             "kubelet:\n  topologyManagerPolicy: single-numa-node\n  topologyManagerScope: pod\n");
