@@ -4,6 +4,8 @@
 import collections
 import json
 
+import pytest
+
 from support import ATHANOR, DEADLINE, KUBECTL, ROOT, run, wait_for
 
 EXAMPLE = ROOT / "examples/numa/lab.yaml"
@@ -33,15 +35,16 @@ def guaranteed(name, cpu, scheduler="topo-aware-scheduler"):
     }
 
 
-def test_a_burst_fills_the_zones_and_no_pod_is_rejected(make_lab):
+@pytest.mark.parametrize(("cpus", "why"), [(4, "2 Insufficient cpu"), (7, "2 cannot align container")])
+def test_a_burst_fills_the_zones_and_no_pod_is_rejected(make_lab, cpus, why):
     """N6: twice as many pods as fit; exactly those that fit run, and each deletion lets one more run."""
     lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
     for name in ("operator", "scheduler"):
         lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
     topologies = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
     wait_for("an object for each worker", lambda: len(lab.http("GET", topologies).json.get("items", [])) == 2)
-    capacity = 2 * (6 // 4 + 12 // 4)
-    pods = [guaranteed(f"burst-{i:02}", "4") for i in range(2 * capacity)]
+    capacity = 2 * (6 // cpus + 12 // cpus)
+    pods = [guaranteed(f"burst-{i:02}", str(cpus)) for i in range(2 * capacity)]
     done = run([KUBECTL, "apply", "-f", "-"], env=lab.env, stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
     assert done.code == 0, done.err
 
@@ -57,7 +60,7 @@ def test_a_burst_fills_the_zones_and_no_pod_is_rejected(make_lab):
         ]
 
     wait_for("every zone to be full", lambda: phases() == {"Running": capacity, "Pending": capacity})
-    wait_for("the rest to say why", lambda: all("cannot align container" in text for text in reasons()))
+    wait_for("the rest to say why", lambda: all(why in text for text in reasons()))
     running = next(
         pod["metadata"]["name"]
         for pod in lab.http("GET", "/api/v1/namespaces/numa-demo/pods").json["items"]
@@ -65,6 +68,86 @@ def test_a_burst_fills_the_zones_and_no_pod_is_rejected(make_lab):
     )
     lab.kubectl("delete", "pod", running)
     wait_for("one more to run", lambda: phases() == {"Running": capacity, "Pending": capacity - 1})
+
+
+PODS = "/api/v1/namespaces/numa-demo/pods"
+TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
+
+
+def apply(lab, name):
+    lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
+
+
+def published(lab):
+    return len(lab.http("GET", TOPOLOGIES).json.get("items", []))
+
+
+def pod(lab, name):
+    return lab.http("GET", f"{PODS}/{name}").json
+
+
+def test_both_objects_go_and_come_back(make_lab):
+    """A2 and A17: without the scheduler its pods wait, without the operator nothing of it is left; both can be made again."""
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
+    apply(lab, "operator")
+    apply(lab, "scheduler")
+    wait_for("an object for each worker", lambda: published(lab) == 2)
+    lab.http("POST", PODS, guaranteed("first", "2"))
+    wait_for("the first pod to run", lambda: pod(lab, "first")["status"]["phase"] == "Running")
+
+    lab.kubectl("delete", "numaresourcesscheduler", "numaresourcesscheduler")
+    deployment = "/apis/apps/v1/namespaces/numaresources/deployments/secondary-scheduler"
+    wait_for("the Deployment to go", lambda: lab.http("GET", deployment).code == 404)
+    lab.http("POST", PODS, guaranteed("second", "2"))
+    lab.http("POST", PODS, guaranteed("marker", "1", "default-scheduler"))
+    wait_for("another scheduler's pod to run", lambda: pod(lab, "marker")["status"]["phase"] == "Running")
+    assert "nodeName" not in pod(lab, "second")["spec"]
+    assert pod(lab, "first")["status"]["phase"] == "Running"
+    apply(lab, "scheduler")
+    wait_for("the second pod to run", lambda: pod(lab, "second")["status"]["phase"] == "Running")
+
+    lab.kubectl("delete", "numaresourcesoperator", "numaresourcesoperator")
+    daemon_set = "/apis/apps/v1/namespaces/numaresources/daemonsets/numaresourcesoperator-worker"
+    wait_for("the DaemonSet to go", lambda: lab.http("GET", daemon_set).code == 404)
+    definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/noderesourcetopologies.topology.node.k8s.io"
+    wait_for("the definition to go", lambda: lab.http("GET", definition).code == 404)
+    apply(lab, "operator")
+    wait_for("the objects to come back", lambda: published(lab) == 2)
+
+
+def test_a_kubelet_config_changes_the_nodes_and_what_fits(make_lab):
+    """A10, and N2 in scope pod: two containers that fit a zone each no longer fit as one pod."""
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
+    apply(lab, "operator")
+    apply(lab, "scheduler")
+    wait_for("an object for each worker", lambda: published(lab) == 2)
+    config = {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "KubeletConfig",
+        "metadata": {"name": "worker-tuning"},
+        "spec": {
+            "machineConfigPoolSelector": {"matchLabels": {"pools.operator.machineconfiguration.openshift.io/worker": ""}},
+            "kubeletConfig": {"topologyManagerPolicy": "single-numa-node", "topologyManagerScope": "pod"},
+        },
+    }
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps(config))
+
+    def scopes():
+        items = lab.http("GET", TOPOLOGIES).json["items"]
+        return {one["value"] for item in items for one in item["attributes"] if one["name"] == "topologyManagerScope"}
+
+    wait_for("the new scope to be published", lambda: scopes() == {"pod"})
+    daemon_set = "/apis/apps/v1/namespaces/numaresources/daemonsets/numaresourcesoperator-worker"
+    digest = "SHA256:cf7ee47ad9e0e9aab5ec93b336fe096b69640c9bb4cb9e66a7678dd0b3bfef89"
+    wait_for(
+        "the hash of the configuration",
+        lambda: lab.http("GET", daemon_set).json["spec"]["template"]["metadata"]["annotations"]["configmap.hash"] == digest,
+    )
+    two = guaranteed("two", "6")
+    two["spec"]["containers"].append({**two["spec"]["containers"][0], "name": "d"})
+    two["spec"]["containers"][1]["resources"] = guaranteed("", "7")["spec"]["containers"][0]["resources"]
+    lab.http("POST", PODS, two)
+    wait_for("the reason", lambda: "2 cannot align pod" in json.dumps(pod(lab, "two")["status"]))
 
 
 def test_wrong_zones_in_a_lab_file_are_named(tmp_path):

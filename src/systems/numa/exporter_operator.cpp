@@ -70,6 +70,9 @@ class ExporterRun {
     }
     const Value service = exporter_service(settings_);
     apply_owned(kind_of(service), service, object_, plan_);
+    if (report_refusal()) {
+      return std::move(plan_);
+    }
     finish();
     return std::move(plan_);
   }
@@ -174,12 +177,24 @@ class ExporterRun {
         waiting = fmt::format("{}/{} is updating", key.ns, key.name);
       }
     }
+    if (report_refusal()) {
+      return false;
+    }
     if (!waiting.empty()) {
       write_status(State::progressing(waiting), {});
       plan_.wake_at(now_ + kSetWait);
       return false;
     }
     return true;
+  }
+
+  // True: an object could not be written, and the status says why.
+  bool report_refusal() {
+    const auto error = drop_refused(view_, now_, plan_);
+    if (error) {
+      write_status(State::degraded("InternalError", error->message), {});
+    }
+    return error.has_value();
   }
 
   [[nodiscard]] bool is_ready(const Key& key) const {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// MachineConfigPools of a lab: every configuration is taken over at once (docs/spec/numa.md 16.2).
+// MachineConfigPools of a lab: every configuration is taken over at once, a KubeletConfig by the
+// pool's nodes, too (docs/spec/numa.md 16.2).
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "api/builtin.hpp"
 #include "kube/condition.hpp"
+#include "kube/json.hpp"
 #include "kube/selector.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/node_state.hpp"
@@ -28,11 +31,42 @@ std::vector<std::string> names_of(const std::vector<Object>& objects, const Valu
   return names;
 }
 
-bool has_kubelet_config(const View& view, const Object& pool) {
-  return std::ranges::any_of(view.list(kKubeletConfig), [&](const Object& config) {
+// The first one by name, as with the exporter's ConfigMap.
+std::optional<Object> kubelet_config_of(const View& view, const Object& pool) {
+  for (const Object& config : view.list(kKubeletConfig)) {
     const auto selector = LabelSelector::from_value(config.spec()["machineConfigPoolSelector"]);
-    return selector.ok() && selector->matches(pool.metadata()["labels"]);
-  });
+    if (selector.ok() && selector->matches(pool.metadata()["labels"])) {
+      return config;
+    }
+  }
+  return std::nullopt;
+}
+
+// The pool's nodes take over policy and scope of its KubeletConfig.
+void reconfigure(const Object& node, const Object& config, Plan& plan) {
+  auto profile = json::parse(node.annotation(kProfileAnnotation));
+  if (!profile.ok() || !profile->is_object()) {
+    return;
+  }
+  const Value before = *profile;
+  const Value& kubelet = config.spec()["kubeletConfig"];
+  for (const auto& [from, to] :
+       {std::pair{"topologyManagerPolicy", "policy"}, {"topologyManagerScope", "scope"}}) {
+    if (!kubelet[from].as_string().empty()) {
+      profile->set(to, kubelet[from]);
+    }
+  }
+  // What the node could not read would leave it without zones.
+  if (*profile == before || !read_profile(*profile).ok()) {
+    return;
+  }
+  plan.then(Patch{
+      .target = {&api::kNode, node.key()},
+      .merge = Value::object(
+          {{"metadata",
+            Value::object(
+                {{"annotations", Value::object({{kProfileAnnotation, json::print(*profile)}})}})}}),
+      .guard = {.uid = std::string(node.uid())}});
 }
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
@@ -42,7 +76,8 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   }
   std::vector<std::string> sources =
       names_of(view.list(kMachineConfig), pool->spec()["machineConfigSelector"]);
-  if (has_kubelet_config(view, *pool)) {
+  const auto kubelet_config = kubelet_config_of(view, *pool);
+  if (kubelet_config) {
     sources.push_back(fmt::format("99-{}-generated-kubelet", pool->name()));
     std::ranges::sort(sources);
   }
@@ -50,8 +85,9 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   for (const std::string& name : sources) {
     list.push_back(Value::object({{"name", name}}));
   }
-  const auto machines = static_cast<std::int64_t>(
-      names_of(view.list(api::kNode), pool->spec()["nodeSelector"]).size());
+  const std::vector<Object> nodes = view.list(api::kNode);
+  const std::vector<std::string> members = names_of(nodes, pool->spec()["nodeSelector"]);
+  const auto machines = static_cast<std::int64_t>(members.size());
   Value conditions = pool->status()["conditions"];
   for (const auto& [type, status] :
        {std::pair{"Updated", "True"}, {"Updating", "False"}, {"Degraded", "False"}}) {
@@ -68,6 +104,11 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
                                {"unavailableMachineCount", 0},
                                {"degradedMachineCount", 0}}),
       .guard = {.uid = std::string(pool->uid())}});
+  for (const Object& node : nodes) {
+    if (kubelet_config && std::ranges::binary_search(members, node.name())) {
+      reconfigure(node, *kubelet_config, plan);
+    }
+  }
   return plan;
 }
 
@@ -76,7 +117,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 const Operator& machine_config_emulation() {
   static const Kind* const kReads[] = {&kMachineConfigPool, &kMachineConfig, &kKubeletConfig,
                                        &api::kNode};
-  static const Kind* const kWrites[] = {&kMachineConfigPool};
+  static const Kind* const kWrites[] = {&kMachineConfigPool, &api::kNode};
   static const Kind* const kSmall[] = {&kMachineConfigPool, &kMachineConfig, &kKubeletConfig,
                                        &api::kNode};
   static const Operator kOperator{.name = "emulated-machine-config",

@@ -6,6 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "base/check.hpp"
+#include "runtime/view/failures.hpp"
 
 namespace athanor::numa {
 
@@ -19,6 +20,31 @@ void apply_owned(const Kind& kind, Value object, const Object& owner, Plan& plan
   object.member("metadata").set("ownerReferences", Value::list({reference.to_value()}));
   const Key key = Object(object).key();
   plan.then(Apply{.target = {&kind, key}, .fields = std::move(object)});
+}
+
+std::optional<Error> drop_refused(const View& view, Instant now, Plan& plan) {
+  std::optional<Error> first;
+  std::optional<Instant> again;
+  std::erase_if(plan.steps(), [&](const Step& step) {
+    // The question without a digest comes first: it is cheap, and nearly always enough.
+    if (!view.observe(refusals_query(step), Duration::max()).error) {
+      return false;
+    }
+    const Observed refusal = view.observe(refusal_query(step), Duration::max());
+    if (!refusal.error || refusal.at + kRefusalWait <= now) {
+      return false;
+    }
+    if (!first) {
+      first = refusal.error;
+    }
+    const Instant due = refusal.at + kRefusalWait;
+    again = again ? std::min(*again, due) : due;
+    return true;
+  });
+  if (again) {
+    plan.wake_at(*again);
+  }
+  return first;
 }
 
 const Kind& kind_of(const Value& object) {

@@ -55,6 +55,10 @@ class SchedulerRun {
                                                  object_.annotation(kQosRequest) == "guaranteed")) {
       apply_owned(kind_of(object), object, object_, plan_);
     }
+    if (const auto error = drop_refused(view_, now_, plan_)) {
+      write_status(State::degraded("InternalError", error->message));
+      return std::move(plan_);
+    }
     const Key key{settings_.ns, kDeploymentName};
     const auto deployment = view_.get(api::kDeployment, key);
     const bool available =

@@ -9,6 +9,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/yaml.hpp"
+#include "runtime/view/step.hpp"
 #include "support/fake_world.hpp"
 #include "systems/numa/conversion.hpp"
 #include "systems/numa/image.hpp"
@@ -108,6 +109,25 @@ TEST_F(NumaOperators, DeploysAnExporterForEachPool) {
   EXPECT_TRUE(world.must(kOperatorKind, kOperatorKey).status()["daemonsets"].empty());
 }
 
+TEST_F(NumaOperators, SaysWhatItMayNotWriteAndTriesAgain) {
+  bool forbidden = true;
+  world.fault = [&](const Step& step) -> std::optional<Error> {
+    const Ref* target = target_of(step);
+    if (forbidden && target != nullptr && target->kind == &kRole) {
+      return Error{.code = 403, .reason = "Forbidden", .message = "roles \"rte\" is forbidden"};
+    }
+    return std::nullopt;
+  };
+  apply(kWorkers);
+  EXPECT_EQ(condition("Degraded", "reason"), "InternalError");
+  EXPECT_EQ(condition("Degraded", "message"), "roles \"rte\" is forbidden");
+  EXPECT_TRUE(world.has(api::kDaemonSet, {"numaresources", "numaresourcesoperator-worker"}));
+  forbidden = false;
+  world.settle_for({&exporter_operator()}, std::chrono::minutes(1));
+  EXPECT_EQ(condition("Degraded", "status"), "False");
+  EXPECT_TRUE(world.has(kRole, {"numaresources", "rte"}));
+}
+
 TEST_F(NumaOperators, RefusesGroupsWithTheSpecifiedTexts) {
   struct Row {
     const char* spec = "";
@@ -202,11 +222,20 @@ TEST_F(NumaOperators, PlainKubernetesTakesPoolNames) {  // 16.3
 
 TEST_F(NumaOperators, AKubeletConfigBecomesTheExportersConfig) {
   apply(kWorkers);
+  Value node = from_yaml(
+      "{apiVersion: v1, kind: Node, metadata: {name: w, labels: "
+      "{node-role.kubernetes.io/worker: ''}}}");
+  node.set_path({"metadata", "annotations"}, *node_annotations(from_yaml("{zones: [{cpus: 4}]}")));
+  world.put(node);
   world.put(from_yaml(R"({apiVersion: machineconfiguration.openshift.io/v1, kind: KubeletConfig,
     metadata: {name: tuning}, spec: {machineConfigPoolSelector: {matchLabels:
     {pools.operator.machineconfiguration.openshift.io/worker: ''}},
     kubeletConfig: {topologyManagerPolicy: single-numa-node, topologyManagerScope: pod}}})"));
   settle();
+  const auto profile = profile_of(world.must(api::kNode, {"", "w"}));  // A10
+  ASSERT_TRUE(profile);
+  EXPECT_EQ(profile->policy, "single-numa-node");
+  EXPECT_EQ(profile->scope, "pod");
   const Key key{"numaresources", "numaresourcesoperator-worker"};
   EXPECT_EQ(world.must(api::kConfigMap, key).body()["data"]["config.yaml"].str(),
             "kubelet:\n  topologyManagerPolicy: single-numa-node\n  topologyManagerScope: pod\n");
