@@ -66,9 +66,14 @@ void workload_to_old(Value& object) {
 void cluster_queue_to_new(Value& object) {
   if (Value* spec = part(object, "spec")) {
     rename(*spec, "cohort", "cohortName");
+    // Values of the wrong type stay for the schema to refuse.
     const Value checks = (*spec)["admissionChecks"];
-    spec->erase("admissionChecks");
-    if (!checks.empty()) {
+    const Value& strategy = (*spec)["admissionChecksStrategy"];
+    const bool fits = strategy.is_null() || strategy.is_object();
+    if (checks.is_list() && fits) {
+      spec->erase("admissionChecks");
+    }
+    if (checks.is_list() && fits && !checks.empty()) {
       Value rules = Value::list();
       for (const Value& check : checks.items()) {
         rules.push_back(Value::object({{"name", check}}));

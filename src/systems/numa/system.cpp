@@ -5,6 +5,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/json.hpp"
+#include "systems/numa/conversion.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/manifests.hpp"
 #include "systems/numa/node_profile.hpp"
@@ -130,6 +131,7 @@ const System& system() {
       .name = "numa",
       .summary = "zones accounted, pods placed where they fit",
       .kinds = kinds,
+      .convert = convert,
       .operators = {numa_operators().begin(), numa_operators().end()},
       .settings = read,
       .variables = {"EXPORTER_IMAGE_RESTRICTION", "NUMA_EMULATE_OPENSHIFT", "NUMA_EXPORTER_IMAGE",

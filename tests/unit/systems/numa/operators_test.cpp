@@ -20,6 +20,7 @@
 #include "systems/numa/session.hpp"
 #include "systems/numa/settings.hpp"
 #include "systems/numa/system.hpp"
+#include "unit/systems/numa/lab_node.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -225,7 +226,7 @@ TEST_F(NumaOperators, AKubeletConfigBecomesTheExportersConfig) {
   Value node = from_yaml(
       "{apiVersion: v1, kind: Node, metadata: {name: w, labels: "
       "{node-role.kubernetes.io/worker: ''}}}");
-  node.set_path({"metadata", "annotations"}, *node_annotations(from_yaml("{zones: [{cpus: 4}]}")));
+  node.set_path({"metadata", "annotations"}, annotations_of(from_yaml("{zones: [{cpus: 4}]}")));
   world.put(node);
   world.put(from_yaml(R"({apiVersion: machineconfiguration.openshift.io/v1, kind: KubeletConfig,
     metadata: {name: tuning}, spec: {machineConfigPoolSelector: {matchLabels:

@@ -15,7 +15,7 @@
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/node_state.hpp"
 #include "systems/numa/settings.hpp"
-#include "systems/numa/system.hpp"
+#include "unit/systems/numa/lab_node.hpp"
 #include "unit/systems/numa/numa_objects.hpp"
 
 namespace athanor::numa {
@@ -26,15 +26,6 @@ using testing::make_request;
 
 Value from_yaml(const std::string& text) {
   return yaml::parse(text).value();
-}
-
-// As a node of a lab file with these zones has them.
-Value annotations_of(const Value& zones) {
-  Value annotations = Value::object();
-  for (const auto& [name, text] : system().lab_node_members.front().read(zones)->annotations) {
-    annotations.set(name, text);
-  }
-  return annotations;
 }
 
 class NumaSession : public ::testing::Test {

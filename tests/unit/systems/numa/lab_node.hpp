@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emulated nodes as a lab file describes them.
+#pragma once
+
+#include "kube/value.hpp"
+#include "systems/numa/system.hpp"
+
+namespace athanor::numa {
+
+// Returns the annotations of a lab file's node with these zones.
+inline Value annotations_of(const Value& zones) {
+  Value annotations = Value::object();
+  for (const auto& [name, text] : system().lab_node_members.front().read(zones)->annotations) {
+    annotations.set(name, text);
+  }
+  return annotations;
+}
+
+}  // namespace athanor::numa
