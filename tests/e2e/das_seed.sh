@@ -38,7 +38,9 @@ contains() { # contains PART COMMAND...
     sleep 0.1
   done
 }
-states() { $kubectl get allocationclaims -n "$ns" -o 'jsonpath={range .items[*]}{.status.state}@{.spec.migPlacement.start}+{.spec.migPlacement.size} {end}'; }
+states() { # sorted: the order of names is that of the pods' UIDs
+  $kubectl get allocationclaims -n "$ns" -o 'jsonpath={range .items[*]}{.status.state}@{.spec.migPlacement.start}+{.spec.migPlacement.size}{"\n"}{end}' | sort | tr '\n' ' '
+}
 files() { find "$data/nodes/$node/var/run/cdi" -name '*.cdi.json' 2>/dev/null | wc -l | tr -d ' '; }
 operator() { $kubectl get dasoperator cluster -n "$ns" -o "jsonpath={$1}"; }
 
@@ -83,7 +85,13 @@ say "4. operatorLogLevel: Debug"
 $kubectl patch dasoperator cluster -n "$ns" --type=merge -p '{"spec":{"operatorLogLevel":"Debug"}}'
 contains 'Operator log level changed from "Normal" to "Debug"' $kubectl get events -n "$ns" -o 'jsonpath={.items[?(@.reason=="OperatorLogLevelChange")].message}'
 
-say "5. Undeploy"
+say "5. A deleted policy comes back"
+$kubectl delete networkpolicy das-deny-all -n "$ns"
+becomes networkpolicy.networking.k8s.io/das-deny-all $kubectl get networkpolicy das-deny-all -n "$ns" -o name
+$kubectl patch deployment das-scheduler -n "$ns" --type=merge -p '{"spec":{"replicas":1}}'
+becomes 2 $kubectl get deployment das-scheduler -n "$ns" -o 'jsonpath={.spec.replicas}'
+
+say "6. Undeploy"
 $kubectl patch dasoperator cluster -n "$ns" --type=merge -p '{"spec":{"managementState":"Removed"}}'
 contains "AllocationClaims in use" operator '.status.conditions[?(@.type=="RemovalBlocked")].message'
 $kubectl delete -f test/test-deployment.yaml -f test/test-pod-multi-resource.yaml --wait=false

@@ -10,7 +10,8 @@ namespace athanor::numa {
 // Returns the annotations of a lab file's node with these zones.
 inline Value annotations_of(const Value& zones) {
   Value annotations = Value::object();
-  for (const auto& [name, text] : system().lab_node_members.front().read(zones)->annotations) {
+  const auto extra = system().lab_node_members.front().read(zones);
+  for (const auto& [name, text] : extra->annotations) {
     annotations.set(name, text);
   }
   return annotations;
