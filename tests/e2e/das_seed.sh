@@ -83,7 +83,13 @@ say "4. operatorLogLevel: Debug"
 $kubectl patch dasoperator cluster -n "$ns" --type=merge -p '{"spec":{"operatorLogLevel":"Debug"}}'
 contains 'Operator log level changed from "Normal" to "Debug"' $kubectl get events -n "$ns" -o 'jsonpath={.items[?(@.reason=="OperatorLogLevelChange")].message}'
 
-say "5. Undeploy"
+say "5. A deleted policy comes back"
+$kubectl delete networkpolicy das-deny-all -n "$ns"
+becomes networkpolicy.networking.k8s.io/das-deny-all $kubectl get networkpolicy das-deny-all -n "$ns" -o name
+$kubectl patch deployment das-scheduler -n "$ns" --type=merge -p '{"spec":{"replicas":1}}'
+becomes 2 $kubectl get deployment das-scheduler -n "$ns" -o 'jsonpath={.spec.replicas}'
+
+say "6. Undeploy"
 $kubectl patch dasoperator cluster -n "$ns" --type=merge -p '{"spec":{"managementState":"Removed"}}'
 contains "AllocationClaims in use" operator '.status.conditions[?(@.type=="RemovalBlocked")].message'
 $kubectl delete -f test/test-deployment.yaml -f test/test-pod-multi-resource.yaml --wait=false

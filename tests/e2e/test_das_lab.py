@@ -59,6 +59,22 @@ def test_a_lab_without_gpus_runs_nothing_of_das(make_lab):
     assert claims(lab) == []
 
 
+def test_claims_written_by_hand(das_lab):
+    """docs/spec/das.md 2.2 and 17.12: a placement outside the GPU is rejected, spec is immutable, and nothing ends for it."""
+    url = "/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/allocationclaims"
+
+    def write(name, spec):
+        return das_lab.http("POST", url, {"apiVersion": "inference.redhat.com/v1alpha1", "kind": "AllocationClaim", "metadata": {"name": name}, "spec": spec})
+
+    for start, size in ((7, 4), (-1, 1), (0, 0), (0, 9)):
+        answer = write("bad", {"migPlacement": {"start": start, "size": size}})
+        assert answer.code == 422 and "migPlacement must lie within 8 memory slices" in answer.text, answer.text
+    assert write("good", {"migPlacement": {"start": 0, "size": 1}, "anything": {"else": 1}}).code == 201
+    done = das_lab.kubectl("patch", "alloc", "good", "-n", "das-operator", "--type=merge", "-p", '{"spec":{"migPlacement":{"start":3}}}', code=1)
+    assert "spec is immutable" in done.err
+    assert das_lab.kubectl("get", "alloc", "-n", "das-operator").out.split("\n")[0].split() == ["NAME", "AGE"]
+
+
 def test_slices_shows_the_map(das_lab):
     das_lab.kubectl("apply", "-f", EXAMPLES / "test-pod-multi-resource.yaml")
     wait_for("the slices are in use", lambda: [c.get("status", {}).get("state") for c in claims(das_lab)] == ["inUse", "inUse"])

@@ -38,7 +38,9 @@ def prepared(lab):
 def test_every_file_is_accepted(prepared, file):
     verb = ["create"] if any("generateName" in one["metadata"] for one in documents(EXAMPLES / file)) else ["apply", "--server-side", "--force-conflicts"]
     done = prepared.kubectl(*verb, "--dry-run=server", "--validate=strict", "-f", EXAMPLES / file)
-    assert "Warning" not in done.err, done.err
+    # This lab has no GPUs: DAS says so of a pod that asks for a slice.
+    warnings = [line for line in done.err.splitlines() if "Warning" in line and "no node currently offers MIG profile" not in line]
+    assert not warnings, done.err
 
 
 @pytest.fixture

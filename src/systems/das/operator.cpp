@@ -92,6 +92,10 @@ class Run {
     tell_log_level();
     for (Operand& operand : operands_of(op_, settings_)) {
       const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
+      // Reading it makes the run depend on it: what is changed or deleted comes back.
+      if (const auto known = view_.get(*operand.kind, key); known && known->deleting()) {
+        continue;
+      }
       plan_.then(Apply{.target = {operand.kind, key}, .fields = std::move(operand.object)});
     }
   }

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands and status of the DASOperator (docs/spec/das.md 10).
+#include "systems/das/operator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "api/builtin.hpp"
+#include "kube/yaml.hpp"
+#include "support/fake_world.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/operands.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+namespace {
+
+const Key kCluster{"das-operator", "cluster"};
+
+class OperatorTest : public testing::Test {
+ protected:
+  OperatorTest() {
+    Settings settings;
+    settings.emulated_mode = "enabled";
+    world.configure(kSettingsSection, api::encode(settings));
+    world.put(operator_deployment(settings));
+    declare("cluster");
+  }
+  void declare(const std::string& name) {
+    world.put(
+        yaml::parse("{apiVersion: inference.redhat.com/v1alpha1, kind: DASOperator, metadata: "
+                    "{name: " +
+                    name + ", namespace: das-operator}, spec: {}}")
+            .value());
+  }
+  void edit(const std::string& field, const std::string& value) {
+    world.update(kDASOperator, kCluster, [&](Value& object) {
+      object.set_path({"spec", field}, value);
+    });
+    settle();
+  }
+  int settle() { return world.settle({&das_operator()}); }
+  // "True: reason: message" of a condition.
+  std::string condition(const std::string& type) {
+    const Value found = world.condition(kDASOperator, kCluster, type);
+    return found.is_null() ? "absent"
+                           : found["status"].str() + ": " + found["reason"].str() + ": " +
+                                 found["message"].str();
+  }
+  void all_ready() {
+    for (const char* name : {"das-operator", "das-scheduler", "das-operator-webhook"}) {
+      world.update(api::kDeployment, {"das-operator", name}, [](Value& object) {
+        object.set_path({"status", "readyReplicas"}, 2);
+      });
+    }
+    world.update(api::kDaemonSet, {"das-operator", "das-daemonset"}, [](Value& object) {
+      object.set_path({"status", "numberReady"}, 1);
+      object.set_path({"status", "desiredNumberScheduled"}, 1);
+    });
+    settle();
+  }
+
+  test::FakeWorld world{};
+};
+
+TEST_F(OperatorTest, MakesOperandsAndTellsWhenTheyAreThere) {
+  settle();
+  EXPECT_EQ(condition("Available"),
+            "False: ComponentsNotAvailable: Components without available replicas: operator, "
+            "scheduler, webhook");
+  EXPECT_EQ(condition("NodesMatched"),
+            "False: NoMatchingNodes: No node matches the agent's node selector");
+  EXPECT_EQ(condition("Degraded"),
+            "True: ComponentReplicaMismatch: Components not matching configured replica counts: "
+            "operator, scheduler, webhook");
+  all_ready();
+  EXPECT_EQ(condition("Available"),
+            "True: AllRequiredComponentsAvailable: All required components have at least 1 replica "
+            "available");
+  EXPECT_EQ(condition("Progressing"),
+            "False: AllComponentsAtDesiredState: All components are at desired state");
+  EXPECT_EQ(condition("Degraded"), "False: AllComponentsHealthy: ");
+  EXPECT_EQ(condition("NodesMatched"), "absent");
+  const Value status = world.must(kDASOperator, kCluster).status();
+  EXPECT_EQ(status["readyReplicas"].as_int(), 2);
+  EXPECT_EQ(status["version"].str(), "0.1.0");
+  world.writes.clear();
+  world.restart();
+  settle();
+  EXPECT_TRUE(world.writes.empty()) << "an idle operator writes nothing";
+}
+
+TEST_F(OperatorTest, RestoresWhatIsDeleted) {
+  settle();
+  EXPECT_EQ(world.count(kNetworkPolicy), 4U);
+  world.remove(kNetworkPolicy, {"das-operator", "das-deny-all"});
+  settle();
+  EXPECT_EQ(world.count(kNetworkPolicy), 4U);
+}
+
+TEST_F(OperatorTest, AgentRunsInEmulatedModeOnSelectedNodes) {
+  world.update(kDASOperator, kCluster, [](Value& object) {
+    object.set_path({"spec", "nodeSelector"}, Value::object({{"zone", "a"}}));
+  });
+  settle();
+  const Value pod =
+      world.must(api::kDaemonSet, {"das-operator", "das-daemonset"}).spec()["template"]["spec"];
+  EXPECT_EQ(pod["nodeSelector"]["nvidia.com/mig.capable"].str(), "true");
+  EXPECT_EQ(pod["nodeSelector"]["zone"].str(), "a");
+  bool emulated = false;
+  for (const Value& variable : pod["containers"][0]["env"].items()) {
+    emulated = emulated || (variable["name"].as_string() == "EMULATED_MODE" &&
+                            variable["value"].as_string() == "enabled");
+  }
+  EXPECT_TRUE(emulated);
+}
+
+TEST_F(OperatorTest, ActsOnClusterAlone) {
+  world.remove(kDASOperator, kCluster);
+  declare("other");
+  settle();
+  EXPECT_EQ(world.count(api::kDaemonSet), 0U);
+}
+
+TEST_F(OperatorTest, LogLevelChangeIsToldAndCarriedOut) {
+  settle();
+  edit("operatorLogLevel", "Debug");
+  ASSERT_EQ(world.event_count("OperatorLogLevelChange", "cluster"), 1);
+  EXPECT_EQ(world.events.back().note, "Operator log level changed from \"Normal\" to \"Debug\"");
+  ASSERT_EQ(world.acts.size(), 1U);
+  EXPECT_EQ(world.acts[0].args["level"].str(), "Debug");
+  edit("operatorLogLevel", "Normal");
+  EXPECT_EQ(world.acts.back().args["level"].str(), "Normal");
+}
+
+TEST_F(OperatorTest, UnmanagedLeavesOperandsAlone) {
+  settle();
+  edit("managementState", "Unmanaged");
+  world.remove(kNetworkPolicy, {"das-operator", "das-deny-all"});
+  settle();
+  EXPECT_EQ(world.count(kNetworkPolicy), 3U);
+  EXPECT_TRUE(condition("Managed").starts_with("False"));
+  edit("managementState", "Managed");
+  EXPECT_EQ(world.count(kNetworkPolicy), 4U);
+  EXPECT_EQ(condition("Managed"), "absent");
+}
+
+TEST_F(OperatorTest, RemovalWaitsForClaimsInUse) {
+  settle();
+  world.put(yaml::parse("{apiVersion: inference.redhat.com/v1alpha1, kind: AllocationClaim, "
+                        "metadata: {name: c, namespace: das-operator}, spec: {}, status: {state: "
+                        "inUse}}")
+                .value());
+  edit("managementState", "Removed");
+  EXPECT_EQ(condition("RemovalBlocked"), "True: ClaimsInUse: 1 AllocationClaims in use");
+  EXPECT_EQ(world.count(api::kDaemonSet), 1U);
+  world.remove(kAllocationClaim, {"das-operator", "c"});
+  settle();
+  EXPECT_EQ(world.count(api::kDaemonSet), 0U);
+  EXPECT_EQ(world.count(kNetworkPolicy), 0U);
+  EXPECT_TRUE(world.has(api::kDeployment, {"das-operator", "das-operator"}));
+  EXPECT_EQ(condition("RemovalBlocked"), "absent");
+}
+
+}  // namespace
+}  // namespace athanor::das
