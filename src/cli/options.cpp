@@ -14,11 +14,23 @@
 #include <utility>
 #include <vector>
 
+#include "systems/list.hpp"
+
 namespace athanor::cli {
 namespace {
 
 constexpr const char* kHearthNamespace = "hearth";
-constexpr const char* kDasNamespace = "das-operator";
+
+// One entry for each verb of each system; add_system_verbs() binds flags to them.
+std::vector<SystemVerbOptions> system_verb_table() {
+  std::vector<SystemVerbOptions> verbs;
+  for (const System* system : all_systems()) {
+    for (const Verb& verb : system->verbs) {
+      verbs.push_back({.verb = &verb});
+    }
+  }
+  return verbs;
+}
 
 struct Parsed {
   UpOptions up{};
@@ -29,7 +41,6 @@ struct Parsed {
   LogsOptions logs{};
   CancelOptions cancel{};
   QueueOptions queue{};
-  SlicesOptions slices{};
   ClustersOptions clusters{};
   ClusterAddOptions cluster_add{};
   ClusterCheckOptions cluster_check{};
@@ -43,6 +54,8 @@ struct Parsed {
   RbacOptions rbac{};
   WebhooksOptions webhooks{};
   ReplayOptions replay{};
+  SystemsOptions systems{};
+  std::vector<SystemVerbOptions> system_verbs = system_verb_table();
   VersionOptions version{};
   CompletionOptions completion{};
 };
@@ -249,11 +262,6 @@ void add_readers(CLI::App& app, Parsed& parsed) {
   queue.add_flag("-A,--all-namespaces", parsed.queue.all_namespaces,
                  "workloads of every namespace");
   add_output(queue, parsed.queue.output);
-
-  auto& slices = *app.add_subcommand("slices", "Show the slots of every GPU, and what still fits");
-  slices.footer("  athanor slices");
-  add_target(slices, parsed.slices.target);
-  parsed.slices.target.ns = kDasNamespace;
 }
 
 // The API server as everywhere; clusters are in Hearth's namespace, not in the context's.
@@ -429,6 +437,41 @@ void add_replay(CLI::App& app, ReplayOptions& options) {
   add_output(replay, options.output, {Output::Table, Output::Json});
 }
 
+void add_system_verb(CLI::App& app, SystemVerbOptions& options) {
+  const Verb& verb = *options.verb;
+  auto& added = *app.add_subcommand(std::string(verb.name), std::string(verb.summary));
+  added.footer(std::string(verb.footer));
+  add_target(added, options.target);
+  if (verb.namespaced) {
+    added.add_flag("-A,--all-namespaces", options.all_namespaces, "in every namespace");
+  }
+  for (const VerbArgument& argument : verb.arguments) {
+    const auto take = [&options, name = std::string(argument.name)](const std::string& text) {
+      options.arguments[name] = text;
+    };
+    auto* option = added.add_option_function<std::string>(std::string(argument.name), take,
+                                                          std::string(argument.help));
+    option->required(argument.required);
+  }
+  for (const VerbFlag& flag : verb.flags) {
+    const std::string name(flag.name);
+    if (flag.value.empty()) {
+      added.add_flag_function(
+          "--" + name, [&options, name](std::int64_t) { options.flags[name] = ""; },
+          std::string(flag.help));
+    } else {
+      added
+          .add_option_function<std::string>(
+              "--" + name,
+              [&options, name](const std::string& text) { options.flags[name] = text; },
+              std::string(flag.help))
+          ->type_name(std::string(flag.value));
+    }
+  }
+  add_output(added, options.output,
+             {Output::Table, Output::Wide, Output::Json, Output::Yaml, Output::Name});
+}
+
 std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   auto app = std::make_unique<CLI::App>(
       "athanor shares scarce accelerators on Kubernetes: benchmark jobs, clusters and queues.\n"
@@ -455,6 +498,11 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   add_rbac(*app, parsed.rbac);
   add_webhooks(*app, parsed.webhooks);
   add_replay(*app, parsed.replay);
+  for (SystemVerbOptions& verb : parsed.system_verbs) {
+    add_system_verb(*app, verb);
+  }
+  auto& systems = *app->add_subcommand("systems", "List the systems and what each consists of");
+  add_output(systems, parsed.systems.output, {Output::Table, Output::Json, Output::Yaml});
 
   auto& version = *app->add_subcommand("version", "Print the version");
   add_output(version, parsed.version.output, {Output::Table, Output::Json});
@@ -586,9 +634,6 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   if (app.got_subcommand("queue")) {
     return std::move(parsed.queue);
   }
-  if (app.got_subcommand("slices")) {
-    return std::move(parsed.slices);
-  }
   if (const CLI::App* clusters = app.get_subcommand("clusters"); clusters->parsed()) {
     return chosen_of_clusters(*clusters, parsed);
   }
@@ -618,6 +663,14 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   }
   if (app.got_subcommand("replay")) {
     return std::move(parsed.replay);
+  }
+  if (app.got_subcommand("systems")) {
+    return parsed.systems;
+  }
+  for (SystemVerbOptions& verb : parsed.system_verbs) {
+    if (app.got_subcommand(std::string(verb.verb->name))) {
+      return std::move(verb);
+    }
   }
   if (app.got_subcommand("version")) {
     return parsed.version;

@@ -4,12 +4,11 @@
 #include <unistd.h>
 
 #include "api/describe.hpp"
-#include "api/kinds.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "kube/json.hpp"
 #include "kube/yaml.hpp"
-#include "systems/das/kinds.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -84,9 +83,7 @@ int run(const CrdsOptions& options) {
   std::string text;
   Value list = Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value::list()}});
   std::size_t count = 0;
-  std::vector<const api::CustomKind*> kinds(api::custom_kinds().begin(), api::custom_kinds().end());
-  kinds.insert(kinds.end(), das::das_kinds().begin(), das::das_kinds().end());
-  for (const api::CustomKind* custom : kinds) {
+  for (const api::CustomKind* custom : kinds_of(all_systems())) {
     if (!options.group.empty() && custom->kind->group != options.group) {
       continue;
     }

@@ -9,6 +9,7 @@
 
 #include "api/builtin.hpp"
 #include "base/ascii.hpp"
+#include "runtime/view/any_kind.hpp"
 
 namespace athanor::runtime {
 
@@ -214,11 +215,6 @@ const Place* place_of_permission(const Places& places, const Permission& permiss
 
 }  // namespace
 
-bool has_verb(const Access& access, std::string_view verb) {
-  const auto words = words_of(access.verbs, ' ');
-  return std::ranges::find(words, verb) != words.end();
-}
-
 std::vector<Permission> permissions_of(std::span<const Operator* const> operators) {
   Collector collector;
   for (const Operator* op : operators) {
@@ -229,6 +225,9 @@ std::vector<Permission> permissions_of(std::span<const Operator* const> operator
       collector.add(*kind, "list watch");
     }
     for (const Access& access : op->access) {
+      if (access.kind == &kAnyKind) {
+        continue;
+      }
       collector.add(*access.kind, access.verbs, access.subresource);
     }
     if (!op->access.empty()) {

@@ -10,14 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "api/describe.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "embedded/lab/lab_file.hpp"
 #include "embedded/lab/serving_options.hpp"
-#include "runtime/view/admission.hpp"
-#include "runtime/view/instruments.hpp"
 #include "runtime/view/operator.hpp"
+#include "runtime/view/system.hpp"
 
 namespace athanor::lab {
 
@@ -37,15 +35,12 @@ struct ControlPlaneOptions {
   std::string controllers = "*";
   ServingOptions serving{};
   Lab lab{};
-  ReadFile read_file{};  // resolves Lab::manifests
-  // Of the systems (cli/ hands them over). One with the name of an operator of the control plane
-  // takes its place: the scheduler and the nodes with the hooks of systems.
-  std::vector<const Operator*> operators{};
-  std::vector<Webhook> webhooks{};  // of the systems, asked in process
-  std::vector<Value> objects{};     // of the systems, applied before those of the lab file
-  std::vector<const Instruments*> instruments{};       // likewise
-  std::vector<const api::CustomKind*> custom_kinds{};  // installed at the start
-  std::map<std::string, Value, std::less<>> config{};  // of the systems' operators, by section
+  ReadFile read_file{};                  // resolves Lab::manifests
+  std::vector<const System*> systems{};  // stand-ins among them
+  SystemConfig config{};                 // their settings, by section
+  // The scheduler and the nodes with the hooks of systems: each takes the place of the operator of
+  // the same name.
+  std::span<const Operator* const> hooked{};
 };
 
 class ControlPlane {

@@ -191,7 +191,10 @@ class Run {
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto op = view.get<DASOperator>(key);
-  if (!op || op->object.deleting() || key != Key{settings_of(view).ns, kOperatorName}) {
+  const Settings settings = settings_of(view);
+  // The operands below are those of emulated nodes.
+  if (!op || op->object.deleting() || key != Key{settings.ns, kOperatorName} ||
+      !settings.emulated()) {
     return Plan::done();
   }
   return Run(view, *op, now).plan();

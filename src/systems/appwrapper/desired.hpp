@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The object that is created for a component (docs/spec/appwrapper.md 5.4, 5.5). Pure.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/result.hpp"
+#include "kube/value.hpp"
+#include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/settings.hpp"
+
+namespace athanor::appwrapper {
+
+// Returns the template of component `index` with namespace, label, owner reference, and what
+// admission and settings add to its pod templates. Errors are final: the text tells why the
+// template cannot be created.
+Result<Value> desired_object(const AppWrapper& app, std::size_t index,
+                             const std::vector<PodSet>& pod_sets, const Settings& settings);
+
+}  // namespace athanor::appwrapper

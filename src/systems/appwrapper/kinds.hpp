@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// AppWrapper as a typed kind (docs/spec/appwrapper.md section 1). Controllers read it through these
+// structs and write status as Values, so that members they do not know survive.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/describe.hpp"
+#include "kube/kind.hpp"
+#include "kube/object.hpp"
+#include "kube/value.hpp"
+
+namespace athanor::appwrapper {
+
+inline constexpr std::string_view kGroup = "workload.codeflare.dev";
+inline constexpr Kind kAppWrapper{kGroup, "v1beta2", "AppWrapper", "appwrappers", true};
+
+// A group of identical pods inside a component.
+struct PodSet {
+  std::string path{};                      // "template.spec.template"
+  std::optional<std::int32_t> replicas{};  // absent: 1
+  std::map<std::string, std::string> annotations{};
+
+  [[nodiscard]] std::int64_t count() const { return replicas.value_or(1); }
+  friend bool operator==(const PodSet&, const PodSet&) = default;
+};
+
+struct Component {
+  Value template_value{};          // key "template"
+  std::vector<PodSet> pod_sets{};  // declared
+  Value pod_set_infos{};           // list, written by the workload controller
+  std::map<std::string, std::string> annotations{};
+};
+
+struct AppWrapperSpec {
+  std::vector<Component> components{};
+  bool suspend = false;
+  std::optional<std::string> managed_by{};
+};
+
+struct ComponentStatus {
+  std::string name{}, kind{}, api_version{};
+  std::vector<PodSet> pod_sets{};
+  Value conditions{};
+};
+
+struct AppWrapperStatus {
+  std::string phase{};
+  std::int32_t resetting_count = 0;
+  Value conditions{};
+  std::vector<ComponentStatus> component_status{};
+};
+
+struct AppWrapper {
+  Object object{};
+  AppWrapperSpec spec{};
+  AppWrapperStatus status{};
+  static const Kind& kind() { return kAppWrapper; }
+};
+
+// {path, replicas, annotations}, absent members left out.
+Value to_value(const PodSet& pod_set);
+Value to_value(const std::vector<PodSet>& pod_sets);
+
+// The definition of appwrappers.workload.codeflare.dev.
+std::span<const api::CustomKind* const> custom_kinds();
+
+}  // namespace athanor::appwrapper
+
+ATHANOR_DESCRIBED(athanor::appwrapper::PodSet);
+ATHANOR_DESCRIBED(athanor::appwrapper::Component);
+ATHANOR_DESCRIBED(athanor::appwrapper::AppWrapperSpec);
+ATHANOR_DESCRIBED(athanor::appwrapper::ComponentStatus);
+ATHANOR_DESCRIBED(athanor::appwrapper::AppWrapperStatus);
+ATHANOR_DESCRIBED(athanor::appwrapper::AppWrapper);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controllers of AppWrapper (docs/spec/appwrapper.md). Settings come from
+// view.config("appwrapper"), see settings.hpp.
+#pragma once
+
+#include "runtime/view/operator.hpp"
+
+namespace athanor::appwrapper {
+
+// One AppWrapper: creates, watches, resets and removes its objects (sections 5 to 7).
+const Operator& appwrapper_operator();
+// The Workload of an AppWrapper: queues, starts and stops it (section 4).
+const Operator& workload_operator();
+// Releases Workloads whose AppWrapper is gone.
+const Operator& workload_release_operator();
+
+}  // namespace athanor::appwrapper

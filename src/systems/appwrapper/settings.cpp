@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading of settings, and the checks of the start (docs/spec/appwrapper.md 8.2).
+#include "systems/appwrapper/settings.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace athanor::appwrapper {
+namespace {
+
+Error wrong(std::string_view key, std::string_view what) {
+  return Error::invalid(fmt::format("appwrapper.{}", key), what);
+}
+
+// Integers are nanoseconds; texts are Go durations (B-10).
+Result<void> read_duration(const Value& group, std::string_view key, Duration& into) {
+  const Value& value = group[key];
+  if (value.is_null()) {
+    return {};
+  }
+  const std::string path = fmt::format("faultTolerance.{}", key);
+  if (value.is_integer()) {
+    into = std::chrono::duration_cast<Duration>(std::chrono::nanoseconds(value.as_int()));
+    return {};
+  }
+  if (!value.is_string()) {
+    return wrong(path, "must be a duration");
+  }
+  const auto parsed = parse_go_duration(value.as_string());
+  if (!parsed.ok()) {
+    return wrong(path, parsed.error().message);
+  }
+  into = *parsed;
+  return {};
+}
+
+Result<void> read_integer(const Value& group, std::string_view key, std::string_view path,
+                          std::int64_t& into) {
+  const Value& value = group[key];
+  if (value.is_null()) {
+    return {};
+  }
+  if (!value.is_integer()) {
+    return wrong(path, "must be an integer");
+  }
+  into = value.as_int();
+  return {};
+}
+
+Result<void> read_flag(const Value& group, std::string_view key, bool& into) {
+  const Value& value = group[key];
+  if (value.is_null()) {
+    return {};
+  }
+  if (!value.is_bool()) {
+    return wrong(key, "must be true or false");
+  }
+  into = value.as_bool();
+  return {};
+}
+
+Result<void> read_text(const Value& group, std::string_view key, std::string& into) {
+  const Value& value = group[key];
+  if (value.is_null()) {
+    return {};
+  }
+  if (!value.is_string()) {
+    return wrong(key, "must be a string");
+  }
+  into = value.str();
+  return {};
+}
+
+Result<void> read_fault_tolerance(const Value& group, FaultTolerance& into) {
+  const std::pair<std::string_view, Duration*> durations[] = {
+      {"admissionGracePeriod", &into.admission_grace}, {"warmupGracePeriod", &into.warmup_grace},
+      {"failureGracePeriod", &into.failure_grace},     {"resetPause", &into.reset_pause},
+      {"deletionGracePeriod", &into.deletion_grace},   {"gracePeriodCeiling", &into.grace_ceiling},
+      {"successTTLCeiling", &into.success_ttl}};
+  for (const auto& [key, duration] : durations) {
+    ATHANOR_TRY_VOID(read_duration(group, key, *duration));
+  }
+  ATHANOR_TRY_VOID(
+      read_integer(group, "retryLimit", "faultTolerance.retryLimit", into.retry_limit));
+  return read_flag(group, "deleteAfterSuccessTTL", into.delete_after_success);
+}
+
+// Two settings of which the first must not be longer than the second.
+Result<void> check_order(std::string_view a, Duration first, std::string_view b, Duration second) {
+  if (first > second) {
+    return wrong(fmt::format("faultTolerance.{}", a),
+                 fmt::format("{} is longer than {} ({})", format_go_duration(first), b,
+                             format_go_duration(second)));
+  }
+  return {};
+}
+
+Result<void> check(const FaultTolerance& times) {
+  const std::pair<std::string_view, Duration> graces[] = {
+      {"deletionGracePeriod", times.deletion_grace},
+      {"resetPause", times.reset_pause},
+      {"failureGracePeriod", times.failure_grace},
+      {"admissionGracePeriod", times.admission_grace},
+      {"warmupGracePeriod", times.warmup_grace}};
+  for (const auto& [key, grace] : graces) {
+    ATHANOR_TRY_VOID(check_order(key, grace, "gracePeriodCeiling", times.grace_ceiling));
+  }
+  ATHANOR_TRY_VOID(check_order("admissionGracePeriod", times.admission_grace, "warmupGracePeriod",
+                               times.warmup_grace));
+  if (times.success_ttl <= Duration::zero()) {
+    return wrong("faultTolerance.successTTLCeiling",
+                 fmt::format("{} is not positive", format_go_duration(times.success_ttl)));
+  }
+  return {};
+}
+
+std::map<std::string, std::vector<ResourceTaint>> default_taints() {
+  const std::string key = "autopilot.ibm.com/gpuhealth";
+  return {{"nvidia.com/gpu",
+           {{key, "WARN", "PreferNoSchedule"},
+            {key, "TESTING", "NoSchedule"},
+            {key, "EVICT", "NoExecute"}}}};
+}
+
+Result<void> read_autopilot(const Value& config, Autopilot& into) {
+  const Value* group = config.find("autopilot");
+  if (group == nullptr) {
+    return {};
+  }
+  if (group->is_null()) {
+    into.enabled = false;
+    return {};
+  }
+  ATHANOR_TRY_VOID(read_flag(*group, "injectAntiAffinities", into.inject_anti_affinities));
+  ATHANOR_TRY_VOID(read_flag(*group, "monitorNodes", into.monitor_nodes));
+  if (const Value* weight = group->find("preferNoScheduleWeight")) {
+    into.prefer_no_schedule_weight = weight->as_int(1);
+  }
+  for (const Member& entry : (*group)["resourceTaints"].members()) {
+    std::vector<ResourceTaint>& taints = into.resource_taints[std::string(entry.key())];
+    taints.clear();
+    for (const Value& taint : entry.value.items()) {
+      taints.push_back({taint["key"].str(), taint["value"].str(), taint["effect"].str()});
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Settings> read_settings(const Value& config) {
+  Settings settings;
+  settings.autopilot.resource_taints = default_taints();
+  ATHANOR_TRY_VOID(read_fault_tolerance(config["faultTolerance"], settings.fault_tolerance));
+  ATHANOR_TRY_VOID(check(settings.fault_tolerance));
+  ATHANOR_TRY_VOID(read_autopilot(config, settings.autopilot));
+  ATHANOR_TRY_VOID(read_flag(config, "userRBACAdmissionCheck", settings.user_rbac_check));
+  ATHANOR_TRY_VOID(read_flag(config, "strictKinds", settings.strict_kinds));
+  ATHANOR_TRY_VOID(read_integer(config, "maxPodSets", "maxPodSets", settings.max_pod_sets));
+  if (settings.max_pod_sets < 1 || settings.max_pod_sets > 18) {
+    return wrong("maxPodSets", fmt::format("{} is not in 1..18", settings.max_pod_sets));
+  }
+  ATHANOR_TRY_VOID(read_text(config, "schedulerName", settings.scheduler_name));
+  ATHANOR_TRY_VOID(read_text(config, "defaultQueueName", settings.default_queue_name));
+  ATHANOR_TRY_VOID(read_flag(config["kueueJobReconciller"], "manageJobsWithoutQueueName",
+                             settings.manage_without_queue));
+  return settings;
+}
+
+Settings settings_of(const View& view) {
+  auto settings = read_settings(view.config(kSection));
+  ATHANOR_CHECK(settings.ok(), "settings are checked when the program starts");
+  return *std::move(settings);
+}
+
+}  // namespace athanor::appwrapper

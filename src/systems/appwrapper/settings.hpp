@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of the AppWrapper system (docs/spec/appwrapper.md 6.1, 7.1, 8.2): the member
+// `appwrapper` of the operator's configuration, laid over the defaults.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "kube/value.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::appwrapper {
+
+// The section of View::config.
+inline constexpr std::string_view kSection = "appwrapper";
+
+struct FaultTolerance {
+  Duration admission_grace = std::chrono::minutes(1);
+  Duration warmup_grace = std::chrono::minutes(5);
+  Duration failure_grace = std::chrono::minutes(1);
+  Duration reset_pause = std::chrono::seconds(90);
+  std::int64_t retry_limit = 3;
+  Duration deletion_grace = std::chrono::minutes(10);
+  Duration grace_ceiling = std::chrono::hours(24);
+  Duration success_ttl = std::chrono::hours(168);
+  bool delete_after_success = false;  // B-4
+};
+
+struct ResourceTaint {
+  std::string key{}, value{}, effect{};  // compared with labels of nodes
+};
+
+struct Autopilot {
+  bool enabled = true;
+  bool inject_anti_affinities = true;
+  bool monitor_nodes = true;
+  std::map<std::string, std::vector<ResourceTaint>> resource_taints{};  // by resource
+  std::int64_t prefer_no_schedule_weight = 50;
+};
+
+struct Settings {
+  FaultTolerance fault_tolerance{};
+  Autopilot autopilot{};
+  bool user_rbac_check = true;
+  bool strict_kinds = false;      // B-5
+  std::int64_t max_pod_sets = 8;  // B-7
+  std::string scheduler_name{};
+  std::string default_queue_name{};
+  bool manage_without_queue = false;  // Kueue's manageJobsWithoutQueueName
+};
+
+// Defaults, and over them the members of `config` (an object or Null). Errors name the setting.
+Result<Settings> read_settings(const Value& config);
+
+// What View::config holds; broken settings never get there.
+Settings settings_of(const View& view);
+
+}  // namespace athanor::appwrapper

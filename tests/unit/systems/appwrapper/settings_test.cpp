@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings, annotations and exit codes (docs/spec/appwrapper.md 6, 8.2, B-10, B-14).
+#include "systems/appwrapper/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kube/yaml.hpp"
+#include "systems/appwrapper/fault_tolerance.hpp"
+
+namespace athanor::appwrapper {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+std::string error_of(const char* config) {
+  const auto settings = read_settings(*yaml::parse(config));
+  return settings.ok() ? "" : settings.error().message;
+}
+
+TEST(Settings, TakeDurationsInBothForms) {
+  const auto settings = read_settings(*yaml::parse(
+      "{faultTolerance: {failureGracePeriod: 30000000000, resetPause: 2m, retryLimit: 5}}"));
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings->fault_tolerance.failure_grace, seconds(30));
+  EXPECT_EQ(settings->fault_tolerance.reset_pause, minutes(2));
+  EXPECT_EQ(settings->fault_tolerance.retry_limit, 5);
+  EXPECT_EQ(settings->fault_tolerance.warmup_grace, minutes(5));
+}
+
+TEST(Settings, MergeTaintsByResource) {
+  const auto settings =
+      read_settings(*yaml::parse("{autopilot: {preferNoScheduleWeight: 20, resourceTaints: "
+                                 "{amd.com/gpu: [{key: k, value: bad, "
+                                 "effect: NoExecute}]}}}"));
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings->autopilot.resource_taints.size(), 2U);
+  EXPECT_EQ(settings->autopilot.resource_taints.at("nvidia.com/gpu").size(), 3U);
+  EXPECT_EQ(settings->autopilot.prefer_no_schedule_weight, 20);
+  EXPECT_FALSE(read_settings(*yaml::parse("{autopilot: null}"))->autopilot.enabled);
+}
+
+TEST(Settings, AreCheckedAgainstEachOther) {
+  EXPECT_EQ(error_of("{}"), "");
+  EXPECT_NE(error_of("{faultTolerance: {resetPause: 25h}}")
+                .find("resetPause: 25h0m0s is longer "
+                      "than gracePeriodCeiling (24h0m0s)"),
+            std::string::npos);
+  EXPECT_NE(error_of("{faultTolerance: {admissionGracePeriod: 6m}}").find("warmupGracePeriod"),
+            std::string::npos);
+  EXPECT_NE(error_of("{faultTolerance: {successTTLCeiling: 0}}").find("successTTLCeiling"),
+            std::string::npos);
+  EXPECT_NE(error_of("{faultTolerance: {resetPause: soon}}"), "");
+  EXPECT_NE(error_of("{maxPodSets: 19}"), "");
+}
+
+Limits limits(const std::string& annotations) {
+  std::string text = "{metadata: {annotations: {";
+  text += annotations + "}}}";
+  return limits_of(Object(*yaml::parse(text)), FaultTolerance{});
+}
+const std::string kPrefix = "workload.codeflare.dev.appwrapper/";
+
+TEST(Limits, FollowAnnotations) {
+  const Limits given = limits(kPrefix + "retryPausePeriodDuration: 1m30s, " + kPrefix +
+                              "retryLimit: '7', " + kPrefix + "successTTLDuration: 10m");
+  EXPECT_EQ(given.retry_pause, seconds(90));
+  EXPECT_EQ(given.retry_limit, 7);
+  EXPECT_EQ(given.success_ttl, minutes(10));
+  EXPECT_EQ(given.deletion_on_failure, seconds(0));
+}
+
+TEST(Limits, IgnoreBadValuesAndKeepWithinBounds) {
+  const Limits given =
+      limits(kPrefix + "admissionGracePeriodDuration: 1d, " + kPrefix +
+             "warmupGracePeriodDuration: 48h, " + kPrefix + "failureGracePeriodDuration: -5s, " +
+             kPrefix + "retryLimit: many, " + kPrefix + "successTTLDuration: 1000h");
+  EXPECT_EQ(given.admission_grace, minutes(1));
+  EXPECT_EQ(given.warmup_grace, hours(24));
+  EXPECT_EQ(given.failure_grace, seconds(0));
+  EXPECT_EQ(given.retry_limit, 3);
+  EXPECT_EQ(given.success_ttl, hours(168));
+}
+
+bool terminal(const std::string& annotations, int code) {
+  const std::string pod =
+      "{status: {containerStatuses: [{state: {terminated: {exitCode: " + std::to_string(code) +
+      "}}}]}}";
+  return is_terminal({Object(*yaml::parse(pod))}, limits(annotations));
+}
+
+TEST(ExitCodes, DecideOnRetries) {
+  const std::string terminal_codes = kPrefix + "terminalExitCodes: '3, 10,x'";
+  EXPECT_TRUE(terminal(terminal_codes, 3));
+  EXPECT_TRUE(terminal(terminal_codes, 10));
+  EXPECT_FALSE(terminal(terminal_codes, 4));
+  const std::string retryable = kPrefix + "retryableExitCodes: '1'";
+  EXPECT_FALSE(terminal(retryable, 1));
+  EXPECT_TRUE(terminal(retryable, 2));
+  EXPECT_FALSE(terminal(retryable, 0));
+  EXPECT_FALSE(terminal(kPrefix + "retryableExitCodes: 'x'", 2));
+}
+
+}  // namespace
+}  // namespace athanor::appwrapper
