@@ -38,7 +38,9 @@ contains() { # contains PART COMMAND...
     sleep 0.1
   done
 }
-states() { $kubectl get allocationclaims -n "$ns" -o 'jsonpath={range .items[*]}{.status.state}@{.spec.migPlacement.start}+{.spec.migPlacement.size} {end}'; }
+states() { # sorted: the order of names is that of the pods' UIDs
+  $kubectl get allocationclaims -n "$ns" -o 'jsonpath={range .items[*]}{.status.state}@{.spec.migPlacement.start}+{.spec.migPlacement.size}{"\n"}{end}' | sort | tr '\n' ' '
+}
 files() { find "$data/nodes/$node/var/run/cdi" -name '*.cdi.json' 2>/dev/null | wc -l | tr -d ' '; }
 operator() { $kubectl get dasoperator cluster -n "$ns" -o "jsonpath={$1}"; }
 
