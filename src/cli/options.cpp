@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/edit_distance.hpp"
 #include "systems/list.hpp"
 
 namespace athanor::cli {
@@ -544,24 +545,6 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   return app;
 }
 
-// Edit distance for "did you mean".
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) {
-    row[j] = j;
-  }
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 std::vector<std::string> flags_of(const CLI::App& verb) {
   std::vector<std::string> flags;
   const auto table = verb.get_name() == "apiserver" ? apiserver_flags()
@@ -599,8 +582,8 @@ std::string suggestion(const CLI::App& app, int argc, const char* const* argv) {
       continue;
     }
     const auto nearest = std::ranges::min_element(
-        known, {}, [&](const std::string& name) { return distance(word, name); });
-    if (nearest != known.end() && distance(word, *nearest) <= 3) {
+        known, {}, [&](const std::string& name) { return edit_distance(word, name); });
+    if (nearest != known.end() && edit_distance(word, *nearest) <= 3) {
       return fmt::format("did you mean \"{}\"?\n", *nearest);
     }
     if (verb == nullptr) {

@@ -92,6 +92,10 @@ class Run {
     tell_log_level();
     for (Operand& operand : operands_of(op_, settings_)) {
       const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
+      // Reading it makes the run depend on it: what is changed or deleted comes back.
+      if (const auto known = view_.get(*operand.kind, key); known && known->deleting()) {
+        continue;
+      }
       plan_.then(Apply{.target = {operand.kind, key}, .fields = std::move(operand.object)});
     }
   }
@@ -187,7 +191,10 @@ class Run {
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto op = view.get<DASOperator>(key);
-  if (!op || op->object.deleting() || key != Key{settings_of(view).ns, kOperatorName}) {
+  const Settings settings = settings_of(view);
+  // The operands below are those of emulated nodes.
+  if (!op || op->object.deleting() || key != Key{settings.ns, kOperatorName} ||
+      !settings.emulated()) {
     return Plan::done();
   }
   return Run(view, *op, now).plan();
