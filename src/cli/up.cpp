@@ -18,6 +18,8 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "embedded/lab/control_plane.hpp"
+#include "embedded/wrapped/kinds.hpp"
+#include "embedded/wrapped/operators.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
 #include "hearth/operators.hpp"
@@ -81,7 +83,9 @@ std::vector<const api::CustomKind*> kinds_of(const fournos::Settings& settings) 
   for (const api::CustomKind* kind : api::custom_kinds()) {
     kinds.push_back(kind->kind == &api::kFournosJob ? &api::fournos_job_crd(settings.api()) : kind);
   }
-  kinds.insert(kinds.end(), appwrapper::custom_kinds().begin(), appwrapper::custom_kinds().end());
+  for (const auto group : {appwrapper::custom_kinds(), wrapped::custom_kinds()}) {
+    kinds.insert(kinds.end(), group.begin(), group.end());
+  }
   return kinds;
 }
 
@@ -111,7 +115,7 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   result.serving.request_timeout = *timeout;
   ATHANOR_TRY_VOID(load_lab(options, result));
   for (const auto system : {fournos::fournos_operators(), hearth::hearth_operators(),
-                            appwrapper::appwrapper_operators()}) {
+                            appwrapper::appwrapper_operators(), wrapped::operators()}) {
     result.operators.insert(result.operators.end(), system.begin(), system.end());
   }
   result.webhooks = appwrapper::lab_webhooks();

@@ -34,6 +34,7 @@ const std::map<std::string_view, Names> kMayInclude{
     {"embedded/kueue", {"runtime/view", "api", "kube", "base"}},
     {"embedded/tekton", {"runtime/view", "api", "kube", "base"}},
     {"embedded/workloads", {"runtime/view", "api", "kube", "base"}},
+    {"embedded/wrapped", {"runtime/view", "api", "kube", "base"}},
     {"embedded/scheduler", {"runtime/view", "api", "kube", "base"}},
     {"embedded/nodes", {"runtime/view", "api", "kube", "base"}},
     {"embedded/nodes/process",
@@ -62,8 +63,9 @@ const std::map<std::string_view, Names> kMayInclude{
       "embedded/scheduler", "embedded/nodes", "embedded/nodes/timed", "embedded/apiserver",
       "embedded/store", "runtime/view", "api", "kube", "base"}},
     {"cli",
-     {"cluster", "webhook", "embedded/lab", "embedded/replay", "embedded/store", "client",
-      "fournos", "hearth", "systems/appwrapper", "runtime", "runtime/view", "api", "kube", "base"}},
+     {"cluster", "webhook", "embedded/lab", "embedded/replay", "embedded/wrapped", "embedded/store",
+      "client", "fournos", "hearth", "systems/appwrapper", "runtime", "runtime/view", "api", "kube",
+      "base"}},
 };
 
 // Third-party libraries by the start of their header's name, and the rooms that may include them.
@@ -105,6 +107,7 @@ const Names kPure{"fournos",
                   "embedded/kueue",
                   "embedded/tekton",
                   "embedded/workloads",
+                  "embedded/wrapped",
                   "embedded/scheduler",
                   "embedded/nodes",
                   "runtime/view",

@@ -6,6 +6,7 @@
 
 #include "embedded/kueue/scheduler.hpp"
 #include "embedded/nodes/nodes.hpp"
+#include "embedded/wrapped/operators.hpp"
 #include "fournos/operators.hpp"
 #include "hearth/operators.hpp"
 #include "systems/appwrapper/operators.hpp"
@@ -23,6 +24,11 @@ const Operator* find_operator(std::string_view name) {
       &hearth::sentinel_operator(),       &appwrapper::appwrapper_operator(),
       &appwrapper::workload_operator(),   &appwrapper::workload_release_operator(),
   };
+  for (const Operator* op : wrapped::operators()) {
+    if (op->name == name) {
+      return op;
+    }
+  }
   const auto* const at = std::find_if(std::begin(all), std::end(all),
                                       [&](const Operator* op) { return op->name == name; });
   return at == std::end(all) ? nullptr : *at;
