@@ -35,18 +35,16 @@
 #include "cluster/leadership.hpp"
 #include "cluster/trace_export.hpp"
 #include "embedded/lab/pod_executors.hpp"
-#include "hearth/settings.hpp"
 #include "kube/text.hpp"
 #include "runtime/metrics.hpp"
 #include "runtime/record.hpp"
+#include "systems/list.hpp"
 #include "webhook/host.hpp"
 
 namespace athanor::cli {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
-
-constexpr std::string_view kLeaseName = "athanor";
 
 std::string value_of(const Variables& variables, const std::string& name) {
   const auto found = variables.find(name);
@@ -73,8 +71,8 @@ std::string level_name(const ControllersOptions& options, const Variables& varia
     return options.log_level;
   }
   const Environment environment(variables);
-  for (const char* name : {"FOURNOS_LOG_LEVEL", "HEARTH_LOG_LEVEL"}) {
-    if (const std::string* level = environment.find(name)) {
+  for (const System* system : all_systems()) {
+    if (const std::string* level = environment.find(system->log_level_variable)) {
       const std::string word = lower(*level);
       return word == "debug"                                            ? "debug"
              : word == "warning" || word == "warn"                      ? "warn"
@@ -159,6 +157,7 @@ class Production {
     ATHANOR_TRY_VOID(make_driver());
     ATHANOR_TRY_VOID(make_webhooks());
     ATHANOR_TRY_VOID(serve());
+    started_ = true;
     driver_->start();
     if (webhooks_) {
       webhooks_->start();
@@ -178,7 +177,8 @@ class Production {
   int stop() {
     outlook_.reset();
     const auto patience = parse_go_duration(options_.drain_timeout);
-    if (driver_ && !lost_) {
+    // What was not started has nothing to drain, and nobody to answer.
+    if (started_ && !lost_) {
       if (!driver_->drain(patience.ok() ? *patience : Duration::zero())) {
         log::warn("writes under way were not answered in time");
       }
@@ -223,6 +223,7 @@ class Production {
         }
       }
     }
+    ATHANOR_TRY_VOID(check_namespace());
     ATHANOR_TRY(config_, read_config(variables_,
                                      namespaces_.empty() ? own_namespace_ : namespaces_.front()));
     if (options_.namespaces.empty() && !namespaces_.empty()) {
@@ -231,17 +232,35 @@ class Production {
     return {};
   }
 
-  // What Hearth asks of target clusters: on threads and connections of their own.
+  // A system that runs takes the namespace of jobs from a flag or a variable, never from the
+  // kubeconfig's context (docs/spec/fournos.md R3.1).
+  [[nodiscard]] Result<void> check_namespace() const {
+    if (!namespaces_.empty()) {
+      return {};
+    }
+    const auto config =
+        read_settings(systems_of(operators_), {.variables = variables_, .read_file = read_file});
+    return config.ok() || config.error().reason != "MissingSetting" ? Result<void>()
+                                                                    : config.error();
+  }
+
+  // Systems ask target clusters questions: on threads and connections of their own.
   void start_targets() {
-    targets_ = std::make_unique<client::TargetProbe>(client::TargetProbeOptions{
-        .read_secret = [this](const Key& secret) { return read_secret(secret); },
-        .clock = clock_.get(),
-        .concurrency = static_cast<std::size_t>(
-            config_.find("hearth")->second["discoveryConcurrency"].as_int(8))});
-    executors_.on_probe("cluster",
-                        [this](const std::string& query, runtime::Executors::Completion done) {
-                          targets_->ask(query, std::move(done));
-                        });
+    for (const System* system : systems_of(operators_)) {
+      for (const ProbeUse& use : system->probes) {
+        if (use.name != client::kTargetProbe || targets_) {
+          continue;
+        }
+        targets_ = std::make_unique<client::TargetProbe>(client::TargetProbeOptions{
+            .read_secret = [this](const Key& secret) { return read_secret(secret); },
+            .clock = clock_.get(),
+            .concurrency = use.concurrency(config_.find(system->name)->second)});
+        executors_.on_probe(std::string(use.name),
+                            [this](const std::string& query, runtime::Executors::Completion done) {
+                              targets_->ask(query, std::move(done));
+                            });
+      }
+    }
   }
 
   Result<Value> read_secret(const Key& secret) {
@@ -325,12 +344,12 @@ class Production {
     if (!options_.leader_elect) {
       return {};
     }
-    lease_name_ = options_.leader_name.empty() ? lease_name_of(operators_) : options_.leader_name;
-    // Hearth alone has its Lease beside its clusters.
-    const bool own = options_.leader_name.empty() && lease_name_ != kLeaseName;
-    const std::string ns = own && options_.leader_namespace.empty()
-                               ? config_.find("hearth")->second["namespace"].str()
-                               : home(options_.leader_namespace);
+    const LeasePlace own = lease_of(operators_, config_);
+    lease_name_ = options_.leader_name.empty() ? own.name : options_.leader_name;
+    const std::string ns =
+        options_.leader_name.empty() && !own.ns.empty() && options_.leader_namespace.empty()
+            ? own.ns
+            : home(options_.leader_namespace);
     std::string who = value_of(variables_, "POD_NAME");
     runtime::ElectorOptions election{
         .lease = {ns, lease_name_},
@@ -384,9 +403,7 @@ class Production {
   Result<void> make_driver() {
     ATHANOR_TRY(const auto selectors, assignments("--watch-selector", options_.selectors));
     ATHANOR_TRY(const auto drops, assignments("--drop", options_.drops));
-    if (runs("fournoscluster")) {
-      start_targets();
-    }
+    start_targets();
     if (runs("kubelet")) {
       pods_ = lab::timed_pods(*clock_, executors_);
       config_["kubelet"] = Value::object({{"environment", Value::object()}});
@@ -489,8 +506,10 @@ class Production {
       ATHANOR_TRY(liveness, liveness_of(options_.liveness));
       (address.empty() ? address : health) = liveness.address;
     }
-    if (address.empty() && runs("fournoscluster")) {
-      Environment(variables_).text("HEARTH_METRICS_ADDR", address);
+    for (const System* system : systems_of(operators_)) {
+      if (address.empty() && !system->metrics_address_variable.empty()) {
+        Environment(variables_).text(system->metrics_address_variable, address);
+      }
     }
     if (address.empty()) {
       address = in_pod ? ":8080" : "127.0.0.1:8080";
@@ -522,6 +541,7 @@ class Production {
   std::map<std::string, Value, std::less<>> config_{};
   Metrics metrics_{};
   std::atomic<std::int64_t> last_answer_{0};  // microseconds since 1970
+  bool started_ = false;
   std::atomic<bool> lost_{false};
   runtime::Executors executors_{};
   std::shared_ptr<client::ApiClient> client_{};

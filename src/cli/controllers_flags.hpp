@@ -25,7 +25,7 @@ struct ControllersOptions {
   std::string controllers = "*";
   bool leader_elect = true;
   std::string leader_namespace{};
-  std::string leader_name{};  // empty: lease_name_of() the operators
+  std::string leader_name{};  // empty: lease_of() the operators
   std::string lease_duration = "15s";
   std::string renew_deadline = "10s";
   std::string retry_period = "2s";

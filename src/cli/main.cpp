@@ -2,14 +2,21 @@
 // The program: one verb per run.
 #include <unistd.h>
 
+#include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 
+#include "base/contain.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 
 int main(int argc, char** argv) {
+  // What handles keys and requests contains broken invariants; tests of the program ask for the
+  // abort.
+  const char* wish = std::getenv("ATHANOR_BROKEN_INVARIANTS");
+  athanor::set_broken_invariants_fatal(wish != nullptr && std::string_view(wish) == "fatal");
   // Exceptions mean a broken invariant or no memory: nothing to go on with.
   try {
     const athanor::cli::Command command = athanor::cli::parse(argc, argv);

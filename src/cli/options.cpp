@@ -15,10 +15,23 @@
 #include <utility>
 #include <vector>
 
+#include "systems/list.hpp"
+
 namespace athanor::cli {
 namespace {
 
 constexpr const char* kHearthNamespace = "hearth";
+
+// One entry for each verb of each system; add_system_verbs() binds flags to them.
+std::vector<SystemVerbOptions> system_verb_table() {
+  std::vector<SystemVerbOptions> verbs;
+  for (const System* system : all_systems()) {
+    for (const Verb& verb : system->verbs) {
+      verbs.push_back({.verb = &verb});
+    }
+  }
+  return verbs;
+}
 
 struct Parsed {
   UpOptions up{};
@@ -44,6 +57,8 @@ struct Parsed {
   RbacOptions rbac{};
   WebhooksOptions webhooks{};
   ReplayOptions replay{};
+  SystemsOptions systems{};
+  std::vector<SystemVerbOptions> system_verbs = system_verb_table();
   VersionOptions version{};
   CompletionOptions completion{};
 };
@@ -449,6 +464,41 @@ void add_replay(CLI::App& app, ReplayOptions& options) {
   add_output(replay, options.output, {Output::Table, Output::Json});
 }
 
+void add_system_verb(CLI::App& app, SystemVerbOptions& options) {
+  const Verb& verb = *options.verb;
+  auto& added = *app.add_subcommand(std::string(verb.name), std::string(verb.summary));
+  added.footer(std::string(verb.footer));
+  add_target(added, options.target);
+  if (verb.namespaced) {
+    added.add_flag("-A,--all-namespaces", options.all_namespaces, "in every namespace");
+  }
+  for (const VerbArgument& argument : verb.arguments) {
+    const auto take = [&options, name = std::string(argument.name)](const std::string& text) {
+      options.arguments[name] = text;
+    };
+    auto* option = added.add_option_function<std::string>(std::string(argument.name), take,
+                                                          std::string(argument.help));
+    option->required(argument.required);
+  }
+  for (const VerbFlag& flag : verb.flags) {
+    const std::string name(flag.name);
+    if (flag.value.empty()) {
+      added.add_flag_function(
+          "--" + name, [&options, name](std::int64_t) { options.flags[name] = ""; },
+          std::string(flag.help));
+    } else {
+      added
+          .add_option_function<std::string>(
+              "--" + name,
+              [&options, name](const std::string& text) { options.flags[name] = text; },
+              std::string(flag.help))
+          ->type_name(std::string(flag.value));
+    }
+  }
+  add_output(added, options.output,
+             {Output::Table, Output::Wide, Output::Json, Output::Yaml, Output::Name});
+}
+
 std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   auto app = std::make_unique<CLI::App>(
       "athanor shares scarce accelerators on Kubernetes: benchmark jobs, clusters and queues.\n"
@@ -476,6 +526,11 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   add_rbac(*app, parsed.rbac);
   add_webhooks(*app, parsed.webhooks);
   add_replay(*app, parsed.replay);
+  for (SystemVerbOptions& verb : parsed.system_verbs) {
+    add_system_verb(*app, verb);
+  }
+  auto& systems = *app->add_subcommand("systems", "List the systems and what each consists of");
+  add_output(systems, parsed.systems.output, {Output::Table, Output::Json, Output::Yaml});
 
   auto& version = *app->add_subcommand("version", "Print the version");
   add_output(version, parsed.version.output, {Output::Table, Output::Json});
@@ -554,29 +609,25 @@ std::string suggestion(const CLI::App& app, int argc, const char* const* argv) {
   return {};
 }
 
-// The verbs below "clusters" take its flags unless they have their own.
+// The verbs below another one take its flags unless they have their own.
+void inherit(Target& target, const Target& outer, std::string_view default_ns) {
+  target.kubeconfig = target.kubeconfig.empty() ? outer.kubeconfig : target.kubeconfig;
+  target.context = target.context.empty() ? outer.context : target.context;
+  target.ns = target.ns == default_ns ? outer.ns : target.ns;
+}
+
 Command chosen_of_clusters(const CLI::App& clusters, Parsed& parsed) {
-  const auto inherit = [&](Target& target) {
-    if (target.kubeconfig.empty()) {
-      target.kubeconfig = parsed.clusters.target.kubeconfig;
-    }
-    if (target.context.empty()) {
-      target.context = parsed.clusters.target.context;
-    }
-    if (target.ns == kHearthNamespace) {
-      target.ns = parsed.clusters.target.ns;
-    }
-  };
+  const Target& outer = parsed.clusters.target;
   if (clusters.got_subcommand("add")) {
-    inherit(parsed.cluster_add.target);
+    inherit(parsed.cluster_add.target, outer, kHearthNamespace);
     return std::move(parsed.cluster_add);
   }
   if (clusters.got_subcommand("check")) {
-    inherit(parsed.cluster_check.target);
+    inherit(parsed.cluster_check.target, outer, kHearthNamespace);
     return std::move(parsed.cluster_check);
   }
   if (clusters.got_subcommand("remove")) {
-    inherit(parsed.cluster_remove.target);
+    inherit(parsed.cluster_remove.target, outer, kHearthNamespace);
     return std::move(parsed.cluster_remove);
   }
   return std::move(parsed.clusters);
@@ -611,13 +662,7 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
     if (list->get_subcommands().empty()) {
       return std::move(parsed.appwrappers);
     }
-    Target& target = parsed.appwrapper_act.target;
-    const Target& outer = parsed.appwrappers.target;
-    for (const auto member : {&Target::kubeconfig, &Target::context, &Target::ns}) {
-      if ((target.*member).empty()) {
-        target.*member = outer.*member;
-      }
-    }
+    inherit(parsed.appwrapper_act.target, parsed.appwrappers.target, "");
     return std::move(parsed.appwrapper_act);
   }
   if (const CLI::App* clusters = app.get_subcommand("clusters"); clusters->parsed()) {
@@ -649,6 +694,14 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   }
   if (app.got_subcommand("replay")) {
     return std::move(parsed.replay);
+  }
+  if (app.got_subcommand("systems")) {
+    return parsed.systems;
+  }
+  for (SystemVerbOptions& verb : parsed.system_verbs) {
+    if (app.got_subcommand(std::string(verb.verb->name))) {
+      return std::move(verb);
+    }
   }
   if (app.got_subcommand("version")) {
     return parsed.version;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -13,6 +14,7 @@
 #include "cli/controllers_flags.hpp"
 #include "cli/etcd_flags.hpp"
 #include "embedded/lab/serving_options.hpp"
+#include "runtime/view/verb.hpp"
 
 namespace athanor::cli {
 
@@ -190,7 +192,7 @@ struct RbacOptions {
   std::string install_namespace = "athanor-system";
   std::string name = "athanor";
   bool leader_elect = true;
-  std::string lease{};  // empty: lease_name_of() the operators
+  std::string lease{};  // empty: lease_of() the operators
   bool webhooks = false;
   std::string webhook_secret = "athanor-webhook-certificates";
   std::vector<std::string> webhook_crds{};
@@ -214,6 +216,20 @@ struct ReplayOptions {
   Output output = Output::Table;
 };
 
+struct SystemsOptions {
+  Output output = Output::Table;
+};
+
+// A verb that a system brings (runtime/view/verb.hpp).
+struct SystemVerbOptions {
+  const Verb* verb = nullptr;
+  Target target{};
+  bool all_namespaces = false;
+  Output output = Output::Table;
+  std::map<std::string, std::string, std::less<>> flags{};  // those given
+  std::map<std::string, std::string, std::less<>> arguments{};
+};
+
 struct VersionOptions {
   Output output = Output::Table;
 };
@@ -235,7 +251,8 @@ using Command =
                  QueueOptions, AppWrappersOptions, AppWrapperActOptions, ClustersOptions,
                  ClusterAddOptions, ClusterCheckOptions, ClusterRemoveOptions, LockOptions,
                  UnlockOptions, BackupOptions, RestoreOptions, SimulateOptions, CrdsOptions,
-                 RbacOptions, WebhooksOptions, ReplayOptions, VersionOptions, CompletionOptions>;
+                 RbacOptions, WebhooksOptions, ReplayOptions, SystemsOptions, SystemVerbOptions,
+                 VersionOptions, CompletionOptions>;
 
 // Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
 // kubectl, it says that there is none.

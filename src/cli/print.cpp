@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include "api/describe.hpp"
-#include "api/kinds.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "kube/json.hpp"
 #include "kube/yaml.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -83,7 +83,7 @@ int run(const CrdsOptions& options) {
   std::string text;
   Value list = Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value::list()}});
   std::size_t count = 0;
-  for (const api::CustomKind* custom : api::custom_kinds()) {
+  for (const api::CustomKind* custom : kinds_of(all_systems())) {
     if (!options.group.empty() && custom->kind->group != options.group) {
       continue;
     }

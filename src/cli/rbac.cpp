@@ -90,7 +90,7 @@ int run(const RbacOptions& options) {
                             .install_namespace = options.install_namespace,
                             .namespaces = options.namespaces,
                             .lease = !options.leader_elect   ? ""
-                                     : options.lease.empty() ? lease_name_of(*operators)
+                                     : options.lease.empty() ? lease_of(*operators, {}).name
                                                              : options.lease};
   if (options.webhooks) {
     rbac.webhook_secret = options.webhook_secret;

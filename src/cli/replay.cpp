@@ -8,17 +8,17 @@
 #include <fstream>
 
 #include "base/time.hpp"
-#include "cli/operator_list.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "kube/json.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::cli {
 namespace {
 
 const Operator* find_operator(std::string_view name) {
-  for (const System& system : systems()) {
-    for (const Operator* op : system.operators) {
+  for (const System* system : all_systems()) {
+    for (const Operator* op : system->operators) {
       if (op->name == name) {
         return op;
       }

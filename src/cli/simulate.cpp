@@ -20,6 +20,7 @@
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
 #include "kube/json.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -65,6 +66,7 @@ Result<replay::Report> play_on(const replay::Trace& trace, const Fleet& fleet,
                                const SimulateOptions& options, bool shows_progress) {
   replay::PlayOptions play{.seed = options.seed};
   ATHANOR_TRY(play.config, config_of(fleet.lab));
+  play.systems = all_systems();
   // Without the collectors of what was forgotten: nothing is, where no event is missed.
   play.operators.push_back(&fournos::fournosjob_operator());
   if (shows_progress) {

@@ -11,8 +11,6 @@
 #include <string_view>
 #include <utility>
 
-#include "kube/yaml.hpp"
-
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves its declaration
                         // to the program
 
@@ -34,20 +32,6 @@ Result<std::string> read_file(const std::string& path) {
     return Error::not_found(fmt::format("cannot read {}", path));
   }
   return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-Result<fournos::Settings> read_fournos_settings(
-    const std::map<std::string, std::string>& variables) {
-  ATHANOR_TRY(fournos::Settings settings, fournos::parse_settings(variables));
-  if (!settings.resolve_template_path.empty()) {
-    ATHANOR_TRY(const std::string text, read_file(settings.resolve_template_path));
-    auto parsed = yaml::parse(text);
-    if (!parsed.ok()) {
-      return parsed.error().with_context(settings.resolve_template_path);
-    }
-    settings.resolve_template = *std::move(parsed);
-  }
-  return settings;
 }
 
 }  // namespace athanor::cli

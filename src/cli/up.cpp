@@ -6,9 +6,6 @@
 #include <cstdlib>
 #include <map>
 
-#include "api/describe.hpp"
-#include "api/fournos.hpp"
-#include "api/kinds.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
 #include "cli/default_lab.hpp"
@@ -18,13 +15,7 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "embedded/lab/control_plane.hpp"
-#include "embedded/wrapped/kinds.hpp"
-#include "embedded/wrapped/operators.hpp"
-#include "fournos/operators.hpp"
-#include "fournos/settings.hpp"
-#include "hearth/operators.hpp"
-#include "hearth/settings.hpp"
-#include "systems/appwrapper/system.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -37,8 +28,8 @@ Result<void> load_lab(const UpOptions& options, lab::ControlPlaneOptions& out) {
   if (options.lab.empty()) {
     ATHANOR_TRY(const std::string text, default_lab_file("lab.yaml"));
     ATHANOR_TRY(out.lab, lab::parse_lab(text, "built-in lab"));
+    out.lab.built_in = true;
     out.read_file = default_lab_file;
-    out.objects = appwrapper::lab_objects(out.lab.ns);
     return {};
   }
   ATHANOR_TRY(const std::string text, read_file(options.lab));
@@ -49,44 +40,6 @@ Result<void> load_lab(const UpOptions& options, lab::ControlPlaneOptions& out) {
     return read_file(name.front() == '/' ? name : folder + name);
   };
   return {};
-}
-
-// Settings of the controllers: the lab file's, and over them the environment's.
-Result<fournos::Settings> fournos_settings(const lab::Lab& lab,
-                                           const std::map<std::string, std::string>& environment) {
-  std::map<std::string, std::string> variables = environment;
-  for (const auto& [name, value] : lab.settings) {
-    variables.emplace(name, value);
-  }
-  if (!variables.contains("FOURNOS_WORKLOAD_NAMESPACE")) {
-    variables.emplace("FOURNOS_NAMESPACE", lab.ns);
-  }
-  return read_fournos_settings(variables);
-}
-
-// A laptop has one namespace for jobs, and Fournos looks there for theirs.
-Result<hearth::Settings> hearth_settings(const lab::Lab& lab,
-                                         const std::map<std::string, std::string>& environment,
-                                         const fournos::Settings& jobs) {
-  std::map<std::string, std::string> variables = environment;
-  for (const auto& [name, value] : lab.settings) {
-    variables.emplace(name, value);
-  }
-  variables.emplace("HEARTH_EXECUTION_NAMESPACE", jobs.workload_namespace);
-  variables.emplace("HEARTH_SECRETS_NAMESPACE", jobs.secrets_namespace);
-  return hearth::parse_settings(variables);
-}
-
-// Every kind, FournosJob in the dialect that FOURNOS_API asks for.
-std::vector<const api::CustomKind*> kinds_of(const fournos::Settings& settings) {
-  std::vector<const api::CustomKind*> kinds;
-  for (const api::CustomKind* kind : api::custom_kinds()) {
-    kinds.push_back(kind->kind == &api::kFournosJob ? &api::fournos_job_crd(settings.api()) : kind);
-  }
-  for (const auto group : {appwrapper::custom_kinds(), wrapped::custom_kinds()}) {
-    kinds.insert(kinds.end(), group.begin(), group.end());
-  }
-  return kinds;
 }
 
 log::Level level_of(int verbosity) {
@@ -114,20 +67,11 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   }
   result.serving.request_timeout = *timeout;
   ATHANOR_TRY_VOID(load_lab(options, result));
-  for (const auto system : {fournos::fournos_operators(), hearth::hearth_operators(),
-                            appwrapper::appwrapper_operators(), wrapped::operators()}) {
-    result.operators.insert(result.operators.end(), system.begin(), system.end());
-  }
-  result.webhooks = appwrapper::lab_webhooks();
-  result.instruments = instruments_of(result.operators);
-  ATHANOR_TRY(const fournos::Settings settings, fournos_settings(result.lab, environment));
-  result.custom_kinds = kinds_of(settings);
-  result.config["fournos"] = api::encode(settings);
-  ATHANOR_TRY(const hearth::Settings clusters, hearth_settings(result.lab, environment, settings));
-  result.config["hearth"] = api::encode(clusters);
-  result.lab.more_namespaces = {clusters.ns, clusters.secrets_namespace};
-  result.lab.hearth_ns = clusters.ns;
-  result.lab.secrets_ns = clusters.secrets_namespace;
+  result.systems = {all_systems().begin(), all_systems().end()};
+  // The lab file's settings lie below the environment's.
+  std::map<std::string, std::string> variables = environment;
+  variables.insert(result.lab.settings.begin(), result.lab.settings.end());
+  ATHANOR_TRY(result.config, read_config(variables, result.lab.ns));
   return result;
 }
 

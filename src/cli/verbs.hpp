@@ -35,6 +35,8 @@ int run(const CrdsOptions& options);
 int run(const RbacOptions& options);
 int run(const WebhooksOptions& options);
 int run(const ReplayOptions& options);
+int run(const SystemsOptions& options);
+int run(const SystemVerbOptions& options);
 int run(const VersionOptions& options);
 int run(const CompletionOptions& options);
 int run(const Message& message);

@@ -28,6 +28,9 @@ struct TargetProbeOptions {
   std::size_t answer_limit = std::size_t{64} << 20;  // bytes of one answer
 };
 
+// The probe's name: its queries begin with it and a colon.
+inline constexpr std::string_view kTargetProbe = "cluster";
+
 // Thread-safe. Destroying it ends what is under way; what waits is never answered.
 class TargetProbe {
  public:

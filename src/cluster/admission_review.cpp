@@ -32,26 +32,6 @@ Result<Operation> operation_of(std::string_view text) {
   return Error::bad_request(fmt::format("unknown operation \"{}\"", text));
 }
 
-std::string reason_of(const Verdict& verdict) {
-  if (!verdict.reason.empty()) {
-    return verdict.reason;
-  }
-  switch (verdict.code) {
-    case 400:
-      return "BadRequest";
-    case 404:
-      return "NotFound";
-    case 409:
-      return "Conflict";
-    case 422:
-      return "Invalid";
-    case 500:
-      return "InternalError";
-    default:
-      return "Forbidden";
-  }
-}
-
 Value rule_of(const WebhookRule& rule) {
   Value operations = Value::list();
   std::string_view left = rule.operations;
@@ -124,7 +104,7 @@ Value answer_review(const std::string& uid, const Verdict& verdict) {
   Value response = Value::object({{"uid", uid}, {"allowed", verdict.allowed}});
   if (!verdict.allowed) {
     response.set("status", Value::object({{"code", verdict.code},
-                                          {"reason", reason_of(verdict)},
+                                          {"reason", verdict.denial_reason()},
                                           {"message", verdict.message}}));
   } else if (!verdict.patch.is_null()) {
     response.set("patchType", "JSONPatch");
@@ -152,14 +132,19 @@ Value webhook_configuration(std::span<const Webhook> webhooks, bool mutating,
     for (const WebhookRule& rule : webhook.rules) {
       rules.push_back(rule_of(rule));
     }
-    list.push_back(Value::object({{"name", webhook.name},
-                                  {"admissionReviewVersions", Value::list({"v1"})},
-                                  {"sideEffects", "None"},
-                                  {"failurePolicy", webhook.ignore_failure ? "Ignore" : "Fail"},
-                                  {"matchPolicy", "Equivalent"},
-                                  {"timeoutSeconds", kTimeoutSeconds},
-                                  {"rules", rules},
-                                  {"clientConfig", client_config(webhook, target)}}));
+    Value entry = Value::object({{"name", webhook.name},
+                                 {"admissionReviewVersions", Value::list({"v1"})},
+                                 {"sideEffects", "None"},
+                                 {"failurePolicy", webhook.ignore_failure ? "Ignore" : "Fail"},
+                                 {"matchPolicy", "Equivalent"},
+                                 {"timeoutSeconds", kTimeoutSeconds},
+                                 {"rules", rules},
+                                 {"clientConfig", client_config(webhook, target)}});
+    if (!webhook.ns.empty()) {
+      entry.set_path({"namespaceSelector", "matchLabels"},
+                     Value::object({{"kubernetes.io/metadata.name", webhook.ns}}));
+    }
+    list.push_back(std::move(entry));
   }
   if (list.empty()) {
     return {};

@@ -12,6 +12,8 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <thread>
@@ -23,8 +25,9 @@ namespace athanor::cluster {
 namespace {
 
 constexpr std::size_t kHeadLimit = 8192;
-constexpr int kPatienceSeconds = 5;  // between two bytes of a client
+constexpr int kSendSeconds = 5;  // until a client takes more of an answer
 constexpr int kBacklog = 64;
+constexpr int kMostPort = 65535;
 
 // An owned descriptor.
 class Descriptor {
@@ -91,11 +94,20 @@ EndpointAnswer refusal(int status) {
   return {.status = status, .body = fmt::format("{}\n", reason_of(status))};
 }
 
-// The head up to its empty line; empty: none came in time.
-std::string read_head(int socket) {
+// The head up to its empty line; empty: it did not come whole within `patience`, however many of
+// its bytes did.
+std::string read_head(int socket, Duration patience) {
+  using SteadyClock = std::chrono::steady_clock;
+  const auto end = SteadyClock::now() + patience;
   std::string head;
   std::array<char, 2048> buffer{};
   while (head.find("\r\n\r\n") == std::string::npos && head.size() <= kHeadLimit) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
+    pollfd waited{.fd = socket, .events = POLLIN, .revents = 0};
+    if (left.count() <= 0 || ::poll(&waited, 1, static_cast<int>(left.count())) <= 0) {
+      return {};
+    }
     const ssize_t got = ::recv(socket, buffer.data(), buffer.size(), 0);
     if (got <= 0) {
       return {};
@@ -124,6 +136,14 @@ Result<Listening> open_socket(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos || colon + 1 == address.size()) {
     return Error::bad_request(fmt::format("\"{}\" is no address: HOST:PORT", address));
+  }
+  // getaddrinfo() would take 99999 for 34463.
+  int port = 0;
+  const char* const end = address.data() + address.size();
+  const auto [rest, failed] = std::from_chars(address.data() + colon + 1, end, port);
+  if (failed != std::errc() || rest != end || port < 0 || port > kMostPort) {
+    return Error::bad_request(
+        fmt::format("\"{}\": the port is not a number from 0 to {}", address, kMostPort));
   }
   std::string host = address.substr(0, colon);
   if (host.size() > 1 && host.front() == '[' && host.back() == ']') {
@@ -163,8 +183,11 @@ Result<Listening> open_socket(const std::string& address) {
 }  // namespace
 
 struct HttpEndpoint::State {
-  State(Listening from, Handler what)
-      : listening(std::move(from)), ending(::eventfd(0, EFD_CLOEXEC)), handler(std::move(what)) {}
+  State(Listening from, Handler what, Duration how_long)
+      : listening(std::move(from)),
+        ending(::eventfd(0, EFD_CLOEXEC)),
+        handler(std::move(what)),
+        patience(how_long) {}
 
   void serve() {
     while (true) {
@@ -187,10 +210,9 @@ struct HttpEndpoint::State {
   }
 
   void serve(int client) const {
-    const timeval patience{.tv_sec = kPatienceSeconds, .tv_usec = 0};
-    ::setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    ::setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    const std::string head = read_head(client);
+    const timeval pause{.tv_sec = kSendSeconds, .tv_usec = 0};
+    ::setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &pause, sizeof(pause));
+    const std::string head = read_head(client, patience);
     if (head.empty()) {
       return;
     }
@@ -221,13 +243,14 @@ struct HttpEndpoint::State {
   Listening listening;
   Descriptor ending;
   Handler handler;
+  const Duration patience;
   std::vector<std::thread> threads{};
 };
 
 Result<std::unique_ptr<HttpEndpoint>> HttpEndpoint::listen(const std::string& address,
-                                                           Handler handler) {
+                                                           Handler handler, Duration patience) {
   ATHANOR_TRY(Listening listening, open_socket(address));
-  auto state = std::make_unique<State>(std::move(listening), std::move(handler));
+  auto state = std::make_unique<State>(std::move(listening), std::move(handler), patience);
   for (int i = 0; i < kThreads; ++i) {
     state->threads.emplace_back([raw = state.get()] { raw->serve(); });
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "base/time.hpp"
 
 namespace athanor::cluster {
 
@@ -22,11 +23,13 @@ class HttpEndpoint {
  public:
   // Called on the endpoint's threads, at most kThreads at a time; `query` without "?".
   using Handler = std::function<EndpointAnswer(std::string_view path, std::string_view query)>;
-  static constexpr int kThreads = 4;  // a slow reader holds one for 5 s at most
+  static constexpr int kThreads = 16;  // a slow client holds one for its patience at most
+  static constexpr Duration kPatience = std::chrono::seconds(5);
 
-  // Listens on "HOST:PORT", an address; no host: every address; port 0: a free one. Errors: what is
-  // no address, or is taken.
-  static Result<std::unique_ptr<HttpEndpoint>> listen(const std::string& address, Handler handler);
+  // Listens on "HOST:PORT", an address; no host: every address; port 0: a free one. A request's
+  // head has to come whole within `patience`. Errors: what is no address, or is taken.
+  static Result<std::unique_ptr<HttpEndpoint>> listen(const std::string& address, Handler handler,
+                                                      Duration patience = kPatience);
   HttpEndpoint(const HttpEndpoint&) = delete;
   HttpEndpoint& operator=(const HttpEndpoint&) = delete;
   ~HttpEndpoint();  // stops

@@ -68,7 +68,9 @@ Plan keep_waiting(const Tick& tick, const Object& workload) {
   std::string_view reason;
   std::string_view message;
   for (const Value& condition : workload.status()["conditions"].items()) {
-    if (!condition["message"].as_string().empty()) {
+    // Our own word is no reason to wait.
+    if (condition["type"].as_string() != name::kPodsReady &&
+        !condition["message"].as_string().empty()) {
       reason = condition["reason"].as_string();
       message = condition["message"].as_string();
     }

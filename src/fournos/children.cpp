@@ -77,7 +77,7 @@ Sure surely(const Tick& tick, const Kind& kind, const Key& key) {
     return {.known = true, .object = std::move(object)};
   }
   Live live = read_live(tick.view, kind, key, tick.now);
-  Sure sure{.known = live.known};
+  Sure sure{.known = live.known, .error = std::move(live.error)};
   if (!live.objects.empty()) {
     sure.object = std::move(live.objects.front());
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.hpp"
 #include "fournos/job.hpp"
 #include "kube/kind.hpp"
 #include "kube/object.hpp"
@@ -52,6 +53,7 @@ Ensured ensure(const Tick& tick, const Kind& kind, const Value& desired);
 struct Sure {
   bool known = false;  // false: asked; the answer runs the job again
   std::optional<Object> object{};
+  std::optional<Error> error{};  // the API server's answer instead
   [[nodiscard]] bool absent() const { return known && !object; }
 };
 Sure surely(const Tick& tick, const Kind& kind, const Key& key);

@@ -11,7 +11,6 @@
 #include "fournos/messages.hpp"
 #include "fournos/phase.hpp"
 #include "fournos/phases.hpp"
-#include "fournos/secrets.hpp"
 #include "kube/condition.hpp"
 
 namespace athanor::fournos {
@@ -75,7 +74,6 @@ Plan fail(const Tick& tick, const Eviction& eviction) {
       .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
                  eviction.message.empty() ? message : eviction.message)
       .into(plan);
-  plan.merge(drop_secrets(tick));
   return plan;
 }
 
@@ -111,6 +109,9 @@ Plan wait_again(const Tick& tick, const Eviction& eviction, const Child& workloa
                    .observed_generation = workload.object.generation()},
                   tick.now);
   };
+  if (find_condition(conditions, name::kPodsReady).is_object()) {
+    set(name::kPodsReady, "False", "WaitForStart", "Not all pods are ready or succeeded");
+  }
   set("QuotaReserved", "False", "Pending", eviction.message);
   set("Admitted", "False", "NoReservation", "The workload has no reservation");
   set("Requeued", "True", eviction.reason, eviction.message);

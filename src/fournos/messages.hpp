@@ -35,6 +35,7 @@ inline constexpr std::string_view kClusterless = "[clusterless]";
 inline constexpr std::string_view kClusterlessSecret = "fournos-clusterless-placeholder";
 inline constexpr std::string_view kVaultVolume = "vault-secrets";
 inline constexpr std::string_view kArtifacts = "artifacts";
+inline constexpr std::string_view kPodsReady = "PodsReady";  // condition of a Workload
 }  // namespace name
 
 namespace condition {

@@ -24,6 +24,10 @@ Plan start_run(const Tick& tick);
 Plan watch_run(const Tick& tick);
 // Section 8.4: the plan when an eviction takes this run of the operator, else nullopt.
 std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, const Child& run);
+// Adds PodsReady=True to the Workload of a job whose run exists, or of a lock that is held: Kueue
+// evicts an admitted Workload that does not get it in time, and nobody else writes it on a Workload
+// without a Kueue job (docs/spec/kueue.md 8.5).
+void mark_pods_ready(const Tick& tick, Plan& plan);
 // Section 11.2 and 11.3.
 Plan begin_shutdown(const Tick& tick);
 Plan finish_shutdown(const Tick& tick);

@@ -34,15 +34,16 @@ Plan drop_foreign_finalizer(const Object& job) {
   return plan;
 }
 
-// A finished job is left alone, but for its ttl (section 19).
-Plan outlive(const Job& job, Instant now) {
+// A finished job is left alone, but for its ttl (section 19) and its copies of Secrets.
+Plan outlive(const Tick& tick) {
+  const Job& job = tick.job;
+  Plan plan = expire_secrets(tick);
   const auto ttl = parse_ttl(job.spec().ttl);
   if (!ttl || !job.status().completion_time) {
-    return Plan::done();
+    return plan;
   }
-  Plan plan;
   const Instant end = *job.status().completion_time + *ttl;
-  if (end > now) {
+  if (end > tick.now) {
     plan.wake_at(end);
   } else {
     plan.then(Delete{.target = job.ref(), .guard = {.uid = job.uid()}});
@@ -92,10 +93,11 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   const Job job = effective(*std::move(typed));
+  const Tick tick{.view = view, .settings = settings, .job = job, .now = now};
   if (is_terminal(job.status().phase)) {
-    return outlive(job, now);
+    return outlive(tick);
   }
-  Plan plan = by_phase({.view = view, .settings = settings, .job = job, .now = now});
+  Plan plan = by_phase(tick);
   plan.wake_at(now + std::chrono::seconds(settings.second_look_seconds));
   if (const auto end = parse_time(job.spec().lock_until); job.lock_only && end && *end > now) {
     plan.wake_at(*end);
@@ -120,6 +122,7 @@ constexpr Access kAccess[] = {
     {&api::kFournosJob, "patch", "status"},
     {&api::kFournosJob, "update", "finalizers"},  // of its children's owner
     {&api::kueue::kWorkload, "get create delete"},
+    {&api::kueue::kWorkload, "patch", "status"},  // PodsReady, and the quota of an evicted lock
     {&api::kueue::kResourceFlavor, "get"},
     {&api::kPipelineRun, "get create patch delete"},
     {&api::kPipeline, "get"},

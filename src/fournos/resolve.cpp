@@ -28,14 +28,14 @@ Plan fail(const Tick& tick, std::string_view reason, std::string_view message,
 
 Plan start(const Tick& tick) {
   const std::string& pipeline_name = tick.job.spec().pipeline;
-  const auto denied = unreadable(tick.view, api::kPipeline);
   const Sure found = surely(tick, api::kPipeline, {tick.job.ns(), pipeline_name});
+  const bool denied = found.error && is_refusal(*found.error);
   if (!found.known && !denied) {
     return await_answer(tick);
   }
   const std::optional<Object>& pipeline = found.object;
   if (!pipeline) {
-    const int code = denied ? denied->code : 404;
+    const int code = denied ? found.error->code : 404;
     return fail(tick, "PipelineNotFound",
                 fmt::format(text::kFetchPipeline, pipeline_name, http_reason(code)));
   }

@@ -29,7 +29,6 @@ Plan fail_start(const Tick& tick, std::string_view reason, const std::string& me
       .enter(phase::kFailed, message)
       .condition(condition::kPipelineRunReady, Truth::False, reason, message)
       .into(plan);
-  plan.merge(drop_secrets(tick));
   return plan;
 }
 
@@ -42,6 +41,7 @@ Plan enter_running(const Tick& tick, Plan plan) {
     status.set("dashboardURL", url);
   }
   status.into(plan);
+  mark_pods_ready(tick, plan);
   return plan;
 }
 
@@ -54,6 +54,7 @@ Plan hold_lock(const Tick& tick) {
   if (message != job.status().message) {
     StatusWrite(tick).message(message).into(plan);
   }
+  mark_pods_ready(tick, plan);
   return plan;
 }
 
@@ -108,7 +109,6 @@ Plan lose_run(const Tick& tick) {
       .condition(condition::kPipelineRunReady, Truth::False, "NotFound",
                  fmt::format(text::kRunNotFoundLong, tick.job.name()))
       .into(plan);
-  plan.merge(drop_secrets(tick));
   return plan;
 }
 
@@ -128,7 +128,6 @@ Plan finish_run(const Tick& tick, const RunState& run) {
         .condition(condition::kPipelineRunReady, Truth::False, "Failed", message);
   }
   status.into(plan);
-  plan.merge(drop_secrets(tick));
   return plan;
 }
 
@@ -171,6 +170,7 @@ Plan watch_run(const Tick& tick) {
                    state.message.empty() ? text::kExecuting : std::string_view(state.message))
         .into(plan);
   }
+  mark_pods_ready(tick, plan);
   plan.settle();
   return plan;
 }

@@ -37,6 +37,19 @@ std::vector<std::string> copy_names(const Job& job) {
   return names;
 }
 
+// When a job ended: the exact upstream schemas have no completionTime, but conditions that change
+// at the end.
+Instant end_of(const Job& job) {
+  if (job.status().completion_time) {
+    return *job.status().completion_time;
+  }
+  Instant last = job.object().creation_time().value_or(Instant());
+  for (const Value& condition : job.object().status()["conditions"].items()) {
+    last = std::max(last, parse_time(condition["lastTransitionTime"].as_string()).value_or(last));
+  }
+  return last;
+}
+
 // Wants one copy. A Secret of that name that is not this job's is a conflict, unless it is about to
 // go.
 void want_copy(const Tick& tick, SecretsReady& ready, const Object& source,
@@ -151,15 +164,21 @@ SecretsReady copy_secrets(const Tick& tick) {
   return ready;
 }
 
-Plan drop_secrets(const Tick& tick) {
+Plan expire_secrets(const Tick& tick) {
   Plan plan;
   if (!may_copy(tick.job)) {
     return plan;
   }
+  const Instant due = end_of(tick.job) + tick.settings.secret_grace();
   for (const std::string& copy_name : copy_names(tick.job)) {
     const Child child = child_of(tick, api::kSecret, copy_name);
-    if (child.object.owned_by(tick.job.object().uid())) {
+    if (!child.object.owned_by(tick.job.object().uid())) {
+      continue;
+    }
+    if (due <= tick.now) {
       remove(plan, child);
+    } else {
+      plan.wake_at(due);
     }
   }
   return plan;

@@ -34,7 +34,8 @@ struct SecretsReady {
 // kubeconfig.
 SecretsReady copy_secrets(const Tick& tick);
 
-// Deletes the copies that belong to this job; they hold credentials.
-Plan drop_secrets(const Tick& tick);
+// Deletes the copies of a job that ended, which hold credentials, once the grace period is over:
+// until then a run's last pods, and whoever looks into a failure, still find them.
+Plan expire_secrets(const Tick& tick);
 
 }  // namespace athanor::fournos

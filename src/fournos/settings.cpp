@@ -61,6 +61,14 @@ Result<void> read_choices(const Environment& environment, Settings& settings) {
 
 Result<void> read_numbers(const Environment& environment, Settings& settings) {
   ATHANOR_TRY_VOID(environment.seconds("FOURNOS_GC_INTERVAL_SEC", settings.gc_interval_seconds));
+  // Zero, which other pauses must not be, removes copies at once.
+  const std::string* grace = environment.given("FOURNOS_SECRET_GRACE_SEC");
+  if (grace != nullptr && *grace == "0") {
+    settings.secret_grace_seconds = 0;
+  } else {
+    ATHANOR_TRY_VOID(
+        environment.seconds("FOURNOS_SECRET_GRACE_SEC", settings.secret_grace_seconds));
+  }
   ATHANOR_TRY_VOID(environment.whole(
       "FOURNOS_RESOLVE_DEADLINE_SEC", std::numeric_limits<std::int64_t>::max(),
       "must be a whole number of seconds greater than 0", settings.resolve_deadline_seconds));
@@ -133,6 +141,10 @@ Duration Settings::gc_interval() const {
   return Duration(static_cast<std::int64_t>(std::llround(gc_interval_seconds * 1e6)));
 }
 
+Duration Settings::secret_grace() const {
+  return Duration(static_cast<std::int64_t>(std::llround(secret_grace_seconds * 1e6)));
+}
+
 Result<Settings> parse_settings(const std::map<std::string, std::string>& environment) {
   const Environment variables(environment);
   Settings settings;
@@ -160,6 +172,8 @@ const TypeInfo& Describe<fournos::Settings>::type() {
       field<&T::log_level>("logLevel", "Least level that is logged."),
       field<&T::gc_interval_seconds>("gcIntervalSeconds",
                                      "Age at which a child without a job is removed."),
+      field<&T::secret_grace_seconds>("secretGraceSeconds",
+                                      "How long copies of Secrets outlive the end of their job."),
       field<&T::resolve_deadline_seconds>("resolveDeadlineSeconds", "Time limit of a resolve Job."),
       field<&T::resolve_template_path>("resolveTemplatePath",
                                        "File of the resolve Job's template."),

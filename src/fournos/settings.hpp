@@ -29,6 +29,7 @@ struct Settings {
   std::string gpu_prefix = "fournos/gpu-";
   std::string log_level = "INFO";
   double gc_interval_seconds = 300;
+  double secret_grace_seconds = 300;
   std::int64_t resolve_deadline_seconds = 300;
   std::string resolve_template_path{};  // empty: the default file if it is there, else built in
   Value resolve_template{};             // what the caller read from there; Null: built in
@@ -47,6 +48,8 @@ struct Settings {
   [[nodiscard]] api::FournosApi api() const;
   [[nodiscard]] EvictionPolicy eviction_policy() const;
   [[nodiscard]] Duration gc_interval() const;
+  // How long copies of Secrets outlive the end of their job.
+  [[nodiscard]] Duration secret_grace() const;
 };
 
 // Variables FOURNOS_*, names in any case. The error's message is the line to print before exit code

@@ -7,7 +7,6 @@
 #include "fournos/messages.hpp"
 #include "fournos/phase.hpp"
 #include "fournos/phases.hpp"
-#include "fournos/secrets.hpp"
 #include "kube/condition.hpp"
 
 namespace athanor::fournos {
@@ -53,7 +52,6 @@ Plan stop_at_once(const Tick& tick) {
       .enter(phase::kStopped, text::kStoppedByUser)
       .condition(condition::kWorkloadAdmitted, Truth::False, "Stopped", text::kStoppedByUser)
       .into(plan);
-  plan.merge(drop_secrets(tick));
   return plan;
 }
 
@@ -65,7 +63,6 @@ Plan stopped(const Tick& tick, std::string_view run_text) {
       .condition(condition::kPipelineRunReady, Truth::False, "Stopped",
                  run_text.empty() ? text::kStoppedByUser : run_text)
       .into(plan);
-  plan.merge(drop_secrets(tick));
   return plan;
 }
 

@@ -9,6 +9,7 @@
 #include "api/hearth.hpp"
 #include "hearth/names.hpp"
 #include "hearth/operators.hpp"
+#include "hearth/secret_name.hpp"
 #include "hearth/settings.hpp"
 #include "hearth/span.hpp"
 #include "kube/names.hpp"
@@ -16,22 +17,6 @@
 
 namespace athanor::hearth {
 namespace {
-
-constexpr std::string_view kPlaceholder = "{cluster}";
-
-// The part of a Secret's name that the pattern calls {cluster}; empty: no match.
-std::string cluster_of(std::string_view secret, const std::string& pattern) {
-  const std::size_t at = pattern.find(kPlaceholder);
-  const std::string_view before = std::string_view(pattern).substr(0, at);
-  const std::string_view behind = std::string_view(pattern).substr(at + kPlaceholder.size());
-  if (secret.size() <= before.size() + behind.size() || !secret.starts_with(before) ||
-      !secret.ends_with(behind)) {
-    return {};
-  }
-  secret.remove_prefix(before.size());
-  secret.remove_suffix(behind.size());
-  return std::string(secret);
-}
 
 Plan warn(const Object& secret, std::string_view reason, std::string note) {
   Plan plan;
@@ -129,7 +114,7 @@ Plan remember(const View& view, const Settings& settings, const Object& secret,
 }
 
 Plan discover(const View& view, const Settings& settings, const Object& secret, Instant now) {
-  const std::string cluster = cluster_of(secret.name(), settings.secret_pattern);
+  const std::string cluster = cluster_of_secret(secret.name(), settings.secret_pattern);
   if (cluster.empty()) {
     return warn(secret, "InvalidClusterName",
                 fmt::format("the name is not of the form {}", settings.secret_pattern));
@@ -181,6 +166,20 @@ constexpr Access kAccess[] = {{&api::kSecret, "get patch"},
                               {&api::kEvent, "create patch"}};
 
 }  // namespace
+
+std::string cluster_of_secret(std::string_view secret, const std::string& pattern) {
+  constexpr std::string_view kPlace = "{cluster}";
+  const std::size_t at = pattern.find(kPlace);
+  const std::string_view before = std::string_view(pattern).substr(0, at);
+  const std::string_view behind = std::string_view(pattern).substr(at + kPlace.size());
+  if (secret.size() <= before.size() + behind.size() || !secret.starts_with(before) ||
+      !secret.ends_with(behind)) {
+    return {};
+  }
+  secret.remove_prefix(before.size());
+  secret.remove_suffix(behind.size());
+  return std::string(secret);
+}
 
 const Operator& discovery_operator() {
   static constexpr Operator kOperator{

@@ -41,7 +41,7 @@ KubeconfigCheck check_kubeconfig(const Tick& tick) {
     check.cause = "spec.kubeconfigSecret is not set";
     return check;
   }
-  if (const auto error = unreadable(tick.view, api::kSecret)) {
+  if (const auto error = unreadable(tick.view, api::kSecret, ns)) {
     check.state = state::kInvalid;
     check.cause = one_line(
         fmt::format("Failed to read kubeconfig secret '{}' from {}: {}", name, ns, error->message));

@@ -10,6 +10,7 @@
 #include "hearth/lock_record.hpp"
 #include "hearth/names.hpp"
 #include "hearth/span.hpp"
+#include "runtime/view/live.hpp"
 
 namespace athanor::hearth {
 namespace {
@@ -22,7 +23,7 @@ std::optional<Instant> adopted_since(const Tick& tick, const std::string& owner)
   if (!tick.status().locked) {
     return std::nullopt;
   }
-  for (const Object& sentinel : sentinels_of(tick.view, tick.settings, tick.name())) {
+  for (const Object& sentinel : sentinels_of(tick).jobs) {
     if (sentinel.spec()["owner"].as_string() == owner) {
       return read_time(tick.status().owner_set_at);
     }
@@ -92,6 +93,10 @@ void keep_lock_record(const Tick& tick, MainPatch& patch, Plan& plan) {
     return;
   }
   if (!record.since || record.owner != owner) {
+    if (const Sentinels found = sentinels_of(tick); !found.known && !found.error) {
+      plan.wake_at(tick.now + kLiveAge);  // whether there is a lock to adopt
+      return;
+    }
     start(tick, owner, record, patch);
     return;
   }

@@ -17,7 +17,10 @@
 #include "hearth/flavor.hpp"
 #include "hearth/lock.hpp"
 #include "hearth/names.hpp"
+#include "hearth/secret_name.hpp"
 #include "hearth/span.hpp"
+#include "kube/quantity.hpp"
+#include "runtime/view/live.hpp"
 
 namespace athanor::hearth {
 namespace {
@@ -81,22 +84,56 @@ void terminate(const Tick& tick, const std::vector<Object>& workloads, Plan& ste
   }
 }
 
+// Step 3.
+bool is_unlocked(const Tick& tick, Progress& progress) {
+  const Sentinels sentinels = sentinels_of(tick);
+  progress.steps.merge(drop_sentinels(sentinels.jobs));
+  const bool never_locked = !tick.status().locked && tick.status().lock_job_name.empty();
+  if (sentinels.jobs.empty() && (sentinels.known || (sentinels.error && never_locked))) {
+    return true;
+  }
+  progress.message = sentinels.error
+                         ? one_line("waiting for the lock's job, which cannot be read: " +
+                                    sentinels.error->message)
+                         : "waiting for the lock to be released";
+  progress.steps.wake_at(tick.now + kLiveAge);
+  return false;
+}
+
+// Whether the ClusterQueue says that quota of the flavor is in use: what is left to look at where
+// Workloads are hidden.
+bool is_reserved(const Tick& tick) {
+  const auto queue = tick.view.get(api::kueue::kClusterQueue, {"", tick.settings.cluster_queue});
+  if (!queue) {
+    return false;
+  }
+  for (const Value& flavor : queue->status()["flavorsReservation"].items()) {
+    for (const Value& resource : flavor["resources"].items()) {
+      const auto total = Quantity::parse(resource["total"]);
+      if (flavor["name"].as_string() == tick.name() && total && !total->is_zero()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 // Steps 3 and 4. True: nothing of ours runs there any more, or the time for it is over.
 bool is_drained(const Tick& tick, DeletionPolicy policy, Progress& progress) {
-  const auto sentinels = sentinels_of(tick.view, tick.settings, tick.name());
-  progress.steps.merge(drop_sentinels(sentinels));
-  if (!sentinels.empty()) {
-    progress.message = "waiting for the lock to be released";
+  if (!is_unlocked(tick, progress)) {
     return false;
   }
   if (policy == DeletionPolicy::Retain) {
     return true;
   }
   const std::vector<Object> workloads = workloads_on(tick.view, tick.name());
-  if (workloads.empty()) {
+  const auto hidden = workloads_hidden(tick.view);
+  if (hidden ? !is_reserved(tick) : workloads.empty()) {
     return true;
   }
-  progress.message = waiting_text(workloads);
+  progress.message =
+      hidden ? one_line("waiting for running workloads, which cannot be listed: " + hidden->message)
+             : waiting_text(workloads);
   if (policy == DeletionPolicy::Drain) {
     return false;
   }
@@ -143,20 +180,40 @@ bool names_flavor(const Object& queue, const std::string& flavor) {
   return false;
 }
 
-// Step 7.
+struct Sharing {
+  bool used = false;    // another FournosCluster names the Secret
+  bool needed = false;  // and is there to stay
+};
+Sharing sharing_of(const Tick& tick) {
+  Sharing sharing;
+  for (const auto& other : tick.view.list<api::FournosCluster>({.ns = tick.settings.ns})) {
+    if (other.object.uid() != tick.object().uid() &&
+        other.spec.kubeconfig_secret == tick.spec().kubeconfig_secret) {
+      sharing.used = true;
+      sharing.needed = sharing.needed || !other.object.deleting();
+    }
+  }
+  return sharing;
+}
+
+// Step 7. A Secret that another cluster uses stays as it is. It is marked nevertheless where it is
+// the one that would make this cluster anew: the mark concerns discovery alone.
 void put_secret_away(const Tick& tick, DeletionPolicy policy, Plan& steps) {
   const Ref ref{&api::kSecret, {tick.settings.secrets_namespace, tick.spec().kubeconfig_secret}};
   const auto secret = ref.key.name.empty() ? std::nullopt : tick.view.get(*ref.kind, ref.key);
   if (!secret || secret->deleting()) {
     return;
   }
+  const Sharing sharing = sharing_of(tick);
   const Guard guard{.uid = std::string(secret->uid())};
-  if (policy != DeletionPolicy::Retain &&
+  if (policy != DeletionPolicy::Retain && !sharing.used &&
       tick.object().annotation(name::kDeleteKubeconfig) == "true") {
     steps.then(Delete{.target = ref, .guard = guard});
     return;
   }
-  if (secret->annotation(name::kOffboarded).empty()) {
+  const bool makes_it =
+      cluster_of_secret(secret->name(), tick.settings.secret_pattern) == tick.name();
+  if (secret->annotation(name::kOffboarded).empty() && (!sharing.needed || makes_it)) {
     Value merge = Value::object();
     merge.set_path({"metadata", "annotations", name::kOffboarded}, format_time(tick.now));
     steps.then(Patch{.target = ref, .merge = std::move(merge), .guard = guard});
@@ -235,8 +292,10 @@ void write_progress(const Tick& tick, const Progress& progress, const std::strin
   StatusWrite status(tick);
   status.condition(condition::kOffboarding, !progress.blocked,
                    progress.blocked ? offboarding::kBlocked : progress.reason, progress.message);
-  status.set("activeWorkloads", workloads_on(tick.view, tick.name()).size());
-  if (sentinels_of(tick.view, tick.settings, tick.name()).empty()) {
+  if (!workloads_hidden(tick.view)) {
+    status.set("activeWorkloads", workloads_on(tick.view, tick.name()).size());
+  }
+  if (const Sentinels found = sentinels_of(tick); found.known && found.jobs.empty()) {
     status.set("lockState", state::kUnlocked);
     status.set("locked", false);
   }

@@ -30,12 +30,19 @@ std::string selector_text(const Tick& tick) {
   return text;
 }
 
+// Identifies the kubeconfig itself: a change of a Secret's metadata gives no other answer. The uid,
+// which only readers of the Secret know, keeps the digest from confirming a guessed credential.
+std::string content_of(const Object& secret) {
+  const std::string text = json::print(secret.body()["data"]["kubeconfig"]);
+  return sha256_hex(std::string(secret.uid()) + "\n" + text).substr(0, kDigestLength);
+}
+
 // All that a new answer could depend on.
 Value question_of(const Tick& tick, const Object& secret) {
   return Value::object({{"cluster", tick.name()},
                         {"namespace", tick.settings.secrets_namespace},
                         {"secret", secret.name()},
-                        {"version", fmt::format("{}/{}", secret.uid(), secret.resource_version())},
+                        {"version", content_of(secret)},
                         {"selector", selector_text(tick)},
                         {"timeout", tick.settings.discovery_timeout_seconds},
                         {"programs", tick.settings.allow_exec_credentials},

@@ -4,9 +4,9 @@
 //
 //   query   "cluster:" and a JSON object: {"cluster": its name, "namespace", "secret": where the
 //           kubeconfig is,
-//           "version": of the Secret, "selector": label selector of nodes ("" for all), "timeout":
-//           seconds, "programs": credentials may run one, "again": any text}. Nothing of it is
-//           secret.
+//           "version": of the kubeconfig, "selector": label selector of nodes ("" for all),
+//           "timeout": seconds, "programs": credentials may run one, "again": any text}. Nothing of
+//           it is secret.
 //   answer  {"serverVersion", "nodeCount", "nodes": [{"names": ["n1"], "count": 1, "labels":
 //           {...gpu labels}, "allocatable": {...gpu resources}, "ready": true, "schedulable":
 //           true}]}: like nodes are one entry, nodes without GPUs are counted alone.
@@ -28,7 +28,7 @@ inline constexpr std::string_view kProbePrefix = "cluster:";
 inline constexpr std::string_view kSecretUnreadable = "SecretUnreadable";
 
 // What is stored of the last attempt, the annotation fournos.dev/last-probe: its time, and digests
-// of the Secret's version and of the question.
+// of the kubeconfig and of the question.
 struct LastProbe {
   std::optional<Instant> at{};
   bool same_secret = false;    // the Secret is the one that was used

@@ -46,7 +46,8 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto settings = api::decode<Settings>(view.config("hearth"));
   const auto cluster = key.ns == settings.ns ? view.get<api::FournosCluster>(key) : std::nullopt;
   if (!cluster) {
-    return Plan::done();
+    return key.ns == settings.ns ? drop_unlisted_sentinels(view, settings, key.name, now)
+                                 : Plan::done();
   }
   const Tick tick{.view = view, .settings = settings, .cluster = *cluster, .now = now};
   Plan plan;
@@ -92,7 +93,7 @@ constexpr const Kind* kWrites[] = {&api::kFournosCluster, &api::kSecret, &api::k
 constexpr Access kAccess[] = {{&api::kFournosCluster, "patch"},
                               {&api::kFournosCluster, "patch", "status"},
                               {&api::kSecret, "get patch delete"},
-                              {&api::kFournosJob, "create patch delete"},
+                              {&api::kFournosJob, "get create patch delete"},
                               {&api::kueue::kResourceFlavor, "create patch delete"},
                               {&api::kEvent, "create patch"}};
 constexpr const Kind* kSmall[] = {&api::kueue::kClusterQueue};

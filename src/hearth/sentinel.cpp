@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sentinel of a lock: made, handed over, made again, given up; and those that nobody wants any
-// more.
+// The sentinel of a lock: made, handed over, made again, given up.
 #include <algorithm>
 #include <charconv>
 
@@ -11,7 +10,7 @@
 #include "hearth/lock.hpp"
 #include "hearth/lock_record.hpp"
 #include "hearth/names.hpp"
-#include "hearth/operators.hpp"
+#include "hearth/sentinel_names.hpp"
 #include "hearth/span.hpp"
 #include "kube/condition.hpp"
 #include "runtime/view/failures.hpp"
@@ -25,6 +24,8 @@ constexpr Duration kLastRetry = std::chrono::minutes(5);
 // After that long without a failure the pace starts anew.
 constexpr Duration kForgetRetries = std::chrono::minutes(10);
 constexpr std::size_t kMostNames = 5;
+// Between looks at a sentinel that is not admitted yet, where nothing announces its admission.
+constexpr Duration kPoll = std::chrono::seconds(5);
 
 bool is_over(const Object& job) {
   const std::string_view phase = job.status()["phase"].as_string();
@@ -39,10 +40,6 @@ std::string display_name(const std::string& cluster, const std::string& owner) {
   return fmt::format("Cluster lock: {} (owner: {})", cluster, owner);
 }
 
-std::string own_name(const Settings& settings, const std::string& cluster) {
-  return settings.lock_prefix + cluster;
-}
-
 // 9.1.
 Value sentinel_object(const Tick& tick, const std::string& owner) {
   const std::string cluster = tick.name();
@@ -50,7 +47,7 @@ Value sentinel_object(const Tick& tick, const std::string& owner) {
       {{"apiVersion", api::kFournosJob.api_version()}, {"kind", api::kFournosJob.name}});
   object.set("metadata",
              Value::object(
-                 {{"name", own_name(tick.settings, cluster)},
+                 {{"name", sentinel_name(tick.settings, cluster)},
                   {"namespace", tick.settings.execution_namespace},
                   {"labels", Value::object({{name::kLockLabel, cluster}})},
                   {"annotations", Value::object({{name::kLockOf, tick.object().key().text()}})}}));
@@ -64,10 +61,6 @@ Value sentinel_object(const Tick& tick, const std::string& owner) {
   return object;
 }
 
-bool is_lock_of(const Object& job, const std::string& cluster) {
-  return job.spec()["lockOnly"].as_bool() && job.spec()["cluster"].as_string() == cluster;
-}
-
 // The one that counts: whoever holds the cluster, else the one that the status names, else ours.
 const Object* choose(const Tick& tick, const std::vector<Object>& sentinels) {
   const auto rank = [&](const Object& job) {
@@ -77,7 +70,7 @@ const Object* choose(const Tick& tick, const std::vector<Object>& sentinels) {
     if (job.name() == tick.status().lock_job_name) {
       return 1;
     }
-    return job.name() == own_name(tick.settings, tick.name()) ? 2 : 3;
+    return job.name() == sentinel_name(tick.settings, tick.name()) ? 2 : 3;
   };
   const auto best = std::ranges::min_element(sentinels, {}, rank);
   return best == sentinels.end() ? nullptr : &*best;
@@ -129,13 +122,20 @@ void hand_over(const Tick& tick, const Object& sentinel, const std::string& owne
   Value merge = Value::object();
   merge.set_path({"spec", "owner"}, owner);
   merge.set_path({"spec", "displayName"}, display_name(tick.name(), owner));
-  steps.then(Patch{.target = {&api::kFournosJob, sentinel.key()},
-                   .merge = std::move(merge),
-                   .guard = {.uid = std::string(sentinel.uid())}});
+  Patch patch{.target = {&api::kFournosJob, sentinel.key()},
+              .merge = std::move(merge),
+              .guard = {.uid = std::string(sentinel.uid())}};
+  if (!refused(tick.view, patch)) {
+    steps.then(std::move(patch));
+  }
 }
 
-// The Workload of the same name holds its quota.
+// The Workload of the same name holds its quota. Where Workloads are hidden, the job's phase says
+// so alone.
 bool holds_quota(const Tick& tick, const Object& sentinel) {
+  if (workloads_hidden(tick.view)) {
+    return true;
+  }
   const auto workload = tick.view.get(api::kueue::kWorkload, sentinel.key());
   return workload && workload->owned_by(sentinel.uid()) &&
          condition_is(workload->status()["conditions"], "QuotaReserved", "True") &&
@@ -197,10 +197,44 @@ void wait(const Tick& tick, StatusWrite& status, std::string_view sentinel,
         one_line(message));
 }
 
-void release(const Tick& tick, const std::vector<Object>& sentinels, StatusWrite& status,
-             Plan& steps) {
+// Says what the release waits for; the lock counts as taken meanwhile.
+void await_release(const Tick& tick, const std::string& why, StatusWrite& status, Plan& steps) {
+  status.condition(condition::kLocked, tick.status().lock_state == state::kHeld, "Releasing",
+                   one_line(why));
+  steps.wake_at(tick.now + kLiveAge);
+}
+
+// True: the API server has no sentinel; what it has is deleted.
+bool is_released(const Tick& tick, Sentinels sentinels, StatusWrite& status, Plan& steps) {
+  const api::FournosClusterStatus& before = tick.status();
+  const bool was_taken = before.locked || !before.lock_job_name.empty() ||
+                         (!before.lock_state.empty() && before.lock_state != state::kUnlocked);
+  if (sentinels.jobs.empty() && was_taken) {
+    sentinels = live_sentinels(tick);
+  }
+  if (!sentinels.jobs.empty()) {
+    steps.merge(drop_sentinels(sentinels.jobs));
+    await_release(tick, fmt::format("waiting for {} to go", sentinels.jobs.front().name()), status,
+                  steps);
+    return false;
+  }
+  if (was_taken && sentinels.error) {
+    await_release(tick, "the lock's job cannot be read: " + sentinels.error->message, status,
+                  steps);
+    return false;
+  }
+  if (was_taken && !sentinels.known) {
+    steps.wake_at(tick.now + kLiveAge);
+    return false;
+  }
+  return true;
+}
+
+void release(const Tick& tick, Sentinels sentinels, StatusWrite& status, Plan& steps) {
+  if (!is_released(tick, std::move(sentinels), status, steps)) {
+    return;
+  }
   const LockRecord record = lock_record(tick);
-  steps.merge(drop_sentinels(sentinels));
   status.set("locked", false);
   for (const char* key : {"lockExpiresAt", "ownerSetAt", "lockJobName"}) {
     status.set(key, nullptr);
@@ -218,7 +252,7 @@ void release(const Tick& tick, const std::vector<Object>& sentinels, StatusWrite
 }
 
 void make(const Tick& tick, const std::string& owner, StatusWrite& status, Plan& steps) {
-  const std::string name = own_name(tick.settings, tick.name());
+  const std::string name = sentinel_name(tick.settings, tick.name());
   status.set("lockJobName", name);
   Create create{.target = {&api::kFournosJob, {tick.settings.execution_namespace, name}},
                 .object = sentinel_object(tick, owner)};
@@ -230,44 +264,39 @@ void make(const Tick& tick, const std::string& owner, StatusWrite& status, Plan&
   steps.then(std::move(create));
 }
 
+// Replaces the watch where FournosJobs cannot be listed.
+void poll(const Tick& tick, Plan& steps) {
+  if (unreadable(tick.view, api::kFournosJob)) {
+    const bool held = tick.status().lock_state == state::kHeld;
+    steps.wake_at(tick.now + (held ? tick.settings.tick() : std::min(tick.settings.tick(), kPoll)));
+  }
+}
+
 }  // namespace
-
-std::vector<Object> sentinels_of(const View& view, const Settings& settings,
-                                 const std::string& cluster) {
-  const std::string& ns = settings.execution_namespace;
-  std::vector<Object> found =
-      view.list(api::kFournosJob, {.ns = ns, .labels = {{std::string(name::kLockLabel), cluster}}});
-  for (const std::string& other :
-       {own_name(settings, cluster), std::string(name::kUpstreamLockPrefix) + cluster}) {
-    const auto job = view.get(api::kFournosJob, {ns, other});
-    const bool known = std::ranges::any_of(
-        found, [&](const Object& one) { return one.name() == std::string_view(other); });
-    if (job && !known && is_lock_of(*job, cluster)) {
-      found.push_back(*job);
-    }
-  }
-  return found;
-}
-
-Plan drop_sentinels(const std::vector<Object>& sentinels) {
-  Plan plan;
-  for (const Object& sentinel : sentinels) {
-    if (!sentinel.deleting()) {
-      plan.then(Delete{.target = {&api::kFournosJob, sentinel.key()},
-                       .guard = {.uid = std::string(sentinel.uid())}});
-    }
-  }
-  return plan;
-}
 
 void keep_lock(const Tick& tick, StatusWrite& status, Plan& steps) {
   const std::string owner = owner_of(tick.spec());
-  std::vector<Object> sentinels = sentinels_of(tick.view, tick.settings, tick.name());
-  status.set("activeWorkloads", workloads_on(tick.view, tick.name()).size());
+  Sentinels found = sentinels_of(tick);
+  if (workloads_hidden(tick.view)) {
+    status.set("activeWorkloads", nullptr);
+  } else {
+    status.set("activeWorkloads", workloads_on(tick.view, tick.name()).size());
+  }
   if (owner.empty()) {
-    release(tick, sentinels, status, steps);
+    release(tick, std::move(found), status, steps);
     return;
   }
+  poll(tick, steps);
+  if (found.error) {
+    enter(tick, status, state::kFailed, "SentinelFailed",
+          one_line("the lock's job cannot be read: " + found.error->message));
+    return;
+  }
+  if (!found.known) {
+    steps.wake_at(tick.now + kLiveAge);
+    return;
+  }
+  std::vector<Object>& sentinels = found.jobs;
   const LockRecord record = lock_record(tick);
   const auto end = lock_end(tick, record);
   status.set("locked", true);
@@ -301,88 +330,6 @@ void keep_lock(const Tick& tick, StatusWrite& status, Plan& steps) {
   } else {
     wait(tick, status, sentinel.name(), sentinel.status()["message"].as_string());
   }
-}
-
-// ---- workloads by flavor
-
-namespace {
-
-std::vector<std::string> flavors_of(const Object& workload) {
-  std::vector<std::string> flavors;
-  const Value& conditions = workload.status()["conditions"];
-  if (condition_is(conditions, "Finished", "True")) {
-    return flavors;
-  }
-  const Value& admission = workload.status()["admission"];
-  for (const Value& pod_set : admission["podSetAssignments"].items()) {
-    for (const Member& flavor : pod_set["flavors"].members()) {
-      flavors.push_back(flavor.value.str());
-    }
-  }
-  std::ranges::sort(flavors);
-  const auto repeated = std::ranges::unique(flavors);
-  flavors.erase(repeated.begin(), repeated.end());
-  return flavors;
-}
-
-// ---- sentinels without a cluster
-
-bool is_ours(const Object& job, const Settings& settings, const std::string& cluster) {
-  return job.annotation(name::kLockOf) == settings.ns + "/" + cluster ||
-         job.name() == own_name(settings, cluster) ||
-         job.name() == std::string(name::kUpstreamLockPrefix) + cluster;
-}
-
-Plan collect(const View& view, const Key& key, Instant now) {
-  const auto settings = api::decode<Settings>(view.config("hearth"));
-  if (key.ns != settings.execution_namespace) {
-    return Plan::done();
-  }
-  const auto job = view.get(api::kFournosJob, key);
-  const std::string cluster(job ? job->label(name::kLockLabel) : std::string_view());
-  if (cluster.empty() || job->deleting() || !is_lock_of(*job, cluster) ||
-      !is_ours(*job, settings, cluster) || view.get(api::kFournosCluster, {settings.ns, cluster})) {
-    return Plan::done();
-  }
-  const Live live = read_live(view, api::kFournosCluster, {settings.ns, cluster}, now);
-  Plan plan;
-  if (!live.known) {
-    plan.wake_at(now + kLiveAge);
-  } else if (live.absent()) {
-    plan = drop_sentinels({*job});
-  }
-  return plan;
-}
-
-constexpr const Kind* kReads[] = {&api::kFournosCluster};
-constexpr const Kind* kWrites[] = {&api::kFournosJob};
-constexpr Access kAccess[] = {{&api::kFournosJob, "delete"}, {&api::kFournosCluster, "get"}};
-
-}  // namespace
-
-const Index& flavor_index() {
-  static constexpr Index kIndex{
-      .kind = &api::kueue::kWorkload, .name = "hearth-flavor", .values = flavors_of};
-  return kIndex;
-}
-
-std::vector<Object> workloads_on(const View& view, const std::string& cluster) {
-  return view.list(api::kueue::kWorkload,
-                   {.index = std::string(flavor_index().name), .index_value = cluster});
-}
-
-const Operator& sentinel_operator() {
-  static constexpr Operator kOperator{
-      .name = "hearth-sentinels",
-      .primary = &api::kFournosJob,
-      .reads = kReads,
-      .writes = kWrites,
-      .reconcile = collect,
-      // Whether there is a cluster is all that matters here.
-      .overlooks = [](const Kind& kind, const Object& /*before*/,
-                      const Object& /*after*/) { return &kind == &api::kFournosCluster; },
-      .access = kAccess};
-  return kOperator;
 }
 
 }  // namespace athanor::hearth

@@ -127,16 +127,28 @@ Result<FieldSet> FieldSet::from_fields_v1(const Value& fields) {
   if (!fields.is_object() && !fields.is_null()) {
     return Error::bad_request("managed fields: not an object");
   }
-  FieldSet result;
+  // In order: an element that comes before others moves all of them.
+  std::vector<Member> sorted;
+  sorted.reserve(fields.size());
   for (const Member& member : fields.members()) {
     if (member.key() == kSelf) {
       continue;
     }
     ATHANOR_TRY(Value element, canonical(member.name));
-    if (element.is_null()) {
-      continue;
+    if (!element.is_null()) {
+      sorted.emplace_back(std::move(element), member.value);
     }
+  }
+  const auto earlier = [](const Member& a, const Member& b) {
+    return path_element::compare(a.key(), b.key()) < 0;
+  };
+  if (!std::ranges::is_sorted(sorted, earlier)) {
+    std::ranges::stable_sort(sorted, earlier);
+  }
+  FieldSet result;
+  for (Member& member : sorted) {
     ATHANOR_TRY(FieldSet children, from_fields_v1(member.value));
+    Value element = std::move(member.name);
     Entry& entry = result.at(std::move(element));
     entry.member = entry.member || is_member(member.value);
     entry.children = entry.children.empty() ? std::move(children) : entry.children.united(children);

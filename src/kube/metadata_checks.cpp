@@ -90,13 +90,16 @@ void check_annotations(std::string_view metadata, const Value& annotations,
 
 void check_owners(std::string_view metadata, const Value& owners, std::vector<FieldError>& errors) {
   const std::string path = fmt::format("{}.ownerReferences", metadata);
+  // Each such error prints all owners: some are enough.
+  constexpr int kMostRepeated = 10;
+  int repeated = 0;
   std::string controller;
   for (const Value& owner : owners.items()) {
     check_owner(path, owner, errors);
     if (owner["controller"].as_bool()) {
       const std::string named =
           fmt::format("{}/{}", owner["kind"].as_string(), owner["name"].as_string());
-      if (!controller.empty()) {
+      if (!controller.empty() && ++repeated <= kMostRepeated) {
         errors.push_back(FieldError::invalid(
             path, printed_owners(owners),
             fmt::format("Only one reference can have Controller set to true. Found \"true\" in "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,12 +13,16 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "kube/value_extent.hpp"
 
 namespace athanor {
 namespace {
 
-// The reference's limit (spec/apiserver.md 6).
+// The reference's limits (spec/apiserver.md 6): operations, and bytes that all copies add.
 constexpr std::size_t kMaxOperations = 10'000;
+constexpr std::size_t kMaxCopiedBytes = 3'145'728;
+// Values that all moves may visit to find how deep they are.
+constexpr std::size_t kMaxMeasured = 16'000'000;
 
 // What clients get for a patch that is well formed but does not apply.
 Error rejected() {
@@ -182,9 +187,73 @@ bool is_inside(const Pointer& inner, const Pointer& outer) {
   return inner.size() > outer.size() && std::equal(outer.begin(), outer.end(), inner.begin());
 }
 
-bool move_or_copy(Value& document, const Pointer& from, const Pointer& to, bool moving) {
+// Keeps the document within the levels that a body may have and the copies within their bytes: a
+// copy into itself doubles the depth, a copy of copies doubles the size. Holds an upper bound of
+// the document's levels, so that a move is measured only where it could go too deep.
+class PatchLimits {
+ public:
+  explicit PatchLimits(const Value& document) {
+    Extent whole;
+    measure(document, kUnlimited, whole);
+    levels_ = whole.levels;
+  }
+
+  // Returns true if `value`, a part of the patch, may be put at `to`.
+  bool may_add(const Value& value, const Pointer& to) {
+    Extent found;
+    return measure(value, {.levels = room(to), .values = kNone, .bytes = kNone}, found) &&
+           grow(to, found.levels);
+  }
+  bool may_copy(const Value& value, const Pointer& to) {
+    Extent found;
+    const std::size_t left = kMaxCopiedBytes - copied_;
+    if (!measure(value, {.levels = room(to), .values = kNone, .bytes = left}, found)) {
+      return false;
+    }
+    copied_ += found.bytes;
+    return grow(to, found.levels);
+  }
+  bool may_move(const Value& value, const Pointer& from, const Pointer& to) {
+    if (to.size() <= from.size()) {
+      return true;
+    }
+    const std::size_t most = levels_ > from.size() ? levels_ - from.size() : 0;
+    if (most <= room(to)) {
+      return grow(to, most);
+    }
+    Extent found;
+    const std::size_t left = kMaxMeasured - measured_;
+    if (!measure(value, {.levels = room(to), .values = left, .bytes = kNone}, found)) {
+      return false;
+    }
+    measured_ += found.values;
+    return grow(to, found.levels);
+  }
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  static constexpr Extent kUnlimited{.levels = kNone, .values = kNone, .bytes = kNone};
+
+  static std::size_t room(const Pointer& to) {
+    return kMaxDocumentLevels - std::min(to.size(), kMaxDocumentLevels);
+  }
+  bool grow(const Pointer& to, std::size_t levels) {
+    levels_ = std::max(levels_, to.size() + levels);
+    return true;
+  }
+
+  std::size_t levels_ = 0;
+  std::size_t copied_ = 0;
+  std::size_t measured_ = 0;
+};
+
+bool move_or_copy(Value& document, const Pointer& from, const Pointer& to, bool moving,
+                  PatchLimits& limits) {
   const Value* source = look_up(document, from);
   if (source == nullptr || (moving && is_inside(to, from))) {
+    return false;
+  }
+  if (!(moving ? limits.may_move(*source, from, to) : limits.may_copy(*source, to))) {
     return false;
   }
   Value value = *source;
@@ -223,7 +292,8 @@ bool holds_added_null(const Value& document, const Pointer& path, const AddedNul
   return false;
 }
 
-bool apply_operation(Value& document, const Value& operation, AddedNulls& nulls) {
+bool apply_operation(Value& document, const Value& operation, AddedNulls& nulls,
+                     PatchLimits& limits) {
   const std::string_view op = operation["op"].as_string();
   const auto path = parse_pointer(operation["path"].as_string());
   if (!path || !operation["path"].is_string()) {
@@ -237,13 +307,13 @@ bool apply_operation(Value& document, const Value& operation, AddedNulls& nulls)
   if (op == "move" || op == "copy") {
     const auto from = parse_pointer(operation["from"].as_string());
     return from && operation["from"].is_string() &&
-           move_or_copy(document, *from, *path, op == "move");
+           move_or_copy(document, *from, *path, op == "move", limits);
   }
   if (op == "test") {
     return test(document, *path, value == nullptr ? Value() : *value) &&
            !holds_added_null(document, *path, nulls);
   }
-  if (value == nullptr) {
+  if (value == nullptr || !limits.may_add(*value, *path)) {
     return false;
   }
   note_null(document, *path, *value, nulls);
@@ -299,8 +369,9 @@ Result<Value> apply_json_patch(const Value& document, const Value& patch) {
     }
   }
   Value result = document;
+  PatchLimits limits(document);
   for (const Value& operation : patch.items()) {
-    if (!apply_operation(result, operation, nulls)) {
+    if (!apply_operation(result, operation, nulls, limits)) {
       return rejected();
     }
   }

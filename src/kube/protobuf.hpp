@@ -21,9 +21,11 @@ struct Expected {
   std::string_view kind{};
 };
 
-// The object in an envelope, apiVersion and kind included; its own type decides, `expected` where
-// it names none. Unknown fields are skipped; zero values of fields without presence are absent.
-// BadRequest for a wrong prefix (with the text of 5.3), a type without schema, malformed bytes.
+// Decodes the object in an envelope, apiVersion and kind included; its own type decides, `expected`
+// where it names none. An object of another kind than `expected` names comes with its type alone:
+// it will be refused, whatever is in it. Unknown fields are skipped; zero values of fields without
+// presence are absent. BadRequest for a wrong prefix (with the text of 5.3), a type without schema,
+// malformed bytes, envelopes nested too deep.
 Result<Value> decode(std::string_view body, Expected expected);
 // A message without envelope. BadRequest for malformed bytes.
 Result<Value> decode_message(std::string_view bytes, const Schema& schema);

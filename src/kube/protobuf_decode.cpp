@@ -2,8 +2,10 @@
 // Decoding half of protobuf.hpp.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
+#include <vector>
 
 #include "base/digest.hpp"
 #include "base/time.hpp"
@@ -19,7 +21,10 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::string_view kPrefix = "k8s\0"sv;
-constexpr int kMaxDepth = 200;  // as JSON bodies: bounds the stack
+constexpr int kMaxDepth = 200;    // of messages, as of JSON bodies: bounds the stack
+constexpr int kMaxEnvelopes = 3;  // within envelopes; each may have messages of that depth
+
+Result<Value> decode_envelope(std::string_view body, Expected expected, int nesting);
 
 bool is_zero(const Value& value) {
   switch (value.type()) {
@@ -44,16 +49,41 @@ bool is_map(const Schema& schema) {
   return schema.type == SchemaType::Object && schema.additional != nullptr;
 }
 
+// The object of one message while it is read: the entries of its maps are put in at the end, as
+// setting them one by one looks through all before.
+struct OpenMessage {
+  struct Map {
+    const SchemaField* field = nullptr;
+    std::vector<Member> entries{};
+  };
+  Value object = Value::object();
+  std::vector<Map> maps{};
+
+  std::vector<Member>& entries(const SchemaField& field) {
+    const auto known = std::ranges::find(maps, &field, &Map::field);
+    return known == maps.end() ? maps.emplace_back(Map{.field = &field}).entries : known->entries;
+  }
+  Value finish() {
+    for (Map& map : maps) {
+      object.set(map.field->name, Value::object(std::move(map.entries)));
+    }
+    return std::move(object);
+  }
+};
+
 class Decoder {
  public:
+  // `nesting`: the envelopes around this one.
+  explicit Decoder(int nesting) : nesting_(nesting) {}
+
   Value message(std::string_view bytes, const Schema& schema) {
-    Value object = Value::object();
+    OpenMessage open;
     if (enter()) {
       ProtoPath prefix;
-      fields(bytes, schema, prefix, object);
+      fields(bytes, schema, prefix, open);
     }
     --depth_;
-    return object;
+    return open.finish();
   }
   [[nodiscard]] const std::string& error() const { return error_; }
 
@@ -81,7 +111,7 @@ class Decoder {
   }
 
   // `prefix`: the embedded messages on the way whose fields are in the same JSON object.
-  void fields(std::string_view bytes, const Schema& schema, ProtoPath& prefix, Value& object) {
+  void fields(std::string_view bytes, const Schema& schema, ProtoPath& prefix, OpenMessage& open) {
     WireReader reader(bytes);
     WireField wire;
     while (error_.empty() && reader.next(wire)) {
@@ -96,10 +126,10 @@ class Decoder {
         continue;
       }
       if (found->proto.size() == prefix.size() + 1) {
-        field(wire, *found, object);
+        field(wire, *found, open);
       } else if (is(wire, WireType::Bytes, found->name)) {
         prefix.push_back(wire.number);
-        fields(wire.bytes, schema, prefix, object);
+        fields(wire.bytes, schema, prefix, open);
         prefix.pop_back();
       }
     }
@@ -108,14 +138,16 @@ class Decoder {
     }
   }
 
-  void field(const WireField& wire, const SchemaField& field, Value& object) {
+  void field(const WireField& wire, const SchemaField& field, OpenMessage& open) {
     const Schema& schema = *field.schema;
+    Value& object = open.object;
     if (schema.type == SchemaType::List) {
       list_item(wire, field, object.member(field.name));
       return;
     }
     if (is_map(schema)) {
-      map_entry(wire, field, object.member(field.name));
+      object.member(field.name);  // in its place among the members
+      map_entry(wire, field, open.entries(field));
       return;
     }
     Value decoded = value(wire, schema, field.name);
@@ -149,10 +181,7 @@ class Decoder {
     }
   }
 
-  void map_entry(const WireField& wire, const SchemaField& field, Value& map) {
-    if (map.is_null()) {
-      map = Value::object();
-    }
+  void map_entry(const WireField& wire, const SchemaField& field, std::vector<Member>& entries) {
     if (!is(wire, WireType::Bytes, field.name)) {
       return;
     }
@@ -175,7 +204,7 @@ class Decoder {
       fail("unexpected EOF");
       return;
     }
-    map.set(key, value(content, schema, field.name));
+    entries.emplace_back(key, value(content, schema, field.name));
   }
 
   static WireType wire_type(const Schema& schema) {
@@ -318,7 +347,8 @@ class Decoder {
     if (raw.empty()) {
       return {};
     }
-    Result<Value> parsed = is_envelope(raw) ? decode(raw, {}) : json::parse(raw);
+    Result<Value> parsed =
+        is_envelope(raw) ? decode_envelope(raw, {}, nesting_ + 1) : json::parse(raw);
     if (!parsed.ok()) {
       fail(parsed.error().message);
       return {};
@@ -355,6 +385,7 @@ class Decoder {
 
   std::string error_{};
   int depth_ = 0;
+  const int nesting_;
 };
 
 Error unrecognized(std::string_view kind, std::string_view why) {
@@ -403,14 +434,8 @@ std::string hex_of(std::string_view bytes) {
   return hex;
 }
 
-}  // namespace
-
-bool is_envelope(std::string_view body) {
-  return body.starts_with(kPrefix);
-}
-
-Result<Value> decode_message(std::string_view bytes, const Schema& schema) {
-  Decoder decoder;
+Result<Value> decode_content(std::string_view bytes, const Schema& schema, int nesting) {
+  Decoder decoder(nesting);
   Value value = decoder.message(bytes, schema);
   if (!decoder.error().empty()) {
     return Error::bad_request(decoder.error());
@@ -418,7 +443,20 @@ Result<Value> decode_message(std::string_view bytes, const Schema& schema) {
   return value;
 }
 
-Result<Value> decode(std::string_view body, Expected expected) {
+Value named(const Envelope& envelope, Value object) {
+  if (!envelope.api_version.empty()) {
+    object.set("apiVersion", envelope.api_version);
+  }
+  if (!envelope.kind.empty()) {
+    object.set("kind", envelope.kind);
+  }
+  return object;
+}
+
+Result<Value> decode_envelope(std::string_view body, Expected expected, int nesting) {
+  if (nesting > kMaxEnvelopes) {
+    return unrecognized(expected.kind, "exceeded max depth");
+  }
   if (!is_envelope(body)) {
     return unrecognized(expected.kind,
                         fmt::format("provided data does not appear to be a protobuf message, "
@@ -441,17 +479,28 @@ Result<Value> decode(std::string_view body, Expected expected) {
     return Error::bad_request(fmt::format("no kind {} is registered for version {}", go_quote(kind),
                                           go_quote(api_version)));
   }
-  Result<Value> object = decode_message(envelope.raw, *schema);
+  if (!expected.kind.empty() && kind != expected.kind) {
+    return named(envelope, Value::object());
+  }
+  Result<Value> object = decode_content(envelope.raw, *schema, nesting);
   if (!object.ok()) {
     return unrecognized(kind, object.error().message);
   }
-  if (!envelope.api_version.empty()) {
-    object->set("apiVersion", envelope.api_version);
-  }
-  if (!envelope.kind.empty()) {
-    object->set("kind", envelope.kind);
-  }
-  return object;
+  return named(envelope, *std::move(object));
+}
+
+}  // namespace
+
+bool is_envelope(std::string_view body) {
+  return body.starts_with(kPrefix);
+}
+
+Result<Value> decode_message(std::string_view bytes, const Schema& schema) {
+  return decode_content(bytes, schema, 0);
+}
+
+Result<Value> decode(std::string_view body, Expected expected) {
+  return decode_envelope(body, expected, 0);
 }
 
 }  // namespace athanor::protobuf

@@ -2,7 +2,10 @@
 // The fields of a value and the fields in which two values differ.
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "kube/typed_fields.hpp"
 #include "kube/typed_node.hpp"
@@ -15,16 +18,82 @@ using typed::ElementIndex;
 using typed::Node;
 using typed::Shape;
 
+// The members of one map. Large ones are found by hash and visited in the order of their names: a
+// FieldSet whose elements come in any order moves all behind the place of each.
+class MemberTable {
+ public:
+  static constexpr std::size_t kManyMembers = 32;
+
+  explicit MemberTable(const Value& map) : map_(map) {
+    if (map.members().size() > kManyMembers) {
+      for (const Member& member : map.members()) {
+        table_.emplace(member.key(), &member.value);
+      }
+    }
+  }
+  [[nodiscard]] const Value* find(std::string_view name) const {
+    if (table_.empty()) {
+      return map_.find(name);
+    }
+    const auto found = table_.find(name);
+    return found == table_.end() ? nullptr : found->second;
+  }
+
+ private:
+  const Value& map_;
+  std::unordered_map<std::string_view, const Value*> table_{};
+};
+
+template <class Visit>
+void each_in_order(const Value& map, const Visit& visit) {
+  const auto members = map.members();
+  if (members.size() <= MemberTable::kManyMembers) {
+    std::ranges::for_each(members, visit);
+    return;
+  }
+  std::vector<const Member*> sorted;
+  sorted.reserve(members.size());
+  for (const Member& member : members) {
+    sorted.push_back(&member);
+  }
+  std::ranges::sort(sorted, {}, &Member::key);
+  for (const Member* member : sorted) {
+    visit(*member);
+  }
+}
+
+// The items of a keyed list with their elements, in the order of these.
+struct Element {
+  Value element{};
+  const Value* item = nullptr;
+};
+std::vector<Element> elements_in_order(const Schema& list, const Value& items) {
+  std::vector<Element> elements;
+  elements.reserve(items.size());
+  for (const Value& item : items.items()) {
+    Value element = typed::element_of(list, item);
+    if (!element.is_null()) {
+      elements.push_back({.element = std::move(element), .item = &item});
+    }
+  }
+  if (elements.size() > MemberTable::kManyMembers) {
+    std::ranges::stable_sort(elements, [](const Element& a, const Element& b) {
+      return path_element::compare(a.element.as_string(), b.element.as_string()) < 0;
+    });
+  }
+  return elements;
+}
+
 void collect_leaves(const Value& value, const Node& node, FieldSet& out) {
   switch (node.shape(&value)) {
     case Shape::Leaf:
       return;
     case Shape::Map:
-      for (const Member& member : value.members()) {
+      each_in_order(value, [&](const Member& member) {
         const Node below = node.member(member.key());
         const bool system = node.is_system(member.key());
         if (system && below.level != Node::Level::Metadata) {
-          continue;
+          return;
         }
         Value element = path_element::field(member.key());
         FieldSet inside;
@@ -37,18 +106,14 @@ void collect_leaves(const Value& value, const Node& node, FieldSet& out) {
           out.insert(element);
         }
         out.add_below(std::move(element), std::move(inside));
-      }
+      });
       return;
     case Shape::List:
-      for (const Value& item : value.items()) {
-        Value element = typed::element_of(*node.schema, item);
-        if (element.is_null()) {
-          continue;
-        }
+      for (Element& each : elements_in_order(*node.schema, value)) {
         FieldSet inside;
-        collect_leaves(item, node.item(), inside);
-        out.insert(element);
-        out.add_below(std::move(element), std::move(inside));
+        collect_leaves(*each.item, node.item(), inside);
+        out.insert(each.element);
+        out.add_below(std::move(each.element), std::move(inside));
       }
       return;
   }
@@ -134,26 +199,29 @@ void compare_member(std::string_view name, Pair pair, const Node& parent, bool p
 }
 
 void compare_maps(const Pair& pair, const Node& node, FieldChanges& out) {
+  static const Value kNone;
+  const MemberTable from(pair.from == nullptr ? kNone : *pair.from);
+  const MemberTable to(pair.to == nullptr ? kNone : *pair.to);
   const bool parent_from = pair.from != nullptr && pair.from->is_object();
   const bool parent_to = pair.to != nullptr && pair.to->is_object();
   std::size_t shared = 0;
   if (parent_to) {
-    for (const Member& member : pair.to->members()) {
-      const Value* old = parent_from ? pair.from->find(member.key()) : nullptr;
+    each_in_order(*pair.to, [&](const Member& member) {
+      const Value* old = parent_from ? from.find(member.key()) : nullptr;
       shared += old != nullptr ? 1U : 0U;
       if (old == nullptr || !old->identical(member.value)) {
         compare_member(member.key(), {old, &member.value}, node, parent_from, parent_to, out);
       }
-    }
+    });
   }
   if (!parent_from || shared == pair.from->size()) {
     return;
   }
-  for (const Member& member : pair.from->members()) {
-    if (!parent_to || !pair.to->contains(member.key())) {
+  each_in_order(*pair.from, [&](const Member& member) {
+    if (!parent_to || to.find(member.key()) == nullptr) {
       compare_member(member.key(), {&member.value, nullptr}, node, parent_from, parent_to, out);
     }
-  }
+  });
 }
 
 // An element with the same key stands elsewhere in the list too.
@@ -173,9 +241,11 @@ bool same_places(const Pair& pair, const Schema& list) {
   }
   const auto from = pair.from->items();
   const auto to = pair.to->items();
+  std::size_t changed = 0;  // each of them looks at all items: many are found by their index
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (!from[i].identical(to[i]) &&
-        (!typed::same_element(list, from[i], to[i]) || is_repeated(list, *pair.to, i))) {
+        (++changed > MemberTable::kManyMembers || !typed::same_element(list, from[i], to[i]) ||
+         is_repeated(list, *pair.to, i))) {
       return false;
     }
   }
@@ -209,6 +279,18 @@ void compare_repeated(const Pair& pair, const Node& item, const Value& element,
   }
 }
 
+// Those of a large list in the order of a FieldSet, each once.
+std::vector<Value> in_order(std::vector<Value> elements) {
+  if (elements.size() > MemberTable::kManyMembers) {
+    std::ranges::stable_sort(elements, [](const Value& a, const Value& b) {
+      return path_element::compare(a.as_string(), b.as_string()) < 0;
+    });
+    const auto repeated = std::ranges::unique(elements);
+    elements.erase(repeated.begin(), repeated.end());
+  }
+  return elements;
+}
+
 void compare_lists(const Pair& pair, const Node& node, FieldChanges& out) {
   const Schema& list = *node.schema;
   const Node item = node.item();
@@ -236,14 +318,14 @@ void compare_lists(const Pair& pair, const Node& node, FieldChanges& out) {
          in_to.empty() ? nullptr : &(*pair.to)[in_to.front()]},
         item, [&] { return element; }, out);
   };
-  for (const Value& element : to.elements()) {
+  for (const Value& element : in_order(to.elements())) {
     if (!element.is_null()) {
       visit(element);
     } else {
       out.keyless = true;
     }
   }
-  for (const Value& element : from.elements()) {
+  for (const Value& element : in_order(from.elements())) {
     if (!element.is_null() && !to.first(element)) {
       visit(element);
     }

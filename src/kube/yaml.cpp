@@ -4,10 +4,12 @@
 
 #include <yaml.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "base/digest.hpp"
 #include "base/utf8.hpp"
@@ -77,10 +79,11 @@ class Events {
   yaml_parser_t parser_{};
 };
 
-// A composed node and how many nodes it expands to.
+// A composed node, how many nodes it expands to and how deep they are nested.
 struct Anchor {
   Value value{};
   std::size_t nodes = 0;
+  int levels = 0;
   bool complete = false;
 };
 
@@ -148,7 +151,7 @@ class Composer {
     ++nodes_;
     switch (event.type) {
       case YAML_ALIAS_EVENT:
-        return alias(text_of(event.data.alias.anchor));
+        return alias(text_of(event.data.alias.anchor), depth);
       case YAML_SCALAR_EVENT: {
         ATHANOR_TRY(PlainScalar scalar, resolve(event));
         if (scalar.type == PlainScalar::Type::NotFinite) {
@@ -177,8 +180,13 @@ class Composer {
     const std::string name(anchor);  // the event that holds it goes before the container ends
     const std::size_t before = nodes_;
     define(name, {});
+    const int outer = std::exchange(deepest_, depth + 1);
     ATHANOR_TRY(Value value, (this->*read)(depth + 1));
-    define(name, {.value = value, .nodes = nodes_ - before + 1, .complete = true});
+    define(name, {.value = value,
+                  .nodes = nodes_ - before + 1,
+                  .levels = deepest_ - depth,
+                  .complete = true});
+    deepest_ = std::max(deepest_, outer);
     return value;
   }
 
@@ -188,7 +196,8 @@ class Composer {
     }
   }
 
-  Result<Value> alias(std::string_view name) {
+  // An anchor within an anchor adds its levels to those around the alias.
+  Result<Value> alias(std::string_view name, int depth) {
     const auto found = anchors_.find(name);
     if (found == anchors_.end()) {
       return yaml_error("unknown anchor '" + std::string(name) + "' referenced");
@@ -196,6 +205,10 @@ class Composer {
     if (!found->second.complete) {
       return yaml_error("anchor '" + std::string(name) + "' value contains itself");
     }
+    if (depth + found->second.levels > kMaxDepth) {
+      return yaml_error("exceeded max depth");
+    }
+    deepest_ = std::max(deepest_, depth + found->second.levels);
     alias_nodes_ += found->second.nodes;
     nodes_ += found->second.nodes;
     if (alias_nodes_ > kMaxAliasNodes) {
@@ -406,6 +419,7 @@ class Composer {
   std::string path_{};           // of the node being read
   std::size_t nodes_ = 0;        // of the stream so far, aliases expanded
   std::size_t alias_nodes_ = 0;  // of those, what aliases brought
+  int deepest_ = 0;              // level within the container being read, aliases expanded
 };
 
 }  // namespace

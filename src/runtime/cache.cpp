@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/check.hpp"
+#include "base/contain.hpp"
 #include "runtime/view/select.hpp"
 
 namespace athanor::runtime {
@@ -54,10 +55,15 @@ std::vector<std::string> Cache::values(const Secondary& index, const Object& obj
   return *std::move(found);
 }
 
-void Cache::Sum::add(const Object& object, std::int64_t sign) {
+Totals Cache::Sum::share_of(const Object& object) const {
   Totals share;
-  measure(object, share);
-  add(share, sign);
+  // One that cannot be measured counts nothing: what was added is what is taken off again.
+  const auto broken = contain([&] { measure(object, share); });
+  return broken ? Totals() : share;
+}
+
+void Cache::Sum::add(const Object& object, std::int64_t sign) {
+  add(share_of(object), sign);
 }
 
 void Cache::Sum::add(const Totals& share, std::int64_t sign) {
@@ -67,10 +73,8 @@ void Cache::Sum::add(const Totals& share, std::int64_t sign) {
 }
 
 void Cache::Sum::replace(const Object& before, const Object& after) {
-  Totals old;
-  Totals now;
-  measure(before, old);
-  measure(after, now);
+  const Totals old = share_of(before);
+  const Totals now = share_of(after);
   if (old == now) {
     return;
   }

@@ -102,6 +102,7 @@ class Cache {
     void replace(const Object& before, const Object& after);
 
    private:
+    [[nodiscard]] Totals share_of(const Object& object) const;
     void add(const Totals& share, std::int64_t sign);
   };
   // Emptied buckets stay when sums or ranks hang on them.

@@ -18,11 +18,6 @@ namespace {
 constexpr std::size_t kManyTasks = 10'000;
 const Value kNone{};
 
-bool overlooks(const Operator& op, const Kind& kind, const Cache::Change& change) {
-  return op.overlooks != nullptr && change.before && change.after &&
-         op.overlooks(kind, *change.before, *change.after);
-}
-
 std::vector<Index> all_indexes(std::span<const Operator* const> operators) {
   std::vector<Index> indexes;
   for (const Operator* op : operators) {
@@ -94,7 +89,13 @@ const Cache* Engine::Impl::find_cache(const Kind& kind) const {
 
 const Cache* Engine::Impl::watching(const Ref& ref) const {
   const Cache* held = find_cache(*ref.kind);
-  return held != nullptr && held->watches(ref.key.ns) ? held : nullptr;
+  if (held == nullptr || !held->watches(ref.key.ns)) {
+    return nullptr;
+  }
+  // Of a kind that may not be listed the cache is empty, whatever there is, and no event follows.
+  const bool refused =
+      held->version(ref.key.ns) == 0 && observations.contains(unreadable_query(*ref.kind));
+  return refused ? nullptr : held;
 }
 
 std::optional<Object> Engine::Impl::get(const Kind& kind, const Key& key) const {
@@ -204,11 +205,11 @@ void Engine::Impl::take(const WatchEvent& event, Instant now) {
 void Engine::Impl::take(const Relisted& listed, Instant now) {
   Cache& held = cache(*listed.kind);
   const bool first = !held.synced();
-  const std::string unreadable = unreadable_query(*listed.kind);
+  const std::string ns = held.watch_of(listed.ns);
+  const std::string unreadable = unreadable_query(*listed.kind, ns);
   if (listed.error || observations.contains(unreadable)) {
     report(unreadable, listed.error, now);
   }
-  const std::string ns = held.watch_of(listed.ns);
   held.add(listed.objects, listed.first, ns);
   if (!listed.last) {
     return;
@@ -219,7 +220,7 @@ void Engine::Impl::take(const Relisted& listed, Instant now) {
     synced(*listed.kind, now);
   }
   opened(barrier.passed({listed.kind, ns}, held.version(ns)), now);
-  if (!listed.early) {
+  if (!listed.early || listed.error) {  // a refusal is as new as any later one
     for (const auto& controller : controllers) {
       controller->unseen.erase({listed.kind, ns});
     }
@@ -399,6 +400,7 @@ void Engine::Impl::take(const ClockStep& step, Instant now) {
     Task& task = tasks.at(id);
     task.started += step.by;
     task.barrier_end += step.by;
+    task.waits_since += step.by;
     if (task.phase != Task::Phase::Idle) {
       queue(task, Priority::Interactive, now, Cause::Wake);
     }
@@ -559,53 +561,8 @@ void Engine::Impl::opened(const std::vector<TaskId>& ids, Instant now) {
   }
 }
 
-// Barriers that the caches never reached: look for ourselves, and let the key run; with what was
-// found, if it must see all.
-void Engine::Impl::expire(Instant now) {
-  while (!deadlines.empty() && deadlines.begin()->first <= now) {
-    const TaskId id = deadlines.begin()->second;
-    deadlines.erase(deadlines.begin());
-    Task* task = find(id);
-    if (task == nullptr || task->phase != Task::Phase::Waiting) {
-      continue;
-    }
-    if (!task->controller->unseen.empty()) {
-      // However long it takes: who asked for the lists goes on until there is an answer.
-      task->barrier_end = now + options.barrier_timeout;
-      deadlines.emplace(task->barrier_end, id);
-      continue;
-    }
-    std::set<Watched, WatchedOrder> watches = barrier.watches(id);
-    for (const Ref& ref : barrier.objects(id)) {
-      watches.insert({ref.kind, cache(*ref.kind).watch_of(ref.key.ns)});
-    }
-    barrier.drop(id);
-    for (const Watched& watch : watches) {
-      out.emplace_back(Relist{.kind = watch.kind, .ns = watch.ns});
-      // Of a kind that is refused there is no list to wait for.
-      if (task->controller->op->sees_all && !observations.contains(unreadable_query(*watch.kind))) {
-        barrier.wait_relist(id, watch);
-      }
-    }
-    if (barrier.waits(id)) {  // it must see what it did before it promises more
-      task->barrier_end = now + options.barrier_timeout;
-      deadlines.emplace(task->barrier_end, id);
-      continue;
-    }
-    if (task->work != nullptr) {
-      see_news(*task);  // a plan that settles did so for a view that shows all its steps
-    }
-    settle(*task, now);
-  }
-  for (const auto& controller : controllers) {
-    if (controller->unsynced.empty() && controller->next_resync <= now) {
-      queue_all(*controller, Priority::Resync, now, Cause::Resync);
-    }
-  }
-}
-
 void Engine::Impl::pump(Instant now) {
-  expire(now);
+  guarded(0, now, [&] { expire(now); });
   woken(ready.wake(now));
   most_tasks = std::max(most_tasks, tasks.size());
   for (std::size_t runs = 0; runs < options.keys_per_run; ++runs) {
@@ -615,7 +572,7 @@ void Engine::Impl::pump(Instant now) {
     }
     if (Task* task = find(next->id)) {
       metrics.taken(task->controller->number);
-      reconcile(*task, next->since, now);
+      guarded(next->id, now, [&] { reconcile(*task, next->since, now); });
     }
   }
   // At the start every key is there at once.
@@ -709,7 +666,7 @@ std::span<const Kind* const> Engine::kinds() const {
 void Engine::absorb(const Input& input, Instant now) {
   impl_->see_clock(now);
   impl_->rest(now);
-  std::visit([&](const auto& one) { impl_->take(one, now); }, input);
+  impl_->absorb(input, now);
 }
 
 void Engine::run(Instant now, std::vector<Effect>& effects) {

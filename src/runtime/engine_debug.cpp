@@ -34,6 +34,14 @@ std::string milliseconds_text(Duration duration) {
   return format_go_duration(std::chrono::duration_cast<std::chrono::milliseconds>(duration));
 }
 
+Value list_of(const std::vector<std::string>& texts) {
+  Value list = Value::list();
+  for (const std::string& text : texts) {
+    list.push_back(text);
+  }
+  return list;
+}
+
 }  // namespace
 
 Value Engine::Impl::describe(const Task& task, Instant now) const {
@@ -61,8 +69,16 @@ Value Engine::Impl::describe(const Task& task, Instant now) const {
       one.set("steps", task.work->plan.steps().size());
       break;
     case Task::Phase::Waiting:
-      one.set("state", "waiting for its own writes");
+      one.set("state", task.controller->unseen.empty() ? "waiting for its own writes"
+                                                       : "waiting for the first lists");
       one.set("reason", name_of(task.cause));
+      one.set("for", milliseconds_text(now - task.waits_since));
+      if (Value what = list_of(waits_for(task)); !what.empty()) {
+        one.set("waitsFor", std::move(what));
+      }
+      if (task.overdue != Task::Overdue::Nothing) {
+        one.set("overdue", true);
+      }
       one.set("until", format_micro_time(task.barrier_end));
       break;
   }
@@ -97,7 +113,16 @@ Value Engine::debug(Instant now, std::size_t limit) const {
     for (const Kind* kind : controller->unsynced) {
       unlisted.push_back(kind->plural);
     }
-    controllers.set(controller->op->name, Value::object({{"waitsForLists", unlisted}}));
+    Value one = Value::object({{"waitsForLists", unlisted}});
+    if (!controller->unseen.empty()) {
+      Value unseen = Value::list();
+      for (const Watched& watch : controller->unseen) {
+        unseen.push_back(watch.ns.empty() ? std::string(watch.kind->plural)
+                                          : std::string(watch.kind->plural) + " in " + watch.ns);
+      }
+      one.set("waitsForFirstLists", std::move(unseen));
+    }
+    controllers.set(controller->op->name, std::move(one));
   }
   return Value::object({{"time", format_micro_time(now)},
                         {"keys", keys},

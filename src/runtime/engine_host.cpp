@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/contain.hpp"
 #include "base/log.hpp"
 
 namespace athanor::runtime {
@@ -15,6 +16,8 @@ namespace {
 
 // How far the clock may drift from the steady one before that is a step.
 constexpr Duration kStep = std::chrono::milliseconds(500);
+// After work beside the engine that failed.
+constexpr Duration kAgain = std::chrono::seconds(1);
 // The longest sleep while a timer runs: a step is found at the latest then.
 constexpr Duration kLook = std::chrono::seconds(5);
 
@@ -113,7 +116,7 @@ Duration EngineHost::busy_for() const {
 void EngineHost::absorb(const Input& input) {
   const Instant now = options_.clock->now();
   if (options_.journal != nullptr) {
-    options_.journal->input(engine_, input, now);
+    static_cast<void>(contain([&] { options_.journal->input(engine_, input, now); }));
   }
   engine_.absorb(input, now);
   fresh_ = true;
@@ -133,7 +136,10 @@ void EngineHost::loop() {
       run();
     }
     if (options_.world.more) {
-      more_ = options_.world.more(options_.clock->now());
+      const auto broken = contain([&] { more_ = options_.world.more(options_.clock->now()); });
+      if (broken) {
+        more_ = options_.clock->now() + kAgain;
+      }
     }
     busy_since_ = std::chrono::steady_clock::time_point();
   }
@@ -167,7 +173,8 @@ void EngineHost::drain() {
     batch_.swap(inbox_);
   }
   for (Task& task : batch_) {
-    task();
+    // Inputs are contained by the engine; what else was posted costs itself alone.
+    static_cast<void>(contain(task));
   }
   batch_.clear();
 }
@@ -214,28 +221,37 @@ void EngineHost::perform(const Probe& probe) {
     absorb(answered(probe.query, Error::not_found("nobody answers " + probe.query), probe.id));
     return;
   }
-  (*ask)(probe.query,
-         [weak = weak_from_this(), query = probe.query, id = probe.id](Result<Value> answer) {
-           if (const auto self = weak.lock()) {
-             self->post(Input(answered(query, std::move(answer), id)));
-           }
-         });
+  const auto broken = contain([&] {
+    (*ask)(probe.query,
+           [weak = weak_from_this(), query = probe.query, id = probe.id](Result<Value> answer) {
+             if (const auto self = weak.lock()) {
+               self->post(Input(answered(query, std::move(answer), id)));
+             }
+           });
+  });
+  if (broken) {
+    absorb(answered(probe.query, Error::internal(*broken), probe.id));
+  }
 }
 
 void EngineHost::perform(const Execute& execute) {
-  std::string query = execute.verb + ":" + execute.id;
+  const std::string query = execute.verb + ":" + execute.id;
   const Executors::Act* act = options_.executors->act(execute.verb);
   if (act == nullptr) {
     log::error("no executor for a verb", {{"verb", execute.verb}, {"id", execute.id}});
     absorb(answered(query, Error::not_found("no executor for " + execute.verb), 0));
     return;
   }
-  (*act)(execute.id, execute.args,
-         [weak = weak_from_this(), query = std::move(query)](Result<Value> answer) {
-           if (const auto self = weak.lock()) {
-             self->post(Input(answered(query, std::move(answer), 0)));
-           }
-         });
+  const auto broken = contain([&] {
+    (*act)(execute.id, execute.args, [weak = weak_from_this(), query](Result<Value> answer) {
+      if (const auto self = weak.lock()) {
+        self->post(Input(answered(query, std::move(answer), 0)));
+      }
+    });
+  });
+  if (broken) {
+    absorb(answered(query, Error::internal(*broken), 0));
+  }
 }
 
 }  // namespace athanor::runtime

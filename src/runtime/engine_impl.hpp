@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's parts, shared by its .cpp files: engine.cpp (inputs, scheduling) and engine_plan.cpp
-// (one plan's way).
+// The engine's parts, shared by its .cpp files: engine.cpp (inputs, scheduling), engine_plan.cpp
+// (one plan's way), engine_guard.cpp (what a broken invariant costs) and engine_waits.cpp (keys
+// that wait for the caches).
 #pragma once
 
 #include <map>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contain.hpp"
 #include "runtime/barrier.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/engine.hpp"
@@ -75,6 +77,10 @@ struct Task {
   std::unique_ptr<Work> work{};                // from a reconcile until its plan is over
   std::optional<Instant> again{};              // retry or wake-up, once the barrier has opened
   Instant barrier_end{};
+  Instant waits_since{};  // since when it is Waiting
+  // What it has waited for longer than options.barrier_timeout.
+  enum class Overdue : std::uint8_t { Nothing, Writes, Sight };
+  Overdue overdue = Overdue::Nothing;
 };
 
 // Tasks by the number of their controller and their key.
@@ -162,7 +168,6 @@ struct Engine::Impl final : Snapshot {
   void make_ready(Task& task, Priority priority, Instant now, Cause cause);
   void queue_all(Controller& controller, Priority priority, Instant now, Cause cause);
   void opened(const std::vector<TaskId>& ids, Instant now);
-  void expire(Instant now);
   void woken(const std::vector<TaskId>& ids);
   void sweep(Instant now);
   void set_timer(Instant now);
@@ -178,12 +183,6 @@ struct Engine::Impl final : Snapshot {
 
   // engine_plan.cpp: one plan's way
   void reconcile(Task& task, Instant since, Instant now);
-  // What the operator must see all of is listed anew; the task waits for it. False: there is
-  // nothing to wait for.
-  bool prove_sight(Task& task, Instant now);
-  void ask_for_sight(Controller& controller);
-  void check_reads(const Operator& op, const Reads& reads) const;
-  void check_writes(const Operator& op, const Plan& plan) const;
   // The queries that a run made, with the age that it takes.
   void probe_stale(const std::vector<std::pair<std::string, Duration>>& queries, Instant now);
   void advance(Task& task, Instant now);
@@ -209,6 +208,39 @@ struct Engine::Impl final : Snapshot {
   [[nodiscard]] bool is_blank(const Task& task, bool did_nothing) const;
   void remember_seen(Work& work) const;
   Known known(const Task& task, const Ref& ref) const;
+
+  // engine_guard.cpp: what a broken invariant costs
+  // The operator's plan, held to what the operator declares. A broken invariant makes it a retry.
+  [[nodiscard]] Plan make_plan(const Task& task, Reads& done, Instant now);
+  // Executes `run` for a key; a broken invariant costs this key's run alone.
+  template <class Run>
+  void guarded(TaskId id, Instant now, Run&& run) {
+    if (const auto broken = contain(std::forward<Run>(run))) {
+      abandon(id, *broken, now);
+    }
+  }
+  // Ends the run of a key in whatever state it is; it is tried again after a backoff, and after
+  // the caches show what it may have written.
+  void abandon(TaskId id, const std::string& what, Instant now);
+  void absorb(const Input& input, Instant now);
+  void tell_broken(std::string_view controller, const std::string& key, const std::string& what,
+                   const Plan* plan);
+  // Operator::overlooks; false if it breaks an invariant.
+  [[nodiscard]] bool overlooks(const Operator& op, const Kind& kind, const Cache::Change& change);
+
+  // engine_waits.cpp: keys that wait for the caches
+  // What the operator must see all of is listed anew; the task waits for it. False: there is
+  // nothing to wait for.
+  bool prove_sight(Task& task, Instant now);
+  void ask_for_sight(Controller& controller);
+  void expire(Instant now);
+  // Ends the waits of one key whose deadline has passed, or prolongs them.
+  void expire(Task& task, Instant now);
+  // Counts a key that has waited too long, once; true: it was not counted yet.
+  bool note_overdue(Task& task);
+  void no_longer_overdue(Task& task);
+  // "secrets in a": what a key waits for.
+  [[nodiscard]] std::vector<std::string> waits_for(const Task& task) const;
 
   // engine_debug.cpp: Null for a key at rest
   [[nodiscard]] Value describe(const Task& task, Instant now) const;

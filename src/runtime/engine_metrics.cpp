@@ -137,4 +137,39 @@ void EngineMetrics::failed(std::size_t controller, int code) {
   }
 }
 
+void EngineMetrics::put_off(std::size_t controller) {
+  if (metrics_ != nullptr) {
+    controllers_[controller].active.add(-1);
+  }
+}
+
+void EngineMetrics::overdue(std::size_t controller, std::string_view what, bool on) {
+  if (metrics_ == nullptr) {
+    return;
+  }
+  const MetricLabels labels{{"controller", controllers_[controller].name},
+                            {"for", std::string(what)}};
+  metrics_
+      ->gauge("athanor_overdue_keys",
+              "Keys that have waited longer than 10 s for the caches to show their own writes, or "
+              "the first lists.",
+              labels)
+      .add(on ? 1 : -1);
+  if (on) {
+    metrics_
+        ->counter("athanor_overdue_keys_total", "Keys that began to wait longer than 10 s.", labels)
+        .add();
+  }
+}
+
+void EngineMetrics::broke(std::string_view who, std::uint64_t times) {
+  if (metrics_ != nullptr && times > 0) {
+    metrics_
+        ->counter("athanor_broken_invariants_total",
+                  "Broken invariants, each of which cost a key or an input its run.",
+                  {{"controller", std::string(who)}})
+        .add(static_cast<double>(times));
+  }
+}
+
 }  // namespace athanor::runtime

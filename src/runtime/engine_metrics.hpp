@@ -33,6 +33,12 @@ class EngineMetrics {
   void wrote(std::size_t controller);
   void suppressed(std::size_t controller);
   void failed(std::size_t controller, int code);
+  // A key that was taken waits after all.
+  void put_off(std::size_t controller);
+  // A key has waited too long for "writes" or "sight" (`on`), or does so no longer.
+  void overdue(std::size_t controller, std::string_view what, bool on);
+  // Broken invariants, by who broke them: a controller, "engine", "caches", "instruments".
+  void broke(std::string_view who, std::uint64_t times);
 
  private:
   struct PerController {

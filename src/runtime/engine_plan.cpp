@@ -3,25 +3,16 @@
 #include <algorithm>
 #include <set>
 
-#include "api/builtin.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "kube/json.hpp"
 #include "runtime/engine_impl.hpp"
-#include "runtime/rbac.hpp"
 #include "runtime/tracer.hpp"
-#include "runtime/view/any_kind.hpp"
 #include "runtime/view/failures.hpp"
-#include "runtime/view/select.hpp"
 
 namespace athanor::runtime {
 
 namespace {
-
-bool declares(std::span<const Kind* const> kinds, const Kind* kind) {
-  return std::ranges::any_of(kinds,
-                             [&](const Kind* one) { return one == kind || one == &kAnyKind; });
-}
 
 // Targets are dependencies, too: a step is left out because of what the cache holds of them.
 void add_targets(Reads& reads, const Plan& plan) {
@@ -48,38 +39,6 @@ void add_targets(Reads& reads, const Plan& plan) {
   }
 }
 
-bool allows(const Operator& op, const Kind* kind, std::string_view verb,
-            std::string_view subresource = {}) {
-  return std::any_of(op.access.begin(), op.access.end(), [&](const Access& access) {
-    return (access.kind == kind || access.kind == &kAnyKind) && access.subresource == subresource &&
-           has_verb(access, verb);
-  });
-}
-
-// Whether the access that an operator declares covers a step.
-bool covers(const Operator& op, const Step& step) {
-  const Kind* kind = std::holds_alternative<Emit>(step) ? &api::kEvent : target_of(step)->kind;
-  return std::visit(
-      [&](const auto& one) {
-        using S = std::decay_t<decltype(one)>;
-        if constexpr (std::is_same_v<S, Apply> || std::is_same_v<S, Emit>) {
-          return allows(op, kind, "create") && allows(op, kind, "patch");
-        } else if constexpr (std::is_same_v<S, Create>) {
-          return allows(op, kind, "create");
-        } else if constexpr (std::is_same_v<S, Patch>) {
-          return allows(op, kind, "patch", one.subresource);
-        } else if constexpr (std::is_same_v<S, Status>) {
-          return allows(op, kind, "patch", "status");
-        } else if constexpr (std::is_same_v<S, Replace>) {
-          return allows(op, kind, one.subresource == "binding" ? "create" : "update",
-                        one.subresource);
-        } else {
-          return std::is_same_v<S, Act> || allows(op, kind, "delete");
-        }
-      },
-      step);
-}
-
 // Whether a change of anything that `next` reads would wake who has read `done`.
 bool reads_as_much(const Reads* done, const Reads& next) {
   static const Reads kNothing;
@@ -99,31 +58,6 @@ bool reads_as_much(const Reads* done, const Reads& next) {
            return std::ranges::any_of(had.observations,
                                       [&](const auto& other) { return other.first == read.first; });
          });
-}
-
-// As equal as their texts would be: members in the same order, numbers of one type.
-bool reads_alike(const Value& a, const Value& b) {
-  if (a.identical(b)) {
-    return true;
-  }
-  if (a.type() != b.type()) {
-    return false;
-  }
-  return std::ranges::equal(a.items(), b.items(), reads_alike) &&
-         std::ranges::equal(a.members(), b.members(),
-                            [](const Member& left, const Member& right) {
-                              return left.key() == right.key() &&
-                                     reads_alike(left.value, right.value);
-                            }) &&
-         (a.is_list() || a.is_object() || a == b);
-}
-
-// Most plans say nothing at all.
-bool same_plan(const Plan& a, const Plan& b) {
-  if (a.steps().empty() && b.steps().empty() && !a.error() && !b.error()) {
-    return a.wake() == b.wake();
-  }
-  return reads_alike(a.to_value(), b.to_value());
 }
 
 // Writes that answer without a version, although an event will follow: an immediate deletion, a
@@ -158,35 +92,6 @@ bool is_another(const Error& error, const Step& step, const Object* cached) {
 
 }  // namespace
 
-void Engine::Impl::check_reads(const Operator& op, const Reads& done) const {
-  for (const Ref& ref : done.objects) {
-    ATHANOR_CHECK(ref.kind == op.primary || declares(op.reads, ref.kind),
-                  "an operator reads kinds that it declared");
-  }
-  for (const Reads::ListRead& read : done.lists) {
-    ATHANOR_CHECK(read.kind == op.primary || declares(op.reads, read.kind),
-                  "an operator lists kinds that it declared");
-    ATHANOR_CHECK(
-        op.singleton || !is_coarse(*read.kind, read.select) || declares(op.small, read.kind),
-        "coarse lists are for kinds declared small");
-  }
-}
-
-void Engine::Impl::check_writes(const Operator& op, const Plan& plan) const {
-  for (const Step& step : plan.steps()) {
-    if (std::holds_alternative<Act>(step)) {
-      continue;
-    }
-    ATHANOR_CHECK(op.access.empty() || covers(op, step),
-                  "an operator does what it declared that it does");
-    if (std::holds_alternative<Emit>(step)) {
-      continue;
-    }
-    ATHANOR_CHECK(declares(op.writes, target_of(step)->kind),
-                  "an operator writes kinds that it declared");
-  }
-}
-
 void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   const Operator& op = *task.controller->op;
   if (task.controller->op->sees_all && prove_sight(task, now)) {
@@ -197,14 +102,7 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
     options.tracer->began(task.id, op.name, task.key, task.cause, now - since);
   }
   Reads done;
-  Plan plan = op.reconcile(View(*this, done), task.key, now);
-  if (options.verify) {
-    Reads again;
-    derive_anew = true;
-    const Plan second = op.reconcile(View(*this, again), task.key, now);
-    derive_anew = false;
-    ATHANOR_CHECK(same_plan(plan, second), "reconcile is a function of what it reads");
-  }
+  Plan plan = make_plan(task, done, now);
   if (options.stopwatch != nullptr) {
     metrics.took(task.controller->number, options.stopwatch->now() - started);
   }
@@ -212,8 +110,6 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   if (options.on_reconcile) {
     options.on_reconcile(op, task.key, done.objects.size() + done.lists.size(), plan);
   }
-  check_reads(op, done);
-  check_writes(op, plan);
   add_targets(done, plan);
   // Of an object that is gone nobody will want to know what its key alone has read.
   const bool gone = !op.singleton && cache(*op.primary).find(task.key) == nullptr;
@@ -234,42 +130,6 @@ void Engine::Impl::reconcile(Task& task, Instant since, Instant now) {
   task.dirty_priority = Priority::Resync;
   task.phase = Task::Phase::Writing;
   advance(task, now);
-}
-
-void Engine::Impl::ask_for_sight(Controller& controller) {
-  const auto ask = [&](const Kind& kind) {
-    if (observations.contains(unreadable_query(kind))) {
-      return;  // refused for good: there is no list to wait for
-    }
-    for (const std::string& ns : cache(kind).watches()) {
-      if (controller.unseen.insert({&kind, ns}).second) {
-        out.emplace_back(Relist{.kind = &kind, .ns = ns});
-      }
-    }
-  };
-  for (const Kind* kind : controller.op->reads) {
-    ask(*kind);
-  }
-  if (controller.op->primary != nullptr) {
-    ask(*controller.op->primary);
-  }
-}
-
-bool Engine::Impl::prove_sight(Task& task, Instant now) {
-  Controller& controller = *task.controller;
-  if (!std::exchange(controller.has_asked, true)) {
-    ask_for_sight(controller);
-  }
-  if (controller.unseen.empty()) {
-    return false;
-  }
-  for (const Watched& watch : controller.unseen) {
-    barrier.wait_relist(task.id, watch);
-  }
-  task.dirty = true;  // to run once all is there
-  task.dirty_cause = task.cause;
-  settle(task, now);
-  return true;
 }
 
 void Engine::Impl::probe_stale(const std::vector<std::pair<std::string, Duration>>& queries,
@@ -649,6 +509,7 @@ void Engine::Impl::settle(Task& task, Instant now) {
   if (barrier.waits(task.id)) {
     if (task.phase != Task::Phase::Waiting) {
       task.phase = Task::Phase::Waiting;
+      task.waits_since = now;
       task.barrier_end = now + options.barrier_timeout;
       deadlines.emplace(task.barrier_end, task.id);
     }
@@ -656,6 +517,7 @@ void Engine::Impl::settle(Task& task, Instant now) {
   }
   if (task.phase == Task::Phase::Waiting) {
     deadlines.erase({task.barrier_end, task.id});
+    no_longer_overdue(task);
   }
   if (task.work != nullptr && !is_settled(task, now)) {
     see_news(task);

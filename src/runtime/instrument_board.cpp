@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "base/contain.hpp"
 
 namespace athanor::runtime {
 namespace {
@@ -91,10 +92,25 @@ void InstrumentBoard::enter(const Sample& sample, const MetricInfo& info, Instan
 }
 
 void InstrumentBoard::happened(const Happening& happening, Instant now) {
-  Samples samples;
   for (const Instruments* one : instruments_) {
-    one->tally(happening, samples);
+    if (contain([&] { count(*one, happening, now); })) {
+      tell_broken();
+    }
   }
+}
+
+void InstrumentBoard::tell_broken() const {
+  metrics_
+      ->counter("athanor_broken_invariants_total",
+                "Broken invariants, each of which cost a key or an input its run.",
+                {{"controller", "instruments"}})
+      .add();
+}
+
+void InstrumentBoard::count(const Instruments& instruments, const Happening& happening,
+                            Instant now) {
+  Samples samples;
+  instruments.tally(happening, samples);
   for (const Sample& sample : samples) {
     const auto info = infos_.find(sample.metric);
     ATHANOR_CHECK(info != infos_.end(), "instruments declare what they count");
@@ -124,10 +140,15 @@ std::string InstrumentBoard::state(const Snapshot& snapshot,
     if (one->state == nullptr || !readable) {
       continue;
     }
-    Reads reads;
-    Samples samples;
-    one->state(View(snapshot, reads), samples);
-    text += gauges_text(one->metrics, samples);
+    const auto broken = contain([&] {
+      Reads reads;
+      Samples samples;
+      one->state(View(snapshot, reads), samples);
+      text += gauges_text(one->metrics, samples);
+    });
+    if (broken) {
+      tell_broken();
+    }
   }
   return text;
 }

@@ -36,6 +36,8 @@ class InstrumentBoard {
     MetricLabels labels{};
     std::optional<Instant> since{};
   };
+  void count(const Instruments& instruments, const Happening& happening, Instant now);
+  void tell_broken() const;
   void put(const Sample& sample, const MetricInfo& info);
   void enter(const Sample& sample, const MetricInfo& info, Instant now);
 

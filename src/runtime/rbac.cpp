@@ -215,11 +215,6 @@ const Place* place_of_permission(const Places& places, const Permission& permiss
 
 }  // namespace
 
-bool has_verb(const Access& access, std::string_view verb) {
-  const auto words = words_of(access.verbs, ' ');
-  return std::ranges::find(words, verb) != words.end();
-}
-
 std::vector<Permission> permissions_of(std::span<const Operator* const> operators) {
   Collector collector;
   for (const Operator* op : operators) {

@@ -13,9 +13,6 @@
 
 namespace athanor::runtime {
 
-// Whether `verb` is one of the verbs.
-bool has_verb(const Access& access, std::string_view verb);
-
 // One line of a role; resource "pods" or "pods/status"; verbs in the order of the API's handbook.
 struct Permission {
   std::string group{};

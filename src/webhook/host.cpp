@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "base/contain.hpp"
 #include "base/log.hpp"
 #include "runtime/engine_host.hpp"
 #include "runtime/executors.hpp"
@@ -38,6 +39,14 @@ std::optional<Object> news_of(const runtime::Input& input, const Kind& kind, con
     }
   }
   return listed || !list->last ? std::nullopt : std::optional<Object>(std::in_place);
+}
+
+// A broken invariant costs the request that was asked about.
+Verdict judge(const Question& question, const View& view, Instant now) {
+  Verdict verdict;
+  const auto broken =
+      contain([&] { verdict = question.webhook->admit(view, question.request, now); });
+  return broken ? Verdict::deny(*broken, 500) : verdict;
 }
 
 }  // namespace
@@ -151,7 +160,7 @@ Result<std::unique_ptr<Host>> Host::open(HostOptions options) {
                                                                     ServerOptions::Answer answer) {
                                    inspect([question, answer = std::move(answer)](const View& view,
                                                                                   Instant now) {
-                                     answer(question.webhook->admit(view, question.request, now));
+                                     answer(judge(question, view, now));
                                    });
                                  },
                              .clock = state->options.clock,

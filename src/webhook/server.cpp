@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/contain.hpp"
 #include "embedded/transport/acceptor.hpp"
 #include "embedded/transport/listen.hpp"
 #include "embedded/transport/response_writer.hpp"
@@ -95,9 +96,14 @@ void Server::State::welcome(int client) {
 void Server::State::handle(const apiserver::Request& request,
                            const ServedConnection::Answer& answer) {
   const auto* body = std::get_if<std::string>(&request.body);
-  const auto read =
-      read_question(options.webhooks, request.method, request.path, request.header("content-type"),
-                    body == nullptr ? std::string() : *body);
+  Result<Question> read = Error::internal("not read");
+  const auto broken = contain([&] {
+    read = read_question(options.webhooks, request.method, request.path,
+                         request.header("content-type"), body == nullptr ? std::string() : *body);
+  });
+  if (broken) {
+    read = Error::internal(*broken);
+  }
   if (!read.ok()) {
     answer(transport::status_response(read.error()), {});
     return;

@@ -22,6 +22,7 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ATHANOR = pathlib.Path(os.environ.get("ATHANOR", ROOT / "build/dev/athanor"))
 KUBECTL = os.environ.get("KUBECTL", "kubectl")
+os.environ.setdefault("ATHANOR_BROKEN_INVARIANTS", "fatal")  # the program contains them otherwise
 JOBS = "fournos-local-dev"  # namespace of the default lab
 DEADLINE = float(os.environ.get("E2E_DEADLINE", "120"))  # seconds; generous, since two cores may be shared
 TIMEOUT = f"--timeout={DEADLINE * 0.75:.0f}s"  # of what kubectl waits for: it then says what, before it is killed

@@ -3,8 +3,10 @@
 
 import json
 import re
+import socket
 import subprocess
 import threading
+import time
 
 import pytest
 import yaml
@@ -161,3 +163,25 @@ def test_completion_in_bash(binary):
     for shell in ("zsh", "fish"):
         assert "submit" in run([binary, "completion", shell]).out
     assert run([binary, "completion", "tcsh"]).code == 2
+
+
+def test_controllers_that_cannot_start_say_so_at_once(tmp_path):
+    """Nothing listens at the server's address: none of these gets as far as asking it."""
+    config = tmp_path / "kubeconfig"
+    config.write_text(yaml.safe_dump({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+    }), encoding="utf-8")  # fmt: skip
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = "127.0.0.1:%d" % taken.getsockname()[1]
+        for flags, text in (
+            (["--metrics-address=127.0.0.1:0"], "ERROR: FOURNOS_WORKLOAD_NAMESPACE env var is required"),
+            (["-n", "jobs", f"--metrics-address={address}"], "Address already in use"),
+            (["-n", "jobs", "--metrics-address=:99999"], "the port is not a number from 0 to 65535"),
+        ):
+            began = time.monotonic()
+            done = run([ATHANOR, "controllers", "--kubeconfig", config, *flags])
+            assert done.code == 1 and text in done.err, done.err
+            assert time.monotonic() - began < 10, "the drain timeout alone is 20 s"

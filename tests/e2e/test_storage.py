@@ -89,3 +89,17 @@ def test_no_sync_is_warned_about(make_lab):
     lab = make_lab("--pods", "timed", "--unsafe-no-sync", "--history-max-bytes", "1MiB").start()
     assert "--unsafe-no-sync" in lab.err
     put(lab, "a", "1")
+
+
+def test_a_lost_log_is_refused_until_the_loss_is_accepted(make_lab):
+    lab = make_lab("--pods", "timed", name="lost").start()
+    newest = put(lab, "acknowledged", "1")
+    lab.process.send_signal(signal.SIGKILL)
+    lab.process.wait(DEADLINE)
+    for name in ("store.db-wal", "store.db-shm"):
+        (lab.data / name).unlink()
+    refused = run([ATHANOR, "up", "--data", lab.data, "--port", "0", "--pods", "timed"])
+    assert refused.code == 1, refused.out
+    assert "were acknowledged" in refused.err and "--repair" in refused.err
+    again = make_lab("--pods", "timed", "--repair", name="lost").start()
+    assert put(again, "later", "1") > newest

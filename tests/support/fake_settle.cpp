@@ -7,49 +7,20 @@
 
 #include "base/check.hpp"
 #include "kube/json.hpp"
-#include "runtime/view/any_kind.hpp"
+#include "runtime/view/access.hpp"
 #include "runtime/view/select.hpp"
 #include "runtime/view/step.hpp"
 #include "support/fake_world.hpp"
 
 namespace athanor::test {
 
-namespace {
-
-bool declared(std::span<const Kind* const> kinds, const Kind* kind) {
-  return std::any_of(kinds.begin(), kinds.end(), [&](const Kind* one) {
-    return one == kind || one == &kAnyKind ||
-           (one->group == kind->group && one->name == kind->name);
-  });
-}
-
-}  // namespace
-
 bool FakeWorld::TaskOrder::operator()(const Task& a, const Task& b) const {
   return a.op != b.op ? a.op->name < b.op->name : a.key < b.key;
 }
 
 void FakeWorld::check_declared(const Operator& op, const Plan& plan) const {
-  const auto may_read = [&](const Kind* kind) {
-    return kind == op.primary || declared(op.reads, kind);
-  };
-  for (const Ref& ref : last_reads_.objects) {
-    EXPECT_TRUE(may_read(ref.kind)) << op.name << " reads undeclared " << ref.kind->name;
-  }
-  for (const Reads::ListRead& read : last_reads_.lists) {
-    EXPECT_TRUE(may_read(read.kind)) << op.name << " lists undeclared " << read.kind->name;
-    EXPECT_TRUE(op.singleton || !is_coarse(*read.kind, read.select) ||
-                declared(op.small, read.kind))
-        << op.name << " lists all of " << read.kind->name << ", which is not declared small";
-  }
-  for (const Step& step : plan.steps()) {
-    if (std::holds_alternative<Act>(step) || std::holds_alternative<Emit>(step)) {
-      continue;
-    }
-    const Kind* kind = target_of(step)->kind;
-    EXPECT_TRUE(kind != nullptr && (declared(op.writes, kind)))
-        << op.name << " writes undeclared " << (kind == nullptr ? "kind" : kind->name);
-  }
+  EXPECT_EQ(undeclared_read(op, last_reads_), "") << op.name << " reads it without declaring it";
+  EXPECT_EQ(undeclared_step(op, plan), "") << op.name << " does it without declaring it";
 }
 
 void FakeWorld::adopt(const Operator& op) {

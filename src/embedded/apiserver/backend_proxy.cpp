@@ -163,7 +163,7 @@ OutsideRequest backend_request(const Call& call, const BackendName& wanted,
   out.url = fmt::format("{}://{}{}", wanted.scheme, address, request_target(behind));
   // The API server does not know the backends' authorities.
   out.insecure_skip_verify = wanted.scheme == "https";
-  pass_headers(request, out);
+  pass_headers(request, call.core.options.front_proxy, out);
   if (!request.peer.empty()) {
     out.headers.emplace_back("X-Forwarded-For", request.peer);
   }

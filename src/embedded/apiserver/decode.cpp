@@ -219,16 +219,11 @@ bool is_empty_map(const Value& value) {
   return value.is_object() && value.empty();
 }
 
-}  // namespace
-
-StatusResult<Document> parse_body(const Call& call, const BodyType& type, bool allow_protobuf) {
+StatusResult<Document> parse_text(const Request& request, const BodyType& type,
+                                  bool allow_protobuf) {
   Document document;
-  if (const auto* value = std::get_if<Value>(&call.request.body)) {
-    document.value = *value;
-    return document;
-  }
-  ATHANOR_TRY(const BodyFormat format, body_format(call.request, allow_protobuf));
-  const std::string_view text = text_of(call.request);
+  ATHANOR_TRY(const BodyFormat format, body_format(request, allow_protobuf));
+  const std::string_view text = text_of(request);
   if (text.size() > kBodyLimit) {
     return status::too_large(fmt::format("limit is {}", kBodyLimit));
   }
@@ -247,6 +242,18 @@ StatusResult<Document> parse_body(const Call& call, const BodyType& type, bool a
     return unrecognized(type.kind, parsed.error().message);
   }
   document.value = *std::move(parsed);
+  return document;
+}
+
+}  // namespace
+
+StatusResult<Document> parse_body(const Call& call, const BodyType& type, bool allow_protobuf) {
+  Document document;
+  if (const auto* value = std::get_if<Value>(&call.request.body)) {
+    document.value = *value;
+  } else {
+    ATHANOR_TRY(document, parse_text(call.request, type, allow_protobuf));
+  }
   if (document.value.is_null() && !type.kind.empty()) {
     document.value = Value::object();  // an object of which nothing is said
   }

@@ -39,7 +39,8 @@ bool has_parameter(std::string_view element, std::string_view parameter) {
 }
 
 Wanted wanted_form(const Request& request) {
-  std::string_view header = request.header("accept");
+  const std::string accept = request.header_list("accept");
+  std::string_view header = accept;
   if (trimmed(header, " ").empty()) {
     return {.form = Form::Plain, .media_type = {}};
   }

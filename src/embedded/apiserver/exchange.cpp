@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 
+#include "base/contain.hpp"
 #include "base/log.hpp"
 #include "embedded/apiserver/request_path.hpp"
 #include "embedded/apiserver/respond.hpp"
@@ -109,6 +110,7 @@ struct Exchange {
 void advance(const std::shared_ptr<Exchange>& exchange) {
   std::optional<Response> response;
   try {
+    const Containment scope;
     response = exchange->context.pass(exchange->request, exchange->now, exchange->conversation);
   } catch (const std::exception& failure) {
     // A bug, but one that must cost this request only (spec/apiserver.md 2.10).
@@ -164,7 +166,11 @@ Response run_exchange(const ExchangeContext& context, const Request& request, In
   Conversation conversation(*context.entropy);
   const Instant deadline = deadline_of(context, request, now);
   for (int pass = 0; pass < kPassLimit; ++pass) {
-    if (auto response = context.pass(request, now, conversation)) {
+    std::optional<Response> response;
+    if (const auto broken = contain([&] { response = context.pass(request, now, conversation); })) {
+      return error_response(status::internal(*broken));
+    }
+    if (response) {
       return *std::move(response);
     }
     wait_for_answers(context, deadline, conversation);

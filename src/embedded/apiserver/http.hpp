@@ -35,12 +35,14 @@ struct Credentials {
   std::optional<std::string> internal_user{};
 };
 
+// Fields by name in lower case; one entry for each line, in the order of the lines.
+using Headers = std::multimap<std::string, std::string, std::less<>>;
+
 struct Request {
   std::string method{};  // GET, POST, ...
   std::string path{};    // decoded only as far as segments need it: "/api/v1/namespaces/a/pods/b"
   std::vector<std::pair<std::string, std::string>> query{};  // decoded, in order
-  std::map<std::string, std::string, std::less<>>
-      headers{};  // names in lower case; repeated ones joined by ","
+  Headers headers{};
   // In-process callers hand over the parsed body; the transport the bytes.
   std::variant<std::string, Value> body{};
   Credentials credentials{};
@@ -48,7 +50,12 @@ struct Request {
   // It waited too long among too many: refused with 429, unless it is exempt.
   bool overdue = false;
 
+  // Returns the first value, empty without one.
   [[nodiscard]] std::string_view header(std::string_view lower_case_name) const;
+  // Returns every value. A comma within one belongs to it: groups are names such as "cn=a,dc=b".
+  [[nodiscard]] std::vector<std::string_view> header_values(std::string_view lower_case_name) const;
+  // Returns the values joined by ", ": for fields that are lists, such as Accept and Connection.
+  [[nodiscard]] std::string header_list(std::string_view lower_case_name) const;
   // The first value of a query parameter, or nullopt.
   [[nodiscard]] std::optional<std::string_view> parameter(std::string_view name) const;
   [[nodiscard]] std::vector<std::string_view> parameters(std::string_view name) const;

@@ -2,8 +2,7 @@
 // Acting as somebody else: the Impersonate-* headers (spec/apiserver.md 16.1).
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "embedded/apiserver/auth/front_proxy.hpp"
 #include "embedded/apiserver/route.hpp"
 
 namespace athanor::apiserver {
@@ -11,20 +10,6 @@ namespace {
 
 constexpr std::string_view kServiceAccountPrefix = "system:serviceaccount:";
 constexpr std::string_view kExtraHeader = "impersonate-extra-";
-
-std::vector<std::string> split_list(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    std::string_view part = text.substr(0, end);
-    while (part.starts_with(' ')) {
-      part.remove_prefix(1);
-    }
-    parts.emplace_back(part);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
 
 StatusResult<void> require(const Core& core, const UserInfo& user, std::string_view group,
                            std::string_view resource, std::string_view subresource,
@@ -63,7 +48,7 @@ StatusResult<void> take_user(const Core& core, const UserInfo& caller, std::stri
 
 StatusResult<UserInfo> impersonate(const Core& core, const Request& request, UserInfo user) {
   const std::string_view name = request.header("impersonate-user");
-  const std::string_view groups = request.header("impersonate-group");
+  const std::vector<std::string_view> groups = request.header_values("impersonate-group");
   const std::string_view uid = request.header("impersonate-uid");
   const auto extra = request.headers.lower_bound(kExtraHeader);
   const bool has_extra = extra != request.headers.end() && extra->first.starts_with(kExtraHeader);
@@ -75,7 +60,7 @@ StatusResult<UserInfo> impersonate(const Core& core, const Request& request, Use
   }
   UserInfo wanted;
   ATHANOR_TRY_VOID(take_user(core, user, name, wanted));
-  wanted.groups = split_list(groups);
+  wanted.groups.assign(groups.begin(), groups.end());
   for (const std::string& group : wanted.groups) {
     ATHANOR_TRY_VOID(require(core, user, "", "groups", "", "", group));
   }
@@ -88,11 +73,10 @@ StatusResult<UserInfo> impersonate(const Core& core, const Request& request, Use
     wanted.uid = std::string(uid);
   }
   for (auto it = extra; it != request.headers.end() && it->first.starts_with(kExtraHeader); ++it) {
-    const std::string key = it->first.substr(kExtraHeader.size());
-    wanted.extra[key] = split_list(it->second);
-    for (const std::string& value : wanted.extra[key]) {
-      ATHANOR_TRY_VOID(require(core, user, "authentication.k8s.io", "userextras", key, "", value));
-    }
+    const std::string key = extra_key(std::string_view(it->first).substr(kExtraHeader.size()));
+    ATHANOR_TRY_VOID(
+        require(core, user, "authentication.k8s.io", "userextras", key, "", it->second));
+    wanted.extra[key].push_back(it->second);
   }
   if (wanted.name != "system:anonymous" && !wanted.in_group("system:authenticated")) {
     wanted.groups.emplace_back("system:authenticated");

@@ -5,6 +5,11 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "kube/metadata_checks.hpp"
 #include "kube/names.hpp"
@@ -70,15 +75,24 @@ void check_finalizers(const ResourceInfo& resource, const Value& finalizers,
   check_deletion_finalizers(kMetadata, finalizers, errors);
 }
 
+std::unordered_set<std::string_view> texts_of(const Value& list) {
+  std::unordered_set<std::string_view> texts;
+  for (const Value& item : list.items()) {
+    texts.insert(item.as_string());
+  }
+  return texts;
+}
+
 // Those of custom objects that are new, by name.
 void warn_of_finalizers(const ResourceInfo& resource, const Value& now, const Value& before,
                         std::vector<std::string>& warnings) {
   if (!resource.is_custom) {
     return;
   }
+  const std::unordered_set<std::string_view> old = texts_of(before);
   std::set<std::string_view> added;
   for (const Value& finalizer : now.items()) {
-    if (std::ranges::find(before.items(), finalizer) == before.items().end()) {
+    if (!old.contains(finalizer.as_string())) {
       added.insert(finalizer.as_string());
     }
   }
@@ -117,10 +131,10 @@ void check_names(const ResourceInfo& resource, const Value& metadata,
 
 // The finalizers that only the new object has, as Go prints a slice of strings.
 std::string added_finalizers(const Value& now, const Value& before) {
+  const std::unordered_set<std::string_view> old = texts_of(before);
   std::string added;
   for (const Value& finalizer : now.items()) {
-    const auto old = before.items();
-    if (std::find(old.begin(), old.end(), finalizer) == old.end()) {
+    if (!old.contains(finalizer.as_string())) {
       added += added.empty() ? "" : ", ";
       added += go_quote(finalizer.as_string());
     }
@@ -203,8 +217,14 @@ void drop_repeated_owners(Value& object, std::vector<std::string>& warnings) {
   const Value owners = object["metadata"]["ownerReferences"];
   std::vector<Value> kept;
   std::string repeated;
+  // By what equal ones have in common: what else they say differs in a few ways only.
+  std::unordered_map<std::string, std::vector<Value>> seen;
   for (const Value& owner : owners.items()) {
-    if (std::find(kept.begin(), kept.end(), owner) == kept.end()) {
+    std::vector<Value>& alike =
+        seen[fmt::format("{}\n{}\n{}\n{}", owner["uid"].as_string(), owner["name"].as_string(),
+                         owner["kind"].as_string(), owner["apiVersion"].as_string())];
+    if (std::ranges::find(alike, owner) == alike.end()) {
+      alike.push_back(owner);
       kept.push_back(owner);
     } else {
       repeated += (repeated.empty() ? "" : ", ") + owner["uid"].str();

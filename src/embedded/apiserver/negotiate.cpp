@@ -116,7 +116,7 @@ bool read_shape(const Element& element, const Offer& offer, Accepted& accepted) 
 }  // namespace
 
 bool accepts_gzip(const Request& request) {
-  return request.header("accept-encoding").find("gzip") != std::string_view::npos;
+  return request.header_list("accept-encoding").find("gzip") != std::string::npos;
 }
 
 bool wants_pretty(const Request& request) {
@@ -129,7 +129,7 @@ bool wants_pretty(const Request& request) {
 
 StatusResult<Accepted> negotiate(const Request& request, const Offer& offer) {
   Accepted accepted;
-  const std::string_view header = request.header("accept");
+  const std::string header = request.header_list("accept");
   if (request.credentials.internal_user && header.empty()) {
     return accepted;
   }

@@ -77,7 +77,7 @@ std::shared_ptr<const CachedDocument> document_of(const Call& call, std::string_
 
 // The first of the two forms that the client names.
 bool wants_swagger_protobuf(const Request& request) {
-  const std::string_view accept = request.header("accept");
+  const std::string accept = request.header_list("accept");
   const std::size_t protobuf = accept.find(kSwaggerProtobuf);
   return protobuf != std::string_view::npos && protobuf < accept.find("json");
 }
@@ -202,9 +202,9 @@ Response remote_document(const Call& call, const RemoteApi& api) {
 }
 
 bool accepts_json(const Request& request) {
-  const std::string_view accept = request.header("accept");
-  return accept.empty() || accept.find("json") != std::string_view::npos ||
-         accept.find("*/*") != std::string_view::npos;
+  const std::string accept = request.header_list("accept");
+  return accept.empty() || accept.find("json") != std::string::npos ||
+         accept.find("*/*") != std::string::npos;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cctype>
 
 #include "base/ascii.hpp"
+#include "embedded/apiserver/auth/front_proxy.hpp"
 #include "embedded/apiserver/streaming/upgrade_request.hpp"
 #include "kube/json.hpp"
 
@@ -111,16 +112,16 @@ std::string body_text(const Request& request) {
   return value.is_null() ? std::string() : json::print(value);
 }
 
-void pass_headers(const Request& request, OutsideRequest& out) {
+void pass_headers(const Request& request, const FrontProxy& proxy, OutsideRequest& out) {
   for (const auto& [name, value] : request.headers) {
-    if (passes(name)) {
+    if (passes(name) && !names_user(proxy, name)) {
       out.headers.emplace_back(canonical(name), value);
     }
   }
 }
 
 bool asks_to_switch(const Request& request) {
-  const std::vector<std::string> connection = header_elements(request.header("connection"));
+  const std::vector<std::string> connection = header_elements(request.header_list("connection"));
   return !request.header("upgrade").empty() &&
          std::any_of(connection.begin(), connection.end(),
                      [](const std::string& element) { return lower(element) == "upgrade"; });

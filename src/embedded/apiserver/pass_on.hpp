@@ -8,6 +8,7 @@
 
 #include "embedded/apiserver/http.hpp"
 #include "embedded/apiserver/outside.hpp"
+#include "embedded/apiserver/server.hpp"
 
 namespace athanor::apiserver {
 
@@ -18,7 +19,7 @@ std::string request_target(const Request& request);
 // The body as it was sent, or printed.
 std::string body_text(const Request& request);
 // Adds the headers that are not about one connection and not about who asks.
-void pass_headers(const Request& request, OutsideRequest& out);
+void pass_headers(const Request& request, const FrontProxy& proxy, OutsideRequest& out);
 // Whether the request wants to leave HTTP for another protocol, whichever.
 bool asks_to_switch(const Request& request);
 // Asks for that protocol too; behind pass_headers().

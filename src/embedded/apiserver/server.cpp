@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/log.hpp"
 #include "embedded/apiserver/aggregation/aggregation.hpp"
@@ -74,9 +75,10 @@ std::string warning_text(std::string_view warning) {
 // Each once; when they are too long together, each is cut.
 void add_warnings(const std::vector<std::string>& warnings, Response& response) {
   std::vector<std::string_view> unique;
+  std::unordered_set<std::string_view> seen;
   std::size_t total = 0;
   for (const std::string_view warning : warnings) {
-    if (std::find(unique.begin(), unique.end(), warning) == unique.end()) {
+    if (seen.insert(warning).second) {
       unique.push_back(warning);
       total += warning.size();
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages that creates and updates share.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -13,6 +15,7 @@
 #include "embedded/apiserver/write.hpp"
 #include "kube/embedded_objects.hpp"
 #include "kube/validate.hpp"
+#include "kube/value_extent.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -94,6 +97,15 @@ void judge_rules(Call& call, const cel::SchemaRules& rules, const Change& change
     note_broken_rules(*call.resource);
   }
   call.warnings.insert(call.warnings.end(), verdict.ratcheted.begin(), verdict.ratcheted.end());
+}
+
+// The store refuses it too, but a dry run does not get there.
+StatusResult<void> check_levels(const Value& object, const Value& old_object) {
+  if (is_deeper_than(object, kMaxObjectLevels) && !is_deeper_than(old_object, kMaxObjectLevels)) {
+    return status::bad_request(fmt::format(
+        "the object with its managedFields is nested deeper than {} levels", kMaxObjectLevels));
+  }
+  return {};
 }
 
 }  // namespace
@@ -188,6 +200,7 @@ StatusResult<void> validate_object(Call& call, const Value& object, const Value&
                                    std::string_view subresource, bool dry_run) {
   const ResourceInfo& resource = *call.resource;
   const bool create = old_object.is_null();
+  ATHANOR_TRY_VOID(check_levels(object, old_object));
   std::vector<std::string> warnings;
   std::vector<FieldError> errors =
       create ? validate_metadata(resource, object, warnings)

@@ -6,8 +6,6 @@
 
 namespace athanor::bridge {
 
-namespace {
-
 Object as_kind(const Kind& kind, const Value& body) {
   if (body["apiVersion"].as_string() == kind.api_version()) {
     return Object(body);
@@ -16,8 +14,6 @@ Object as_kind(const Kind& kind, const Value& body) {
   converted.set("apiVersion", kind.api_version());
   return Object(std::move(converted));
 }
-
-}  // namespace
 
 std::string KindFeed::resource_of(const Kind& kind) {
   return store::resource_name(kind.plural, kind.group);

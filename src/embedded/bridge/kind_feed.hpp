@@ -13,6 +13,9 @@
 
 namespace athanor::bridge {
 
+// Returns a stored object under the kind's own version (conversion None: only apiVersion differs).
+Object as_kind(const Kind& kind, const Value& body);
+
 // Immutable; any thread. Kinds must outlive it. An object stored in another version of its group is
 // handed on under the version asked for (conversion None: only apiVersion differs).
 class KindFeed {

@@ -235,6 +235,10 @@ Errors check_resource_flavor(const Value& object, const Value* /*old*/) {
 }
 
 void add_finalizer(Value& object) {
+  const Value& before = object["metadata"]["finalizers"];
+  if (!object["metadata"].is_object() || !(before.is_null() || before.is_list())) {
+    return;  // of another type: refused by its schema
+  }
   Value& finalizers = object.member("metadata").member("finalizers");
   const Value in_use(api::kueue::kInUseFinalizer);
   if (std::ranges::find(finalizers.items(), in_use) == finalizers.items().end()) {

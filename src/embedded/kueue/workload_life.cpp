@@ -7,6 +7,7 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "embedded/kueue/scheduler.hpp"
+#include "embedded/kueue/settings.hpp"
 #include "embedded/kueue/workload_status.hpp"
 #include "kube/condition.hpp"
 
@@ -86,6 +87,55 @@ void restart_if_possible(const Object& workload, Plan& plan, Instant now) {
   }
 }
 
+// A workload that waits after an eviction waits no longer (8.3).
+void finish_backoff(const Object& workload, Plan& plan, Instant now) {
+  const auto again = parse_time(workload.status().at({"requeueState", "requeueAt"}).as_string());
+  if (!again) {
+    return;
+  }
+  if (*again > now) {
+    plan.wake_at(*again);
+  } else {
+    end_backoff(plan, workload, now);
+  }
+}
+
+// Evicts an admitted workload whose pods are not ready in time (8.5). Nobody writes PodsReady on a
+// raw workload but its owner.
+void await_pods(const Object& workload, const Settings& settings, Plan& plan, Instant now) {
+  const Value& conditions = workload.status()["conditions"];
+  const Value& ready = find_condition(conditions, "PodsReady");
+  if (!settings.wait_for_pods_ready || ready["status"].as_string() == "True") {
+    return;
+  }
+  const bool recovers = ready["reason"].as_string() == "WaitForRecovery";
+  const Value& began = recovers ? ready : find_condition(conditions, "Admitted");
+  const auto since = parse_time(began["lastTransitionTime"].as_string());
+  if (!since) {
+    return;
+  }
+  const Instant end = *since + (recovers ? settings.recovery_timeout() : settings.timeout());
+  if (end > now) {
+    plan.wake_at(end);
+    return;
+  }
+  const std::int64_t count = workload.status().at({"requeueState", "count"}).as_int() + 1;
+  if (settings.requeue_backoff_limit_count > 0 && count > settings.requeue_backoff_limit_count) {
+    add_deactivation(plan, workload, "RequeuingLimitExceeded",
+                     "exceeding the maximum number of re-queuing retries", now);
+    return;
+  }
+  add_timeout_eviction(plan, workload, count, now + settings.backoff(count), now);
+}
+
+// "The workload is deactivated", and why, if that was our doing.
+std::string deactivated(const Object& workload) {
+  const Value& target = find_condition(workload.status()["conditions"], "DeactivationTarget");
+  return target["status"].as_string() == "True"
+             ? fmt::format("The workload is deactivated due to {}", target["message"].as_string())
+             : std::string("The workload is deactivated");
+}
+
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto workload = view.get(api::kueue::kWorkload, key);
   if (!workload || workload->deleting() || is_finished(*workload)) {
@@ -96,6 +146,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (!has_quota(*workload)) {
     if (is_active(*workload)) {
       restart_if_possible(*workload, plan, now);
+      finish_backoff(*workload, plan, now);
     }
     return plan;
   }
@@ -103,7 +154,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return plan;  // its owner releases the quota
   }
   if (!is_active(*workload)) {
-    add_eviction(plan, *workload, "Deactivated", "The workload is deactivated", now);
+    add_eviction(plan, *workload, "Deactivated", deactivated(*workload), now);
     return plan;
   }
   const Queues queues = queues_of(view, *workload);
@@ -116,6 +167,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return plan;
   }
   if (condition_is(workload->status()["conditions"], "Admitted", "True")) {
+    await_pods(*workload, api::decode<Settings>(view.config("kueue")), plan, now);
     return plan;
   }
   if (const std::string lost = lost_reservation(queues); !lost.empty()) {

@@ -205,9 +205,10 @@ void add_pending(Plan& plan, const Object& workload, std::string_view reason,
   emit(plan, workload, "Warning", "Pending", message);
 }
 
-void add_eviction(Plan& plan, const Object& workload, std::string_view reason,
-                  const std::string& message, Instant now) {
-  StatusEdit edit(workload, now);
+namespace {
+
+void evict(StatusEdit& edit, Plan& plan, const Object& workload, std::string_view reason,
+           const std::string& message, Instant now) {
   edit.condition("Evicted", "True", reason, message);
   Value checks = workload.status()["admissionChecks"];
   for (std::size_t i = 0; i < checks.size(); ++i) {
@@ -235,6 +236,41 @@ void add_eviction(Plan& plan, const Object& workload, std::string_view reason,
   edit.set("schedulingStats", Value::object({{"evictions", evictions}}));
   edit.write(plan);
   emit(plan, workload, "Normal", fmt::format("EvictedDueTo{}", reason), message);
+}
+
+}  // namespace
+
+void add_eviction(Plan& plan, const Object& workload, std::string_view reason,
+                  const std::string& message, Instant now) {
+  StatusEdit edit(workload, now);
+  evict(edit, plan, workload, reason, message, now);
+}
+
+void add_timeout_eviction(Plan& plan, const Object& workload, std::int64_t count, Instant again,
+                          Instant now) {
+  StatusEdit edit(workload, now);
+  edit.set("requeueState", Value::object({{"count", count}, {"requeueAt", format_time(again)}}));
+  evict(edit, plan, workload, "PodsReadyTimeout",
+        fmt::format("Exceeded the PodsReady timeout {}", workload.key().text()), now);
+}
+
+void add_deactivation(Plan& plan, const Object& workload, std::string_view reason,
+                      const std::string& message, Instant now) {
+  StatusEdit edit(workload, now);
+  edit.condition("DeactivationTarget", "True", reason, message);
+  edit.write(plan);
+  plan.then(Patch{.target = ref_of(workload),
+                  .merge = Value::object({{"spec", Value::object({{"active", false}})}}),
+                  .guard = {.uid = std::string(workload.uid())}});
+}
+
+void end_backoff(Plan& plan, const Object& workload, Instant now) {
+  StatusEdit edit(workload, now);
+  Value state = workload.status()["requeueState"];
+  state.set("requeueAt", nullptr);
+  edit.set("requeueState", std::move(state));
+  edit.condition("Requeued", "True", "BackoffFinished", "The workload backoff was finished");
+  edit.write(plan);
 }
 
 void add_release(Plan& plan, const Object& workload, std::string_view reason,

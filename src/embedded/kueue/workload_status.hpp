@@ -29,6 +29,16 @@ void add_pending(Plan& plan, const Object& workload, std::string_view reason,
 // Marks the workload evicted. Who owns it releases the quota (spec/kueue.md 8.2).
 void add_eviction(Plan& plan, const Object& workload, std::string_view reason,
                   const std::string& message, Instant now);
+// Marks a workload evicted whose pods were not ready in time. It is not admitted again before
+// `again` (docs/spec/kueue.md 8.3).
+void add_timeout_eviction(Plan& plan, const Object& workload, std::int64_t count, Instant again,
+                          Instant now);
+// Deactivates a workload that was evicted so too often: condition DeactivationTarget and
+// spec.active.
+void add_deactivation(Plan& plan, const Object& workload, std::string_view reason,
+                      const std::string& message, Instant now);
+// The pause after an eviction is over.
+void end_backoff(Plan& plan, const Object& workload, Instant now);
 // Takes the reservation of a workload that is not admitted yet away.
 void add_release(Plan& plan, const Object& workload, std::string_view reason,
                  const std::string& message, Instant now);

@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/contain.hpp"
+
 namespace athanor::lab {
 
 struct BackgroundQueue::Impl {
@@ -27,7 +29,7 @@ struct BackgroundQueue::Impl {
       UniqueFunction<void()> task = std::move(tasks.front());
       tasks.pop_front();
       lock.unlock();
-      task();
+      static_cast<void>(contain(task));
       lock.lock();
     }
   }

@@ -51,10 +51,14 @@ class RunningServer final : public BareServer {
     ATHANOR_TRY(audit_, open_audit(options_.serving.audit, *clock_));
     ServedApiOptions plan;
     ATHANOR_TRY(auto encryption, read_encryption(options_.serving.encryption_config));
-    plan.journal = directory_ ? transport::encrypting_journal(
-                                    store::sqlite_journal({.path = directory_->database()}),
-                                    std::move(encryption))
-                              : store::memory_journal();
+    plan.journal = directory_
+                       ? transport::encrypting_journal(
+                             store::sqlite_journal({.path = directory_->database(),
+                                                    .mark = directory_->mark(),
+                                                    .way_out = "remove " + directory_->mark() +
+                                                               " to go on without them"}),
+                             std::move(encryption))
+                       : store::memory_journal();
     plan.host = options_.bind_address;
     plan.port = options_.secure_port;
     ATHANOR_TRY(plan.https, https_options());

@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "client/target_probe.hpp"
+#include "embedded/bridge/in_process_webhooks.hpp"
 #include "embedded/lab/background_queue.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 #include "embedded/lab/engine_driver.hpp"
@@ -19,7 +20,6 @@
 #include "embedded/lab/probes.hpp"
 #include "embedded/lab/process_metrics.hpp"
 #include "embedded/lab/served_api.hpp"
-#include "embedded/lab/webhook_steps.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/process_runtime.hpp"
 #include "embedded/nodes/timed/timed_runtime.hpp"
@@ -128,7 +128,9 @@ class RunningControlPlane final : public ControlPlane {
  private:
   [[nodiscard]] std::vector<const Operator*> all_operators() const {
     std::vector<const Operator*> operators = embedded_operators();
-    operators.insert(operators.end(), options_.operators.begin(), options_.operators.end());
+    for (const System* system : options_.systems) {
+      operators.insert(operators.end(), system->operators.begin(), system->operators.end());
+    }
     if (!options_.lab.targets.empty()) {
       operators.push_back(&target_operator());
     }
@@ -143,6 +145,7 @@ class RunningControlPlane final : public ControlPlane {
     ATHANOR_TRY(auto encryption, read_encryption(options_.serving.encryption_config));
     return disk ? transport::encrypting_journal(
                       store::sqlite_journal({.path = directory_->database(),
+                                             .mark = directory_->mark(),
                                              .sync = options_.sync,
                                              .repair = options_.repair,
                                              .history = {.max_bytes = options_.history_max_bytes}}),
@@ -198,18 +201,14 @@ class RunningControlPlane final : public ControlPlane {
                          .streams = processes_,
                          .audit = audit_.sink.get(),
                          .metrics = [this] { return metrics_text(); },
-                         .converter = embedded_converter,
-                         .admission = [this] { return admission_steps(); }};
+                         .converter = bridge::system_converters(options_.systems),
+                         .admission =
+                             [this] {
+                               return bridge::webhook_steps(
+                                   {.systems = options_.systems, .config = options_.config});
+                             }};
     ATHANOR_TRY(api_, ServedApi::create(std::move(plan), *clock_, *entropy_));
     return {};
-  }
-
-  [[nodiscard]] std::vector<apiserver::AdmissionStep> admission_steps() const {
-    std::vector<apiserver::AdmissionStep> steps = embedded_admission();
-    for (apiserver::AdmissionStep& step : webhook_steps(options_.webhooks, options_.config)) {
-      steps.push_back(std::move(step));
-    }
-    return steps;
   }
 
   // Emulated target clusters, and a file with the kubeconfig of each.
@@ -244,22 +243,67 @@ class RunningControlPlane final : public ControlPlane {
 
   Result<void> install() {
     Installer installer(api_->server(), *clock_);
-    ATHANOR_TRY_VOID(installer.install_kinds(options_.custom_kinds));
+    ATHANOR_TRY_VOID(installer.install_kinds(kinds_of(options_.systems, options_.config)));
     ATHANOR_TRY_VOID(installer.install_rbac(all_operators()));
     for (Value& object : embedded_objects()) {
       ATHANOR_TRY_VOID(installer.apply(std::move(object), {}));
     }
-    ATHANOR_TRY(std::vector<Value> objects, lab_objects(options_.lab, options_.read_file));
-    for (Value& object : target_objects(options_.lab, [this](const std::string& name) {
-           return emulated_->kubeconfig(name);
-         })) {
-      objects.push_back(std::move(object));
+    Lab lab = options_.lab;
+    for (const System* system : options_.systems) {
+      if (system->lab_namespaces != nullptr) {
+        const auto names = system->lab_namespaces(options_.config);
+        lab.more_namespaces.insert(lab.more_namespaces.end(), names.begin(), names.end());
+      }
     }
-    objects.insert(objects.end(), options_.objects.begin(), options_.objects.end());
+    ATHANOR_TRY(std::vector<Value> objects, lab_objects(lab, options_.read_file));
+    const std::vector<Value> targets = target_objects(options_.lab, target_world());
+    objects.insert(objects.end(), targets.begin(), targets.end());
+    for (const System* system : options_.systems) {
+      if (system->lab_objects != nullptr) {
+        const std::vector<Value> own = system->lab_objects(options_.config);
+        objects.insert(objects.begin(), own.begin(), own.end());
+      }
+      if (options_.lab.built_in && system->sample_objects != nullptr) {
+        const std::vector<Value> own = system->sample_objects(options_.lab.ns);
+        objects.insert(objects.end(), own.begin(), own.end());
+      }
+    }
     for (Value& object : objects) {
       ATHANOR_TRY_VOID(installer.apply(std::move(object), options_.lab.ns));
     }
     return {};
+  }
+
+  [[nodiscard]] TargetWorld target_world() const {
+    TargetWorld world{
+        .kubeconfig = [this](const std::string& name) { return emulated_->kubeconfig(name); },
+        .onboard =
+            [this](const TargetCluster& target) {
+              std::vector<Value> objects;
+              for (const System* system : options_.systems) {
+                if (system->onboard_target != nullptr) {
+                  const auto own = system->onboard_target(target, options_.config);
+                  objects.insert(objects.end(), own.begin(), own.end());
+                }
+              }
+              return objects;
+            }};
+    for (const System* system : options_.systems) {
+      if (system->targets_namespace != nullptr) {
+        world.ns = system->targets_namespace(options_.config);
+      }
+    }
+    return world;
+  }
+
+  [[nodiscard]] std::vector<const Instruments*> instruments() const {
+    std::vector<const Instruments*> found;
+    for (const System* system : options_.systems) {
+      if (system->instruments != nullptr) {
+        found.push_back(system->instruments);
+      }
+    }
+    return found;
   }
 
   Result<void> start_controllers() {
@@ -278,7 +322,7 @@ class RunningControlPlane final : public ControlPlane {
                                 .entropy = entropy_.get(),
                                 .executors = &executors_,
                                 .metrics = &metrics_,
-                                .instruments = options_.instruments,
+                                .instruments = instruments(),
                                 .config = config(),
                                 .runs_loop = [this](std::string_view name) {
                                   return controller_enabled(options_.controllers, name);
@@ -341,23 +385,26 @@ class RunningControlPlane final : public ControlPlane {
         });
   }
 
-  // What Hearth asks of target clusters (spec/hearth.md 6.4).
+  // Systems ask target clusters questions: on threads and connections of their own.
   void register_targets() {
-    if (!options_.config.contains("hearth")) {
-      return;
+    for (const System* system : options_.systems) {
+      for (const ProbeUse& use : system->probes) {
+        if (use.name != client::kTargetProbe || targets_) {
+          continue;
+        }
+        targets_ = std::make_unique<client::TargetProbe>(client::TargetProbeOptions{
+            .read_secret =
+                [this](const Key& secret) {
+                  return read_secret(api_->server(), clock_->now(), secret);
+                },
+            .clock = clock_.get(),
+            .concurrency = use.concurrency(options_.config.find(system->name)->second)});
+        executors_.on_probe(std::string(use.name),
+                            [this](const std::string& query, runtime::Executors::Completion done) {
+                              targets_->ask(query, std::move(done));
+                            });
+      }
     }
-    const Value& settings = options_.config.find("hearth")->second;
-    targets_ = std::make_unique<client::TargetProbe>(client::TargetProbeOptions{
-        .read_secret =
-            [this](const Key& secret) {
-              return read_secret(api_->server(), clock_->now(), secret);
-            },
-        .clock = clock_.get(),
-        .concurrency = static_cast<std::size_t>(settings["discoveryConcurrency"].as_int(8))});
-    executors_.on_probe("cluster",
-                        [this](const std::string& query, runtime::Executors::Completion done) {
-                          targets_->ask(query, std::move(done));
-                        });
   }
 
   void register_pods() {

@@ -10,14 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "api/describe.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "embedded/lab/lab_file.hpp"
 #include "embedded/lab/serving_options.hpp"
-#include "runtime/view/admission.hpp"
-#include "runtime/view/instruments.hpp"
 #include "runtime/view/operator.hpp"
+#include "runtime/view/system.hpp"
 
 namespace athanor::lab {
 
@@ -37,13 +35,9 @@ struct ControlPlaneOptions {
   std::string controllers = "*";
   ServingOptions serving{};
   Lab lab{};
-  ReadFile read_file{};                                // resolves Lab::manifests
-  std::vector<const Operator*> operators{};            // of the systems (cli/ hands them over)
-  std::vector<const Instruments*> instruments{};       // likewise
-  std::vector<Webhook> webhooks{};                     // likewise; in the order in which they run
-  std::vector<Value> objects{};                        // applied at the start
-  std::vector<const api::CustomKind*> custom_kinds{};  // installed at the start
-  std::map<std::string, Value, std::less<>> config{};  // of the systems' operators, by section
+  ReadFile read_file{};                  // resolves Lab::manifests
+  std::vector<const System*> systems{};  // stand-ins among them
+  SystemConfig config{};                 // their settings, by section
 };
 
 class ControlPlane {

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of controllers, and the webhooks of Kueue and Tekton as steps of the server's admission.
+// The list of controllers of the control plane itself.
 #include "embedded/lab/embedded_operators.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-#include "embedded/kueue/admission.hpp"
-#include "embedded/kueue/conversion.hpp"
-#include "embedded/kueue/scheduler.hpp"
-#include "embedded/kueue/webhooks.hpp"
-#include "embedded/nodes/nodes.hpp"
 #include "embedded/scheduler/scheduler.hpp"
-#include "embedded/tekton/admission.hpp"
-#include "embedded/tekton/config_objects.hpp"
-#include "embedded/tekton/operators.hpp"
-#include "embedded/tekton/webhooks.hpp"
 #include "embedded/workloads/attributes_classes.hpp"
 #include "embedded/workloads/autoscaler.hpp"
 #include "embedded/workloads/certificates.hpp"
@@ -33,92 +24,8 @@
 #include "embedded/workloads/volumes.hpp"
 
 namespace athanor::lab {
-namespace {
-
-using apiserver::AdmissionContext;
-using apiserver::AdmissionRequest;
-using apiserver::AdmissionStep;
-using apiserver::Operation;
-using apiserver::StatusResult;
-
-constexpr std::string_view kKueueGroup = "kueue.x-k8s.io";
-constexpr std::string_view kTektonGroup = "tekton.dev";
-constexpr std::string_view kTektonNamespace = "tekton-pipelines";
-
-bool writes_object_of(const AdmissionRequest& request, std::string_view group) {
-  return request.resource->group == group &&
-         (request.operation == Operation::Create || request.operation == Operation::Update);
-}
-
-StatusResult<void> kueue_defaults(AdmissionRequest& request, const AdmissionContext& /*context*/) {
-  if (writes_object_of(request, kKueueGroup) && request.operation == Operation::Create) {
-    kueue::apply_defaults(request.object);
-  }
-  return {};
-}
-
-StatusResult<void> kueue_rules(AdmissionRequest& request, const AdmissionContext& /*context*/) {
-  if (writes_object_of(request, kKueueGroup)) {
-    const Value* old = request.operation == Operation::Update ? &request.old_object : nullptr;
-    if (const auto verdict = kueue::validate(request.object, old); !verdict.ok()) {
-      return apiserver::status::of(verdict.error());
-    }
-  }
-  return {};
-}
-
-StatusResult<void> tekton_defaults(AdmissionRequest& request, const AdmissionContext& /*context*/) {
-  if (writes_object_of(request, kTektonGroup) && request.subresource.empty()) {
-    tekton::apply_defaults(request.object, request.operation == Operation::Create
-                                               ? tekton::WriteKind::Create
-                                               : tekton::WriteKind::Update);
-  }
-  return {};
-}
-
-StatusResult<void> tekton_rules(AdmissionRequest& request, const AdmissionContext& /*context*/) {
-  if (request.resource->storage == "configmaps" && request.key.ns == kTektonNamespace &&
-      request.operation != Operation::Delete) {
-    if (const auto denial = tekton::validate_config(request.object)) {
-      return apiserver::status::of(*denial);
-    }
-  }
-  if (writes_object_of(request, kTektonGroup) && request.subresource.empty()) {
-    const Value* old = request.operation == Operation::Update ? &request.old_object : nullptr;
-    if (const auto denial = tekton::validate(request.object, old)) {
-      return apiserver::status::of(*denial);
-    }
-  }
-  return {};
-}
-
-class KueueConverter final : public apiserver::Converter {
- public:
-  [[nodiscard]] StatusResult<Value> convert(const Value& object, std::string_view /*from_version*/,
-                                            std::string_view to_version) const override {
-    return kueue::convert(object, to_version);
-  }
-};
-
-}  // namespace
-
-const apiserver::Converter* embedded_converter(std::string_view group, std::string_view /*kind*/) {
-  static const KueueConverter kConverter;
-  return group == kKueueGroup ? &kConverter : nullptr;
-}
-
 std::vector<const Operator*> embedded_operators() {
-  return {&kueue::scheduler_operator(),
-          &kueue::workload_operator(),
-          &kueue::cluster_queue_operator(),
-          &kueue::local_queue_operator(),
-          &kueue::resource_flavor_operator(),
-          &kueue::admission_check_operator(),
-          &tekton::pipelinerun_operator(),
-          &tekton::taskrun_operator(),
-          &scheduler::scheduler_operator(),
-          &nodes::kubelet_operator(),
-          &nodes::node_operator(),
+  return {&scheduler::scheduler_operator(),
           &workloads::job_operator(),
           &workloads::replica_set_operator(),
           &workloads::replication_controller_operator(),
@@ -201,7 +108,7 @@ bool is_external(std::string_view name) {
 }
 
 std::vector<Value> embedded_objects() {
-  std::vector<Value> objects = tekton::config_objects();
+  std::vector<Value> objects;
   objects.push_back(Value::object(
       {{"apiVersion", "storage.k8s.io/v1"},
        {"kind", "StorageClass"},
@@ -213,18 +120,6 @@ std::vector<Value> embedded_objects() {
        {"reclaimPolicy", "Delete"},
        {"volumeBindingMode", "Immediate"}}));
   return objects;
-}
-
-std::vector<Webhook> embedded_webhooks(std::string_view system) {
-  const std::span<const Webhook> webhooks = system == "kueue"    ? kueue::webhooks()
-                                            : system == "tekton" ? tekton::webhooks()
-                                                                 : std::span<const Webhook>();
-  return {webhooks.begin(), webhooks.end()};
-}
-
-std::vector<AdmissionStep> embedded_admission() {
-  return {{.name = "KueueWebhooks", .mutate = kueue_defaults, .validate = kueue_rules},
-          {.name = "TektonWebhooks", .mutate = tekton_defaults, .validate = tekton_rules}};
 }
 
 }  // namespace athanor::lab

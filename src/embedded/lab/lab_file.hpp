@@ -53,10 +53,9 @@ struct LabTarget {
 };
 
 struct Lab {
+  bool built_in = false;  // no file: the systems' samples are there, too
   std::string ns = "fournos-local-dev";
-  std::vector<std::string> more_namespaces{};  // of the controllers; not from the file
-  std::string hearth_ns = "hearth";            // of FournosClusters
-  std::string secrets_ns = "psap-secrets";     // of kubeconfig Secrets that are discovered
+  std::vector<std::string> more_namespaces{};  // of the systems; not from the file
   std::vector<Node> nodes{};
   std::vector<Cluster> clusters{};
   std::vector<LabTarget> targets{};

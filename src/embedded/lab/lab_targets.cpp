@@ -185,30 +185,11 @@ Value make_object(const char* kind, const std::string& name, const std::string& 
   return Value::object({{"apiVersion", "v1"}, {"kind", kind}, {"metadata", std::move(metadata)}});
 }
 
-Value config_map(const Lab& lab, const LabTarget& entry) {
-  Value object = make_object("ConfigMap", "target-" + entry.name, lab.hearth_ns);
+Value config_map(const std::string& ns, const LabTarget& entry) {
+  Value object = make_object("ConfigMap", "target-" + entry.name, ns);
   object.set_path({"metadata", "labels"}, Value::object({{kTargetLabel, entry.name}}));
   object.set("data", Value::object({{"nodes", yaml::print(written_nodes(entry.target.nodes))},
                                     {"faults", yaml::print(written_faults(entry.target.faults))}}));
-  return object;
-}
-
-Value kubeconfig_secret(const Lab& lab, const LabTarget& entry, const std::string& kubeconfig) {
-  Value object = make_object("Secret", "kubeconfig-" + entry.name, lab.secrets_ns);
-  object.set_path({"metadata", "labels"},
-                  Value::object({{"fournos.dev/cluster-kubeconfig", "true"}}));
-  Value annotations = Value::object();
-  if (!entry.owner.empty()) {
-    annotations.set("fournos.dev/owner", entry.owner);
-  }
-  if (!entry.ttl.empty()) {
-    annotations.set("fournos.dev/ttl", entry.ttl);
-  }
-  if (!annotations.empty()) {
-    object.set_path({"metadata", "annotations"}, std::move(annotations));
-  }
-  object.set("type", "Opaque");
-  object.set("data", Value::object({{"kubeconfig", base64_encode(kubeconfig)}}));
   return object;
 }
 
@@ -268,18 +249,20 @@ std::vector<LabTarget> read_targets(Reader& reader, const Value& list, const std
   return result;
 }
 
-std::vector<Value> target_objects(
-    const Lab& lab, const std::function<std::string(const std::string&)>& kubeconfig) {
+std::vector<Value> target_objects(const Lab& lab, const TargetWorld& world) {
   std::vector<Value> objects;
   if (lab.targets.empty()) {
     return objects;
   }
-  objects.push_back(make_object("Namespace", lab.hearth_ns, {}));
-  objects.push_back(make_object("Namespace", lab.secrets_ns, {}));
+  objects.push_back(make_object("Namespace", world.ns, {}));
   for (const LabTarget& entry : lab.targets) {
-    objects.push_back(config_map(lab, entry));
+    objects.push_back(config_map(world.ns, entry));
     if (entry.onboard) {
-      objects.push_back(kubeconfig_secret(lab, entry, kubeconfig(entry.name)));
+      const std::vector<Value> known = world.onboard({.name = entry.name,
+                                                      .kubeconfig = world.kubeconfig(entry.name),
+                                                      .owner = entry.owner,
+                                                      .ttl = entry.ttl});
+      objects.insert(objects.end(), known.begin(), known.end());
     }
   }
   return objects;

@@ -12,6 +12,7 @@
 #include "embedded/lab/lab_reader.hpp"
 #include "kube/object.hpp"
 #include "runtime/view/operator.hpp"
+#include "runtime/view/system.hpp"
 
 namespace athanor::lab {
 
@@ -23,10 +24,17 @@ inline constexpr const char* kConfigureTarget = "target.configure";
 // The list `targets` of a lab file.
 std::vector<LabTarget> read_targets(Reader& reader, const Value& list, const std::string& path);
 
-// The objects of a lab's targets: namespaces, one ConfigMap for each with its nodes and faults,
-// and the Secrets by which Hearth finds them. `kubeconfig` gives the text for a name.
-std::vector<Value> target_objects(const Lab& lab,
-                                  const std::function<std::string(const std::string&)>& kubeconfig);
+// What a lab's targets need from the rest of the lab.
+struct TargetWorld {
+  std::string ns{};  // of the ConfigMaps
+  // Returns the kubeconfig of a target, as text.
+  std::function<std::string(const std::string& name)> kubeconfig{};
+  // Returns the objects that make a target known to the systems.
+  std::function<std::vector<Value>(const TargetCluster& target)> onboard{};
+};
+// Returns the objects of a lab's targets: the namespace, one ConfigMap for each with its nodes and
+// faults, and what makes those known that the lab file onboards.
+std::vector<Value> target_objects(const Lab& lab, const TargetWorld& world);
 
 // The target that the arguments of kConfigureTarget say, or of a ConfigMap `about`; the error
 // lists what is wrong.

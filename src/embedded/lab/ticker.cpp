@@ -6,6 +6,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/contain.hpp"
+
 namespace athanor::lab {
 
 struct Ticker::Impl {
@@ -22,10 +24,12 @@ Ticker::Ticker(apiserver::Server& server, const Clock& clock, std::function<void
     std::unique_lock lock(impl->mutex);
     while (!impl->news.wait_for(lock, kPeriod, [impl] { return impl->stopping; })) {
       lock.unlock();
-      server.tick(clock.now());
-      if (also) {
-        also(clock.now());
-      }
+      static_cast<void>(contain([&] {
+        server.tick(clock.now());
+        if (also) {
+          also(clock.now());
+        }
+      }));
       lock.lock();
     }
   });

@@ -11,12 +11,11 @@
 
 #include "api/builtin.hpp"
 #include "api/fournos.hpp"
-#include "api/kinds.hpp"
 #include "api/kueue.hpp"
 #include "embedded/apiserver/admission.hpp"
+#include "embedded/bridge/in_process_webhooks.hpp"
 #include "embedded/kueue/amounts.hpp"
 #include "embedded/kueue/scheduler.hpp"
-#include "embedded/lab/embedded_operators.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/timed/timed_pods.hpp"
@@ -112,8 +111,8 @@ apiserver::StatusResult<void> without_timeouts(apiserver::AdmissionRequest& requ
   return {};
 }
 
-std::vector<apiserver::AdmissionStep> admission() {
-  std::vector<apiserver::AdmissionStep> steps = lab::embedded_admission();
+std::vector<apiserver::AdmissionStep> admission(Systems systems) {
+  std::vector<apiserver::AdmissionStep> steps = bridge::webhook_steps({.systems = systems});
   steps.insert(steps.begin(), {.name = "SimulatedTime", .mutate = without_timeouts});
   return steps;
 }
@@ -189,8 +188,8 @@ class Player {
       scene.operators.push_back(op);
     }
     scene.config = options_.config;
-    scene.admission = admission;
-    for (const api::CustomKind* custom : api::custom_kinds()) {
+    scene.admission = [systems = options_.systems] { return admission(systems); };
+    for (const api::CustomKind* custom : kinds_of(options_.systems)) {
       const Value definition = api::crd_manifest(*custom);
       scene.objects.push_back(custom->kind->group == api::kueue::kClusterQueue.group
                                   ? with_room_for(fleet_.clusters.size(), definition)

@@ -15,6 +15,7 @@
 #include "embedded/lab/lab_file.hpp"
 #include "embedded/replay/trace.hpp"
 #include "runtime/view/operator.hpp"
+#include "runtime/view/system.hpp"
 
 namespace athanor::replay {
 
@@ -41,6 +42,7 @@ struct Played {
 };
 
 struct PlayOptions {
+  Systems systems{};                         // their kinds and webhooks are served
   std::vector<const Operator*> operators{};  // of the systems; the embedded ones come by themselves
   std::map<std::string, Value, std::less<>> config{};
   std::uint64_t seed = 1;

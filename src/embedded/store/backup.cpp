@@ -210,6 +210,10 @@ Result<void> restore(const std::string& file, const std::string& data) {
     ATHANOR_TRY_VOID(unpack_files(copy, directory.path()));
     ATHANOR_TRY_VOID(copy.execute("DROP TABLE file; DELETE FROM meta WHERE name = 'backup'"));
   }
+  // The mark of a store that was here before would refuse this one.
+  if (::unlink(directory.mark().c_str()) != 0 && errno != ENOENT) {
+    return system_error(directory.mark());
+  }
   return move_into_place(part, directory.database());
 }
 

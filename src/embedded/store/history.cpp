@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kube/json.hpp"
+#include "kube/value_extent.hpp"
 
 namespace athanor::store {
 namespace {
@@ -80,7 +81,7 @@ Result<StoredPtr> read_state(std::string_view resource, const Key& key, Revision
   stored->resource = resource;
   stored->key = key;
   stored->revision = revision;
-  ATHANOR_TRY(stored->body, json::parse(body));
+  ATHANOR_TRY(stored->body, json::parse(body, {.max_depth = static_cast<int>(kMaxRowLevels)}));
   return StoredPtr(std::move(stored));
 }
 

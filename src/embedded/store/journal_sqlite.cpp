@@ -4,17 +4,21 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
 #include <iterator>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "embedded/store/revision_mark.hpp"
 #include "embedded/store/rows.hpp"
 #include "embedded/store/sqlite.hpp"
 #include "kube/json.hpp"
@@ -34,6 +38,8 @@ constexpr std::int64_t kFormat = 2;                        // 1: without history
 constexpr std::size_t kPruneStep = std::size_t{64} << 10;  // bytes of history
 constexpr std::size_t kPendingLimit = 2'000;               // events that wait for no disk
 constexpr std::size_t kRowBytes = std::size_t{256} << 10;  // of history, but for the last event
+// How long an acknowledged revision may be missing from the mark on the disk after a loss of power.
+constexpr auto kMarkLag = std::chrono::milliseconds(20);
 constexpr auto kIdle = std::chrono::seconds(1);  // without commits until the log is copied
 
 struct Commit {
@@ -68,12 +74,16 @@ class SqliteJournal final : public Journal {
   Result<void> prepare_statements();
   Result<std::vector<StoredPtr>> load_objects();
   Result<void> load_history(const Recovered& recovered, bool fresh);
+  Result<void> check_not_emptied();
+  Result<bool> lost_writes(Revision newest) const;
   Result<void> drop_damaged(const std::vector<std::string>& keys);
+  Result<void> forget_history();
   Result<std::int64_t> read_meta(std::string_view name);
   Result<void> write_meta(std::string_view name, std::int64_t number);
 
   // The writer thread.
   void run();
+  void sync_mark();
   [[nodiscard]] bool wait_for_work();
   void retry_after_failure();
   void write_group(std::deque<Commit> group);
@@ -98,6 +108,8 @@ class SqliteJournal final : public Journal {
   Statement prune_history_{};
 
   // Owned by the writer thread.
+  RevisionMark mark_{};
+  std::chrono::steady_clock::time_point mark_synced_{};
   std::vector<EventPtr> pending_{};           // not on disk yet, in order
   bool rows_pending_ = false;                 // some of them change rows of objects
   HistoryWriter row_{};                       // of some of the pending events
@@ -139,6 +151,7 @@ Result<void> SqliteJournal::write_meta(std::string_view name, std::int64_t numbe
 
 Result<void> SqliteJournal::prepare_database() {
   ATHANOR_TRY(database_, Database::open(options_.path));
+  database_.keep_log(true);  // a start that is refused leaves the files as they are
   ATHANOR_TRY_VOID(database_.execute("PRAGMA journal_mode=WAL"));
   ATHANOR_TRY_VOID(database_.execute("PRAGMA journal_size_limit=" + std::to_string(kLogLimit)));
   ATHANOR_TRY_VOID(
@@ -220,8 +233,45 @@ Result<void> SqliteJournal::drop_damaged(const std::vector<std::string>& keys) {
     remove_.bind_text(1, key);
     ATHANOR_TRY([[maybe_unused]] const bool row, remove_.step());
   }
-  // Nobody may continue a watch over the loss.
+  return forget_history();
+}
+
+// No watch may continue over a loss.
+Result<void> SqliteJournal::forget_history() {
   return database_.execute("DELETE FROM history; DELETE FROM meta WHERE name = 'begin'");
+}
+
+// Refuses a database without content beside a mark, before SQLite removes its write-ahead log.
+Result<void> SqliteJournal::check_not_emptied() {
+  std::error_code none;
+  const auto size = std::filesystem::file_size(options_.path, none);
+  if ((!none && size > 0) || !std::filesystem::exists(options_.path + "-wal", none)) {
+    return {};
+  }
+  ATHANOR_TRY([[maybe_unused]] const bool lost, lost_writes(0));
+  return {};
+}
+
+// Returns true when acknowledged writes behind `newest` are gone and the start goes on without
+// them; an error when it must not.
+Result<bool> SqliteJournal::lost_writes(Revision newest) const {
+  const auto& noted = mark_.last();
+  if (!noted || noted->revision <= newest) {
+    return false;
+  }
+  if (!options_.repair && noted->synced) {
+    return Error{
+        .code = 500,
+        .reason = "DataCorrupted",
+        .message = options_.path + ": its newest revision is " + std::to_string(newest) +
+                   ", but writes up to revision " + std::to_string(noted->revision) +
+                   " were acknowledged: the database or its write-ahead log was damaged, emptied "
+                   "or replaced by an older copy; restore a backup, or " +
+                   options_.way_out};
+  }
+  log::warn("acknowledged writes are lost",
+            {{"newest", newest}, {"acknowledged", noted->revision}});
+  return true;
 }
 
 // What the history reaches back to. A database without one (format 1, restored) starts it here.
@@ -252,6 +302,14 @@ Result<void> SqliteJournal::load_history(const Recovered& recovered, bool fresh)
 }
 
 Result<Journal::Recovered> SqliteJournal::recover() {
+  if (!options_.mark.empty()) {
+    ATHANOR_TRY(mark_, RevisionMark::open(options_.mark));
+    if (mark_.damaged()) {
+      log::warn("the mark of acknowledged revisions cannot be read; lost writes go unnoticed once",
+                {{"file", options_.mark}});
+    }
+    ATHANOR_TRY_VOID(check_not_emptied());
+  }
   ATHANOR_TRY_VOID(prepare_database());
   ATHANOR_TRY(const std::int64_t format, read_meta("format"));
   if (format < 0 || format > kFormat) {
@@ -267,15 +325,20 @@ Result<Journal::Recovered> SqliteJournal::recover() {
   for (const StoredPtr& object : recovered.objects) {
     recovered.revision = std::max(recovered.revision, object->revision);
   }
-  if (format != 0 && clean == 0) {
+  ATHANOR_TRY(const bool lost, lost_writes(recovered.revision));
+  if (lost) {
+    recovered.revision = mark_.last()->revision + kUncleanJump;
+    ATHANOR_TRY_VOID(forget_history());
+  } else if (format != 0 && clean == 0) {
     recovered.revision += kUncleanJump;
     log::warn("the last run did not end cleanly; revisions continue above a gap",
               {{"revision", recovered.revision}});
   }
   revision_ = recovered.revision;
-  ATHANOR_TRY_VOID(load_history(recovered, format == 0));
+  ATHANOR_TRY_VOID(load_history(recovered, format == 0 && !lost));
   ATHANOR_TRY_VOID(write_meta("format", kFormat));
   ATHANOR_TRY_VOID(flush(/*clean=*/false));
+  database_.keep_log(false);
   const std::lock_guard lock(mutex_);
   open_ = true;
   thread_ = std::thread([this] { run(); });
@@ -359,6 +422,9 @@ void SqliteJournal::run() {
       continue;
     }
     write_group(std::move(group));
+    if (std::chrono::steady_clock::now() - mark_synced_ > kMarkLag) {
+      sync_mark();
+    }
     if (database_.log_pages() > kCheckpointPages) {
       database_.checkpoint(Database::Checkpoint::Passive);
     }
@@ -376,6 +442,11 @@ bool SqliteJournal::wait_for_work() {
     work_.wait_for(lock, options_.probe_interval, work);
     return !queue_.empty() || !stopping_;
   }
+  if (mark_.unsynced() && !work_.wait_for(lock, kMarkLag, work)) {
+    lock.unlock();
+    sync_mark();
+    lock.lock();
+  }
   if (!work_.wait_for(lock, kIdle, work)) {
     lock.unlock();
     if (!pending_.empty()) {
@@ -388,6 +459,18 @@ bool SqliteJournal::wait_for_work() {
     work_.wait(lock, work);
   }
   return !queue_.empty();
+}
+
+// Behind the acknowledgements, so that none of them waits for it.
+void SqliteJournal::sync_mark() {
+  if (!options_.sync) {
+    return;
+  }
+  mark_synced_ = std::chrono::steady_clock::now();
+  if (auto synced = mark_.sync(); !synced.ok()) {
+    log::error("the mark of acknowledged revisions cannot be synced",
+               {{"error", synced.error().message}});
+  }
 }
 
 void SqliteJournal::retry_after_failure() {
@@ -461,7 +544,7 @@ Result<void> SqliteJournal::flush(bool clean) {
   row_.clear();
   newest_ = revision_;
   revision_on_disk_ = revision_;
-  return outcome;
+  return mark_.note({.revision = revision_, .synced = options_.sync});
 }
 
 // The history in rows of bounded size, the rows of objects beside them.
@@ -565,6 +648,7 @@ void SqliteJournal::shut() {
   } else if (failed_done_) {
     std::exchange(failed_done_, {})({});
   }
+  sync_mark();
   database_.checkpoint(Database::Checkpoint::Truncate);
   put_ = {};
   remove_ = {};

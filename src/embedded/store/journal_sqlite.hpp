@@ -13,6 +13,11 @@
 // (so the store accepts no further commit), and they are written again every probe interval. When
 // that works, memory and disk agree again and commits are accepted.
 //
+// Loss. A damaged or missing write-ahead log leaves an older database that looks whole. With a mark
+// (revision_mark.hpp) recover() refuses to start older than what was acknowledged, and leaves the
+// files as they are. `repair` accepts the loss: revisions continue above the lost ones, and no
+// watch continues over them.
+//
 // History (history.hpp). A transaction's events are one more row in it, so history and objects
 // agree after any crash, and watches continue behind a restart.
 //
@@ -31,7 +36,11 @@
 namespace athanor::store {
 
 struct SqliteOptions {
-  std::string path{};           // of the database file
+  std::string path{};  // of the database file
+  // File that keeps the newest acknowledged revision outside the database; empty: none.
+  std::string mark{};
+  // What the refusal of a store that lost writes names as the way out.
+  std::string way_out = "start with --repair to go on without them";
   bool sync = true;             // false: survives a crash of the process, not of the machine
   bool journal_events = false;  // keep Events across restarts, too
   bool repair = false;          // drop damaged rows, with a warning each, instead of refusing them
@@ -41,7 +50,7 @@ struct SqliteOptions {
 };
 
 // Nothing is opened before recover(). Errors of recover(): DataCorrupted names the keys of damaged
-// rows; InternalError for everything else.
+// rows, or the acknowledged revision that is gone; InternalError for everything else.
 std::unique_ptr<Journal> sqlite_journal(SqliteOptions options);
 
 }  // namespace athanor::store

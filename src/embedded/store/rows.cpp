@@ -8,6 +8,7 @@
 
 #include "kube/json.hpp"
 #include "kube/object.hpp"
+#include "kube/value_extent.hpp"
 
 namespace athanor::store {
 namespace {
@@ -52,7 +53,7 @@ Result<StoredPtr> read_row(std::string_view key, Revision revision, std::int64_t
   stored->key.ns = key.substr(first + 1, second - first - 1);
   stored->key.name = key.substr(second + 1);
   stored->revision = revision;
-  ATHANOR_TRY(stored->body, json::parse(body));
+  ATHANOR_TRY(stored->body, json::parse(body, {.max_depth = static_cast<int>(kMaxRowLevels)}));
   if (Object(stored->body).resource_version() != std::to_string(revision)) {
     return Error::internal("its resourceVersion is not the row's");
   }

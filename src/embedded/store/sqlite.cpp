@@ -136,6 +136,10 @@ void Database::rollback() {
   }
 }
 
+void Database::keep_log(bool keep) {
+  sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
+}
+
 void Database::checkpoint(Checkpoint mode) {
   const int how =
       mode == Checkpoint::Passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE;

@@ -56,6 +56,8 @@ class Database {
   // Keeps `step` bytes of the log's file ready behind what is used, as zeros: a commit that does
   // not lengthen the file waits for one write of the disk instead of two. Best effort.
   void reserve_log(std::size_t step);
+  // True: closing leaves the write-ahead log as it is instead of moving it into the database.
+  void keep_log(bool keep);
   enum class Checkpoint : std::uint8_t { Passive, Truncate };
   // Moves the write-ahead log into the database; a failure is left to the next one.
   void checkpoint(Checkpoint mode);

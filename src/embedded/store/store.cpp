@@ -14,11 +14,13 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "base/contain.hpp"
 #include "base/memory.hpp"
 #include "embedded/store/durability.hpp"
 #include "embedded/store/owner_index.hpp"
 #include "embedded/store/table.hpp"
 #include "kube/interner.hpp"
+#include "kube/value_extent.hpp"
 
 namespace athanor::store {
 namespace {
@@ -55,6 +57,20 @@ Result<void> check_expectation(const Write& write, const StoredPtr& current) {
                            "latest version and try again");
   }
   return {};
+}
+
+// Refuses what could not be read back. An object that is too deep already may still change, so that
+// it can be deleted.
+Result<void> check_levels(const Write& write, const StoredPtr& current) {
+  if (!write.body || !is_deeper_than(*write.body, kMaxObjectLevels)) {
+    return {};
+  }
+  const bool was_deep = current != nullptr && is_deeper_than(current->body, kMaxObjectLevels);
+  if (was_deep && !is_deeper_than(*write.body, kMaxRowLevels)) {
+    return {};
+  }
+  return Error::bad_request(quoted_name(write) + " is nested deeper than " +
+                            std::to_string(kMaxObjectLevels) + " levels");
 }
 
 // `interner`: null where nothing is shared.
@@ -293,6 +309,7 @@ Result<std::vector<EventPtr>> MemoryStore::stage(std::span<const Write> writes, 
       }
     }
     ATHANOR_TRY_VOID(check_expectation(write, current));
+    ATHANOR_TRY_VOID(check_levels(write, current));
     events.push_back(make_event(write, current, ++revision, now, interner_.get()));
   }
   return events;
@@ -355,6 +372,7 @@ Result<std::vector<StoredPtr>> MemoryStore::commit(std::span<const Write> writes
   if (events.empty()) {
     return std::vector<StoredPtr>();
   }
+  const Indivisible whole;  // half of it in tables, log and journal would be another store
   {
     const std::unique_lock lock(mutex_);
     apply(events, dropped);

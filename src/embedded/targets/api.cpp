@@ -251,7 +251,7 @@ constexpr const char* kColumns =
     R"({"name":"Version","type":"string","format":"","description":"","priority":0}],)";
 
 bool wants_table(const Request& request) {
-  return request.header("accept").find("as=Table") != std::string_view::npos;
+  return request.header_list("accept").find("as=Table") != std::string::npos;
 }
 
 std::string list_head(bool table, const std::string& next, std::size_t left) {

@@ -16,6 +16,14 @@ bool is_tekton(const Value& object) {
   return object["apiVersion"].as_string().starts_with("tekton.dev/");
 }
 
+// The member as an object to be changed, made when it is absent; nullptr when it is of another
+// type: such a member stays as it is, for the schema to refuse.
+Value* object_member(Value& holder, std::string_view name) {
+  const Value& present = holder[name];
+  const bool fits = holder.is_object() && (present.is_null() || present.is_object());
+  return fits ? &holder.member(name) : nullptr;
+}
+
 // Durations are kept as Go prints them: 90m becomes 1h30m0s.
 void normalise(Value& holder, std::string_view field) {
   if (const auto duration = duration_of(holder[field])) {
@@ -49,8 +57,9 @@ void default_param_specs(Value& spec) {
       keys.emplace_back(member.key());
     }
     for (const std::string& key : keys) {
-      if (properties[key]["type"].as_string().empty()) {
-        properties.member(key).set("type", "string");
+      Value* property = object_member(properties, key);
+      if (property != nullptr && (*property)["type"].as_string().empty()) {
+        property->set("type", "string");
       }
     }
   });
@@ -90,48 +99,71 @@ void default_pipeline_spec(Value& spec) {
 }
 
 void default_pod_template(Value& holder, const Settings& settings) {
-  if (!settings.default_pod_template.empty()) {
-    holder.set("podTemplate",
-               merged_pod_templates(settings.default_pod_template, holder["podTemplate"]));
+  const Value& own = holder["podTemplate"];
+  if (!settings.default_pod_template.empty() && (own.is_null() || own.is_object())) {
+    holder.set("podTemplate", merged_pod_templates(settings.default_pod_template, own));
+  }
+}
+
+void default_timeouts(Value& spec, const Settings& settings) {
+  Value* timeouts = object_member(spec, "timeouts");
+  if (timeouts == nullptr) {
+    return;
+  }
+  for (const std::string_view field : {"pipeline", "tasks", "finally"}) {
+    normalise(*timeouts, field);
+  }
+  const Value& pipeline = (*timeouts)["pipeline"];
+  if (pipeline.is_null() || (pipeline.is_string() && pipeline.as_string().empty())) {
+    timeouts->set("pipeline", format_go_duration(settings.default_timeout));
+  }
+}
+
+// Sets a text that is absent or empty; a value of another type stays.
+void default_text(Value& holder, std::string_view field, std::string_view text) {
+  const Value& present = holder[field];
+  if (present.is_null() || (present.is_string() && present.as_string().empty())) {
+    holder.set(field, text);
   }
 }
 
 void default_pipeline_run(Value& object, const Settings& settings) {
-  Value& spec = object.member("spec");
-  Value& timeouts = spec.member("timeouts");
-  for (const std::string_view field : {"pipeline", "tasks", "finally"}) {
-    normalise(timeouts, field);
+  Value* spec = object_member(object, "spec");
+  if (spec == nullptr) {
+    return;
   }
-  if (timeouts["pipeline"].as_string().empty()) {
-    timeouts.set("pipeline", format_go_duration(settings.default_timeout));
+  default_timeouts(*spec, settings);
+  if (Value* shared = object_member(*spec, "taskRunTemplate")) {
+    default_text(*shared, "serviceAccountName", settings.default_service_account);
+    default_pod_template(*shared, settings);
   }
-  Value& shared = spec.member("taskRunTemplate");
-  if (shared["serviceAccountName"].as_string().empty()) {
-    shared.set("serviceAccountName", settings.default_service_account);
+  each(*spec, "taskRunSpecs", [](Value& one) { normalise(one, "timeout"); });
+  if ((*spec)["pipelineSpec"].is_object()) {
+    default_pipeline_spec(spec->member("pipelineSpec"));
   }
-  default_pod_template(shared, settings);
-  each(spec, "taskRunSpecs", [](Value& one) { normalise(one, "timeout"); });
-  if (spec["pipelineSpec"].is_object()) {
-    default_pipeline_spec(spec.member("pipelineSpec"));
+}
+
+void default_managed_by(Value& object, const Settings& settings) {
+  Value* metadata = object_member(object, "metadata");
+  Value* labels = metadata == nullptr ? nullptr : object_member(*metadata, "labels");
+  if (labels != nullptr && !labels->contains(kManagedByLabel)) {
+    labels->set(kManagedByLabel, settings.managed_by);
   }
 }
 
 void default_task_run(Value& object, const Settings& settings) {
-  Value& spec = object.member("spec");
-  normalise(spec, "timeout");
-  if (spec["timeout"].as_string().empty()) {
-    spec.set("timeout", format_go_duration(settings.default_timeout));
+  default_managed_by(object, settings);
+  Value* spec = object_member(object, "spec");
+  if (spec == nullptr) {
+    return;
   }
-  if (spec["serviceAccountName"].as_string().empty()) {
-    spec.set("serviceAccountName", settings.default_service_account);
-  }
-  default_pod_template(spec, settings);
-  default_task_ref(spec);
-  if (spec["taskSpec"].is_object()) {
-    default_task_spec(spec.member("taskSpec"));
-  }
-  if (!object["metadata"]["labels"].contains(kManagedByLabel)) {
-    object.member("metadata").member("labels").set(kManagedByLabel, settings.managed_by);
+  normalise(*spec, "timeout");
+  default_text(*spec, "timeout", format_go_duration(settings.default_timeout));
+  default_text(*spec, "serviceAccountName", settings.default_service_account);
+  default_pod_template(*spec, settings);
+  default_task_ref(*spec);
+  if ((*spec)["taskSpec"].is_object()) {
+    default_task_spec(spec->member("taskSpec"));
   }
 }
 

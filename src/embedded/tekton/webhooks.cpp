@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/webhooks.hpp"
 
+#include "api/builtin.hpp"
 #include "api/tekton.hpp"
 #include "embedded/tekton/admission.hpp"
+#include "embedded/tekton/config_objects.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -22,15 +24,25 @@ Verdict judge(const View& /*view*/, const AdmissionRequest& request, Instant /*n
   return denial ? Verdict::refuse(*denial) : Verdict::allow();
 }
 
+Verdict judge_config(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
+  const auto denial = validate_config(request.object);
+  return denial ? Verdict::refuse(*denial) : Verdict::allow();
+}
+
 constexpr std::string_view kWrites = "CREATE UPDATE";
 constexpr WebhookRule kRules[] = {{&api::kPipelineRun, kWrites, ""},
                                   {&api::kTaskRun, kWrites, ""},
                                   {&api::kPipeline, kWrites, ""},
                                   {&api::kTask, kWrites, ""},
                                   {&api::kStepAction, kWrites, ""}};
+constexpr WebhookRule kConfigRules[] = {{&api::kConfigMap, kWrites, ""}};
 constexpr Webhook kWebhooks[] = {
     {.name = "webhook.pipeline.tekton.dev", .mutating = true, .rules = kRules, .admit = mutate},
-    {.name = "validation.webhook.pipeline.tekton.dev", .rules = kRules, .admit = judge}};
+    {.name = "validation.webhook.pipeline.tekton.dev", .rules = kRules, .admit = judge},
+    {.name = "config.webhook.pipeline.tekton.dev",
+     .rules = kConfigRules,
+     .admit = judge_config,
+     .ns = "tekton-pipelines"}};
 
 }  // namespace
 

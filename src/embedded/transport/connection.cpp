@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contain.hpp"
 #include "base/log.hpp"
 #include "embedded/transport/response_writer.hpp"
 
@@ -339,6 +340,7 @@ void Connection::handle(apiserver::Request request, std::int32_t stream) {
     core->workers.submit(flow, [task = std::move(task)](bool /*overdue*/) mutable { task(); });
   };
   try {
+    const Containment scope;
     dependencies.server->handle_async(
         std::move(request), dependencies.clock->now(), resume,
         [self = shared_from_this(), asked, stream](apiserver::Response answered) {
@@ -355,6 +357,7 @@ void Connection::handled(const apiserver::Request& asked, apiserver::Response an
   const auto& dependencies = core_->dependencies;
   auto response = std::make_shared<apiserver::Response>(std::move(answered));
   try {
+    const Containment scope;
     if (response->stream == nullptr && response->tunnel == nullptr) {
       apiserver::encode(asked, *response);
     }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kube/json.hpp"
+#include "kube/value_extent.hpp"
 
 namespace athanor::transport {
 namespace {
@@ -112,7 +113,7 @@ class EncryptingJournal final : public store::Journal {
     if (!text.ok()) {
       return failed(text.error());
     }
-    auto body = json::parse(*text);
+    auto body = json::parse(*text, {.max_depth = static_cast<int>(kMaxRowLevels)});
     if (!body.ok()) {
       return failed(body.error());  // CBC does not notice a wrong key itself
     }

@@ -230,10 +230,12 @@ void Http2Session::Impl::add_header(Stream& stream, std::string_view name,
   } else if (name == ":path") {
     stream.target = std::string(value);
   } else if (name == ":authority") {
-    stream.request.headers["host"] = std::string(value);
-  } else if (!name.starts_with(':')) {
-    std::string& field = stream.request.headers[std::string(name)];
-    field += (field.empty() ? "" : name == "cookie" ? "; " : ",") + std::string(value);
+    stream.request.headers.erase("host");
+    stream.request.headers.emplace("host", value);
+  } else if (name == "cookie" && stream.request.headers.contains(name)) {
+    stream.request.headers.find(name)->second += "; " + std::string(value);  // RFC 9113 8.2.3
+  } else if (!name.starts_with(':') && (name != "host" || !stream.request.headers.contains(name))) {
+    stream.request.headers.emplace(name, value);
   }
 }
 

@@ -174,11 +174,7 @@ std::optional<Rejection> read_field(std::string_view line, RequestHead& head,
   if (auto rejection = read_framing_field(name, value, head, framing)) {
     return rejection;
   }
-  auto [at, added] = head.headers.try_emplace(std::move(name), value);
-  if (!added) {
-    at->second += ',';
-    at->second += value;
-  }
+  head.headers.emplace(std::move(name), value);
   return std::nullopt;
 }
 

@@ -30,8 +30,8 @@ struct RequestHead {
   bool keep_alive = true;
   bool chunked = false;
   std::uint64_t content_length = 0;
-  // Names in lower case; repeated ones joined by ",".
-  std::map<std::string, std::string, std::less<>> headers{};
+  // Names in lower case; one entry for each line, in their order.
+  std::multimap<std::string, std::string, std::less<>> headers{};
 };
 
 // Where the head ends (behind its empty line), nullopt: not yet. Looks from `from` on, which is

@@ -53,10 +53,12 @@ void RequestReader::begin_request(RequestHead head) {
   if (!path) {
     return fail({.status = 400, .message = "malformed request target"});
   }
-  const auto expect = head.headers.find("expect");
-  expects_continue_ = expect != head.headers.end() && !head.http_1_0;
-  if (expects_continue_ && expect->second != "100-continue" && expect->second != "100-Continue") {
-    return fail({.status = 417, .message = "unknown expectation"});
+  const auto [expected, last] = head.headers.equal_range("expect");
+  expects_continue_ = expected != last && !head.http_1_0;
+  for (auto it = expected; it != last && expects_continue_; ++it) {
+    if (it->second != "100-continue" && it->second != "100-Continue") {
+      return fail({.status = 417, .message = "unknown expectation"});
+    }
   }
   if (head.content_length > body_limit_) {
     return fail_too_large();

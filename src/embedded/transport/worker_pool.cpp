@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/contain.hpp"
+
 namespace athanor::transport {
 
 struct WorkerPool::State {
@@ -33,7 +35,7 @@ struct WorkerPool::State {
         return;
       }
       lock.unlock();
-      job->task(job->overdue);
+      static_cast<void>(contain([&] { job->task(job->overdue); }));
       job->task = {};
       lock.lock();
       queue.done(job->flow);

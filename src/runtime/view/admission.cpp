@@ -64,6 +64,26 @@ Verdict Verdict::refuse(const Error& error) {
           .message = std::string(message)};
 }
 
+std::string Verdict::denial_reason() const {
+  if (!reason.empty()) {
+    return reason;
+  }
+  switch (code) {
+    case 400:
+      return "BadRequest";
+    case 404:
+      return "NotFound";
+    case 409:
+      return "Conflict";
+    case 422:
+      return "Invalid";
+    case 500:
+      return "InternalError";
+    default:
+      return "Forbidden";
+  }
+}
+
 std::string Webhook::url_path() const {
   return path.empty() ? "/" + std::string(name) : std::string(path);
 }

@@ -47,6 +47,8 @@ struct Verdict {
   // A denial in the words of an error; what the API server says in front of every denial
   // (`admission webhook "NAME" denied the request: `) is left out.
   static Verdict refuse(const Error& error);
+  // The reason of a denial: as given, or by the code.
+  [[nodiscard]] std::string denial_reason() const;
   // Allowed with the changes that lead from `before` to `after`: whole members of the root and of
   // metadata, spec and status.
   static Verdict change(const Value& before, const Value& after);
@@ -68,7 +70,8 @@ struct Webhook {
   bool mutating = false;
   std::span<const WebhookRule> rules{};
   Admit admit = nullptr;
-  bool ignore_failure = false;  // when nobody answers: let pass instead of refusing
+  bool ignore_failure = false;  // no answer: let the request pass instead of refusing it
+  std::string_view ns{};        // only objects of this namespace; empty: of every one
 
   [[nodiscard]] std::string url_path() const;
 };

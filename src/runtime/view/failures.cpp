@@ -54,13 +54,18 @@ bool contested(const View& view, const Ref& target) {
   return error_of(view, contested_query(target)).has_value();
 }
 
-std::string unreadable_query(const Kind& kind) {
+std::string unreadable_query(const Kind& kind, std::string_view ns) {
   std::string query = "unreadable:" + std::string(kind.plural);
-  return kind.group.empty() ? query : query + "." + std::string(kind.group);
+  if (!kind.group.empty()) {
+    query += "." + std::string(kind.group);
+  }
+  return ns.empty() ? query : query + "/" + std::string(ns);
 }
 
-std::optional<Error> unreadable(const View& view, const Kind& kind) {
-  return error_of(view, unreadable_query(kind));
+std::optional<Error> unreadable(const View& view, const Kind& kind, std::string_view ns) {
+  std::optional<Error> everywhere = error_of(view, unreadable_query(kind));
+  return everywhere || ns.empty() ? std::move(everywhere)
+                                  : error_of(view, unreadable_query(kind, ns));
 }
 
 }  // namespace athanor

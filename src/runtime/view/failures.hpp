@@ -5,9 +5,9 @@
 //     refusals_query(step) and refusal_query(step) (a missing target of a Delete is success, a
 //     conflict or overload is retried, none is reported), and the key runs again at once instead of
 //     after a backoff;
-//   - a kind that the API server does not let us list becomes the error of unreadable_query(kind);
-//   operators
-//     run nevertheless, and see no objects of it.
+//   - a kind that the API server does not let us list, everywhere or in one namespace, becomes the
+//     error of unreadable_query(kind, namespace); operators run nevertheless, and see no objects of
+//     it there.
 #pragma once
 
 #include <optional>
@@ -37,8 +37,11 @@ inline constexpr int kContested = 10;
 std::string contested_query(const Ref& target);
 bool contested(const View& view, const Ref& target);
 
-// "unreadable:clusterqueues.kueue.x-k8s.io".
-std::string unreadable_query(const Kind& kind);
-std::optional<Error> unreadable(const View& view, const Kind& kind);
+// "unreadable:clusterqueues.kueue.x-k8s.io" where the kind is listed as a whole,
+// "unreadable:secrets/ns" where it is listed by namespaces.
+std::string unreadable_query(const Kind& kind, std::string_view ns = {});
+// Returns why objects of this kind in `ns` cannot be listed, however they are; without a namespace:
+// why the kind as a whole cannot be.
+std::optional<Error> unreadable(const View& view, const Kind& kind, std::string_view ns = {});
 
 }  // namespace athanor

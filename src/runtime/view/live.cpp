@@ -17,7 +17,10 @@ std::string part(std::string_view text) {
 Live live_of(const View& view, const LiveQuery& query, Instant now) {
   const Observed seen = view.observe(query.text(), kLiveAge);
   Live live;
-  if (seen.value && !seen.in_flight && now - seen.at <= kLiveAge) {
+  const bool fresh = !seen.in_flight && now - seen.at <= kLiveAge;
+  if (seen.error && fresh) {
+    live.error = seen.error;
+  } else if (seen.value && fresh) {
     live.known = true;
     for (const Value& body : (*seen.value)["objects"].items()) {
       live.objects.emplace_back(body);

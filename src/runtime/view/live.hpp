@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "base/time.hpp"
 #include "kube/kind.hpp"
 #include "kube/object.hpp"
@@ -42,6 +43,7 @@ struct LiveQuery {
 struct Live {
   bool known = false;             // false: asked, the answer will queue the key again
   std::vector<Object> objects{};  // at most one for a named object
+  std::optional<Error> error{};   // what the API server answered instead; not known then
   [[nodiscard]] bool absent() const { return known && objects.empty(); }
 };
 // An answer counts for kLiveAge; with `seen` (LiveQuery) as long as the view stands still, at most.

@@ -4,12 +4,21 @@
 
 #include <utility>
 
+#include "base/contain.hpp"
+
 namespace athanor {
 
 void Ranks::insert(const Object& object) {
   Key key = object.key();
-  const auto group = groups_.try_emplace(ranking_.group(object)).first;
-  const auto place = group->second.emplace(ranking_.place(object), key).first;
+  std::string group_name;
+  std::string place_text;
+  // One that cannot be ranked stands first in a group without a name.
+  static_cast<void>(contain([&] {
+    group_name = ranking_.group(object);
+    place_text = ranking_.place(object);
+  }));
+  const auto group = groups_.try_emplace(std::move(group_name)).first;
+  const auto place = group->second.emplace(std::move(place_text), key).first;
   known_.insert_or_assign(std::move(key), Where{.group = group, .place = place});
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/contain.hpp"
 
 namespace athanor {
 
@@ -13,7 +14,11 @@ std::optional<std::vector<std::string>> index_values(const Kind& kind, const Obj
                                                      std::span<const Index> declared) {
   for (const Index& one : declared) {
     if (one.kind == &kind && one.name == index) {
-      return one.values(object);
+      // Caches file objects by this, half of which would stay undone: one that cannot be filed is
+      // found under no value.
+      std::vector<std::string> filed;
+      const auto broken = contain([&] { filed = one.values(object); });
+      return broken ? std::vector<std::string>() : filed;
     }
   }
   std::vector<std::string> values;

@@ -3,8 +3,6 @@
 // view.config("appwrapper"), see settings.hpp.
 #pragma once
 
-#include <span>
-
 #include "runtime/view/operator.hpp"
 
 namespace athanor::appwrapper {
@@ -15,8 +13,5 @@ const Operator& appwrapper_operator();
 const Operator& workload_operator();
 // Releases Workloads whose AppWrapper is gone.
 const Operator& workload_release_operator();
-
-// All of them.
-std::span<const Operator* const> appwrapper_operators();
 
 }  // namespace athanor::appwrapper

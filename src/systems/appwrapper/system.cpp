@@ -4,10 +4,17 @@
 #include <utility>
 
 #include "api/kueue.hpp"
+#include "base/environment.hpp"
+#include "kube/yaml.hpp"
+#include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/operators.hpp"
+#include "systems/appwrapper/settings.hpp"
+#include "systems/appwrapper/webhooks.hpp"
 
 namespace athanor::appwrapper {
 namespace {
 
+constexpr std::string_view kConfigVariable = "APPWRAPPER_CONFIG";
 constexpr std::string_view kNamespace = "default";
 constexpr std::string_view kFlavor = "default-flavor";
 constexpr std::string_view kClusterQueue = "cluster-queue";
@@ -43,15 +50,10 @@ Value local_queue(std::string_view name, std::string_view ns) {
                    Value::object({{"clusterQueue", kClusterQueue}}));
 }
 
-}  // namespace
-
-std::vector<Webhook> lab_webhooks() {
-  std::vector<Webhook> all(webhooks().begin(), webhooks().end());
-  all.insert(all.end(), kueue_webhooks().begin(), kueue_webhooks().end());
-  return all;
-}
-
-std::vector<Value> lab_objects(std::string_view home) {
+// Queues for a first AppWrapper (docs/spec/appwrapper.md 8.5, 9.3): `user-queue` and
+// `default-queue` in namespace default and in `home`, where a lab's users are, on a ClusterQueue
+// with 4 CPUs and 16 GPUs.
+std::vector<Value> sample_objects(std::string_view home) {
   std::vector<Value> objects{
       object_of(api::kueue::kResourceFlavor, Value::object({{"name", kFlavor}}), Value::object()),
       cluster_queue()};
@@ -62,6 +64,58 @@ std::vector<Value> lab_objects(std::string_view home) {
     }
   }
   return objects;
+}
+
+std::vector<const api::CustomKind*> kinds(const Value& /*settings*/) {
+  return {custom_kinds().begin(), custom_kinds().end()};
+}
+
+// APPWRAPPER_CONFIG names a file: upstream's configuration with its member `appwrapper`, or that
+// member's content alone.
+Result<Value> read(const SettingsSource& source) {
+  std::string path;
+  Environment(source.variables).text(kConfigVariable, path);
+  if (path.empty()) {
+    return Value::object();
+  }
+  if (!source.read_file) {
+    return refuse_setting(kConfigVariable, path, "files cannot be read here");
+  }
+  ATHANOR_TRY(const std::string text, source.read_file(path));
+  auto parsed = yaml::parse(text);
+  if (!parsed.ok()) {
+    return parsed.error().with_context(path);
+  }
+  Value section = parsed->contains("appwrapper") ? (*parsed)["appwrapper"] : *parsed;
+  if (const auto settings = read_settings(section); !settings.ok()) {
+    return settings.error().with_context(path);
+  }
+  return section;
+}
+
+}  // namespace
+
+const System& system() {
+  static const System kSystem{
+      .name = "appwrapper",
+      .summary = "groups of resources queued, started, repaired and removed as one",
+      .kinds = kinds,
+      .operators = {&appwrapper_operator()},
+      .webhooks = {webhooks().begin(), webhooks().end()},
+      .settings = read,
+      .variables = {kConfigVariable},
+      .sample_objects = sample_objects};
+  return kSystem;
+}
+
+const System& kueue_system() {
+  static const System kSystem{
+      .name = "appwrapper-kueue",
+      .summary = "Kueue's integration of AppWrappers, where that Kueue has none",
+      .stand_in = true,
+      .operators = {&workload_operator(), &workload_release_operator()},
+      .webhooks = {kueue_webhooks().begin(), kueue_webhooks().end()}};
+  return kSystem;
 }
 
 }  // namespace athanor::appwrapper

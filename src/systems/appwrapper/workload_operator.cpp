@@ -359,10 +359,4 @@ const Operator& workload_release_operator() {
   return kOperator;
 }
 
-std::span<const Operator* const> appwrapper_operators() {
-  static const Operator* const kAll[] = {&appwrapper_operator(), &workload_operator(),
-                                         &workload_release_operator()};
-  return kAll;
-}
-
 }  // namespace athanor::appwrapper

@@ -4,7 +4,6 @@
 
 #include "api/builtin.hpp"
 #include "api/fournos.hpp"
-#include "api/kinds.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "base/check.hpp"
@@ -15,6 +14,7 @@
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -71,7 +71,7 @@ Scene fournos_scene() {
         &kueue::local_queue_operator(), &kueue::resource_flavor_operator(), &kTekton}) {
     scene.operators.push_back(op);
   }
-  for (const api::CustomKind* custom : api::custom_kinds()) {
+  for (const api::CustomKind* custom : kinds_of(all_systems())) {
     scene.objects.push_back(api::crd_manifest(*custom));
   }
   for (const char* file : {"00-namespace.yaml", "10-kueue.yaml", "11-local-queue.yaml"}) {

@@ -9,13 +9,11 @@
 #include "api/builtin.hpp"
 #include "api/fournos.hpp"
 #include "api/hearth.hpp"
-#include "api/kinds.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "base/check.hpp"
 #include "base/digest.hpp"
 #include "embedded/kueue/scheduler.hpp"
-#include "embedded/lab/embedded_operators.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
 #include "hearth/operators.hpp"
@@ -24,8 +22,10 @@
 #include "kube/json.hpp"
 #include "kube/quantity.hpp"
 #include "sim/scenes/invariants.hpp"
+#include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -243,8 +243,25 @@ void remove_busy(World& world, const std::string& name, const std::string& clust
                 "a cluster can be deleted");
 }
 
+void stop_queue(World& world, const std::string& policy) {
+  const auto stopped = world.patch(api::kueue::kClusterQueue, {"", "fournos-queue"},
+                                   from_yaml("{spec: {stopPolicy: " + policy + "}}"));
+  ATHANOR_CHECK(stopped.ok(), "a queue can be stopped and started");
+}
+// Kueue evicts everything, locks among it, and starts again. Not while the job runs whose cluster
+// goes: its cluster would be gone when it is queued again.
+void evict_all(World& world) {
+  const auto third = world.get(api::kFournosJob, {kJobs, "third"});
+  if (!third || !over(*third)) {
+    world.after(std::chrono::seconds(10), evict_all);
+    return;
+  }
+  stop_queue(world, "HoldAndDrain");
+  world.after(std::chrono::seconds(10), [](World& later) { stop_queue(later, "None"); });
+}
+
 void add_objects(Scene& scene) {
-  for (const api::CustomKind* custom : api::custom_kinds()) {
+  for (const api::CustomKind* custom : kinds_of(all_systems())) {
     scene.objects.push_back(api::crd_manifest(*custom));
   }
   for (const char* ns : {kHearth, kSecrets, kJobs}) {
@@ -270,6 +287,7 @@ void add_story(Scene& scene) {
   submit(scene, 50, "third", "c3");
   edit(scene, 100, "c4", "{spec: {cordoned: true}}");
   act(scene, 60, [](World& world) { remove_busy(world, "third", "c3"); });
+  act(scene, 200, [](World& world) { evict_all(world); });
   edit(scene, 240, "c2", "{metadata: {annotations: {fournos.dev/rediscover: again}}}");
   edit(scene, 250, "c1", "{spec: {owner: bob}}");
   act(scene, 300, [](World& world) {
@@ -304,9 +322,10 @@ Scene hearth_scene() {
       hearth::parse_settings({{"HEARTH_GPU_DISCOVERY_DEFAULT_INTERVAL_SEC", "2000000"}});
   scene.config["hearth"] = api::encode(settings.value_or({}));
   scene.probes["cluster"] = answer;
-  scene.admission = lab::embedded_admission;
+  scene.admission = system_webhooks;
   add_story(scene);
   scene.invariants = job_invariants();
+  scene.invariants.push_back(ready_in_time());
   using When = Invariant::When;
   scene.invariants.push_back(
       rule("a locked cluster admits its owner alone", When::EveryStep, intruder));

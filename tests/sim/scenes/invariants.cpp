@@ -13,6 +13,7 @@
 #include "api/tekton.hpp"
 #include "embedded/kueue/workload_info.hpp"
 #include "embedded/tekton/runs.hpp"
+#include "kube/condition.hpp"
 
 namespace athanor::sim {
 
@@ -77,6 +78,30 @@ void append(std::vector<Invariant>& to, std::vector<Invariant> more) {
 
 }  // namespace
 
+Invariant ready_in_time() {
+  return {.name = "an admitted Workload of a running job or a held lock gets ready",
+          .check = [](const World& world, auto) -> std::optional<std::string> {
+            constexpr Duration kMost = std::chrono::minutes(10);
+            for (const Object& workload : world.list(api::kueue::kWorkload)) {
+              const Value& conditions = workload.status()["conditions"];
+              const Value& admitted = find_condition(conditions, "Admitted");
+              const auto since = parse_time(admitted["lastTransitionTime"].as_string());
+              const auto job = world.get(api::kFournosJob, workload.key());
+              const std::string_view phase = job ? job->status()["phase"].as_string() : "";
+              const bool working =
+                  phase == "Running" || (phase == "Admitted" && job->spec()["lockOnly"].as_bool());
+              if (working && workload.owned_by(job->uid()) &&
+                  admitted["status"].as_string() == "True" &&
+                  !condition_is(conditions, "Evicted", "True") &&
+                  !condition_is(conditions, "PodsReady", "True") && since &&
+                  world.now() - *since > kMost) {
+                return workload.key().text() + " is admitted and not ready";
+              }
+            }
+            return std::nullopt;
+          }};
+}
+
 Invariant quota_holds() {
   return {.name = "quota is never exceeded",
           .check = [](const World& world,
@@ -97,6 +122,7 @@ std::vector<Invariant> job_invariants() {
 std::vector<Invariant> fournos_invariants() {
   std::vector<Invariant> all = job_invariants();
   all.push_back(quota_holds());
+  all.push_back(ready_in_time());
   return all;
 }
 

@@ -11,6 +11,8 @@ namespace athanor::sim {
 
 // No cell of a ClusterQueue's quota is promised twice.
 Invariant quota_holds();
+// Kueue evicts what is admitted and not PodsReady in time: our Workloads say it soon.
+Invariant ready_in_time();
 // Fournos with the queueing engine: no job runs twice, quota, finished jobs and workloads stay.
 // A job runs once; what has finished stays so.
 std::vector<Invariant> job_invariants();

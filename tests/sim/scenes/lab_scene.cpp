@@ -5,8 +5,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "api/kinds.hpp"
 #include "base/check.hpp"
+#include "embedded/bridge/in_process_webhooks.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
@@ -14,6 +14,7 @@
 #include "sim/scenes/stand_ins.hpp"
 #include "sim/scenes/timed_pods.hpp"
 #include "support/source_dir/source_dir.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::sim {
 
@@ -26,15 +27,25 @@ std::vector<Value> objects_of(const std::string& file) {
   return *std::move(objects);
 }
 
+std::vector<apiserver::AdmissionStep> system_webhooks() {
+  return bridge::webhook_steps({.systems = all_systems()});
+}
+
 Scene lab_scene() {
   Scene scene;
   for (const Operator* op : fournos::fournos_operators()) {
     scene.operators.push_back(op);
   }
+  for (const System* system : all_systems()) {
+    if (system->stand_in) {
+      scene.operators.insert(scene.operators.end(), system->operators.begin(),
+                             system->operators.end());
+    }
+  }
   for (const Operator* op : lab::embedded_operators()) {
     scene.operators.push_back(op);
   }
-  for (const api::CustomKind* kind : api::custom_kinds()) {
+  for (const api::CustomKind* kind : kinds_of(all_systems())) {
     scene.objects.push_back(api::crd_manifest(*kind));
   }
   for (const char* file :
@@ -52,7 +63,7 @@ Scene lab_scene() {
   const auto settings = fournos::parse_settings({{"FOURNOS_NAMESPACE", kLabNamespace}});
   ATHANOR_CHECK(settings.ok(), "the settings of the scene are right");
   scene.config["fournos"] = api::encode(settings.value_or({}));
-  scene.admission = lab::embedded_admission;
+  scene.admission = system_webhooks;
   TimedPods::install(scene, std::chrono::seconds(30));
   return scene;
 }

@@ -3,6 +3,7 @@
 // with their write-time rules, one node with timed pods.
 #pragma once
 
+#include "embedded/apiserver/admission.hpp"
 #include "embedded/simulation/world.hpp"
 #include "kube/value.hpp"
 
@@ -12,6 +13,8 @@ inline constexpr const char* kLabNamespace = "fournos-local-dev";
 
 // Every object of a YAML file below the source tree.
 std::vector<Value> objects_of(const std::string& file);
+// The webhooks of all systems, with default settings.
+std::vector<apiserver::AdmissionStep> system_webhooks();
 Scene lab_scene();
 // A FournosJob like examples/fournos/sample-job.yaml.
 Value sample_job(const std::string& name, const std::string& cluster);

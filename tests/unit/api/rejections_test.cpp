@@ -4,11 +4,11 @@
 
 #include "api/fournos.hpp"
 #include "api/hearth.hpp"
-#include "api/kinds.hpp"
 #include "kube/prune.hpp"
 #include "kube/structural_schema.hpp"
 #include "kube/validate.hpp"
 #include "kube/yaml.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::api {
 namespace {
@@ -36,7 +36,7 @@ std::string errors_of(FournosApi api, const std::string& members) {
 }
 
 TEST(CustomKinds, EverySchemaIsAcceptedByTheApiServer) {
-  for (const CustomKind* custom : custom_kinds()) {
+  for (const CustomKind* custom : kinds_of(all_systems())) {
     const Value crd = crd_manifest(*custom);
     const auto schemas = parse_crd_schemas(crd["spec"]);
     if (!schemas.ok()) {

@@ -7,10 +7,10 @@
 
 #include "api/fournos.hpp"
 #include "api/hearth.hpp"
-#include "api/kinds.hpp"
 #include "api/kueue.hpp"
 #include "kube/json.hpp"
 #include "support/source_dir/source_dir.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::api {
 namespace {
@@ -306,7 +306,7 @@ void check_structural(const Value& schema, const std::string& path) {
 
 TEST(CustomKinds, AreStructuralAndHaveOneStorageVersion) {
   std::set<std::string> names;
-  for (const CustomKind* custom : custom_kinds()) {
+  for (const CustomKind* custom : kinds_of(all_systems())) {
     const Value crd = crd_manifest(*custom);
     EXPECT_TRUE(names.insert(crd["metadata"]["name"].str()).second);
     int storage = 0;

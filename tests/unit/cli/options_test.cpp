@@ -118,11 +118,12 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
   for (const VerbSummary& verb : verb_summaries()) {
     names.push_back(verb.name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "up",   "controllers", "apiserver", "etcd",    "envtest",     "submit",
-                       "jobs", "logs",        "cancel",    "queue",   "appwrappers", "clusters",
-                       "lock", "unlock",      "backup",    "restore", "simulate",    "crds",
-                       "rbac", "webhooks",    "replay",    "version", "completion"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "up",   "controllers", "apiserver", "etcd",    "envtest",     "submit",
+                "jobs", "logs",        "cancel",    "queue",   "appwrappers", "clusters",
+                "lock", "unlock",      "backup",    "restore", "simulate",    "crds",
+                "rbac", "webhooks",    "replay",    "systems", "version",     "completion"}));
 }
 
 }  // namespace

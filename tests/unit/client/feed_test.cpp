@@ -75,8 +75,8 @@ class Cluster {
     apiserver::Request request;
     request.method = method;
     request.path = path;
-    request.headers["content-type"] =
-        method == "PATCH" ? "application/merge-patch+json" : "application/json";
+    request.headers.emplace(
+        "content-type", method == "PATCH" ? "application/merge-patch+json" : "application/json");
     request.body = body;
     request.credentials.certificate = apiserver::Credentials::Certificate{
         .common_name = "admin", .organizations = {"system:masters"}, .sha256_hex = "ab"};

@@ -5,16 +5,19 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <string>
+#include <vector>
 
 namespace athanor::cluster {
 namespace {
 
-std::string talk(const std::string& address, const std::string& request) {
+int connect_to(const std::string& address) {
   const int port = std::stoi(address.substr(address.rfind(':') + 1));
   const int client = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in to{};
@@ -22,6 +25,11 @@ std::string talk(const std::string& address, const std::string& request) {
   to.sin_port = htons(static_cast<std::uint16_t>(port));
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  return client;
+}
+
+std::string talk(const std::string& address, const std::string& request) {
+  const int client = connect_to(address);
   EXPECT_EQ(::send(client, request.data(), request.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(request.size()));
   std::string answer;
@@ -70,9 +78,44 @@ TEST_F(HttpEndpointTest, RefusesOtherMethodsAndNonsense) {
   EXPECT_TRUE(talk(endpoint->address(), head).starts_with("HTTP/1.1 431"));
 }
 
+TEST(HttpEndpoint, PatienceIsForTheWholeHead) {
+  const auto endpoint = HttpEndpoint::listen(
+      "127.0.0.1:0", [](std::string_view, std::string_view) { return EndpointAnswer{}; },
+      std::chrono::milliseconds(300));
+  ASSERT_TRUE(endpoint.ok());
+  const int client = connect_to((*endpoint)->address());
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  bool cut = false;
+  while (!cut && std::chrono::steady_clock::now() < end) {
+    // A byte now and then; the wait in between is for the end of the connection.
+    pollfd waited{.fd = client, .events = POLLIN, .revents = 0};
+    cut = ::send(client, "G", 1, MSG_NOSIGNAL) < 0 || ::poll(&waited, 1, 50) > 0;
+  }
+  EXPECT_TRUE(cut);
+  ::close(client);
+}
+
+TEST_F(HttpEndpointTest, EightSlowClientsKeepNobodyWaiting) {
+  std::vector<int> slow;
+  for (int i = 0; i < 8; ++i) {
+    slow.push_back(connect_to(endpoint->address()));
+    EXPECT_EQ(::send(slow.back(), "G", 1, MSG_NOSIGNAL), 1);
+  }
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(
+      talk(endpoint->address(), "GET /known HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200 OK"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, HttpEndpoint::kPatience / 2);
+  for (const int client : slow) {
+    ::close(client);
+  }
+}
+
 TEST(HttpEndpoint, SaysWhatIsNoAddressOrTaken) {
   const auto nothing = [](std::string_view, std::string_view) { return EndpointAnswer{}; };
-  EXPECT_FALSE(HttpEndpoint::listen("nonsense", nothing).ok());
+  for (const char* wrong : {"nonsense", ":99999", "127.0.0.1:65536", "127.0.0.1:-1",
+                            "127.0.0.1:80x", "127.0.0.1:4294967376"}) {
+    EXPECT_FALSE(HttpEndpoint::listen(wrong, nothing).ok()) << wrong;
+  }
   const auto first = HttpEndpoint::listen("127.0.0.1:0", nothing);
   ASSERT_TRUE(first.ok());
   const auto second = HttpEndpoint::listen((*first)->address(), nothing);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine dialect: resolving, secrets, clusterless runs (spec/fournos.md sections 6, 9.2, 21).
 #include "lab.hpp"
+#include "runtime/view/failures.hpp"
+#include "runtime/view/live.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -76,6 +78,11 @@ TEST_F(EngineJob, WorkedExample) {
 
   run_says("mix-0412", "True", "Tasks Completed: 2 (Failed: 0, Cancelled 0), Skipped: 0", true);
   EXPECT_EQ(phases("mix-0412"), "Resolving Pending Admitted Running Succeeded");
+  settle_for(std::chrono::seconds(299));
+  EXPECT_TRUE(world.has(api::kSecret, key("mix-0412-kubeconfig"))) << "pods may still mount it";
+  EXPECT_TRUE(world.has(api::kSecret, key("mix-0412-hf-token")));
+  world.restart();
+  settle_for(std::chrono::seconds(1));
   EXPECT_FALSE(world.has(api::kSecret, key("mix-0412-kubeconfig"))) << "copies hold credentials";
   EXPECT_FALSE(world.has(api::kSecret, key("mix-0412-hf-token")));
   EXPECT_TRUE(world.has(api::kSecret, {"psap-secrets", "vault-hf-token"}));
@@ -90,6 +97,30 @@ TEST_F(EngineJob, ResolutionFails) {
   submit("b", kSpec);
   resolve_says("b", "Failed");
   EXPECT_EQ(message("b"), "Resolution failed: Resolve Job failed");
+}
+
+// As with upstream's role: the watch is refused, a read by name is not.
+TEST_F(EngineJob, APipelineThatMayBeGotButNotListedIsRead) {
+  const Error denied{.code = 403, .reason = "Forbidden"};
+  world.fail_observation(unreadable_query(api::kPipeline), denied);
+  const auto truth = world.probes["live"];
+  world.probes["live"] = [=](test::FakeWorld& seen, std::string_view text) -> Result<Value> {
+    const auto query = LiveQuery::parse(text);
+    if (!query || query->kind != "Pipeline") {
+      return truth(seen, text);
+    }
+    if (query->key.name != "unlisted") {
+      return denied;
+    }
+    return LiveQuery::answer(
+        {Object(yaml_value("{apiVersion: tekton.dev/v1, kind: Pipeline, metadata: {name: unlisted, "
+                           "namespace: bench, annotations: {fournos.dev/resolve-image: e}}}"))});
+  };
+  submit("job", "{pipeline: unlisted, cluster: cluster-4, executionEngine: {mix: {}}}");
+  EXPECT_EQ(phase("job"), "Resolving") << message("job");
+  EXPECT_TRUE(world.has(api::kJob, key("job-resolve")));
+  submit("other", "{pipeline: unseen, cluster: cluster-4, executionEngine: {mix: {}}}");
+  EXPECT_EQ(message("other"), "Failed to fetch Pipeline 'unseen': Forbidden");
 }
 
 TEST_F(EngineJob, PipelineWithoutImage) {

@@ -12,6 +12,20 @@ using LockOnly = Lab;
 using Collection = Lab;
 using Terse = Lab;
 
+// Kueue evicts an admitted Workload that nobody calls ready.
+TEST_F(Eviction, TheWorkloadIsReadyOnceTheRunExists) {
+  submit("job", kShared);
+  const auto ready = [&] {
+    return world.condition(api::kueue::kWorkload, key("job"), "PodsReady")["status"].str();
+  };
+  EXPECT_EQ(ready(), "");
+  admit("job", "cluster-1");
+  EXPECT_TRUE(has_run("job"));
+  EXPECT_EQ(ready(), "True");
+  workload_says("job", "PodsReady", "False", "WaitForStart", "from before an upgrade");
+  EXPECT_EQ(ready(), "True");
+}
+
 TEST_F(Eviction, RequeueCancelsThenStartsAnew) {
   start("job", kShared);
   workload_says("job", "Evicted", "True", "Preempted", "Preempted to accommodate a workload");
@@ -272,6 +286,7 @@ TEST_F(LockOnly, HearthsKubeconfigServesBothDialects) {
   EXPECT_EQ(world.must(api::kSecret, key("seed-kubeconfig")).body()["data"]["kubeconfig"],
             Value("bW9jaw=="));
   run_says("seed", "True", "", true);
+  settle_for(std::chrono::minutes(5));
   EXPECT_FALSE(world.has(api::kSecret, key("seed-kubeconfig")));
   put("{apiVersion: v1, kind: Secret, metadata: {name: cluster-1-kubeconfig, namespace: bench}}");
   start("own", kShared);

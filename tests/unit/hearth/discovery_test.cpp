@@ -324,6 +324,31 @@ TEST_F(Probes, HandWrittenHardware) {  // 2.6, 7.4
   EXPECT_EQ(world.event_count("HardwareIgnored", "edge"), 1);
 }
 
+TEST_F(Probes, MetadataOfTheSecretIsNoReasonToAskAgain) {  // 7.4
+  onboard("edge");
+  edit("edge", [](Value& object) {
+    object.set_path({"spec", "hardware", "gpus"}, *yaml::parse("[{shortName: a100, count: 4}]"));
+  });
+  const int before = asked["kubeconfig-edge"];
+  world.update(api::kSecret, {kSecrets, "kubeconfig-edge"}, [](Value& object) {
+    object.set_path({"metadata", "labels", "team"}, "perf");
+    object.set_path({"metadata", "annotations", "note"}, "rotated by hand");
+    object.set_path({"data", "unrelated"}, "eA==");
+  });
+  settle();
+  world.restart();
+  settle();
+  EXPECT_EQ(asked["kubeconfig-edge"], before);
+  EXPECT_EQ(status("edge")["gpuSummary"], Value("4x A100"));
+  EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=4");
+  world.update(api::kSecret, {kSecrets, "kubeconfig-edge"}, [](Value& object) {
+    object.set_path({"data", "kubeconfig"}, base64_encode(kubeconfig("token: another")));
+  });
+  settle();
+  EXPECT_EQ(asked["kubeconfig-edge"], before + 1);
+  EXPECT_EQ(status("edge")["gpuSummary"], Value("16x A100"));
+}
+
 TEST_F(Probes, LabelsThatAreMissingAreTold) {
   target("edge", 3, 8, "");
   secret("kubeconfig-edge", kubeconfig());

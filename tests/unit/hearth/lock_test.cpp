@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locks: sentinel, TTL, hand-over, restarts, fair acquisition (spec/hearth.md section 9).
 #include "lab.hpp"
+#include "runtime/view/failures.hpp"
 
 namespace athanor::hearth {
 namespace {
@@ -17,6 +18,10 @@ class Locks : public Lab {
   void hold(const std::string& owner, const std::string& ttl = "") {
     set_owner("c1", owner, ttl);
     sentinel_is("cluster-lock-c1", true);
+  }
+  // Out of the lists, as the engine reports it; the view keeps showing what is there.
+  void hide(const Kind& kind) {
+    world.fail_observation(unreadable_query(kind), {.code = 403, .reason = "Forbidden"});
   }
   std::string lock_state() { return status("c1")["lockState"].str(); }
 };
@@ -218,6 +223,68 @@ TEST_F(Locks, AnEvictedSentinelIsLost) {
   settle();
   EXPECT_EQ(lock_state(), "Lost");
   EXPECT_TRUE(condition("c1", "Locked").starts_with("False/SentinelLost"));
+}
+
+TEST_F(Locks, ReleaseIsAnnouncedOnceTheSentinelIsGone) {
+  hold("alice");
+  world.update(api::kFournosJob, {kJobs, "cluster-lock-c1"}, [](Value& object) {
+    object.set_path({"metadata", "finalizers"}, Value::list({"example.com/slow"}));
+  });
+  set_owner("c1", "");
+  EXPECT_TRUE(sentinel().deleting());
+  EXPECT_EQ(status("c1")["locked"], Value(true));
+  EXPECT_EQ(lock_state(), "Held");
+  EXPECT_EQ(condition("c1", "Locked"), "True/Releasing waiting for cluster-lock-c1 to go");
+  EXPECT_EQ(world.event_count("LockReleased", "c1"), 0);
+  world.update(api::kFournosJob, {kJobs, "cluster-lock-c1"}, [](Value& object) {
+    object.erase_path({"metadata", "finalizers"});
+  });
+  settle();
+  EXPECT_EQ(lock_state(), "Unlocked");
+  EXPECT_EQ(world.event_count("LockReleased", "c1"), 1);
+}
+
+// As with upstream's role: FournosJobs may be got and deleted, not listed; Workloads not even that.
+TEST_F(Locks, WithoutListsSentinelsAreReadByName) {
+  hide(api::kFournosJob);
+  hide(api::kueue::kWorkload);
+  settle();
+  set_owner("c1", "alice");
+  ASSERT_TRUE(has_sentinel());
+  EXPECT_EQ(lock_state(), "Acquiring");
+  world.update(api::kFournosJob, {kJobs, "cluster-lock-c1"}, [](Value& object) {
+    object.set_path({"status", "phase"}, "Admitted");
+  });
+  pass(std::chrono::seconds(7));
+  EXPECT_EQ(lock_state(), "Held");
+  set_owner("c1", "");
+  pass(std::chrono::seconds(5));
+  EXPECT_FALSE(has_sentinel());
+  EXPECT_EQ(lock_state(), "Unlocked");
+  EXPECT_EQ(world.event_count("LockReleased", "c1"), 1);
+  set_owner("c1", "bob");
+  ASSERT_TRUE(has_sentinel());
+  world.remove(api::kFournosCluster, key("c1"));
+  pass(std::chrono::seconds(10));
+  EXPECT_FALSE(has_sentinel());
+  EXPECT_FALSE(has("c1"));
+}
+
+TEST_F(Locks, ASentinelThatCannotBeReadIsNotAnnouncedAsGone) {
+  hold("alice");
+  hide(api::kFournosJob);
+  const auto truth = world.probes["live"];
+  world.probes["live"] = [](test::FakeWorld&, std::string_view) {
+    return Result<Value>(Error{.code = 403, .reason = "Forbidden", .message = "not you"});
+  };
+  set_owner("c1", "");
+  pass(std::chrono::minutes(1));
+  EXPECT_EQ(lock_state(), "Held");
+  EXPECT_EQ(condition("c1", "Locked"), "True/Releasing the lock's job cannot be read: not you");
+  world.probes["live"] = truth;
+  pass(std::chrono::minutes(1));
+  EXPECT_FALSE(has_sentinel());
+  EXPECT_EQ(lock_state(), "Unlocked");
 }
 
 TEST_F(Locks, RefusedSentinelsAreTold) {  // R9

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a cluster (spec/hearth.md section 10).
 #include "lab.hpp"
+#include "runtime/view/failures.hpp"
 
 namespace athanor::hearth {
 namespace {
@@ -134,6 +135,46 @@ TEST_F(Offboarding, TheKubeconfigMayGoToo) {
   });
   drop("c1");
   EXPECT_FALSE(world.has(api::kSecret, {kSecrets, "kubeconfig-c1"}));
+  EXPECT_FALSE(has("c1"));
+}
+
+TEST_F(Offboarding, ASharedKubeconfigStaysForTheOther) {
+  put("{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: twin, namespace: "
+      "hearth, annotations: {fournos.dev/delete-kubeconfig: \"true\"}}, spec: {kubeconfigSecret: "
+      "kubeconfig-c1}}");
+  settle();
+  drop("twin");
+  EXPECT_FALSE(has("twin"));
+  EXPECT_EQ(kubeconfig_secret().annotation("fournos.dev/offboarded"), "");
+  put("{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: twin, namespace: "
+      "hearth}, spec: {kubeconfigSecret: kubeconfig-c1}}");
+  edit("c1", [](Value& object) {
+    object.set_path({"metadata", "annotations", "fournos.dev/delete-kubeconfig"}, "true");
+  });
+  drop("c1");
+  EXPECT_FALSE(has("c1")) << "nor does its Secret make it anew";
+  EXPECT_TRUE(world.has(api::kSecret, {kSecrets, "kubeconfig-c1"}));
+  EXPECT_EQ(status("twin")["kubeconfigStatus"], Value("Valid"));
+}
+
+// The ClusterQueue tells of running work where Workloads are hidden.
+TEST_F(Offboarding, WorkThatCannotBeListedIsWaitedFor) {
+  world.fail_observation(unreadable_query(api::kueue::kWorkload),
+                         {.code = 403, .reason = "Forbidden", .message = "not you"});
+  const auto reserve = [&](const char* total) {
+    world.update(api::kueue::kClusterQueue, {"", kQueue}, [&](Value& object) {
+      object.set_path(
+          {"status", "flavorsReservation"},
+          *yaml::parse("[{name: c1, resources: [{name: fournos/cluster-slot, total: \"" +
+                       std::string(total) + "\"}]}]"));
+    });
+    settle();
+  };
+  reserve("1");
+  drop("c1");
+  EXPECT_EQ(condition("c1", "Offboarding"),
+            "True/Draining waiting for running workloads, which cannot be listed: not you");
+  reserve("0");
   EXPECT_FALSE(has("c1"));
 }
 

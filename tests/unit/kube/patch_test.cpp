@@ -104,6 +104,75 @@ TEST(JsonPatch, LeavesTheDocumentAlone) {
   EXPECT_EQ(json::print(document), R"({"a":{"b":[1,2]}})");
 }
 
+// One operation of a patch.
+Value operation(std::string_view op, const std::string& from, const std::string& path) {
+  return Value::object({{"op", op}, {"from", from}, {"path", path}});
+}
+
+std::string steps(std::size_t count) {
+  std::string path;
+  for (std::size_t i = 0; i < count; ++i) {
+    path += "/a";
+  }
+  return path;
+}
+
+Value chain(std::size_t levels) {
+  Value value = 1;
+  for (std::size_t i = 0; i < levels; ++i) {
+    value = Value::object({{"a", value}});
+  }
+  return value;
+}
+
+TEST(JsonPatch, RefusesCopiesThatDoubleTheDepth) {
+  Value patch = Value::list();
+  std::size_t levels = 1;
+  for (int i = 0; i < 15; ++i, levels *= 2) {
+    patch.push_back(operation("copy", "/a", steps(levels + 1)));
+  }
+  EXPECT_FALSE(apply_json_patch(read(R"({"a":{}})"), patch).ok());
+}
+
+TEST(JsonPatch, RefusesCopiesThatDoubleTheSize) {
+  Value patch = Value::list();
+  for (int i = 0; i < 22; ++i) {
+    patch.push_back(operation("copy", "/a", "/a/k" + std::to_string(i)));
+  }
+  const Value document = Value::object({{"a", Value::object({{"t", std::string(1000, 'x')}})}});
+  EXPECT_FALSE(apply_json_patch(document, patch).ok());
+}
+
+TEST(JsonPatch, BoundsTheBytesOfAllCopies) {
+  const Value document = Value::object({{"a", std::string(1'000'000, 'x')}});
+  Value patch = Value::list({operation("copy", "/a", "/b"), operation("copy", "/a", "/c"),
+                             operation("copy", "/a", "/d")});
+  EXPECT_TRUE(apply_json_patch(document, patch).ok());
+  patch.push_back(operation("copy", "/a", "/e"));
+  EXPECT_FALSE(apply_json_patch(document, patch).ok());
+}
+
+TEST(JsonPatch, BoundsTheDepthOfWhatIsAddedAndMoved) {
+  const Value document = Value::object({{"a", chain(120)}, {"b", chain(120)}, {"s", 1}});
+  const auto added = [](std::size_t levels) {
+    return Value::list(
+        {Value::object({{"op", "add"}, {"path", steps(100) + "/x"}, {"value", chain(levels)}})});
+  };
+  EXPECT_TRUE(apply_json_patch(document, added(99)).ok());
+  EXPECT_FALSE(apply_json_patch(document, added(100)).ok());
+  EXPECT_FALSE(
+      apply_json_patch(document, Value::list({operation("move", "/b", steps(100) + "/x")})).ok());
+  // Shallow values may move anywhere, however deep the rest is.
+  Value back_and_forth = Value::list();
+  for (int i = 0; i < 500; ++i) {
+    back_and_forth.push_back(operation("move", "/s", steps(100) + "/s"));
+    back_and_forth.push_back(operation("move", steps(100) + "/s", "/s"));
+  }
+  const auto moved = apply_json_patch(document, back_and_forth);
+  ASSERT_TRUE(moved.ok());
+  EXPECT_EQ(*moved, document);
+}
+
 TEST(MergePatch, FollowsRfc7386) {
   const std::vector<Case> table = {
       {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},

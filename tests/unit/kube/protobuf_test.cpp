@@ -185,6 +185,56 @@ TEST(ProtobufDecode, RefusesMalformedMessages) {
   EXPECT_FALSE(decode(envelope("v9", "Nothing", ""), {}).ok());
 }
 
+std::string with_length(char tag, const std::string& content) {
+  std::string out{tag};
+  std::size_t size = content.size();
+  for (; size >= 128; size >>= 7) {
+    out += static_cast<char>((size & 0x7F) | 0x80);
+  }
+  out += static_cast<char>(size);
+  return out + content;
+}
+
+// ControllerRevisions, each the data of the one around it; the innermost holds {}.
+std::string nested_revisions(int count) {
+  std::string content = "{}";
+  for (int i = 0; i < count; ++i) {
+    content = std::string("k8s\0", 4) +
+              with_length('\x0a', bytes(1, "apps/v1") + bytes(2, "ControllerRevision")) +
+              with_length('\x12', with_length('\x12', with_length('\x0a', content)));
+  }
+  return content;
+}
+
+TEST(ProtobufDecode, BoundsEnvelopesWithinEnvelopes) {
+  constexpr Expected kRevision{.api_version = "apps/v1", .kind = "ControllerRevision"};
+  const auto shallow = decode(nested_revisions(4), kRevision);
+  ASSERT_TRUE(shallow.ok()) << shallow.error().message;
+  EXPECT_EQ(shallow->at({"data", "data", "data", "kind"}), Value("ControllerRevision"));
+  for (const int levels : {5, 6, 3000}) {
+    const auto deep = decode(nested_revisions(levels), kRevision);
+    ASSERT_FALSE(deep.ok()) << levels;
+    EXPECT_EQ(deep.error().code, 400);
+  }
+}
+
+TEST(ProtobufDecode, LooksAtTheKindBeforeTheContent) {
+  const auto other = decode(envelope("apps/v1", "ControllerRevision", "\x0a\x05x"),
+                            {.api_version = "v1", .kind = "ConfigMap"});
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_EQ(*other, parse(R"({"apiVersion":"apps/v1","kind":"ControllerRevision"})"));
+}
+
+TEST(ProtobufDecode, KeepsTheLastOfRepeatedMapEntries) {
+  const SchemaPtr schema = BuiltinTypes::get().by_name("core.v1.ConfigMap");
+  const auto entry = [](const std::string& key, const std::string& value) {
+    return bytes(2, bytes(1, key) + bytes(2, value));
+  };
+  const auto map = decode_message(entry("a", "1") + entry("b", "2") + entry("a", "3"), *schema);
+  ASSERT_TRUE(map.ok());
+  EXPECT_EQ(json::print((*map)["data"]), R"({"a":"3","b":"2"})");
+}
+
 TEST(ProtobufDecode, ReadsPackedNumbersToo) {
   const SchemaPtr security = BuiltinTypes::get().by_name("core.v1.PodSecurityContext");
   const Value expected = parse(R"({"supplementalGroups":[1,300]})");

@@ -118,6 +118,17 @@ TEST(Yaml, BoundsAliasExpansionAndDepth) {
             "error: error converting YAML to JSON: yaml: exceeded max depth");
 }
 
+TEST(Yaml, BoundsTheDepthThatAliasesAddUp) {
+  std::string text = "a0: &a0 x\n";
+  for (int i = 1; i <= 3; ++i) {
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " " + std::string(90, '[') +
+            "*a" + std::to_string(i - 1) + " " + std::string(90, ']') + "\n";
+    const auto value = yaml::parse(text);
+    EXPECT_EQ(value.ok(), i < 3) << i;
+  }
+  EXPECT_EQ(as_json(text), "error: error converting YAML to JSON: yaml: exceeded max depth");
+}
+
 TEST(Yaml, TheLastOfRepeatedKeysWinsUnlessStrict) {
   constexpr const char* kText = "a: 1\nb:\n  c: 1\n  c: 2\na: 3\n";
   std::vector<std::string> duplicates;

@@ -111,6 +111,51 @@ TEST_F(EngineSight, AKindThatIsRefusedIsNotWaitedFor) {
             Counts(0, 1));
 }
 
+// Secrets of one namespace may be listed, those of another may not.
+TEST_F(EngineSight, ARefusalInOneNamespaceIsNotTakenBackByTheListOfAnother) {
+  Engine two(operators, {.entropy = entropy.get(), .namespaces = {"a", "b"}});
+  const auto list = [](std::string ns) {
+    return Relisted{.kind = &kPod, .version = 100, .ns = std::move(ns)};
+  };
+  Relisted refused = list("a");
+  refused.error = Error{.code = 403, .message = "no"};
+  EXPECT_EQ(feed(two, refused), Counts(0, 0));
+  EXPECT_EQ(feed(two, list("b")), Counts(1, 0)) << "asks for b alone";
+  EXPECT_EQ(feed(two, list("b")), Counts(0, 1)) << "no list of a will come";
+}
+
+TEST_F(EngineSight, AListThatIsRefusedLaterCountsAsSeen) {
+  Engine two(operators, {.entropy = entropy.get(), .namespaces = {"a", "b"}});
+  const auto list = [](std::string ns) {
+    return Relisted{.kind = &kPod, .version = 100, .ns = std::move(ns)};
+  };
+  feed(two, list("a"));
+  EXPECT_EQ(feed(two, list("b")), Counts(2, 0));
+  feed(two, list("b"));
+  Relisted refused = list("a");
+  refused.error = Error{.code = 403, .message = "no"};
+  refused.early = true;
+  EXPECT_EQ(feed(two, refused), Counts(0, 1));
+}
+
+TEST_F(EngineSight, AKeyThatWaitsLongerThanTenSecondsIsShown) {
+  Metrics metrics;
+  Engine slow(operators, {.entropy = entropy.get(), .metrics = &metrics});
+  feed(slow, none(100));
+  now += seconds(11);
+  feed(slow, Tick{});
+  const Value shown = slow.debug(now, 10);
+  EXPECT_EQ(shown["keys"][0]["state"].as_string(), "waiting for the first lists");
+  EXPECT_EQ(shown["keys"][0]["waitsFor"][0].as_string(), "pods");
+  EXPECT_TRUE(shown["keys"][0]["overdue"].as_bool());
+  EXPECT_EQ(shown["controllers"]["maker"]["waitsForFirstLists"][0].as_string(), "pods");
+  const auto has = [&](const char* line) { return metrics.text().find(line) != std::string::npos; };
+  EXPECT_TRUE(has("athanor_overdue_keys{controller=\"maker\",for=\"sight\"} 1")) << metrics.text();
+  feed(slow, none(100));
+  EXPECT_TRUE(has("athanor_overdue_keys{controller=\"maker\",for=\"sight\"} 0")) << metrics.text();
+  EXPECT_TRUE(has("athanor_overdue_keys_total{controller=\"maker\",for=\"sight\"} 1"));
+}
+
 // It is restarted over a list that is older than what it did before: of one kind, then of the
 // other.
 TEST_F(EngineSight, OneWithAKeyForEachObjectWaitsForAllItsLists) {

@@ -507,6 +507,34 @@ TEST(EngineRefusals, AKindThatCannotBeListedDoesNotHoldOperatorsUp) {
   }));
 }
 
+Plan delete_pod(const View& view, const Key& key, Instant) {
+  Plan plan;
+  if (view.get(kConfigMap, key)) {
+    plan.then(Delete{.target = {&kPod, key}});
+  }
+  return plan;
+}
+const Operator kDeleter{.name = "deleter",
+                        .primary = &kConfigMap,
+                        .reads = kReads,
+                        .writes = kReads,
+                        .reconcile = delete_pod};
+
+// What may not be listed may be there all the same.
+TEST(EngineRefusedKinds, AreDeletedFromByName) {
+  const auto entropy = seeded_entropy(1);
+  const Operator* const operators[] = {&kDeleter};
+  Engine engine(operators, {.entropy = entropy.get()});
+  std::vector<Effect> effects;
+  engine.absorb(Relisted{.kind = &kPod, .error = Error{.code = 403, .message = "no"}}, Instant{});
+  engine.feed(Relisted{.kind = &kConfigMap, .objects = {object(kConfigMap, "m", 5)}, .version = 9},
+              Instant{}, effects);
+  EXPECT_TRUE(std::ranges::any_of(effects, [](const Effect& effect) {
+    const auto* send = std::get_if<SendWrite>(&effect);
+    return send != nullptr && send->request.verb == WriteVerb::Delete;
+  }));
+}
+
 // Cleans up behind objects that are gone: asks first, then acts.
 Plan clean_up(const View& view, const Key& key, Instant) {
   const Observed left = view.observe("left:" + key.name, std::chrono::hours(1));

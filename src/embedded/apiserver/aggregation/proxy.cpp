@@ -69,7 +69,7 @@ std::optional<StatusResult<Response>> Aggregation::serve(Call& call) {
     OutsideRequest request = request_to(*api);
     request.method = call.request.method;
     request.url += request_target(call.request);
-    pass_headers(call.request, request);
+    pass_headers(call.request, call.core.options.front_proxy, request);
     add_user(call.user, request);
     request.body = body_text(call.request);
     request.timeout = kTimeout;

@@ -16,7 +16,8 @@ namespace {
 // Those that forwarded the request first, the peer last.
 Value source_addresses(const Request& request) {
   Value addresses = Value::list();
-  std::string_view rest = request.header("x-forwarded-for");
+  const std::string forwarded = request.header_list("x-forwarded-for");
+  std::string_view rest = forwarded;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     std::string_view one = rest.substr(0, end);

@@ -2,29 +2,12 @@
 #include "embedded/apiserver/auth/front_proxy.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 
 #include "base/ascii.hpp"
 
 namespace athanor::apiserver {
 namespace {
-
-// Repeated headers come joined.
-std::vector<std::string> values_of(std::string_view text) {
-  std::vector<std::string> values;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    std::string_view one = text.substr(0, end);
-    while (one.starts_with(' ')) {
-      one.remove_prefix(1);
-    }
-    values.emplace_back(one);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return values;
-}
 
 std::string first_of(const std::vector<std::string>& names, const Request& request) {
   for (const std::string& name : names) {
@@ -35,25 +18,39 @@ std::string first_of(const std::vector<std::string>& names, const Request& reque
   return {};
 }
 
-// "example.com%2fscope" as "example.com/scope"; as it is when it is not encoded.
-std::string unescaped(std::string_view key) {
+}  // namespace
+
+std::string extra_key(std::string_view encoded) {
   constexpr int kHex = 16;
-  std::string result;
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    unsigned code = 0;
-    if (key[i] == '%' && i + 2 < key.size() &&
-        std::from_chars(key.data() + i + 1, key.data() + i + 3, code, kHex).ptr ==
-            key.data() + i + 3) {
-      result += static_cast<char>(code);
-      i += 2;
-    } else {
-      result += key[i];
+  std::string key;
+  for (std::size_t i = 0; i < encoded.size(); ++i) {
+    if (encoded[i] != '%') {
+      key += encoded[i];
+      continue;
     }
+    unsigned code = 0;
+    const char* digits = encoded.data() + i + 1;
+    if (i + 2 >= encoded.size() ||
+        std::from_chars(digits, digits + 2, code, kHex).ptr != digits + 2) {
+      return std::string(encoded);
+    }
+    key += static_cast<char>(code);
+    i += 2;
   }
-  return result;
+  return key;
 }
 
-}  // namespace
+bool names_user(const FrontProxy& settings, std::string_view lower_case_name) {
+  const auto listed = [&](const std::vector<std::string>& names) {
+    return std::ranges::any_of(
+        names, [&](const std::string& name) { return lower(name) == lower_case_name; });
+  };
+  return listed(settings.username_headers) || listed(settings.uid_headers) ||
+         listed(settings.group_headers) ||
+         std::ranges::any_of(settings.extra_prefixes, [&](const std::string& prefix) {
+           return lower_case_name.starts_with(lower(prefix));
+         });
+}
 
 std::optional<UserInfo> front_proxy_user(const FrontProxy& settings, const Request& request) {
   const auto& proxy = request.credentials.front_proxy;
@@ -68,17 +65,18 @@ std::optional<UserInfo> front_proxy_user(const FrontProxy& settings, const Reque
   }
   user.uid = first_of(settings.uid_headers, request);
   for (const std::string& name : settings.group_headers) {
-    for (std::string& group : values_of(request.header(lower(name)))) {
-      user.groups.push_back(std::move(group));
+    for (const std::string_view group : request.header_values(lower(name))) {
+      if (!group.empty()) {
+        user.groups.emplace_back(group);
+      }
     }
   }
   for (const std::string& name : settings.extra_prefixes) {
     const std::string prefix = lower(name);
     for (auto it = request.headers.lower_bound(prefix);
          it != request.headers.end() && it->first.starts_with(prefix); ++it) {
-      std::vector<std::string>& extra = user.extra[unescaped(it->first.substr(prefix.size()))];
-      std::vector<std::string> values = values_of(it->second);
-      extra.insert(extra.end(), values.begin(), values.end());
+      user.extra[extra_key(std::string_view(it->first).substr(prefix.size()))].push_back(
+          it->second);
     }
   }
   if (user.name != "system:anonymous" && !user.in_group("system:authenticated")) {

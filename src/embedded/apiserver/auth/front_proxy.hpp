@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "embedded/apiserver/http.hpp"
 #include "embedded/apiserver/server.hpp"
@@ -13,5 +15,12 @@ namespace athanor::apiserver {
 // The user that the headers name; nullopt when the request does not come from a proxy that may say
 // so, or names nobody.
 std::optional<UserInfo> front_proxy_user(const FrontProxy& settings, const Request& request);
+
+// Decodes the key behind "x-remote-extra-" or "impersonate-extra-": "example.com%2fscope" as
+// "example.com/scope". Returns a key with a broken escape as it is.
+std::string extra_key(std::string_view encoded);
+
+// Returns true for a header that says who the user is; a server behind this one believes it.
+bool names_user(const FrontProxy& settings, std::string_view lower_case_name);
 
 }  // namespace athanor::apiserver

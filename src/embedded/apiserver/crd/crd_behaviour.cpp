@@ -133,13 +133,15 @@ void check_versions(const Value& crd, std::vector<FieldError>& errors) {
   const Value& versions = crd["spec"]["versions"];
   std::set<std::string, std::less<>> seen;
   std::size_t storage = 0;
+  constexpr int kMostRepeated = 10;  // each such error prints all versions
+  int repeated = 0;
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const Value& name = versions[i]["name"];
     const std::string path = fmt::format("spec.versions[{}].name", i);
     if (const NameError broken = validate_dns1035_label(name.as_string())) {
       errors.push_back(FieldError::invalid(path, name, *broken));
     }
-    if (!seen.insert(name.str()).second) {
+    if (!seen.insert(name.str()).second && ++repeated <= kMostRepeated) {
       errors.push_back(
           FieldError::invalid("spec.versions", versions, "must contain unique version names"));
     }
@@ -241,7 +243,8 @@ void check_schemas(const Value& crd, std::vector<FieldError>& errors) {
   for (std::size_t i = 1; i < schemas->size(); ++i) {
     shared = shared && (*schemas)[i].schema == (*schemas)[0].schema;
   }
-  for (std::size_t i = 0; i < (shared ? 1 : schemas->size()); ++i) {
+  const std::size_t distinct = shared ? std::min<std::size_t>(schemas->size(), 1) : schemas->size();
+  for (std::size_t i = 0; i < distinct; ++i) {
     const std::string path = shared ? "spec.validation.openAPIV3Schema"
                                     : fmt::format("spec.versions[{}].schema.openAPIV3Schema", i);
     std::vector<FieldError> broken = cel::check_schema_rules(

@@ -42,11 +42,11 @@ std::string listed(std::span<const std::string> words) {
 StatusResult<Agreed> agree(const Request& request, const std::vector<std::string>& over_websocket,
                            const std::vector<std::string>& over_spdy) {
   Agreed agreed;
-  std::string_view offer = request.header("sec-websocket-protocol");
+  std::string offer = request.header_list("sec-websocket-protocol");
   const std::vector<std::string>* served = &over_websocket;
   if (asks_to_upgrade(request, "spdy/3.1")) {
     agreed.wire = Wire::Spdy;
-    offer = request.header("x-stream-protocol-version");
+    offer = request.header_list("x-stream-protocol-version");
     served = &over_spdy;
   } else if (!asks_to_upgrade(request, "websocket") ||
              request.header("sec-websocket-key").empty() ||

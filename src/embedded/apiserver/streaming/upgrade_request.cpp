@@ -30,7 +30,7 @@ std::vector<std::string> header_elements(std::string_view header) {
 }
 
 bool asks_to_upgrade(const Request& request, std::string_view protocol) {
-  const std::vector<std::string> connection = header_elements(request.header("connection"));
+  const std::vector<std::string> connection = header_elements(request.header_list("connection"));
   const bool upgrades =
       std::any_of(connection.begin(), connection.end(),
                   [](const std::string& element) { return lower(element) == "upgrade"; });

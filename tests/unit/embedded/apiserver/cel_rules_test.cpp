@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "api/describe.hpp"
-#include "api/kinds.hpp"
 #include "cel/schema_rules.hpp"
 #include "kube/structural_schema.hpp"
+#include "systems/list.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {
@@ -155,7 +155,7 @@ TEST_F(CelRules, ThatDoNotCompileRefuseTheDefinition) {
 // Every rule of the definitions in the program compiles and is affordable.
 TEST(CelRulesOfKinds, CompileWithinTheLimits) {
   std::size_t with_rules = 0;
-  for (const api::CustomKind* kind : api::custom_kinds()) {
+  for (const api::CustomKind* kind : kinds_of(all_systems())) {
     const Value crd = api::crd_manifest(*kind);
     const auto schemas = parse_crd_schemas(crd["spec"]);
     ASSERT_TRUE(schemas.ok()) << crd["metadata"]["name"].as_string();
@@ -238,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(Specifications, QuotedRules, ::testing::ValuesIn(kQuote
 class FournosRules : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const api::CustomKind* kind : api::custom_kinds()) {
+    for (const api::CustomKind* kind : kinds_of(all_systems())) {
       Value crd = api::crd_manifest(*kind);
       if (crd["spec"]["names"]["kind"].as_string() == "FournosJob") {
         const Answer made = server_.post(kCrds, crd);

@@ -375,6 +375,59 @@ TEST(CrdRules, ProtectedGroupsNeedApproval) {
   EXPECT_EQ(server.post(kCrds, crd).status, 201);
 }
 
+TEST(CrdRules, VersionsAreRequired) {
+  TestServer server;
+  for (const char* versions : {"[]", "null", "[null]", "absent"}) {
+    Value crd = definition();
+    crd.erase_path({"spec", "versions"});
+    if (std::string_view(versions) != "absent") {
+      crd.set_path({"spec", "versions"}, parse(versions));
+    }
+    const Answer made = server.post(kCrds, crd);
+    EXPECT_TRUE(made.status == 422 || made.status == 400) << versions << " " << made.text;
+    ASSERT_EQ(server.post(kCrds, definition()).status, 201);
+    crd.set_path(
+        {"metadata", "resourceVersion"},
+        server.get(std::string(kCrds) + "/widgets.ex.com").value["metadata"]["resourceVersion"]);
+    const Answer changed = server.put(std::string(kCrds) + "/widgets.ex.com", crd);
+    EXPECT_TRUE(changed.status == 422 || changed.status == 400) << versions << " " << changed.text;
+    EXPECT_EQ(server.remove(std::string(kCrds) + "/widgets.ex.com").status, 200);
+  }
+}
+
+// An object of the second version, which keeps what it does not know.
+Value deep_widget(std::size_t levels) {
+  Value object = make_widget("deep", 1);
+  object.set("apiVersion", "ex.com/v2");
+  Value inner = "x";
+  for (std::size_t i = 1; i < levels; ++i) {
+    inner = Value::object({{"a", inner}});
+  }
+  object.set("more", std::move(inner));
+  return object;
+}
+
+TEST_F(Crd, ObjectsThatCouldNotBeReadBackAreRefused) {
+  const std::string path = "/apis/ex.com/v2/namespaces/tst/widgets";
+  // The second level counts who owns what, which is deeper than the object.
+  for (const std::size_t levels : {199U, 188U}) {
+    for (const char* query : {"", "?dryRun=All"}) {
+      const Answer refused = server_.post(path + query, deep_widget(levels));
+      EXPECT_EQ(refused.status, 400) << levels << query;
+      EXPECT_THAT(refused.message(), HasSubstr("nested deeper than 190 levels"));
+    }
+  }
+  EXPECT_EQ(server_.post(path, deep_widget(150)).status, 201);
+  std::string deeper;
+  for (int i = 0; i < 149; ++i) {
+    deeper += "/a";
+  }
+  const Answer patched = server_.patch(
+      path + "/deep", "json", R"([{"op":"copy","from":"/more","path":"/more)" + deeper + R"("}])");
+  EXPECT_EQ(patched.status, 422) << patched.text;
+  EXPECT_EQ(server_.get(path + "/deep").status, 200);
+}
+
 TEST(CrdRules, StoredVersionsStay) {
   TestServer server;
   server.post(kCrds, definition());

@@ -92,7 +92,7 @@ class TestServer {
     request.body = std::move(body);
     request.credentials.certificate = certificate_;
     for (auto& [name, value] : headers) {
-      request.headers[name] = std::move(value);
+      request.headers.emplace(name, std::move(value));
     }
     return decode(request, server_->handle(request, clock_.now()));
   }

@@ -4,9 +4,20 @@
 
 #include "embedded/lab/control_plane.hpp"
 #include "embedded/lab/embedded_operators.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::lab {
 namespace {
+
+std::vector<const Operator*> all_operators() {
+  std::vector<const Operator*> operators = embedded_operators();
+  for (const System* system : all_systems()) {
+    if (system->stand_in) {
+      operators.insert(operators.end(), system->operators.begin(), system->operators.end());
+    }
+  }
+  return operators;
+}
 
 TEST(ControllerList, TheFirstWordThatNamesAControllerDecides) {
   struct Case {
@@ -32,19 +43,19 @@ TEST(ControllerList, TheFirstWordThatNamesAControllerDecides) {
 
 TEST(ControllerList, ExternalLeavesOutEveryLoopOfKubeControllerManager) {
   // The embedded ones that stand for theirs have their names, which end so; ours do not.
-  for (const std::string& name : controller_names(embedded_operators())) {
+  for (const std::string& name : controller_names(all_operators())) {
     const bool theirs = name.ends_with("-controller") || name == "default-scheduler";
     EXPECT_EQ(controller_enabled("external", name), !theirs) << name;
   }
 }
 
 TEST(ControllerList, AWrongNameListsTheRightOnes) {
-  EXPECT_TRUE(check_controllers("*,-job-controller,external", embedded_operators()).ok());
-  const auto wrong = check_controllers("*,-jobs", embedded_operators());
+  EXPECT_TRUE(check_controllers("*,-job-controller,external", all_operators()).ok());
+  const auto wrong = check_controllers("*,-jobs", all_operators());
   ASSERT_FALSE(wrong.ok());
   EXPECT_NE(wrong.error().message.find("\"jobs\" is no controller"), std::string::npos);
   EXPECT_NE(wrong.error().message.find("job-controller"), std::string::npos);
-  EXPECT_FALSE(check_controllers("-*", embedded_operators()).ok());
+  EXPECT_FALSE(check_controllers("-*", all_operators()).ok());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
+#include "hearth/system.hpp"
 #include "support/fake_world.hpp"
 
 namespace athanor::lab {
@@ -87,7 +88,13 @@ INSTANTIATE_TEST_SUITE_P(
               "targets[0].port: several targets cannot share a port"}));
 
 std::vector<Value> objects_of(const Lab& lab) {
-  return target_objects(lab, [](const std::string& name) { return "kubeconfig of " + name; });
+  return target_objects(
+      lab, {.ns = "hearth",
+            .kubeconfig = [](const std::string& name) { return "kubeconfig of " + name; },
+            .onboard =
+                [](const TargetCluster& target) {
+                  return hearth::system().onboard_target(target, {});
+                }});
 }
 
 TEST(LabTargets, BecomeSecretsThatHearthDiscovers) {
@@ -106,7 +113,7 @@ TEST(LabTargets, BecomeSecretsThatHearthDiscovers) {
       secret = object;
     }
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"hearth", "psap-secrets", "hearth/target-edge",
+  EXPECT_EQ(names, (std::vector<std::string>{"hearth", "hearth/target-edge",
                                              "psap-secrets/kubeconfig-edge", "hearth/target-far"}));
   EXPECT_EQ(secret.label("fournos.dev/cluster-kubeconfig"), "true");
   EXPECT_EQ(secret.annotation("fournos.dev/owner"), "alice");
@@ -126,7 +133,7 @@ TEST(LabTargets, ConfigMapsSayWhatTheLabFileSaid) {
     {slow: 1500ms, dead: true, forbidden: true, redirect: "https://x/", flapping: {up: 1s, down: 2s}}
 )");
   ASSERT_TRUE(lab.ok()) << lab.error().message;
-  const auto args = configuration_of(Object(objects_of(*lab).at(2)));
+  const auto args = configuration_of(Object(objects_of(*lab).at(1)));
   ASSERT_TRUE(args.ok()) << args.error().message;
   const auto target = configured_target(*args);
   ASSERT_TRUE(target.ok());
@@ -157,7 +164,7 @@ TEST(LabTargets, EditsReachTheTargetOnce) {
   };
   const auto lab = parse("targets:\n- {name: edge, nodes: [{gpus: 8}]}\n");
   ASSERT_TRUE(lab.ok());
-  Value map = objects_of(*lab).at(2);
+  Value map = objects_of(*lab).at(1);
   world.put(map);
   world.settle({&target_operator()});
   ASSERT_EQ(configured.size(), 1U);

@@ -7,6 +7,7 @@
 #include "embedded/replay/report.hpp"
 #include "fournos/operators.hpp"
 #include "fournos/settings.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::replay {
 namespace {
@@ -31,6 +32,7 @@ Submission job(int at, const char* owner, int gpus, int seconds, const char* pri
 }
 
 Result<Played> played(const Trace& trace, const lab::Lab& fleet, PlayOptions options = {}) {
+  options.systems = all_systems();
   for (const Operator* op : fournos::fournos_operators()) {
     options.operators.push_back(op);
   }

@@ -30,11 +30,12 @@ constexpr Revision kJump = 1'000'000;
 class JournalTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string file() const { return place_.path() + "/store.db"; }
+  [[nodiscard]] std::string mark() const { return place_.path() + "/revision"; }
   [[nodiscard]] std::unique_ptr<Store> open() const {
     return open_store(sqlite_journal(options()));
   }
   [[nodiscard]] SqliteOptions options() const {
-    return {.path = file(), .probe_interval = std::chrono::milliseconds(10)};
+    return {.path = file(), .mark = mark(), .probe_interval = std::chrono::milliseconds(10)};
   }
   void execute(const std::string& sql) const {
     sqlite3* database = nullptr;

@@ -97,8 +97,9 @@ TEST_P(PowerLossTest, KeepsWhatWasAcknowledgedAndNoHalves) {
   Acknowledged acknowledged;
   Revision highest = 0;
   for (int round = 0; round < 4; ++round) {
-    auto store = open_store(sqlite_journal(
-        {.path = place.path() + "/store.db", .probe_interval = std::chrono::milliseconds(1)}));
+    auto store = open_store(sqlite_journal({.path = place.path() + "/store.db",
+                                            .mark = place.path() + "/revision",
+                                            .probe_interval = std::chrono::milliseconds(1)}));
     ASSERT_NE(store, nullptr);
     EXPECT_GE(store->revision(), highest) << "revisions went back";
     check_state(*store, acknowledged.all());

@@ -6,8 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
+#include "embedded/store/rows.hpp"
+#include "kube/json.hpp"
+#include "kube/value_extent.hpp"
 #include "unit/embedded/store/store_fixture.hpp"
 
 namespace athanor::store {
@@ -286,6 +290,59 @@ TEST(StoreTest, RefusesCommitsOnceClosed) {
   const auto outcome = commit(*store, {put(kA, "1")});
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().code, 503);
+}
+
+// A config map that is nested that deep.
+Value deep_map(const Key& key, std::size_t levels) {
+  Value data = "x";
+  for (std::size_t i = 1; i < levels; ++i) {
+    data = Value::object({{"a", data}});
+  }
+  Value object = config_map(key, "");
+  object.set("data", std::move(data));
+  return object;
+}
+
+TEST(StoreTest, RefusesWhatIsNestedTooDeep) {
+  const auto store = open_store();
+  const auto write = [&](std::size_t levels) {
+    return commit(*store, {{.resource = "configmaps", .key = kA, .body = deep_map(kA, levels)}});
+  };
+  EXPECT_TRUE(write(kMaxObjectLevels).ok());
+  const auto refused = write(kMaxObjectLevels + 1);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, 400);
+}
+
+// Holds one object from before there was a limit.
+class OldJournal final : public Journal {
+ public:
+  Result<Recovered> recover() override {
+    const std::string key = "configmaps/" + kA.ns + "/" + kA.name;
+    Value body = deep_map(kA, 1500);
+    body.set_path({"metadata", "resourceVersion"}, "7");
+    const std::string text = json::print(body);
+    ATHANOR_TRY(const StoredPtr row, read_row(key, 7, row_checksum(key, 7, text), text));
+    return Recovered{.objects = {row}, .revision = 7};
+  }
+  void append(Revision /*revision*/, std::span<const EventPtr> /*events*/,
+              std::function<void(Result<void>)> done) override {
+    done({});
+  }
+  Result<void> writable() override { return {}; }
+  void close() override {}
+};
+
+TEST(StoreTest, ReadsAndEndsDeepObjectsOfOldRows) {
+  const auto store = open_store(std::make_unique<OldJournal>());
+  ASSERT_NE(store, nullptr);
+  const StoredPtr old = store->get("configmaps", kA);
+  ASSERT_NE(old, nullptr);
+  Value ending = old->body;
+  ending.set_path({"metadata", "deletionTimestamp"}, "2026-11-20T10:00:00Z");
+  EXPECT_TRUE(commit(*store, {{.resource = "configmaps", .key = kA, .body = ending}}).ok());
+  EXPECT_FALSE(commit(*store, {{.resource = "configmaps", .key = kB, .body = ending}}).ok());
+  EXPECT_TRUE(commit(*store, {remove(kA)}).ok());
 }
 
 TEST(StoreTest, NamesResourcesByPluralAndGroup) {

@@ -39,9 +39,9 @@ Answer ask(const Target& target, std::string path,
   request.method = "GET";
   request.path = std::move(path);
   request.query = std::move(query);
-  request.headers["accept"] = accept;
+  request.headers.emplace("accept", accept);
   if (signed_in) {
-    request.headers["authorization"] = "Bearer s3cret";
+    request.headers.emplace("authorization", "Bearer s3cret");
   }
   apiserver::Response response =
       respond(std::make_shared<const Face>(target, "s3cret"), request, kNow);
@@ -151,7 +151,7 @@ TEST(TargetApi, NothingIsWritten) {
   apiserver::Request request;
   request.method = "DELETE";
   request.path = "/api/v1/nodes/a-1";
-  request.headers["authorization"] = "Bearer s3cret";
+  request.headers.emplace("authorization", "Bearer s3cret");
   const auto face = std::make_shared<const Face>(edge(), "s3cret");
   EXPECT_EQ(respond(face, request, kNow).status, 405);
 }
@@ -163,7 +163,7 @@ TEST(TargetApi, AccessReviewsSayWhatIsTrue) {
     apiserver::Request request;
     request.method = "POST";
     request.path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-    request.headers["authorization"] = "Bearer s3cret";
+    request.headers.emplace("authorization", "Bearer s3cret");
     request.body = std::string(R"({"spec":{"resourceAttributes":{"resource":"nodes","verb":")") +
                    verb + R"("}}})";
     const auto answer = respond(std::make_shared<const Face>(target, "s3cret"), request, kNow);

@@ -82,6 +82,35 @@ TEST(Defaults, AreStable) {
   EXPECT_EQ(spec["tasks"][0].at({"taskSpec", "results"})[0]["type"], Value("string"));
 }
 
+TEST(Defaults, LeaveValuesOfTheWrongTypeToTheSchema) {
+  constexpr const char* kWrong[] = {"x", "3", "true", "[]", "[null]"};
+  Settings settings;
+  settings.default_pod_template = parsed("{nodeSelector: {a: b}}");
+  for (const char* wrong : kWrong) {
+    for (const char* kind : {"PipelineRun", "TaskRun", "Pipeline", "Task", "StepAction"}) {
+      Value run = object_of(kind, wrong);
+      apply_defaults(run, WriteKind::Create, settings);
+      EXPECT_EQ(run["spec"], parsed(wrong)) << kind;
+      static_cast<void>(validate(run, nullptr));
+    }
+    for (const char* field : {"timeouts", "taskRunTemplate", "pipelineSpec", "taskRunSpecs"}) {
+      Value run = object_of("PipelineRun", "{}");
+      run.set_path({"spec", field}, parsed(wrong));
+      apply_defaults(run, WriteKind::Create, settings);
+      EXPECT_EQ(run["spec"][field], parsed(wrong)) << field;
+    }
+    for (const char* field : {"podTemplate", "taskRef", "taskSpec"}) {
+      Value run = object_of("TaskRun", "{}");
+      run.set_path({"spec", field}, parsed(wrong));
+      apply_defaults(run, WriteKind::Create, settings);
+      EXPECT_EQ(run["spec"][field], parsed(wrong)) << field;
+    }
+    Value task = object_of("Task", "{params: [{name: p, properties: {k: v}}]}");
+    apply_defaults(task);
+    EXPECT_EQ(task["spec"]["params"][0]["properties"], parsed("{k: v}"));
+  }
+}
+
 TEST(Defaults, LeaveOtherKindsAlone) {
   Value pod = parsed("{apiVersion: v1, kind: Pod, spec: {}}");
   const Value before = pod;

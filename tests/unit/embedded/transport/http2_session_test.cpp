@@ -186,16 +186,21 @@ class Http2Test : public ::testing::Test {
 TEST_F(Http2Test, CarriesRequestsAndAnswers) {
   Client client;
   const std::string body = "{\"a\":1}";
-  const auto get =
-      client.request("GET", "/api/a%2Fb?watch=1&x=%20", {{"accept", "a"}, {"accept", "b"}});
+  const auto get = client.request("GET", "/api/a%2Fb?watch=1&x=%20",
+                                  {{"accept", "a,b"},
+                                   {"accept", "c"},
+                                   {"host", "other"},
+                                   {"cookie", "d=1"},
+                                   {"cookie", "e=2"}});
   const auto post = client.request("POST", "/p", {}, &body);
   exchange(client);
   ASSERT_EQ(requests.size(), 2U);
   EXPECT_EQ(requests[get].method, "GET");
   EXPECT_EQ(requests[get].path, "/api/a%2Fb");
   EXPECT_EQ(requests[get].parameter("x"), " ");
-  EXPECT_EQ(requests[get].header("accept"), "a,b");
-  EXPECT_EQ(requests[get].header("host"), "lab");
+  EXPECT_EQ(requests[get].header_values("accept"), (std::vector<std::string_view>{"a,b", "c"}));
+  EXPECT_EQ(requests[get].header("cookie"), "d=1; e=2");
+  EXPECT_EQ(requests[get].header_values("host"), (std::vector<std::string_view>{"lab"}));
   EXPECT_EQ(std::get<std::string>(requests[post].body), body);
   answer(post, "second first");
   answer(get, std::string(30'000, 'x'));

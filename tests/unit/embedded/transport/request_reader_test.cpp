@@ -132,7 +132,8 @@ TEST(RequestReaderTest, ReadsEverythingOfARequest) {
   const std::vector<std::pair<std::string, std::string>> query = {
       {"x", "1"}, {"y", "a b c"}, {"y", "2"}, {"flag", ""}};
   EXPECT_EQ(request.query, query);
-  EXPECT_EQ(request.headers.at("accept"), "x,y");
+  EXPECT_EQ(request.header_list("accept"), "x, y");
+  EXPECT_EQ(request.header_values("accept"), (std::vector<std::string_view>{"x", "y"}));
   EXPECT_EQ(std::get<std::string>(request.body), "abcde");
   EXPECT_FALSE(request.headers.contains("impersonate-user")) << "a trailer is no header";
   EXPECT_TRUE(reader.keep_alive());

@@ -125,7 +125,7 @@ TEST(Audit, TellsImpersonatedUsersAndStrangers) {
   Request request;
   request.method = "GET";
   request.path = "/version";
-  request.headers["authorization"] = "Bearer wrong";
+  request.headers.emplace("authorization", "Bearer wrong");
   EXPECT_EQ(audited.server.server().handle(request, audited.server.now()).status, 401);
   EXPECT_THAT(audited.stages(), ElementsAre("ResponseStarted"));
   EXPECT_EQ(audited.last["responseStatus"]["message"].str(),

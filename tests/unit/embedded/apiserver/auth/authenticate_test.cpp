@@ -26,7 +26,7 @@ class AuthenticateTest : public ::testing::Test {
   }
   static Request bearer(const std::string& token) {
     Request request;
-    request.headers["authorization"] = "Bearer " + token;
+    request.headers.emplace("authorization", "Bearer " + token);
     return request;
   }
   // A good token's claims with one change.
@@ -53,7 +53,7 @@ TEST_F(AuthenticateTest, NobodyIsAnonymous) {
 
 TEST_F(AuthenticateTest, BasicAuthenticationIsNoCredential) {
   Request request;
-  request.headers["authorization"] = "Basic Ym9iOmJvYg==";
+  request.headers.emplace("authorization", "Basic Ym9iOmJvYg==");
   EXPECT_EQ(ask(request)->name, "system:anonymous");
 }
 

@@ -19,9 +19,12 @@ Request through_proxy(std::string name = "aggregator") {
   request.credentials.front_proxy = std::move(name);
   request.headers = {{"x-remote-user", "jane"},
                      {"x-remote-uid", "7"},
-                     {"x-remote-group", "devs, ops"},
+                     {"x-remote-group", "cn=dev,system:masters"},
+                     {"x-remote-group", "ops"},
                      {"x-remote-extra-example.com%2fscope", "a"},
-                     {"x-remote-extra-scopes", "b,c"}};
+                     {"x-remote-extra-scopes", "b,c"},
+                     {"x-remote-extra-scopes", "d"},
+                     {"x-remote-extra-100%", "e"}};
   return request;
 }
 
@@ -30,9 +33,11 @@ TEST(FrontProxy, SaysForWhomItSpeaks) {
   ASSERT_TRUE(user);
   EXPECT_EQ(user->name, "jane");
   EXPECT_EQ(user->uid, "7");
-  EXPECT_THAT(user->groups, ElementsAre("devs", "ops", "system:authenticated"));
+  EXPECT_THAT(user->groups, ElementsAre("cn=dev,system:masters", "ops", "system:authenticated"))
+      << "a comma is part of a group's name";
   EXPECT_THAT(user->extra.at("example.com/scope"), ElementsAre("a"));
-  EXPECT_THAT(user->extra.at("scopes"), ElementsAre("b", "c"));
+  EXPECT_THAT(user->extra.at("scopes"), ElementsAre("b,c", "d"));
+  EXPECT_THAT(user->extra.at("100%"), ElementsAre("e")) << "a broken escape stays as it is";
 }
 
 TEST(FrontProxy, MustBeOneThatMay) {
@@ -52,8 +57,8 @@ TEST(FrontProxy, HeadersHaveTheNamesThatAreConfigured) {
                             .group_headers = {"X-Team"},
                             .extra_prefixes = {}};
   Request request = through_proxy();
-  request.headers["x-second"] = "joe";
-  request.headers["x-team"] = "blue";
+  request.headers.emplace("x-second", "joe");
+  request.headers.emplace("x-team", "blue");
   const auto user = front_proxy_user(settings, request);
   ASSERT_TRUE(user);
   EXPECT_EQ(user->name, "joe");
@@ -82,7 +87,7 @@ class BootstrapTokens : public testing::Test {
     world.put("secrets", json::print(secret));
     const auto authenticator = make_authenticator(world.options, world.dependencies());
     Request request;
-    request.headers["authorization"] = "Bearer abcdef.0123456789abcdef";
+    request.headers.emplace("authorization", "Bearer abcdef.0123456789abcdef");
     const auto user = authenticator->authenticate(request, test::kNow);
     groups_ = user.ok() ? user->groups : std::vector<std::string>();
     return user.ok() ? std::optional(user->name) : std::nullopt;

@@ -54,7 +54,7 @@ class ReviewsTest : public ::testing::Test {
     Request request;
     request.method = "GET";
     request.path = path;
-    request.headers["authorization"] = "Bearer " + token;
+    request.headers.emplace("authorization", "Bearer " + token);
     return handle(std::move(request));
   }
   Reply token(const std::string& spec) {

@@ -10,8 +10,6 @@ using test::FakeStreams;
 using test::kNow;
 using test::World;
 
-using Headers = std::map<std::string, std::string, std::less<>>;
-
 Headers websocket(const std::string& protocols) {
   return {{"connection", "keep-alive, Upgrade"},
           {"upgrade", "websocket"},

@@ -644,7 +644,7 @@ class WaitingWebhooks : public AdmissionWebhooks {
     Request request;
     request.method = std::move(method);
     request.path = std::move(path);
-    request.headers["content-type"] = std::move(type);
+    request.headers.emplace("content-type", std::move(type));
     request.body = std::move(body);
     request.credentials.internal_user = "system:admin";
     server_.server().handle_async(

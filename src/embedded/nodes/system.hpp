@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emulated nodes as a system.
+#pragma once
+
+#include "runtime/view/system.hpp"
+
+namespace athanor::nodes {
+
+const System& system();
+
+}  // namespace athanor::nodes

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fournos as a system: benchmark jobs (docs/spec/fournos.md).
+#pragma once
+
+#include "runtime/view/system.hpp"
+
+namespace athanor::fournos {
+
+const System& system();
+
+}  // namespace athanor::fournos

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verb: one word of the command line that a system brings (`athanor greet NAME`), as a function
+// over a narrow port to an API server, so that it needs neither sockets nor a terminal.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "kube/kind.hpp"
+#include "kube/object.hpp"
+#include "kube/value.hpp"
+
+namespace athanor {
+
+struct VerbFlag {
+  std::string_view name{};   // "owner" for --owner
+  std::string_view value{};  // placeholder ("NAME"); empty: the flag takes no value
+  std::string_view help{};
+};
+
+struct VerbArgument {
+  std::string_view name{};  // "NAME"
+  std::string_view help{};
+  bool required = false;
+};
+
+// What a verb may use. The command line implements it over HTTPS, tests over a map of objects.
+class VerbContext {
+ public:
+  virtual ~VerbContext() = default;
+
+  // nullopt: not given. A flag without value is given as "".
+  [[nodiscard]] virtual std::optional<std::string> flag(std::string_view name) const = 0;
+  [[nodiscard]] virtual std::optional<std::string> argument(std::string_view name) const = 0;
+  // Namespace to work in; empty with --all-namespaces.
+  [[nodiscard]] virtual const std::string& ns() const = 0;
+  // "table", "wide", "json", "yaml" or "name".
+  [[nodiscard]] virtual std::string_view output() const = 0;
+  [[nodiscard]] virtual Instant now() const = 0;
+
+  // Errors carry the API server's Status.
+  virtual Result<Object> get(const Kind& kind, const Key& key) = 0;
+  virtual Result<std::vector<Object>> list(const Kind& kind, const std::string& ns) = 0;
+  virtual Result<Object> create(const Kind& kind, const Value& object) = 0;
+  // A merge patch (RFC 7396) of the object or of one subresource.
+  virtual Result<Object> patch(const Kind& kind, const Key& key, const Value& merge,
+                               std::string_view subresource = {}) = 0;
+  virtual Result<void> remove(const Kind& kind, const Key& key) = 0;
+
+  // Writes to standard output.
+  virtual void print(std::string_view text) = 0;
+  // Prints rows below a header, in aligned columns.
+  virtual void table(const std::vector<std::string>& header,
+                     const std::vector<std::vector<std::string>>& rows) = 0;
+  // Prints values as -o json or -o yaml; one value alone, several as a List.
+  virtual void values(const std::vector<Value>& items) = 0;
+};
+
+struct Verb {
+  std::string_view name{};
+  std::string_view summary{};  // one line
+  std::string_view footer{};   // examples
+  std::vector<VerbArgument> arguments{};
+  std::vector<VerbFlag> flags{};
+  // Takes -n and -A; the namespace by default is the context's, or this system's.
+  bool namespaced = true;
+  // Returns the exit code; an error prints as "athanor: MESSAGE" and exits with 1.
+  Result<int> (*run)(VerbContext& context) = nullptr;
+};
+
+}  // namespace athanor

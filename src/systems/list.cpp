@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/list.hpp"
+
+#include "embedded/kueue/system.hpp"
+#include "embedded/nodes/system.hpp"
+#include "embedded/tekton/system.hpp"
+#include "embedded/wrapped/system.hpp"
+#include "fournos/system.hpp"
+#include "hearth/system.hpp"
+#include "systems/appwrapper/system.hpp"
+
+namespace athanor {
+
+Systems all_systems() {
+  static const System* const kSystems[] = {
+      // clang-format off
+      &fournos::system(),
+      &hearth::system(),
+      &appwrapper::system(),
+      // Stand-ins for what a cluster brings itself.
+      &kueue::system(),
+      &appwrapper::kueue_system(),
+      &tekton::system(),
+      &wrapped::system(),
+      &nodes::system(),
+      // clang-format on
+  };
+  return kSystems;
+}
+
+}  // namespace athanor
