@@ -593,29 +593,25 @@ std::string suggestion(const CLI::App& app, int argc, const char* const* argv) {
   return {};
 }
 
-// The verbs below "clusters" take its flags unless they have their own.
+// The verbs below another one take its flags unless they have their own.
+void inherit(Target& target, const Target& outer, std::string_view default_ns) {
+  target.kubeconfig = target.kubeconfig.empty() ? outer.kubeconfig : target.kubeconfig;
+  target.context = target.context.empty() ? outer.context : target.context;
+  target.ns = target.ns == default_ns ? outer.ns : target.ns;
+}
+
 Command chosen_of_clusters(const CLI::App& clusters, Parsed& parsed) {
-  const auto inherit = [&](Target& target) {
-    if (target.kubeconfig.empty()) {
-      target.kubeconfig = parsed.clusters.target.kubeconfig;
-    }
-    if (target.context.empty()) {
-      target.context = parsed.clusters.target.context;
-    }
-    if (target.ns == kHearthNamespace) {
-      target.ns = parsed.clusters.target.ns;
-    }
-  };
+  const Target& outer = parsed.clusters.target;
   if (clusters.got_subcommand("add")) {
-    inherit(parsed.cluster_add.target);
+    inherit(parsed.cluster_add.target, outer, kHearthNamespace);
     return std::move(parsed.cluster_add);
   }
   if (clusters.got_subcommand("check")) {
-    inherit(parsed.cluster_check.target);
+    inherit(parsed.cluster_check.target, outer, kHearthNamespace);
     return std::move(parsed.cluster_check);
   }
   if (clusters.got_subcommand("remove")) {
-    inherit(parsed.cluster_remove.target);
+    inherit(parsed.cluster_remove.target, outer, kHearthNamespace);
     return std::move(parsed.cluster_remove);
   }
   return std::move(parsed.clusters);
@@ -650,13 +646,7 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
     if (list->get_subcommands().empty()) {
       return std::move(parsed.appwrappers);
     }
-    Target& target = parsed.appwrapper_act.target;
-    const Target& outer = parsed.appwrappers.target;
-    for (const auto member : {&Target::kubeconfig, &Target::context, &Target::ns}) {
-      if ((target.*member).empty()) {
-        target.*member = outer.*member;
-      }
-    }
+    inherit(parsed.appwrapper_act.target, parsed.appwrappers.target, "");
     return std::move(parsed.appwrapper_act);
   }
   if (const CLI::App* clusters = app.get_subcommand("clusters"); clusters->parsed()) {

@@ -4,6 +4,7 @@
 #include "embedded/kueue/system.hpp"
 #include "embedded/nodes/system.hpp"
 #include "embedded/tekton/system.hpp"
+#include "embedded/wrapped/system.hpp"
 #include "fournos/system.hpp"
 #include "hearth/system.hpp"
 #include "systems/appwrapper/system.hpp"
@@ -24,6 +25,7 @@ Systems all_systems() {
       &kueue::system(),
       &appwrapper::kueue_system(),
       &tekton::system(),
+      &wrapped::system(),
       &nodes::system(),
       &numa::emulation_system(),
       // clang-format on

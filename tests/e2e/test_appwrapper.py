@@ -303,6 +303,27 @@ def test_queueing(lab, ns):
     wait_phase(lab, ns, "Running", "c")
 
 
+ENDS = {"job": "Succeeded", "job-set": "Succeeded", "pytorch-job": "Succeeded", "gpu-job": "Succeeded", "failing-pod": "Failed"}
+STAYS = {"deployment": "service-stack", "stateful-set": "stateful", "ray-cluster": "ray-cluster", "leader-worker-set": "leader-worker-set"}
+
+
+@pytest.mark.parametrize("name", [*ENDS, *STAYS])
+def test_samples(lab, ns, name):
+    """Each sample on the lab's own queues, and what is left after its deletion: nothing."""
+    body = sample(name)
+    body["metadata"]["labels"].pop("kueue.x-k8s.io/queue-name")
+    app = body["metadata"]["name"]
+    create(lab, ns, body)
+    if name in ENDS:
+        wait_phase(lab, ns, ENDS[name], app)
+    else:
+        wait_phase(lab, ns, "Running", app)
+        wait_for("all pods run", lambda: condition(read(lab, ns, app), "PodsReady").get("status") == "True")
+    lab.kubectl("delete", "aw", app, "-n", ns, f"--timeout={DEADLINE:.0f}s")
+    kinds = "pods,jobs,deployments,statefulsets,jobsets,pytorchjobs,rayclusters,leaderworkersets"
+    assert lab.kubectl("get", kinds, "-n", ns, "-o", "name").out == ""
+
+
 def test_the_verbs(lab, ns):
     queue_of(lab, ns)
     create(lab, ns, wrapper(deployment(), queue="lq"))

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// JobSet: child Jobs, success and failure policy, suspend.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "embedded/wrapped/kinds.hpp"
+#include "embedded/wrapped/members.hpp"
+#include "embedded/wrapped/operators.hpp"
+#include "kube/condition.hpp"
+
+namespace athanor::wrapped {
+namespace {
+
+constexpr std::string_view kAttempt = "jobset.sigs.k8s.io/restart-attempt";
+constexpr std::string_view kReplicatedJob = "jobset.sigs.k8s.io/replicatedjob-name";
+
+bool says(const Object& object, std::string_view type) {
+  return condition_is(object.status()["conditions"], type, "True");
+}
+
+Member child_of(const Object& set, const Value& replicated, std::int64_t index,
+                std::int64_t attempt) {
+  const std::string name =
+      fmt::format("{}-{}-{}", set.name(), replicated["name"].as_string(), index);
+  const Labels labels{{"jobset.sigs.k8s.io/jobset-name", std::string(set.name())},
+                      {kReplicatedJob, replicated["name"].str()},
+                      {"jobset.sigs.k8s.io/replicatedjob-replicas",
+                       fmt::format("{}", count_of(replicated["replicas"]))},
+                      {"jobset.sigs.k8s.io/job-index", fmt::format("{}", index)},
+                      {kAttempt, fmt::format("{}", attempt)}};
+  Member job = member_of(api::kJob, set, name, replicated["template"], labels);
+  Value& spec = job.object.member("spec");
+  spec.set("suspend", set.spec()["suspend"].as_bool());
+  for (const auto& [key, value] : labels) {
+    spec.member("template").member("metadata").member("labels").set(key, value);
+  }
+  return job;
+}
+
+// Whether the jobs that the success policy names are complete: all of them, or any.
+bool succeeded(const Object& set, const std::vector<Object>& jobs, std::size_t wanted) {
+  const Value& policy = set.spec()["successPolicy"];
+  const Value& targets = policy["targetReplicatedJobs"];
+  std::size_t complete = 0;
+  std::size_t named = 0;
+  for (const Object& job : jobs) {
+    const bool counts =
+        targets.empty() || std::ranges::any_of(targets.items(), [&](const Value& target) {
+          return target.as_string() == job.label(kReplicatedJob);
+        });
+    named += counts ? 1U : 0U;
+    complete += counts && says(job, "Complete") ? 1U : 0U;
+  }
+  if (policy["operator"].as_string() == "Any") {
+    return complete > 0;
+  }
+  return named > 0 && complete == named && (!targets.empty() || named == wanted);
+}
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto set = view.get(kJobSet, key);
+  if (!set || set->deleting()) {
+    return Plan::done();
+  }
+  const std::vector<Object> jobs = present(view, api::kJob, *set);
+  Plan plan;
+  if (says(*set, "Completed") || says(*set, "Failed")) {
+    for (const Object& job : jobs) {
+      if (!says(job, "Complete") && !says(job, "Failed") && !job.deleting()) {
+        plan.then(
+            Delete{.target = {&api::kJob, job.key()}, .guard = {.uid = std::string(job.uid())}});
+      }
+    }
+    return plan;
+  }
+  const std::int64_t attempt = set->status()["restarts"].as_int();
+  std::vector<Member> wanted;
+  for (const Value& replicated : set->spec()["replicatedJobs"].items()) {
+    for (std::int64_t i = 0; i < count_of(replicated["replicas"]); ++i) {
+      wanted.push_back(child_of(*set, replicated, i, attempt));
+    }
+  }
+  if (succeeded(*set, jobs, wanted.size())) {
+    write_status(kJobSet, *set,
+                 {{.type = "Completed",
+                   .reason = "AllJobsCompleted",
+                   .message = "jobset completed successfully"}},
+                 Value::object({{"terminalState", "Completed"}}), now, plan);
+    return plan;
+  }
+  const auto failed = std::ranges::find_if(jobs, [&](const Object& job) {
+    return says(job, "Failed") && job.label(kAttempt) == fmt::format("{}", attempt);
+  });
+  if (failed != jobs.end()) {
+    if (attempt < count_of(set->spec()["failurePolicy"]["maxRestarts"], 0)) {
+      write_status(kJobSet, *set, {}, Value::object({{"restarts", attempt + 1}}), now, plan);
+    } else {
+      write_status(kJobSet, *set,
+                   {{.type = "Failed",
+                     .reason = "FailedJobs",
+                     .message = fmt::format("jobset failed due to one or more job failures (first "
+                                            "failed job: {})",
+                                            failed->name())}},
+                   Value::object({{"terminalState", "Failed"}}), now, plan);
+    }
+    return plan;
+  }
+  // Jobs of an earlier attempt go before those of this one can come.
+  for (const Object& job : jobs) {
+    if (job.label(kAttempt) != fmt::format("{}", attempt) && !job.deleting()) {
+      plan.then(
+          Delete{.target = {&api::kJob, job.key()}, .guard = {.uid = std::string(job.uid())}});
+    }
+  }
+  keep(api::kJob, *set, wanted, jobs, plan);
+  for (const Object& job : jobs) {
+    const bool suspend = set->spec()["suspend"].as_bool();
+    if (job.spec()["suspend"].as_bool() != suspend && !job.deleting()) {
+      plan.then(Patch{.target = {&api::kJob, job.key()},
+                      .merge = Value::object({{"spec", Value::object({{"suspend", suspend}})}}),
+                      .guard = {.uid = std::string(job.uid())}});
+    }
+  }
+  return plan;
+}
+
+}  // namespace
+
+const Operator& job_set_operator() {
+  static const Kind* const kReads[] = {&kJobSet, &api::kJob};
+  static const Kind* const kWrites[] = {&kJobSet, &api::kJob};
+  static const Access kAccess[] = {{&kJobSet, "patch", "status"},
+                                   {&api::kJob, "create patch delete"}};
+  static const Operator kOperator{.name = "jobset-controller",
+                                  .primary = &kJobSet,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = reconcile,
+                                  .ends_with_object = true,
+                                  .access = kAccess};
+  return kOperator;
+}
+
+}  // namespace athanor::wrapped

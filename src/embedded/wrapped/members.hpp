@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects that a controller keeps below its own: named in advance, made when missing, deleted
+// when not wanted any more.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kube/kind.hpp"
+#include "kube/object.hpp"
+#include "kube/value.hpp"
+#include "runtime/view/plan.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::wrapped {
+
+using Labels = std::vector<std::pair<std::string_view, std::string>>;
+
+struct Member {
+  std::string name{};
+  Value object{};
+};
+// An object of `kind` from a template with metadata and spec, owned by `owner`, with labels added.
+Member member_of(const Kind& kind, const Object& owner, std::string name, const Value& from,
+                 const Labels& labels);
+
+// What is there of `kind` and controlled by `owner`.
+std::vector<Object> present(const View& view, const Kind& kind, const Object& owner);
+// Makes what is missing of `wanted` and deletes the rest of what is there.
+void keep(const Kind& kind, const Object& owner, const std::vector<Member>& wanted,
+          const std::vector<Object>& there, Plan& plan);
+
+struct Tally {
+  std::int64_t active = 0, running = 0, succeeded = 0, failed = 0;
+};
+Tally tally(const std::vector<Object>& pods);
+
+// Adds a step that sets these conditions to True, or False where `truth` is false, and further
+// members of status.
+struct Mark {
+  std::string type{}, reason{}, message{};
+  bool truth = true;
+};
+void write_status(const Kind& kind, const Object& object, const std::vector<Mark>& marks,
+                  Value status, Instant now, Plan& plan);
+
+std::int64_t count_of(const Value& value, std::int64_t absent = 1);
+
+}  // namespace athanor::wrapped

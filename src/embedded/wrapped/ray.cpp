@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// RayCluster: a head and groups of workers. RayJob: a RayCluster and the Job that submits to it.
+#include <fmt/core.h>
+
+#include "api/builtin.hpp"
+#include "embedded/wrapped/kinds.hpp"
+#include "embedded/wrapped/members.hpp"
+#include "embedded/wrapped/operators.hpp"
+#include "kube/condition.hpp"
+
+namespace athanor::wrapped {
+namespace {
+
+Member ray_pod(const Object& cluster, const std::string& name, const Value& from, const char* type,
+               const std::string& group) {
+  return member_of(api::kPod, cluster, name, from,
+                   {{"ray.io/cluster", std::string(cluster.name())},
+                    {"ray.io/node-type", type},
+                    {"ray.io/group", group}});
+}
+
+std::vector<Member> wanted_pods(const Object& cluster) {
+  std::vector<Member> pods{ray_pod(cluster, fmt::format("{}-head", cluster.name()),
+                                   cluster.spec()["headGroupSpec"]["template"], "head",
+                                   "headgroup")};
+  for (const Value& group : cluster.spec()["workerGroupSpecs"].items()) {
+    const std::string name = group["groupName"].str();
+    const std::int64_t count = count_of(group["replicas"]) * count_of(group["numOfHosts"]);
+    for (std::int64_t i = 0; i < count; ++i) {
+      pods.push_back(ray_pod(cluster, fmt::format("{}-{}-worker-{}", cluster.name(), name, i),
+                             group["template"], "worker", name));
+    }
+  }
+  return pods;
+}
+
+Plan reconcile_cluster(const View& view, const Key& key, Instant now) {
+  const auto cluster = view.get(kRayCluster, key);
+  if (!cluster || cluster->deleting()) {
+    return Plan::done();
+  }
+  const std::vector<Object> pods = present(view, api::kPod, *cluster);
+  const bool suspended = cluster->spec()["suspend"].as_bool();
+  const std::vector<Member> wanted = suspended ? std::vector<Member>{} : wanted_pods(*cluster);
+  const bool ready = tally(pods).running >= static_cast<std::int64_t>(wanted.size());
+  Plan plan;
+  Value status = Value::object({{"desiredWorkerReplicas", wanted.empty() ? 0 : wanted.size() - 1}});
+  status.set("state", suspended ? Value("suspended") : ready ? Value("ready") : Value());
+  write_status(kRayCluster, *cluster, {}, std::move(status), now, plan);
+  keep(api::kPod, *cluster, wanted, pods, plan);
+  return plan;
+}
+
+Member submitter(const Object& job) {
+  Value from = job.spec()["submitterPodTemplate"];
+  if (!from.is_object()) {
+    const Value& head = job.spec()["rayClusterSpec"]["headGroupSpec"]["template"]["spec"];
+    from = Value::object(
+        {{"spec",
+          Value::object(
+              {{"restartPolicy", "Never"},
+               {"containers",
+                Value::list({Value::object(
+                    {{"name", "ray-job-submitter"},
+                     {"image", head["containers"][0]["image"]},
+                     {"command", Value::list({"sh", "-c", job.spec()["entrypoint"]})}})})}})}});
+  }
+  const Value spec = Value::object({{"backoffLimit", 2}, {"template", std::move(from)}});
+  return member_of(api::kJob, job, std::string(job.name()), Value::object({{"spec", spec}}),
+                   {{"ray.io/originated-from-cr-name", std::string(job.name())}});
+}
+
+Plan reconcile_job(const View& view, const Key& key, Instant now) {
+  const auto job = view.get(kRayJob, key);
+  if (!job || job->deleting()) {
+    return Plan::done();
+  }
+  const std::string_view deployment = job->status()["jobDeploymentStatus"].as_string();
+  const std::vector<Object> clusters = present(view, kRayCluster, *job);
+  const std::vector<Object> jobs = present(view, api::kJob, *job);
+  Plan plan;
+  if (deployment == "Complete" || deployment == "Failed") {
+    if (job->spec()["shutdownAfterJobFinishes"].as_bool()) {
+      keep(kRayCluster, *job, {}, clusters, plan);
+    }
+    return plan;
+  }
+  if (job->spec()["suspend"].as_bool()) {
+    write_status(kRayJob, *job, {}, Value::object({{"jobDeploymentStatus", "Suspended"}}), now,
+                 plan);
+    keep(kRayCluster, *job, {}, clusters, plan);
+    keep(api::kJob, *job, {}, jobs, plan);
+    return plan;
+  }
+  const Member cluster = member_of(kRayCluster, *job, fmt::format("{}-raycluster", job->name()),
+                                   Value::object({{"spec", job->spec()["rayClusterSpec"]}}), {});
+  keep(kRayCluster, *job, {cluster}, clusters, plan);
+  const bool ready = !clusters.empty() && clusters.front().status()["state"].as_string() == "ready";
+  Value status =
+      Value::object({{"rayClusterName", cluster.name}, {"jobDeploymentStatus", "Initializing"}});
+  if (ready || !jobs.empty()) {
+    keep(api::kJob, *job, {submitter(*job)}, jobs, plan);
+    status.set("jobDeploymentStatus", "Running");
+    status.set("jobStatus", "RUNNING");
+  }
+  for (const Object& one : jobs) {
+    const Value& conditions = one.status()["conditions"];
+    if (condition_is(conditions, "Complete", "True")) {
+      status.set("jobDeploymentStatus", "Complete");
+      status.set("jobStatus", "SUCCEEDED");
+    } else if (condition_is(conditions, "Failed", "True")) {
+      status.set("jobDeploymentStatus", "Failed");
+      status.set("jobStatus", "FAILED");
+    }
+  }
+  write_status(kRayJob, *job, {}, std::move(status), now, plan);
+  return plan;
+}
+
+}  // namespace
+
+const Operator& ray_cluster_operator() {
+  static const Kind* const kReads[] = {&kRayCluster, &api::kPod};
+  static const Kind* const kWrites[] = {&kRayCluster, &api::kPod};
+  static const Access kAccess[] = {{&kRayCluster, "patch", "status"},
+                                   {&api::kPod, "create delete"}};
+  static const Operator kOperator{.name = "raycluster-controller",
+                                  .primary = &kRayCluster,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = reconcile_cluster,
+                                  .ends_with_object = true,
+                                  .access = kAccess};
+  return kOperator;
+}
+
+const Operator& ray_job_operator() {
+  static const Kind* const kReads[] = {&kRayJob, &kRayCluster, &api::kJob};
+  static const Kind* const kWrites[] = {&kRayJob, &kRayCluster, &api::kJob};
+  static const Access kAccess[] = {{&kRayJob, "patch", "status"},
+                                   {&kRayCluster, "create delete"},
+                                   {&api::kJob, "create delete"}};
+  static const Operator kOperator{.name = "rayjob-controller",
+                                  .primary = &kRayJob,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = reconcile_job,
+                                  .ends_with_object = true,
+                                  .access = kAccess};
+  return kOperator;
+}
+
+std::span<const Operator* const> operators() {
+  static const Operator* const kAll[] = {&job_set_operator(), &pytorch_job_operator(),
+                                         &ray_cluster_operator(), &ray_job_operator(),
+                                         &leader_worker_set_operator()};
+  return kAll;
+}
+
+}  // namespace athanor::wrapped
