@@ -60,9 +60,8 @@ std::vector<const Instruments*> instruments_of(const std::vector<const Operator*
 
 Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
                                  const std::string& jobs) {
-  return read_settings(
-      all_systems(),
-      {.variables = variables, .jobs_namespace = jobs, .read_file = read_file});
+  return read_settings(all_systems(),
+                       {.variables = variables, .jobs_namespace = jobs, .read_file = read_file});
 }
 
 std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& operators,
