@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads of spec/apiserver.md 20, in phases between which scripts/bench-apiserver looks at
-// the server's memory and disk. Every row is printed as one line of JSON.
+// The workloads of docs/spec/apiserver.md 20, in phases between which scripts/bench-apiserver looks
+// at the server's memory and disk. Every row is printed as one line of JSON.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types are declared once: a table of fields per C++ struct, from which come reading, printing, the
-// CRD manifest, defaults, validation and the reference page (design.md section 4, stack.md section
-// 5).
+// CRD manifest, defaults, validation and the reference page (docs/architecture.md).
 //
 // A struct is a view for reading and a builder for writing, never the storage format: what a struct
 // does not know stays in the Value it was read from.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The FournosJob (spec/fournos.md section 2): one benchmark run on one cluster.
+// The FournosJob (docs/spec/fournos.md section 2): one benchmark run on one cluster.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The FournosCluster (spec/hearth.md section 2): one GPU cluster that jobs may run on.
+// The FournosCluster (docs/spec/hearth.md section 2): one GPU cluster that jobs may run on.
 #pragma once
 
 #include <cstdint>

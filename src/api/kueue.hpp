@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kueue.x-k8s.io group as v1beta2 structs (spec/kueue.md sections 2 and 3). v1beta1 exists as a
-// schema alone: whoever serves it converts between the two as Values. Stored but without behaviour:
-// Topology, MultiKueueConfig, MultiKueueCluster, ProvisioningRequestConfig.
+// The kueue.x-k8s.io group as v1beta2 structs (docs/spec/kueue.md sections 2 and 3). v1beta1 exists
+// as a schema alone: whoever serves it converts between the two as Values. Stored but without
+// behaviour: Topology, MultiKueueConfig, MultiKueueCluster, ProvisioningRequestConfig.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CRDs of the Tekton kinds: versions, short names, printer columns (spec/tekton.md 1, 2).
+// The CRDs of the Tekton kinds: versions, short names, printer columns (docs/spec/tekton.md 1, 2).
 #include "api/tekton.hpp"
 
 #include "api/tekton_fields.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Tekton kinds (spec/tekton.md 2, 3). The run engine reads them as Values, so that nothing of a
-// definition is lost on the way to a pod; here are their names and schemas.
+// The Tekton kinds (docs/spec/tekton.md 2, 3). The run engine reads them as Values, so that nothing
+// of a definition is lost on the way to a pod; here are their names and schemas.
 #pragma once
 
 #include <span>

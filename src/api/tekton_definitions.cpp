@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field tables of Task, StepAction and Pipeline (spec/tekton.md 3.3, 3.4).
+// Field tables of Task, StepAction and Pipeline (docs/spec/tekton.md 3.3, 3.4).
 #include "api/tekton_fields.hpp"
 
 namespace athanor::api::tekton_schema {

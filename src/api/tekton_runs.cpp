@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field tables of TaskRun and PipelineRun (spec/tekton.md 3.1, 3.2, 3.5).
+// Field tables of TaskRun and PipelineRun (docs/spec/tekton.md 3.1, 3.2, 3.5).
 #include "api/tekton_fields.hpp"
 
 namespace athanor::api::tekton_schema {

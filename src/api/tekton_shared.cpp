@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field tables that several Tekton kinds share (spec/tekton.md 3).
+// Field tables that several Tekton kinds share (docs/spec/tekton.md 3).
 #include "api/tekton_fields.hpp"
 
 namespace athanor::api::tekton_schema {

@@ -26,7 +26,7 @@ std::optional<Instant> parse_time(std::string_view text);
 std::string format_go_duration(Duration duration);
 // Go's time.ParseDuration; the error's message is Go's: `time: invalid duration "zz"`.
 Result<Duration> parse_go_duration(std::string_view text);
-// An age as kubectl tables show it: "17s", "5m3s", "3h", "2d4h" (spec/apiserver.md 5.4).
+// An age as kubectl tables show it: "17s", "5m3s", "3h", "2d4h" (docs/spec/apiserver.md 5.4).
 std::string format_age(Duration age);
 
 }  // namespace athanor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The most that an expression can cost, from the sizes that its types allow: what rules of a CRD
-// are refused for (spec/apiserver.md 13.5, cost limits).
+// are refused for (docs/spec/apiserver.md 13.5, cost limits).
 #pragma once
 
 #include <cstdint>

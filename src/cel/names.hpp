@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How property names of JSON become identifiers of CEL (spec/apiserver.md 13.5, typing).
+// How property names of JSON become identifiers of CEL (docs/spec/apiserver.md 13.5, typing).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One x-kubernetes-validations rule, compiled (spec/apiserver.md 13.5).
+// One x-kubernetes-validations rule, compiled (docs/spec/apiserver.md 13.5).
 #pragma once
 
 #include <cstdint>

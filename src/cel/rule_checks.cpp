@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a definition's rules must be like: they compile, their messages are messages, and no object
-// can make them cost too much (spec/apiserver.md 13.5).
+// can make them cost too much (docs/spec/apiserver.md 13.5).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fieldPath of a rule: ".a.b", "['a.b']" (spec/apiserver.md 13.5).
+// fieldPath of a rule: ".a.b", "['a.b']" (docs/spec/apiserver.md 13.5).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The x-kubernetes-validations rules of a whole schema, compiled once, and what they say about an
-// object (spec/apiserver.md 13.5).
+// object (docs/spec/apiserver.md 13.5).
 #pragma once
 
 #include <memory>

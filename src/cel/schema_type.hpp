@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the schema of a resource to the type that its values have in expressions
-// (spec/apiserver.md 13.5, typing).
+// (docs/spec/apiserver.md 13.5, typing).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of CEL expressions, and what a schema says about the values behind them: JSON names,
-// largest sizes for cost estimates, how lists are compared (spec/apiserver.md 13.5, typing).
+// largest sizes for cost estimates, how lists are compared (docs/spec/apiserver.md 13.5, typing).
 #pragma once
 
 #include <cstdint>

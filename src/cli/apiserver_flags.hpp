@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kube-apiserver's flags (spec/apiserver.md 1.3), as far as this API server knows them.
+// kube-apiserver's flags (docs/spec/apiserver.md 1.3), as far as this API server knows them.
 #pragma once
 
 #include <span>

@@ -30,7 +30,7 @@ std::vector<std::size_t> cluster_widths(bool wide);
 // ... not found".
 std::vector<std::string> cluster_troubles(const Object& cluster);
 
-// Whether a text is a lock duration (spec/hearth.md 9.4): digits and one of m, h, d.
+// Whether a text is a lock duration (docs/spec/hearth.md 9.4): digits and one of m, h, d.
 bool is_lock_time(std::string_view text);
 
 }  // namespace athanor::cli

@@ -66,7 +66,7 @@ log::Format format_of(const std::string& name) {
                           : log::Format::Auto;
 }
 
-// Of the levels that the systems' settings name (spec/fournos.md 3, spec/hearth.md 3).
+// Of the levels that the systems' settings name (docs/spec/fournos.md 3, docs/spec/hearth.md 3).
 std::string level_name(const ControllersOptions& options, const Variables& variables) {
   if (!options.log_level.empty()) {
     return options.log_level;

@@ -31,7 +31,7 @@ struct ControllersOptions {
   std::string retry_period = "2s";
   std::string metrics_address{};  // empty: port 8080, in a pod of every address, else of loopback
   std::string health_address{};   // empty: the metrics' address
-  std::string liveness{};         // URL of the health endpoint (spec/fournos.md R3.5)
+  std::string liveness{};         // URL of the health endpoint (docs/spec/fournos.md R3.5)
   std::string log_level{};        // empty: what the systems' settings say, else info
   std::string log_format = "auto";
   double qps = 500;

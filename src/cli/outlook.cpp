@@ -20,9 +20,9 @@ namespace {
 using cluster::EndpointAnswer;
 
 constexpr Duration kThreadPatience = std::chrono::seconds(5);  // of the controllers thread
-constexpr Duration kAnswerAge = std::chrono::seconds(30);      // spec/fournos.md 16
+constexpr Duration kAnswerAge = std::chrono::seconds(30);      // docs/spec/fournos.md 16
 constexpr std::size_t kShownKeys = 1000;
-constexpr Duration kStuck = std::chrono::minutes(5);  // spec/hearth.md 12
+constexpr Duration kStuck = std::chrono::minutes(5);  // docs/spec/hearth.md 12
 
 constexpr int kNoSuchKind = 404;
 

@@ -21,8 +21,8 @@ struct QueueEntry {
   std::string reason{};    // why it waits, or which flavor it got
 };
 
-// Orders workloads as the admission engine does (spec/kueue.md 7.2): admitted ones first, then by
-// priority, then by age.
+// Orders workloads as the admission engine does (docs/spec/kueue.md 7.2): admitted ones first, then
+// by priority, then by age.
 std::vector<QueueEntry> queue_entries(const std::vector<Object>& workloads);
 // The place of one workload in its queue; nullopt when it is admitted or absent.
 std::optional<std::size_t> queue_position(const std::vector<QueueEntry>& entries,

@@ -35,7 +35,7 @@ class Session {
   std::unique_ptr<client::Connection> connection_{};
 };
 
-// The labels that tie every child to its job (spec/fournos.md section 1).
+// The labels that tie every child to its job (docs/spec/fournos.md section 1).
 inline constexpr const char* kJobNameLabel = "fournos.dev/job-name";
 inline constexpr const char* kPipelineTaskLabel = "tekton.dev/pipelineTask";
 

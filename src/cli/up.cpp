@@ -21,7 +21,8 @@
 namespace athanor::cli {
 namespace {
 
-// What stop() gives pods; then they are killed. Within the 5 s that spec/apiserver.md 1.5 allows.
+// What stop() gives pods; then they are killed. Within the 5 s that docs/spec/apiserver.md 1.5
+// allows.
 constexpr Duration kPodGrace = std::chrono::seconds(2);
 
 std::vector<LabNodeMember> node_members() {

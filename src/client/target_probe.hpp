@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TargetProbe: asks target clusters what they are made of (spec/hearth.md 6.4): the answers to the
-// observations that hearth/probe.hpp describes. Clusters that do not answer keep nobody waiting
+// TargetProbe: asks target clusters what they are made of (docs/spec/hearth.md 6.4): the answers to
+// the observations that hearth/probe.hpp describes. Clusters that do not answer keep nobody waiting
 // (transfers.hpp).
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pending: reading the Workload, and saying what the job waits for (spec/fournos.md 8.1, 8.2).
+// Pending: reading the Workload, and saying what the job waits for (docs/spec/fournos.md 8.1, 8.2).
 #include <fmt/format.h>
 
 #include "api/kueue.hpp"

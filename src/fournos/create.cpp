@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job's first run: the checks in order, then its Workload or its resolution (spec/fournos.md
+// A job's first run: the checks in order, then its Workload or its resolution (docs/spec/fournos.md
 // section 5).
 #include <algorithm>
 #include <set>

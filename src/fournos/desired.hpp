@@ -40,7 +40,7 @@ std::string kubeconfig_copy_name(const Job& job);
 std::string secret_copy_name(const Job& job, std::string_view ref);
 std::string kubeconfig_secret_name(const Tick& tick, std::string_view cluster);
 // Where Hearth has the kubeconfig of the job's cluster, when the dialect's own Secret is not there
-// (spec/hearth.md section 0); nullopt: nowhere else.
+// (docs/spec/hearth.md section 0); nullopt: nowhere else.
 std::optional<Key> hearth_secret(const Tick& tick);
 // False: Secrets may not be listed, and those that hearth_secret() looks for have been asked for.
 bool knows_kubeconfig(const Tick& tick);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kueue took the cluster away: stop the run, then queue the job again or fail it
-// (spec/fournos.md 8.4).
+// (docs/spec/fournos.md 8.4).
 //
 // The condition WorkloadAdmitted=False/Evicted marks that the eviction was noticed. A run that
 // ended before that counts as what it is; so does a missing Workload beside a finished run, which
@@ -96,7 +96,7 @@ Plan requeue(const Tick& tick, const Eviction& eviction) {
 }
 
 // A lock does not leave the queue: its Workload gives the quota back and waits where it is
-// (spec/hearth.md 9.3).
+// (docs/spec/hearth.md 9.3).
 Plan wait_again(const Tick& tick, const Eviction& eviction, const Child& workload) {
   Value conditions = workload.object.status()["conditions"];
   const auto set = [&](std::string_view type, std::string_view truth, std::string_view reason,

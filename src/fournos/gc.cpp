@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Children that outlived their FournosJob (spec/fournos.md R14.5). Each child is a key of its own,
-// so a change costs one look-up and not a walk over all of them; the age limit keeps a child whose
-// job is not in the view yet.
+// Children that outlived their FournosJob (docs/spec/fournos.md R14.5). Each child is a key of its
+// own, so a change costs one look-up and not a walk over all of them; the age limit keeps a child
+// whose job is not in the view yet.
 #include <string>
 
 #include "api/builtin.hpp"

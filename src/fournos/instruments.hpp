@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fournos' metrics (spec/fournos.md section 16).
+// Fournos' metrics (docs/spec/fournos.md section 16).
 #pragma once
 
 #include "runtime/view/instruments.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A FournosJob with what follows from its spec alone: dialect, effective booleans
-// (spec/fournos.md 2.5).
+// (docs/spec/fournos.md 2.5).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every text of the FournosJob operator that users and clients see. Contract: spec/fournos.md, byte
-// for byte.
+// Every text of the FournosJob operator that users and clients see. Contract: docs/spec/fournos.md,
+// byte for byte.
 // {} are filled in with fmt.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controllers of Fournos (spec/fournos.md). Settings come from view.config("fournos"), see
+// The controllers of Fournos (docs/spec/fournos.md). Settings come from view.config("fournos"), see
 // settings.hpp.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function a phase (spec/fournos.md section 4): from what the view shows to the next steps.
+// One function a phase (docs/spec/fournos.md section 4): from what the view shows to the next
+// steps.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PipelineRun of a job, in both dialects (spec/fournos.md 9.3).
+// The PipelineRun of a job, in both dialects (docs/spec/fournos.md 9.3).
 #include <set>
 
 #include "api/tekton.hpp"

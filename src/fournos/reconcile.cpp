@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The FournosJob operator: order of evaluation (spec/fournos.md 4.1) and what it reads and writes.
+// The FournosJob operator: order of evaluation (docs/spec/fournos.md 4.1) and what it reads and
+// writes.
 #include <chrono>
 
 #include "api/builtin.hpp"

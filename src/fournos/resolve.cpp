@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolving: the engine's own Job fills in what the user left open (spec/fournos.md section 6).
+// Resolving: the engine's own Job fills in what the user left open (docs/spec/fournos.md section
+// 6).
 #include <fmt/format.h>
 
 #include "api/builtin.hpp"

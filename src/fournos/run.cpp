@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admitted and Running: the PipelineRun's life (spec/fournos.md sections 9 and 10).
+// Admitted and Running: the PipelineRun's life (docs/spec/fournos.md sections 9 and 10).
 #include <fmt/format.h>
 
 #include "api/fournos.hpp"

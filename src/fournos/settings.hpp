@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of the FournosJob operator (spec/fournos.md section 3): a pure reading of the
+// Settings of the FournosJob operator (docs/spec/fournos.md section 3): a pure reading of the
 // environment.
 #pragma once
 

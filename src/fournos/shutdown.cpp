@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// spec.shutdown: ending a job on request (spec/fournos.md section 11).
+// spec.shutdown: ending a job on request (docs/spec/fournos.md section 11).
 #include <fmt/format.h>
 
 #include "api/builtin.hpp"

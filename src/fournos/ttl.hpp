@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// spec.ttl: how long a finished job is kept (spec/fournos.md section 19).
+// spec.ttl: how long a finished job is kept (docs/spec/fournos.md section 19).
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From labelled Secrets to FournosClusters (spec/hearth.md section 4). Nothing of a Secret's data
-// is read here.
+// From labelled Secrets to FournosClusters (docs/spec/hearth.md section 4). Nothing of a Secret's
+// data is read here.
 #include <optional>
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ResourceFlavor of a cluster (spec/hearth.md 8.1). Private to this room.
+// The ResourceFlavor of a cluster (docs/spec/hearth.md 8.1). Private to this room.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting the GPUs of a target cluster's nodes, naming and summing them (spec/hearth.md section
-// 7). Pure.
+// Counting the GPUs of a target cluster's nodes, naming and summing them (docs/spec/hearth.md
+// section 7). Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hearth's metrics (spec/hearth.md section 12).
+// Hearth's metrics (docs/spec/hearth.md section 12).
 #pragma once
 
 #include "runtime/view/instruments.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a kubeconfig, in the words of spec/hearth.md 6.2: what a FournosCluster says,
-// and `athanor clusters add` before there is one.
+// What is wrong with a kubeconfig, in the words of docs/spec/hearth.md 6.2: what a FournosCluster
+// says, and `athanor clusters add` before there is one.
 #pragma once
 
 #include <string>

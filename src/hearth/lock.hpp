@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks: a sentinel FournosJob that holds all slots of a cluster for its owner (spec/hearth.md
+// Locks: a sentinel FournosJob that holds all slots of a cluster for its owner (docs/spec/hearth.md
 // section 9). Private to this room.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controllers of Hearth (spec/hearth.md). Settings come from view.config("hearth"), see
+// The controllers of Hearth (docs/spec/hearth.md). Settings come from view.config("hearth"), see
 // settings.hpp; target clusters are asked through observations, see probe.hpp.
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one writer of the ClusterQueue (spec/hearth.md 8.4, 8.5): what all clusters want goes into
-// one write, guarded by the version that was seen, so that nobody's edit is lost. Which slots are
-// open is decided here as well: cordons (8.6), locks that wait (9.5), clusters on their way out.
+// The one writer of the ClusterQueue (docs/spec/hearth.md 8.4, 8.5): what all clusters want goes
+// into one write, guarded by the version that was seen, so that nobody's edit is lost. Which slots
+// are open is decided here as well: cordons (8.6), locks that wait (9.5), clusters on their way
+// out.
 #include <algorithm>
 #include <map>
 #include <optional>

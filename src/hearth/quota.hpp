@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resource groups of a ClusterQueue as the clusters want them (spec/hearth.md 8.2, 8.3): pure
-// arithmetic on one Value. What it makes obeys every rule of Kueue's webhook; what would not is
-// left out, and said.
+// The resource groups of a ClusterQueue as the clusters want them (docs/spec/hearth.md 8.2, 8.3):
+// pure arithmetic on one Value. What it makes obeys every rule of Kueue's webhook; what would not
+// is left out, and said.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One FournosCluster (spec/hearth.md section 5). A run writes either the object itself (what has to
-// survive a restart goes there first), or else its status and the objects around it.
+// One FournosCluster (docs/spec/hearth.md section 5). A run writes either the object itself (what
+// has to survive a restart goes there first), or else its status and the objects around it.
 #include "api/builtin.hpp"
 #include "api/fournos.hpp"
 #include "api/kueue.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of the FournosCluster operators (spec/hearth.md section 3): a pure reading of the
+// Settings of the FournosCluster operators (docs/spec/hearth.md section 3): a pure reading of the
 // environment.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Durations and times as FournosClusters write them (spec/hearth.md 2.3, 2.5, 9.4).
+// Durations and times as FournosClusters write them (docs/spec/hearth.md 2.3, 2.5, 9.4).
 #pragma once
 
 #include <optional>

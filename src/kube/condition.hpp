@@ -26,7 +26,7 @@ bool condition_is(const Value& conditions, std::string_view type, std::string_vi
 
 enum class ConditionOrder : std::uint8_t {
   InPlace,    // an existing entry keeps its place (the Kubernetes helper)
-  MoveToEnd,  // the entry is removed and appended (Fournos, spec/fournos.md R12.1)
+  MoveToEnd,  // the entry is removed and appended (Fournos, docs/spec/fournos.md R12.1)
 };
 // Sets one condition; lastTransitionTime moves only when status changes. Empty reason and message
 // are left out.

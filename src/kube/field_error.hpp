@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One broken rule of one field, with the exact texts of a Status cause (spec/apiserver.md 6).
+// One broken rule of one field, with the exact texts of a Status cause (docs/spec/apiserver.md 6).
 #pragma once
 
 #include <cstdint>

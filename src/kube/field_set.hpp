@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FieldSet: a set of field paths, the content of a managedFields entry (spec/apiserver.md 11.1).
+// FieldSet: a set of field paths, the content of a managedFields entry (docs/spec/apiserver.md
+// 11.1).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The string formats that custom resource validation knows (spec/apiserver.md 13.4).
+// The string formats that custom resource validation knows (docs/spec/apiserver.md 13.4).
 #pragma once
 
 #include <string_view>

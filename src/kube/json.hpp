@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON text to Value and back, with Go's number and escape rules (stack.md 4.2).
+// JSON text to Value and back, with Go's number and escape rules (docs/spec/foundations.md 2).
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace athanor::managed {
 
 namespace {
 
-// More Update entries than this are folded (spec/apiserver.md 18), oldest first.
+// More Update entries than this are folded (docs/spec/apiserver.md 18), oldest first.
 constexpr std::size_t kMaxUpdates = 10;
 constexpr std::string_view kFoldedManager = "ancient-changes";
 constexpr std::string_view kFieldsType = "FieldsV1";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field ownership: metadata.managedFields of every write, and server-side apply (spec/apiserver.md
-// 11). Pure functions over Values; the caller has defaulted, pruned and restored what the request
-// may not set.
+// Field ownership: metadata.managedFields of every write, and server-side apply
+// (docs/spec/apiserver.md 11). Pure functions over Values; the caller has defaulted, pruned and
+// restored what the request may not set.
 #pragma once
 
 #include <functional>
@@ -62,7 +62,7 @@ struct ApplyConflict {
   std::string field{};    // .data.c
 };
 struct ApplyError {
-  Error error{};  // 409 Conflict with the text of spec/apiserver.md 11.2; 400 BadRequest
+  Error error{};  // 409 Conflict with the text of docs/spec/apiserver.md 11.2; 400 BadRequest
   std::vector<ApplyConflict> conflicts{};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of metadata that hold for every object, and for objects within objects
-// (spec/apiserver.md 7). Each adds what is wrong to `errors`; `metadata` is where the metadata is:
-// "metadata", "spec.template.metadata".
+// (docs/spec/apiserver.md 7). Each adds what is wrong to `errors`; `metadata` is where the metadata
+// is: "metadata", "spec.template.metadata".
 #pragma once
 
 #include <string_view>

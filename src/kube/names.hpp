@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which names, labels, annotations and finalizers are valid, with Kubernetes' texts
-// (spec/apiserver.md 7). Each returns nullopt for a valid text, else what goes after `Invalid
+// (docs/spec/apiserver.md 7). Each returns nullopt for a valid text, else what goes after `Invalid
 // value: "...": `.
 #pragma once
 

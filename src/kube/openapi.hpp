@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenAPI v3 documents of group-versions, as kubectl's explain, apply and diff read them
-// (spec/apiserver.md 4.6).
+// (docs/spec/apiserver.md 4.6).
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Swagger 2.0, for clients from before OpenAPI v3 (spec/apiserver.md 4.6 g).
+// Swagger 2.0, for clients from before OpenAPI v3 (docs/spec/apiserver.md 4.6 g).
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Swagger 2.0 as protobuf, which is how kubectl before 1.29 reads it (spec/apiserver.md 4.6 g).
+// Swagger 2.0 as protobuf, which is how kubectl before 1.29 reads it (docs/spec/apiserver.md 4.6
+// g).
 #pragma once
 
 #include <string>

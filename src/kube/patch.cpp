@@ -18,7 +18,7 @@
 namespace athanor {
 namespace {
 
-// The reference's limits (spec/apiserver.md 6): operations, and bytes that all copies add.
+// The reference's limits (docs/spec/apiserver.md 6): operations, and bytes that all copies add.
 constexpr std::size_t kMaxOperations = 10'000;
 constexpr std::size_t kMaxCopiedBytes = 3'145'728;
 // Values that all moves may visit to find how deep they are.

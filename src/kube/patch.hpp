@@ -9,7 +9,7 @@
 namespace athanor {
 
 // Errors: BadRequest for a malformed patch, Invalid for a failed test or a missing path
-// (spec/apiserver.md 9.4).
+// (docs/spec/apiserver.md 9.4).
 Result<Value> apply_json_patch(const Value& document, const Value& patch);
 Value apply_merge_patch(const Value& document, const Value& patch);
 // Without the members that are null, at any depth: what a patch brings where there was nothing.

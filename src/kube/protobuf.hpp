@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kubernetes' protobuf form of built-in objects, driven by the field numbers of the schemas
-// (spec/apiserver.md 5.3).
+// (docs/spec/apiserver.md 5.3).
 #pragma once
 
 #include <string>

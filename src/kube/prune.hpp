@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the body of a request to the object as its type holds it: unknown fields dropped, types
-// checked, values canonical (spec/apiserver.md 7, 9.1, 13.3).
+// checked, values canonical (docs/spec/apiserver.md 7, 9.1, 13.3).
 #pragma once
 
 #include <cstdint>

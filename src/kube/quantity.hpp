@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resource quantities: exact decimal arithmetic with nano resolution and canonical text
-// (spec/apiserver.md 14.6).
+// (docs/spec/apiserver.md 14.6).
 #pragma once
 
 #include <compare>

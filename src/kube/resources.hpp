@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in resources: names, verbs and subresources (Appendix D of spec/apiserver.md).
+// The built-in resources: names, verbs and subresources (Appendix D of docs/spec/apiserver.md).
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns the replicas of an object, seen through its Scale and back (spec/apiserver.md 11.3): a
-// Scale is owned by those who own the replicas of what it scales.
+// Who owns the replicas of an object, seen through its Scale and back (docs/spec/apiserver.md
+// 11.3): a Scale is owned by those who own the replicas of what it scales.
 #pragma once
 
 #include <functional>

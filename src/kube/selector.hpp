@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Label and field selectors: parsing with Kubernetes' texts, and matching
-// (spec/apiserver.md 8.4, 8.5).
+// (docs/spec/apiserver.md 8.4, 8.5).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct LabelRequirement {
 // All requirements must hold; an empty selector matches everything.
 class LabelSelector {
  public:
-  // "a=b,c in (d,e),!f"; BadRequest with the text of spec/apiserver.md 8.4.
+  // "a=b,c in (d,e),!f"; BadRequest with the text of docs/spec/apiserver.md 8.4.
   static Result<LabelSelector> parse(std::string_view text);
   // From metav1.LabelSelector {matchLabels, matchExpressions}. Null matches nothing, {} everything.
   static Result<LabelSelector> from_value(const Value& selector);

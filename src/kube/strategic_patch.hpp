@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategic merge patch: RFC 7386 plus lists merged by key and the $-directives (spec/apiserver.md
-// 9.5).
+// Strategic merge patch: RFC 7386 plus lists merged by key and the $-directives
+// (docs/spec/apiserver.md 9.5).
 #pragma once
 
 #include "base/result.hpp"

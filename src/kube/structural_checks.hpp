@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of structural schemas (spec/apiserver.md 13.2); inside kube/ only.
+// The rules of structural schemas (docs/spec/apiserver.md 13.2); inside kube/ only.
 #pragma once
 
 #include <string_view>

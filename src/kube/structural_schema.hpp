@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schema of one version of a custom resource, read from its openAPIV3Schema, and the rules that
-// such a schema must follow (spec/apiserver.md 13.2).
+// such a schema must follow (docs/spec/apiserver.md 13.2).
 #pragma once
 
 #include <deque>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects seen as sets of fields under a schema: which fields a value has, how two values differ,
-// merging and cutting by field (spec/apiserver.md 11).
+// merging and cutting by field (docs/spec/apiserver.md 11).
 //
 // Everywhere: lists of type Map are keyed by their map keys (an absent key counts as its default),
 // of type Set by value, Atomic ones and atomic maps are one leaf. Without a schema (nullptr, Any,

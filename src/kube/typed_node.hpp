@@ -34,7 +34,8 @@ struct Node {
   [[nodiscard]] Shape shape(const Value* a, const Value* b) const;
   [[nodiscard]] Node member(std::string_view name) const;
   [[nodiscard]] Node item() const;
-  // Whether the member belongs to the system and never counts as a field (spec/apiserver.md 11.1).
+  // Whether the member belongs to the system and never counts as a field (docs/spec/apiserver.md
+  // 11.1).
   [[nodiscard]] bool is_system(std::string_view name) const;
   // What stands for an absent member that is always printed; nullptr for all others.
   [[nodiscard]] const Value* stand_in() const;

@@ -37,7 +37,7 @@ struct SpecialType {
   SchemaType type = SchemaType::Any;
   std::string_view format{};
 };
-// Types whose JSON and protobuf forms are not their fields (spec/apiserver.md 5.3).
+// Types whose JSON and protobuf forms are not their fields (docs/spec/apiserver.md 5.3).
 constexpr std::array<SpecialType, 6> kSpecialTypes = {{
     {"Quantity", SchemaType::Quantity, ""},
     {"IntOrString", SchemaType::IntOrString, "int-or-string"},

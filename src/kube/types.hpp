@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schemas of all built-in types, read from Appendix S (spec/apiserver.md).
+// The schemas of all built-in types, read from Appendix S (docs/spec/apiserver.md).
 #pragma once
 
 #include <deque>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validation of custom resources against their schema, with the texts of spec/apiserver.md 13.4.
-// CEL rules, metadata and built-in kinds have their own places.
+// Validation of custom resources against their schema, with the texts of docs/spec/apiserver.md
+// 13.4. CEL rules, metadata and built-in kinds have their own places.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML 1.1 as Kubernetes clients read and print it (stack.md 4.3).
+// YAML 1.1 as Kubernetes clients read and print it (docs/spec/foundations.md 3).
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Barrier: tasks that wait for the caches to catch up with what they wrote or stumbled over
-// (stack.md 9.3, rules 2 and 4).
+// (docs/engine.md 2, rules 2 and 4).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engine: runs controllers. A machine from inputs to effects: no clock, no socket, no thread
-// (stack.md 9.2, 9.3).
+// (docs/engine.md 1, 2).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadIndex: who read what, so that a change re-queues exactly its readers (stack.md 9.3, rule 3).
+// ReadIndex: who read what, so that a change re-queues exactly its readers (docs/engine.md 2, rule
+// 3).
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of what an engine was told and what it decided (stack.md 9.3, 10): one JSON list a line,
+// Records of what an engine was told and what it decided (docs/engine.md 2): one JSON list a line,
 // to be replayed by the same or a later binary (replay.hpp).
 //
 //   {"athanor-record": 1, ...}                what runs, with which settings and which seed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step comes to, given what is known: nothing, a request, or a failure (stack.md 9.3, rule
-// 6).
+// What a step comes to, given what is known: nothing, a request, or a failure (docs/engine.md 2,
+// rule 6).
 #pragma once
 
 #include <optional>

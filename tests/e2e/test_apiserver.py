@@ -142,7 +142,7 @@ def test_envtest_links_the_kubectl_of_path_and_can_be_run_again(tmp_path):
 
 
 def test_an_api_server_is_ready_at_once(program, tokens):
-    """spec/apiserver.md 1.2: within 0.3 s of its start; tried until it was left alone, as cores may be shared."""
+    """docs/spec/apiserver.md 1.2: within 0.3 s of its start; tried until it was left alone, as cores may be shared."""
 
     def seconds():
         start = time.monotonic()

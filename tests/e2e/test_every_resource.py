@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every built-in resource that can be written, through every verb (spec/apiserver.md 22, A2). The objects are as small as can be."""
+"""Every built-in resource that can be written, through every verb (docs/spec/apiserver.md 22, A2). The objects are as small as can be."""
 
 import base64
 import json

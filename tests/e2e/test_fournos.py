@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A FournosJob's life through kubectl, and every refusal of spec/fournos.md 2.4 and section 5 (seed dialect)."""
+"""A FournosJob's life through kubectl, and every refusal of docs/spec/fournos.md 2.4 and section 5 (seed dialect)."""
 
 import json
 import re
@@ -167,7 +167,7 @@ def test_shutdown_stops_a_running_job(lab, long_benchmark):
     lab.wait_phase(name, "Stopped")
 
 
-# --- spec/fournos.md 2.4: what the API server refuses ---------------------------------------------------------
+# --- docs/spec/fournos.md 2.4: what the API server refuses ---------------------------------------------------------
 INVALID = [
     ({"hardware": {}}, ["spec.hardware.gpuType: Required value", "spec.hardware.gpuCount: Required value"]),
     (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw HTTPS: the answers that no polite client asks for (spec/apiserver.md sections 2, 3, 5, 6, 8, 9)."""
+"""Raw HTTPS: the answers that no polite client asks for (docs/spec/apiserver.md sections 2, 3, 5, 6, 8, 9)."""
 
 import json
 import time

@@ -143,7 +143,7 @@ constexpr std::string_view kImpure[] = {"system_clock",
                                         "thread_local",
                                         "std::mutex"};
 
-// The only standard headers that our own headers include (stack.md 2.4).
+// The only standard headers that our own headers include (CONTRIBUTING.md).
 const Names kLightHeaders{"algorithm",
                           "array",
                           "atomic",

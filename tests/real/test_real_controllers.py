@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real kube-controller-manager and kube-scheduler on the embedded API server (spec/apiserver.md A14)."""
+"""The real kube-controller-manager and kube-scheduler on the embedded API server (docs/spec/apiserver.md A14)."""
 
 import os
 import re

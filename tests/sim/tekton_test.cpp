@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run engine on the real API server, under crashes and storms (stack.md 9.4).
+// The run engine on the real API server, under crashes and storms (docs/engine.md 3).
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that use every field of a built-in type (spec/apiserver.md, check A3).
+// Objects that use every field of a built-in type (docs/spec/apiserver.md, check A3).
 #pragma once
 
 #include <string>

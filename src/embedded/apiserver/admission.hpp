@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission: ordered steps that change, then judge, a write (spec/apiserver.md 15). The built-in
-// ones are in admission/; the systems' own webhooks join the chain through Dependencies::admission.
+// Admission: ordered steps that change, then judge, a write (docs/spec/apiserver.md 15). The
+// built-in ones are in admission/; the systems' own webhooks join the chain through
+// Dependencies::admission.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ enum class Operation : std::uint8_t { Create, Update, Delete, Connect };
 std::string_view operation_name(Operation operation);  // "CREATE", ...
 
 // Which mutating webhooks ran, and whether the mutating steps have to run once more, as a webhook
-// changed what an earlier one had seen (spec/apiserver.md 15.2).
+// changed what an earlier one had seen (docs/spec/apiserver.md 15.2).
 struct Reinvocation {
   bool second_round = false;
   bool wanted = false;

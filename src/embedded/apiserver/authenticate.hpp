@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stage 1 of a request: who asks (spec/apiserver.md 16.1). Implemented in auth/.
+// Stage 1 of a request: who asks (docs/spec/apiserver.md 16.1). Implemented in auth/.
 #pragma once
 
 #include <memory>

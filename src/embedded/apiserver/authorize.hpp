@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stage 2 of a request: may this user do that (spec/apiserver.md 16.2). Implemented in auth/.
+// Stage 2 of a request: may this user do that (docs/spec/apiserver.md 16.2). Implemented in auth/.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ class Authorizer {
 std::unique_ptr<Authorizer> make_authorizer(const Options& options,
                                             const Dependencies& dependencies);
 
-// The 403 of a refused request, with the texts of spec/apiserver.md 6.
+// The 403 of a refused request, with the texts of docs/spec/apiserver.md 6.
 StatusError access_denied(const Attributes& attributes, const Decision& decision);
 
 }  // namespace athanor::apiserver

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HorizontalPodAutoscalers of autoscaling/v1 are stored as autoscaling/v2 (spec/apiserver.md 14.1).
+// HorizontalPodAutoscalers of autoscaling/v1 are stored as autoscaling/v2 (docs/spec/apiserver.md
+// 14.1).
 #pragma once
 
 #include "embedded/apiserver/converter.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What autoscaling/v1 has no fields for stands in annotations, as JSON in forms of its own: flat
-// metrics, and a behaviour whose members have capitals (spec/apiserver.md 14.1).
+// metrics, and a behaviour whose members have capitals (docs/spec/apiserver.md 14.1).
 #pragma once
 
 #include <optional>

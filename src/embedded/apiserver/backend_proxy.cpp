@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // pods/NAME/proxy, services/NAME/proxy and nodes/NAME/proxy: plain HTTP to what serves there
-// (spec/apiserver.md 12.4).
+// (docs/spec/apiserver.md 12.4).
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binding a pod to a node, and finalizing a namespace (spec/apiserver.md 12.3, 12.4).
+// Binding a pod to a node, and finalizing a namespace (docs/spec/apiserver.md 12.3, 12.4).
 #include <fmt/format.h>
 
 #include "embedded/apiserver/decode.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built-in resources as the server serves them: Appendix D and T joined with the generic
-// behaviour of spec/apiserver.md 14.3 and the field selectors of 8.5.
+// behaviour of docs/spec/apiserver.md 14.3 and the field selectors of 8.5.
 #include <algorithm>
 #include <array>
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creating an object (spec/apiserver.md 7, 9.2).
+// Creating an object (docs/spec/apiserver.md 7, 9.2).
 #include <mutex>
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stage 3 of a request: from the body's bytes to an object of the expected type
-// (spec/apiserver.md 5.2, 9.1).
+// (docs/spec/apiserver.md 5.2, 9.1).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deleting one object (spec/apiserver.md 10).
+// Deleting one object (docs/spec/apiserver.md 10).
 #pragma once
 
 #include "embedded/apiserver/call.hpp"

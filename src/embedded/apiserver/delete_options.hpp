@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a delete, from its body or its query (spec/apiserver.md 10).
+// The options of a delete, from its body or its query (docs/spec/apiserver.md 10).
 #pragma once
 
 #include <cstdint>

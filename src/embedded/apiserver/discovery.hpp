@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is served here: the discovery documents (spec/apiserver.md 4.1, 4.2).
+// What is served here: the discovery documents (docs/spec/apiserver.md 4.1, 4.2).
 #pragma once
 
 #include "embedded/apiserver/call.hpp"

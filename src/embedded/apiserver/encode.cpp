@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last stage: a response's value as bytes (spec/apiserver.md 2.5, 2.6).
+// The last stage: a response's value as bytes (docs/spec/apiserver.md 2.5, 2.6).
 #include <zlib.h>
 
 #include <limits>

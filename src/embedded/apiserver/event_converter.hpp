@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Core events and events.k8s.io events are one store in the core form (spec/apiserver.md 14.1).
+// Core events and events.k8s.io events are one store in the core form (docs/spec/apiserver.md
+// 14.1).
 #pragma once
 
 #include "embedded/apiserver/converter.hpp"

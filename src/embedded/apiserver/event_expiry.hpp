@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events vanish some time (--event-ttl) after their last write (spec/apiserver.md 18).
+// Events vanish some time (--event-ttl) after their last write (docs/spec/apiserver.md 18).
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eviction: a delete that asks the disruption budgets first (spec/apiserver.md 12.3).
+// Eviction: a delete that asks the disruption budgets first (docs/spec/apiserver.md 12.3).
 #include <fmt/format.h>
 
 #include "embedded/apiserver/decode.hpp"

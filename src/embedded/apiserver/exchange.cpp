@@ -113,7 +113,7 @@ void advance(const std::shared_ptr<Exchange>& exchange) {
     const Containment scope;
     response = exchange->context.pass(exchange->request, exchange->now, exchange->conversation);
   } catch (const std::exception& failure) {
-    // A bug, but one that must cost this request only (spec/apiserver.md 2.10).
+    // A bug, but one that must cost this request only (docs/spec/apiserver.md 2.10).
     log::error("a request failed inside the server",
                {{"path", exchange->request.path}, {"error", failure.what()}});
     response = error_response(status::internal(failure.what()));

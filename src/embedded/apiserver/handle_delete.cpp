@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DELETE of one object and of a collection (spec/apiserver.md 10).
+// DELETE of one object and of a collection (docs/spec/apiserver.md 10).
 #include <algorithm>
 #include <set>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GET of one object (spec/apiserver.md 8.1).
+// GET of one object (docs/spec/apiserver.md 8.1).
 #include "embedded/apiserver/handlers.hpp"
 #include "embedded/apiserver/list_options.hpp"
 #include "embedded/apiserver/respond.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LIST: selection, exact revisions and pages (spec/apiserver.md 8.2 to 8.5).
+// LIST: selection, exact revisions and pages (docs/spec/apiserver.md 8.2 to 8.5).
 #include <algorithm>
 #include <cstdint>
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PATCH: JSON patch, merge patch, strategic merge patch and apply
-// (spec/apiserver.md 9.4, 9.5, 11.2).
+// (docs/spec/apiserver.md 9.4, 9.5, 11.2).
 #include <fmt/format.h>
 
 #include "embedded/apiserver/decode.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WATCH: from where, and for how long (spec/apiserver.md 8.6).
+// WATCH: from where, and for how long (docs/spec/apiserver.md 8.6).
 #include "embedded/apiserver/handlers.hpp"
 #include "embedded/apiserver/list_options.hpp"
 #include "embedded/apiserver/revision_waits.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// POST and PUT of objects (spec/apiserver.md 9.2, 9.3).
+// POST and PUT of objects (docs/spec/apiserver.md 9.2, 9.3).
 #include <fmt/format.h>
 
 #include "embedded/apiserver/decode.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /healthz, /livez, /readyz (spec/apiserver.md 4.4).
+// /healthz, /livez, /readyz (docs/spec/apiserver.md 4.4).
 #pragma once
 
 #include <optional>

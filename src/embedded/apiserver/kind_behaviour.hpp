@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a built-in kind does beyond its schema: defaults, validation, status reset, table cells. One
-// table of plain functions per resource, filled in kinds/ (spec/apiserver.md 14).
+// table of plain functions per resource, filled in kinds/ (docs/spec/apiserver.md 14).
 #pragma once
 
 #include <string>

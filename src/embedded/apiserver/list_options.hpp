@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The query of a list or watch, checked (spec/apiserver.md 8.2, 8.3, 8.6), and continue tokens.
+// The query of a list or watch, checked (docs/spec/apiserver.md 8.2, 8.3, 8.6), and continue
+// tokens.
 #pragma once
 
 #include <cstddef>

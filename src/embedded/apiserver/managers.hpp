@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call's writes enter metadata.managedFields (spec/apiserver.md 11.1).
+// How a call's writes enter metadata.managedFields (docs/spec/apiserver.md 11.1).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What metadata may be, for every kind (spec/apiserver.md 7).
+// What metadata may be, for every kind (docs/spec/apiserver.md 7).
 #pragma once
 
 #include <string>

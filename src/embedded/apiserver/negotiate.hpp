@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Content negotiation: the form a client accepts (spec/apiserver.md 5.1) and the form of its body
-// (5.2).
+// Content negotiation: the form a client accepts (docs/spec/apiserver.md 5.1) and the form of its
+// body (5.2).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenAPI v3: the index and the documents of each group-version (spec/apiserver.md 4.6).
+// OpenAPI v3: the index and the documents of each group-version (docs/spec/apiserver.md 4.6).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the patches of objects and of their scales share (spec/apiserver.md 9.4, 9.5, 11.2).
+// What the patches of objects and of their scales share (docs/spec/apiserver.md 9.4, 9.5, 11.2).
 #pragma once
 
 #include <cstdint>

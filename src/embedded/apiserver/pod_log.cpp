@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GET pods/NAME/log (spec/apiserver.md 12.5).
+// GET pods/NAME/log (docs/spec/apiserver.md 12.5).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodStreams: how a client talks to what runs in a pod: a command, a container's own input and
-// output, a port (spec/apiserver.md 12.5). Implemented where pods run (nodes/).
+// output, a port (docs/spec/apiserver.md 12.5). Implemented where pods run (nodes/).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binding, eviction, logs and streams of pods; finalize of namespaces (spec/apiserver.md 12.3
+// Binding, eviction, logs and streams of pods; finalize of namespaces (docs/spec/apiserver.md 12.3
 // to 12.5).
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a page of a list from the store (spec/apiserver.md 8.2, 8.3).
+// Reading a page of a list from the store (docs/spec/apiserver.md 8.2, 8.3).
 #pragma once
 
 #include <cstdint>

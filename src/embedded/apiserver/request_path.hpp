@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a request line asks for, before anything is looked up: the shape of the path and the verb
-// (spec/apiserver.md 3).
+// (docs/spec/apiserver.md 3).
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ RequestPath parse_request_path(const Request& request);
 bool is_long_running(const RequestPath& path);
 
 // How long the request may take: what it asks for, at most `longest`. An error says what is wrong
-// with its ?timeout= (spec/apiserver.md 2.9).
+// with its ?timeout= (docs/spec/apiserver.md 2.9).
 Result<Duration> allotted_time(const Request& request, Duration longest);
 
 // What the authorizer is asked for this path.

@@ -9,7 +9,7 @@
 namespace athanor::apiserver {
 namespace {
 
-// spec/apiserver.md 4.1; custom groups follow in alphabetical order.
+// docs/spec/apiserver.md 4.1; custom groups follow in alphabetical order.
 constexpr std::array<std::string_view, 20> kGroupOrder = {"apiregistration.k8s.io",
                                                           "apps",
                                                           "events.k8s.io",

@@ -24,7 +24,7 @@ struct KindBehaviour;      // kind_behaviour.hpp
 class Converter;           // converter.hpp
 struct ConversionWebhook;  // webhooks/conversion.hpp
 
-// How metadata.name is checked (spec/apiserver.md 7).
+// How metadata.name is checked (docs/spec/apiserver.md 7).
 enum class NameRule : std::uint8_t { Subdomain, Label, Label1035, NamespaceName, PathSegment };
 
 struct PrinterColumn {
@@ -70,12 +70,12 @@ struct ResourceInfo {
   std::string storage_api_version{};  // of the stored objects
   std::string storage_kind{};
   // Between this version and the stored one; nullptr: apiVersion alone changes
-  // (spec/apiserver.md 13.6 None).
+  // (docs/spec/apiserver.md 13.6 None).
   const Converter* converter = nullptr;
   // Custom resources: whoever converts instead, where the CRD says Webhook.
   std::shared_ptr<const ConversionWebhook> conversion{};
 
-  // spec/apiserver.md 14.3
+  // docs/spec/apiserver.md 14.3
   bool has_generation = false;
   bool unconditional_update = true;
   bool put_creates = false;
@@ -84,7 +84,7 @@ struct ResourceInfo {
 
   std::vector<PrinterColumn> columns{};  // the first is Name
   // Besides metadata.name and metadata.namespace: label and path of each field
-  // (spec/apiserver.md 8.5).
+  // (docs/spec/apiserver.md 8.5).
   std::vector<std::string> selectable_fields{};
   std::optional<ScalePaths> scale{};
   const KindBehaviour* behaviour = nullptr;  // built-in kinds only; may be null
@@ -119,7 +119,7 @@ class ResourceTable {
   [[nodiscard]] const ResourceInfo* by_storage(std::string_view storage) const;
   [[nodiscard]] const ResourceInfo* by_kind(std::string_view api_version,
                                             std::string_view kind) const;
-  // In discovery order (spec/apiserver.md 4.1).
+  // In discovery order (docs/spec/apiserver.md 4.1).
   [[nodiscard]] const std::vector<GroupInfo>& groups() const { return groups_; }
   [[nodiscard]] bool has_group(std::string_view group) const;
   [[nodiscard]] bool has_version(std::string_view group, std::string_view version) const;
@@ -161,7 +161,8 @@ class ResourceRegistry {
   std::uint64_t serial_ = 0;
 };
 
-// Every resource of spec/apiserver.md Appendix D, with its schema, flags, columns and behaviour.
+// Every resource of docs/spec/apiserver.md Appendix D, with its schema, flags, columns and
+// behaviour.
 std::vector<std::shared_ptr<const ResourceInfo>> built_in_resources();
 
 // Kubernetes' order of API versions: v2 before v1 before v1beta1 before v1alpha1 before others.

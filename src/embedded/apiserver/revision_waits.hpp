@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers that want a state which is still to come (spec/apiserver.md 8.1, 8.2): they wait a while
-// for its revision, without a thread.
+// Readers that want a state which is still to come (docs/spec/apiserver.md 8.1, 8.2): they wait a
+// while for its revision, without a thread.
 #pragma once
 
 #include <atomic>

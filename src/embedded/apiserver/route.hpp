@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routing: from a path and a method to the handler (spec/apiserver.md 3).
+// Routing: from a path and a method to the handler (docs/spec/apiserver.md 3).
 #pragma once
 
 #include "embedded/apiserver/call.hpp"

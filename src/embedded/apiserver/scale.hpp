@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scale subresource of workloads and of custom resources that declare it
-// (spec/apiserver.md 12.2).
+// (docs/spec/apiserver.md 12.2).
 #pragma once
 
 #include <string>

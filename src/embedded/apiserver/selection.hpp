@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which objects a list, watch or deletecollection is about: namespace, labels, fields
-// (spec/apiserver.md 8.4, 8.5).
+// (docs/spec/apiserver.md 8.4, 8.5).
 #pragma once
 
 #include <cstdint>

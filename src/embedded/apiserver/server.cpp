@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server: a request through its stages, and what time alone brings (spec/apiserver.md 3).
+// The server: a request through its stages, and what time alone brings (docs/spec/apiserver.md 3).
 #include "embedded/apiserver/server.hpp"
 
 #include <fmt/format.h>
@@ -99,7 +99,7 @@ bool is_mutating(std::string_view method) {
   return method != "GET" && method != "HEAD" && method != "OPTIONS";
 }
 
-// What must get through whatever the load (spec/apiserver.md 18).
+// What must get through whatever the load (docs/spec/apiserver.md 18).
 bool exempt_from_limits(const Call& call) {
   const auto& groups = call.user.groups;
   const RequestPath& path = call.path;
@@ -241,7 +241,7 @@ class ServerImpl final : public Server {
     }
   }
 
-  // A Status in the form that the client takes (spec/apiserver.md 5.1, 5.3).
+  // A Status in the form that the client takes (docs/spec/apiserver.md 5.1, 5.3).
   static Response refusal(const Call& call, const StatusError& error) {
     Response response = error_response(error);
     if (response.value && !call.in_process) {

@@ -46,8 +46,8 @@ class TokenSigner {
   [[nodiscard]] virtual Value jwks() const = 0;
 };
 
-// Logs of pods, wherever they run (nodes/). ns, pod, container; see spec/apiserver.md 12.5 for the
-// options.
+// Logs of pods, wherever they run (nodes/). ns, pod, container; see docs/spec/apiserver.md 12.5 for
+// the options.
 struct LogOptions {
   std::string container{};
   bool follow = false;
@@ -153,7 +153,7 @@ class Server {
 };
 
 // Makes bytes of `response.value` as the request asked for (JSON, YAML, pretty), where there is
-// one, and compresses a large body for a client that takes gzip (spec/apiserver.md 2.5, 2.6).
+// one, and compresses a large body for a client that takes gzip (docs/spec/apiserver.md 2.5, 2.6).
 void encode(const Request& request, Response& response);
 
 }  // namespace athanor::apiserver

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The form of a read's answer: whole objects, a Table, or metadata only
-// (spec/apiserver.md 5.4, 5.5).
+// (docs/spec/apiserver.md 5.4, 5.5).
 #pragma once
 
 #include <cstdint>

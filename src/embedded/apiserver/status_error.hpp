@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StatusError: a refusal of the API server, with everything a Status object says (spec/apiserver.md
-// 6).
+// StatusError: a refusal of the API server, with everything a Status object says
+// (docs/spec/apiserver.md 6).
 #pragma once
 
 #include <optional>
@@ -59,7 +59,7 @@ struct Qualified {
   [[nodiscard]] std::string text() const;
 };
 
-// The rows of spec/apiserver.md 6. `resource` is plural and group, `kind` Kind and group.
+// The rows of docs/spec/apiserver.md 6. `resource` is plural and group, `kind` Kind and group.
 namespace status {
 StatusError already_exists(Qualified resource, std::string_view name);
 // generateName collided too often.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests that are not plain reads and writes of stored objects: bindings, evictions, logs,
-// tokens, scale, reviews (spec/apiserver.md 12, 16.4). One table from (resource, subresource,
+// tokens, scale, reviews (docs/spec/apiserver.md 12, 16.4). One table from (resource, subresource,
 // method) to a function.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables: what `kubectl get` shows (spec/apiserver.md 5.4).
+// Tables: what `kubectl get` shows (docs/spec/apiserver.md 5.4).
 #include <fmt/format.h>
 
 #include "embedded/apiserver/kind_behaviour.hpp"

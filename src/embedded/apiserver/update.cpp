@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Updating an object: what PUT, every patch and the subresources share (spec/apiserver.md
+// Updating an object: what PUT, every patch and the subresources share (docs/spec/apiserver.md
 // 7, 9.3, 9.4).
 #include <fmt/format.h>
 

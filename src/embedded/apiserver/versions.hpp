@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the version a client speaks and the stored one (spec/apiserver.md 13.3, 13.6). A webhook
-// that has to be asked first makes these return status::pending().
+// Between the version a client speaks and the stored one (docs/spec/apiserver.md 13.3, 13.6). A
+// webhook that has to be asked first makes these return status::pending().
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches: one log of durable events in, any number of streams out (spec/apiserver.md 8.6).
+// Watches: one log of durable events in, any number of streams out (docs/spec/apiserver.md 8.6).
 //
 // The hub listens to the store and hands an event to the watchers of its resource once it is
 // durable. Watchers share the event and the bytes it was encoded to; encoding happens on the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The write stages behind decoding: system metadata, defaults, mutating admission, validation,
-// validating admission, store (spec/apiserver.md 3, 9). Used by every handler that writes.
+// validating admission, store (docs/spec/apiserver.md 3, 9). Used by every handler that writes.
 #pragma once
 
 #include <functional>

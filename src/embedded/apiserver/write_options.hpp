@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The query of a write, checked (spec/apiserver.md 9.1).
+// The query of a write, checked (docs/spec/apiserver.md 9.1).
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,7 @@ void name_from_status(std::vector<FieldError>& errors) {
   }
 }
 
-// Errors after which the rules would judge what is not there (spec/apiserver.md 13.4).
+// Errors after which the rules would judge what is not there (docs/spec/apiserver.md 13.4).
 bool blocks_rules(const FieldError& error) {
   return error.reason == "FieldValueNotSupported" || error.reason == "FieldValueRequired" ||
          error.reason == "FieldValueTooLong" || error.reason == "FieldValueTooMany" ||

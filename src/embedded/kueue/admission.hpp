@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Kueue's webhooks do at write time, as pure functions (spec/kueue.md 5.1, 5.3).
+// What Kueue's webhooks do at write time, as pure functions (docs/spec/kueue.md 5.1, 5.3).
 #pragma once
 
 #include <optional>

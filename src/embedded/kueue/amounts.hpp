@@ -26,7 +26,7 @@ struct FlavorResource {
 
 // 0 when the value is no quantity.
 Amount amount_of(std::string_view resource, const Value& quantity);
-// "500m" for cpu, "1Gi" for memory-like resources, "8" for the rest (spec/kueue.md 7.6).
+// "500m" for cpu, "1Gi" for memory-like resources, "8" for the rest (docs/spec/kueue.md 7.6).
 std::string amount_text(std::string_view resource, Amount amount);
 
 }  // namespace athanor::kueue

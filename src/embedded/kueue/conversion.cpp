@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field by field, as the table of spec/kueue.md section 4 lists them.
+// Field by field, as the table of docs/spec/kueue.md section 4 lists them.
 #include "embedded/kueue/conversion.hpp"
 
 #include <utility>

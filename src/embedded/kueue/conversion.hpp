@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// v1beta1 and v1beta2 of the kueue.x-k8s.io kinds, one into the other (spec/kueue.md section 4).
+// v1beta1 and v1beta2 of the kueue.x-k8s.io kinds, one into the other (docs/spec/kueue.md section
+// 4).
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses a flavor for every resource of a workload, or says why none fits
-// (spec/kueue.md 7.6, 7.7).
+// (docs/spec/kueue.md 7.6, 7.7).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a pod would run on a flavor's nodes: taints, node selector, required node affinity
-// (spec/kueue.md 7.6).
+// (docs/spec/kueue.md 7.6).
 #pragma once
 
 #include <functional>

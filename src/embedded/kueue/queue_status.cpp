@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status of ClusterQueues and LocalQueues, and the finalizers of what is in use (spec/kueue.md
+// Status of ClusterQueues and LocalQueues, and the finalizers of what is in use (docs/spec/kueue.md
 // section 9).
 #include <fmt/core.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formulas of spec/kueue.md 7.6, one function each.
+// The formulas of docs/spec/kueue.md 7.6, one function each.
 #include "embedded/kueue/quota_tree.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quota arithmetic on the tree ClusterQueue -> Cohort -> ... -> root (spec/kueue.md 7.6).
+// Quota arithmetic on the tree ClusterQueue -> Cohort -> ... -> root (docs/spec/kueue.md 7.6).
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admission cycle (spec/kueue.md 7.1). It keeps no memory between runs: each run replays, over
-// the state it sees, as many cycles of the reference as there is something to decide.
+// The admission cycle (docs/spec/kueue.md 7.1). It keeps no memory between runs: each run replays,
+// over the state it sees, as many cycles of the reference as there is something to decide.
 #include "embedded/kueue/scheduler.hpp"
 
 #include <fmt/core.h>

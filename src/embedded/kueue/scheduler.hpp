@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admission engine's operators (spec/kueue.md sections 6 to 9).
+// The admission engine's operators (docs/spec/kueue.md sections 6 to 9).
 #pragma once
 
 #include "runtime/view/operator.hpp"

@@ -54,7 +54,7 @@ std::string joined(const std::set<std::string>& names) {
   return text;
 }
 
-// Why a ClusterQueue cannot admit: the first reason, all messages (spec/kueue.md section 9).
+// Why a ClusterQueue cannot admit: the first reason, all messages (docs/spec/kueue.md section 9).
 void judge(ClusterQueue& queue, const Snapshot& snapshot,
            const std::map<std::string, bool>& checks) {
   if (queue.object.deleting()) {

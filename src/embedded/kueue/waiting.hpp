@@ -16,7 +16,7 @@
 namespace athanor::kueue {
 
 // A Workload with this label holds, or waits for, all of the flavor that the label names: who comes
-// later does not get in before it (spec/hearth.md 9.5).
+// later does not get in before it (docs/spec/hearth.md 9.5).
 inline constexpr std::string_view kLockLabel = "fournos.dev/cluster-lock";
 
 // Counts as waiting: active, without quota, neither finished nor being deleted.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kueue's webhooks where the engine runs on a cluster: what the embedded server does in its
-// admission, asked over HTTPS (spec/kueue.md 5).
+// admission, asked over HTTPS (docs/spec/kueue.md 5).
 #pragma once
 
 #include <span>

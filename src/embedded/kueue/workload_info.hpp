@@ -19,12 +19,13 @@ bool is_finished(const Object& workload);
 bool is_active(const Object& workload);
 bool is_evicted(const Object& workload);
 
-// Highest priority first, then oldest queue timestamp, then uid (spec/kueue.md 7.2).
+// Highest priority first, then oldest queue timestamp, then uid (docs/spec/kueue.md 7.2).
 using QueueOrder = std::tuple<std::int64_t, std::string, std::string>;
 QueueOrder queue_order(const Object& workload);
 
-// The requests of one pod of a template (spec/kueue.md 7.5): containers, init containers, overhead;
-// limits stand in for missing requests; `defaults` (LimitRange) for what is still missing.
+// The requests of one pod of a template (docs/spec/kueue.md 7.5): containers, init containers,
+// overhead; limits stand in for missing requests; `defaults` (LimitRange) for what is still
+// missing.
 Amounts pod_requests(const Value& pod_spec, const Value& defaults);
 
 struct PodSetRequests {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Workload beside the queue: what ends its reservation or lets it in (spec/kueue.md 6.2, 8).
+// One Workload beside the queue: what ends its reservation or lets it in (docs/spec/kueue.md 6.2,
+// 8).
 #include <fmt/core.h>
 
 #include <algorithm>

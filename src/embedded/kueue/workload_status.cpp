@@ -93,7 +93,7 @@ Value admission_of(const ClusterQueue& queue, const Assignment& assignment) {
   return Value::object({{"clusterQueue", queue.name}, {"podSetAssignments", assignments}});
 }
 
-// The checks of the queue that apply to the assigned flavors, all pending (spec/kueue.md 8.6).
+// The checks of the queue that apply to the assigned flavors, all pending (docs/spec/kueue.md 8.6).
 Value pending_checks(const ClusterQueue& queue, const Assignment& assignment, Instant now) {
   std::set<std::string> assigned;
   for (const PodSetAssignment& pod_set : assignment.pod_sets) {

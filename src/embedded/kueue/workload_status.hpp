@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The statuses the engine writes on Workloads, and the events that go with them
-// (spec/kueue.md 6.2, 8.1, 13).
+// (docs/spec/kueue.md 6.2, 8.1, 13).
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ void add_checks_passed(Plan& plan, const Object& workload, Instant now);
 void add_pending(Plan& plan, const Object& workload, std::string_view reason,
                  const std::string& message, const std::vector<PodSetRequests>& requests,
                  Instant now);
-// Marks the workload evicted. Who owns it releases the quota (spec/kueue.md 8.2).
+// Marks the workload evicted. Who owns it releases the quota (docs/spec/kueue.md 8.2).
 void add_eviction(Plan& plan, const Object& workload, std::string_view reason,
                   const std::string& message, Instant now);
 // Marks a workload evicted whose pods were not ready in time. It is not admitted again before

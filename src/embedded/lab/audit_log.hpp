@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The audit's policy file and log file (spec/apiserver.md 18).
+// The audit's policy file and log file (docs/spec/apiserver.md 18).
 #pragma once
 
 #include <cstdint>

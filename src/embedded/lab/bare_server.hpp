@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BareServer: the API server alone, as kube-apiserver is: no nodes, no controllers, no kinds but
-// the built-in ones (spec/apiserver.md 1.3).
+// the built-in ones (docs/spec/apiserver.md 1.3).
 #pragma once
 
 #include <memory>

@@ -14,7 +14,7 @@ namespace athanor::lab {
 // "timezone:Europe/Berlin": {"tzif": base64} of the machine's tz database, or an error.
 Result<Value> read_time_zone(const std::string& query);
 // "service-account-token:<namespace>/<account>/<account's uid>/<secret>": {"token": text}, a token
-// without expiry (spec/apiserver.md 16.3).
+// without expiry (docs/spec/apiserver.md 16.3).
 Result<Value> sign_account_token(apiserver::TokenSigner& signer, const std::string& query);
 
 // "certificate-request:<base64 of PEM>": {commonName, organizations, hosts, others} of a PKCS#10

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the system knows of this process, as text for Prometheus (spec/apiserver.md 4.5).
+// What the system knows of this process, as text for Prometheus (docs/spec/apiserver.md 4.5).
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ constexpr Duration kMostBackoff = std::chrono::seconds(300);
 constexpr int kExitCodeResult = 3;  // the type of bookkeeping entries in a step's message
 
 // Real code of a step that may fail: its container ends with 0 and the message tells
-// (spec/tekton.md 10.2).
+// (docs/spec/tekton.md 10.2).
 std::string with_exit_code(const std::string& message, int code) {
   const auto parsed = json::parse(message);
   Value entries = parsed.ok() && parsed->is_list() ? *parsed : Value::list();

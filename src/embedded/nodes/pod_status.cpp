@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kKilled = 137;
 
-// The image with a digest: its own, or one made of its name (spec/tekton.md section 12).
+// The image with a digest: its own, or one made of its name (docs/spec/tekton.md section 12).
 std::string image_id(std::string_view image) {
   return image.find("@sha256:") != std::string_view::npos
              ? std::string(image)

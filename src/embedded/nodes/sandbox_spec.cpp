@@ -230,7 +230,7 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
   return {};
 }
 
-// What the `timed` runtime is told (spec/tekton.md section 12).
+// What the `timed` runtime is told (docs/spec/tekton.md section 12).
 Value simulation_of(const Object& pod) {
   const auto parsed = json::parse(pod.annotation(kSimulateAnnotation));
   return parsed.ok() && parsed->is_object() ? *parsed : Value::object();

@@ -38,7 +38,7 @@ struct SandboxSpec {
 
 // Resolves secrets, config maps and fields through the view. Missing non-optional volumes:
 // ContainerCreating; missing non-optional environment sources: CreateContainerConfigError
-// (spec/tekton.md 10.4).
+// (docs/spec/tekton.md 10.4).
 SandboxSpec make_sandbox_spec(const View& view, const Object& pod);
 
 // The value of a downward API field path of a pod ("metadata.labels['a']"), or nullopt when there

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The properties that every controller has, checked without knowing it (stack.md 9.4).
+// The properties that every controller has, checked without knowing it (docs/engine.md 3).
 // Each function returns what is wrong, or nothing. P2 (rest) is part of every run.
 #pragma once
 

@@ -67,7 +67,7 @@ class HistoryReader {
 };
 
 // How much is kept: at most max_bytes; within them, what is younger than `age` and the newest
-// `events` (spec/apiserver.md 19.5).
+// `events` (docs/spec/apiserver.md 19.5).
 struct HistoryLimits {
   std::int64_t max_bytes = std::int64_t{256} << 20;
   std::size_t events = 10'000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The journal on disk: current objects and recent history in a SQLite database (stack.md 6).
+// The journal on disk: current objects and recent history in a SQLite database
+// (docs/spec/foundations.md 4).
 //
 // Durability. One thread drains the queue of commits into one transaction (group commit, WAL,
 // synchronous=FULL) and reports them done after it. A crash at any instant leaves every reported

@@ -34,7 +34,7 @@ Error expired(std::string message) {
   return {.code = 410, .reason = "Expired", .message = std::move(message)};
 }
 
-// `configmaps "a"`, as Kubernetes names an object in its storage errors (spec/apiserver.md 6).
+// `configmaps "a"`, as Kubernetes names an object in its storage errors (docs/spec/apiserver.md 6).
 std::string quoted_name(const Write& write) {
   return write.resource + " \"" + write.key.name + "\"";
 }

@@ -110,10 +110,10 @@ std::unique_ptr<Journal> memory_journal();
 // Resources whose objects are gone after a restart: Events.
 bool is_volatile(std::string_view resource);
 
-// How much of the past is kept (spec/apiserver.md 8.2, 19.5). Over a journal that keeps the past,
-// memory holds the newest `recent_events` of at most `recent_bytes`; over one that does not it
-// holds up to event_window events, and trim() drops those older than `history` but for the newest
-// event_minimum.
+// How much of the past is kept (docs/spec/apiserver.md 8.2, 19.5). Over a journal that keeps the
+// past, memory holds the newest `recent_events` of at most `recent_bytes`; over one that does not
+// it holds up to event_window events, and trim() drops those older than `history` but for the
+// newest event_minimum.
 struct Options {
   std::size_t event_window = 100'000;
   std::size_t event_minimum = 10'000;

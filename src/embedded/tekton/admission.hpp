@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Tekton's webhooks do at write time: defaulting (spec/tekton.md 4) and validation (5). Pure
-// functions on objects; the API server calls them for kinds of group tekton.dev.
+// What Tekton's webhooks do at write time: defaulting (docs/spec/tekton.md 4) and validation (5).
+// Pure functions on objects; the API server calls them for kinds of group tekton.dev.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration objects of namespace tekton-pipelines (spec/tekton.md 14): what is there after
-// the start, and which changes are refused.
+// The configuration objects of namespace tekton-pipelines (docs/spec/tekton.md 14): what is there
+// after the start, and which changes are refused.
 #pragma once
 
 #include <optional>

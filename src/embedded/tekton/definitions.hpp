@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the Pipeline or Task that a run refers to (spec/tekton.md 1, 7.2 rows 1 and 10).
+// Finding the Pipeline or Task that a run refers to (docs/spec/tekton.md 1, 7.2 rows 1 and 10).
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of fields as Tekton's webhooks word them (spec/tekton.md 5).
+// Errors of fields as Tekton's webhooks word them (docs/spec/tekton.md 5).
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph of a pipeline's tasks and the references to results that make its edges
-// (spec/tekton.md 7.3).
+// (docs/spec/tekton.md 7.3).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The combinations of a matrix task: one TaskRun each (spec/tekton.md 3.3).
+// The combinations of a matrix task: one TaskRun each (docs/spec/tekton.md 3.3).
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of what a run makes (spec/tekton.md 7.4, 9): stable over restarts, never longer than 63.
+// Names of what a run makes (docs/spec/tekton.md 7.4, 9): stable over restarts, never longer than
+// 63.
 #pragma once
 
 #include <cstddef>

@@ -6,9 +6,9 @@
 
 namespace athanor::tekton {
 
-// PipelineRun: checks, order, TaskRuns, status (spec/tekton.md 7, 8).
+// PipelineRun: checks, order, TaskRuns, status (docs/spec/tekton.md 7, 8).
 const Operator& pipelinerun_operator();
-// TaskRun: pod, steps, results, status (spec/tekton.md 8, 10).
+// TaskRun: pod, steps, results, status (docs/spec/tekton.md 8, 10).
 const Operator& taskrun_operator();
 
 }  // namespace athanor::tekton

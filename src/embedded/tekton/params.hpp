@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Params: values against declarations, defaults, and what they replace (spec/tekton.md 6, 7.2 rows
-// 4 to 7 and 11).
+// Params: values against declarations, defaults, and what they replace (docs/spec/tekton.md 6, 7.2
+// rows 4 to 7 and 11).
 #pragma once
 
 #include <map>

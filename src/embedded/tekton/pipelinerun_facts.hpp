@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the tasks of a PipelineRun stand, derived anew from its TaskRuns at every look
-// (spec/tekton.md 7.3).
+// (docs/spec/tekton.md 7.3).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a PipelineRun to the pipeline it runs: the checks of spec/tekton.md 7.2 in their order, then
-// substitution.
+// From a PipelineRun to the pipeline it runs: the checks of docs/spec/tekton.md 7.2 in their order,
+// then substitution.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What PipelineRuns and TaskRuns have in common: their one condition, times, events, metadata
-// (spec/tekton.md 3, 10.5, 13).
+// (docs/spec/tekton.md 3, 10.5, 13).
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of the run engine: section "tekton" of the configuration, and ConfigMap config-defaults
-// of namespace tekton-pipelines on top of it (spec/tekton.md head, 14).
+// of namespace tekton-pipelines on top of it (docs/spec/tekton.md head, 14).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that refer to a StepAction (spec/tekton.md 3.4, 5.3).
+// Steps that refer to a StepAction (docs/spec/tekton.md 3.4, 5.3).
 #pragma once
 
 #include <string_view>

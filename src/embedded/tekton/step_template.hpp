@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stepTemplate merged under each step (spec/tekton.md 3.4).
+// stepTemplate merged under each step (docs/spec/tekton.md 3.4).
 #pragma once
 
 #include "kube/value.hpp"

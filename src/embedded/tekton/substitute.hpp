@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables $(...) (spec/tekton.md 6): one simultaneous pass; what is not recognised stays as it
-// is.
+// Variables $(...) (docs/spec/tekton.md 6): one simultaneous pass; what is not recognised stays as
+// it is.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TaskRuns of a PipelineRun (spec/tekton.md 7.4, 8.6, 9, 10.5).
+// The TaskRuns of a PipelineRun (docs/spec/tekton.md 7.4, 8.6, 9, 10.5).
 #pragma once
 
 #include <map>

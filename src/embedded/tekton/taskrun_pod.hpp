@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pod of a TaskRun (spec/tekton.md 10.1), with the steps' order, scripts and results as
+// The pod of a TaskRun (docs/spec/tekton.md 10.1), with the steps' order, scripts and results as
 // annotation athanor.dev/steps for the embedded node: it runs the step containers one after
 // another.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a TaskRun to the task it runs: definition, params, workspaces, variables (spec/tekton.md 6,
-// 9, 10.4).
+// From a TaskRun to the task it runs: definition, params, workspaces, variables
+// (docs/spec/tekton.md 6, 9, 10.4).
 #pragma once
 
 #include <cstddef>

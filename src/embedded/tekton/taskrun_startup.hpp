@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a pod that waits for long can never start (spec/tekton.md 17, early diagnosis).
+// Why a pod that waits for long can never start (docs/spec/tekton.md 17, early diagnosis).
 #pragma once
 
 #include <optional>

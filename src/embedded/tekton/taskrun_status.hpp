@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TaskRun's status from its pod: steps, results, condition (spec/tekton.md 10.2 to 10.4).
+// A TaskRun's status from its pod: steps, results, condition (docs/spec/tekton.md 10.2 to 10.4).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of definitions and runs at write time (spec/tekton.md 5), by kind. Paths are relative
-// to what is given.
+// The checks of definitions and runs at write time (docs/spec/tekton.md 5), by kind. Paths are
+// relative to what is given.
 #pragma once
 
 #include "base/time.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline and inline pipelineSpec (spec/tekton.md 5.2). References between tasks:
+// Pipeline and inline pipelineSpec (docs/spec/tekton.md 5.2). References between tasks:
 // validation_references.cpp.
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pipeline tasks say of each other: statuses, results, contexts (spec/tekton.md 5.2).
+// What pipeline tasks say of each other: statuses, results, contexts (docs/spec/tekton.md 5.2).
 #pragma once
 
 #include "embedded/tekton/field_errors.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PipelineRun and TaskRun (spec/tekton.md 5.1, 5.4).
+// PipelineRun and TaskRun (docs/spec/tekton.md 5.1, 5.4).
 #include <algorithm>
 #include <map>
 #include <optional>

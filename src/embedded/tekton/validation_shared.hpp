@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that Task and Pipeline share (spec/tekton.md 5.2, 5.3): declared params and the use of
-// variables.
+// Checks that Task and Pipeline share (docs/spec/tekton.md 5.2, 5.3): declared params and the use
+// of variables.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Task, inline taskSpec and StepAction (spec/tekton.md 5.3).
+// Task, inline taskSpec and StepAction (docs/spec/tekton.md 5.3).
 #include <algorithm>
 #include <set>
 #include <string>

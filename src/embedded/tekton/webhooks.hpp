@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tekton's webhooks where the pipelines run on a cluster: what the embedded server does in its
-// admission, asked over HTTPS (spec/tekton.md 4, 5).
+// admission, asked over HTTPS (docs/spec/tekton.md 4, 5).
 #pragma once
 
 #include <span>

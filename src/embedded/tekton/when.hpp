@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When expressions: guards of a pipeline task (spec/tekton.md 7.3).
+// When expressions: guards of a pipeline task (docs/spec/tekton.md 7.3).
 #pragma once
 
 #include "embedded/tekton/substitute.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workspaces: what a run binds, what a TaskRun gets, what a pod mounts (spec/tekton.md 9).
+// Workspaces: what a run binds, what a TaskRun gets, what a pod mounts (docs/spec/tekton.md 9).
 #pragma once
 
 #include <string>

@@ -48,7 +48,7 @@ std::string peer_of(int socket) {
   return host.data();
 }
 
-// A bug, but one that must cost this request only (spec/apiserver.md 2.10).
+// A bug, but one that must cost this request only (docs/spec/apiserver.md 2.10).
 std::shared_ptr<apiserver::Response> failed_inside(const std::string& path, const char* what) {
   log::error("a request failed inside the server", {{"path", path}, {"error", what}});
   return std::make_shared<apiserver::Response>(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encryption of what is stored, as kube-apiserver's EncryptionConfiguration asks for it
-// (spec/apiserver.md 19.10): aescbc, aesgcm, secretbox and
+// (docs/spec/apiserver.md 19.10): aescbc, aesgcm, secretbox and
 // identity.
 #pragma once
 

@@ -17,7 +17,7 @@
 namespace athanor::transport {
 
 struct Http2Limits {
-  std::uint32_t streams = 250;                         // at a time (spec/apiserver.md 2.2)
+  std::uint32_t streams = 250;                         // at a time (docs/spec/apiserver.md 2.2)
   std::size_t header_bytes = std::size_t{1} << 20;     // of one request: 431
   std::size_t body_bytes = std::size_t{3} << 20;       // of one request: 413
   std::size_t buffered_bytes = std::size_t{32} << 20;  // of unfinished requests together: 429

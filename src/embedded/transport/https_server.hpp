@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The API server on a socket: HTTP/1.1 and HTTP/2 over TLS, with optional client certificates
-// (spec/apiserver.md 2).
+// (docs/spec/apiserver.md 2).
 //
 // One thread does all I/O, a few workers run the API server's handle(), so an idle watch costs a
 // few KiB and no thread. Answers to writes are held back until the store is durable.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys and certificates of the embedded control plane (spec/apiserver.md 1.1), kept as files
-// and made anew when missing or when two thirds of their life are over.
+// The keys and certificates of the embedded control plane (docs/spec/apiserver.md 1.1), kept as
+// files and made anew when missing or when two thirds of their life are over.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of a request, read strictly (stack.md 3.1): everything that two parsers could read in
-// two ways is refused.
+// The head of a request, read strictly (docs/spec/foundations.md 1): everything that two parsers
+// could read in two ways is refused.
 #pragma once
 
 #include <cstddef>

@@ -34,7 +34,7 @@ std::string http_date(Instant instant);
 // The Kubernetes Status of an error.
 apiserver::Response status_response(const Error& error);
 // What a request gets that is not handed to the API server: a Status for a body that is too large
-// (spec/apiserver.md 6), plain text for what is not HTTP as it should be.
+// (docs/spec/apiserver.md 6), plain text for what is not HTTP as it should be.
 apiserver::Response rejection_response(const Rejection& rejection);
 
 }  // namespace athanor::transport

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Static token files: CSV lines of token,user,uid,"group,group" (spec/apiserver.md 16.1).
+// Static token files: CSV lines of token,user,uid,"group,group" (docs/spec/apiserver.md 16.1).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TokenKey: one key that service account tokens are signed or checked with (spec/apiserver.md 4.7,
-// 16.3). For the .cpp files of transport/.
+// TokenKey: one key that service account tokens are signed or checked with (docs/spec/apiserver.md
+// 4.7, 16.3). For the .cpp files of transport/.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Service account tokens: JSON web tokens, ES256 or RS256 (spec/apiserver.md 4.7, 16.3).
+// Service account tokens: JSON web tokens, ES256 or RS256 (docs/spec/apiserver.md 4.7, 16.3).
 #pragma once
 
 #include <memory>

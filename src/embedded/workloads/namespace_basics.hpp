@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every namespace and role owes to controllers (spec/apiserver.md 16.2, 16.3).
+// What every namespace and role owes to controllers (docs/spec/apiserver.md 16.2, 16.3).
 #pragma once
 
 #include "runtime/view/operator.hpp"

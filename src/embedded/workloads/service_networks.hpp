@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ServiceCIDRs: ready while they stay; one that shall go waits for the addresses that come from it
-// (spec/apiserver.md 14.5).
+// (docs/spec/apiserver.md 14.5).
 #pragma once
 
 #include "kube/kind.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plan: what a controller wants done: an ordered list of steps that the engine carries out
-// (stack.md 9.2, 9.3).
+// (docs/engine.md 1, 2).
 #pragma once
 
 #include <cstdint>

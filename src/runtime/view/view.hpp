@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // View: what a controller sees: a frozen state of the caches and of observations of the outside
 // world. Every read is recorded, absence too, so that a change re-queues exactly those who read it
-// (stack.md 9.3).
+// (docs/engine.md 2).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the API server answers bad input with (spec/fournos.md 2.4), from the generated schemas.
+// What the API server answers bad input with (docs/spec/fournos.md 2.4), from the generated
+// schemas.
 #include <gtest/gtest.h>
 
 #include "api/fournos.hpp"
@@ -116,7 +117,7 @@ TEST(FournosJobInput, DefaultsAndPruning) {
             *yaml::parse("{any: {thing: [1]}}"));
 }
 
-// spec/hearth.md 2.6.
+// docs/spec/hearth.md 2.6.
 std::string cluster_errors(const std::string& members) {
   const auto schemas = parse_crd_schemas(crd_manifest(*hearth_kinds().front())["spec"]);
   const auto& root = *schemas->front().schema->root();

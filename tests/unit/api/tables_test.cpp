@@ -151,7 +151,7 @@ TEST(FournosClusterTable, MatchesField) {
   check_whole(*hearth_kinds().front(), "fournoscluster.txt");
 }
 
-// spec/hearth.md sections 1 and 2.2.
+// docs/spec/hearth.md sections 1 and 2.2.
 TEST(FournosClusterCrd, NamesAndColumns) {
   const Value crd = crd_manifest(*hearth_kinds().front());
   EXPECT_EQ(crd["metadata"]["name"], Value("fournosclusters.fournos.dev"));
@@ -202,7 +202,7 @@ TEST(KueueV1beta1, HasNoFieldOfV1beta2ThatIsNamedOtherwise) {
   }
 }
 
-// What spec/kueue.md section 2 says of each kind.
+// What docs/spec/kueue.md section 2 says of each kind.
 TEST(KueueCrds, NamesColumnsAndVersions) {
   struct Want {
     const char *kind, *short_names, *columns;

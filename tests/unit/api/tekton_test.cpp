@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Tekton CRDs as spec/tekton.md 2 and 3 want them.
+// The Tekton CRDs as docs/spec/tekton.md 2 and 3 want them.
 #include "api/tekton.hpp"
 
 #include <gtest/gtest.h>

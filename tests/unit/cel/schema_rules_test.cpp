@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of schemas: what they say about objects, and which of them a definition may have
-// (spec/apiserver.md 13.5).
+// (docs/spec/apiserver.md 13.5).
 #include "cel/schema_rules.hpp"
 
 #include <gmock/gmock.h>

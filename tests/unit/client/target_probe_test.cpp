@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Probing target clusters: what is asked, what is made of bad answers, who waits for whom
-// (spec/hearth.md 6.2 row 9, 6.4).
+// (docs/spec/hearth.md 6.2 row 9, 6.4).
 #include "client/target_probe.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine dialect: resolving, secrets, clusterless runs (spec/fournos.md sections 6, 9.2, 21).
+// The engine dialect: resolving, secrets, clusterless runs (docs/spec/fournos.md sections 6, 9.2,
+// 21).
 #include "lab.hpp"
 #include "runtime/view/failures.hpp"
 #include "runtime/view/live.hpp"

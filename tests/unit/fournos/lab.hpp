@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A FakeWorld with the Kueue set and the pipelines of spec/fournos.md 17 and 18, and hands for
+// A FakeWorld with the Kueue set and the pipelines of docs/spec/fournos.md 17 and 18, and hands for
 // Kueue and Tekton.
 #pragma once
 

@@ -267,7 +267,7 @@ TEST_F(LockOnly, HoldsUntilReleased) {
   EXPECT_FALSE(has_workload("cluster-lock-1"));
 }
 
-// spec/hearth.md section 0: a cluster that Hearth knows is usable in either dialect.
+// docs/spec/hearth.md section 0: a cluster that Hearth knows is usable in either dialect.
 TEST_F(LockOnly, HearthsKubeconfigServesBothDialects) {
   put("{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: cluster-1, namespace: "
       "hearth}, spec: {kubeconfigSecret: my-access}}");
@@ -294,7 +294,7 @@ TEST_F(LockOnly, HearthsKubeconfigServesBothDialects) {
   EXPECT_FALSE(world.has(api::kSecret, key("own-kubeconfig")));
 }
 
-// spec/hearth.md 9.3: a lock keeps its place in the queue, whatever the policy.
+// docs/spec/hearth.md 9.3: a lock keeps its place in the queue, whatever the policy.
 TEST_F(LockOnly, AnEvictedLockWaitsWithItsWorkload) {
   for (const char* policy : {"requeue", "fail", "ignore"}) {
     SCOPED_TRACE(policy);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seed dialect from creation to its end (spec/fournos.md sections 5, 7-10, acceptance A1-A16).
+// The seed dialect from creation to its end (docs/spec/fournos.md sections 5, 7-10, acceptance
+// A1-A16).
 #include "lab.hpp"
 #include "runtime/view/failures.hpp"
 

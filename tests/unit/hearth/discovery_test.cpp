@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Secrets, kubeconfigs, probes and what the status says of them (spec/hearth.md 4 to 7).
+// Secrets, kubeconfigs, probes and what the status says of them (docs/spec/hearth.md 4 to 7).
 #include "lab.hpp"
 
 namespace athanor::hearth {

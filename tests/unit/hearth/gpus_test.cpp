@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU discovery: counting and naming (spec/hearth.md 7.1 to 7.5).
+// GPU discovery: counting and naming (docs/spec/hearth.md 7.1 to 7.5).
 #include "hearth/gpus.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hearth's metrics: what they say of clusters, probes and writes (spec/hearth.md section 12).
+// Hearth's metrics: what they say of clusters, probes and writes (docs/spec/hearth.md section 12).
 #include "hearth/instruments.hpp"
 
 #include "lab.hpp"

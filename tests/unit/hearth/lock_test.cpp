@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks: sentinel, TTL, hand-over, restarts, fair acquisition (spec/hearth.md section 9).
+// Locks: sentinel, TTL, hand-over, restarts, fair acquisition (docs/spec/hearth.md section 9).
 #include "lab.hpp"
 #include "runtime/view/failures.hpp"
 

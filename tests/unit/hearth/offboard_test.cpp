@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a cluster (spec/hearth.md section 10).
+// The end of a cluster (docs/spec/hearth.md section 10).
 #include "lab.hpp"
 #include "runtime/view/failures.hpp"
 

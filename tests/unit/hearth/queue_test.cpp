@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ClusterQueue's one writer (spec/hearth.md 8.4 to 8.6).
+// The ClusterQueue's one writer (docs/spec/hearth.md 8.4 to 8.6).
 #include "lab.hpp"
 #include "runtime/view/failures.hpp"
 #include "runtime/view/live.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Editing resource groups: E1 to E10 and the limits (spec/hearth.md 8.2, 8.3).
+// Editing resource groups: E1 to E10 and the limits (docs/spec/hearth.md 8.2, 8.3).
 #include "hearth/quota.hpp"
 
 #include <gtest/gtest.h>

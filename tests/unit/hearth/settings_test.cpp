@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of Hearth (spec/hearth.md section 3).
+// The environment of Hearth (docs/spec/hearth.md section 3).
 #include "hearth/settings.hpp"
 
 #include <gtest/gtest.h>

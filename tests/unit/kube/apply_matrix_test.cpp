@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conflict matrix of spec/apiserver.md A11: managers x {set same, set other, remove, force} x
-// {scalar, list-map, set, atomic, map}.
+// The conflict matrix of docs/spec/apiserver.md A11: managers x {set same, set other, remove,
+// force} x {scalar, list-map, set, atomic, map}.
 #include "unit/kube/apply_fixture.hpp"
 
 namespace athanor {

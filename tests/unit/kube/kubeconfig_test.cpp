@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubeconfigs of others: what is refused, and with which words (spec/hearth.md 6.2, 6.3).
+// Kubeconfigs of others: what is refused, and with which words (docs/spec/hearth.md 6.2, 6.3).
 #include "kube/kubeconfig.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// managedFields of creates, updates and patches: spec/apiserver.md 11.1.
+// managedFields of creates, updates and patches: docs/spec/apiserver.md 11.1.
 #include "kube/managed_fields.hpp"
 
 #include "unit/kube/apply_fixture.hpp"

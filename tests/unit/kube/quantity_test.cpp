@@ -14,7 +14,7 @@ Quantity q(std::string_view text) {
   return quantity.value_or(Quantity());
 }
 
-// The table of spec/apiserver.md 14.6, and the corners around it.
+// The table of docs/spec/apiserver.md 14.6, and the corners around it.
 TEST(Quantity, PrintsCanonically) {
   const std::vector<std::pair<std::string, std::string>> table = {
       {"1024Mi", "1Gi"},

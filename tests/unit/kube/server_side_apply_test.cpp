@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server-side apply: spec/apiserver.md 11.2. The conflict matrix: apply_matrix_test.cpp.
+// Server-side apply: docs/spec/apiserver.md 11.2. The conflict matrix: apply_matrix_test.cpp.
 #include <gmock/gmock.h>
 
 #include "unit/kube/apply_fixture.hpp"

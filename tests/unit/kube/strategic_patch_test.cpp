@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategic merge patch: spec/apiserver.md 9.5, on the real built-in types.
+// Strategic merge patch: docs/spec/apiserver.md 9.5, on the real built-in types.
 #include "kube/strategic_patch.hpp"
 
 #include "unit/kube/apply_fixture.hpp"

@@ -13,7 +13,7 @@ std::string as_json(std::string_view text) {
   return value.ok() ? json::print(*value) : "error: " + value.error().message;
 }
 
-// The table of stack.md 4.3.
+// The table of docs/spec/foundations.md 3.
 TEST(Yaml, ResolvesPlainScalars) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
       {{"y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"}, "true"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's rules (stack.md 9.3), one input at a time.
+// The engine's rules (docs/engine.md 2), one input at a time.
 #include "runtime/engine.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may approve and who may sign certificate signing requests: whoever holds that right for the
-// signer (spec/apiserver.md 12.4). And what must not be asked for at all.
+// signer (docs/spec/apiserver.md 12.4). And what must not be asked for at all.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nobody grants what they do not hold: roles need every permission they contain, or the verb
-// `escalate`; bindings those of the bound role, or the verb `bind` (spec/apiserver.md 16.2).
+// `escalate`; bindings those of the bound role, or the verb `bind` (docs/spec/apiserver.md 16.2).
 #include <fmt/format.h>
 
 #include <set>

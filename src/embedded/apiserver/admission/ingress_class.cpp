@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DefaultIngressClass: an ingress without a class gets the one marked as default
-// (spec/apiserver.md 15.1).
+// (docs/spec/apiserver.md 15.1).
 #include "embedded/apiserver/admission/steps.hpp"
 
 namespace athanor::apiserver {

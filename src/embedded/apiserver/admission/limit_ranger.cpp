@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LimitRanges: what containers get that ask for nothing, and between what bounds containers, pods
-// and claims must stay (spec/apiserver.md 15.1).
+// and claims must stay (docs/spec/apiserver.md 15.1).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeRestriction: a kubelet writes about its own node and the pods on it, and nothing else
-// (spec/apiserver.md 15.1).
+// (docs/spec/apiserver.md 15.1).
 #include <fmt/format.h>
 
 #include <algorithm>

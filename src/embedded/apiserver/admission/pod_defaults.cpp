@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small steps that complete pods and nodes: tolerations, priority, runtime class, taints
-// (spec/apiserver.md 15.1).
+// (docs/spec/apiserver.md 15.1).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodSecurity: pods must keep to the level that their namespace's labels name; those who make pods
-// later are warned (spec/apiserver.md 15.1).
+// later are warned (docs/spec/apiserver.md 15.1).
 #include <fmt/format.h>
 
 #include <algorithm>

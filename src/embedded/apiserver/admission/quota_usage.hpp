@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an object costs in terms of resource quotas, and which quotas it concerns
-// (spec/apiserver.md 15.1).
+// (docs/spec/apiserver.md 15.1).
 #pragma once
 
 #include <set>

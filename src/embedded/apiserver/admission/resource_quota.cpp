@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ResourceQuotas: every create reserves what it needs in the quotas' status, in one transaction
 // with the object, so that no race oversteps a limit. What goes away is given back by the quota
-// controller's recount (spec/apiserver.md 15.1).
+// controller's recount (docs/spec/apiserver.md 15.1).
 #include <fmt/format.h>
 
 #include "embedded/apiserver/admission/quota_usage.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods act as a service account (spec/apiserver.md 15.1).
+// Pods act as a service account (docs/spec/apiserver.md 15.1).
 #include <fmt/format.h>
 
 #include <algorithm>

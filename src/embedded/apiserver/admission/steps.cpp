@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in admission steps, in their order (spec/apiserver.md 15.1).
+// The built-in admission steps, in their order (docs/spec/apiserver.md 15.1).
 #include "embedded/apiserver/admission/steps.hpp"
 
 #include "embedded/apiserver/policies/policy_step.hpp"

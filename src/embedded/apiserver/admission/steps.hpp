@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in admission steps; steps.cpp puts them in order (spec/apiserver.md 15.1).
+// The built-in admission steps; steps.cpp puts them in order (docs/spec/apiserver.md 15.1).
 #pragma once
 
 #include <string_view>

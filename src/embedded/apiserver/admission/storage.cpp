@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps around volumes and claims (spec/apiserver.md 15.1).
+// Steps around volumes and claims (docs/spec/apiserver.md 15.1).
 #include <algorithm>
 
 #include "embedded/apiserver/admission/steps.hpp"

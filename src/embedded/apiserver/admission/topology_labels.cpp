@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodTopologyLabels: a pod carries zone and region of its node, from its creation on a node or its
-// binding to one (spec/apiserver.md 15.1).
+// binding to one (docs/spec/apiserver.md 15.1).
 #include "embedded/apiserver/admission/steps.hpp"
 
 namespace athanor::apiserver {

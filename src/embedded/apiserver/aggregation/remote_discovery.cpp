@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The discovery of other servers, merged into ours (spec/apiserver.md 4.1, 4.2 g).
+// The discovery of other servers, merged into ours (docs/spec/apiserver.md 4.1, 4.2 g).
 #include <fmt/format.h>
 
 #include <algorithm>

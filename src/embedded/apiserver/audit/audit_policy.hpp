@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which requests are audited, and how much of them (spec/apiserver.md 18): audit.k8s.io/v1 Policy.
+// Which requests are audited, and how much of them (docs/spec/apiserver.md 18): audit.k8s.io/v1
+// Policy.
 #pragma once
 
 #include <cstdint>

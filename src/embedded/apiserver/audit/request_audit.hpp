@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RequestAudit: what is written down of one request, stage by stage: Events of audit.k8s.io/v1
-// (spec/apiserver.md 18).
+// (docs/spec/apiserver.md 18).
 #pragma once
 
 #include <map>

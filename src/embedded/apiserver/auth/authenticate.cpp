@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asks: in-process users, client certificates, bearer tokens, nobody (spec/apiserver.md 16.1).
+// Who asks: in-process users, client certificates, bearer tokens, nobody (docs/spec/apiserver.md
+// 16.1).
 #include "embedded/apiserver/authenticate.hpp"
 
 #include <fmt/format.h>

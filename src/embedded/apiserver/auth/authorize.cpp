@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// May this user do that: AlwaysAllow, or system:masters, nodes and RBAC (spec/apiserver.md 16.2).
+// May this user do that: AlwaysAllow, or system:masters, nodes and RBAC (docs/spec/apiserver.md
+// 16.2).
 #include "embedded/apiserver/authorize.hpp"
 
 #include "embedded/apiserver/auth/rbac_index.hpp"

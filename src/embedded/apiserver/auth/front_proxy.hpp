@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Users that an authenticating proxy vouches for (spec/apiserver.md 16.1).
+// Users that an authenticating proxy vouches for (docs/spec/apiserver.md 16.1).
 #pragma once
 
 #include <optional>

@@ -6,10 +6,10 @@
 
 namespace athanor::apiserver {
 
-// POST serviceaccounts/NAME/token (spec/apiserver.md 16.3).
+// POST serviceaccounts/NAME/token (docs/spec/apiserver.md 16.3).
 StatusResult<Response> handle_token_request(Call& call);
 
-// Reviews: answered and forgotten (spec/apiserver.md 16.4).
+// Reviews: answered and forgotten (docs/spec/apiserver.md 16.4).
 StatusResult<Response> handle_token_review(Call& call);
 StatusResult<Response> handle_subject_access_review(Call& call);
 StatusResult<Response> handle_local_subject_access_review(Call& call);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rule of a Role or ClusterRole, and what it allows (spec/apiserver.md 16.2).
+// One rule of a Role or ClusterRole, and what it allows (docs/spec/apiserver.md 16.2).
 #pragma once
 
 #include <string>

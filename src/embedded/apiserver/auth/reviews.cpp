@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reviews of tokens and permissions (spec/apiserver.md 16.4).
+// Reviews of tokens and permissions (docs/spec/apiserver.md 16.4).
 #include <fmt/format.h>
 
 #include "embedded/apiserver/auth/handlers.hpp"

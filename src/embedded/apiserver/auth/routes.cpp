@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the server's requests are answered here: tokens and reviews
-// (spec/apiserver.md 16.3, 16.4).
+// (docs/spec/apiserver.md 16.3, 16.4).
 #include <array>
 
 #include "embedded/apiserver/auth/handlers.hpp"

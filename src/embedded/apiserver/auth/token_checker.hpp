@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bearer tokens: static ones and those of service accounts (spec/apiserver.md 16.1, 16.3).
+// Bearer tokens: static ones and those of service accounts (docs/spec/apiserver.md 16.1, 16.3).
 #pragma once
 
 #include <map>

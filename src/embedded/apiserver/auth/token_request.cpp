@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens for service accounts (spec/apiserver.md 16.3).
+// Tokens for service accounts (docs/spec/apiserver.md 16.3).
 #include <fmt/format.h>
 
 #include <chrono>

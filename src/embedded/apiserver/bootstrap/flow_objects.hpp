@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The priority levels and flow schemas that every server has (spec/apiserver.md 14.5).
+// The priority levels and flow schemas that every server has (docs/spec/apiserver.md 14.5).
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default roles and bindings, read from Appendix R (spec/apiserver.md).
+// The default roles and bindings, read from Appendix R (docs/spec/apiserver.md).
 #pragma once
 
 #include <string>

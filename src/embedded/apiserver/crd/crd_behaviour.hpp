@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CustomResourceDefinitions as a built-in kind: defaults and rules (spec/apiserver.md 13.1).
+// CustomResourceDefinitions as a built-in kind: defaults and rules (docs/spec/apiserver.md 13.1).
 #pragma once
 
 #include "embedded/apiserver/kind_behaviour.hpp"

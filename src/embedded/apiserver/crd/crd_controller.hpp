@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps what is served in step with the stored CustomResourceDefinitions: names, conditions,
-// versions and the end of a definition with all its objects (spec/apiserver.md 13.1). Thread-safe.
+// versions and the end of a definition with all its objects (docs/spec/apiserver.md 13.1).
+// Thread-safe.
 #pragma once
 
 #include <map>

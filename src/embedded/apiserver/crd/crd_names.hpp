@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a definition's names are free (spec/apiserver.md 13.1).
+// Whether a definition's names are free (docs/spec/apiserver.md 13.1).
 #pragma once
 
 #include <string>

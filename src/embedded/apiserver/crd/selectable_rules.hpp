@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of a definition's selectableFields (spec/apiserver.md 13.2).
+// The rules of a definition's selectableFields (docs/spec/apiserver.md 13.2).
 #pragma once
 
 #include <vector>

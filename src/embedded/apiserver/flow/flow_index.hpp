@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which FlowSchema a request falls under (spec/apiserver.md 2.4, 18). The limits themselves are the
-// transport's; clients learn from headers how the objects would class their requests.
+// Which FlowSchema a request falls under (docs/spec/apiserver.md 2.4, 18). The limits themselves
+// are the transport's; clients learn from headers how the objects would class their requests.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // IPAddress and ServiceCIDR: one object for each address that a service has, and the networks that
-// they come from (spec/apiserver.md 14.5).
+// they come from (docs/spec/apiserver.md 14.5).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HorizontalPodAutoscalers (spec/apiserver.md 14.2, Appendix T).
+// HorizontalPodAutoscalers (docs/spec/apiserver.md 14.2, Appendix T).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of table rows (spec/apiserver.md 5.4, Appendix T).
+// Parts of table rows (docs/spec/apiserver.md 5.4, Appendix T).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CertificateSigningRequests: who asked, and who may change what (spec/apiserver.md 12.4).
+// CertificateSigningRequests: who asked, and who may change what (docs/spec/apiserver.md 12.4).
 #pragma once
 
 #include "embedded/apiserver/kind_behaviour.hpp"

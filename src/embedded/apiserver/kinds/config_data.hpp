@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConfigMaps and Secrets (spec/apiserver.md 14.2, 14.4).
+// ConfigMaps and Secrets (docs/spec/apiserver.md 14.2, 14.4).
 #pragma once
 
 #include "embedded/apiserver/kind_behaviour.hpp"

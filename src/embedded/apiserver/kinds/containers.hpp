@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of one container (spec/apiserver.md 14.4).
+// The rules of one container (docs/spec/apiserver.md 14.4).
 #pragma once
 
 #include <set>

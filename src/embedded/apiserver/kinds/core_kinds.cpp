@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Namespaces, ServiceAccounts, Leases, and the table of the core kinds (spec/apiserver.md 14).
+// Namespaces, ServiceAccounts, Leases, and the table of the core kinds (docs/spec/apiserver.md 14).
 #include <algorithm>
 #include <array>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a CronJob's schedule and time zone can be understood (spec/apiserver.md 14.4).
+// Whether a CronJob's schedule and time zone can be understood (docs/spec/apiserver.md 14.4).
 #pragma once
 
 #include <optional>

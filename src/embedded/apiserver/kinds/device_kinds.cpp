@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic resource allocation: claims, classes, slices (spec/apiserver.md 14).
+// Dynamic resource allocation: claims, classes, slices (docs/spec/apiserver.md 14).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of both groups (spec/apiserver.md 14.4, Appendix T).
+// Events of both groups (docs/spec/apiserver.md 14.4, Appendix T).
 #pragma once
 
 #include "embedded/apiserver/kind_behaviour.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What extends the API or governs its use: webhooks, admission policies, API services,
-// certificates, flow control (spec/apiserver.md 14).
+// certificates, flow control (docs/spec/apiserver.md 14).
 #include <fmt/format.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defaults and table of Jobs and CronJobs (spec/apiserver.md 14.2, Appendix T).
+// Defaults and table of Jobs and CronJobs (docs/spec/apiserver.md 14.2, Appendix T).
 #include <fmt/format.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of a Job's status (spec/apiserver.md 14.4): other controllers than the built-in one
-// write it, too, and none may make a finished Job run again.
+// The rules of a Job's status (docs/spec/apiserver.md 14.4): other controllers than the built-in
+// one write it, too, and none may make a finished Job run again.
 #pragma once
 
 #include "embedded/apiserver/kinds/checks.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of Jobs and CronJobs (spec/apiserver.md 14.4).
+// The rules of Jobs and CronJobs (docs/spec/apiserver.md 14.4).
 #pragma once
 
 #include "embedded/apiserver/kind_behaviour.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of LimitRanges (spec/apiserver.md 14.4).
+// The rules of LimitRanges (docs/spec/apiserver.md 14.4).
 #pragma once
 
 #include "embedded/apiserver/kinds/checks.hpp"

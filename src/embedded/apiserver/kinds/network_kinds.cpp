@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetworkPolicies, Ingresses and service addresses (spec/apiserver.md 14).
+// NetworkPolicies, Ingresses and service addresses (docs/spec/apiserver.md 14).
 #include <fmt/format.h>
 
 #include <array>

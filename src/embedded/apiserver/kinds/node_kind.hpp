@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes (spec/apiserver.md 14.4, Appendix T).
+// Nodes (docs/spec/apiserver.md 14.4, Appendix T).
 #pragma once
 
 #include "embedded/apiserver/kind_behaviour.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of what says where a pod may run (spec/apiserver.md 14.4).
+// The rules of what says where a pod may run (docs/spec/apiserver.md 14.4).
 #pragma once
 
 #include <string>

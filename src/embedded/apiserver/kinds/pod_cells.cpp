@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One word for the state of a pod, how many of its containers are ready and how often they started
-// again (spec/apiserver.md Appendix T).
+// again (docs/spec/apiserver.md Appendix T).
 #include "embedded/apiserver/kinds/pod_cells.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defaults of pod specs (spec/apiserver.md 14.2).
+// Defaults of pod specs (docs/spec/apiserver.md 14.2).
 #include <algorithm>
 #include <array>
 #include <map>

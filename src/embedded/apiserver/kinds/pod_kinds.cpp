@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods and PodTemplates (spec/apiserver.md 14).
+// Pods and PodTemplates (docs/spec/apiserver.md 14).
 #include <algorithm>
 #include <array>
 

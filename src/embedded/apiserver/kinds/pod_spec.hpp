@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pod specs, wherever they occur: in pods and in the templates of workloads
-// (spec/apiserver.md 14.2, 14.4).
+// (docs/spec/apiserver.md 14.2, 14.4).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may change in a pod's spec once it exists (spec/apiserver.md 14.4).
+// What may change in a pod's spec once it exists (docs/spec/apiserver.md 14.4).
 #pragma once
 
 #include "embedded/apiserver/kinds/checks.hpp"

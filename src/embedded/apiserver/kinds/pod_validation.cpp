@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of pod specs (spec/apiserver.md 14.4).
+// The rules of pod specs (docs/spec/apiserver.md 14.4).
 #include <set>
 
 #include "embedded/apiserver/kinds/checks.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LimitRanges, ResourceQuotas, PriorityClasses, RuntimeClasses and PodDisruptionBudgets
-// (spec/apiserver.md 14).
+// (docs/spec/apiserver.md 14).
 #include <fmt/format.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of ValidatingAdmissionPolicies and their bindings (spec/apiserver.md 15.3).
+// The rules of ValidatingAdmissionPolicies and their bindings (docs/spec/apiserver.md 15.3).
 #pragma once
 
 #include "embedded/apiserver/kind_behaviour.hpp"

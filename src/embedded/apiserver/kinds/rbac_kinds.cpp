@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Roles and bindings (spec/apiserver.md 14).
+// Roles and bindings (docs/spec/apiserver.md 14).
 #include <fmt/format.h>
 
 #include <array>

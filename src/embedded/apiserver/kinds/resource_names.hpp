@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which resources may be counted where (spec/apiserver.md 14.4).
+// Which resources may be counted where (docs/spec/apiserver.md 14.4).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of security contexts (spec/apiserver.md 14.4).
+// The rules of security contexts (docs/spec/apiserver.md 14.4).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cluster IPs and node ports: one owner each (spec/apiserver.md 14.2, 14.4).
+// Cluster IPs and node ports: one owner each (docs/spec/apiserver.md 14.2, 14.4).
 #pragma once
 
 #include <cstdint>

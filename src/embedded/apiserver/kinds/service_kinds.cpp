@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Services, Endpoints and EndpointSlices (spec/apiserver.md 14).
+// Services, Endpoints and EndpointSlices (docs/spec/apiserver.md 14).
 #include <fmt/format.h>
 
 #include <array>

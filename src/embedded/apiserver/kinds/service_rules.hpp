@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Service must look like, and what one of another type forgets (spec/apiserver.md 14.4).
+// What a Service must look like, and what one of another type forgets (docs/spec/apiserver.md
+// 14.4).
 #pragma once
 
 #include "embedded/apiserver/kinds/checks.hpp"

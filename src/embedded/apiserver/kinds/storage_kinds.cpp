@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Volumes, claims, storage classes and what CSI drivers say of themselves (spec/apiserver.md 14).
+// Volumes, claims, storage classes and what CSI drivers say of themselves (docs/spec/apiserver.md
+// 14).
 #include <fmt/format.h>
 
 #include <algorithm>

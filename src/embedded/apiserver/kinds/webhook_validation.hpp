@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of webhook configurations (spec/apiserver.md 14.4).
+// The rules of webhook configurations (docs/spec/apiserver.md 14.4).
 #pragma once
 
 #include "embedded/apiserver/kind_behaviour.hpp"

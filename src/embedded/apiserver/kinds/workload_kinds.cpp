@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defaults and table of Deployments, ReplicaSets, StatefulSets, DaemonSets,
-// ReplicationControllers and ControllerRevisions (spec/apiserver.md 14).
+// ReplicationControllers and ControllerRevisions (docs/spec/apiserver.md 14).
 #include <fmt/format.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of the workload kinds (spec/apiserver.md 14.4).
+// The rules of the workload kinds (docs/spec/apiserver.md 14.4).
 #pragma once
 
 #include "embedded/apiserver/kind_behaviour.hpp"

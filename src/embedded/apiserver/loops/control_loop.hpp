@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ControlLoop: the server's own controllers that work on every resource, also on ones nobody knew
-// at build time: garbage collection, namespace deletion, quotas (spec/apiserver.md 17). An Operator
-// names its kinds; these cannot.
+// at build time: garbage collection, namespace deletion, quotas (docs/spec/apiserver.md 17). An
+// Operator names its kinds; these cannot.
 #pragma once
 
 #include <memory>
@@ -34,13 +34,13 @@ struct LoopContext {
   const ResourceRegistry& registry;
 };
 
-// spec/apiserver.md 17.2.
+// docs/spec/apiserver.md 17.2.
 std::unique_ptr<ControlLoop> make_garbage_collector(const LoopContext& context);
-// spec/apiserver.md 17.1.
+// docs/spec/apiserver.md 17.1.
 std::unique_ptr<ControlLoop> make_namespace_controller(const LoopContext& context);
-// Recounts ResourceQuotas (spec/apiserver.md 15.1, 17).
+// Recounts ResourceQuotas (docs/spec/apiserver.md 15.1, 17).
 std::unique_ptr<ControlLoop> make_quota_controller(const LoopContext& context);
-// Type-checks ValidatingAdmissionPolicies (spec/apiserver.md 15.3).
+// Type-checks ValidatingAdmissionPolicies (docs/spec/apiserver.md 15.3).
 std::unique_ptr<ControlLoop> make_policy_controller(const LoopContext& context);
 
 }  // namespace athanor::apiserver

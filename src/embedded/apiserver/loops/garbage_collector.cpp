@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Garbage collection over ownerReferences (spec/apiserver.md 17.2). The store's owner index is the
-// graph; this loop only notes which objects may have something to do and looks at each one afresh.
+// Garbage collection over ownerReferences (docs/spec/apiserver.md 17.2). The store's owner index is
+// the graph; this loop only notes which objects may have something to do and looks at each one
+// afresh.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Namespace deletion (spec/apiserver.md 17.1): empties a terminating namespace, reports what is
-// left, then lets it go.
+// Namespace deletion (docs/spec/apiserver.md 17.1): empties a terminating namespace, reports what
+// is left, then lets it go.
 #include <fmt/core.h>
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Type-checks ValidatingAdmissionPolicies: status.observedGeneration and status.typeChecking
-// (spec/apiserver.md 15.3). It writes to the store, guarded by the policy's revision.
+// (docs/spec/apiserver.md 15.3). It writes to the store, guarded by the policy's revision.
 #include <set>
 #include <string>
 #include <utility>

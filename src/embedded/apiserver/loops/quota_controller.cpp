@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The quota controller: recounts what a namespace uses after anything in it changed, at once for
-// what was given back, and every few minutes in any case (spec/apiserver.md 17). It writes to the
-// store, guarded by the quota's revision: a reservation made meanwhile wins and is counted next.
+// what was given back, and every few minutes in any case (docs/spec/apiserver.md 17). It writes to
+// the store, guarded by the quota's revision: a reservation made meanwhile wins and is counted
+// next.
 #include <chrono>
 #include <set>
 #include <string>

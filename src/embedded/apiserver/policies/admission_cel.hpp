@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CEL at admission: which variables expressions see, and match conditions (spec/apiserver.md 15.2,
-// 15.3). Shared by webhooks and policies.
+// CEL at admission: which variables expressions see, and match conditions (docs/spec/apiserver.md
+// 15.2, 15.3). Shared by webhooks and policies.
 #pragma once
 
 #include <cstdint>

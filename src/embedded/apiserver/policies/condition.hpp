@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matchCondition of a webhook or a policy, compiled (spec/apiserver.md 15.2).
+// A matchCondition of a webhook or a policy, compiled (docs/spec/apiserver.md 15.2).
 #pragma once
 
 #include <string>

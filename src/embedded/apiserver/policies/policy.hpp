@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ValidatingAdmissionPolicies and their bindings, read and compiled once for each change
-// (spec/apiserver.md 15.3).
+// (docs/spec/apiserver.md 15.3).
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The params that a binding hands to its policy (spec/apiserver.md 15.3).
+// The params that a binding hands to its policy (docs/spec/apiserver.md 15.3).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admission step ValidatingAdmissionPolicy (spec/apiserver.md 15.3).
+// The admission step ValidatingAdmissionPolicy (docs/spec/apiserver.md 15.3).
 #pragma once
 
 #include "embedded/apiserver/admission.hpp"

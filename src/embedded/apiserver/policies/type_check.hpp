@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a policy's expressions get wrong about the kinds that its constraints name
-// (spec/apiserver.md 15.3, status.typeChecking).
+// (docs/spec/apiserver.md 15.3, status.typeChecking).
 #pragma once
 
 #include "embedded/apiserver/resource_info.hpp"

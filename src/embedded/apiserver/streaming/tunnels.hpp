@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocols of exec, attach and port-forward over an upgraded connection (spec/apiserver.md
-// 12.5).
+// The protocols of exec, attach and port-forward over an upgraded connection
+// (docs/spec/apiserver.md 12.5).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pods/exec, pods/attach and pods/portforward: from the request to its tunnel (spec/apiserver.md
-// 12.5).
+// pods/exec, pods/attach and pods/portforward: from the request to its tunnel
+// (docs/spec/apiserver.md 12.5).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to leave HTTP for another protocol (spec/apiserver.md 2.3), and the answer to those for
-// WebSocket.
+// Requests to leave HTTP for another protocol (docs/spec/apiserver.md 2.3), and the answer to those
+// for WebSocket.
 #pragma once
 
 #include <memory>

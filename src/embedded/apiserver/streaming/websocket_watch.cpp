@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A watch over a WebSocket: one event, one text message (spec/apiserver.md 2.3).
+// A watch over a WebSocket: one event, one text message (docs/spec/apiserver.md 2.3).
 #include "embedded/apiserver/streaming/tunnels.hpp"
 #include "embedded/apiserver/streaming/websocket_peer.hpp"
 

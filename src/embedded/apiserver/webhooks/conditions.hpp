@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// matchConditions of webhooks (spec/apiserver.md 15.2).
+// matchConditions of webhooks (docs/spec/apiserver.md 15.2).
 #pragma once
 
 #include "embedded/apiserver/admission.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion of custom resources by a webhook (spec/apiserver.md 13.6).
+// Conversion of custom resources by a webhook (docs/spec/apiserver.md 13.6).
 #pragma once
 
 #include <span>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a Service can be reached, and a clientConfig as a request to ask with (spec/apiserver.md
-// 15.2): what admission webhooks, conversion webhooks and aggregated API servers share.
+// Where a Service can be reached, and a clientConfig as a request to ask with
+// (docs/spec/apiserver.md 15.2): what admission webhooks, conversion webhooks and aggregated API
+// servers share.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The webhooks of all Mutating- and ValidatingWebhookConfigurations, read once for each change
-// (spec/apiserver.md 15.2).
+// (docs/spec/apiserver.md 15.2).
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which requests a webhook is called for (spec/apiserver.md 15.2).
+// Which requests a webhook is called for (docs/spec/apiserver.md 15.2).
 #pragma once
 
 #include <string>

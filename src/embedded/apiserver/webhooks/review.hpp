@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One call of one admission webhook: the AdmissionReview that is sent, and what its answer means
-// (spec/apiserver.md 15.2).
+// (docs/spec/apiserver.md 15.2).
 #pragma once
 
 #include <string>

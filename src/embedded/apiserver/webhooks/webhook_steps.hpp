@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admission steps MutatingAdmissionWebhook and ValidatingAdmissionWebhook (spec/apiserver.md
-// 15.1, 15.2).
+// The admission steps MutatingAdmissionWebhook and ValidatingAdmissionWebhook
+// (docs/spec/apiserver.md 15.1, 15.2).
 #pragma once
 
 #include "embedded/apiserver/admission.hpp"

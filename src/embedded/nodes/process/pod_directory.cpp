@@ -22,7 +22,8 @@
 namespace athanor::nodes {
 namespace {
 
-// The most a setting may allow (spec/tekton.md 10.3); what it does allow is the TaskRun's business.
+// The most a setting may allow (docs/spec/tekton.md 10.3); what it does allow is the TaskRun's
+// business.
 constexpr std::size_t kMaxMessage = std::size_t{1} << 20;
 // Types of entries in a step's message.
 constexpr int kTaskResult = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Certificates, ingress classes, topology, kubelets: what these admission steps add and refuse, in
-// the words of the real server (spec/apiserver.md 15.1).
+// the words of the real server (docs/spec/apiserver.md 15.1).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row by row: what admission adds and refuses (spec/apiserver.md 15.1).
+// Row by row: what admission adds and refuses (docs/spec/apiserver.md 15.1).
 #include "embedded/apiserver/loops/control_loop.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 

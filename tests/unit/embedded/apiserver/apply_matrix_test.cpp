@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Acceptance check A11: two managers, every sort of field, everything they can do to each other
-// (spec/apiserver.md 11.2).
+// (docs/spec/apiserver.md 11.2).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

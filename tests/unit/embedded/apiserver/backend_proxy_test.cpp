@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proxies of pods, services and nodes, and watches over WebSockets (spec/apiserver.md 12.4,
-// 2.3).
+// The proxies of pods, services and nodes, and watches over WebSockets (docs/spec/apiserver.md
+// 12.4, 2.3).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fresh server has (spec/apiserver.md 14.5, Appendix R).
+// What a fresh server has (docs/spec/apiserver.md 14.5, Appendix R).
 #include "embedded/apiserver/bootstrap.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CEL rules of custom resources through the server: at the definition, at the objects, and those of
-// every definition that this program and its specifications bring (spec/apiserver.md 13.5).
+// every definition that this program and its specifications bring (docs/spec/apiserver.md 13.5).
 #include <fmt/format.h>
 
 #include "api/describe.hpp"
@@ -234,7 +234,7 @@ constexpr Quoted kQuoted[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Specifications, QuotedRules, ::testing::ValuesIn(kQuoted));
 
-// R14.8 of spec/fournos.md: what a job is made of stays once the job is accepted.
+// R14.8 of docs/spec/fournos.md: what a job is made of stays once the job is accepted.
 class FournosRules : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What concurrent writers and watchers may rely on (spec/apiserver.md 22, A5, A6, A8).
+// What concurrent writers and watchers may rely on (docs/spec/apiserver.md 22, A5, A6, A8).
 #include <map>
 #include <mutex>
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built-in kinds that two versions share (spec/apiserver.md 14.1).
+// Built-in kinds that two versions share (docs/spec/apiserver.md 14.1).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom resources: definitions, their conditions, the objects they serve (spec/apiserver.md 13).
+// Custom resources: definitions, their conditions, the objects they serve (docs/spec/apiserver.md
+// 13).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How bodies leave the server (spec/apiserver.md 2.5, 2.6).
+// How bodies leave the server (docs/spec/apiserver.md 2.5, 2.6).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints beside the resources: metrics, Swagger (spec/apiserver.md 4.5, 4.6).
+// Endpoints beside the resources: metrics, Swagger (docs/spec/apiserver.md 4.5, 4.6).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

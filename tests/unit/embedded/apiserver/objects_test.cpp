@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Life of an object: create, read, update, patch, delete (spec/apiserver.md 3, 6, 7, 9, 10).
+// Life of an object: create, read, update, patch, delete (docs/spec/apiserver.md 3, 6, 7, 9, 10).
 #include "embedded/apiserver/write.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// managedFields and server-side apply through requests (spec/apiserver.md 11).
+// managedFields and server-side apply through requests (docs/spec/apiserver.md 11).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pod Security: the standards rule by rule, and whom they concern; every text is the real server's
-// (spec/apiserver.md 15.1).
+// (docs/spec/apiserver.md 15.1).
 #include "embedded/apiserver/admission/pod_security_checks.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers in protobuf: objects, lists, watches and refusals (spec/apiserver.md 5.1, 5.3, check A3).
+// Answers in protobuf: objects, lists, watches and refusals (docs/spec/apiserver.md 5.1, 5.3, check
+// A3).
 #include "embedded/apiserver/resource_info.hpp"
 #include "kube/protobuf.hpp"
 #include "kube/prune.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists, pages, selectors and watches (spec/apiserver.md 8).
+// Lists, pages, selectors and watches (docs/spec/apiserver.md 8).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

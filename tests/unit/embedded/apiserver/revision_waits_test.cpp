@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads that name a revision of the future wait for it, 3 s at most (spec/apiserver.md 8.1, 8.2).
+// Reads that name a revision of the future wait for it, 3 s at most (docs/spec/apiserver.md 8.1,
+// 8.2).
 #include "embedded/apiserver/revision_waits.hpp"
 
 #include "test_server.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing that a client can send ends in anything but an answer (spec/apiserver.md 22, A16).
+// Nothing that a client can send ends in anything but an answer (docs/spec/apiserver.md 22, A16).
 #include <unistd.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths, methods, discovery, version and health (spec/apiserver.md 3, 4).
+// Paths, methods, discovery, version and health (docs/spec/apiserver.md 3, 4).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

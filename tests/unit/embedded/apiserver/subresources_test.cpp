@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binding, eviction, logs, scale of workloads, finalize (spec/apiserver.md 12).
+// Binding, eviction, logs, scale of workloads, finalize (docs/spec/apiserver.md 12).
 #include "kube/condition.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 

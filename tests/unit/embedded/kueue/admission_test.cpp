@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Denials at write time, text by text (spec/kueue.md 5.3).
+// Denials at write time, text by text (docs/spec/kueue.md 5.3).
 #include "embedded/kueue/admission.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion between the two served versions (spec/kueue.md section 4).
+// Conversion between the two served versions (docs/spec/kueue.md section 4).
 #include "embedded/kueue/conversion.hpp"
 
 #include <gtest/gtest.h>

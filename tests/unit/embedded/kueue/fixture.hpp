@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queueing world of the tests: Fournos' four clusters (spec/fournos.md 18.1) and short
+// The queueing world of the tests: Fournos' four clusters (docs/spec/fournos.md 18.1) and short
 // builders.
 #pragma once
 

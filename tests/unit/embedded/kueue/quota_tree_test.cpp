@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quota arithmetic of spec/kueue.md 7.6 in numbers.
+// The quota arithmetic of docs/spec/kueue.md 7.6 in numbers.
 #include "embedded/kueue/quota_tree.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admission cycle: who gets quota, who waits, and what it says (spec/kueue.md 7, 16.4).
+// The admission cycle: who gets quota, who waits, and what it says (docs/spec/kueue.md 7, 16.4).
 #include "embedded/kueue/scheduler.hpp"
 
 #include <fmt/core.h>
@@ -56,7 +56,7 @@ TEST_F(Admission, ReservesQuotaAndAdmitsInOneWrite) {
   EXPECT_EQ(world.event_count("Admitted", "a"), 1);
 }
 
-// spec/hearth.md 9.5: who comes after a lock waits behind it, whatever the priority.
+// docs/spec/hearth.md 9.5: who comes after a lock waits behind it, whatever the priority.
 TEST_F(Admission, NobodyPassesALockThatWaits) {
   put_fournos_queues(world);
   const std::string here = ", nodeSelector: {fournos.dev/cluster: cluster-1}";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of the wrong type at every place of every kind: each request is answered, none ends the
-// server (spec/apiserver.md 22). Objects and places come from the schemas; admission is the lab's.
+// server (docs/spec/apiserver.md 22). Objects and places come from the schemas; admission is the
+// lab's.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

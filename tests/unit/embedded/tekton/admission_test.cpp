@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defaulting and validation at write time: the tables of spec/tekton.md 4 and 5.
+// Defaulting and validation at write time: the tables of docs/spec/tekton.md 4 and 5.
 #include "embedded/tekton/admission.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configuration objects and settings (spec/tekton.md head, 14).
+// Configuration objects and settings (docs/spec/tekton.md head, 14).
 #include "embedded/tekton/config_objects.hpp"
 
 #include <gtest/gtest.h>

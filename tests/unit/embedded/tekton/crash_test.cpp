@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every single write of a run may fail, or take effect and be reported as failed: the run ends as
-// without it (stack.md 9.4, P3 and P6).
+// without it (docs/engine.md 3, P3 and P6).
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix tasks, StepActions, early diagnosis (spec/tekton.md 3.3, 3.4, 17).
+// Matrix tasks, StepActions, early diagnosis (docs/spec/tekton.md 3.3, 3.4, 17).
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of a pipeline (spec/tekton.md 7.3, 5.2).
+// The graph of a pipeline (docs/spec/tekton.md 7.3, 5.2).
 #include "embedded/tekton/graph.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of spec/tekton.md 7.4 and 9, and the text forms of messages.
+// Names of docs/spec/tekton.md 7.4 and 9, and the text forms of messages.
 #include "embedded/tekton/names.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Params against their declarations (spec/tekton.md 6, 7.2).
+// Params against their declarations (docs/spec/tekton.md 6, 7.2).
 #include "embedded/tekton/params.hpp"
 
 #include <gtest/gtest.h>

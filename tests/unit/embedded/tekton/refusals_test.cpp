@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ends a run before it starts: every row of spec/tekton.md 7.2.
+// What ends a run before it starts: every row of docs/spec/tekton.md 7.2.
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"

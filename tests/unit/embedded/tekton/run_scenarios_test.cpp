@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The acceptance scenarios of spec/tekton.md 16, as far as the controllers alone can show them.
+// The acceptance scenarios of docs/spec/tekton.md 16, as far as the controllers alone can show
+// them.
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"

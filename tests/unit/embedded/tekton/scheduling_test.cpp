@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order, skipping, guards, finally, propagation (spec/tekton.md 6, 7.3, 7.5, 8.6).
+// Order, skipping, guards, finally, propagation (docs/spec/tekton.md 6, 7.3, 7.5, 8.6).
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables of spec/tekton.md 6.
+// Variables of docs/spec/tekton.md 6.
 #include "embedded/tekton/substitute.hpp"
 
 #include <gtest/gtest.h>

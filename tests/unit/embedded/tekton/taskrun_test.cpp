@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TaskRuns: the conditions of spec/tekton.md 10.4, steps 10.2, results 10.3, stopping and
+// TaskRuns: the conditions of docs/spec/tekton.md 10.4, steps 10.2, results 10.3, stopping and
 // retrying 8.7, 8.8.
 #include <gtest/gtest.h>
 

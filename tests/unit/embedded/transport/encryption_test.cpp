@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the disk sees of Secrets, and who can read it again (spec/apiserver.md 19.10).
+// What the disk sees of Secrets, and who can read it again (docs/spec/apiserver.md 19.10).
 #include "embedded/transport/encryption.hpp"
 
 #include <gmock/gmock.h>

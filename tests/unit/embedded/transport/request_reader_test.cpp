@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of stack.md 3.1: what a request's head may and may not look like.
+// The list of docs/spec/foundations.md 1: what a request's head may and may not look like.
 #include "embedded/transport/request_reader.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every namespace gets, and gets back (spec/apiserver.md 16.3), and aggregated roles (16.2).
+// What every namespace gets, and gets back (docs/spec/apiserver.md 16.3), and aggregated roles
+// (16.2).
 #include "embedded/workloads/namespace_basics.hpp"
 
 #include <gtest/gtest.h>

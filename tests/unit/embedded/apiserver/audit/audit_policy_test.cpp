@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rule of an audit policy a request falls under (spec/apiserver.md 18).
+// Which rule of an audit policy a request falls under (docs/spec/apiserver.md 18).
 #include "embedded/apiserver/audit/audit_policy.hpp"
 
 #include <gmock/gmock.h>

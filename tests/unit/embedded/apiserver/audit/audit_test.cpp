@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the audit says of requests, through the whole server (spec/apiserver.md 18).
+// What the audit says of requests, through the whole server (docs/spec/apiserver.md 18).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

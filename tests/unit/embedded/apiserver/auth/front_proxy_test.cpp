@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Users of authenticating proxies and of bootstrap tokens (spec/apiserver.md 16.1).
+// Users of authenticating proxies and of bootstrap tokens (docs/spec/apiserver.md 16.1).
 #include "embedded/apiserver/auth/front_proxy.hpp"
 
 #include <gmock/gmock.h>

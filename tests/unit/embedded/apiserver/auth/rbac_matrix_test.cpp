@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Acceptance check A12: users, verbs, resources, namespaces and names against an evaluator that is
-// as slow and plain as can be (spec/apiserver.md 16.2).
+// as slow and plain as can be (docs/spec/apiserver.md 16.2).
 #include <random>
 
 #include "embedded/apiserver/authorize.hpp"

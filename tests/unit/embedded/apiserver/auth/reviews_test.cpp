@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens and reviews through the whole server, with RBAC deciding (spec/apiserver.md 16.3, 16.4).
+// Tokens and reviews through the whole server, with RBAC deciding (docs/spec/apiserver.md 16.3,
+// 16.4).
 #include <gtest/gtest.h>
 
 #include "unit/embedded/apiserver/fixture.hpp"

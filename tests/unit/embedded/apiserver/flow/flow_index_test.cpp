@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which FlowSchema a request is classed under, and the headers that say so (spec/apiserver.md 2.4).
+// Which FlowSchema a request is classed under, and the headers that say so (docs/spec/apiserver.md
+// 2.4).
 #include "embedded/apiserver/flow/flow_index.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of services as objects, and the networks they come from (spec/apiserver.md 14.5).
+// Addresses of services as objects, and the networks they come from (docs/spec/apiserver.md 14.5).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

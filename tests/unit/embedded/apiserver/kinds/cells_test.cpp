@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row by row: what `kubectl get` shows of an object (spec/apiserver.md Appendix T).
+// Row by row: what `kubectl get` shows of an object (docs/spec/apiserver.md Appendix T).
 #include <gtest/gtest.h>
 
 #include "embedded/apiserver/kind_behaviour.hpp"

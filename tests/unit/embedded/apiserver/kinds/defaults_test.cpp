@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row by row: what a create adds (spec/apiserver.md 14.2).
+// Row by row: what a create adds (docs/spec/apiserver.md 14.2).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

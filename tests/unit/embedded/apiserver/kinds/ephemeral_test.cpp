@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pods/NAME/ephemeralcontainers (spec/apiserver.md 12.3).
+// pods/NAME/ephemeralcontainers (docs/spec/apiserver.md 12.3).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

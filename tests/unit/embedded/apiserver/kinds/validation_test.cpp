@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row by row: what is refused on create and on update (spec/apiserver.md 14.4).
+// Row by row: what is refused on create and on update (docs/spec/apiserver.md 14.4).
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ValidatingAdmissionPolicies through the server (spec/apiserver.md 15.3), and matchConditions of
-// webhooks (15.2).
+// ValidatingAdmissionPolicies through the server (docs/spec/apiserver.md 15.3), and matchConditions
+// of webhooks (15.2).
 #include "embedded/apiserver/policies/type_check.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From requests to tunnels: permissions, protocols, refusals (spec/apiserver.md 12.5).
+// From requests to tunnels: permissions, protocols, refusals (docs/spec/apiserver.md 12.5).
 #include "unit/embedded/apiserver/fixture.hpp"
 #include "unit/embedded/apiserver/streaming/fake_session.hpp"
 

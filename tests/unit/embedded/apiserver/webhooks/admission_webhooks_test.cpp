@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission webhooks through the whole server: the matrix of spec/apiserver.md 15.2 (A13).
+// Admission webhooks through the whole server: the matrix of docs/spec/apiserver.md 15.2 (A13).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion webhooks through the whole server (spec/apiserver.md 13.6).
+// Conversion webhooks through the whole server (docs/spec/apiserver.md 13.6).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
