@@ -31,7 +31,7 @@ Child::State state_of(const Job& job, const Object& object) {
 
 bool is_hidden(const Tick& tick, const Kind& kind) {
   constexpr int kNoSuchKind = 404;
-  const auto error = unreadable(tick.view, kind);
+  const auto error = unreadable(tick.view, kind, tick.job.ns());
   return error && error->code != kNoSuchKind;
 }
 

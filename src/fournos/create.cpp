@@ -49,7 +49,7 @@ bool is_variable_name(std::string_view text) {
 
 // A list that the API server denies is final; any other trouble passes (row 9).
 std::optional<Obstacle> unlisted(const Tick& tick, const Kind& kind, std::string_view message) {
-  const auto error = unreadable(tick.view, kind);
+  const auto error = unreadable(tick.view, kind, kind.namespaced ? tick.job.ns() : std::string());
   if (!error) {
     return std::nullopt;
   }

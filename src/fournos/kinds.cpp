@@ -18,7 +18,7 @@ constexpr int kNoSuchKind = 404;
 std::string missing_kinds(const Tick& tick) {
   std::string names;
   const auto require = [&](const Kind& kind) {
-    const auto error = unreadable(tick.view, kind);
+    const auto error = unreadable(tick.view, kind, kind.namespaced ? tick.job.ns() : std::string());
     if (error && error->code == kNoSuchKind) {
       names += fmt::format("{}{}.{}", names.empty() ? "" : ", ", kind.plural, kind.group);
     }

@@ -39,7 +39,7 @@ Plan drop_sentinels(const std::vector<Object>& sentinels);
 const Index& flavor_index();
 std::vector<Object> workloads_on(const View& view, const std::string& cluster);
 // Why Workloads cannot be seen; nullopt: they can, or there is no such kind.
-std::optional<Error> workloads_hidden(const View& view);
+std::optional<Error> workloads_hidden(const View& view, const Settings& settings);
 
 // Since when who holds it, and its end: kept in the annotation fournos.dev/lock, so that a restart
 // extends nothing.

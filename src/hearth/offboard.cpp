@@ -127,7 +127,7 @@ bool is_drained(const Tick& tick, DeletionPolicy policy, Progress& progress) {
     return true;
   }
   const std::vector<Object> workloads = workloads_on(tick.view, tick.name());
-  const auto hidden = workloads_hidden(tick.view);
+  const auto hidden = workloads_hidden(tick.view, tick.settings);
   if (hidden ? !is_reserved(tick) : workloads.empty()) {
     return true;
   }
@@ -292,7 +292,7 @@ void write_progress(const Tick& tick, const Progress& progress, const std::strin
   StatusWrite status(tick);
   status.condition(condition::kOffboarding, !progress.blocked,
                    progress.blocked ? offboarding::kBlocked : progress.reason, progress.message);
-  if (!workloads_hidden(tick.view)) {
+  if (!workloads_hidden(tick.view, tick.settings)) {
     status.set("activeWorkloads", workloads_on(tick.view, tick.name()).size());
   }
   if (const Sentinels found = sentinels_of(tick); found.known && found.jobs.empty()) {

@@ -133,7 +133,7 @@ void hand_over(const Tick& tick, const Object& sentinel, const std::string& owne
 // The Workload of the same name holds its quota. Where Workloads are hidden, the job's phase says
 // so alone.
 bool holds_quota(const Tick& tick, const Object& sentinel) {
-  if (workloads_hidden(tick.view)) {
+  if (workloads_hidden(tick.view, tick.settings)) {
     return true;
   }
   const auto workload = tick.view.get(api::kueue::kWorkload, sentinel.key());
@@ -266,7 +266,7 @@ void make(const Tick& tick, const std::string& owner, StatusWrite& status, Plan&
 
 // Replaces the watch where FournosJobs cannot be listed.
 void poll(const Tick& tick, Plan& steps) {
-  if (unreadable(tick.view, api::kFournosJob)) {
+  if (unreadable(tick.view, api::kFournosJob, tick.settings.execution_namespace)) {
     const bool held = tick.status().lock_state == state::kHeld;
     steps.wake_at(tick.now + (held ? tick.settings.tick() : std::min(tick.settings.tick(), kPoll)));
   }
@@ -277,7 +277,7 @@ void poll(const Tick& tick, Plan& steps) {
 void keep_lock(const Tick& tick, StatusWrite& status, Plan& steps) {
   const std::string owner = owner_of(tick.spec());
   Sentinels found = sentinels_of(tick);
-  if (workloads_hidden(tick.view)) {
+  if (workloads_hidden(tick.view, tick.settings)) {
     status.set("activeWorkloads", nullptr);
   } else {
     status.set("activeWorkloads", workloads_on(tick.view, tick.name()).size());

@@ -44,7 +44,7 @@ Sentinels live_sentinels(const View& view, const Settings& settings, const std::
 
 Sentinels sentinels_of(const View& view, const Settings& settings, const std::string& cluster,
                        Instant now, std::string_view seen) {
-  if (unreadable(view, api::kFournosJob)) {
+  if (unreadable(view, api::kFournosJob, settings.execution_namespace)) {
     return live_sentinels(view, settings, cluster, now, seen);
   }
   const std::string& ns = settings.execution_namespace;
@@ -152,16 +152,16 @@ std::vector<Object> workloads_on(const View& view, const std::string& cluster) {
                    {.index = std::string(flavor_index().name), .index_value = cluster});
 }
 
-std::optional<Error> workloads_hidden(const View& view) {
+std::optional<Error> workloads_hidden(const View& view, const Settings& settings) {
   constexpr int kNoSuchKind = 404;
-  auto error = unreadable(view, api::kueue::kWorkload);
+  auto error = unreadable(view, api::kueue::kWorkload, settings.execution_namespace);
   return error && error->code != kNoSuchKind ? error : std::nullopt;
 }
 
 Plan drop_unlisted_sentinels(const View& view, const Settings& settings, const std::string& cluster,
                              Instant now) {
   Plan plan;
-  if (!unreadable(view, api::kFournosJob)) {
+  if (!unreadable(view, api::kFournosJob, settings.execution_namespace)) {
     return plan;
   }
   Sentinels found = live_sentinels(view, settings, cluster, now, {});
