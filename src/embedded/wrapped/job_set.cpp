@@ -133,7 +133,7 @@ const Operator& job_set_operator() {
   static const Kind* const kWrites[] = {&kJobSet, &api::kJob};
   static const Access kAccess[] = {{&kJobSet, "patch", "status"},
                                    {&api::kJob, "create patch delete"}};
-  static const Operator kOperator{.name = "jobset-controller",
+  static const Operator kOperator{.name = "wrapped-jobset",
                                   .primary = &kJobSet,
                                   .reads = kReads,
                                   .writes = kWrites,

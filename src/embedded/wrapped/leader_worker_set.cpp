@@ -53,7 +53,7 @@ const Operator& leader_worker_set_operator() {
   static const Kind* const kWrites[] = {&kLeaderWorkerSet, &api::kPod};
   static const Access kAccess[] = {{&kLeaderWorkerSet, "patch", "status"},
                                    {&api::kPod, "create delete"}};
-  static const Operator kOperator{.name = "leaderworkerset-controller",
+  static const Operator kOperator{.name = "wrapped-leaderworkerset",
                                   .primary = &kLeaderWorkerSet,
                                   .reads = kReads,
                                   .writes = kWrites,

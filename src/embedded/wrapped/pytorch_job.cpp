@@ -99,7 +99,7 @@ const Operator& pytorch_job_operator() {
   static const Kind* const kWrites[] = {&kPyTorchJob, &api::kPod};
   static const Access kAccess[] = {{&kPyTorchJob, "patch", "status"},
                                    {&api::kPod, "create delete"}};
-  static const Operator kOperator{.name = "pytorchjob-controller",
+  static const Operator kOperator{.name = "wrapped-pytorchjob",
                                   .primary = &kPyTorchJob,
                                   .reads = kReads,
                                   .writes = kWrites,

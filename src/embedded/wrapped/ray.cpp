@@ -124,7 +124,7 @@ const Operator& ray_cluster_operator() {
   static const Kind* const kWrites[] = {&kRayCluster, &api::kPod};
   static const Access kAccess[] = {{&kRayCluster, "patch", "status"},
                                    {&api::kPod, "create delete"}};
-  static const Operator kOperator{.name = "raycluster-controller",
+  static const Operator kOperator{.name = "wrapped-raycluster",
                                   .primary = &kRayCluster,
                                   .reads = kReads,
                                   .writes = kWrites,
@@ -140,7 +140,7 @@ const Operator& ray_job_operator() {
   static const Access kAccess[] = {{&kRayJob, "patch", "status"},
                                    {&kRayCluster, "create delete"},
                                    {&api::kJob, "create delete"}};
-  static const Operator kOperator{.name = "rayjob-controller",
+  static const Operator kOperator{.name = "wrapped-rayjob",
                                   .primary = &kRayJob,
                                   .reads = kReads,
                                   .writes = kWrites,
