@@ -209,8 +209,9 @@ std::string appwrapper_page(const AppWrapperFacts& facts, Instant now) {
     if (!state["message"].as_string().empty()) {
       page += fmt::format("    {}\n", state["message"].as_string());
     }
+    const std::string top = fmt::format("{}/{}", kind, name);
     for (const Object& pod : facts.pods) {
-      if (top_of(pod, facts.owners) == kind + "/" + name) {
+      if (top_of(pod, facts.owners) == top) {
         page += pod_line(pod, now);
       }
     }

@@ -15,6 +15,7 @@
 int main(int argc, char** argv) {
   // What handles keys and requests contains broken invariants; tests of the program ask for the
   // abort.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the program has one thread
   const char* wish = std::getenv("ATHANOR_BROKEN_INVARIANTS");
   athanor::set_broken_invariants_fatal(wish != nullptr && std::string_view(wish) == "fatal");
   // Exceptions mean a broken invariant or no memory: nothing to go on with.

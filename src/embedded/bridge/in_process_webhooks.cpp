@@ -172,7 +172,7 @@ StatusResult<void> ask_all(const Hooks& hooks, bool mutating, apiserver::Admissi
   return {};
 }
 
-AdmissionStep step_of(std::shared_ptr<const Hooks> hooks) {
+AdmissionStep step_of(const std::shared_ptr<const Hooks>& hooks) {
   std::string name(hooks->system->name);
   name.front() = static_cast<char>(name.front() - 'a' + 'A');  // names are lower case
   return {.name = name + "Webhooks",
@@ -216,7 +216,7 @@ std::vector<AdmissionStep> webhook_steps(const InProcessWebhooks& options) {
         hooks->indexes.insert(hooks->indexes.end(), op->indexes.begin(), op->indexes.end());
       }
     }
-    steps.push_back(step_of(std::move(hooks)));
+    steps.push_back(step_of(hooks));
   }
   return steps;
 }

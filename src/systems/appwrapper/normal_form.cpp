@@ -16,9 +16,9 @@ void copy(const Value& from, Value& to, std::string_view field) {
   }
 }
 
-void copy_or(const Value& from, Value& to, std::string_view field, Value otherwise) {
+void copy_or(const Value& from, Value& to, std::string_view field, const Value& otherwise) {
   const Value& value = from[field];
-  to.set(field, value.is_null() ? std::move(otherwise) : value);
+  to.set(field, value.is_null() ? otherwise : value);
 }
 
 // Quantities in canonical text, rounded up to thousandths.

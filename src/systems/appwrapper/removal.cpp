@@ -50,6 +50,7 @@ std::string blocker(const Object& object) {
 
 std::string blockers(const std::vector<Left>& left, const std::vector<Object>& pods) {
   std::vector<std::string> names;
+  names.reserve(left.size() + pods.size());
   for (const Left& one : left) {
     names.push_back("waiting for " + blocker(one.object));
   }

@@ -58,6 +58,7 @@ class Search {
     std::map<Demand, Layout> found;
     if (gpus_[gpu].open) {
       std::vector<int> indexes;
+      indexes.reserve(kinds_.size());
       for (const std::string& kind : kinds_) {
         indexes.push_back(gpus_[gpu].table->find(kind));
       }

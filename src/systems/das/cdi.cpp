@@ -73,7 +73,7 @@ std::string cdi_file(const CdiDevice& device, const ContainerEnvironment& enviro
   Value env = Value::list();
   if (const auto found = environment.find(device.container); found != environment.end()) {
     for (const auto& [name, value] : found->second) {
-      env.push_back(name + "=" + value);
+      env.push_back(fmt::format("{}={}", name, value));
     }
   }
   const Value hook = Value::object({{"hookName", "poststop"},

@@ -81,7 +81,8 @@ class ExporterRun {
   Plan degrade(std::string reason, std::string message) {
     plan_.then(status_step(Value::object(
         {{"conditions",
-          conditions_of(object_, State::degraded(std::move(reason), message), paused_, now_)}})));
+          conditions_of(object_, State::degraded(std::move(reason), std::move(message)), paused_,
+                        now_)}})));
     return std::move(plan_);
   }
 
