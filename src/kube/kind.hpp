@@ -11,7 +11,7 @@
 
 namespace athanor {
 
-// One kind of one API version. One static object each (api/kinds.hpp); compared by address.
+// One kind of one API version. One static object each; compared by address.
 struct Kind {
   std::string_view group{};
   std::string_view version{};

@@ -2,8 +2,6 @@
 // The control plane's own controllers, beside those of the systems.
 #pragma once
 
-#include <map>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/das/operators.hpp"
 
-#include "api/builtin.hpp"
 #include "systems/das/agent.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/operands.hpp"
@@ -24,11 +23,6 @@ std::span<const SchedulingHooks* const> das_scheduling() {
 std::span<const NodeHooks* const> das_nodes() {
   static const NodeHooks* const kHooks[] = {&mig_node_hooks()};
   return kHooks;
-}
-
-std::span<const Kind* const> das_webhook_reads() {
-  static constexpr const Kind* kKinds[] = {&api::kNamespace, &kDASOperator, &kNodeAccelerator};
-  return kKinds;
 }
 
 std::vector<Value> das_lab_objects(const Settings& settings) {

@@ -19,8 +19,6 @@ namespace athanor::das {
 std::span<const Operator* const> das_operators();
 std::span<const SchedulingHooks* const> das_scheduling();
 std::span<const NodeHooks* const> das_nodes();
-// Kinds that the webhooks read.
-std::span<const Kind* const> das_webhook_reads();
 // What a lab starts with: the namespace, and the DASOperator.
 std::vector<Value> das_lab_objects(const Settings& settings);
 
