@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "client/connection.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "process_stats.hpp"
 
 namespace athanor::bench {

@@ -21,9 +21,9 @@
 #include "base/clock.hpp"
 #include "base/digest.hpp"
 #include "client/reflector.hpp"
-#include "kube/interner.hpp"
-#include "kube/json.hpp"
-#include "runtime/engine.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/interner.hpp"
+#include "runtime/engine/engine.hpp"
 
 namespace athanor::bench {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/clock.hpp"
 #include "base/digest.hpp"
 #include "embedded/targets/server.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/clock.hpp"
 #include "client/api_client.hpp"
 #include "cluster/cluster_driver.hpp"
-#include "kube/value.hpp"
-#include "runtime/executors.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/engine/executors.hpp"
 
 namespace athanor::bench {
 

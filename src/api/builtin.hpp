@@ -2,7 +2,7 @@
 // The built-in kinds that controllers name. Their schemas come from kube/types.hpp.
 #pragma once
 
-#include "kube/kind.hpp"
+#include "kube/value/kind.hpp"
 
 namespace athanor::api {
 

@@ -6,7 +6,7 @@
 
 #include "api/describe.hpp"
 #include "base/check.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::api {
 namespace {

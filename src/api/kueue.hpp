@@ -13,10 +13,10 @@
 
 #include "api/describe.hpp"
 #include "base/time.hpp"
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
-#include "kube/quantity.hpp"
-#include "kube/value.hpp"
+#include "kube/text/quantity.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::api::kueue {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cel/ast.hpp"
-#include "cel/functions.hpp"
+#include "cel/functions/functions.hpp"
 #include "cel/source.hpp"
 #include "cel/type.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "cel/ast.hpp"
 #include "cel/checker.hpp"
-#include "cel/functions.hpp"
+#include "cel/functions/functions.hpp"
 #include "cel/val.hpp"
 
 namespace athanor::cel {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cel/literals.hpp"
 
+#include "cel/functions/time_text.hpp"
 #include "cel/text_format.hpp"
-#include "cel/time_text.hpp"
-#include "kube/regex.hpp"
+#include "kube/text/regex.hpp"
 
 namespace athanor::cel {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cel/ast.hpp"
-#include "cel/functions.hpp"
+#include "cel/functions/functions.hpp"
 #include "cel/source.hpp"
 
 namespace athanor::cel {

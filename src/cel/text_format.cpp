@@ -10,8 +10,8 @@
 
 #include "base/result.hpp"
 #include "base/utf8.hpp"
-#include "cel/number_text.hpp"
-#include "cel/time_text.hpp"
+#include "cel/functions/number_text.hpp"
+#include "cel/functions/time_text.hpp"
 
 namespace athanor::cel {
 namespace {

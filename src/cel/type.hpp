@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/schema.hpp"
+#include "kube/schema/schema.hpp"
 
 namespace athanor::cel {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cel/functions.hpp"
+#include "cel/functions/functions.hpp"
 #include "cel/type.hpp"
 
 namespace athanor::cel {

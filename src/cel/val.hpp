@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cel/type.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::cel {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "cli/terminal.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 #include "systems/appwrapper/fault_tolerance.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/names.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "kube/object.hpp"
+#include "kube/value/object.hpp"
 
 namespace athanor::cli {
 

@@ -13,8 +13,8 @@
 #include "cli/verbs.hpp"
 #include "systems/appwrapper/fault_tolerance.hpp"
 #include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/kueue/workload.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/workload.hpp"
 
 namespace athanor::cli {
 namespace {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "cli/apiserver_flags.hpp"
-#include "cli/controllers_flags.hpp"
-#include "cli/etcd_flags.hpp"
-#include "embedded/lab/serving_options.hpp"
+#include "cli/controllers/controllers_flags.hpp"
+#include "cli/lab/apiserver_flags.hpp"
+#include "cli/lab/etcd_flags.hpp"
+#include "embedded/lab/serving/serving_options.hpp"
 #include "runtime/view/verb.hpp"
 
 namespace athanor::cli {

@@ -4,8 +4,8 @@
 
 #include <fmt/core.h>
 
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::cli {
 

@@ -10,8 +10,8 @@
 #include "base/result.hpp"
 #include "cli/options.hpp"
 #include "client/connection.hpp"
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
 
 namespace athanor::cli {
 

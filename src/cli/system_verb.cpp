@@ -11,8 +11,8 @@
 #include "cli/session.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::cli {
 namespace {

@@ -19,7 +19,7 @@
 #include "base/unique_function.hpp"
 #include "client/cluster_config.hpp"
 #include "client/credentials.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::client {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "client/api_answer.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::client {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/result.hpp"
 #include "client/kubeconfig.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::client {
 

@@ -15,7 +15,7 @@
 #include "client/credentials.hpp"
 #include "client/curl_handle.hpp"
 #include "client/curl_target.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::client {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/time.hpp"
 #include "client/cluster_config.hpp"
 #include "client/credentials.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::client {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/digest.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::client {
 namespace {

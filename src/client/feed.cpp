@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-#include "kube/interner.hpp"
+#include "kube/value/interner.hpp"
 
 namespace athanor::client {
 namespace {

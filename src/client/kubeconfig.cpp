@@ -11,7 +11,7 @@
 #include <iterator>
 #include <utility>
 
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::client {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "client/target_probe.hpp"
-#include "kube/condition.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::client {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/check.hpp"
 #include "client/connection.hpp"
-#include "kube/interner.hpp"
+#include "kube/value/interner.hpp"
 
 namespace athanor::client {
 namespace {

@@ -18,9 +18,9 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor {
 class Interner;

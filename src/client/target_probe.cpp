@@ -19,8 +19,8 @@
 #include "client/cluster_config.hpp"
 #include "client/connection.hpp"
 #include "client/transfers.hpp"
-#include "kube/json.hpp"
-#include "kube/kubeconfig.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/kubeconfig.hpp"
 
 namespace athanor::client {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "kube/kind.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::client {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/digest.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::cluster {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/admission.hpp"
 
 namespace athanor::cluster {

@@ -15,7 +15,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "cluster/write_call.hpp"
-#include "runtime/engine_host.hpp"
+#include "runtime/engine/engine_host.hpp"
 #include "runtime/view/live.hpp"
 
 namespace athanor::cluster {

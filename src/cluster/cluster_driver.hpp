@@ -17,8 +17,8 @@
 #include "client/api_client.hpp"
 #include "client/feed.hpp"
 #include "cluster/leadership.hpp"
-#include "kube/value.hpp"
-#include "runtime/executors.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/engine/executors.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/places.hpp"
 

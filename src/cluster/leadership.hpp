@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "base/time.hpp"
 #include "client/api_client.hpp"
-#include "runtime/elector.hpp"
+#include "runtime/engine/elector.hpp"
 
 namespace athanor::cluster {
 

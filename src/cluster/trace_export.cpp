@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "base/log.hpp"
-#include "kube/json.hpp"
-#include "runtime/engine.hpp"
+#include "kube/text/json.hpp"
+#include "runtime/engine/engine.hpp"
 
 namespace athanor::cluster {
 

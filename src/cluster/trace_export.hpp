@@ -14,8 +14,8 @@
 
 #include "base/clock.hpp"
 #include "base/time.hpp"
-#include "kube/value.hpp"
-#include "runtime/tracer.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/engine/tracer.hpp"
 
 namespace athanor::cluster {
 

@@ -7,9 +7,9 @@
 #include "base/result.hpp"
 #include "client/api_client.hpp"
 #include "client/reflector.hpp"
-#include "runtime/engine.hpp"
+#include "runtime/engine/engine.hpp"
+#include "runtime/engine/write_request.hpp"
 #include "runtime/view/live.hpp"
-#include "runtime/write_request.hpp"
 
 namespace athanor::cluster {
 

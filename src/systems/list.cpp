@@ -5,10 +5,10 @@
 #include "embedded/nodes/system.hpp"
 #include "embedded/tekton/system.hpp"
 #include "embedded/wrapped/system.hpp"
-#include "fournos/system.hpp"
-#include "hearth/system.hpp"
 #include "systems/appwrapper/system.hpp"
 #include "systems/das/system.hpp"
+#include "systems/fournos/system.hpp"
+#include "systems/hearth/system.hpp"
 #include "systems/numa/system.hpp"
 
 namespace athanor {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/digest.hpp"
-#include "embedded/transport/crypto.hpp"
+#include "net/crypto.hpp"
 
 namespace athanor::webhook {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::webhook {
 

@@ -8,9 +8,10 @@
 #include "api/builtin.hpp"
 #include "base/contain.hpp"
 #include "base/log.hpp"
-#include "runtime/engine_host.hpp"
-#include "runtime/executors.hpp"
-#include "runtime/metrics.hpp"
+#include "runtime/engine/engine_host.hpp"
+#include "runtime/engine/executors.hpp"
+#include "runtime/metrics/metrics.hpp"
+#include "webhook/access_questions.hpp"
 #include "webhook/server.hpp"
 
 namespace athanor::webhook {
@@ -48,6 +49,34 @@ Verdict judge(const Question& question, const View& view, Instant now) {
       contain([&] { verdict = question.webhook->admit(view, question.request, now); });
   return broken ? Verdict::deny(*broken, 500) : verdict;
 }
+
+// Decides questions; where a webhook asks about rights, once more with their answers.
+struct Judge {
+  // A webhook that asks more after so many rounds decides with what it knows.
+  static constexpr int kMostRounds = 3;
+
+  std::function<void(std::function<void(const View& view, Instant now)>)> inspect{};
+  std::shared_ptr<client::ApiClient> client{};
+
+  void decide(const Question& question, ServerOptions::Answer answer, AccessAnswers answers,
+              int round) const {
+    inspect([self = *this, question, answer = std::move(answer), answers = std::move(answers),
+             round](const View& view, Instant now) {
+      Reads reads;
+      const AnsweredView answered(view, answers);
+      Verdict verdict = judge(question, View(answered, reads), now);
+      std::vector<std::string> open = open_questions(reads, answers);
+      if (open.empty() || round == kMostRounds) {
+        answer(std::move(verdict));
+        return;
+      }
+      ask_access(*self.client, std::move(open), answers, now,
+                 [self, question, answer, round](AccessAnswers more) {
+                   self.decide(question, answer, std::move(more), round + 1);
+                 });
+    });
+  }
+};
 
 }  // namespace
 
@@ -156,12 +185,10 @@ Result<std::unique_ptr<Host>> Host::open(HostOptions options) {
               Server::start({.address = state->options.address,
                              .webhooks = state->options.webhooks,
                              .decide =
-                                 [inspect = state->options.inspect](const Question& question,
-                                                                    ServerOptions::Answer answer) {
-                                   inspect([question, answer = std::move(answer)](const View& view,
-                                                                                  Instant now) {
-                                     answer(judge(question, view, now));
-                                   });
+                                 [judge = Judge{.inspect = state->options.inspect,
+                                                .client = state->options.client}](
+                                     const Question& question, ServerOptions::Answer answer) {
+                                   judge.decide(question, std::move(answer), {}, 0);
                                  },
                              .clock = state->options.clock,
                              .metrics = state->options.metrics}));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cluster/admission_review.hpp"
-#include "kube/kind.hpp"
+#include "kube/value/kind.hpp"
 #include "runtime/view/operator.hpp"
 #include "webhook/certificates.hpp"
 

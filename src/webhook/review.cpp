@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "cluster/admission_review.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::webhook {
 

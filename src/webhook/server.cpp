@@ -12,11 +12,11 @@
 
 #include "base/check.hpp"
 #include "base/contain.hpp"
-#include "embedded/transport/acceptor.hpp"
-#include "embedded/transport/listen.hpp"
-#include "embedded/transport/response_writer.hpp"
-#include "embedded/transport/served_connection.hpp"
-#include "runtime/metrics.hpp"
+#include "net/acceptor.hpp"
+#include "net/listen.hpp"
+#include "net/response_writer.hpp"
+#include "net/served_connection.hpp"
+#include "runtime/metrics/metrics.hpp"
 
 namespace athanor::webhook {
 namespace {

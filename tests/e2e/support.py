@@ -139,6 +139,7 @@ class Lab:
     args: list = field(default_factory=list)
     process: subprocess.Popen = None
     runs: int = 0
+    program: pathlib.Path = ATHANOR
 
     # --- life ---------------------------------------------------------------------------------------------
     def start(self, *, wrapper=(), ready=True, **popen):
@@ -147,7 +148,7 @@ class Lab:
         self.err_path = self.data.parent / f"{self.data.name}-{self.runs}.err"
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.process = subprocess.Popen(
-                [*wrapper, str(ATHANOR), "up", "--data", str(self.data), "--port", "0", *self.args],
+                [*wrapper, str(self.program), "up", "--data", str(self.data), "--port", "0", *self.args],
                 stdout=out,
                 stderr=err,
                 stdin=subprocess.DEVNULL,
@@ -253,7 +254,7 @@ class Lab:
         return done
 
     def athanor(self, *args, code=0, stdin=None, timeout=DEADLINE):
-        done = run([ATHANOR, *args], env=self.env, stdin=stdin, timeout=timeout)
+        done = run([self.program, *args], env=self.env, stdin=stdin, timeout=timeout)
         if code is not None:
             assert done.code == code, f"athanor {' '.join(map(str, args))}: exit {done.code}\n{done.out}\n{done.err}"
         return done

@@ -17,7 +17,7 @@ from support import ATHANOR, DEADLINE, KUBECTL, TIMEOUT, free_port, run, wait_fo
 
 SYSTEM, SECRET = "athanor-system", "athanor-webhook-certificates"
 ACCOUNT = f"system:serviceaccount:{SYSTEM}:athanor"
-SYSTEMS = "kueue,tekton"
+SYSTEMS = "kueue,tekton,appwrapper"
 CONFIGURATIONS = ("validatingwebhookconfiguration/athanor", "mutatingwebhookconfiguration/athanor")
 QUEUE = {
     "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": {"name": "queue"},
@@ -81,7 +81,7 @@ def start(cluster, name, port, *flags):
 def cluster(tmp_path_factory):
     one = Cluster(tmp_path_factory.mktemp("webhooks"))
     try:
-        for group in ("kueue.x-k8s.io", "tekton.dev"):
+        for group in ("kueue.x-k8s.io", "tekton.dev", "workload.codeflare.dev"):
             one.apply("crds", "--group", group)
         one.kubectl("create", "namespace", SYSTEM)
         one.apply("rbac", "--controllers", SYSTEMS, "--webhooks")
@@ -125,6 +125,22 @@ def test_a_good_object_is_defaulted(cluster, replica):
     task = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": "t", "namespace": "default"}, "spec": {"taskRef": {"name": "x"}}}
     stored = json.loads(cluster.create(task, "--dry-run=server", "-o", "json").out)
     assert stored["spec"]["timeout"] == "1h0m0s" and stored["spec"]["taskRef"]["kind"] == "Task"
+
+
+def test_who_creates_an_appwrapper_may_create_what_it_wraps(cluster, replica):
+    """The right of the requesting (here: impersonated) user is asked of the API server, by a SubjectAccessReview."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    wrapper = {
+        "apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "w", "namespace": "default"},
+        "spec": {"components": [{"template": pod}]},
+    }  # fmt: skip
+    cluster.kubectl("create", "role", "wraps", "-n", "default", "--verb=create", "--resource=appwrappers.workload.codeflare.dev")
+    cluster.kubectl("create", "rolebinding", "wraps", "-n", "default", "--role=wraps", "--user=ann")
+    said = cluster.create(wrapper, "--as=ann", code=1).err
+    assert "denied the request" in said and "User ann is not authorized to create pods in default" in said, said
+    cluster.kubectl("create", "role", "pods", "-n", "default", "--verb=create", "--resource=pods")
+    cluster.kubectl("create", "rolebinding", "pods", "-n", "default", "--role=pods", "--user=ann")
+    cluster.create(wrapper, "--as=ann")
 
 
 def test_a_bundle_that_somebody_removed_comes_back(cluster, replica):

@@ -84,6 +84,27 @@ def test_slices_shows_the_map(das_lab):
     assert "das-demo/test-pod-multi  inUse" in out
 
 
+def test_slices_answers_what_would_fit_and_who_could_move(das_lab):
+    das_lab.kubectl("apply", "-f", EXAMPLES / "test-pod-emulated.yaml")
+    wait_for("the slice is in use", lambda: [c.get("status", {}).get("state") for c in claims(das_lab)] == ["inUse"])
+    fits = das_lab.athanor("slices", "what-if", "3g.20gb:3")
+    assert "3 of 3 fit" in fits.out
+    assert "3 of 4 fit" in das_lab.athanor("slices", "what-if", "3g.20gb:4", code=3).out
+    assert "is no MIG profile" in das_lab.athanor("slices", "what-if", "big:4", code=1).err
+    explained = das_lab.athanor("slices", "explain", "test-pod-emulated").out
+    assert "asks for 1g.5gb" in explained and "holds 1g.5gb on gpu-node" in explained and "gpu-node: 1g.5gb on GPU 0 at slot 0" in explained
+    waiting = json.loads(json.dumps({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "whole"},
+        "spec": {"containers": [{"name": "c", "image": "busybox", "command": ["sleep", "60"], "resources": {"limits": {"nvidia.com/mig-7g.40gb": "2"}}}]},
+    }))  # fmt: skip
+    das_lab.kubectl("apply", "-f", "-", stdin=json.dumps(waiting))
+    assert "no GPU has the slots free" in das_lab.athanor("slices", "explain", "whole", code=3).out
+    refused = das_lab.athanor("slices", "defrag", code=1).err
+    assert "say --dry-run" in refused
+    assert "movable=true help" in das_lab.athanor("slices", "defrag", "--dry-run", code=3).out
+    assert json.loads(das_lab.athanor("slices", "what-if", "7g.40gb", "-o", "json").out)["gpu"] == 1
+
+
 def test_a_killed_lab_keeps_slices(make_lab):
     """kill -9 while a pod holds its slice: the next start runs the pod again with the same claim."""
     lab = make_lab("--lab", str(EXAMPLES / "lab.yaml")).start()

@@ -111,7 +111,7 @@ NAMES = {
 def appendix():
     """GROUP/VERSION/RESOURCE → (kind, namespaced, verbs), out of Appendix D."""
     rows = {}
-    for line in pathlib.Path(ROOT / "src/kube/data/resources.md").read_text(encoding="utf-8").splitlines():
+    for line in pathlib.Path(ROOT / "src/kube/schema/data/resources.md").read_text(encoding="utf-8").splitlines():
         cells = line.split("|")
         if len(cells) == 9 and (cells[7] == "*" or "watch" in cells[7]):
             rows[f"{cells[0]}/{cells[1]}"] = (cells[3], cells[4] == "ns", cells[7])

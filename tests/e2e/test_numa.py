@@ -21,6 +21,27 @@ def test_the_samples_and_the_first_scenarios(make_lab):
     assert done.code == 0, done.out[-3000:] + done.err[-5000:]
 
 
+def test_the_verb_shows_zones_and_says_what_fits(make_lab):
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
+    for name in ("operator", "scheduler"):
+        lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
+    topologies = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
+    wait_for("an object for each worker", lambda: len(lab.http("GET", topologies).json.get("items", [])) == 2)
+    shown = lab.athanor("numa").out
+    assert shown.split("\n")[0].split() == ["NODE", "ZONE", "RESOURCE", "FREE", "ALLOCATABLE", "USE", "UPDATED"]
+    assert {line.split()[0] for line in shown.splitlines()[1:]} == {"worker-1", "worker-2"}
+    assert "worker-2" not in lab.athanor("numa", "worker-1").out
+    assert "has no NodeResourceTopology" in lab.athanor("numa", "control", code=1).err
+    fits = lab.athanor("numa", "fit", "--cpu", "12", "--memory", "8Gi").out
+    assert any(line.split() == ["worker-1", "node-1", "fits"] for line in fits.splitlines()), fits
+    lab.athanor("numa", "fit", "--cpu", "13", code=3)
+    assert "is no quantity" in lab.athanor("numa", "fit", "--cpu", "lots", code=1).err
+    done = run([KUBECTL, "apply", "-f", "-"], env=lab.env, stdin=json.dumps(guaranteed("wide", "13")))
+    assert done.code == 0, done.err
+    explained = lab.athanor("numa", "explain", "wide", "worker-1").out
+    assert "Guaranteed" in explained and "verdict: cannot align" in explained, explained
+
+
 def guaranteed(name, cpu, scheduler="topo-aware-scheduler"):
     amounts = {"cpu": cpu, "memory": "1Gi"}
     return {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input: a JSON list of ConfigMaps or Pods, applied one after the other by two managers.
 #include "fuzz/fuzz.hpp"
-#include "kube/json.hpp"
-#include "kube/managed_fields.hpp"
-#include "kube/types.hpp"
+#include "kube/apply/managed_fields.hpp"
+#include "kube/schema/types.hpp"
+#include "kube/text/json.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace athanor;

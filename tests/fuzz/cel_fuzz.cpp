@@ -3,7 +3,7 @@
 // its cost limit.
 #include "cel/program.hpp"
 #include "fuzz/fuzz.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace athanor;

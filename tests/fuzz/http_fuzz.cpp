@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "embedded/transport/request_reader.hpp"
 #include "fuzz/fuzz.hpp"
+#include "net/request_reader.hpp"
 
 namespace athanor::fuzz {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What parses prints, and the print parses to the same. Packed and unpacked it still does.
 #include "fuzz/fuzz.hpp"
-#include "kube/json.hpp"
-#include "kube/packer.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/packer.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace athanor;

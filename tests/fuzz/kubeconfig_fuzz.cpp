@@ -3,8 +3,8 @@
 // folder) and as those that somebody else handed in.
 #include "client/cluster_config.hpp"
 #include "fuzz/fuzz.hpp"
-#include "kube/kubeconfig.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/kubeconfig.hpp"
+#include "kube/text/yaml.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace athanor;

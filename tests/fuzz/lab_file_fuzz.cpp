@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lab files: every problem names the file and a line.
-#include "embedded/lab/lab_file.hpp"
+#include "embedded/lab/file/lab_file.hpp"
 #include "fuzz/fuzz.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

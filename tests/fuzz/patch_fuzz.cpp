@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input: a JSON list [document, patch]. The patch is taken as each of the three kinds.
 #include "fuzz/fuzz.hpp"
-#include "kube/json.hpp"
-#include "kube/patch.hpp"
-#include "kube/strategic_patch.hpp"
-#include "kube/types.hpp"
+#include "kube/apply/patch.hpp"
+#include "kube/apply/strategic_patch.hpp"
+#include "kube/schema/types.hpp"
+#include "kube/text/json.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace athanor;

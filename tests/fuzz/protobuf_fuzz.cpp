@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Envelopes and bare messages of built-in types; what decodes is encoded to the same again.
 #include "fuzz/fuzz.hpp"
-#include "kube/json.hpp"
-#include "kube/protobuf.hpp"
-#include "kube/types.hpp"
+#include "kube/protobuf/protobuf.hpp"
+#include "kube/schema/types.hpp"
+#include "kube/text/json.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace athanor;

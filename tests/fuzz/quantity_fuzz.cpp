@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantities: the canonical text is a quantity of the same amount.
 #include "fuzz/fuzz.hpp"
-#include "kube/quantity.hpp"
+#include "kube/text/quantity.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace athanor;

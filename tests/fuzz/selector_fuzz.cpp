@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Label and field selectors; the canonical text of a selector selects the same.
 #include "fuzz/fuzz.hpp"
-#include "kube/selector.hpp"
+#include "kube/names/selector.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace athanor;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents of YAML, aliases and all, become values that JSON can carry.
 #include "fuzz/fuzz.hpp"
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace athanor;

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "kube/condition.hpp"
-#include "kube/json.hpp"
-#include "kube/patch.hpp"
-#include "kube/yaml.hpp"
+#include "kube/apply/patch.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
+#include "kube/value/condition.hpp"
 #include "runtime/view/step.hpp"
 #include "scenarios/registry.hpp"
 #include "support/fake_world.hpp"

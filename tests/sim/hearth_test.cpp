@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"
-#include "embedded/simulation/properties.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/seeds.hpp"
+#include "simulation/properties.hpp"
 
 namespace athanor::sim {
 namespace {

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"
-#include "api/fournos.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
-#include "embedded/simulation/properties.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/seeds.hpp"
+#include "simulation/properties.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::sim {
 namespace {

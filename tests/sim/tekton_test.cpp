@@ -4,10 +4,10 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/simulation/properties.hpp"
 #include "embedded/tekton/runs.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "simulation/properties.hpp"
 
 namespace athanor::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/check.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "runtime/view/access.hpp"
 #include "runtime/view/select.hpp"
 #include "runtime/view/step.hpp"

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "kube/condition.hpp"
-#include "kube/json.hpp"
-#include "kube/patch.hpp"
+#include "kube/apply/patch.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/condition.hpp"
 #include "runtime/view/failures.hpp"
 #include "runtime/view/step.hpp"
 #include "support/fake_world.hpp"

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.hpp"
-#include "kube/condition.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/condition.hpp"
 #include "runtime/view/live.hpp"
 #include "runtime/view/select.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "kube/schema.hpp"
-#include "kube/value.hpp"
+#include "kube/schema/schema.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::test {
 

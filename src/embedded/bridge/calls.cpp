@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::bridge {
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "embedded/apiserver/http.hpp"
-#include "runtime/engine.hpp"
-#include "runtime/write_request.hpp"
+#include "net/http.hpp"
+#include "runtime/engine/engine.hpp"
+#include "runtime/engine/write_request.hpp"
 
 namespace athanor::bridge {
 

@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "embedded/apiserver/authorize.hpp"
-#include "embedded/apiserver/resource_info.hpp"
-#include "embedded/apiserver/status_error.hpp"
-#include "embedded/apiserver/user_info.hpp"
-#include "kube/json.hpp"
-#include "kube/patch.hpp"
+#include "embedded/apiserver/auth/authorize.hpp"
+#include "embedded/kinds/resource_info.hpp"
+#include "embedded/kinds/status_error.hpp"
+#include "embedded/kinds/user_info.hpp"
+#include "kube/apply/patch.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::bridge {
 namespace {
@@ -48,7 +48,7 @@ AdmissionRequest::Operation operation_of(apiserver::Operation operation) {
 
 // The rule that the request meets; nullptr: none.
 const WebhookRule* matching_rule(const Webhook& webhook,
-                                 const apiserver::AdmissionRequest& request) {
+                                 const apiserver::AdmissionAttributes& request) {
   if (!webhook.ns.empty() && request.key.ns != webhook.ns) {
     return nullptr;
   }
@@ -74,7 +74,7 @@ Result<Value> in_version(const System& system, const Value& object, const std::s
 }
 
 Result<AdmissionRequest> question_of(const System& system, const WebhookRule& rule,
-                                     const apiserver::AdmissionRequest& request) {
+                                     const apiserver::AdmissionAttributes& request) {
   AdmissionRequest question{.operation = operation_of(request.operation),
                             .group = std::string(rule.kind->group),
                             .version = std::string(rule.kind->version),
@@ -128,7 +128,7 @@ Result<Value> answer_right(const AdmissionContext& context, const std::string& q
 
 // Asks one webhook; a mutating one changes request.object.
 StatusResult<void> ask(const Hooks& hooks, const Webhook& webhook, const WebhookRule& rule,
-                       apiserver::AdmissionRequest& request, const AdmissionContext& context) {
+                       apiserver::AdmissionAttributes& request, const AdmissionContext& context) {
   const auto question = question_of(*hooks.system, rule, request);
   if (!question.ok()) {
     return apiserver::status::of(question.error());
@@ -157,7 +157,8 @@ StatusResult<void> ask(const Hooks& hooks, const Webhook& webhook, const Webhook
   return {};
 }
 
-StatusResult<void> ask_all(const Hooks& hooks, bool mutating, apiserver::AdmissionRequest& request,
+StatusResult<void> ask_all(const Hooks& hooks, bool mutating,
+                           apiserver::AdmissionAttributes& request,
                            const AdmissionContext& context) {
   for (const Webhook& webhook : hooks.system->webhooks) {
     if (webhook.mutating != mutating) {
@@ -177,11 +178,11 @@ AdmissionStep step_of(const std::shared_ptr<const Hooks>& hooks) {
   name.front() = static_cast<char>(name.front() - 'a' + 'A');  // names are lower case
   return {.name = name + "Webhooks",
           .mutate =
-              [hooks](apiserver::AdmissionRequest& request, const AdmissionContext& context) {
+              [hooks](apiserver::AdmissionAttributes& request, const AdmissionContext& context) {
                 return ask_all(*hooks, true, request, context);
               },
           .validate =
-              [hooks](apiserver::AdmissionRequest& request, const AdmissionContext& context) {
+              [hooks](apiserver::AdmissionAttributes& request, const AdmissionContext& context) {
                 return ask_all(*hooks, false, request, context);
               }};
 }

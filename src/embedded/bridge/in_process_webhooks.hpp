@@ -6,9 +6,9 @@
 #include <functional>
 #include <vector>
 
-#include "embedded/apiserver/admission.hpp"
-#include "embedded/apiserver/converter.hpp"
+#include "embedded/apiserver/admission/admission.hpp"
 #include "embedded/bridge/store_snapshot.hpp"
+#include "embedded/kinds/converter.hpp"
 #include "runtime/view/system.hpp"
 
 namespace athanor::bridge {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "embedded/store/store.hpp"
-#include "runtime/engine.hpp"
+#include "runtime/engine/engine.hpp"
 
 namespace athanor::bridge {
 

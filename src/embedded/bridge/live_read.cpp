@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "embedded/bridge/kind_feed.hpp"
-#include "kube/kind.hpp"
+#include "kube/value/kind.hpp"
 #include "runtime/view/live.hpp"
 
 namespace athanor::bridge {

@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 #include "embedded/store/store.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::bridge {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/server.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::apiserver {

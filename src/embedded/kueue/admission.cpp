@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "api/kueue.hpp"
-#include "kube/condition.hpp"
-#include "kube/json.hpp"
-#include "kube/names.hpp"
-#include "kube/quantity.hpp"
+#include "kube/names/names.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/quantity.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
 namespace {

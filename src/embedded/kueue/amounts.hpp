@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "kube/quantity.hpp"
-#include "kube/value.hpp"
+#include "kube/text/quantity.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::kueue {
 

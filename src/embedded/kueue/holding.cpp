@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/kueue.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kube/node_match.hpp"
+#include "kube/names/node_match.hpp"
 
 namespace athanor::kueue {
 

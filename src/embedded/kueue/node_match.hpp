@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "embedded/kueue/snapshot.hpp"
-#include "kube/selector.hpp"
-#include "kube/value.hpp"
+#include "kube/names/selector.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::kueue {
 

@@ -10,7 +10,7 @@
 #include "embedded/kueue/scheduler.hpp"
 #include "embedded/kueue/snapshot.hpp"
 #include "embedded/kueue/waiting.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
 namespace {

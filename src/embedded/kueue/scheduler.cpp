@@ -18,7 +18,7 @@
 #include "embedded/kueue/holding.hpp"
 #include "embedded/kueue/waiting.hpp"
 #include "embedded/kueue/workload_status.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
 namespace {
@@ -88,9 +88,6 @@ class Cycle {
     while (std::ranges::any_of(lines_, [](const auto& entry) { return entry.second.has_head(); })) {
       one_round();
     }
-    if (settles_) {
-      plan_.settle();
-    }
     return std::move(plan_);
   }
 
@@ -142,7 +139,6 @@ class Cycle {
       return;
     }
     Line& line = lines_[name];
-    settles_ = settles_ && is_plain(*waiting.shape.head());
     line.queue = &queue->second;
     line.add(std::move(waiting.shape));
   }
@@ -324,9 +320,6 @@ class Cycle {
   std::shared_ptr<const Snapshot> queues_{};
   QuotaTree quota_{};  // with what is in use
   Plan plan_{};
-  // Who was refused would be so by the next run, too, with less quota left, and nobody is told how
-  // much.
-  bool settles_ = words_ == Words::Once;
   std::map<std::string, Line> lines_{};
   std::map<std::string, Value> defaults_{};
   std::map<std::pair<QuotaTree::NodeId, FlavorResource>, Amount> withheld_{};

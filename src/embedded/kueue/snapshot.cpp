@@ -9,7 +9,7 @@
 #include <set>
 
 #include "api/kueue.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
 namespace {

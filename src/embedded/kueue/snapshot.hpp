@@ -13,7 +13,7 @@
 
 #include "embedded/kueue/quota_tree.hpp"
 #include "embedded/kueue/workload_info.hpp"
-#include "kube/selector.hpp"
+#include "kube/names/selector.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor::kueue {

@@ -8,8 +8,8 @@
 
 #include "api/kueue.hpp"
 #include "base/digest.hpp"
-#include "kube/condition.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "embedded/kueue/amounts.hpp"
-#include "kube/object.hpp"
+#include "kube/value/object.hpp"
 
 namespace athanor::kueue {
 

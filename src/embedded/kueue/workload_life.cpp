@@ -10,7 +10,7 @@
 #include "embedded/kueue/scheduler.hpp"
 #include "embedded/kueue/settings.hpp"
 #include "embedded/kueue/workload_status.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
 namespace {
@@ -194,7 +194,6 @@ const Operator& workload_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }

@@ -12,8 +12,8 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "embedded/lab/lab_file.hpp"
-#include "embedded/lab/serving_options.hpp"
+#include "embedded/lab/file/lab_file.hpp"
+#include "embedded/lab/serving/serving_options.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/system.hpp"
 

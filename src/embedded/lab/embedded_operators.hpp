@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/operator.hpp"
 
 namespace athanor::lab {

@@ -17,7 +17,7 @@
 #include "embedded/bridge/live_read.hpp"
 #include "embedded/bridge/loops.hpp"
 #include "embedded/lab/background_queue.hpp"
-#include "runtime/engine_host.hpp"
+#include "runtime/engine/engine_host.hpp"
 
 namespace athanor::lab {
 

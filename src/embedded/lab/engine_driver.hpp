@@ -13,9 +13,9 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/server.hpp"
 #include "embedded/store/store.hpp"
-#include "runtime/executors.hpp"
+#include "runtime/engine/executors.hpp"
 #include "runtime/view/operator.hpp"
 
 namespace athanor {

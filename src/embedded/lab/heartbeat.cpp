@@ -5,7 +5,7 @@
 
 #include "base/log.hpp"
 #include "embedded/nodes/nodes.hpp"
-#include "kube/object.hpp"
+#include "kube/value/object.hpp"
 
 namespace athanor::lab {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/time.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/server.hpp"
 
 namespace athanor::lab {
 

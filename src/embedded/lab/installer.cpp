@@ -8,7 +8,7 @@
 
 #include "api/builtin.hpp"
 #include "base/log.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::lab {
 namespace {

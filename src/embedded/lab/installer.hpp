@@ -9,8 +9,8 @@
 #include "api/describe.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "embedded/apiserver/resource_info.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/server.hpp"
+#include "embedded/kinds/resource_info.hpp"
 #include "runtime/view/operator.hpp"
 
 namespace athanor::lab {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "embedded/lab/background_queue.hpp"
-#include "runtime/executors.hpp"
+#include "runtime/engine/executors.hpp"
 
 namespace athanor::lab {
 

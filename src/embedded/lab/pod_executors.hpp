@@ -7,7 +7,7 @@
 #include "base/clock.hpp"
 #include "embedded/lab/background_queue.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
-#include "runtime/executors.hpp"
+#include "runtime/engine/executors.hpp"
 
 namespace athanor::lab {
 

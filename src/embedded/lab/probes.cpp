@@ -12,7 +12,7 @@
 
 #include "base/digest.hpp"
 #include "embedded/transport/certificate_request.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::lab {
 namespace {

@@ -5,9 +5,10 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "embedded/apiserver/server.hpp"
-#include "kube/kind.hpp"
-#include "kube/value.hpp"
+#include "embedded/apiserver/core/server.hpp"
+#include "embedded/apiserver/core/token_signer.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::lab {
 

@@ -259,10 +259,6 @@ Plan run_pod(const View& view, const Key& key, Instant now,
   } else {
     add_ephemeral(view, *pod, state, plan);
     write_status(plan, *pod, running_status(*pod, state, now));
-    // The first status tells since when a deadline counts.
-    if (deadline || pod->spec()["activeDeadlineSeconds"].is_null()) {
-      plan.settle();
-    }
   }
   if (deadline && !all_ended(state)) {
     plan.wake_at(*deadline);

@@ -2,8 +2,8 @@
 // An emulated node: reports its capacity, is ready, and gives back the volumes claims ask for.
 #include "api/builtin.hpp"
 #include "embedded/nodes/nodes.hpp"
-#include "kube/condition.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::nodes {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "embedded/nodes/sandbox_spec.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::nodes {
 namespace {

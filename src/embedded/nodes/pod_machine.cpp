@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::nodes {
 namespace {

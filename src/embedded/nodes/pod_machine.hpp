@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::nodes {
 

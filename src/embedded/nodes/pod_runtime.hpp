@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "base/time.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::nodes {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/digest.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::nodes {
 namespace {

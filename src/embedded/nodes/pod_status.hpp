@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/time.hpp"
-#include "kube/object.hpp"
-#include "kube/value.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::nodes {
 

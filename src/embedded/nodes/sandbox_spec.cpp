@@ -11,8 +11,8 @@
 #include "base/digest.hpp"
 #include "base/time.hpp"
 #include "embedded/nodes/sandbox_volumes.hpp"
-#include "kube/json.hpp"
-#include "kube/quantity.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/quantity.hpp"
 
 namespace athanor::nodes {
 namespace {

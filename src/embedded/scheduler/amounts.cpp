@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kube/quantity.hpp"
+#include "kube/text/quantity.hpp"
 
 namespace athanor::scheduler {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::scheduler {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
-#include "kube/node_match.hpp"
+#include "kube/names/node_match.hpp"
 
 namespace athanor::scheduler {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/object.hpp"
+#include "kube/value/object.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor::scheduler {

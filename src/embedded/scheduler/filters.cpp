@@ -6,7 +6,7 @@
 #include <map>
 
 #include "embedded/scheduler/node_state.hpp"
-#include "kube/node_match.hpp"
+#include "kube/names/node_match.hpp"
 
 namespace athanor::scheduler {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "embedded/scheduler/amounts.hpp"
-#include "kube/object.hpp"
+#include "kube/value/object.hpp"
 
 namespace athanor::scheduler {
 

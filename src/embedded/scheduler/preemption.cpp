@@ -7,7 +7,7 @@
 
 #include "api/builtin.hpp"
 #include "embedded/scheduler/topology.hpp"
-#include "kube/selector.hpp"
+#include "kube/names/selector.hpp"
 
 namespace athanor::scheduler {
 namespace {

@@ -17,8 +17,8 @@
 #include "embedded/scheduler/node_state.hpp"
 #include "embedded/scheduler/preemption.hpp"
 #include "embedded/scheduler/topology.hpp"
-#include "kube/condition.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/condition.hpp"
 #include "runtime/view/failures.hpp"
 
 namespace athanor::scheduler {

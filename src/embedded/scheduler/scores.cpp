@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "embedded/scheduler/node_state.hpp"
-#include "kube/node_match.hpp"
+#include "kube/names/node_match.hpp"
 
 namespace athanor::scheduler {
 namespace {

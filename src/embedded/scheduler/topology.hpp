@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "embedded/scheduler/node_state.hpp"
-#include "kube/object.hpp"
-#include "kube/selector.hpp"
+#include "kube/names/selector.hpp"
+#include "kube/value/object.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor::scheduler {

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <utility>
 
-#include "kube/json.hpp"
-#include "kube/value_extent.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/value_extent.hpp"
 
 namespace athanor::store {
 namespace {

@@ -21,7 +21,7 @@
 #include "embedded/store/revision_mark.hpp"
 #include "embedded/store/rows.hpp"
 #include "embedded/store/sqlite.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::store {
 namespace {

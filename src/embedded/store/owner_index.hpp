@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/text_hash.hpp"
-#include "kube/kind.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::store {
 

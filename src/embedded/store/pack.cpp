@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "kube/value_bytes.hpp"
+#include "kube/value/value_bytes.hpp"
 
 namespace athanor::store {
 

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <utility>
 
-#include "kube/json.hpp"
-#include "kube/object.hpp"
-#include "kube/value_extent.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value_extent.hpp"
 
 namespace athanor::store {
 namespace {

@@ -19,8 +19,8 @@
 #include "embedded/store/durability.hpp"
 #include "embedded/store/owner_index.hpp"
 #include "embedded/store/table.hpp"
-#include "kube/interner.hpp"
-#include "kube/value_extent.hpp"
+#include "kube/value/interner.hpp"
+#include "kube/value/value_extent.hpp"
 
 namespace athanor::store {
 namespace {

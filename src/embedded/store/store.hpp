@@ -17,8 +17,8 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "kube/kind.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::store {
 

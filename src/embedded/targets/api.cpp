@@ -12,10 +12,10 @@
 
 #include "base/digest.hpp"
 #include "embedded/targets/identity.hpp"
-#include "embedded/transport/response_writer.hpp"
-#include "kube/json.hpp"
-#include "kube/protobuf.hpp"
-#include "kube/selector.hpp"
+#include "kube/names/selector.hpp"
+#include "kube/protobuf/protobuf.hpp"
+#include "kube/text/json.hpp"
+#include "net/response_writer.hpp"
 
 namespace athanor::targets {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/time.hpp"
-#include "embedded/apiserver/http.hpp"
 #include "embedded/targets/inventory.hpp"
 #include "embedded/targets/target.hpp"
+#include "net/http.hpp"
 
 namespace athanor::targets {
 

@@ -6,8 +6,8 @@
 #include <chrono>
 
 #include "base/digest.hpp"
-#include "embedded/transport/crypto.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
+#include "net/crypto.hpp"
 
 namespace athanor::targets {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "embedded/targets/target.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::targets {
 

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::targets {
 namespace {

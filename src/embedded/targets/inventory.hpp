@@ -11,7 +11,7 @@
 
 #include "base/time.hpp"
 #include "embedded/targets/target.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::targets {
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "embedded/targets/site.hpp"
-#include "embedded/transport/listen.hpp"
-#include "embedded/transport/private_file.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
+#include "net/listen.hpp"
+#include "net/private_file.hpp"
 
 namespace athanor::targets {
 namespace {

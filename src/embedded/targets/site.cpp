@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "embedded/transport/listen.hpp"
-#include "embedded/transport/pki.hpp"
+#include "net/listen.hpp"
+#include "net/pki.hpp"
 
 namespace athanor::targets {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/result.hpp"
 #include "embedded/targets/api.hpp"
 #include "embedded/targets/identity.hpp"
-#include "embedded/transport/acceptor.hpp"
-#include "embedded/transport/served_connection.hpp"
+#include "net/acceptor.hpp"
+#include "net/served_connection.hpp"
 
 namespace athanor::targets {
 

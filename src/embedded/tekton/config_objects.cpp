@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "embedded/tekton/text.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::tekton {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor::tekton {

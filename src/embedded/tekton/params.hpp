@@ -11,7 +11,7 @@
 
 #include "base/result.hpp"
 #include "embedded/tekton/substitute.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::tekton {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/runs.hpp"
 
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::tekton {
 

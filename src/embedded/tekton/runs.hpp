@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/time.hpp"
-#include "kube/object.hpp"
-#include "kube/value.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/plan.hpp"
 
 namespace athanor::tekton {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "api/builtin.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::tekton {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/time.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor::tekton {

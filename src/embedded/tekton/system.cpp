@@ -4,7 +4,7 @@
 #include "api/tekton.hpp"
 #include "embedded/tekton/config_objects.hpp"
 #include "embedded/tekton/operators.hpp"
-#include "embedded/tekton/webhooks.hpp"
+#include "embedded/tekton/validation/webhooks.hpp"
 
 namespace athanor::tekton {
 namespace {

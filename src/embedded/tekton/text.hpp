@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::tekton {
 

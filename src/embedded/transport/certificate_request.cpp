@@ -8,7 +8,7 @@
 #include <array>
 #include <memory>
 
-#include "embedded/transport/crypto.hpp"
+#include "net/crypto.hpp"
 
 namespace athanor::transport {
 namespace {

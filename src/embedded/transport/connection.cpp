@@ -14,7 +14,8 @@
 
 #include "base/contain.hpp"
 #include "base/log.hpp"
-#include "embedded/transport/response_writer.hpp"
+#include "embedded/apiserver/read/encode.hpp"
+#include "net/response_writer.hpp"
 
 namespace athanor::transport {
 namespace {

@@ -12,13 +12,13 @@
 #include <set>
 #include <string>
 
-#include "embedded/transport/event_loop.hpp"
-#include "embedded/transport/http2_session.hpp"
 #include "embedded/transport/https_server.hpp"
-#include "embedded/transport/request_reader.hpp"
-#include "embedded/transport/response_writer.hpp"
-#include "embedded/transport/tls.hpp"
-#include "embedded/transport/worker_pool.hpp"
+#include "net/event_loop.hpp"
+#include "net/http2_session.hpp"
+#include "net/request_reader.hpp"
+#include "net/response_writer.hpp"
+#include "net/tls.hpp"
+#include "net/worker_pool.hpp"
 
 namespace athanor::transport {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "kube/json.hpp"
-#include "kube/value_extent.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/value_extent.hpp"
 
 namespace athanor::transport {
 namespace {

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "base/digest.hpp"
-#include "embedded/transport/crypto.hpp"
+#include "net/crypto.hpp"
 
 namespace athanor::transport {
 namespace {

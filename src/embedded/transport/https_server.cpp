@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "embedded/transport/acceptor.hpp"
 #include "embedded/transport/connection.hpp"
-#include "embedded/transport/listen.hpp"
+#include "net/acceptor.hpp"
+#include "net/listen.hpp"
 
 namespace athanor::transport {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/server.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::transport {

@@ -7,8 +7,8 @@
 #include <array>
 
 #include "base/digest.hpp"
-#include "embedded/transport/crypto.hpp"
-#include "embedded/transport/private_file.hpp"
+#include "net/crypto.hpp"
+#include "net/private_file.hpp"
 
 namespace athanor::transport {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/options.hpp"
 
 namespace athanor::transport {
 

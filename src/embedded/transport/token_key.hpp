@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "embedded/transport/crypto.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
+#include "net/crypto.hpp"
 
 namespace athanor::transport {
 

@@ -9,7 +9,7 @@
 
 #include "base/digest.hpp"
 #include "embedded/transport/token_key.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::transport {
 namespace {

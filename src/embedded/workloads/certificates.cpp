@@ -7,8 +7,8 @@
 #include <set>
 
 #include "api/builtin.hpp"
-#include "kube/condition.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::workloads {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/step.hpp"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/node_lifecycle.hpp"
-#include "kube/condition.hpp"
+#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "kube/value/condition.hpp"
 #include "runtime/view/live.hpp"
 
 namespace athanor::workloads {

@@ -4,7 +4,7 @@
 
 #include "api/builtin.hpp"
 #include "embedded/workloads/namespace_basics.hpp"
-#include "kube/selector.hpp"
+#include "kube/names/selector.hpp"
 
 namespace athanor::workloads {
 namespace {

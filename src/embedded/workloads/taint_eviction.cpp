@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/node_lifecycle.hpp"
-#include "kube/condition.hpp"
-#include "kube/node_match.hpp"
+#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "kube/names/node_match.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::workloads {
 namespace {

@@ -8,7 +8,7 @@
 #include "embedded/wrapped/kinds.hpp"
 #include "embedded/wrapped/members.hpp"
 #include "embedded/wrapped/operators.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::wrapped {
 namespace {
@@ -138,7 +138,6 @@ const Operator& job_set_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "api/describe.hpp"
-#include "kube/kind.hpp"
+#include "kube/value/kind.hpp"
 
 namespace athanor::wrapped {
 

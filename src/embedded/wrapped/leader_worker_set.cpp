@@ -58,7 +58,6 @@ const Operator& leader_worker_set_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::wrapped {
 

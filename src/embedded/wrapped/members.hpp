@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
 

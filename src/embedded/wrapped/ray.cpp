@@ -6,7 +6,7 @@
 #include "embedded/wrapped/kinds.hpp"
 #include "embedded/wrapped/members.hpp"
 #include "embedded/wrapped/operators.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::wrapped {
 namespace {
@@ -129,7 +129,6 @@ const Operator& ray_cluster_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile_cluster,
-                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }
@@ -145,7 +144,6 @@ const Operator& ray_job_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile_job,
-                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }

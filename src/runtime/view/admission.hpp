@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "kube/kind.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor {

@@ -5,7 +5,7 @@
 // write.
 #pragma once
 
-#include "kube/kind.hpp"
+#include "kube/value/kind.hpp"
 
 namespace athanor {
 

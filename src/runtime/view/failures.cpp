@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/digest.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "runtime/view/step.hpp"
 
 namespace athanor {

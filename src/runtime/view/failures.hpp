@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "kube/kind.hpp"
+#include "kube/value/kind.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/view.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "kube/kind.hpp"
+#include "kube/value/kind.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
 
@@ -52,9 +52,6 @@ struct Operator {
   // that a leader before it wrote may be missing from what it sees. Its first runs wait until all
   // it reads was listed anew after this engine began to run.
   bool sees_all = false;
-  // True, of one with a key for each object: there is nothing left to do for one that is gone, and
-  // its key does not run for that.
-  bool ends_with_object = false;
   // Writes act as this user in the embedded server; empty:
   // system:serviceaccount:kube-system:<name>.
   std::string_view user{};

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/kind.hpp"
+#include "kube/value/kind.hpp"
 #include "runtime/view/step.hpp"
 
 namespace athanor {

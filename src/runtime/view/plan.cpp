@@ -31,7 +31,6 @@ Plan& Plan::merge(Plan other) & {
     error_ = std::move(other.error_);
     retry_ = other.retry_;
   }
-  settles_ = settles_ && other.settles_;
   return *this;
 }
 
@@ -51,9 +50,6 @@ Value Plan::to_value() const {
   out.set("steps", std::move(steps));
   if (wake_) {
     out.set("wake", format_micro_time(*wake_));
-  }
-  if (settles_) {
-    out.set("settles", true);
   }
   if (error_) {
     out.set("error", Value::object({{"code", error_->code},

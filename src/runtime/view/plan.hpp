@@ -12,9 +12,9 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor {
 
@@ -101,20 +101,12 @@ class [[nodiscard]] Plan {
   Plan& merge(Plan other) &;
   // Runs the key again at `when` at the latest; the earliest wins.
   Plan& wake_at(Instant when) &;
-  // Promises that a view with what the steps did, and nothing else new, would give no steps, no
-  // earlier wake-up, and read nothing that this one did not: then that alone does not run the key
-  // again. Where plans are verified the promise is. merge() keeps it if both gave it.
-  Plan& settle() & {
-    settles_ = true;
-    return *this;
-  }
 
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
   [[nodiscard]] std::vector<Step>& steps() { return steps_; }
   [[nodiscard]] const std::optional<Instant>& wake() const { return wake_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] bool retries() const { return error_.has_value() && retry_; }
-  [[nodiscard]] bool settles() const { return settles_; }
   [[nodiscard]] bool empty() const { return steps_.empty() && !wake_ && !error_; }
   // A stable text of all of it: property P1 compares it, scenario failures print it.
   [[nodiscard]] Value to_value() const;
@@ -124,7 +116,6 @@ class [[nodiscard]] Plan {
   std::optional<Instant> wake_{};
   std::optional<Error> error_{};
   bool retry_ = false;
-  bool settles_ = false;
 };
 
 }  // namespace athanor

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/object.hpp"
+#include "kube/value/object.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "kube/object.hpp"
+#include "kube/value/object.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/view.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "kube/kind.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/plan.hpp"
 
 namespace athanor {

@@ -17,7 +17,7 @@
 
 #include "api/describe.hpp"
 #include "base/result.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/admission.hpp"
 #include "runtime/view/instruments.hpp"
 #include "runtime/view/node_hooks.hpp"

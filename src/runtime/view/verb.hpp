@@ -10,9 +10,9 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor {
 

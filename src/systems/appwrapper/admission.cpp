@@ -8,8 +8,8 @@
 #include <set>
 #include <tuple>
 
-#include "kube/field_error.hpp"
-#include "kube/names.hpp"
+#include "kube/names/field_error.hpp"
+#include "kube/names/names.hpp"
 #include "systems/appwrapper/field_texts.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/names.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
 #include "systems/appwrapper/settings.hpp"
 

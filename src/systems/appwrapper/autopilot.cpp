@@ -7,7 +7,7 @@
 #include <map>
 
 #include "api/builtin.hpp"
-#include "kube/quantity.hpp"
+#include "kube/text/quantity.hpp"
 
 namespace athanor::appwrapper {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kube/object.hpp"
-#include "kube/value.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
 #include "systems/appwrapper/settings.hpp"
 

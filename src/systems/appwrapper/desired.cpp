@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "kube/object.hpp"
+#include "kube/value/object.hpp"
 #include "systems/appwrapper/autopilot.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/template_path.hpp"

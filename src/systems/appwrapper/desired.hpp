@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/settings.hpp"
 

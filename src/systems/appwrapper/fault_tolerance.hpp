@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "kube/object.hpp"
+#include "kube/value/object.hpp"
 #include "systems/appwrapper/settings.hpp"
 
 namespace athanor::appwrapper {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::appwrapper {
 

@@ -11,13 +11,16 @@
 #include <vector>
 
 #include "api/describe.hpp"
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::appwrapper {
 
 inline constexpr std::string_view kGroup = "workload.codeflare.dev";
+// What the webhook asks the API server about whoever creates an AppWrapper.
+inline constexpr Kind kSubjectAccessReview{"authorization.k8s.io", "v1", "SubjectAccessReview",
+                                           "subjectaccessreviews", false};
 inline constexpr Kind kAppWrapper{kGroup, "v1beta2", "AppWrapper", "appwrappers", true};
 
 // A group of identical pods inside a component.

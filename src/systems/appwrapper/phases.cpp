@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 #include "systems/appwrapper/creation.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/removal.hpp"

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/template_path.hpp"
 

@@ -64,11 +64,11 @@ const Operator& appwrapper_operator() {
       touched({&kAppWrapper, &api::kNode, &api::kCustomResourceDefinition});
   static const std::vector<const Kind*> kWrites = touched({&kAppWrapper, &api::kEvent, &kAnyKind});
   static const std::vector<Access> kAccess = [] {
-    std::vector<Access> access{{&kAppWrapper, "get patch delete"},
-                               {&kAppWrapper, "patch", "status"},
-                               {&kAppWrapper, "update", "finalizers"},
-                               {&api::kEvent, "create patch"},
-                               {&kAnyKind, "get create delete"}};
+    std::vector<Access> access{
+        {&kAppWrapper, "get patch delete"},     {&kAppWrapper, "patch", "status"},
+        {&kAppWrapper, "update", "finalizers"}, {&api::kEvent, "create patch"},
+        {&kSubjectAccessReview, "create"},  // its webhook asks
+        {&kAnyKind, "get create delete"}};
     for (const Kind* kind : wrapped_kinds()) {
       access.push_back({kind, "get create delete"});
     }
@@ -82,7 +82,6 @@ const Operator& appwrapper_operator() {
                                   .writes = kWrites,
                                   .indexes = kIndexes,
                                   .reconcile = reconcile,
-                                  .ends_with_object = true,
                                   .small = kSmall,
                                   .access = kAccess};
   return kOperator;

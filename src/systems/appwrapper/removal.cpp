@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "api/builtin.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 #include "runtime/view/live.hpp"
 #include "systems/appwrapper/components.hpp"
 #include "systems/appwrapper/names.hpp"

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 #include "systems/appwrapper/autopilot.hpp"
 #include "systems/appwrapper/components.hpp"
 #include "systems/appwrapper/names.hpp"

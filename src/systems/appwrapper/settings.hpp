@@ -11,7 +11,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor::appwrapper {

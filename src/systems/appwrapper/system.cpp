@@ -5,7 +5,7 @@
 
 #include "api/kueue.hpp"
 #include "base/environment.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/operators.hpp"
 #include "systems/appwrapper/settings.hpp"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "kube/prune.hpp"
-#include "kube/types.hpp"
+#include "kube/schema/prune.hpp"
+#include "kube/schema/types.hpp"
 
 namespace athanor::appwrapper {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/pod_sets.hpp"
 

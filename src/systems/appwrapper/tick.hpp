@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
 #include "systems/appwrapper/fault_tolerance.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "api/kueue.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "systems/appwrapper/admission.hpp"
 #include "systems/appwrapper/fault_tolerance.hpp"
 #include "systems/appwrapper/kinds.hpp"

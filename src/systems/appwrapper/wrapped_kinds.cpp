@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
-#include "kube/condition.hpp"
-#include "kube/kind_table.hpp"
-#include "kube/resources.hpp"
+#include "kube/schema/kind_table.hpp"
+#include "kube/schema/resources.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::appwrapper {
 namespace {

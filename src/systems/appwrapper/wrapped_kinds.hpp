@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "kube/kind.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor::appwrapper {

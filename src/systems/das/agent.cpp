@@ -3,10 +3,10 @@
 #include "systems/das/agent.hpp"
 
 #include "api/builtin.hpp"
-#include "kube/condition.hpp"
-#include "systems/das/inventory.hpp"
+#include "kube/value/condition.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/placement/inventory.hpp"
 #include "systems/das/settings.hpp"
 
 namespace athanor::das {

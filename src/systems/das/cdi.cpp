@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "kube/json.hpp"
-#include "systems/das/inventory.hpp"
-#include "systems/das/profile.hpp"
+#include "kube/text/json.hpp"
+#include "systems/das/placement/inventory.hpp"
+#include "systems/das/placement/profile.hpp"
 
 namespace athanor::das {
 namespace {

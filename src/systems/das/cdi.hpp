@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 #include "systems/das/claim.hpp"
 #include "systems/das/settings.hpp"
 

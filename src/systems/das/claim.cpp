@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/digest.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
 

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "kube/object.hpp"
-#include "kube/value.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/view.hpp"
+#include "systems/das/placement/slots.hpp"
 #include "systems/das/request.hpp"
-#include "systems/das/slots.hpp"
 
 namespace athanor::das {
 

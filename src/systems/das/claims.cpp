@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "api/builtin.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 #include "runtime/view/live.hpp"
 #include "systems/das/agent.hpp"
 #include "systems/das/cdi.hpp"
@@ -127,7 +127,6 @@ const Operator& claim_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }

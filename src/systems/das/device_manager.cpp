@@ -6,13 +6,13 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 #include "systems/das/agent.hpp"
 #include "systems/das/cdi.hpp"
 #include "systems/das/claim.hpp"
-#include "systems/das/inventory.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/placement/inventory.hpp"
 #include "systems/das/request.hpp"
 #include "systems/das/settings.hpp"
 

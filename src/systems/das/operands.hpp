@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kube/kind.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/value.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/settings.hpp"
 

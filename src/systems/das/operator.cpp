@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/operands.hpp"
 #include "systems/das/settings.hpp"

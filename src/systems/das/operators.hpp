@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/describe.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 #include "runtime/view/admission.hpp"
 #include "runtime/view/node_hooks.hpp"
 #include "runtime/view/operator.hpp"

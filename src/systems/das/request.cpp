@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <map>
 
-#include "kube/quantity.hpp"
-#include "systems/das/profile.hpp"
+#include "kube/text/quantity.hpp"
+#include "systems/das/placement/profile.hpp"
 
 namespace athanor::das {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/object.hpp"
+#include "kube/value/object.hpp"
 
 namespace athanor::das {
 

@@ -13,10 +13,10 @@
 
 #include "api/builtin.hpp"
 #include "systems/das/claim.hpp"
-#include "systems/das/inventory.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
-#include "systems/das/placement.hpp"
+#include "systems/das/placement/inventory.hpp"
+#include "systems/das/placement/placement.hpp"
 #include "systems/das/request.hpp"
 #include "systems/das/settings.hpp"
 

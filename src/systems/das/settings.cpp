@@ -7,7 +7,7 @@
 
 #include "api/describe_ops.hpp"
 #include "base/environment.hpp"
-#include "systems/das/tables.hpp"
+#include "systems/das/placement/tables.hpp"
 
 namespace athanor::das {
 namespace {

@@ -9,7 +9,7 @@
 #include "api/describe.hpp"
 #include "base/result.hpp"
 #include "runtime/view/view.hpp"
-#include "systems/das/placement.hpp"
+#include "systems/das/placement/placement.hpp"
 
 namespace athanor::das {
 

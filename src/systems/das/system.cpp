@@ -6,9 +6,9 @@
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/operators.hpp"
+#include "systems/das/placement/tables.hpp"
 #include "systems/das/settings.hpp"
-#include "systems/das/slice_map.hpp"
-#include "systems/das/tables.hpp"
+#include "systems/das/verb.hpp"
 #include "systems/das/webhook.hpp"
 
 namespace athanor::das {
@@ -77,25 +77,6 @@ Result<LabNodeExtra> read_gpus(const Value& written) {
   return extra;
 }
 
-Result<int> show_slices(VerbContext& context) {
-  ATHANOR_TRY(const std::vector<Object> nodes, context.list(kNodeAccelerator, context.ns()));
-  ATHANOR_TRY(const std::vector<Object> claims, context.list(kAllocationClaim, context.ns()));
-  if (context.output() == "json" || context.output() == "yaml") {
-    std::vector<Value> bodies;
-    for (const auto* objects : {&nodes, &claims}) {
-      for (const Object& object : *objects) {
-        bodies.push_back(object.body());
-      }
-    }
-    context.values(bodies);
-    return 0;
-  }
-  const std::string text = slice_map(nodes, claims);
-  context.print(text.empty() ? "no node with GPUs that can be sliced in " + context.ns() + "\n"
-                             : text);
-  return 0;
-}
-
 }  // namespace
 
 const System& system() {
@@ -112,11 +93,7 @@ const System& system() {
       .scheduling = {das_scheduling().begin(), das_scheduling().end()},
       .node_hooks = {das_nodes().begin(), das_nodes().end()},
       .lab_node_members = {{.name = "gpus", .read = read_gpus}},
-      .verbs = {{.name = "slices",
-                 .summary = "Show the slots of every GPU, and what still fits",
-                 .footer = "  athanor slices",
-                 .default_ns = "das-operator",
-                 .run = show_slices}},
+      .verbs = {slices_verb()},
       .lab_objects = lab_objects};
   return kSystem;
 }

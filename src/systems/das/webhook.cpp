@@ -9,11 +9,11 @@
 #include <set>
 
 #include "api/builtin.hpp"
-#include "kube/quantity.hpp"
-#include "systems/das/inventory.hpp"
+#include "kube/text/quantity.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
-#include "systems/das/profile.hpp"
+#include "systems/das/placement/inventory.hpp"
+#include "systems/das/placement/profile.hpp"
 #include "systems/das/settings.hpp"
 
 namespace athanor::das {

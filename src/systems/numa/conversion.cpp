@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::numa {
 namespace {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "api/describe.hpp"
-#include "kube/kind.hpp"
-#include "kube/object.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::numa {
 

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "kube/quantity.hpp"
-#include "systems/numa/fit.hpp"
+#include "kube/text/quantity.hpp"
+#include "systems/numa/scheduling/fit.hpp"
 
 namespace athanor::numa {
 namespace {

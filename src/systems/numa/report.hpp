@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kube/object.hpp"
-#include "systems/numa/score.hpp"
+#include "kube/value/object.hpp"
+#include "systems/numa/scheduling/score.hpp"
 
 namespace athanor::numa {
 

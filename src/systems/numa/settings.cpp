@@ -6,7 +6,7 @@
 
 #include "api/describe_ops.hpp"
 #include "base/ascii.hpp"
-#include "kube/names.hpp"
+#include "kube/names/names.hpp"
 
 namespace athanor::numa {
 namespace {

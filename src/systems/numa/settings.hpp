@@ -7,7 +7,7 @@
 
 #include "api/describe.hpp"
 #include "base/result.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::numa {
 

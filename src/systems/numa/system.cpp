@@ -4,15 +4,16 @@
 #include <fmt/format.h>
 
 #include "api/builtin.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "systems/numa/conversion.hpp"
+#include "systems/numa/emulation/node_profile.hpp"
+#include "systems/numa/emulation/node_state.hpp"
 #include "systems/numa/kinds.hpp"
-#include "systems/numa/manifests.hpp"
-#include "systems/numa/node_profile.hpp"
-#include "systems/numa/node_state.hpp"
-#include "systems/numa/operators.hpp"
-#include "systems/numa/session.hpp"
+#include "systems/numa/operator/manifests.hpp"
+#include "systems/numa/operator/operators.hpp"
+#include "systems/numa/scheduling/session.hpp"
 #include "systems/numa/settings.hpp"
+#include "systems/numa/verb.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -140,6 +141,7 @@ const System& system() {
       .scheduling = {&numa_scheduling()},
       .node_hooks = {&numa_node_hooks()},
       .lab_node_members = {{.name = "numa", .read = read_zones}},
+      .verbs = {numa_verb()},
       .lab_namespaces = lab_namespaces,
       .lab_objects = lab_objects};
   return kSystem;

@@ -3,17 +3,17 @@
 #include <fmt/core.h>
 
 #include "api/builtin.hpp"
-#include "api/fournos.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "base/check.hpp"
 #include "embedded/kueue/scheduler.hpp"
-#include "fournos/operators.hpp"
-#include "fournos/settings.hpp"
 #include "sim/scenes/invariants.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/operators.hpp"
+#include "systems/fournos/settings.hpp"
 #include "systems/list.hpp"
 
 namespace athanor::sim {

@@ -8,12 +8,12 @@
 #include <set>
 
 #include "api/builtin.hpp"
-#include "api/fournos.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "embedded/kueue/workload_info.hpp"
 #include "embedded/tekton/runs.hpp"
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::sim {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "embedded/simulation/invariants.hpp"
+#include "simulation/invariants.hpp"
 
 namespace athanor::sim {
 

@@ -8,12 +8,12 @@
 #include "base/check.hpp"
 #include "embedded/bridge/in_process_webhooks.hpp"
 #include "embedded/lab/embedded_operators.hpp"
-#include "fournos/operators.hpp"
-#include "fournos/settings.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "sim/scenes/timed_pods.hpp"
 #include "support/source_dir/source_dir.hpp"
+#include "systems/fournos/operators.hpp"
+#include "systems/fournos/settings.hpp"
 #include "systems/list.hpp"
 
 namespace athanor::sim {

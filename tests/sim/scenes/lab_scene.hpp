@@ -3,9 +3,9 @@
 // with their write-time rules, one node with timed pods.
 #pragma once
 
-#include "embedded/apiserver/admission.hpp"
-#include "embedded/simulation/world.hpp"
-#include "kube/value.hpp"
+#include "embedded/apiserver/admission/admission.hpp"
+#include "kube/value/value.hpp"
+#include "simulation/world.hpp"
 
 namespace athanor::sim {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main job of the house, from a FournosJob to its end, with every controller of the laptop lab.
 #include "api/builtin.hpp"
-#include "api/fournos.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "base/check.hpp"
 #include "sim/scenes/invariants.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::sim {
 namespace {

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
-#include "api/fournos.hpp"
-#include "api/hearth.hpp"
 #include "api/tekton.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
 
 namespace athanor::sim {
 

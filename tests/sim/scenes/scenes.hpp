@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "embedded/simulation/properties.hpp"
+#include "simulation/properties.hpp"
 
 namespace athanor::sim {
 

@@ -2,7 +2,7 @@
 // A small world: a few ReplicaSets and a stand-in for nodes.
 #include "api/builtin.hpp"
 #include "base/check.hpp"
-#include "embedded/workloads/replica_set.hpp"
+#include "embedded/workloads/sets/replica_set.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "api/tekton.hpp"
 #include "base/check.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::sim {
 

@@ -3,11 +3,11 @@
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
 #include "base/check.hpp"
-#include "embedded/apiserver/admission.hpp"
-#include "embedded/tekton/admission.hpp"
+#include "embedded/apiserver/admission/admission.hpp"
 #include "embedded/tekton/operators.hpp"
 #include "embedded/tekton/runs.hpp"
-#include "kube/yaml.hpp"
+#include "embedded/tekton/validation/admission.hpp"
+#include "kube/text/yaml.hpp"
 #include "sim/scenes/invariants.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
@@ -62,12 +62,12 @@ Plan play_node(const View& view, const Key& key, Instant now) {
 constexpr Operator kNode = stand_in<api::kPod>("play-node", play_node);
 
 std::vector<apiserver::AdmissionStep> tekton_admission() {
+  using apiserver::AdmissionAttributes;
   using apiserver::AdmissionContext;
-  using apiserver::AdmissionRequest;
   using apiserver::StatusResult;
   return {
       {.name = "TektonWebhooks",
-       .mutate = [](AdmissionRequest& request, const AdmissionContext&) -> StatusResult<void> {
+       .mutate = [](AdmissionAttributes& request, const AdmissionContext&) -> StatusResult<void> {
          if (request.subresource.empty() && !request.object.is_null()) {
            tekton::apply_defaults(request.object, request.operation == apiserver::Operation::Create
                                                       ? tekton::WriteKind::Create
@@ -75,7 +75,7 @@ std::vector<apiserver::AdmissionStep> tekton_admission() {
          }
          return {};
        },
-       .validate = [](AdmissionRequest& request, const AdmissionContext&) -> StatusResult<void> {
+       .validate = [](AdmissionAttributes& request, const AdmissionContext&) -> StatusResult<void> {
          if (!request.subresource.empty() || request.object.is_null()) {
            return {};
          }

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/time.hpp"
-#include "embedded/simulation/world.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
+#include "simulation/world.hpp"
 
 namespace athanor::sim {
 

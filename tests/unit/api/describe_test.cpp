@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/describe_ops.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::api {
 namespace {

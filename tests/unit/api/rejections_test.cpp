@@ -3,12 +3,12 @@
 // schemas.
 #include <gtest/gtest.h>
 
-#include "api/fournos.hpp"
-#include "api/hearth.hpp"
-#include "kube/prune.hpp"
-#include "kube/structural_schema.hpp"
-#include "kube/validate.hpp"
-#include "kube/yaml.hpp"
+#include "kube/schema/prune.hpp"
+#include "kube/schema/structural_schema.hpp"
+#include "kube/schema/validate.hpp"
+#include "kube/text/yaml.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "systems/list.hpp"
 
 namespace athanor::api {

@@ -5,11 +5,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "api/fournos.hpp"
-#include "api/hearth.hpp"
 #include "api/kueue.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "support/source_dir/source_dir.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "systems/list.hpp"
 
 namespace athanor::api {

@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::api {
 namespace {

@@ -2,9 +2,9 @@
 // What does not compile, and how it is said.
 #include <gtest/gtest.h>
 
-#include "cel/estimate.hpp"
 #include "cel/names.hpp"
 #include "cel/program.hpp"
+#include "cel/rules/estimate.hpp"
 
 namespace athanor::cel {
 namespace {

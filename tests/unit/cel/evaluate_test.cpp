@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cel/program.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::cel {
 namespace {

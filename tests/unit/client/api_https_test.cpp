@@ -9,7 +9,7 @@
 
 #include "client/api_client.hpp"
 #include "client/connection.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "unit/embedded/transport/https_fixture.hpp"
 
 namespace athanor::client {

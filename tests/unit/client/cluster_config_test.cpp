@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "base/digest.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::client {
 namespace {

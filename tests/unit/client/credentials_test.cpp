@@ -12,7 +12,7 @@
 #include <iterator>
 
 #include "client/exec_plugin.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "unit/client/manual_clock.hpp"
 
 namespace athanor::client {

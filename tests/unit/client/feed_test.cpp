@@ -12,11 +12,11 @@
 #include <map>
 #include <mutex>
 
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/server.hpp"
 #include "embedded/store/store.hpp"
 #include "embedded/transport/https_server.hpp"
-#include "embedded/transport/pki.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
+#include "net/pki.hpp"
 
 namespace athanor::client {
 namespace {

@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "base/digest.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "unit/client/script_server.hpp"
 
 namespace athanor::client {

@@ -6,7 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::cluster {
 namespace {

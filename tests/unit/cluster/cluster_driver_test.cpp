@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
-#include "runtime/metrics.hpp"
+#include "runtime/metrics/metrics.hpp"
 #include "support/eventually.hpp"
 #include "unit/cluster/fake_client.hpp"
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "client/api_client.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::cluster {
 

@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "api/builtin.hpp"
-#include "kube/json.hpp"
-#include "runtime/engine.hpp"
+#include "kube/text/json.hpp"
+#include "runtime/engine/engine.hpp"
 
 namespace athanor::cluster {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
-#include "kube/json.hpp"
-#include "kube/managed_fields.hpp"
-#include "kube/schema.hpp"
-#include "kube/types.hpp"
-#include "kube/value.hpp"
+#include "kube/apply/managed_fields.hpp"
+#include "kube/schema/schema.hpp"
+#include "kube/schema/types.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::test {
 

@@ -4,8 +4,8 @@
 #include <random>
 #include <vector>
 
-#include "kube/strategic_patch.hpp"
-#include "kube/typed_fields.hpp"
+#include "kube/apply/strategic_patch.hpp"
+#include "kube/apply/typed_fields.hpp"
 #include "unit/kube/apply_fixture.hpp"
 
 namespace athanor {

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.hpp"
-#include "kube/json.hpp"
-#include "kube/jsonpath.hpp"
-#include "kube/patch.hpp"
-#include "kube/quantity.hpp"
-#include "kube/selector.hpp"
-#include "kube/yaml.hpp"
+#include "kube/apply/patch.hpp"
+#include "kube/names/selector.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/jsonpath.hpp"
+#include "kube/text/quantity.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "api/builtin.hpp"
-#include "kube/json.hpp"
-#include "runtime/engine.hpp"
-#include "runtime/metrics.hpp"
+#include "kube/text/json.hpp"
+#include "runtime/engine/engine.hpp"
+#include "runtime/metrics/metrics.hpp"
 
 namespace athanor::runtime {
 
@@ -95,9 +95,6 @@ inline Plan follow_orders(const View& view, const Key& key, Instant now) {
   }
   if (data.contains("wake")) {
     plan.wake_at(now + seconds(data["wake"].as_int()));
-  }
-  if (data.contains("settle")) {
-    plan.settle();
   }
   return plan;
 }

@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"
-#include "kube/json.hpp"
-#include "runtime/barrier.hpp"
-#include "runtime/cache.hpp"
-#include "runtime/key_queue.hpp"
-#include "runtime/metrics.hpp"
-#include "runtime/read_index.hpp"
-#include "runtime/suppress.hpp"
+#include "kube/text/json.hpp"
+#include "runtime/cache/cache.hpp"
+#include "runtime/engine/barrier.hpp"
+#include "runtime/engine/key_queue.hpp"
+#include "runtime/engine/read_index.hpp"
+#include "runtime/engine/suppress.hpp"
+#include "runtime/metrics/metrics.hpp"
 
 namespace athanor::runtime {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "embedded/transport/crypto.hpp"
+#include "net/crypto.hpp"
 
 namespace athanor::webhook {
 namespace {

@@ -9,8 +9,8 @@
 #include "api/builtin.hpp"
 #include "base/clock.hpp"
 #include "client/api_client.hpp"
-#include "kube/json.hpp"
-#include "runtime/metrics.hpp"
+#include "kube/text/json.hpp"
+#include "runtime/metrics/metrics.hpp"
 #include "webhook/certificates.hpp"
 
 namespace athanor::webhook {

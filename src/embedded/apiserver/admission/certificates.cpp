@@ -8,8 +8,8 @@
 #include "base/digest.hpp"
 #include "embedded/apiserver/admission/certificate_subject.hpp"
 #include "embedded/apiserver/admission/steps.hpp"
-#include "embedded/apiserver/authorize.hpp"
-#include "kube/text.hpp"
+#include "embedded/apiserver/auth/authorize.hpp"
+#include "kube/text/text.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -17,13 +17,13 @@ namespace {
 constexpr std::string_view kGroup = "certificates.k8s.io";
 constexpr std::string_view kClientSigner = "kubernetes.io/kube-apiserver-client";
 
-bool is_about(const AdmissionRequest& request, std::string_view subresource) {
+bool is_about(const AdmissionAttributes& request, std::string_view subresource) {
   return request.operation == Operation::Update && request.resource->group == kGroup &&
          request.resource->plural == "certificatesigningrequests" &&
          request.subresource == subresource;
 }
 
-StatusResult<void> require(const AdmissionRequest& request, const AdmissionContext& context,
+StatusResult<void> require(const AdmissionAttributes& request, const AdmissionContext& context,
                            std::string_view verb) {
   const std::string signer = request.old_object["spec"]["signerName"].str();
   const std::string domain = signer.substr(0, signer.find('/')) + "/*";
@@ -48,7 +48,7 @@ StatusResult<void> require(const AdmissionRequest& request, const AdmissionConte
 AdmissionStep certificate_approval_step() {
   return {.name = "CertificateApproval",
           .mutate = {},
-          .validate = [](AdmissionRequest& request,
+          .validate = [](AdmissionAttributes& request,
                          const AdmissionContext& context) -> StatusResult<void> {
             if (!is_about(request, "approval")) {
               return {};
@@ -60,7 +60,7 @@ AdmissionStep certificate_approval_step() {
 AdmissionStep certificate_signing_step() {
   return {.name = "CertificateSigning",
           .mutate = {},
-          .validate = [](AdmissionRequest& request,
+          .validate = [](AdmissionAttributes& request,
                          const AdmissionContext& context) -> StatusResult<void> {
             const Value& now = request.object["status"];
             const Value& before = request.old_object["status"];
@@ -75,7 +75,7 @@ AdmissionStep certificate_signing_step() {
 AdmissionStep certificate_subject_step() {
   return {.name = "CertificateSubjectRestriction",
           .mutate = {},
-          .validate = [](AdmissionRequest& request,
+          .validate = [](AdmissionAttributes& request,
                          const AdmissionContext& /*context*/) -> StatusResult<void> {
             constexpr std::string_view kMasters = "system:masters";
             const Value& spec = request.object["spec"];

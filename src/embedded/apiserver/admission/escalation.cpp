@@ -6,16 +6,16 @@
 #include <set>
 
 #include "embedded/apiserver/admission/steps.hpp"
+#include "embedded/apiserver/auth/authorize.hpp"
 #include "embedded/apiserver/auth/policy_rule.hpp"
-#include "embedded/apiserver/authorize.hpp"
-#include "kube/text.hpp"
+#include "kube/text/text.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
 constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
 
-bool may(const AdmissionRequest& request, const AdmissionContext& context, std::string_view verb,
+bool may(const AdmissionAttributes& request, const AdmissionContext& context, std::string_view verb,
          std::string_view resource, std::string_view name) {
   Attributes attributes;
   attributes.user = request.user;
@@ -49,7 +49,7 @@ Attributes question(const PolicyRule& part, const UserInfo& user, const std::str
 }
 
 std::vector<PolicyRule> missing_rules(const std::vector<PolicyRule>& rules,
-                                      const AdmissionRequest& request,
+                                      const AdmissionAttributes& request,
                                       const AdmissionContext& context) {
   std::vector<PolicyRule> missing;
   for (const PolicyRule& rule : rules) {
@@ -63,7 +63,8 @@ std::vector<PolicyRule> missing_rules(const std::vector<PolicyRule>& rules,
 }
 
 StatusResult<void> require_rules(const std::vector<PolicyRule>& rules,
-                                 const AdmissionRequest& request, const AdmissionContext& context) {
+                                 const AdmissionAttributes& request,
+                                 const AdmissionContext& context) {
   const std::vector<PolicyRule> missing = missing_rules(rules, request, context);
   if (missing.empty()) {
     return {};
@@ -80,7 +81,7 @@ StatusResult<void> require_rules(const std::vector<PolicyRule>& rules,
                   fmt::join(lines, "\n")));
 }
 
-StatusResult<void> check_role(const AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> check_role(const AdmissionAttributes& request, const AdmissionContext& context) {
   if (may(request, context, "escalate", request.resource->plural, request.key.name)) {
     return {};
   }
@@ -100,7 +101,8 @@ StatusResult<void> check_role(const AdmissionRequest& request, const AdmissionCo
   return require_rules(read_rules(request.object["rules"]), request, context);
 }
 
-StatusResult<void> check_binding(const AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> check_binding(const AdmissionAttributes& request,
+                                 const AdmissionContext& context) {
   if (!request.old_object.is_null() && request.object["roleRef"] == request.old_object["roleRef"] &&
       request.object["subjects"] == request.old_object["subjects"]) {
     return {};
@@ -120,7 +122,7 @@ StatusResult<void> check_binding(const AdmissionRequest& request, const Admissio
   return require_rules(read_rules(stored->body["rules"]), request, context);
 }
 
-StatusResult<void> validate(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> validate(AdmissionAttributes& request, const AdmissionContext& context) {
   const ResourceInfo& resource = *request.resource;
   if (resource.group != kGroup || request.user == nullptr || !request.subresource.empty() ||
       (request.operation != Operation::Create && request.operation != Operation::Update) ||

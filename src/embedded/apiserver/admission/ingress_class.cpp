@@ -11,7 +11,7 @@ constexpr std::string_view kDefault = "ingressclass.kubernetes.io/is-default-cla
 constexpr std::string_view kOldWay = "kubernetes.io/ingress.class";
 
 // Of several the newest, of those the first by name.
-StatusResult<void> choose_class(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> choose_class(AdmissionAttributes& request, const AdmissionContext& context) {
   if (!creates(request, kGroup, "ingresses") ||
       !request.object["spec"]["ingressClassName"].is_null() ||
       request.object["metadata"]["annotations"].contains(kOldWay)) {

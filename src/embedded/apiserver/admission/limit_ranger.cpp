@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kAnnotation = "kubernetes.io/limit-ranger";
 
-std::vector<store::StoredPtr> ranges_of(const AdmissionRequest& request,
+std::vector<store::StoredPtr> ranges_of(const AdmissionAttributes& request,
                                         const AdmissionContext& context) {
   auto page = context.store.list("limitranges", {.ns = request.key.ns});
   return page.ok() ? std::move(page->items) : std::vector<store::StoredPtr>();
@@ -47,7 +47,7 @@ void fill_container(Value& container, const Value& limit, std::string_view what,
   }
 }
 
-StatusResult<void> mutate(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> mutate(AdmissionAttributes& request, const AdmissionContext& context) {
   if (!creates(request, "", "pods")) {
     return {};
   }
@@ -206,7 +206,7 @@ std::vector<std::string> claim_errors(const Value& spec, const Value& range) {
   return errors;
 }
 
-StatusResult<void> validate(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> validate(AdmissionAttributes& request, const AdmissionContext& context) {
   const bool resize = request.operation == Operation::Update &&
                       request.resource->storage == "pods" && request.subresource == "resize";
   const bool pod = resize || creates(request, "", "pods");

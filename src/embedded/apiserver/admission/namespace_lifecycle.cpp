@@ -5,7 +5,7 @@
 namespace athanor::apiserver {
 namespace {
 
-StatusResult<void> check(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> check(AdmissionAttributes& request, const AdmissionContext& context) {
   if (request.operation != Operation::Create || !request.resource->namespaced) {
     return {};
   }

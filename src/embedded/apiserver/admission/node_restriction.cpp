@@ -69,7 +69,7 @@ std::set<std::string> restricted_changes(const Value& now, const Value& before) 
 
 class Restriction {
  public:
-  Restriction(const AdmissionRequest& request, const AdmissionContext& context, std::string node)
+  Restriction(const AdmissionAttributes& request, const AdmissionContext& context, std::string node)
       : request_(request), context_(context), node_(std::move(node)) {}
 
   StatusResult<void> check() const {
@@ -298,12 +298,12 @@ class Restriction {
                : refuse(request_, fmt::format("can only create a node CSR with CN={}", own));
   }
 
-  const AdmissionRequest& request_;
+  const AdmissionAttributes& request_;
   const AdmissionContext& context_;
   const std::string node_;
 };
 
-StatusResult<void> check(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> check(AdmissionAttributes& request, const AdmissionContext& context) {
   if (request.user == nullptr || !request.user->in_group("system:nodes")) {
     return {};
   }

@@ -24,7 +24,8 @@ bool tolerates(const Value& tolerations, std::string_view key) {
   });
 }
 
-StatusResult<void> add_tolerations(AdmissionRequest& request, const AdmissionContext& /*context*/) {
+StatusResult<void> add_tolerations(AdmissionAttributes& request,
+                                   const AdmissionContext& /*context*/) {
   if (!is_main_write(request, "", "pods")) {
     return {};
   }
@@ -59,7 +60,7 @@ Value default_priority_class(const AdmissionContext& context) {
   return chosen;
 }
 
-StatusResult<void> set_priority(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> set_priority(AdmissionAttributes& request, const AdmissionContext& context) {
   if (!creates(request, "", "pods")) {
     return {};
   }
@@ -102,7 +103,7 @@ StatusResult<void> set_priority(AdmissionRequest& request, const AdmissionContex
 }
 
 // One class at most is the default.
-StatusResult<void> check_default(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> check_default(AdmissionAttributes& request, const AdmissionContext& context) {
   if (!is_main_write(request, kPriorityGroup, "priorityclasses") ||
       !request.object["globalDefault"].as_bool()) {
     return {};
@@ -118,7 +119,7 @@ StatusResult<void> check_default(AdmissionRequest& request, const AdmissionConte
   return {};
 }
 
-StatusResult<void> merge_scheduling(AdmissionRequest& request, const Value& scheduling) {
+StatusResult<void> merge_scheduling(AdmissionAttributes& request, const Value& scheduling) {
   Value& spec = request.object.member("spec");
   for (const Member& label : scheduling["nodeSelector"].members()) {
     const Value& held = spec["nodeSelector"][label.key()];
@@ -139,7 +140,8 @@ StatusResult<void> merge_scheduling(AdmissionRequest& request, const Value& sche
   return {};
 }
 
-StatusResult<void> apply_runtime_class(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> apply_runtime_class(AdmissionAttributes& request,
+                                       const AdmissionContext& context) {
   if (!creates(request, "", "pods")) {
     return {};
   }
@@ -166,7 +168,7 @@ StatusResult<void> apply_runtime_class(AdmissionRequest& request, const Admissio
   return merge_scheduling(request, stored->body["scheduling"]);
 }
 
-StatusResult<void> taint_node(AdmissionRequest& request, const AdmissionContext& /*context*/) {
+StatusResult<void> taint_node(AdmissionAttributes& request, const AdmissionContext& /*context*/) {
   if (!creates(request, "", "nodes")) {
     return {};
   }

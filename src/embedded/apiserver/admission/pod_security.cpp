@@ -12,8 +12,8 @@
 
 #include "embedded/apiserver/admission/pod_security_checks.hpp"
 #include "embedded/apiserver/admission/steps.hpp"
-#include "embedded/apiserver/call.hpp"
-#include "kube/field_error.hpp"
+#include "embedded/apiserver/core/call.hpp"
+#include "kube/names/field_error.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -98,7 +98,7 @@ std::vector<FieldError> label_errors(const Value& labels) {
 // ---- namespaces
 
 // Pods that would not be let in under the new level, those with the same faults in one line.
-void warn_of_pods(AdmissionRequest& request, const AdmissionContext& context,
+void warn_of_pods(AdmissionAttributes& request, const AdmissionContext& context,
                   const Policy& policy) {
   const auto page = context.store.list(
       "pods", {.ns = request.object["metadata"]["name"].str(), .limit = kPodLimit});
@@ -141,7 +141,7 @@ void warn_of_pods(AdmissionRequest& request, const AdmissionContext& context,
   }
 }
 
-StatusResult<void> check_namespace(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> check_namespace(AdmissionAttributes& request, const AdmissionContext& context) {
   const Value& labels = request.object["metadata"]["labels"];
   const Value& before = request.old_object["metadata"]["labels"];
   if (const auto errors = label_errors(labels); !errors.empty() && errors != label_errors(before)) {
@@ -179,7 +179,7 @@ std::vector<std::string> template_path(const ResourceInfo& resource) {
 
 // What an update of a pod can change that matters: images, ephemeral containers, annotations of
 // AppArmor.
-bool changes_security(const AdmissionRequest& request) {
+bool changes_security(const AdmissionAttributes& request) {
   const auto essence = [](const Value& pod) {
     Value parts = Value::list();
     for (const std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
@@ -210,7 +210,7 @@ std::string would_violate(const Policy& policy, const std::vector<SecurityFindin
 }
 
 // Warnings and notes for the audit, as `warn` and `audit` say.
-void tell(AdmissionRequest& request, const AdmissionContext& context, const Value& pod,
+void tell(AdmissionAttributes& request, const AdmissionContext& context, const Value& pod,
           const Policy& warn, const Policy& audit) {
   const auto found = [&pod](const Policy& policy) {
     return security_findings(pod["metadata"], pod["spec"], policy.level, policy.minor);
@@ -223,7 +223,7 @@ void tell(AdmissionRequest& request, const AdmissionContext& context, const Valu
   }
 }
 
-StatusResult<void> check_pod(AdmissionRequest& request, const AdmissionContext& context,
+StatusResult<void> check_pod(AdmissionAttributes& request, const AdmissionContext& context,
                              const Value& labels) {
   if (request.operation == Operation::Update && !changes_security(request)) {
     return {};
@@ -240,7 +240,7 @@ StatusResult<void> check_pod(AdmissionRequest& request, const AdmissionContext& 
   return {};
 }
 
-StatusResult<void> check(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> check(AdmissionAttributes& request, const AdmissionContext& context) {
   const ResourceInfo& resource = *request.resource;
   if (is_main_write(request, "", "namespaces")) {
     return check_namespace(request, context);

@@ -9,7 +9,7 @@
 #include <optional>
 #include <set>
 
-#include "kube/text.hpp"
+#include "kube/text/text.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -7,8 +7,8 @@
 #include <array>
 #include <map>
 
-#include "embedded/apiserver/kinds/edit.hpp"
-#include "embedded/apiserver/kinds/pod_spec.hpp"
+#include "embedded/kinds/edit.hpp"
+#include "embedded/kinds/pods/pod_spec.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "embedded/apiserver/admission/pod_amounts.hpp"
 #include "embedded/store/store.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::apiserver {
 

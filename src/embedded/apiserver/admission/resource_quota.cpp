@@ -20,7 +20,7 @@ std::string text_of(const Amounts& amounts) {
 }
 
 // What the write takes of the names in `hard`; what an update gives back does not count.
-Amounts needed(const AdmissionRequest& request, const Value& hard) {
+Amounts needed(const AdmissionAttributes& request, const Value& hard) {
   const ResourceInfo& resource = *request.resource;
   Amounts needs;
   const Amounts before = request.operation == Operation::Update
@@ -62,7 +62,7 @@ std::string uncounted(const Amounts& needs, const Value& used) {
   return names;
 }
 
-StatusResult<void> reserve(AdmissionRequest& request, const AdmissionContext& context,
+StatusResult<void> reserve(AdmissionAttributes& request, const AdmissionContext& context,
                            const store::Stored& stored) {
   const Value& quota = stored.body;
   // Where another one's controller counts, a quota holds from its first count on.
@@ -115,7 +115,7 @@ StatusResult<void> reserve(AdmissionRequest& request, const AdmissionContext& co
   return {};
 }
 
-StatusResult<void> validate(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> validate(AdmissionAttributes& request, const AdmissionContext& context) {
   const bool counted = request.operation == Operation::Create ||
                        (request.operation == Operation::Update &&
                         (request.resource->plural == "services" ||

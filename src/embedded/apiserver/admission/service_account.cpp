@@ -17,7 +17,7 @@ constexpr std::int64_t kFileMode = 0644;
 
 // The account, made on the spot where it is the one that every namespace has: its controller may
 // not have seen the namespace yet.
-StatusResult<Value> account_of(AdmissionRequest& request, const AdmissionContext& context,
+StatusResult<Value> account_of(AdmissionAttributes& request, const AdmissionContext& context,
                                const std::string& name) {
   const Key key{request.key.ns, name};
   if (const store::StoredPtr stored = context.store.get("serviceaccounts", key)) {
@@ -87,7 +87,7 @@ Value token_volume(const std::string& name) {
 }
 
 // A kubelet's own pods got nothing from this server.
-StatusResult<void> check_mirror(const AdmissionRequest& request) {
+StatusResult<void> check_mirror(const AdmissionAttributes& request) {
   const Value& spec = request.object["spec"];
   if (!spec["serviceAccountName"].as_string().empty()) {
     return refuse(request, "a mirror pod may not reference service accounts");
@@ -105,7 +105,7 @@ StatusResult<void> check_mirror(const AdmissionRequest& request) {
   return {};
 }
 
-StatusResult<void> mutate(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> mutate(AdmissionAttributes& request, const AdmissionContext& context) {
   if (!creates(request, "", "pods")) {
     return {};
   }

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "embedded/apiserver/admission.hpp"
+#include "embedded/apiserver/admission/admission.hpp"
 
 namespace athanor::apiserver {
 
@@ -41,10 +41,10 @@ AdmissionStep node_restriction_step();
 AdmissionStep resource_quota_step();
 
 // The request's resource and group are these; the main object, not a subresource.
-bool is_main_write(const AdmissionRequest& request, std::string_view group,
+bool is_main_write(const AdmissionAttributes& request, std::string_view group,
                    std::string_view plural);
-bool creates(const AdmissionRequest& request, std::string_view group, std::string_view plural);
+bool creates(const AdmissionAttributes& request, std::string_view group, std::string_view plural);
 // RESOURCE "NAME" is forbidden: TEXT.
-StatusError refuse(const AdmissionRequest& request, std::string_view text);
+StatusError refuse(const AdmissionAttributes& request, std::string_view text);
 
 }  // namespace athanor::apiserver

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "embedded/apiserver/admission/steps.hpp"
-#include "kube/quantity.hpp"
+#include "kube/text/quantity.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -23,7 +23,7 @@ void add_finalizer(Value& object, std::string_view finalizer) {
   }
 }
 
-StatusResult<void> protect(AdmissionRequest& request, const AdmissionContext& /*context*/) {
+StatusResult<void> protect(AdmissionAttributes& request, const AdmissionContext& /*context*/) {
   if (creates(request, "", "persistentvolumeclaims")) {
     add_finalizer(request.object, kClaimFinalizer);
   } else if (creates(request, "", "persistentvolumes")) {
@@ -36,7 +36,7 @@ StatusResult<void> protect(AdmissionRequest& request, const AdmissionContext& /*
 
 // The newest of the classes marked as default gives its name to claims without one. An empty name
 // says: no class.
-StatusResult<void> choose_class(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> choose_class(AdmissionAttributes& request, const AdmissionContext& context) {
   if (!creates(request, "", "persistentvolumeclaims") ||
       !request.object["spec"]["storageClassName"].is_null()) {
     return {};
@@ -60,7 +60,7 @@ StatusResult<void> choose_class(AdmissionRequest& request, const AdmissionContex
   return {};
 }
 
-StatusResult<void> check_growth(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> check_growth(AdmissionAttributes& request, const AdmissionContext& context) {
   if (request.operation != Operation::Update ||
       !is_main_write(request, "", "persistentvolumeclaims")) {
     return {};

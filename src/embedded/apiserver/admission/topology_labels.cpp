@@ -6,7 +6,7 @@
 namespace athanor::apiserver {
 namespace {
 
-StatusResult<void> copy_labels(AdmissionRequest& request, const AdmissionContext& context) {
+StatusResult<void> copy_labels(AdmissionAttributes& request, const AdmissionContext& context) {
   const bool binds = request.operation == Operation::Create && request.subresource == "binding" &&
                      request.resource->storage == "pods";
   if (!binds && !creates(request, "", "pods")) {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "embedded/apiserver/http.hpp"
-#include "embedded/apiserver/server.hpp"
-#include "embedded/apiserver/user_info.hpp"
+#include "embedded/apiserver/core/options.hpp"
+#include "embedded/kinds/user_info.hpp"
+#include "net/http.hpp"
 
 namespace athanor::apiserver {
 

@@ -2,7 +2,7 @@
 // The handlers behind auth_routes().
 #pragma once
 
-#include "embedded/apiserver/call.hpp"
+#include "embedded/apiserver/core/call.hpp"
 
 namespace athanor::apiserver {
 

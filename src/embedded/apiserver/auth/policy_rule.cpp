@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kube/text.hpp"
+#include "kube/text/text.hpp"
 
 namespace athanor::apiserver {
 namespace {

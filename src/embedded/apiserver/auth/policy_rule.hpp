@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "embedded/apiserver/authorize.hpp"
-#include "kube/value.hpp"
+#include "embedded/apiserver/auth/authorize.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::apiserver {
 

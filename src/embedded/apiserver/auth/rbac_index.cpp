@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "embedded/apiserver/auth/token_checker.hpp"
-#include "kube/text.hpp"
+#include "kube/text/text.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "embedded/apiserver/auth/authorize.hpp"
 #include "embedded/apiserver/auth/policy_rule.hpp"
-#include "embedded/apiserver/authorize.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::apiserver {

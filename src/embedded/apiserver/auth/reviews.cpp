@@ -4,8 +4,8 @@
 
 #include "embedded/apiserver/auth/handlers.hpp"
 #include "embedded/apiserver/auth/token_checker.hpp"
-#include "embedded/apiserver/subresource.hpp"
-#include "kube/field_error.hpp"
+#include "embedded/apiserver/extras/subresource.hpp"
+#include "kube/names/field_error.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "base/digest.hpp"
-#include "embedded/apiserver/authenticate.hpp"
+#include "embedded/apiserver/auth/authenticate.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "embedded/apiserver/server.hpp"
-#include "embedded/apiserver/user_info.hpp"
+#include "embedded/apiserver/core/dependencies.hpp"
+#include "embedded/apiserver/core/options.hpp"
+#include "embedded/apiserver/core/token_signer.hpp"
+#include "embedded/kinds/user_info.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::apiserver {

@@ -6,11 +6,12 @@
 
 #include "embedded/apiserver/auth/handlers.hpp"
 #include "embedded/apiserver/auth/token_checker.hpp"
-#include "embedded/apiserver/subresource.hpp"
-#include "embedded/apiserver/write.hpp"
-#include "embedded/apiserver/write_options.hpp"
-#include "kube/field_error.hpp"
-#include "kube/types.hpp"
+#include "embedded/apiserver/core/token_signer.hpp"
+#include "embedded/apiserver/extras/subresource.hpp"
+#include "embedded/apiserver/write/write.hpp"
+#include "embedded/apiserver/write/write_options.hpp"
+#include "kube/names/field_error.hpp"
+#include "kube/schema/types.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::apiserver {
 namespace {

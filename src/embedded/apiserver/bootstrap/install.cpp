@@ -8,15 +8,15 @@
 #include <utility>
 
 #include "embedded/apiserver/auth/policy_rule.hpp"
-#include "embedded/apiserver/bootstrap.hpp"
+#include "embedded/apiserver/bootstrap/bootstrap.hpp"
 #include "embedded/apiserver/bootstrap/flow_objects.hpp"
 #include "embedded/apiserver/bootstrap/rbac_objects.hpp"
-#include "embedded/apiserver/decode.hpp"
-#include "embedded/apiserver/kind_behaviour.hpp"
-#include "embedded/apiserver/kinds/address_kinds.hpp"
-#include "embedded/apiserver/kinds/service_addresses.hpp"
-#include "kube/data.hpp"
-#include "kube/json.hpp"
+#include "embedded/apiserver/write/decode.hpp"
+#include "embedded/kinds/kind_behaviour.hpp"
+#include "embedded/kinds/network/address_kinds.hpp"
+#include "embedded/kinds/network/service_addresses.hpp"
+#include "kube/schema/data.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -183,7 +183,7 @@ class Installation {
       const KindContext context{.resource = *resource,
                                 .store = input_.store,
                                 .table = input_.table,
-                                .options = input_.options,
+                                .service_cluster_ip_range = input_.options.service_cluster_ip_range,
                                 .entropy = input_.entropy,
                                 .now = input_.now};
       if (behaviour->prepare_create != nullptr) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::apiserver {
 

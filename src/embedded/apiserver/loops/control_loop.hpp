@@ -9,8 +9,8 @@
 #include <span>
 
 #include "base/time.hpp"
-#include "embedded/apiserver/resource_info.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/server.hpp"
+#include "embedded/kinds/resource_info.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::apiserver {

@@ -11,7 +11,7 @@
 
 #include "embedded/apiserver/loops/control_loop.hpp"
 #include "embedded/apiserver/loops/loop_requests.hpp"
-#include "kube/object.hpp"
+#include "kube/value/object.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/result.hpp"
 #include "embedded/apiserver/loops/control_loop.hpp"
-#include "kube/kind.hpp"
-#include "kube/value.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::apiserver {
 

@@ -10,8 +10,8 @@
 
 #include "embedded/apiserver/loops/control_loop.hpp"
 #include "embedded/apiserver/loops/loop_requests.hpp"
-#include "kube/condition.hpp"
-#include "kube/object.hpp"
+#include "kube/value/condition.hpp"
+#include "kube/value/object.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "cel/functions.hpp"
-#include "cel/schema_type.hpp"
-#include "embedded/apiserver/authorize.hpp"
+#include "cel/functions/functions.hpp"
+#include "cel/rules/schema_type.hpp"
+#include "embedded/apiserver/auth/authorize.hpp"
 #include "embedded/apiserver/webhooks/match.hpp"
 #include "embedded/apiserver/webhooks/review.hpp"
-#include "kube/types.hpp"
+#include "kube/schema/types.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -31,18 +31,18 @@ TypePtr request_type() {
                                          {"uid", text},
                                          {"groups", cel::list_type(text)},
                                          {"extra", cel::map_type(text, cel::list_type(text))}});
-  return cel::object_type("kubernetes.AdmissionRequest", {{"kind", kind},
-                                                          {"resource", resource},
-                                                          {"subResource", text},
-                                                          {"requestKind", kind},
-                                                          {"requestResource", resource},
-                                                          {"requestSubResource", text},
-                                                          {"name", text},
-                                                          {"namespace", text},
-                                                          {"operation", text},
-                                                          {"userInfo", user},
-                                                          {"dryRun", simple(TypeKind::Bool)},
-                                                          {"options", simple(TypeKind::Dyn)}});
+  return cel::object_type("kubernetes.AdmissionAttributes", {{"kind", kind},
+                                                             {"resource", resource},
+                                                             {"subResource", text},
+                                                             {"requestKind", kind},
+                                                             {"requestResource", resource},
+                                                             {"requestSubResource", text},
+                                                             {"name", text},
+                                                             {"namespace", text},
+                                                             {"operation", text},
+                                                             {"userInfo", user},
+                                                             {"dryRun", simple(TypeKind::Bool)},
+                                                             {"options", simple(TypeKind::Dyn)}});
 }
 
 TypePtr namespace_type() {
@@ -61,7 +61,7 @@ Value resource_value(const ResourceInfo& resource) {
 }
 
 Value request_value(const AdmissionView& view) {
-  const AdmissionRequest& request = view.request;
+  const AdmissionAttributes& request = view.request;
   Value value = Value::object({{"kind", kind_value(view.version)},
                                {"resource", resource_value(view.version)},
                                {"requestKind", kind_value(*request.resource)},
@@ -129,7 +129,7 @@ cel::AccessAnswer RequestAuthority::ask(const cel::AccessQuestion& question) con
   return {.allowed = decision.allowed, .reason = decision.reason, .error = {}};
 }
 
-StatusResult<AdmissionView> admission_view(const AdmissionRequest& request,
+StatusResult<AdmissionView> admission_view(const AdmissionAttributes& request,
                                            const ResourceInfo& version,
                                            const AdmissionContext& context) {
   AdmissionView view{.request = request, .version = version};
@@ -145,7 +145,7 @@ StatusResult<AdmissionView> admission_view(const AdmissionRequest& request,
 
 cel::Bindings admission_bindings(const AdmissionView& view) {
   static const TypePtr kRequest = request_type();
-  const AdmissionRequest& request = view.request;
+  const AdmissionAttributes& request = view.request;
   cel::AccessQuestion own;
   own.group = view.version.group;
   own.resource = view.version.plural;

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "cel/authority.hpp"
+#include "cel/functions/authority.hpp"
 #include "cel/program.hpp"
-#include "embedded/apiserver/admission.hpp"
+#include "embedded/apiserver/admission/admission.hpp"
 #include "embedded/apiserver/policies/condition.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::apiserver {
 
@@ -28,24 +28,24 @@ cel::Declarations admission_declarations(const AdmissionVariables& variables);
 // Answers `authorizer` for the user of a request.
 class RequestAuthority final : public cel::Authority {
  public:
-  RequestAuthority(const AdmissionRequest& request, const AdmissionContext& context)
+  RequestAuthority(const AdmissionAttributes& request, const AdmissionContext& context)
       : request_(request), context_(context) {}
   [[nodiscard]] cel::AccessAnswer ask(const cel::AccessQuestion& question) const override;
 
  private:
-  const AdmissionRequest& request_;
+  const AdmissionAttributes& request_;
   const AdmissionContext& context_;
 };
 
 // The request as expressions see it, in the version that a rule named.
 struct AdmissionView {
-  const AdmissionRequest& request;
+  const AdmissionAttributes& request;
   const ResourceInfo& version;
   Value object{};  // Null on delete
   Value old_object{};
 };
 // Converts the objects.
-StatusResult<AdmissionView> admission_view(const AdmissionRequest& request,
+StatusResult<AdmissionView> admission_view(const AdmissionAttributes& request,
                                            const ResourceInfo& version,
                                            const AdmissionContext& context);
 cel::Bindings admission_bindings(const AdmissionView& view);

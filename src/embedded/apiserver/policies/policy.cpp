@@ -146,7 +146,7 @@ PolicyBinding read_binding(const store::Stored& stored) {
 }  // namespace
 
 StatusResult<const ResourceInfo*> match_policy(const PolicyMatch& match,
-                                               const AdmissionRequest& request,
+                                               const AdmissionAttributes& request,
                                                const AdmissionContext& context) {
   const ResourceInfo* none = nullptr;
   for (const MatchRule& rule : match.exclude) {

@@ -13,7 +13,7 @@
 #include "embedded/apiserver/policies/admission_cel.hpp"
 #include "embedded/apiserver/webhooks/hook.hpp"
 #include "embedded/store/store.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::apiserver {
 
@@ -28,7 +28,7 @@ struct PolicyMatch {
 };
 // A match without rules is every request that its selectors take.
 StatusResult<const ResourceInfo*> match_policy(const PolicyMatch& match,
-                                               const AdmissionRequest& request,
+                                               const AdmissionAttributes& request,
                                                const AdmissionContext& context);
 
 struct PolicyVariable {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "embedded/apiserver/versions.hpp"
+#include "embedded/apiserver/resources/versions.hpp"
 #include "embedded/apiserver/webhooks/match.hpp"
 #include "embedded/apiserver/webhooks/review.hpp"
 
@@ -44,7 +44,7 @@ StatusResult<std::vector<Value>> find_params(const ResourceInfo& resource, const
 }  // namespace
 
 PolicyParams collect_params(const Policy& policy, const PolicyBinding& binding,
-                            const AdmissionRequest& request, const AdmissionContext& context) {
+                            const AdmissionAttributes& request, const AdmissionContext& context) {
   const Value& ref = binding.param_ref;
   if (policy.param_kind.is_null() || ref.is_null()) {
     return {.found = {Value()}, .error = {}};

@@ -17,6 +17,6 @@ struct PolicyParams {
   bool pending = false;    // a conversion webhook has to be asked first
 };
 PolicyParams collect_params(const Policy& policy, const PolicyBinding& binding,
-                            const AdmissionRequest& request, const AdmissionContext& context);
+                            const AdmissionAttributes& request, const AdmissionContext& context);
 
 }  // namespace athanor::apiserver

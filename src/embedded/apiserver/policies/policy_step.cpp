@@ -8,12 +8,12 @@
 #include <optional>
 
 #include "embedded/apiserver/admission/steps.hpp"
-#include "embedded/apiserver/call.hpp"
-#include "embedded/apiserver/conversation.hpp"
+#include "embedded/apiserver/core/call.hpp"
+#include "embedded/apiserver/core/conversation.hpp"
 #include "embedded/apiserver/policies/policy.hpp"
 #include "embedded/apiserver/policies/policy_params.hpp"
 #include "embedded/apiserver/webhooks/match.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -222,7 +222,7 @@ int code_of(std::string_view reason) {
 // All policies against one request.
 class Dispatch {
  public:
-  Dispatch(AdmissionRequest& request, const AdmissionContext& context)
+  Dispatch(AdmissionAttributes& request, const AdmissionContext& context)
       : request_(request), context_(context), authority_(request, context) {}
 
   StatusResult<void> run(const Policies& policies) {
@@ -372,7 +372,7 @@ class Dispatch {
     }
   }
 
-  AdmissionRequest& request_;
+  AdmissionAttributes& request_;
   const AdmissionContext& context_;
   std::map<std::string, std::vector<std::string>> annotations_{};
   RequestAuthority authority_;
@@ -385,7 +385,7 @@ AdmissionStep validating_policy_step() {
   const auto cache = std::make_shared<PolicyCache>();
   return {.name = "ValidatingAdmissionPolicy",
           .mutate = {},
-          .validate = [cache](AdmissionRequest& request,
+          .validate = [cache](AdmissionAttributes& request,
                               const AdmissionContext& context) -> StatusResult<void> {
             if (exempt_from_webhooks(request)) {
               return {};

@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-#include "cel/schema_type.hpp"
+#include "cel/rules/schema_type.hpp"
 #include "embedded/apiserver/policies/policy.hpp"
 
 namespace athanor::apiserver {

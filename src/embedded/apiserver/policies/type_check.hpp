@@ -3,8 +3,8 @@
 // (docs/spec/apiserver.md 15.3, status.typeChecking).
 #pragma once
 
-#include "embedded/apiserver/resource_info.hpp"
-#include "kube/value.hpp"
+#include "embedded/kinds/resource_info.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::apiserver {
 

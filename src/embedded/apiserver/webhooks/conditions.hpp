@@ -2,7 +2,7 @@
 // matchConditions of webhooks (docs/spec/apiserver.md 15.2).
 #pragma once
 
-#include "embedded/apiserver/admission.hpp"
+#include "embedded/apiserver/admission/admission.hpp"
 #include "embedded/apiserver/webhooks/review.hpp"
 
 namespace athanor::apiserver {

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "embedded/apiserver/webhooks/endpoint.hpp"
-#include "kube/json.hpp"
-#include "kube/text.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/text.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "embedded/apiserver/conversation.hpp"
+#include "embedded/apiserver/core/conversation.hpp"
 #include "embedded/store/store.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::apiserver {
 

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/digest.hpp"
-#include "kube/condition.hpp"
-#include "kube/selector.hpp"
-#include "kube/text.hpp"
+#include "kube/names/selector.hpp"
+#include "kube/text/text.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::apiserver {
 namespace {

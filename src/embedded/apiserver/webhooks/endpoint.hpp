@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "embedded/apiserver/outside.hpp"
+#include "embedded/apiserver/core/outside.hpp"
 #include "embedded/store/store.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::apiserver {
 

@@ -13,8 +13,8 @@
 
 #include "embedded/apiserver/policies/condition.hpp"
 #include "embedded/store/store.hpp"
-#include "kube/selector.hpp"
-#include "kube/value.hpp"
+#include "kube/names/selector.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::apiserver {
 

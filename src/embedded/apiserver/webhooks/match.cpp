@@ -18,11 +18,11 @@ bool names(const std::vector<std::string>& wanted, std::string_view value) {
                      [&](const std::string& one) { return one == "*" || one == value; });
 }
 
-bool is_namespace(const AdmissionRequest& request) {
+bool is_namespace(const AdmissionAttributes& request) {
   return request.resource->storage == "namespaces";
 }
 
-bool scope_matches(const HookRule& rule, const AdmissionRequest& request) {
+bool scope_matches(const HookRule& rule, const AdmissionAttributes& request) {
   const bool namespaced = request.resource->namespaced && !is_namespace(request);
   if (rule.scope == "Namespaced") {
     return namespaced;
@@ -41,7 +41,7 @@ bool resource_matches(const HookRule& rule, std::string_view plural, std::string
   });
 }
 
-bool rule_matches(const HookRule& rule, const AdmissionRequest& request,
+bool rule_matches(const HookRule& rule, const AdmissionAttributes& request,
                   const ResourceInfo& resource) {
   return scope_matches(rule, request) &&
          names(rule.operations, operation_name(request.operation)) &&
@@ -62,7 +62,7 @@ std::vector<const ResourceInfo*> versions_of(const ResourceInfo& resource,
   return versions;
 }
 
-const ResourceInfo* matched_version(const Hook& hook, const AdmissionRequest& request,
+const ResourceInfo* matched_version(const Hook& hook, const AdmissionAttributes& request,
                                     const ResourceTable& table) {
   for (const HookRule& rule : hook.rules) {
     if (rule_matches(rule, request, *request.resource)) {
@@ -83,7 +83,7 @@ const ResourceInfo* matched_version(const Hook& hook, const AdmissionRequest& re
   return nullptr;
 }
 
-StatusResult<bool> namespace_matches(const Hook& hook, const AdmissionRequest& request,
+StatusResult<bool> namespace_matches(const Hook& hook, const AdmissionAttributes& request,
                                      const store::Store& store) {
   if (hook.namespaces.empty() || (!request.resource->namespaced && !is_namespace(request))) {
     return true;
@@ -100,7 +100,7 @@ StatusResult<bool> namespace_matches(const Hook& hook, const AdmissionRequest& r
   return hook.namespaces.matches(stored->body["metadata"]["labels"]);
 }
 
-bool object_matches(const Hook& hook, const AdmissionRequest& request) {
+bool object_matches(const Hook& hook, const AdmissionAttributes& request) {
   const auto matches = [&](const Value& object) {
     return object.is_object() && hook.objects.matches(object["metadata"]["labels"]);
   };
@@ -109,16 +109,16 @@ bool object_matches(const Hook& hook, const AdmissionRequest& request) {
 
 }  // namespace
 
-bool exempt_from_webhooks(const AdmissionRequest& request) {
+bool exempt_from_webhooks(const AdmissionAttributes& request) {
   return request.resource->group == kAdmissionGroup &&
          std::find(kExempt.begin(), kExempt.end(), request.resource->plural) != kExempt.end();
 }
 
-const std::string& request_namespace(const AdmissionRequest& request) {
+const std::string& request_namespace(const AdmissionAttributes& request) {
   return is_namespace(request) ? request.key.name : request.key.ns;
 }
 
-StatusResult<const ResourceInfo*> match_hook(const Hook& hook, const AdmissionRequest& request,
+StatusResult<const ResourceInfo*> match_hook(const Hook& hook, const AdmissionAttributes& request,
                                              const AdmissionContext& context) {
   const ResourceInfo* none = nullptr;
   const StatusResult<bool> in_namespace = namespace_matches(hook, request, context.store);

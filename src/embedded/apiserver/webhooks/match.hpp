@@ -4,21 +4,21 @@
 
 #include <string>
 
-#include "embedded/apiserver/admission.hpp"
+#include "embedded/apiserver/admission/admission.hpp"
 #include "embedded/apiserver/webhooks/hook.hpp"
 
 namespace athanor::apiserver {
 
 // Requests that no webhook sees: those for admission's own configuration.
-bool exempt_from_webhooks(const AdmissionRequest& request);
+bool exempt_from_webhooks(const AdmissionAttributes& request);
 
 // The namespace that a request is about; a Namespace is about itself.
-const std::string& request_namespace(const AdmissionRequest& request);
+const std::string& request_namespace(const AdmissionAttributes& request);
 
 // The version of the resource that a rule of the webhook names: the request's own or, with
 // matchPolicy Equivalent, another one. nullptr: the webhook is not called. Errors: selectors that
 // cannot be evaluated.
-StatusResult<const ResourceInfo*> match_hook(const Hook& hook, const AdmissionRequest& request,
+StatusResult<const ResourceInfo*> match_hook(const Hook& hook, const AdmissionAttributes& request,
                                              const AdmissionContext& context);
 
 }  // namespace athanor::apiserver

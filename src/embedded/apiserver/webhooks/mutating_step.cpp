@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include "base/digest.hpp"
-#include "embedded/apiserver/call.hpp"
-#include "embedded/apiserver/decode.hpp"
+#include "embedded/apiserver/core/call.hpp"
+#include "embedded/apiserver/extras/request_audit.hpp"
 #include "embedded/apiserver/webhooks/conditions.hpp"
 #include "embedded/apiserver/webhooks/match.hpp"
 #include "embedded/apiserver/webhooks/review.hpp"
 #include "embedded/apiserver/webhooks/webhook_steps.hpp"
-#include "embedded/apiserver/write.hpp"
-#include "kube/json.hpp"
-#include "kube/patch.hpp"
-#include "kube/text.hpp"
+#include "embedded/apiserver/write/decode.hpp"
+#include "embedded/apiserver/write/write.hpp"
+#include "kube/apply/patch.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/text.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -85,7 +86,7 @@ void annotate(const HookCall& call, std::size_t index, bool mutated, const HookR
 }
 
 // Whether the webhook changed the object.
-StatusResult<bool> call_one(const HookCall& call, std::size_t index, AdmissionRequest& request,
+StatusResult<bool> call_one(const HookCall& call, std::size_t index, AdmissionAttributes& request,
                             const AdmissionContext& context) {
   ATHANOR_TRY_VOID(check_dry_run(call));
   const HookReply reply = ask_hook(call, context);
@@ -107,7 +108,7 @@ StatusResult<bool> call_one(const HookCall& call, std::size_t index, AdmissionRe
   return true;
 }
 
-StatusResult<void> mutate(const Hooks& hooks, AdmissionRequest& request,
+StatusResult<void> mutate(const Hooks& hooks, AdmissionAttributes& request,
                           const AdmissionContext& context) {
   Reinvocation& reinvocation = request.reinvocation;
   if (reinvocation.second_round && reinvocation.last_output != request.object) {
@@ -142,7 +143,7 @@ StatusResult<void> mutate(const Hooks& hooks, AdmissionRequest& request,
 AdmissionStep mutating_webhook_step() {
   const auto cache = std::make_shared<HookCache>(true);
   return {.name = "MutatingAdmissionWebhook",
-          .mutate = [cache](AdmissionRequest& request,
+          .mutate = [cache](AdmissionAttributes& request,
                             const AdmissionContext& context) -> StatusResult<void> {
             const std::shared_ptr<const Hooks> hooks = cache->hooks(context.store);
             if (hooks->empty() || exempt_from_webhooks(request)) {

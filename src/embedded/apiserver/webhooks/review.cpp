@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "embedded/apiserver/call.hpp"
-#include "embedded/apiserver/versions.hpp"
+#include "embedded/apiserver/core/call.hpp"
+#include "embedded/apiserver/resources/versions.hpp"
 #include "embedded/apiserver/webhooks/endpoint.hpp"
 #include "embedded/apiserver/webhooks/match.hpp"
-#include "kube/json.hpp"
-#include "kube/text.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/text.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -34,7 +34,7 @@ const Value& subject(const Value& object, const Value& old_object) {
   return object.is_null() ? old_object : object;
 }
 
-Value options_value(const AdmissionRequest& request) {
+Value options_value(const AdmissionAttributes& request) {
   Value options = request.options.is_object() ? request.options : Value::object();
   if (request.operation == Operation::Delete) {
     options.set("kind", "DeleteOptions");
@@ -151,7 +151,7 @@ StatusError denial(const Hook& hook, const Value& said) {
 }  // namespace
 
 Value review_request(const HookCall& call) {
-  const AdmissionRequest& request = call.request;
+  const AdmissionAttributes& request = call.request;
   Value value = Value::object();
   value.set("kind", kind_value(subject(call.object, call.old_object)));
   value.set("resource", resource_value(call.version));
@@ -192,7 +192,7 @@ StatusResult<Value> in_version(const ResourceInfo& from, const ResourceInfo& to,
   return to_served(to, stored, 0, versions_of(context));
 }
 
-StatusResult<HookCall> prepare_call(const Hook& hook, const AdmissionRequest& request,
+StatusResult<HookCall> prepare_call(const Hook& hook, const AdmissionAttributes& request,
                                     const ResourceInfo& version, const AdmissionContext& context) {
   ATHANOR_TRY(Value object, in_version(*request.resource, version, request.object, context));
   ATHANOR_TRY(Value old_object,
@@ -252,7 +252,7 @@ HookReply ask_hook(const HookCall& call, const AdmissionContext& context) {
 }
 
 void annotate_round(std::string_view prefix, const Hook& hook, std::size_t index,
-                    const AdmissionRequest& request, const AdmissionContext& context,
+                    const AdmissionAttributes& request, const AdmissionContext& context,
                     std::string value) {
   context.call->annotate(
       fmt::format("{}.webhook.admission.k8s.io/round_{}_index_{}", prefix,
@@ -261,7 +261,7 @@ void annotate_round(std::string_view prefix, const Hook& hook, std::size_t index
 }
 
 StatusResult<bool> judge(const Hook& hook, const HookReply& reply, std::size_t index,
-                         AdmissionRequest& request, const AdmissionContext& context) {
+                         AdmissionAttributes& request, const AdmissionContext& context) {
   if (!reply.failure.empty()) {
     if (hook.ignores_failure) {
       annotate_round(hook.mutating ? "failed-open.mutation" : "failed-open.validating", hook, index,

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "embedded/apiserver/admission.hpp"
+#include "embedded/apiserver/admission/admission.hpp"
 #include "embedded/apiserver/webhooks/conversion.hpp"
 #include "embedded/apiserver/webhooks/hook.hpp"
 
@@ -13,13 +13,13 @@ namespace athanor::apiserver {
 
 struct HookCall {
   const Hook& hook;
-  const AdmissionRequest& request;
+  const AdmissionAttributes& request;
   const ResourceInfo& version;  // that the webhook is shown
   Value object{};               // in that version
   Value old_object{};
 };
 // Converts what the webhook is to see.
-StatusResult<HookCall> prepare_call(const Hook& hook, const AdmissionRequest& request,
+StatusResult<HookCall> prepare_call(const Hook& hook, const AdmissionAttributes& request,
                                     const ResourceInfo& version, const AdmissionContext& context);
 // The review's `request` without its uid.
 Value review_request(const HookCall& call);
@@ -38,11 +38,11 @@ HookReply ask_hook(const HookCall& call, const AdmissionContext& context);
 // is a refusal. Warnings are added to the request, annotations to its audit. `index` is the
 // webhook's place among those looked at.
 StatusResult<bool> judge(const Hook& hook, const HookReply& reply, std::size_t index,
-                         AdmissionRequest& request, const AdmissionContext& context);
+                         AdmissionAttributes& request, const AdmissionContext& context);
 
 // For the audit of the request: PREFIX.webhook.admission.k8s.io/round_R_index_I.
 void annotate_round(std::string_view prefix, const Hook& hook, std::size_t index,
-                    const AdmissionRequest& request, const AdmissionContext& context,
+                    const AdmissionAttributes& request, const AdmissionContext& context,
                     std::string value);
 
 // For conversions within admission.

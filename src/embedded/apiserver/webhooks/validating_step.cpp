@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validating webhooks: all at the same time, after every change.
-#include "embedded/apiserver/conversation.hpp"
+#include "embedded/apiserver/core/conversation.hpp"
 #include "embedded/apiserver/webhooks/conditions.hpp"
 #include "embedded/apiserver/webhooks/match.hpp"
 #include "embedded/apiserver/webhooks/review.hpp"
@@ -15,7 +15,7 @@ struct Asked {
 };
 
 // All webhooks are asked before the first answer is looked at.
-StatusResult<std::vector<Asked>> ask_all(const Hooks& hooks, const AdmissionRequest& request,
+StatusResult<std::vector<Asked>> ask_all(const Hooks& hooks, const AdmissionAttributes& request,
                                          const AdmissionContext& context) {
   std::vector<Asked> asked;
   bool pending = false;
@@ -39,7 +39,7 @@ StatusResult<std::vector<Asked>> ask_all(const Hooks& hooks, const AdmissionRequ
   return asked;
 }
 
-StatusResult<void> validate(const Hooks& hooks, AdmissionRequest& request,
+StatusResult<void> validate(const Hooks& hooks, AdmissionAttributes& request,
                             const AdmissionContext& context) {
   ATHANOR_TRY(const std::vector<Asked> asked, ask_all(hooks, request, context));
   StatusResult<void> outcome;
@@ -58,7 +58,7 @@ AdmissionStep validating_webhook_step() {
   const auto cache = std::make_shared<HookCache>(false);
   return {.name = "ValidatingAdmissionWebhook",
           .mutate = {},
-          .validate = [cache](AdmissionRequest& request,
+          .validate = [cache](AdmissionAttributes& request,
                               const AdmissionContext& context) -> StatusResult<void> {
             const std::shared_ptr<const Hooks> hooks = cache->hooks(context.store);
             if (hooks->empty() || exempt_from_webhooks(request)) {

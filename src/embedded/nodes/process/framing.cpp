@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::nodes {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::nodes {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/pod_logs.hpp"
 
 namespace athanor::nodes {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/digest.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::nodes {
 namespace {

@@ -5,8 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "embedded/apiserver/pod_streams.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "base/clock.hpp"
+#include "embedded/apiserver/core/pod_logs.hpp"
+#include "embedded/apiserver/extras/pod_streams.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/pod_directory.hpp"
 #include "embedded/nodes/process/spawner.hpp"

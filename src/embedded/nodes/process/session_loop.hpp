@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "embedded/apiserver/pod_streams.hpp"
+#include "embedded/apiserver/extras/pod_streams.hpp"
 
 namespace athanor::nodes {
 

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "embedded/nodes/pod_runtime.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::nodes {
 namespace {

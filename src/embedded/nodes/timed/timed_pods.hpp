@@ -13,7 +13,7 @@
 
 #include "base/time.hpp"
 #include "embedded/nodes/pod_machine.hpp"
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::nodes {
 

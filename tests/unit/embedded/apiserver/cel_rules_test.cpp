@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "api/describe.hpp"
-#include "cel/schema_rules.hpp"
-#include "kube/structural_schema.hpp"
+#include "cel/rules/schema_rules.hpp"
+#include "kube/schema/structural_schema.hpp"
 #include "systems/list.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 

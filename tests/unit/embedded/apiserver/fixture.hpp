@@ -11,9 +11,10 @@
 #include <string_view>
 
 #include "base/clock.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/server.hpp"
+#include "embedded/apiserver/core/token_signer.hpp"
 #include "embedded/store/store.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::apiserver::test {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Life of an object: create, read, update, patch, delete (docs/spec/apiserver.md 3, 6, 7, 9, 10).
-#include "embedded/apiserver/write.hpp"
+#include "embedded/apiserver/write/write.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {
@@ -400,21 +400,22 @@ TEST(InProcess, TakesAndGivesValues) {
   EXPECT_TRUE(response.body.empty());
 }
 
-// kTrustHeader: for simulations; from outside it is a header like any other.
-TEST(InProcess, IsTakenAtItsWordWhenItAsksForIt) {
-  TestServer server;
-  Request request;
-  request.method = "POST";
-  request.path = std::string(kMaps);
-  request.headers.emplace(kTrustHeader, "true");
-  request.body = config_map("v", R"({"a key with blanks":"v"})");
-  request.credentials.internal_user = "system:serviceaccount:kube-system:job-controller";
-  const Response response = server.server().handle(request, server.now());
-  ASSERT_EQ(response.status, 201);
-  EXPECT_FALSE((*response.value)["metadata"].contains("managedFields"));
-  request.body = config_map("w", R"({"a key with blanks":"v"})");
-  request.headers.clear();
-  EXPECT_EQ(server.server().handle(request, server.now()).status, 422);
+TEST(InProcess, ControllersAreTakenAtTheirWordWhereTheServerTrustsThem) {
+  const auto answer = [](bool trusts, std::optional<std::string> user) {
+    TestServer server(Options{.trusts_controllers = trusts});
+    Request request;
+    request.method = "POST";
+    request.path = std::string(kMaps);
+    request.body = config_map("v", R"({"a key with blanks":"v"})");
+    request.credentials.internal_user = std::move(user);
+    return server.server().handle(request, server.now());
+  };
+  const std::string controller = "system:serviceaccount:kube-system:job-controller";
+  const Response taken = answer(true, controller);
+  ASSERT_EQ(taken.status, 201);
+  EXPECT_FALSE((*taken.value)["metadata"].contains("managedFields"));
+  EXPECT_EQ(answer(false, controller).status, 422);
+  EXPECT_EQ(answer(true, "system:apiserver").status, 422);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers in protobuf: objects, lists, watches and refusals (docs/spec/apiserver.md 5.1, 5.3, check
 // A3).
-#include "embedded/apiserver/resource_info.hpp"
-#include "kube/protobuf.hpp"
-#include "kube/prune.hpp"
-#include "kube/resources.hpp"
-#include "kube/types.hpp"
+#include "embedded/kinds/resource_info.hpp"
+#include "kube/protobuf/protobuf.hpp"
+#include "kube/schema/prune.hpp"
+#include "kube/schema/resources.hpp"
+#include "kube/schema/types.hpp"
 #include "support/sample_object.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 

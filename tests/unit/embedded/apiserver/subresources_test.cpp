@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binding, eviction, logs, scale of workloads, finalize (docs/spec/apiserver.md 12).
-#include "kube/condition.hpp"
+#include "kube/value/condition.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {

@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/server.hpp"
+#include "embedded/apiserver/read/encode.hpp"
 #include "embedded/store/store.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::apiserver {
 

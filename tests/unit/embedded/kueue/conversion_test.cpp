@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "unit/embedded/kueue/fixture.hpp"
 
 namespace athanor::kueue::test {

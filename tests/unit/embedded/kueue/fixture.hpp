@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 
 namespace athanor::kueue::test {

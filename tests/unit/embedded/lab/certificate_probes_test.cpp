@@ -8,7 +8,7 @@
 #include "base/clock.hpp"
 #include "base/digest.hpp"
 #include "embedded/lab/probes.hpp"
-#include "embedded/transport/pki.hpp"
+#include "net/pki.hpp"
 
 namespace athanor::lab {
 namespace {

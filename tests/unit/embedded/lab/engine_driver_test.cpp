@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "api/builtin.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::lab {
 namespace {

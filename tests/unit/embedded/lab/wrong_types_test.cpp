@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "embedded/apiserver/resource_info.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/server.hpp"
 #include "embedded/bridge/in_process_webhooks.hpp"
+#include "embedded/kinds/resource_info.hpp"
 #include "embedded/lab/installer.hpp"
 #include "embedded/store/store.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "systems/list.hpp"
 
 namespace athanor::lab {

@@ -8,8 +8,8 @@
 #include "api/builtin.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 
 namespace athanor::nodes {

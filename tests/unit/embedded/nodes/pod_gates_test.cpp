@@ -9,8 +9,8 @@
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/pod_status.hpp"
 #include "embedded/nodes/sandbox_spec.hpp"
-#include "kube/condition.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
+#include "kube/value/condition.hpp"
 #include "support/fake_world.hpp"
 
 namespace athanor::nodes {

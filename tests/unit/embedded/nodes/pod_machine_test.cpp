@@ -7,7 +7,7 @@
 #include <string>
 
 #include "embedded/nodes/pod_status.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::nodes {
 namespace {

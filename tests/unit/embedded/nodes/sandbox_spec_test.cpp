@@ -8,8 +8,8 @@
 
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 
 namespace athanor::nodes {

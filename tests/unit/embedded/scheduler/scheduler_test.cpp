@@ -15,7 +15,7 @@
 
 #include "api/builtin.hpp"
 #include "embedded/scheduler/amounts.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 #include "runtime/view/failures.hpp"
 #include "support/fake_world.hpp"
 

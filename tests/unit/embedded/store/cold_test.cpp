@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "unit/embedded/store/store_fixture.hpp"
 
 namespace athanor::store {

@@ -9,7 +9,7 @@
 #include <future>
 
 #include "embedded/store/journal_sqlite.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "unit/embedded/store/store_fixture.hpp"
 
 namespace athanor::store {

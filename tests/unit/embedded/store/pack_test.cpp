@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::store {
 namespace {

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "embedded/store/rows.hpp"
-#include "kube/json.hpp"
-#include "kube/value_extent.hpp"
+#include "kube/text/json.hpp"
+#include "kube/value/value_extent.hpp"
 #include "unit/embedded/store/store_fixture.hpp"
 
 namespace athanor::store {

@@ -6,7 +6,7 @@
 
 #include "base/digest.hpp"
 #include "embedded/targets/identity.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::targets {
 namespace {

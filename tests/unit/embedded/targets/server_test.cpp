@@ -12,7 +12,7 @@
 
 #include "client/cluster_config.hpp"
 #include "client/connection.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::targets {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "embedded/tekton/settings.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::tekton {
 namespace {

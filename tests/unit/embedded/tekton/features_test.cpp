@@ -4,10 +4,10 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/matrix.hpp"
+#include "embedded/tekton/pipelinerun/matrix.hpp"
 #include "embedded/tekton/runs.hpp"
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 #include "unit/embedded/tekton/lab.hpp"
 
 namespace athanor::tekton {

@@ -6,10 +6,10 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/admission.hpp"
 #include "embedded/tekton/runs.hpp"
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "embedded/tekton/validation/admission.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::tekton {
 

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "embedded/tekton/pipelinerun/when.hpp"
 #include "embedded/tekton/text.hpp"
-#include "embedded/tekton/when.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::tekton {
 namespace {

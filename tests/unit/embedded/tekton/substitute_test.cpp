@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::tekton {
 namespace {

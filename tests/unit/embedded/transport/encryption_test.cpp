@@ -7,8 +7,8 @@
 
 #include "base/digest.hpp"
 #include "embedded/transport/encrypting_journal.hpp"
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::transport {
 namespace {

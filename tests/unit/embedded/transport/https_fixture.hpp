@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "embedded/apiserver/resource_info.hpp"
-#include "embedded/apiserver/server.hpp"
+#include "embedded/apiserver/core/server.hpp"
+#include "embedded/kinds/resource_info.hpp"
 #include "embedded/transport/https_server.hpp"
-#include "embedded/transport/pki.hpp"
+#include "net/pki.hpp"
 #include "unit/embedded/transport/tls_client.hpp"
 
 namespace athanor::transport {

@@ -9,8 +9,8 @@
 #include <atomic>
 #include <thread>
 
-#include "embedded/transport/crypto.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
+#include "net/crypto.hpp"
 #include "unit/embedded/transport/https_fixture.hpp"
 
 namespace athanor::transport {

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <string>
 
-#include "embedded/transport/crypto.hpp"
+#include "net/crypto.hpp"
 
 namespace athanor::transport {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The PKI's files: what is made, what is kept, what is replaced.
-#include "embedded/transport/pki.hpp"
+#include "net/pki.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <filesystem>
 
 #include "base/digest.hpp"
-#include "embedded/transport/crypto.hpp"
-#include "embedded/transport/private_file.hpp"
 #include "embedded/transport/token_file.hpp"
+#include "net/crypto.hpp"
+#include "net/private_file.hpp"
 
 namespace athanor::transport {
 namespace {

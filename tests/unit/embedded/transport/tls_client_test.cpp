@@ -12,7 +12,7 @@
 #include <array>
 #include <charconv>
 
-#include "embedded/transport/crypto.hpp"
+#include "net/crypto.hpp"
 
 namespace athanor::transport {
 namespace {

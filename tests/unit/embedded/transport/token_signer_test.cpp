@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "base/digest.hpp"
-#include "embedded/transport/crypto.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
+#include "net/crypto.hpp"
 #include "unit/embedded/transport/key_files.hpp"
 
 namespace athanor::transport {

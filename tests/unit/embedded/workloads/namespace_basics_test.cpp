@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 
 namespace athanor::workloads {

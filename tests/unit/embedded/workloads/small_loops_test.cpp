@@ -5,8 +5,8 @@
 #include "base/digest.hpp"
 #include "embedded/workloads/namespace_basics.hpp"
 #include "embedded/workloads/node_lifecycle.hpp"
-#include "embedded/workloads/replica_set.hpp"
-#include "embedded/workloads/resource_claims.hpp"
+#include "embedded/workloads/sets/replica_set.hpp"
+#include "embedded/workloads/volumes/resource_claims.hpp"
 #include "unit/embedded/workloads/workload_world.hpp"
 
 namespace athanor::workloads {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/controlled_pods.hpp"
-#include "kube/condition.hpp"
-#include "kube/yaml.hpp"
+#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "kube/text/yaml.hpp"
+#include "kube/value/condition.hpp"
 #include "support/fake_world.hpp"
 
 namespace athanor::workloads {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "api/kueue.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/appwrapper/fault_tolerance.hpp"
 #include "systems/appwrapper/webhooks.hpp"

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 #include "systems/appwrapper/pod_sets.hpp"
 
 namespace athanor::appwrapper {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 #include "systems/appwrapper/names.hpp"
 
 namespace athanor::appwrapper {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 #include "systems/appwrapper/fault_tolerance.hpp"
 
 namespace athanor::appwrapper {

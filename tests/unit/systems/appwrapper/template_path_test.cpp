@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::appwrapper {
 namespace {

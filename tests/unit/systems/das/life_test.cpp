@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/builtin.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/das/agent.hpp"
 #include "systems/das/claim.hpp"

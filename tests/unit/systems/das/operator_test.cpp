@@ -7,7 +7,7 @@
 #include <string>
 
 #include "api/builtin.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/operands.hpp"

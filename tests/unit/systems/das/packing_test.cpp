@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "systems/das/placement.hpp"
+#include "systems/das/placement/placement.hpp"
 
 namespace athanor::das {
 namespace {

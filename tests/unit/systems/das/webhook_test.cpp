@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "kube/json.hpp"
-#include "kube/patch.hpp"
-#include "kube/yaml.hpp"
+#include "kube/apply/patch.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/settings.hpp"

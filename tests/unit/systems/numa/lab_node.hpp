@@ -2,7 +2,7 @@
 // Emulated nodes as a lab file describes them.
 #pragma once
 
-#include "kube/value.hpp"
+#include "kube/value/value.hpp"
 #include "systems/numa/system.hpp"
 
 namespace athanor::numa {

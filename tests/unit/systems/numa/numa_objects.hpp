@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/ascii.hpp"
-#include "kube/object.hpp"
-#include "kube/value.hpp"
-#include "systems/numa/pod_request.hpp"
-#include "systems/numa/topology.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "systems/numa/scheduling/pod_request.hpp"
+#include "systems/numa/scheduling/topology.hpp"
 
 namespace athanor::numa::testing {
 

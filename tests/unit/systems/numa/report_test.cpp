@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 #include "unit/systems/numa/numa_objects.hpp"
 
 namespace athanor::numa {

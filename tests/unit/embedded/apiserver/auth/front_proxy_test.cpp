@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/digest.hpp"
-#include "embedded/apiserver/authenticate.hpp"
+#include "embedded/apiserver/auth/authenticate.hpp"
 #include "unit/embedded/apiserver/fixture.hpp"
 
 namespace athanor::apiserver {

@@ -3,7 +3,7 @@
 // as slow and plain as can be (docs/spec/apiserver.md 16.2).
 #include <random>
 
-#include "embedded/apiserver/authorize.hpp"
+#include "embedded/apiserver/auth/authorize.hpp"
 #include "unit/embedded/apiserver/fixture.hpp"
 
 namespace athanor::apiserver {

@@ -3,6 +3,7 @@
 // 16.4).
 #include <gtest/gtest.h>
 
+#include "embedded/apiserver/read/encode.hpp"
 #include "unit/embedded/apiserver/fixture.hpp"
 
 namespace athanor::apiserver {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/digest.hpp"
-#include "embedded/apiserver/outside.hpp"
-#include "kube/json.hpp"
+#include "embedded/apiserver/core/outside.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::apiserver {
 

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "embedded/nodes/process/process_runtime.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "unit/embedded/nodes/process/pod_lab.hpp"
 
 namespace athanor::nodes {

@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "embedded/nodes/pod_status.hpp"
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::nodes {
 namespace {

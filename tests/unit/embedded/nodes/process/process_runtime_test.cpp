@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/digest.hpp"
-#include "kube/json.hpp"
+#include "kube/text/json.hpp"
 #include "unit/embedded/nodes/process/pod_lab.hpp"
 
 namespace athanor::nodes {

@@ -8,7 +8,7 @@
 #include "embedded/nodes/nodes.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/timed/timed_pods.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 
 namespace athanor::nodes {

@@ -10,8 +10,8 @@
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/pod_status.hpp"
 #include "embedded/nodes/timed/timed_runtime.hpp"
-#include "kube/json.hpp"
-#include "kube/yaml.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 
 namespace athanor::nodes {
 namespace {

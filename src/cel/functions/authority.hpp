@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the `authorizer` variable asks: the world that evaluates an expression answers.
+#pragma once
+
+#include <string>
+
+#include "kube/value/value.hpp"
+
+namespace athanor::cel {
+
+struct AccessQuestion {
+  // Whom it is about; empty: the user of the request.
+  std::string service_account_namespace{};
+  std::string service_account_name{};
+  // A path, or a resource.
+  std::string path{};
+  std::string group{}, resource{}, subresource{}, ns{}, name{}, verb{};
+  // As they were written; an authorizer that does not look at selectors may leave them alone.
+  std::string field_selector{}, label_selector{};
+};
+
+struct AccessAnswer {
+  bool allowed = false;
+  std::string reason{};
+  std::string error{};  // the question could not be answered
+};
+
+class Authority {
+ public:
+  virtual ~Authority() = default;
+  [[nodiscard]] virtual AccessAnswer ask(const AccessQuestion& question) const = 0;
+};
+
+}  // namespace athanor::cel

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// One x-kubernetes-validations rule, compiled (docs/spec/apiserver.md 13.5).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cel/program.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::cel {
+
+struct Rule {
+  std::string text{};        // trimmed
+  std::string message{};     // trimmed; empty: "failed rule: TEXT"
+  std::string reason{};      // empty: FieldValueInvalid
+  std::string field_path{};  // as it joins the path of the schema: ".a.b", "[key]"
+  bool optional_old_self = false;
+  Program::Ptr program{};             // null: see `error`
+  Program::Ptr message_expression{};  // null: none, or see `message_error`
+  bool uses_old_self = false;
+  std::string error{};
+  std::string message_error{};
+};
+
+// `self` is the type of the values that the rule judges.
+Rule compile_rule(const Value& rule, const TypePtr& self);
+// What a broken rule is called in errors: its message, else its text.
+const std::string& rule_name(const Rule& rule);
+
+}  // namespace athanor::cel

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the schema of a resource to the type that its values have in expressions
+// (docs/spec/apiserver.md 13.5, typing).
+#pragma once
+
+#include <string>
+
+#include "cel/type.hpp"
+#include "kube/schema/schema.hpp"
+
+namespace athanor::cel {
+
+// The bytes of the largest request, which bounds what has no bound of its own.
+inline constexpr std::int64_t kLargestRequest = std::int64_t{3} << 20;
+
+enum class SchemaPlace : std::uint8_t { Field, ResourceRoot };
+
+// nullptr when expressions cannot see such values: preserved unknown fields and whatever contains
+// them. At a resource's root apiVersion, kind, metadata.name and metadata.generateName are there,
+// and nothing else of the metadata. `name` is what messages call an object's type; those below add
+// their place to it.
+TypePtr custom_type(const Schema& schema, SchemaPlace place, const std::string& name = "selfType");
+
+// Of a built-in kind, whole metadata included; types within themselves are dyn.
+TypePtr builtin_type(const Schema& schema);
+
+}  // namespace athanor::cel

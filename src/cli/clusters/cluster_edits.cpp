@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+// athanor clusters add, check and remove, athanor lock and unlock: edits of FournosClusters and
+// Secrets that kubectl could make, too (docs/hearth.md).
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <thread>
+
+#include "api/builtin.hpp"
+#include "base/clock.hpp"
+#include "base/digest.hpp"
+#include "cli/clusters/cluster_view.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "kube/names/names.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/kubeconfig.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
+#include "systems/hearth/kubeconfig_text.hpp"
+
+namespace athanor::cli {
+namespace {
+
+constexpr const char* kManager = "?fieldManager=athanor-clusters";
+constexpr const char* kDiscoveryLabel = "fournos.dev/cluster-kubeconfig";
+constexpr const char* kOffboarded = "fournos.dev/offboarded";
+
+const Kind& cluster_kind() {
+  return api::kFournosCluster;
+}
+
+int misuse(std::string_view what) {
+  Terminal(STDERR_FILENO).print(fmt::format("athanor: {}\n", what));
+  return 2;
+}
+
+Result<Value> merge(Session& session, const Kind& kind, const std::string& ns,
+                    const std::string& name, Value patch) {
+  return session.connection().call({.method = "PATCH",
+                                    .path = Session::path(kind, ns, name) + kManager,
+                                    .body = std::move(patch),
+                                    .content_type = "application/merge-patch+json"});
+}
+
+// Writes what `edit` makes of the spec, as long as the cluster is the one that was read; it is read
+// again when somebody wrote it in between, as Hearth does all the time. Nothing: `edit` wants none.
+Result<void> edit_spec(
+    Session& session, const std::string& name,
+    const std::function<Result<std::optional<Value>>(const Object& cluster)>& edit) {
+  constexpr int kTries = 50;
+  for (int tries = 1;; ++tries) {
+    ATHANOR_TRY(const Object cluster, session.get(cluster_kind(), session.ns(), name));
+    ATHANOR_TRY(std::optional<Value> spec, edit(cluster));
+    if (!spec) {
+      return {};
+    }
+    const auto written =
+        merge(session, cluster_kind(), session.ns(), name,
+              Value::object(
+                  {{"metadata", Value::object({{"resourceVersion", cluster.resource_version()}})},
+                   {"spec", *std::move(spec)}}));
+    if (written.ok()) {
+      return {};
+    }
+    if (written.error().reason != "Conflict" || tries == kTries) {
+      return written.error();
+    }
+  }
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Error::not_found(fmt::format("cannot read {}", path));
+  }
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// Reads the cluster again and again until `done` likes it; nullopt: it is gone. The error says
+// that the time was up.
+Result<std::optional<Object>> wait_for(Session& session, const std::string& name,
+                                       std::chrono::seconds limit,
+                                       const std::function<bool(const Object&)>& done) {
+  constexpr std::chrono::milliseconds kPause{200};
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (true) {
+    auto cluster = session.get(cluster_kind(), session.ns(), name);
+    if (!cluster.ok() && cluster.error().code == 404) {
+      return std::optional<Object>();
+    }
+    if (!cluster.ok()) {
+      return cluster.error();
+    }
+    if (done(*cluster)) {
+      return std::optional<Object>(*std::move(cluster));
+    }
+    if (std::chrono::steady_clock::now() >= end) {
+      return Error{.code = 504,
+                   .reason = "Timeout",
+                   .message = fmt::format("{} is not there after {} s", name, limit.count())};
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+Value secret_of(const ClusterAddOptions& options, const std::string& kubeconfig) {
+  Value metadata = Value::object({{"name", "kubeconfig-" + options.name},
+                                  {"namespace", options.secrets_namespace},
+                                  {"labels", Value::object({{kDiscoveryLabel, "true"}})}});
+  Value annotations = Value::object();
+  if (!options.owner.empty()) {
+    annotations.set("fournos.dev/owner", options.owner);
+  }
+  if (!options.lock_time.empty()) {
+    annotations.set("fournos.dev/ttl", options.lock_time);
+  }
+  if (!annotations.empty()) {
+    metadata.set("annotations", std::move(annotations));
+  }
+  return Value::object({{"apiVersion", "v1"},
+                        {"kind", "Secret"},
+                        {"metadata", std::move(metadata)},
+                        {"type", "Opaque"},
+                        {"data", Value::object({{"kubeconfig", base64_encode(kubeconfig)}})}});
+}
+
+// A Secret that is there already: with the new kubeconfig, when there is one, and no longer marked
+// as offboarded.
+Result<Value> renew(Session& session, const ClusterAddOptions& options,
+                    const std::string& kubeconfig) {
+  Value patch = Value::object(
+      {{"metadata", Value::object({{"labels", Value::object({{kDiscoveryLabel, "true"}})},
+                                   {"annotations", Value::object({{kOffboarded, Value()}})}})}});
+  if (!kubeconfig.empty()) {
+    patch.set("data", Value::object({{"kubeconfig", base64_encode(kubeconfig)}}));
+  }
+  return merge(session, api::kSecret, options.secrets_namespace, "kubeconfig-" + options.name,
+               std::move(patch));
+}
+
+// What Hearth would call Invalid is not handed in at all.
+Result<void> check(const ClusterAddOptions& options, const std::string& kubeconfig) {
+  const Value data = Value::object({{"kubeconfig", base64_encode(kubeconfig)}});
+  const std::string flaw =
+      hearth::flaw_text(read_kubeconfig_data(data), "kubeconfig-" + options.name, options.name);
+  if (!flaw.empty()) {
+    return Error::bad_request(
+        fmt::format("{}: {} (--no-check hands it in nevertheless)", options.kubeconfig, flaw));
+  }
+  return {};
+}
+
+Result<Value> put_secret(Session& session, const ClusterAddOptions& options) {
+  std::string kubeconfig;
+  if (options.kubeconfig.empty()) {
+    return renew(session, options, kubeconfig);
+  }
+  ATHANOR_TRY(kubeconfig, read_file(options.kubeconfig));
+  if (!options.no_check) {
+    ATHANOR_TRY_VOID(check(options, kubeconfig));
+  }
+  auto created = session.connection().call(
+      {.method = "POST",
+       .path = Session::path(api::kSecret, options.secrets_namespace) + kManager,
+       .body = secret_of(options, kubeconfig)});
+  if (created.ok() || created.error().code != 409 || !options.replace) {
+    return created;
+  }
+  return renew(session, options, kubeconfig);
+}
+
+bool is_settled(const Object& cluster) {
+  const Value& status = cluster.status();
+  const std::string_view state = status["kubeconfigStatus"].as_string();
+  return (state == "Valid" && status.contains("lastProbeTime")) ||
+         (!state.empty() && state != "Valid");
+}
+
+// The cluster's line and what is wrong with it; the exit code.
+int report(const Object& cluster) {
+  const Terminal out(STDOUT_FILENO);
+  const std::vector<std::string> troubles = cluster_troubles(cluster);
+  const Value& status = cluster.status();
+  out.print(fmt::format("{}: {}{}{}\n", cluster.name(), status["kubeconfigStatus"].as_string(),
+                        status["gpuSummary"].as_string().empty() ? "" : ", ",
+                        status["gpuSummary"].as_string()));
+  for (const std::string& trouble : troubles) {
+    out.print(trouble + "\n");
+  }
+  return troubles.empty() ? 0 : 1;
+}
+
+std::string user_name() {
+  const char* user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe): one thread so far
+  return user == nullptr ? "" : user;
+}
+
+}  // namespace
+
+int run(const ClusterAddOptions& options) {
+  if (const auto wrong = validate_dns1123_subdomain(options.name);
+      wrong || options.name.size() > 63) {
+    return misuse(fmt::format("\"{}\" cannot name a cluster: {}", options.name,
+                              wrong ? *wrong : "must be no more than 63 characters"));
+  }
+  if (!options.lock_time.empty() && !is_lock_time(options.lock_time)) {
+    return misuse(
+        fmt::format("--for: \"{}\" is not a time such as 30m, 4h or 2d", options.lock_time));
+  }
+  auto session = Session::open(options.target);
+  if (!session.ok()) {
+    return fail(session.error());
+  }
+  const auto put = put_secret(*session, options);
+  if (!put.ok()) {
+    Error error = put.error();
+    if (error.code == 409) {
+      error.message += "; --replace gives it this kubeconfig";
+    } else if (error.code == 404 && options.kubeconfig.empty()) {
+      error.message += "; --kubeconfig FILE makes it";
+    }
+    return fail(error);
+  }
+  Terminal(STDOUT_FILENO)
+      .print(fmt::format("secret/kubeconfig-{} is in namespace {}\n", options.name,
+                         options.secrets_namespace));
+  if (!options.wait) {
+    return 0;
+  }
+  // Until Hearth has seen the Secret there is no cluster.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.timeout);
+  while (std::chrono::steady_clock::now() < end) {
+    const auto cluster =
+        wait_for(*session, options.name, std::chrono::seconds(options.timeout), is_settled);
+    if (!cluster.ok()) {
+      return fail(cluster.error());
+    }
+    if (*cluster) {
+      return report(**cluster);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return fail({.code = 504,
+               .reason = "Timeout",
+               .message = fmt::format("there is no FournosCluster {} after {} s: does Hearth run, "
+                                      "and does it watch {}?",
+                                      options.name, options.timeout, options.secrets_namespace)});
+}
+
+int run(const ClusterCheckOptions& options) {
+  auto session = Session::open(options.target);
+  if (!session.ok()) {
+    return fail(session.error());
+  }
+  const auto before = session->get(cluster_kind(), session->ns(), options.name);
+  if (!before.ok()) {
+    return fail(before.error());
+  }
+  const std::string last = before->status()["lastProbeTime"].str();
+  // Times of probes are whole seconds: the next one shall not look like the last.
+  if (const auto probed = parse_time(last)) {
+    std::this_thread::sleep_for(*probed + std::chrono::seconds(1) - wall_clock()->now());
+  }
+  const auto asked = merge(
+      *session, cluster_kind(), session->ns(), options.name,
+      Value::object(
+          {{"metadata",
+            Value::object(
+                {{"annotations", Value::object({{"fournos.dev/rediscover",
+                                                 format_micro_time(wall_clock()->now())}})}})}}));
+  if (!asked.ok()) {
+    return fail(asked.error());
+  }
+  const auto after = wait_for(
+      *session, options.name, std::chrono::seconds(options.timeout), [&](const Object& cluster) {
+        const Value& status = cluster.status();
+        const std::string_view state = status["kubeconfigStatus"].as_string();
+        return state == "Missing" || state == "Invalid" ||
+               (is_settled(cluster) && status["lastProbeTime"].as_string() != last);
+      });
+  if (!after.ok()) {
+    return fail(
+        after.error().code == 504
+            ? Error{.code = 504,
+                    .reason = "Timeout",
+                    .message = fmt::format("{} was not probed within {} s: does Hearth run?",
+                                           options.name, options.timeout)}
+            : after.error());
+  }
+  if (!*after) {
+    return fail(Error::not_found(fmt::format("{} was deleted", options.name)));
+  }
+  return report(**after);
+}
+
+int run(const ClusterRemoveOptions& options) {
+  auto session = Session::open(options.target);
+  if (!session.ok()) {
+    return fail(session.error());
+  }
+  Value patch = Value::object();
+  if (!options.policy.empty()) {
+    patch.set("spec", Value::object({{"deletionPolicy", options.policy}}));
+  }
+  if (options.delete_kubeconfig) {
+    patch.set_path({"metadata", "annotations"},
+                   Value::object({{"fournos.dev/delete-kubeconfig", "true"}}));
+  }
+  if (!patch.empty()) {
+    const auto patched =
+        merge(*session, cluster_kind(), session->ns(), options.name, std::move(patch));
+    if (!patched.ok()) {
+      return fail(patched.error());
+    }
+  }
+  const auto deleted = session->connection().call(
+      {.method = "DELETE", .path = Session::path(cluster_kind(), session->ns(), options.name)});
+  if (!deleted.ok()) {
+    return fail(deleted.error());
+  }
+  const Terminal out(STDOUT_FILENO);
+  out.print(fmt::format("{} is leaving\n", options.name));
+  if (!options.wait) {
+    return 0;
+  }
+  std::string told;
+  const auto gone = wait_for(*session, options.name, std::chrono::seconds(options.timeout),
+                             [&](const Object& cluster) {
+                               for (const std::string& line : cluster_troubles(cluster)) {
+                                 if (line.starts_with("Offboarding") && line != told) {
+                                   told = line;
+                                   out.print(line + "\n");
+                                 }
+                               }
+                               return false;
+                             });
+  if (!gone.ok()) {
+    return fail(gone.error().code == 504
+                    ? Error{.code = 504,
+                            .reason = "Timeout",
+                            .message = fmt::format("{} is still there after {} s", options.name,
+                                                   options.timeout)}
+                    : gone.error());
+  }
+  out.print(fmt::format("{} is gone\n", options.name));
+  return 0;
+}
+
+int run(const LockOptions& options) {
+  const std::string owner = options.owner.empty() ? user_name() : options.owner;
+  if (owner.find_first_not_of(" \t") == std::string::npos) {
+    return misuse("--owner is needed: $USER says nothing");
+  }
+  if (!options.lock_time.empty() && !is_lock_time(options.lock_time)) {
+    return misuse(
+        fmt::format("--for: \"{}\" is not a time such as 30m, 4h or 2d", options.lock_time));
+  }
+  auto session = Session::open(options.target);
+  if (!session.ok()) {
+    return fail(session.error());
+  }
+  const auto locked =
+      edit_spec(*session, options.name, [&](const Object& cluster) -> Result<std::optional<Value>> {
+        const std::string holder = cluster.spec()["owner"].str();
+        if (!holder.empty() && holder != owner && !options.take_over) {
+          return Error::conflict(
+              fmt::format("{} is locked for {}; --take-over hands the lock to {}", options.name,
+                          holder, owner));
+        }
+        return std::optional(Value::object(
+            {{"owner", owner},
+             {"ttl", options.lock_time.empty() ? Value() : Value(options.lock_time)}}));
+      });
+  if (!locked.ok()) {
+    return fail(locked.error());
+  }
+  const Terminal out(STDOUT_FILENO);
+  const std::string end =
+      options.lock_time.empty() ? "until it is unlocked" : "for " + options.lock_time;
+  if (!options.wait) {
+    out.print(fmt::format("{} is being locked for {}, {}\n", options.name, owner, end));
+    return 0;
+  }
+  const auto held = wait_for(
+      *session, options.name, std::chrono::seconds(options.timeout), [&](const Object& now) {
+        return now.status()["lockState"].as_string() == "Held" || now.spec()["owner"] != owner;
+      });
+  if (!held.ok()) {
+    return fail(held.error().code == 504
+                    ? Error{.code = 504,
+                            .reason = "Timeout",
+                            .message = fmt::format("the lock of {} is not held after {} s",
+                                                   options.name, options.timeout)}
+                    : held.error());
+  }
+  if (!*held || (*held)->spec()["owner"].as_string() != owner) {
+    return fail(Error::conflict(fmt::format("the lock of {} was given away", options.name)));
+  }
+  out.print(fmt::format("{} is locked for {}, {}\n", options.name, owner, end));
+  return 0;
+}
+
+int run(const UnlockOptions& options) {
+  auto session = Session::open(options.target);
+  if (!session.ok()) {
+    return fail(session.error());
+  }
+  std::string holder;
+  const auto unlocked =
+      edit_spec(*session, options.name, [&](const Object& cluster) -> Result<std::optional<Value>> {
+        holder = cluster.spec()["owner"].str();
+        return holder.empty() ? std::nullopt : std::optional(Value::object({{"owner", ""}}));
+      });
+  if (!unlocked.ok()) {
+    return fail(unlocked.error());
+  }
+  const Terminal out(STDOUT_FILENO);
+  if (holder.empty()) {
+    out.print(fmt::format("{} is not locked\n", options.name));
+    return 0;
+  }
+  out.print(fmt::format("{} is being unlocked; it was locked for {}\n", options.name, holder));
+  return 0;
+}
+
+}  // namespace athanor::cli

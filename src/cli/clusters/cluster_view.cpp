@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/clusters/cluster_view.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "kube/text/quantity.hpp"
+
+namespace athanor::cli {
+namespace {
+
+constexpr std::string_view kSlots = "fournos/cluster-slot";
+constexpr std::string_view kGpuPrefix = "fournos/gpu-";
+
+// "fournos/gpu-a100" -> "a100": nobody needs the prefix in a table.
+std::string short_name(std::string_view resource) {
+  if (resource == kSlots) {
+    return "slots";
+  }
+  return std::string(resource.starts_with(kGpuPrefix) ? resource.substr(kGpuPrefix.size())
+                                                      : resource);
+}
+
+std::int64_t whole(const Value& amount) {
+  const auto quantity = Quantity::parse(amount);
+  return quantity ? quantity->value() : 0;
+}
+
+struct Share {
+  std::int64_t quota = 0;
+  std::int64_t used = 0;
+};
+
+// Adds what one queue says of the flavor; false: it does not name it.
+bool add_shares(const Object& queue, std::string_view cluster, std::map<std::string, Share>& sum) {
+  bool named = false;
+  for (const Value& group : queue.spec()["resourceGroups"].items()) {
+    for (const Value& flavor : group["flavors"].items()) {
+      if (flavor["name"].as_string() == cluster) {
+        named = true;
+        for (const Value& resource : flavor["resources"].items()) {
+          sum[resource["name"].str()].quota += whole(resource["nominalQuota"]);
+        }
+      }
+    }
+  }
+  for (const Value& flavor : queue.status()["flavorsUsage"].items()) {
+    if (named && flavor["name"].as_string() == cluster) {
+      for (const Value& resource : flavor["resources"].items()) {
+        sum[resource["name"].str()].used += whole(resource["total"]);
+      }
+    }
+  }
+  return named;
+}
+
+std::string shown(std::string text) {
+  return text.empty() ? std::string("-") : std::move(text);
+}
+
+}  // namespace
+
+ClusterUse cluster_use(const std::vector<Object>& cluster_queues, std::string_view cluster) {
+  ClusterUse use;
+  std::map<std::string, Share> shares;
+  for (const Object& queue : cluster_queues) {
+    if (add_shares(queue, cluster, shares)) {
+      use.queues += (use.queues.empty() ? "" : ",") + std::string(queue.name());
+    }
+  }
+  std::int64_t most = -1;
+  for (const auto& [resource, share] : shares) {
+    if (share.quota > 0) {
+      most = std::max(most, share.used * 100 / share.quota);
+    }
+    if (share.quota > 0 || share.used > 0) {
+      use.details += fmt::format("{}{} {}/{}", use.details.empty() ? "" : ", ",
+                                 short_name(resource), share.used, share.quota);
+    }
+  }
+  if (most >= 0) {
+    use.utilisation = fmt::format("{}%", most);
+  }
+  return use;
+}
+
+std::vector<std::string> cluster_header(bool wide) {
+  std::vector<std::string> header{"NAME",   "OWNER", "GPUS",       "KUBECONFIG",
+                                  "LOCKED", "QUEUE", "UTILISATION"};
+  if (wide) {
+    for (const char* column :
+         {"IN USE", "LOCK JOB", "TTL", "LOCK EXPIRES", "LOCK STATE", "NODES", "VERSION"}) {
+      header.emplace_back(column);
+    }
+  }
+  header.emplace_back("AGE");
+  return header;
+}
+
+std::vector<std::string> cluster_row(const Object& cluster, const ClusterUse& use, bool wide,
+                                     Instant now) {
+  const Value& spec = cluster.spec();
+  const Value& status = cluster.status();
+  std::string state = status["kubeconfigStatus"].str();
+  if (cluster.deleting()) {
+    state = "Leaving";
+  }
+  std::vector<std::string> row{std::string(cluster.name()),
+                               shown(spec["owner"].str()),
+                               shown(status["gpuSummary"].str()),
+                               shown(std::move(state)),
+                               status["locked"].as_bool() ? "true" : "false",
+                               shown(use.queues),
+                               shown(use.utilisation)};
+  if (wide) {
+    row.push_back(shown(use.details));
+    row.push_back(shown(status["lockJobName"].str()));
+    row.push_back(shown(spec["ttl"].str()));
+    row.push_back(shown(status["lockExpiresAt"].str()));
+    row.push_back(shown(status["lockState"].str()));
+    row.push_back(status.contains("nodeCount") ? fmt::format("{}", status["nodeCount"].as_int())
+                                               : "-");
+    row.push_back(shown(status["serverVersion"].str()));
+  }
+  const auto created = cluster.creation_time();
+  row.push_back(created ? format_age(now - *created) : "<unknown>");
+  return row;
+}
+
+std::vector<std::size_t> cluster_widths(bool wide) {
+  std::vector<std::size_t> widths{20, 10, 18, 11, 6, 14, 11};
+  if (wide) {
+    widths.insert(widths.end(), {26, 26, 5, 20, 10, 5, 10});
+  }
+  widths.push_back(0);
+  return widths;
+}
+
+std::vector<std::string> cluster_troubles(const Object& cluster) {
+  std::vector<std::string> lines;
+  for (const char* type : {"KubeconfigValid", "GPUDiscovered", "KueueSynced", "Offboarding"}) {
+    const Value& conditions = cluster.status()["conditions"];
+    for (const Value& condition : conditions.items()) {
+      const bool leaving = std::string_view(type) == "Offboarding";
+      if (condition["type"].as_string() == type &&
+          (leaving || condition["status"].as_string() != "True")) {
+        const std::string message = condition["message"].str();
+        lines.push_back(fmt::format("{}: {}{}{}", type, condition["reason"].as_string(),
+                                    message.empty() ? "" : ": ", message));
+      }
+    }
+  }
+  return lines;
+}
+
+bool is_lock_time(std::string_view text) {
+  const std::string_view digits = text.substr(0, text.empty() ? 0 : text.size() - 1);
+  return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos &&
+         std::string_view("mhd").find(text.back()) != std::string_view::npos;
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clusters as a person asks for them: what the FournosCluster says, the queue that hands them out,
+// and how much of them is in use.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/value/object.hpp"
+
+namespace athanor::cli {
+
+// How a cluster stands in the ClusterQueues that name its flavor.
+struct ClusterUse {
+  std::string queues{};       // names, joined by ","; empty: none
+  std::string utilisation{};  // of its most used resource: "25%"; empty: it has no quota
+  std::string details{};      // "a100 4/8, slots 12/100"
+};
+ClusterUse cluster_use(const std::vector<Object>& cluster_queues, std::string_view cluster);
+
+// Cells in the order of cluster_header(), the age last.
+std::vector<std::string> cluster_header(bool wide);
+std::vector<std::string> cluster_row(const Object& cluster, const ClusterUse& use, bool wide,
+                                     Instant now);
+// What stands for this state in a live list: the row without its age.
+std::vector<std::size_t> cluster_widths(bool wide);
+
+// One line a condition that is not as it should be: "KubeconfigValid: Missing: Kubeconfig secret
+// ... not found".
+std::vector<std::string> cluster_troubles(const Object& cluster);
+
+// Whether a text is a lock duration (docs/spec/hearth.md 9.4): digits and one of m, h, d.
+bool is_lock_time(std::string_view text);
+
+}  // namespace athanor::cli

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags and the configuration file.
+#include "cli/controllers/controllers_flags.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+
+#include "cli/controllers/environment.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
+
+namespace athanor::cli {
+namespace {
+
+constexpr const char* kAbout =
+    "Run the controllers on a Kubernetes cluster (with Kueue and Tekton, or with Athanor's own)";
+constexpr const char* kFooter =
+    R"(Systems: fournos, hearth (both by default); kueue, tekton, nodes (emulated: timed pods, for tests).
+
+Endpoints: /healthz /livez /readyz /metrics /debug/queue /debug/watches
+Signals:   SIGTERM ends gracefully (writes under way are awaited, the lease is released);
+           SIGHUP, or a change of the --config file, takes its log-level over.
+Settings of the systems come from the environment (FOURNOS_*, HEARTH_*).
+
+  athanor controllers --kubeconfig ~/.kube/config -n psap-automation
+  athanor controllers --controllers '*,kueue,tekton' --all-namespaces --leader-elect=false
+  athanor controllers --controllers '*,-fournos-gc-jobs' --log-level debug --log-format text
+  athanor rbac | kubectl apply -f -)";
+
+void add_connection(CLI::App& verb, ControllersOptions& options) {
+  verb.add_option("--config", options.config,
+                  "YAML file with the flags' names as keys; flags win over it")
+      ->type_name("FILE");
+  verb.add_option("--kubeconfig", options.kubeconfig,
+                  "kubeconfig file (default: $KUBECONFIG, ~/.kube/config, then the pod's service "
+                  "account)")
+      ->take_last();
+  verb.add_option("--context", options.context, "kubeconfig context (default: its current-context)")
+      ->take_last();
+  verb.add_option("--kube-api-qps", options.qps, "requests a second to the API server; 0: no limit")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--kube-api-burst", options.burst, "requests that may exceed it at once")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--max-concurrent-writes", options.concurrent_writes,
+                  "writes of one controller under way at the same time")
+      ->take_last()
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+}
+
+void add_scope(CLI::App& verb, ControllersOptions& options) {
+  verb.add_option("--controllers", options.controllers,
+                  "systems and controllers to run; * is all systems, -name leaves one out")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("-n,--namespace", options.namespaces,
+                  "where to work; may be repeated (default: FOURNOS_WORKLOAD_NAMESPACE and "
+                  "FOURNOS_SECRETS_NAMESPACE when set, else everywhere)")
+      ->delimiter(',');
+  verb.add_flag("-A,--all-namespaces", options.all_namespaces, "work everywhere");
+  verb.add_option("--watch-selector", options.selectors,
+                  "keep only objects with these labels in memory: pods=team=a,tier!=b");
+  verb.add_option("--drop", options.drops,
+                  "keep objects without this field in memory: configmaps=data");
+}
+
+void add_election(CLI::App& verb, ControllersOptions& options) {
+  verb.add_option("--leader-elect", options.leader_elect,
+                  "work only while holding a Lease, so that replicas do not work together")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--leader-elect-namespace,--leader-elect-resource-namespace",
+                  options.leader_namespace,
+                  "the Lease's namespace (default: $POD_NAMESPACE, the context's)")
+      ->take_last();
+  verb.add_option("--leader-elect-resource-name", options.leader_name,
+                  "the Lease's name (default: athanor; of Hearth alone: hearth, in its namespace)")
+      ->take_last();
+  verb.add_option("--lease-duration,--leader-elect-lease-duration", options.lease_duration,
+                  "others wait this long after the last renewal")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--renew-deadline,--leader-elect-renew-deadline", options.renew_deadline,
+                  "without a renewal for this long nothing is written any more")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--retry-period,--leader-elect-retry-period", options.retry_period,
+                  "between renewals, and between attempts")
+      ->take_last()
+      ->capture_default_str();
+}
+
+void add_outlook(CLI::App& verb, ControllersOptions& options) {
+  verb.add_option(
+          "--metrics-address", options.metrics_address,
+          "HOST:PORT of /metrics and /debug; 0: none (default: 127.0.0.1:8080; in a pod :8080)")
+      ->take_last();
+  verb.add_option("--health-address", options.health_address,
+                  "HOST:PORT of /healthz, /livez and /readyz; 0: none (default: the metrics')")
+      ->take_last();
+  verb.add_option("--liveness", options.liveness,
+                  "http://HOST:PORT/PATH of the health endpoint, for those who know kopf's flag")
+      ->take_last();
+  verb.add_option("--log-level", options.log_level,
+                  "error, warn, info, debug or trace (default: FOURNOS_LOG_LEVEL, "
+                  "HEARTH_LOG_LEVEL, then info)")
+      ->take_last()
+      ->check(CLI::IsMember({"error", "warn", "info", "debug", "trace"}));
+  verb.add_option("--log-format", options.log_format, "json, text or auto (text on a terminal)")
+      ->take_last()
+      ->check(CLI::IsMember({"json", "text", "auto"}))
+      ->capture_default_str();
+  verb.add_option("--otlp-endpoint", options.otlp_endpoint,
+                  "collector of traces, OTLP over HTTP (default: $OTEL_EXPORTER_OTLP_ENDPOINT)")
+      ->take_last();
+  verb.add_option("--drain-timeout", options.drain_timeout,
+                  "how long the end waits for writes under way")
+      ->take_last()
+      ->capture_default_str();
+}
+
+void add_record(CLI::App& verb, ControllersOptions& options) {
+  verb.add_option("--record", options.record,
+                  "write everything that the controllers are told and decide to this file, for "
+                  "athanor replay")
+      ->type_name("FILE")
+      ->take_last();
+  verb.add_flag("--record-secrets", options.record_secrets,
+                "with the data of Secrets, which is left out otherwise");
+  verb.add_option("--record-limit", options.record_limit, "MiB after which the record ends")
+      ->take_last()
+      ->capture_default_str();
+}
+
+void add_webhooks(CLI::App& verb, ControllersOptions& options) {
+  verb.add_option("--webhook-address", options.webhook_address,
+                  "HOST:PORT where admission webhooks are served: :9443 (default: none are)")
+      ->take_last();
+  verb.add_option("--webhook-service", options.webhook_service,
+                  "the Service that leads there, by which configurations are recognised")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--webhook-namespace", options.webhook_namespace,
+                  "the Service's and the Secret's namespace (default: as the Lease's)")
+      ->take_last();
+  verb.add_option("--webhook-secret", options.webhook_secret,
+                  "the Secret of the serving certificate, made and renewed by the leader")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--webhook-url", options.webhook_url,
+                  "https://HOST:PORT that configurations may name instead of the Service")
+      ->take_last();
+  verb.add_option("--webhook-host", options.webhook_hosts,
+                  "one more name or address for the certificate; may be repeated")
+      ->delimiter(',');
+  verb.add_option(
+          "--webhook-crd", options.webhook_crds,
+          "custom resource definition whose conversion webhook leads there; may be repeated")
+      ->delimiter(',');
+  verb.add_option("--webhook-certificate-life", options.webhook_certificate_life,
+                  "of a serving certificate; renewed 90 days, or a quarter of it, before its end")
+      ->take_last()
+      ->capture_default_str();
+}
+
+std::string scalar_text(const Value& value) {
+  return value.is_string() ? value.str() : json::print(value);
+}
+
+}  // namespace
+
+void add_controllers(CLI::App& app, ControllersOptions& options) {
+  auto& verb = *app.add_subcommand("controllers", kAbout);
+  add_connection(verb, options);
+  add_scope(verb, options);
+  add_election(verb, options);
+  add_webhooks(verb, options);
+  add_record(verb, options);
+  add_outlook(verb, options);
+  verb.footer(kFooter);
+}
+
+Result<std::vector<std::string>> config_arguments(const std::string& text,
+                                                  const std::string& name) {
+  auto parsed = yaml::parse(text);
+  if (!parsed.ok()) {
+    return parsed.error().with_context(name);
+  }
+  const Value config = *std::move(parsed);
+  if (!config.is_object() && !config.is_null()) {
+    return Error::bad_request(fmt::format("{}: not a map of flags", name));
+  }
+  std::vector<std::string> arguments;
+  for (const Member& member : config.members()) {
+    const Value& value = member.value;
+    if (value.is_object() || value.is_null()) {
+      return Error::bad_request(fmt::format("{}: {} has no value", name, member.key()));
+    }
+    if (!value.is_list()) {
+      arguments.push_back(fmt::format("--{}={}", member.key(), scalar_text(value)));
+    }
+    for (const Value& item : value.items()) {
+      arguments.push_back(fmt::format("--{}={}", member.key(), scalar_text(item)));
+    }
+  }
+  return arguments;
+}
+
+Result<std::vector<std::string>> with_config_file(std::vector<std::string> arguments) {
+  constexpr std::string_view kFlag = "--config";
+  if (arguments.size() < 2 || arguments[1] != "controllers") {
+    return arguments;
+  }
+  std::string file;
+  for (std::size_t i = 2; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == kFlag && i + 1 < arguments.size()) {
+      file = arguments[i + 1];
+    } else if (argument.starts_with("--config=")) {
+      file = argument.substr(kFlag.size() + 1);
+    }
+  }
+  if (file.empty()) {
+    return arguments;
+  }
+  ATHANOR_TRY(const std::string text, read_file(file));
+  ATHANOR_TRY(std::vector<std::string> more, config_arguments(text, file));
+  arguments.insert(arguments.begin() + 2, std::make_move_iterator(more.begin()),
+                   std::make_move_iterator(more.end()));
+  return arguments;
+}
+
+}  // namespace athanor::cli

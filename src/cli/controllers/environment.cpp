@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the environment and files.
+#include "cli/controllers/environment.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves its declaration
+                        // to the program
+
+namespace athanor::cli {
+
+std::map<std::string, std::string> environment_map() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    variables.emplace(text.substr(0, equals), text.substr(std::min(equals + 1, text.size())));
+  }
+  return variables;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Error::not_found(fmt::format("cannot read {}", path));
+  }
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing operators and webhooks by name.
+#include "cli/controllers/operator_list.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "base/ascii.hpp"
+#include "cli/controllers/environment.hpp"
+#include "systems/list.hpp"
+
+namespace athanor::cli {
+namespace {
+
+bool names(const System& system, const Operator& op, const std::string& word) {
+  return word == op.name || word == system.name || (word == "*" && system.by_default);
+}
+
+Result<void> check_word(const std::string& word) {
+  std::string known;
+  for (const System* system : all_systems()) {
+    for (const Operator* op : system->operators) {
+      if (names(*system, *op, word)) {
+        return {};
+      }
+    }
+    known += (known.empty() ? "" : ", ") + std::string(system->name);
+  }
+  return Error::bad_request(fmt::format(
+      "--controllers: \"{}\" is neither a system nor a controller; systems are {}", word, known));
+}
+
+}  // namespace
+
+std::vector<const System*> systems_of(const std::vector<const Operator*>& operators) {
+  std::vector<const System*> found;
+  for (const System* system : all_systems()) {
+    const bool runs = std::ranges::any_of(system->operators, [&](const Operator* op) {
+      return std::ranges::find(operators, op) != operators.end();
+    });
+    if (runs) {
+      found.push_back(system);
+    }
+  }
+  return found;
+}
+
+std::vector<const Instruments*> instruments_of(const std::vector<const Operator*>& operators) {
+  std::vector<const Instruments*> found;
+  for (const System* system : systems_of(operators)) {
+    if (system->instruments != nullptr) {
+      found.push_back(system->instruments);
+    }
+  }
+  return found;
+}
+
+Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
+                                 const std::string& jobs) {
+  return read_settings(all_systems(),
+                       {.variables = variables, .jobs_namespace = jobs, .read_file = read_file});
+}
+
+std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& operators,
+                                        const SystemConfig& config) {
+  std::vector<runtime::RbacPart> parts;
+  for (const System* system : all_systems()) {
+    runtime::RbacPart part;
+    for (const Operator* op : system->operators) {
+      if (std::ranges::find(operators, op) != operators.end()) {
+        part.operators.push_back(op);
+      }
+    }
+    if (system->places != nullptr) {
+      part.places = system->places(config);
+    }
+    if (!part.operators.empty()) {
+      parts.push_back(std::move(part));
+    }
+  }
+  return parts;
+}
+
+Places places_of(const std::vector<runtime::RbacPart>& parts) {
+  Places all;
+  const auto merge = [](std::vector<std::string>& into, const std::vector<std::string>& from) {
+    for (const std::string& ns : from) {
+      if (std::ranges::find(into, ns) == into.end()) {
+        into.push_back(ns);
+      }
+    }
+  };
+  for (const runtime::RbacPart& part : parts) {
+    for (const auto& [kind, place] : part.places) {
+      merge(all[kind].watched, place.watched);
+      merge(all[kind].written, place.written);
+    }
+  }
+  // Where a system says nothing of a kind that it watches, it watches it everywhere it works.
+  for (const runtime::RbacPart& part : parts) {
+    for (const Operator* op : part.operators) {
+      const auto drop = [&](const Kind* kind) {
+        if (!part.places.contains(kind)) {
+          all.erase(kind);
+        }
+      };
+      if (op->primary != nullptr) {
+        drop(op->primary);
+      }
+      for (const Kind* kind : op->reads) {
+        drop(kind);
+      }
+    }
+  }
+  return all;
+}
+
+LeasePlace lease_of(const std::vector<const Operator*>& operators, const SystemConfig& config) {
+  const auto found = systems_of(operators);
+  if (found.size() != 1 || found.front()->lease_name.empty()) {
+    return {.name = "athanor"};
+  }
+  const System& alone = *found.front();
+  const auto section = config.find(alone.name);
+  return {.name = std::string(alone.lease_name),
+          .ns = alone.lease_namespace == nullptr || section == config.end()
+                    ? ""
+                    : alone.lease_namespace(section->second)};
+}
+
+Result<std::vector<const Operator*>> select_operators(const std::string& list) {
+  std::set<std::string> wanted;
+  std::set<std::string> unwanted;
+  for (const std::string_view word : words_of(list, ',')) {
+    const bool out = word.front() == '-';
+    const std::string name(word.substr(out ? 1 : 0));
+    ATHANOR_TRY_VOID(check_word(name));
+    (out ? unwanted : wanted).insert(name);
+  }
+  std::vector<const Operator*> chosen;
+  for (const System* system : all_systems()) {
+    for (const Operator* op : system->operators) {
+      const auto is_named = [&](const std::string& word) { return names(*system, *op, word); };
+      if (std::ranges::any_of(wanted, is_named) && std::ranges::none_of(unwanted, is_named)) {
+        chosen.push_back(op);
+      }
+    }
+  }
+  if (chosen.empty()) {
+    return Error::bad_request("--controllers: no controller is left to run");
+  }
+  return chosen;
+}
+
+Result<std::vector<Webhook>> select_webhooks(const std::string& list) {
+  ATHANOR_TRY(const std::vector<const Operator*> chosen, select_operators(list));
+  std::vector<Webhook> webhooks;
+  for (const System* system : systems_of(chosen)) {
+    webhooks.insert(webhooks.end(), system->webhooks.begin(), system->webhooks.end());
+  }
+  return webhooks;
+}
+
+std::vector<std::string> webhook_configurations(const std::vector<Webhook>& webhooks,
+                                                const std::string& own) {
+  std::set<std::string> names;
+  for (const Webhook& webhook : webhooks) {
+    names.insert(webhook.configuration.empty() ? own : std::string(webhook.configuration));
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace athanor::cli

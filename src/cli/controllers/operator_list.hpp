@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choice among the systems and their operators: what `athanor controllers` runs and `athanor
+// rbac` grants for. The list itself is systems/list.hpp.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "runtime/view/admission.hpp"
+#include "runtime/view/instruments.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/places.hpp"
+#include "runtime/view/rbac.hpp"
+#include "runtime/view/system.hpp"
+
+namespace athanor::cli {
+
+// "*": the systems by default; a system, an operator, or "-" and one of these to leave it out.
+// Each operator once, in the order of all_systems(). Errors name what is unknown, and all there is.
+Result<std::vector<const Operator*>> select_operators(const std::string& list);
+
+// The webhooks of those systems that the list has a controller of.
+Result<std::vector<Webhook>> select_webhooks(const std::string& list);
+// The objects that register them: `own`, and those that webhooks name.
+std::vector<std::string> webhook_configurations(const std::vector<Webhook>& webhooks,
+                                                const std::string& own);
+// The systems that any of these operators belongs to.
+std::vector<const System*> systems_of(const std::vector<const Operator*>& operators);
+std::vector<const Instruments*> instruments_of(const std::vector<const Operator*>& operators);
+
+// The settings of all systems from environment variables; `jobs` is the namespace of jobs where no
+// variable names one. Errors name the variable.
+Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
+                                 const std::string& jobs);
+
+// These operators by system, each with its places.
+std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& operators,
+                                        const SystemConfig& config);
+// All places of the parts together.
+Places places_of(const std::vector<runtime::RbacPart>& parts);
+
+// The Lease of a process with these operators: a system that runs alone may have its own.
+struct LeasePlace {
+  std::string name{};
+  std::string ns{};  // empty: the process's own
+};
+LeasePlace lease_of(const std::vector<const Operator*>& operators, const SystemConfig& config);
+
+}  // namespace athanor::cli

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// athanor rbac and athanor webhooks: what a cluster needs to know of the controllers.
+#include "runtime/view/rbac.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "cli/controllers/environment.hpp"
+#include "cli/controllers/operator_list.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "cluster/admission_review.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
+
+namespace athanor::cli {
+
+namespace {
+
+void print_objects(const std::vector<Value>& objects, Output output) {
+  Value list = Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value::list()}});
+  std::string text;
+  for (const Value& object : objects) {
+    if (output == Output::Json) {
+      list.member("items").push_back(object);
+    } else if (output == Output::Name) {
+      text += fmt::format("{}/{}\n", object["kind"].as_string(),
+                          object["metadata"]["name"].as_string());
+    } else {
+      text += (text.empty() ? "" : "---\n") + yaml::print(object);
+    }
+  }
+  Terminal(STDOUT_FILENO)
+      .print(output == Output::Json ? json::print(list, json::Style::Pretty) + "\n" : text);
+}
+
+Value labels() {
+  return Value::object({{"app.kubernetes.io/name", "athanor"},
+                        {"app.kubernetes.io/component", "controllers"},
+                        {"app.kubernetes.io/part-of", "athanor"}});
+}
+
+Value service_of(const WebhooksOptions& options) {
+  Value port = Value::object(
+      {{"name", "webhooks"}, {"port", 443}, {"targetPort", "webhooks"}, {"protocol", "TCP"}});
+  Value selector = labels();
+  selector.erase("app.kubernetes.io/part-of");
+  return Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Service"},
+       {"metadata", Value::object({{"name", options.service},
+                                   {"namespace", options.install_namespace},
+                                   {"labels", labels()}})},
+       {"spec", Value::object({{"selector", selector}, {"ports", Value::list({port})}})}});
+}
+
+// The configurations by name, each kind where there are webhooks of it.
+std::vector<Value> configurations_of(const std::vector<Webhook>& webhooks,
+                                     const WebhooksOptions& options) {
+  const cluster::WebhookTarget target{
+      .service = options.service, .ns = options.install_namespace, .url = options.url};
+  std::vector<Value> objects;
+  for (const std::string& name : webhook_configurations(webhooks, options.name)) {
+    std::vector<Webhook> registered;
+    for (const Webhook& webhook : webhooks) {
+      if ((webhook.configuration.empty() ? options.name : webhook.configuration) == name) {
+        registered.push_back(webhook);
+      }
+    }
+    for (const bool mutating : {true, false}) {
+      Value object = cluster::webhook_configuration(registered, mutating, name, target);
+      if (!object.is_null()) {
+        object.member("metadata").set("labels", labels());
+        objects.push_back(std::move(object));
+      }
+    }
+  }
+  return objects;
+}
+
+}  // namespace
+
+int run(const RbacOptions& options) {
+  auto operators = select_operators(options.controllers);
+  auto webhooks = select_webhooks(options.controllers);
+  if (!operators.ok() || !webhooks.ok()) {
+    return fail(operators.ok() ? webhooks.error() : operators.error());
+  }
+  runtime::RbacOptions rbac{.name = options.name,
+                            .install_namespace = options.install_namespace,
+                            .namespaces = options.namespaces,
+                            .lease = !options.leader_elect   ? ""
+                                     : options.lease.empty() ? lease_of(*operators, {}).name
+                                                             : options.lease};
+  if (options.webhooks) {
+    rbac.webhook_secret = options.webhook_secret;
+    rbac.webhook_configurations = webhook_configurations(*webhooks, options.name);
+    rbac.converted_crds = options.webhook_crds;
+  }
+  const auto variables = environment_map();
+  if (!options.namespaces.empty() || !variables.contains("FOURNOS_WORKLOAD_NAMESPACE")) {
+    print_objects(runtime::rbac_objects(*operators, rbac), options.output);
+    return 0;
+  }
+  const auto config = read_config(variables, "");
+  if (!config.ok()) {
+    return fail(config.error());
+  }
+  print_objects(runtime::rbac_objects_of(parts_of(*operators, *config), rbac), options.output);
+  return 0;
+}
+
+int run(const WebhooksOptions& options) {
+  const auto webhooks = select_webhooks(options.controllers);
+  if (!webhooks.ok()) {
+    return fail(webhooks.error());
+  }
+  std::vector<Value> objects;
+  if (!webhooks->empty()) {
+    if (options.url.empty()) {
+      objects.push_back(service_of(options));
+    }
+    for (Value& object : configurations_of(*webhooks, options)) {
+      objects.push_back(std::move(object));
+    }
+  }
+  print_objects(objects, options.output);
+  return 0;
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Paths and their answers.
+#include "cli/controllers/status_server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string_view>
+
+#include "base/log.hpp"
+#include "cluster/http_endpoint.hpp"
+#include "embedded/lab/process_metrics.hpp"
+#include "kube/text/json.hpp"
+
+namespace athanor::cli {
+namespace {
+
+using cluster::EndpointAnswer;
+
+constexpr Duration kThreadPatience = std::chrono::seconds(5);  // of the controllers thread
+constexpr Duration kAnswerAge = std::chrono::seconds(30);      // docs/spec/fournos.md 16
+constexpr std::size_t kShownKeys = 1000;
+constexpr Duration kStuck = std::chrono::minutes(5);  // docs/spec/hearth.md 12
+
+constexpr int kNoSuchKind = 404;
+
+std::string resource_of(const Value& watch) {
+  const std::string group = watch["group"].str();
+  return watch["resource"].str() + (group.empty() ? "" : "." + group);
+}
+
+// Groups of CRDs; those of the API server itself are plain words or end so.
+bool is_custom_group(std::string_view group) {
+  return group.find('.') != std::string_view::npos && !group.ends_with(".k8s.io");
+}
+
+EndpointAnswer json_answer(const Value& value) {
+  return {.content_type = "application/json",
+          .body = json::print(value, json::Style::Pretty) + "\n"};
+}
+
+class Paths final : public Outlook {
+ public:
+  explicit Paths(const OutlookOptions& options) : options_(options) {}
+
+  Result<void> listen() {
+    const bool apart =
+        !options_.health_address.empty() && options_.health_address != options_.metrics_address;
+    if (apart && options_.health_address != "0") {
+      ATHANOR_TRY(health_,
+                  cluster::HttpEndpoint::listen(
+                      options_.health_address,
+                      [this](std::string_view path, std::string_view) { return health(path); }));
+      log::info("health is served", {{"address", health_->address()}});
+    }
+    if (options_.metrics_address != "0") {
+      ATHANOR_TRY(metrics_, cluster::HttpEndpoint::listen(
+                                options_.metrics_address,
+                                [this, apart](std::string_view path, std::string_view query) {
+                                  return all(path, query, !apart);
+                                }));
+      log::info("metrics are served", {{"address", metrics_->address()}});
+    }
+    return {};
+  }
+
+ private:
+  EndpointAnswer health(std::string_view path) {
+    if (path == "/healthz" || (!options_.liveness_path.empty() && path == options_.liveness_path)) {
+      const bool stuck = options_.driver->busy_for() > kStuck;
+      return {.status = stuck ? 503 : 200, .content_type = "application/json", .body = "{}"};
+    }
+    if (path == "/livez") {
+      const auto alive = options_.driver->debug(0, kThreadPatience);
+      return alive.ok() ? EndpointAnswer{.body = "ok\n"}
+                        : EndpointAnswer{.status = 503,
+                                         .body = fmt::format("{}\n", alive.error().message)};
+    }
+    if (path == "/readyz") {
+      return ready();
+    }
+    return {.status = 404, .body = "not found\n"};
+  }
+
+  EndpointAnswer ready() {
+    const Lists lists = lists_of(options_.driver->watches());
+    const bool answers = server_answers();
+    const auto line = [](const char* what, bool good) {
+      return fmt::format("[{}]{} {}\n", good ? '+' : '-', what, good ? "ok" : "failed");
+    };
+    std::string body = line("caches", lists.seen) + lists.text + line("apiserver", answers);
+    bool ready = lists.seen && answers;
+    if (options_.webhooks != nullptr) {
+      const bool served = options_.webhooks->ready();
+      body += line("webhooks", served);
+      ready = ready && served;
+    }
+    return {.status = ready ? 200 : 503, .body = body};
+  }
+
+  // Whether every kind is seen, and a line for each that is not listed. A list that the API server
+  // refuses (403, 405) counts as seen: other kinds' controllers must not wait for a right that
+  // nobody may grant. So does a built-in kind that this version of the API server lacks.
+  struct Lists {
+    bool seen = true;
+    std::string text{};
+  };
+  [[nodiscard]] Lists lists_of(const Value& watches) const {
+    Lists lists;
+    for (const auto& [resource, missing] : custom_kinds(watches)) {
+      if (missing) {
+        lists.seen = false;
+        lists.text += fmt::format("[-]{}: the cluster does not have this kind\n", resource);
+      }
+    }
+    for (const Value& watch : watches.items()) {
+      const std::int64_t code = watch["code"].as_int();
+      if (watch["listed"].as_bool() || code == kNoSuchKind) {
+        continue;
+      }
+      const bool refused = code == 403 || code == 405;
+      const std::string ns = watch["namespace"].str();
+      const std::string why = watch["error"].str();
+      lists.text +=
+          fmt::format("[{}]{}{}: {}\n", refused ? '+' : '-', resource_of(watch),
+                      ns.empty() ? "" : " in " + ns, why.empty() ? "not listed yet" : why);
+      lists.seen = lists.seen && refused;
+    }
+    return lists;
+  }
+
+  // Each watched kind of a CRD that the controllers need: whether the cluster lacks it.
+  [[nodiscard]] std::map<std::string, bool> custom_kinds(const Value& watches) const {
+    std::map<std::string, bool> kinds;
+    for (const Value& watch : watches.items()) {
+      const bool needed = is_custom_group(watch["group"].as_string()) &&
+                          std::ranges::none_of(options_.optional, [&](const Kind* kind) {
+                            return kind->plural == watch["resource"].as_string() &&
+                                   kind->group == watch["group"].as_string();
+                          });
+      if (needed) {
+        bool& missing = kinds[resource_of(watch)];
+        missing = missing || watch["code"].as_int() == kNoSuchKind;
+      }
+    }
+    return kinds;
+  }
+
+  // Whether the API server answered lately; asks it where nothing was asked.
+  bool server_answers() {
+    const Instant last{Duration(options_.last_answer->load())};
+    if (options_.clock->now() - last < kAnswerAge) {
+      return true;
+    }
+    client::ApiRequest request;
+    request.path = "/version";
+    request.lane = client::Lane::Lease;
+    request.retries = 0;
+    request.timeout = kThreadPatience;
+    return options_.client->call(std::move(request)).status != 0;
+  }
+
+  EndpointAnswer all(std::string_view path, std::string_view query, bool with_health) {
+    if (path == "/metrics") {
+      return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_text()};
+    }
+    if (path == "/debug/queue") {
+      return queue(query);
+    }
+    if (path == "/debug/watches") {
+      return json_answer(options_.driver->watches());
+    }
+    return with_health ? health(path) : EndpointAnswer{.status = 404, .body = "not found\n"};
+  }
+
+  std::string metrics_text() {
+    if (!options_.lease_name.empty()) {
+      options_.metrics
+          ->gauge("leader_election_master_status", "1 while this process holds the Lease.",
+                  {{"name", options_.lease_name}})
+          .set(options_.leadership != nullptr && options_.leadership->leading() ? 1 : 0);
+    }
+    options_.metrics
+        ->gauge("athanor_caches_synced", "1 once every kind has been listed or refused.")
+        .set(options_.driver->synced() ? 1 : 0);
+    for (const auto& [resource, missing] : custom_kinds(options_.driver->watches())) {
+      options_.metrics
+          ->gauge("athanor_kind_missing", "1 while the cluster does not have this kind.",
+                  {{"kind", resource}})
+          .set(missing ? 1 : 0);
+    }
+    // Without the controllers' gauges rather than without an answer, while they are busy.
+    const auto state = options_.driver->state_metrics(kThreadPatience);
+    return options_.metrics->text() + state.value_or("") + lab::process_metrics();
+  }
+
+  // ?limit=N
+  EndpointAnswer queue(std::string_view query) {
+    std::size_t limit = kShownKeys;
+    constexpr std::string_view kLimit = "limit=";
+    if (query.starts_with(kLimit)) {
+      const std::string_view text = query.substr(kLimit.size());
+      std::from_chars(text.data(), text.data() + text.size(), limit);
+    }
+    const auto state = options_.driver->debug(limit, kThreadPatience);
+    return state.ok()
+               ? json_answer(*state)
+               : EndpointAnswer{.status = 503, .body = fmt::format("{}\n", state.error().message)};
+  }
+
+  OutlookOptions options_;
+  std::unique_ptr<cluster::HttpEndpoint> health_{};
+  std::unique_ptr<cluster::HttpEndpoint> metrics_{};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Outlook>> Outlook::open(const OutlookOptions& options) {
+  auto paths = std::make_unique<Paths>(options);
+  ATHANOR_TRY_VOID(paths->listen());
+  return std::unique_ptr<Outlook>(std::move(paths));
+}
+
+}  // namespace athanor::cli

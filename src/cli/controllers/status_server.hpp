@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outlook: what the controllers show of themselves by HTTP: health, metrics, queue.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "client/api_client.hpp"
+#include "cluster/cluster_driver.hpp"
+#include "cluster/leadership.hpp"
+#include "kube/value/kind.hpp"
+#include "runtime/metrics/metrics.hpp"
+#include "webhook/host.hpp"
+
+namespace athanor::cli {
+
+struct OutlookOptions {
+  std::string metrics_address{};  // "0": none
+  std::string health_address{};   // likewise; empty: the metrics'
+  std::string liveness_path{};    // answers as /healthz does; may be empty
+  std::string lease_name{};       // empty: no election
+  // Kinds that are watched and that the cluster need not have.
+  std::vector<const Kind*> optional{};
+  // All outlive it; leadership may be null.
+  cluster::ClusterDriver* driver = nullptr;
+  cluster::Leadership* leadership = nullptr;
+  webhook::Host* webhooks = nullptr;  // may be null
+  client::ApiClient* client = nullptr;
+  Metrics* metrics = nullptr;
+  const Clock* clock = nullptr;
+  const std::atomic<std::int64_t>* last_answer = nullptr;  // of the API server, µs since 1970
+};
+
+class Outlook {
+ public:
+  static Result<std::unique_ptr<Outlook>> open(const OutlookOptions& options);
+  virtual ~Outlook() = default;
+};
+
+}  // namespace athanor::cli

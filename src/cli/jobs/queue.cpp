@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// athanor queue.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "api/kueue.hpp"
+#include "cli/jobs/queue_view.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+
+namespace athanor::cli {
+
+int run(const QueueOptions& options) {
+  auto session = Session::open(options.target);
+  if (!session.ok()) {
+    return fail(session.error());
+  }
+  const Kind& kind = api::kueue::kWorkload;
+  const auto workloads = session->list(kind, options.all_namespaces ? "" : session->ns());
+  if (!workloads.ok()) {
+    return fail(workloads.error());
+  }
+  const Terminal out(STDOUT_FILENO);
+  const std::vector<QueueEntry> entries = queue_entries(*workloads);
+  if (options.output != Output::Table) {
+    std::vector<Object> ordered;
+    ordered.reserve(entries.size());
+    for (const QueueEntry& entry : entries) {
+      ordered.push_back(entry.workload);
+    }
+    out.print(render(ordered, options.output, false, kind));
+    return 0;
+  }
+  if (entries.empty()) {
+    Terminal(STDERR_FILENO)
+        .print(
+            fmt::format("Nothing holds or waits for quota in {}.\n",
+                        options.all_namespaces ? "any namespace" : "namespace " + session->ns()));
+    return 0;
+  }
+  Table table({"QUEUE", "PLACE", "WORKLOAD", "PRIORITY", "REQUESTS", "WHY"});
+  for (const QueueEntry& entry : entries) {
+    table.add(
+        {entry.queue, entry.admitted ? "running" : fmt::format("{}", entry.position),
+         options.all_namespaces ? entry.workload.key().text() : std::string(entry.workload.name()),
+         fmt::format("{}", entry.priority), entry.requests, entry.reason});
+  }
+  out.print(table.text());
+  return 0;
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// athanor simulate: a trace on a fleet in virtual time, or on two beside each other.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "api/describe.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "kube/text/json.hpp"
+#include "simulation/whatif/report.hpp"
+#include "simulation/whatif/synthetic.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/operators.hpp"
+#include "systems/fournos/settings.hpp"
+#include "systems/list.hpp"
+
+namespace athanor::cli {
+namespace {
+
+Result<std::string> read_file(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  if (!file.good()) {
+    return Error::not_found(
+        fmt::format("{}: cannot be read; give the path of an existing file", name));
+  }
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+Result<lab::Lab> read_fleet(const std::string& name) {
+  ATHANOR_TRY(const std::string text, read_file(name));
+  ATHANOR_TRY(lab::Lab fleet, lab::parse_lab(text, name));
+  if (fleet.clusters.empty()) {
+    return Error::bad_request(fmt::format(
+        "{}:1: no cluster; list under \"clusters:\" each cluster's name and quota", name));
+  }
+  return fleet;
+}
+
+// Returns true for a status that only says how a job waits or runs.
+bool is_report(const Step& step) {
+  const auto* status = std::get_if<Status>(&step);
+  if (status == nullptr || status->target.kind != &api::kFournosJob) {
+    return false;
+  }
+  return std::ranges::all_of(status->status.members(), [](const Member& member) {
+    return member.key() == "message" || member.key() == "conditions";
+  });
+}
+
+// Runs the job's controller without its reports: a replay shows phases and times alone.
+Plan reconcile_without_reports(const View& view, const Key& key, Instant now) {
+  Plan plan = fournos::fournosjob_operator().reconcile(view, key, now);
+  std::erase_if(plan.steps(), is_report);
+  return plan;
+}
+
+const Operator& replayed_job_operator() {
+  static const Operator kOperator = [] {
+    Operator op = fournos::fournosjob_operator();
+    op.reconcile = reconcile_without_reports;
+    return op;
+  }();
+  return kOperator;
+}
+
+Result<std::map<std::string, Value, std::less<>>> config_of(const lab::Lab& fleet) {
+  std::map<std::string, std::string> variables = fleet.settings;
+  variables["FOURNOS_NAMESPACE"] = fleet.ns;
+  if (!variables.contains("FOURNOS_LOCAL_QUEUE") && !fleet.queues.empty()) {
+    variables["FOURNOS_LOCAL_QUEUE"] = fleet.queues.front().name;
+  }
+  ATHANOR_TRY(fournos::Settings settings, fournos::parse_settings(variables));
+  // Nothing is missed here: a second look at a job of hours would only find what is there.
+  settings.second_look_seconds = std::int64_t{10} * 365 * 24 * 3600;
+  return std::map<std::string, Value, std::less<>>{{"fournos", api::encode(settings)}};
+}
+
+struct Fleet {
+  std::string name{};
+  lab::Lab lab{};
+};
+
+Result<replay::Report> play_on(const replay::Trace& trace, const Fleet& fleet,
+                               const SimulateOptions& options, bool shows_progress) {
+  replay::PlayOptions play{.seed = options.seed};
+  ATHANOR_TRY(play.config, config_of(fleet.lab));
+  play.systems = all_systems();
+  // Without the collectors of what was forgotten: nothing is, where no event is missed.
+  play.operators.push_back(&replayed_job_operator());
+  if (shows_progress) {
+    play.progress = [&](Duration passed, std::size_t ended) {
+      Terminal(STDERR_FILENO)
+          .print(fmt::format("\r{}: {} of {} jobs, {} of virtual time ", fleet.name, ended,
+                             trace.jobs.size(),
+                             replay::short_time(std::chrono::duration<double>(passed).count())));
+    };
+  }
+  ATHANOR_TRY(const replay::Played played, replay::play(trace, fleet.lab, play));
+  if (shows_progress) {
+    Terminal(STDERR_FILENO).print("\r\x1b[K");
+  }
+  return replay::make_report(trace, fleet.lab, played, fleet.name);
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+using Groups = std::map<std::string, replay::Waiting> replay::Report::*;
+
+void add_waiting(Table& table, const std::string& fleet, const std::string& name,
+                 const replay::Waiting& waiting) {
+  table.add({name, fleet, std::to_string(waiting.jobs), replay::short_time(waiting.mean),
+             replay::short_time(waiting.p50), replay::short_time(waiting.p90),
+             replay::short_time(waiting.p95), replay::short_time(waiting.p99),
+             replay::short_time(waiting.most)});
+}
+
+std::string waiting_table(const std::vector<replay::Report>& reports, Groups groups,
+                          const char* what) {
+  Table table({what, "FLEET", "JOBS", "MEAN", "P50", "P90", "P95", "P99", "MAX"});
+  std::set<std::string> names;
+  for (const replay::Report& report : reports) {
+    for (const auto& [name, waiting] : report.*groups) {
+      names.insert(name);
+    }
+  }
+  for (const std::string& name : names) {
+    for (const replay::Report& report : reports) {
+      const auto at = (report.*groups).find(name);
+      if (at != (report.*groups).end()) {
+        add_waiting(table, report.fleet, name, at->second);
+      }
+    }
+  }
+  for (const replay::Report& report : reports) {
+    add_waiting(table, report.fleet, "(all)", report.all);
+  }
+  return table.text();
+}
+
+std::string summary(const std::vector<replay::Report>& reports) {
+  Table jobs({"FLEET", "JOBS", "SUCCEEDED", "FAILED", "TOOK"});
+  Table usage({"GPU TYPE", "FLEET", "GPUS", "MEAN IN USE", "MOST IN USE"});
+  for (const replay::Report& report : reports) {
+    jobs.add({report.fleet, std::to_string(report.jobs), std::to_string(report.succeeded),
+              std::to_string(report.failed), replay::short_time(report.hours * 3600)});
+    for (const auto& [type, used] : report.usage) {
+      usage.add({type, report.fleet, std::to_string(used.capacity), percent(used.mean),
+                 percent(used.most)});
+    }
+  }
+  Table queue({"QUEUE", "FLEET", "MEAN", "LONGEST STRETCH"});
+  for (const replay::Report& report : reports) {
+    double mean = 0;
+    double most = 0;
+    for (const replay::Stretch& stretch : report.over_time) {
+      mean += stretch.queued / static_cast<double>(report.over_time.size());
+      most = std::max(most, stretch.queued);
+    }
+    queue.add(
+        {"jobs waiting", report.fleet, fmt::format("{:.1f}", mean), fmt::format("{:.1f}", most)});
+  }
+  return jobs.text() + "\n" + waiting_table(reports, &replay::Report::by_owner, "WAIT BY OWNER") +
+         "\n" + waiting_table(reports, &replay::Report::by_gpu, "WAIT BY GPU") + "\n" +
+         usage.text() + "\n" + queue.text();
+}
+
+Result<void> write_file(const std::string& name, const std::string& text) {
+  std::ofstream file(name, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file.good()) {
+    return Error::internal(
+        fmt::format("{}: cannot be written; give a path in a folder that you may write to", name));
+  }
+  return {};
+}
+
+Result<void> generate(const SimulateOptions& options) {
+  replay::Synthetic wanted{.jobs = options.jobs, .days = options.days, .seed = options.seed};
+  if (!options.fleet.empty()) {
+    ATHANOR_TRY(const lab::Lab fleet, read_fleet(options.fleet));
+    for (const auto& [type, gpus] : replay::gpus_of(fleet)) {
+      if (gpus > 0) {
+        wanted.gpu_types[type] = static_cast<double>(gpus);
+      }
+    }
+    for (const lab::Cluster& cluster : fleet.clusters) {
+      wanted.clusters.push_back(cluster.name);
+    }
+  }
+  Terminal(STDOUT_FILENO).print(replay::to_csv(replay::synthetic_trace(wanted)));
+  return {};
+}
+
+Result<void> simulate(const SimulateOptions& options) {
+  ATHANOR_TRY(const std::string text, read_file(options.trace));
+  ATHANOR_TRY(const replay::Trace trace, replay::parse_trace(text, options.trace));
+  std::vector<Fleet> fleets;
+  for (const std::string& name : {options.fleet, options.what_if}) {
+    if (!name.empty()) {
+      ATHANOR_TRY(lab::Lab fleet, read_fleet(name));
+      ATHANOR_TRY_VOID(replay::check_fit(trace, fleet, name));
+      fleets.push_back({.name = name, .lab = std::move(fleet)});
+    }
+  }
+  const bool shows_progress =
+      Terminal(STDERR_FILENO).interactive() && options.output == Output::Table;
+  // Two worlds share nothing: each has a thread.
+  std::optional<Result<replay::Report>> second;
+  std::jthread other;
+  if (fleets.size() > 1) {
+    other = std::jthread([&] { second = play_on(trace, fleets[1], options, false); });
+  }
+  auto first = play_on(trace, fleets[0], options, shows_progress);
+  if (other.joinable()) {
+    other.join();
+  }
+  std::vector<replay::Report> reports;
+  ATHANOR_TRY(replay::Report report, std::move(first));
+  reports.push_back(std::move(report));
+  if (second) {
+    ATHANOR_TRY(replay::Report beside, *std::move(second));
+    reports.push_back(std::move(beside));
+  }
+  if (!options.html.empty()) {
+    ATHANOR_TRY_VOID(write_file(options.html, replay::to_html(reports, options.trace)));
+  }
+  if (options.output == Output::Json) {
+    Value all = Value::list();
+    for (const replay::Report& one : reports) {
+      all.push_back(replay::to_value(one));
+    }
+    const Value answer = Value::object({{"trace", options.trace}, {"fleets", std::move(all)}});
+    Terminal(STDOUT_FILENO).print(json::print(answer, json::Style::Pretty) + "\n");
+    return {};
+  }
+  Terminal(STDOUT_FILENO).print(summary(reports));
+  if (!options.html.empty()) {
+    Terminal(STDOUT_FILENO).print(fmt::format("\ncharts are in {}\n", options.html));
+  }
+  return {};
+}
+
+int misused(const char* what) {
+  Terminal(STDERR_FILENO)
+      .print(fmt::format("athanor: {}\n  athanor simulate TRACE --fleet FLEET [--what-if FLEET2]\n"
+                         "  athanor simulate --generate [--jobs N] [--days N] [--fleet FLEET]\n",
+                         what));
+  return 2;
+}
+
+}  // namespace
+
+int run(const SimulateOptions& options) {
+  if (options.generate) {
+    const auto done = generate(options);
+    return done.ok() ? 0 : fail(done.error());
+  }
+  if (options.trace.empty() || options.fleet.empty()) {
+    return misused(options.trace.empty() ? "simulate needs a trace" : "simulate needs --fleet");
+  }
+  const auto done = simulate(options);
+  return done.ok() ? 0 : fail(done.error());
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stage 2 of a request: may this user do that (docs/spec/apiserver.md 16.2). Implemented in auth/.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "embedded/apiserver/core/dependencies.hpp"
+#include "embedded/apiserver/core/options.hpp"
+#include "embedded/kinds/status_error.hpp"
+#include "embedded/kinds/user_info.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::apiserver {
+
+struct Attributes {
+  const UserInfo* user = nullptr;
+  std::string verb{};  // get, list, watch, create, ...; the lower-case HTTP method for plain paths
+  bool is_resource = true;
+  std::string group{}, version{}, resource{}, subresource{}, ns{}, name{};
+  std::string path{};  // when not a resource
+};
+
+struct Decision {
+  bool allowed = false;
+  std::string reason{};  // "RBAC: allowed by ClusterRoleBinding ..."; empty when nothing is said
+};
+
+// Thread-safe; a change of a role is seen by the next call.
+class Authorizer {
+ public:
+  virtual ~Authorizer() = default;
+  [[nodiscard]] virtual Decision authorize(const Attributes& attributes) const = 0;
+  // The PolicyRules that hold for `user` in `ns` ({verbs, apiGroups, resources, ...}).
+  [[nodiscard]] virtual std::vector<Value> rules_for(const UserInfo& user,
+                                                     std::string_view ns) const = 0;
+};
+
+std::unique_ptr<Authorizer> make_authorizer(const Options& options,
+                                            const Dependencies& dependencies);
+
+// The 403 of a refused request, with the texts of docs/spec/apiserver.md 6.
+StatusError access_denied(const Attributes& attributes, const Decision& decision);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Acting as somebody else: the Impersonate-* headers (docs/spec/apiserver.md 16.1).
+#include <fmt/format.h>
+
+#include "embedded/apiserver/auth/front_proxy.hpp"
+#include "embedded/apiserver/core/route.hpp"
+
+namespace athanor::apiserver {
+namespace {
+
+constexpr std::string_view kServiceAccountPrefix = "system:serviceaccount:";
+constexpr std::string_view kExtraHeader = "impersonate-extra-";
+
+StatusResult<void> require(const Core& core, const UserInfo& user, std::string_view group,
+                           std::string_view resource, std::string_view subresource,
+                           std::string_view ns, std::string_view name) {
+  Attributes attributes;
+  attributes.user = &user;
+  attributes.verb = "impersonate";
+  attributes.group = std::string(group);
+  attributes.version = "v1";
+  attributes.resource = std::string(resource);
+  attributes.subresource = std::string(subresource);
+  attributes.ns = std::string(ns);
+  attributes.name = std::string(name);
+  const Decision decision = core.authorizer->authorize(attributes);
+  if (!decision.allowed) {
+    return access_denied(attributes, decision);
+  }
+  return {};
+}
+
+StatusResult<void> take_user(const Core& core, const UserInfo& caller, std::string_view name,
+                             UserInfo& wanted) {
+  wanted.name = std::string(name);
+  if (name.starts_with(kServiceAccountPrefix)) {
+    const std::string_view rest = name.substr(kServiceAccountPrefix.size());
+    const std::size_t colon = rest.find(':');
+    if (colon != std::string_view::npos) {
+      return require(core, caller, "", "serviceaccounts", "", rest.substr(0, colon),
+                     rest.substr(colon + 1));
+    }
+  }
+  return require(core, caller, "", "users", "", "", name);
+}
+
+}  // namespace
+
+StatusResult<UserInfo> impersonate(const Core& core, const Request& request, UserInfo user) {
+  const std::string_view name = request.header("impersonate-user");
+  const std::vector<std::string_view> groups = request.header_values("impersonate-group");
+  const std::string_view uid = request.header("impersonate-uid");
+  const auto extra = request.headers.lower_bound(kExtraHeader);
+  const bool has_extra = extra != request.headers.end() && extra->first.starts_with(kExtraHeader);
+  if (name.empty()) {
+    if (!groups.empty() || !uid.empty() || has_extra) {
+      return status::bad_request("requested groups, uid or extra without impersonating a user");
+    }
+    return user;
+  }
+  UserInfo wanted;
+  ATHANOR_TRY_VOID(take_user(core, user, name, wanted));
+  wanted.groups.assign(groups.begin(), groups.end());
+  for (const std::string& group : wanted.groups) {
+    ATHANOR_TRY_VOID(require(core, user, "", "groups", "", "", group));
+  }
+  if (wanted.groups.empty()) {
+    const UserInfo named = internal_user(name);
+    wanted.groups = named.groups;
+  }
+  if (!uid.empty()) {
+    ATHANOR_TRY_VOID(require(core, user, "authentication.k8s.io", "uids", "", "", uid));
+    wanted.uid = std::string(uid);
+  }
+  for (auto it = extra; it != request.headers.end() && it->first.starts_with(kExtraHeader); ++it) {
+    const std::string key = extra_key(std::string_view(it->first).substr(kExtraHeader.size()));
+    ATHANOR_TRY_VOID(
+        require(core, user, "authentication.k8s.io", "userextras", key, "", it->second));
+    wanted.extra[key].push_back(it->second);
+  }
+  if (wanted.name != "system:anonymous" && !wanted.in_group("system:authenticated")) {
+    wanted.groups.emplace_back("system:authenticated");
+  }
+  return wanted;
+}
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Content negotiation: the form a client accepts (docs/spec/apiserver.md 5.1) and the form of its
+// body (5.2).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "embedded/kinds/status_error.hpp"
+#include "net/http.hpp"
+
+namespace athanor::apiserver {
+
+enum class Encoding : std::uint8_t { Json, Yaml, Protobuf };
+enum class Shape : std::uint8_t { Whole, Table, Metadata, MetadataList };
+
+struct Accepted {
+  Encoding encoding = Encoding::Json;
+  Shape shape = Shape::Whole;
+  std::string meta_version = "v1";  // of Table and PartialObjectMetadata: v1 or v1beta1
+  friend bool operator==(const Accepted&, const Accepted&) = default;
+};
+
+// Which transformed shapes an endpoint offers.
+struct Offer {
+  bool transforms = true;   // Table and PartialObjectMetadata
+  bool watch = false;       // frames: no YAML
+  bool custom = false;      // a custom resource: protobuf for its metadata alone
+  bool collection = false;  // of objects: may be watched, too
+};
+
+inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
+
+// NotAcceptable (406) when no element fits.
+StatusResult<Accepted> negotiate(const Request& request, const Offer& offer);
+// The form of a Status: the first one that fits, else JSON.
+Encoding negotiate_error(const Request& request, bool custom);
+// "application/json", ...
+std::string_view content_type_of(Encoding encoding);
+
+// ?pretty=, or a browser or command-line fetcher that says nothing (2.6).
+bool wants_pretty(const Request& request);
+
+// The client takes compressed bodies (2.5).
+bool accepts_gzip(const Request& request);
+
+enum class BodyFormat : std::uint8_t { Json, Yaml, Protobuf };
+// Of POST, PUT and DELETE; UnsupportedMediaType (415) otherwise. Custom resources have no protobuf.
+StatusResult<BodyFormat> body_format(const Request& request, bool allow_protobuf);
+
+// The media type of a header value without its parameters, in lower case.
+std::string media_type(std::string_view header_value);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The embedded API server as a machine: requests in, responses out. It opens no socket, starts no
+// thread, reads no clock. Thread-safe: the transport's threads and the in-process controllers call
+// handle() side by side.
+#pragma once
+
+#include <memory>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "base/unique_function.hpp"
+#include "embedded/apiserver/core/dependencies.hpp"
+#include "embedded/apiserver/core/options.hpp"
+#include "net/http.hpp"
+
+namespace athanor::apiserver {
+
+class ResourceRegistry;  // embedded/kinds/resource_info.hpp
+
+class Server {
+ public:
+  static Result<std::unique_ptr<Server>> create(Options options, Dependencies dependencies);
+  virtual ~Server() = default;
+
+  // Waits for the webhooks that the request concerns; only for threads that may.
+  virtual Response handle(Request request, Instant now) = 0;
+  // Never waits. `done` gets the answer, once: on this thread if nobody outside had to be asked,
+  // else in a task of `resume`. The server outlives both.
+  virtual void handle_async(Request request, Instant now, Executor resume,
+                            UniqueFunction<void(Response)> done);
+  // What the server owes to time alone: event TTL, watch timeouts and bookmarks, history. About
+  // every 250 ms.
+  virtual void tick(Instant now) = 0;
+  // From now on /readyz answers 500 and watches end.
+  virtual void begin_shutdown() = 0;
+  // What is served: what the control loops work on (loops/control_loop.hpp).
+  [[nodiscard]] virtual const ResourceRegistry& registry() const = 0;
+};
+
+}  // namespace athanor::apiserver

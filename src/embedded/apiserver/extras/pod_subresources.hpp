@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binding, eviction, logs and streams of pods; finalize of namespaces (docs/spec/apiserver.md 12.3
+// to 12.5).
+#pragma once
+
+#include "embedded/apiserver/core/call.hpp"
+
+namespace athanor::apiserver {
+
+StatusResult<Response> handle_binding(Call& call);
+StatusResult<Response> handle_eviction(Call& call);
+StatusResult<Response> handle_log(Call& call);
+// exec, attach and portforward: connections that leave HTTP (streaming/).
+StatusResult<Response> handle_exec(Call& call);
+StatusResult<Response> handle_attach(Call& call);
+StatusResult<Response> handle_port_forward(Call& call);
+// HTTP to a pod, a service or a node.
+StatusResult<Response> handle_proxy(Call& call);
+// Checks the container that was asked for; fills in the only one, or the default of the pod.
+StatusResult<void> choose_container(const Value& pod, std::string& container);
+StatusResult<Response> handle_finalize(Call& call);
+
+}  // namespace athanor::apiserver

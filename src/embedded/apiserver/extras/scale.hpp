@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scale subresource of workloads and of custom resources that declare it
+// (docs/spec/apiserver.md 12.2).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "embedded/apiserver/core/call.hpp"
+
+namespace athanor::apiserver {
+
+// ".spec.replicas" as its steps.
+std::vector<std::string> scale_path(std::string_view json_path);
+
+StatusResult<Response> handle_scale_get(Call& call);
+StatusResult<Response> handle_scale_put(Call& call);
+StatusResult<Response> handle_scale_patch(Call& call);
+
+}  // namespace athanor::apiserver

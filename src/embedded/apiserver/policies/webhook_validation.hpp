@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of webhook configurations (docs/spec/apiserver.md 14.4).
+#pragma once
+
+#include "embedded/kinds/checks.hpp"
+#include "embedded/kinds/kind_behaviour.hpp"
+
+namespace athanor::apiserver {
+
+// A clientConfig: exactly one of url and service.
+void check_webhook_client(FieldErrors& errors, const Value& client, const std::string& path);
+// Which requests a webhook or a policy is asked about; below `path`.
+void check_admission_rule(FieldErrors& errors, const Value& rule, const std::string& path);
+FieldErrors validate_webhooks(const Value& object, const KindContext& context);
+FieldErrors validate_webhooks_update(const Value& object, const Value& old_object,
+                                     const KindContext& context);
+
+}  // namespace athanor::apiserver

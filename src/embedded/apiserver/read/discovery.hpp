@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is served here: the discovery documents (docs/spec/apiserver.md 4.1, 4.2).
+#pragma once
+
+#include "embedded/apiserver/core/call.hpp"
+
+namespace athanor::apiserver {
+
+// "/", "/api", "/apis", "/api/v1", "/apis/G", "/apis/G/V"; nullopt when the path is none of these.
+std::optional<StatusResult<Response>> serve_discovery(Call& call);
+
+// The documents themselves.
+Value api_versions(const Core& core);
+Value api_group_list(const ResourceTable& table);
+Value api_group(const GroupInfo& group);
+Value api_resource_list(const ResourceTable& table, std::string_view group,
+                        std::string_view version);
+Value aggregated_discovery(const ResourceTable& table, bool core_group);
+
+}  // namespace athanor::apiserver

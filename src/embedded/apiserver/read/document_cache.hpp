@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents that follow from the served resources alone (discovery, OpenAPI): built on first use,
+// built again when one of the resources that they describe changed.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "embedded/kinds/resource_info.hpp"
+
+namespace athanor::apiserver {
+
+struct CachedDocument {
+  std::string text{};
+  std::string hash{};  // SHA-256 of the text, upper-case hex
+};
+
+// Thread-safe.
+class DocumentCache {
+ public:
+  using Resources = std::vector<std::shared_ptr<const ResourceInfo>>;
+
+  // The document of that name about these resources; `make` builds it when it is not there.
+  std::shared_ptr<const CachedDocument> get(const std::string& name, const Resources& resources,
+                                            const std::function<std::string()>& make);
+
+ private:
+  struct Entry {
+    Resources resources{};
+    std::shared_ptr<const CachedDocument> document{};
+  };
+  std::mutex mutex_{};
+  std::map<std::string, Entry, std::less<>> documents_{};
+};
+
+}  // namespace athanor::apiserver

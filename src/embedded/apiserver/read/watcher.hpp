@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// One watch: its queue and how its frames look. Inside the watch hub only.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "embedded/apiserver/core/conversation.hpp"
+#include "embedded/apiserver/read/watch_hub.hpp"
+#include "embedded/apiserver/resources/versions.hpp"
+
+namespace athanor::apiserver {
+
+// An event and the frames that watchers made of it so far.
+struct SharedEvent {
+  explicit SharedEvent(store::EventPtr store_event) : event(std::move(store_event)) {}
+
+  // The frame under that name, made by `encode` the first time.
+  std::shared_ptr<const std::string> frame(const std::string& form,
+                                           const std::function<std::string()>& encode);
+
+  const store::EventPtr event;
+
+ private:
+  std::mutex mutex_{};
+  std::vector<std::pair<std::string, std::shared_ptr<const std::string>>> frames_{};
+};
+
+class Watcher : public std::enable_shared_from_this<Watcher> {
+ public:
+  Watcher(WatchSpec spec, Instant now);
+
+  // Hub side. offer() is false when the event is certainly not for this watcher.
+  bool offer(const std::shared_ptr<SharedEvent>& event);
+  // Bookmarks that are due, with the revision all events up to which were offered; ends the stream
+  // at its time, or when the reader has not read for too long.
+  void tick(Instant now, store::Revision delivered);
+  void end();
+  // An ERROR frame, then the end.
+  void fail(const StatusError& error);
+  void wake();
+
+  // Reader side.
+  Stream::State pull(std::string& out);
+  void on_ready(std::function<void()> callback);
+
+ private:
+  struct Bookmark {
+    store::Revision revision = 0;
+    bool end_of_initial = false;
+  };
+  struct Item {
+    std::shared_ptr<SharedEvent> event{};  // one of these is set
+    std::optional<Bookmark> bookmark{};
+    std::string frame{};
+  };
+
+  [[nodiscard]] bool concerns(const Key& key) const;
+  // Both stop with waits_ set where a conversion webhook has to be asked first.
+  void take_initial(std::string& out);
+  void write_event(SharedEvent& shared, std::string& out);
+  // What a conversion ended with: nothing, an ERROR frame, or waits_.
+  void refuse(const StatusError& error, std::string& out);
+  VersionContext versions();
+  void ask_webhook();
+  void write_object(std::string_view type, const Value& object, std::string& out);
+  [[nodiscard]] std::string bookmark_frame(const Bookmark& bookmark) const;
+  [[nodiscard]] std::string frame_of(std::string_view type, const Value& object, bool headless);
+
+  std::vector<store::StoredPtr> initial_;  // freed once sent; guarded by mutex_
+  const WatchSpec spec_;
+  const std::string form_;  // names the frames that can be shared
+  const Instant deadline_;
+
+  std::mutex mutex_{};  // guards what follows
+  std::deque<Item> queue_{};
+  std::size_t initial_done_ = 0;
+  std::vector<Value> converted_{};          // initial_, by a conversion webhook
+  std::shared_ptr<Conversation> asking_{};  // about the first item
+  bool waits_ = false;                      // for its answers
+  bool ended_ = false;
+  bool table_started_ = false;
+  std::optional<Instant> full_since_{};
+  Instant next_bookmark_{};
+  bool last_bookmark_done_ = false;
+  Instant last_tick_{};
+
+  // Held during the call, so that none runs after on_ready({}); recursive, as the callee may pull
+  // at once.
+  std::recursive_mutex wake_mutex_{};
+  std::function<void()> wake_{};
+};
+
+}  // namespace athanor::apiserver

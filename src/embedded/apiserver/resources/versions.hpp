@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between the version a client speaks and the stored one (docs/spec/apiserver.md 13.3, 13.6). A
+// webhook that has to be asked first makes these return status::pending().
+#pragma once
+
+#include <vector>
+
+#include "embedded/apiserver/webhooks/conversion.hpp"
+#include "embedded/kinds/resource_info.hpp"
+#include "embedded/kinds/status_error.hpp"
+#include "embedded/store/store.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::apiserver {
+
+// to_served() gives what is stored.
+bool served_as_stored(const ResourceInfo& resource, const Value& body, store::Revision revision);
+// A stored object as `resource` shows it: converted, and for custom resources pruned and defaulted
+// when the schema is younger than the object.
+StatusResult<Value> to_served(const ResourceInfo& resource, const store::Stored& stored,
+                              const VersionContext& context);
+// The same without the revision at hand (an event's previous state).
+StatusResult<Value> to_served(const ResourceInfo& resource, const Value& body,
+                              store::Revision revision, const VersionContext& context);
+// Many at once: a webhook hears of them in one call.
+StatusResult<std::vector<Value>> to_served(const ResourceInfo& resource,
+                                           const std::vector<store::StoredPtr>& stored,
+                                           const VersionContext& context);
+// What was just stored of `written`, as `resource` shows it; asks nobody.
+StatusResult<Value> served_back(const ResourceInfo& resource, const Value& written,
+                                const store::Stored& stored);
+// An object of `resource` as it is stored; `before`: what is stored of it now.
+StatusResult<Value> to_storage(const ResourceInfo& resource, const Value& object,
+                               const VersionContext& context, const Value& before = {});
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deleting one object (docs/spec/apiserver.md 10).
+#pragma once
+
+#include "embedded/apiserver/core/call.hpp"
+#include "embedded/apiserver/write/delete_options.hpp"
+#include "embedded/store/store.hpp"
+
+namespace athanor::apiserver {
+
+struct Deleted {
+  Value object{};  // the last state, or the one that waits for its finalizers
+  bool removed = false;
+  store::Revision revision = 0;  // of the commit; 0 when nothing was written
+};
+
+StatusResult<Deleted> delete_object(Call& call, const Key& key, const DeleteOptions& options);
+// What DELETE answers: the object, or a Status where the kind has it so.
+// Jobs leave their pods behind when nobody says otherwise: a warning says so.
+void warn_of_orphans(Call& call, const DeleteOptions& options);
+Response deleted_response(Call& call, const DeleteOptions& options, Deleted deleted);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of table rows (docs/spec/apiserver.md 5.4, Appendix T).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::apiserver {
+
+using Cells = std::vector<Value>;
+
+inline constexpr std::string_view kNone = "<none>";
+inline constexpr std::string_view kUnknown = "<unknown>";
+inline constexpr std::string_view kUnset = "<unset>";
+
+Value name_cell(const Value& object);
+// Since metadata.creationTimestamp.
+Value age_cell(const Value& object, Instant now);
+// Since an RFC 3339 time; the fallback when there is none.
+Value since_cell(const Value& time, Instant now, std::string_view fallback = kUnknown);
+// The text, or `<none>`.
+Value text_cell(const Value& text, std::string_view fallback = kNone);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+// "a=b,c=d" in order of keys, or `<none>`.
+Value labels_cell(const Value& labels);
+// A metav1.LabelSelector as text, or `<none>`.
+Value selector_cell(const Value& selector);
+// Names, respectively images of a pod spec's containers.
+Value containers_cell(const Value& pod_spec);
+Value images_cell(const Value& pod_spec);
+// The texts of a list joined by commas, or `<none>`.
+Value list_cell(const Value& list, std::string_view separator = ",");
+// What an int-or-string shows.
+std::string scalar_text(const Value& value);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// CertificateSigningRequests: who asked, and who may change what (docs/spec/apiserver.md 12.4).
+#pragma once
+
+#include "embedded/kinds/kind_behaviour.hpp"
+
+namespace athanor::apiserver {
+
+// The request is signed with the name of whoever makes it.
+void prepare_certificate_request(Value& object, const KindContext& context);
+// The wish itself never changes; approvals change conditions alone.
+void prepare_certificate_update(Value& object, const Value& old_object, const KindContext& context);
+
+}  // namespace athanor::apiserver

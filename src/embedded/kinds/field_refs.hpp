@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// References of environment variables and volumes to fields of their pod, its containers, secrets
+// and config maps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "embedded/kinds/checks.hpp"
+
+namespace athanor::apiserver {
+
+enum class FieldRefIn : std::uint8_t { Environment, Volume };
+
+void check_field_ref(FieldErrors& errors, const Value& ref, const std::string& path,
+                     FieldRefIn where);
+void check_resource_ref(FieldErrors& errors, const Value& ref, const std::string& path,
+                        FieldRefIn where);
+// The value of an environment variable that is taken from somewhere.
+void check_value_source(FieldErrors& errors, const Value& env, const std::string& path);
+
+}  // namespace athanor::apiserver

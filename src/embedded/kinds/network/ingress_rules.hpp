@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of Ingresses and IngressClasses (docs/spec/apiserver.md 14.4).
+#pragma once
+
+#include "embedded/kinds/checks.hpp"
+
+namespace athanor::apiserver {
+
+FieldErrors check_ingress_spec(const Value& spec);
+FieldErrors check_ingress_class_spec(const Value& spec);
+// What a status says of addresses.
+FieldErrors check_load_balancer(const Value& status);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The families of a service's addresses: this cluster has IPv4 alone.
+#pragma once
+
+#include <vector>
+
+#include "kube/names/field_error.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::apiserver {
+
+bool is_headless(const Value& spec);
+
+// Policy and families that the writer leaves out. `old_service`: Null for a create. Not a default:
+// nobody owns what is chosen with the address.
+void choose_families(Value& service, const Value& old_service);
+
+// Why the chosen ones cannot be had.
+std::vector<FieldError> family_errors(const Value& service, const Value& old_service);
+
+}  // namespace athanor::apiserver

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// StatusError: a refusal of the API server, with everything a Status object says
+// (docs/spec/apiserver.md 6).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor {
+struct FieldError;  // kube/names/field_error.hpp
+}
+
+namespace athanor::apiserver {
+
+struct StatusCause {
+  std::string reason{};
+  std::string message{};
+  std::string field{};
+};
+
+struct StatusDetails {
+  std::string name{};
+  std::string group{};
+  std::string kind{};  // the plural for storage errors, the Kind for validation errors
+  std::string uid{};
+  std::vector<StatusCause> causes{};
+  std::optional<int> retry_after_seconds{};
+};
+
+struct StatusError {
+  int code = 500;
+  std::string reason{};
+  std::string message{};
+  // Absent: the Status has no details at all; empty ones print as {}.
+  std::optional<StatusDetails> details{};
+  std::string continue_token{};     // metadata.continue of an expired page (410)
+  bool plain_text = false;          // answered as text/plain, message is the whole body
+  bool retriable_conflict = false;  // lost a race against another writer: a patch may try again
+
+  // The Status object.
+  [[nodiscard]] Value to_value() const;
+  // The same without the details, for callers that speak Error.
+  [[nodiscard]] Error to_error() const;
+};
+
+template <class T>
+using StatusResult = Result<T, StatusError>;
+
+// A resource as messages name it: "configmaps", "deployments.apps"; a Kind as well:
+// "Deployment.apps".
+struct Qualified {
+  std::string_view name{};
+  std::string_view group{};
+  [[nodiscard]] std::string text() const;
+};
+
+// The rows of docs/spec/apiserver.md 6. `resource` is plural and group, `kind` Kind and group.
+namespace status {
+StatusError already_exists(Qualified resource, std::string_view name);
+// generateName collided too often.
+StatusError no_unique_name(Qualified resource, std::string_view name);
+StatusError not_found(Qualified resource, std::string_view name);
+// Operation cannot be fulfilled on RESOURCE "NAME": WHY.
+StatusError conflict(Qualified resource, std::string_view name, std::string_view why);
+// The object has been modified.
+StatusError modified(Qualified resource, std::string_view name);
+StatusError bad_request(std::string_view message);
+StatusError invalid(Qualified kind, std::string_view name, const std::vector<FieldError>& errors);
+// RESOURCE "NAME" is forbidden: TEXT (admission).
+StatusError forbidden(Qualified resource, std::string_view name, std::string_view text);
+StatusError namespace_terminating(Qualified resource, std::string_view name, std::string_view ns);
+StatusError unauthorized();
+// Known group, unknown version, resource or subresource.
+StatusError unknown_resource();
+StatusError method_not_allowed();
+// The same of a custom resource.
+StatusError method_not_supported(Qualified resource, std::string_view verb);
+// 404 page not found, in plain text.
+StatusError page_not_found();
+StatusError not_acceptable(std::string_view media_types);
+// The same of built-in resources.
+StatusError no_representation(std::string_view media_types);
+// Of a request body; `media_types` is the list of the message.
+StatusError unsupported_media_type(std::string_view media_types);
+// Of a patch without a known content type.
+StatusError unsupported_patch_type();
+StatusError unprocessable();  // the server rejected our request due to an error in our request
+StatusError expired_list();
+StatusError expired_continue(std::string_view token);
+StatusError expired_watch(std::uint64_t requested, std::uint64_t oldest);
+StatusError future_revision(std::uint64_t requested, std::uint64_t current);
+StatusError too_large(std::string_view what);  // Request entity too large: WHAT
+StatusError too_many_requests(std::string_view message, int retry_after_seconds);
+StatusError internal(std::string_view message);  // Internal error occurred: MESSAGE
+StatusError timeout(std::string_view message);
+// Any Error of the lower layers, code, reason and message kept.
+StatusError of(const Error& error);
+}  // namespace status
+
+// The Status of a success ({"status":"Success"}).
+Value success_status(std::optional<StatusDetails> details = std::nullopt, int code = 0);
+
+}  // namespace athanor::apiserver

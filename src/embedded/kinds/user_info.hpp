@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who a request acts as, once authenticated.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/value/value.hpp"
+
+namespace athanor::apiserver {
+
+struct UserInfo {
+  std::string name{};
+  std::string uid{};
+  std::vector<std::string> groups{};
+  std::map<std::string, std::vector<std::string>> extra{};
+
+  [[nodiscard]] bool in_group(std::string_view group) const;
+  // {username, uid, groups, extra}, empty ones left out.
+  [[nodiscard]] Value to_value() const;
+};
+
+}  // namespace athanor::apiserver

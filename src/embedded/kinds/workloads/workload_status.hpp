@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of what workloads say of themselves (docs/spec/apiserver.md 14.4).
+#pragma once
+
+#include "embedded/kinds/checks.hpp"
+
+namespace athanor::apiserver {
+
+FieldErrors validate_deployment_status(const Value& status, const Value& old_status);
+// Of ReplicaSets and ReplicationControllers.
+FieldErrors validate_replica_status(const Value& status);
+FieldErrors validate_stateful_status(const Value& status, const Value& old_status);
+FieldErrors validate_daemon_status(const Value& status);
+
+}  // namespace athanor::apiserver

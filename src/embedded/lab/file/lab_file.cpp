@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parsing and checking of lab files.
+#include "embedded/lab/file/lab_file.hpp"
+
+#include "embedded/lab/file/lab_reader.hpp"
+#include "embedded/lab/file/lab_targets.hpp"
+#include "kube/text/yaml.hpp"
+
+namespace athanor::lab {
+namespace {
+
+constexpr std::int64_t kMaxNodes = 5000;
+
+Node read_node(Reader& reader, const Value& value, const std::string& path,
+               std::span<const LabNodeMember> members) {
+  Node node;
+  std::vector<std::string_view> known{"name", "count", "capacity", "labels", "taints"};
+  for (const LabNodeMember& member : members) {
+    known.push_back(member.name);
+  }
+  if (!reader.object(value, path, known)) {
+    return node;
+  }
+  node.name = reader.dns_name(value["name"], Reader::join(path, "name"));
+  node.count = static_cast<int>(
+      reader.integer(value["count"], Reader::join(path, "count"), 1, 1, kMaxNodes));
+  node.capacity = reader.quantities(value["capacity"], Reader::join(path, "capacity"));
+  node.labels = reader.labels(value["labels"], Reader::join(path, "labels"));
+  for (const LabNodeMember& member : members) {
+    if (!value.contains(member.name)) {
+      continue;
+    }
+    const auto extra = member.read(value[member.name]);
+    if (!extra.ok()) {
+      reader.problem(Reader::join(path, member.name), extra.error().message);
+      continue;
+    }
+    node.members.emplace_back(member.name);
+    node.labels.insert(extra->labels.begin(), extra->labels.end());
+    node.annotations.insert(extra->annotations.begin(), extra->annotations.end());
+  }
+  const std::string taints = Reader::join(path, "taints");
+  for (std::size_t i = 0; i < value["taints"].size(); ++i) {
+    const Value& entry = value["taints"][i];
+    const std::string at = Reader::join(taints, i);
+    if (!reader.object(entry, at, {"key", "value", "effect"})) {
+      continue;
+    }
+    Taint taint{reader.text(entry["key"], at + ".key"), reader.text(entry["value"], at + ".value"),
+                reader.text(entry["effect"], at + ".effect")};
+    if (taint.key.empty()) {
+      reader.problem(at + ".key", "is required");
+    }
+    if (taint.effect != "NoSchedule" && taint.effect != "PreferNoSchedule" &&
+        taint.effect != "NoExecute") {
+      reader.problem(at + ".effect", "must be NoSchedule, PreferNoSchedule or NoExecute");
+    }
+    node.taints.push_back(std::move(taint));
+  }
+  return node;
+}
+
+Cluster read_cluster(Reader& reader, const Value& value, const std::string& path) {
+  Cluster cluster;
+  if (reader.object(value, path, {"name", "quota", "kubeconfig"})) {
+    cluster.name = reader.dns_name(value["name"], Reader::join(path, "name"));
+    cluster.quota = reader.quantities(value["quota"], Reader::join(path, "quota"));
+    cluster.kubeconfig = reader.text(value["kubeconfig"], Reader::join(path, "kubeconfig"));
+  }
+  return cluster;
+}
+
+Queue read_queue(Reader& reader, const Value& value, const std::string& path) {
+  Queue queue;
+  if (reader.object(value, path, {"name", "strategy"})) {
+    queue.name = reader.dns_name(value["name"], Reader::join(path, "name"));
+    queue.strategy = reader.text(value["strategy"], Reader::join(path, "strategy"), queue.strategy);
+    if (queue.strategy != "StrictFIFO" && queue.strategy != "BestEffortFIFO") {
+      reader.problem(Reader::join(path, "strategy"), "must be StrictFIFO or BestEffortFIFO");
+    }
+  }
+  return queue;
+}
+
+// Reads a list of named entries and refuses a name used twice.
+template <class T, class ReadOne>
+std::vector<T> read_list(Reader& reader, const Value& list, const std::string& path,
+                         ReadOne read_one) {
+  auto entries = read_entries<T>(reader, list, path, read_one);
+  check_names(reader, entries, path);
+  return entries;
+}
+
+void read_priority_classes(Reader& reader, const Value& value, Lab& lab) {
+  if (value.is_null()) {
+    return;
+  }
+  if (!value.is_object()) {
+    reader.problem("priorityClasses", "must be a map of name to integer");
+    return;
+  }
+  for (const Member& member : value.members()) {
+    const std::string path = Reader::join("priorityClasses", member.key());
+    constexpr std::int64_t kMost = 2'147'483'647;
+    lab.priority_classes.emplace_back(member.key(),
+                                      reader.integer(member.value, path, 0, -kMost, kMost));
+  }
+}
+
+}  // namespace
+
+Result<Lab> parse_lab(std::string_view text, std::string_view name,
+                      std::span<const LabNodeMember> members) {
+  yaml::ParseOptions options{.strict = true};
+  std::vector<std::pair<std::string, std::size_t>> lines;
+  options.lines = &lines;
+  auto parsed = yaml::parse(text, options);
+  if (!parsed.ok()) {
+    return parsed.error().with_context(name);
+  }
+  Reader reader(name, lines);
+  Lab lab;
+  const Value& root = *parsed;
+  if (reader.object(root, "",
+                    {"apiVersion", "kind", "namespace", "nodes", "clusters", "targets", "queues",
+                     "priorityClasses", "manifests", "settings"})) {
+    if (root["apiVersion"].as_string() != "athanor.dev/v1" || root["kind"].as_string() != "Lab") {
+      reader.problem("apiVersion",
+                     "a lab file starts with \"apiVersion: athanor.dev/v1\" and \"kind: Lab\"");
+    }
+    if (root.contains("namespace")) {
+      lab.ns = reader.dns_name(root["namespace"], "namespace");
+    }
+    lab.nodes = read_list<Node>(reader, root["nodes"], "nodes",
+                                [&](Reader& one, const Value& value, const std::string& path) {
+                                  return read_node(one, value, path, members);
+                                });
+    lab.clusters = read_list<Cluster>(reader, root["clusters"], "clusters", read_cluster);
+    lab.targets = read_targets(reader, root["targets"], "targets");
+    lab.queues = read_list<Queue>(reader, root["queues"], "queues", read_queue);
+    read_priority_classes(reader, root["priorityClasses"], lab);
+    lab.settings = reader.scalars(root["settings"], "settings");
+    for (std::size_t i = 0; i < root["manifests"].size(); ++i) {
+      lab.manifests.push_back(reader.text(root["manifests"][i], Reader::join("manifests", i)));
+    }
+    if (!root["manifests"].is_null() && !root["manifests"].is_list()) {
+      reader.problem("manifests", "must be a list of file names");
+    }
+    if (!lab.queues.empty() && lab.clusters.empty() && lab.targets.empty()) {
+      reader.problem("queues", "a queue needs at least one cluster with quota, or a target");
+    }
+  }
+  if (!reader.problems().empty()) {
+    return Error::bad_request(reader.text_of_problems());
+  }
+  return lab;
+}
+
+}  // namespace athanor::lab

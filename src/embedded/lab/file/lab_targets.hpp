@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emulated target clusters of a lab: read from its file, as objects, and as somebody changes them
+// while the lab runs (docs/lab.md).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "embedded/lab/file/lab_file.hpp"
+#include "embedded/lab/file/lab_reader.hpp"
+#include "kube/value/object.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/system.hpp"
+
+namespace athanor::lab {
+
+// Of a ConfigMap that says how a target is at present: the target's name.
+inline constexpr const char* kTargetLabel = "athanor.dev/emulated-target";
+// The step that makes it so; its arguments are {name, nodes, faults} as in the lab file.
+inline constexpr const char* kConfigureTarget = "target.configure";
+
+// The list `targets` of a lab file.
+std::vector<LabTarget> read_targets(Reader& reader, const Value& list, const std::string& path);
+
+// What a lab's targets need from the rest of the lab.
+struct TargetWorld {
+  std::string ns{};  // of the ConfigMaps
+  // Returns the kubeconfig of a target, as text.
+  std::function<std::string(const std::string& name)> kubeconfig{};
+  // Returns the objects that make a target known to the systems.
+  std::function<std::vector<Value>(const TargetCluster& target)> onboard{};
+};
+// Returns the objects of a lab's targets: the namespace, one ConfigMap for each with its nodes and
+// faults, and what makes those known that the lab file onboards.
+std::vector<Value> target_objects(const Lab& lab, const TargetWorld& world);
+
+// The target that the arguments of kConfigureTarget say, or of a ConfigMap `about`; the error
+// lists what is wrong.
+Result<targets::Target> configured_target(const Value& args);
+Result<Value> configuration_of(const Object& config_map);
+
+// Carries edits of those ConfigMaps to the targets.
+const Operator& target_operator();
+
+}  // namespace athanor::lab

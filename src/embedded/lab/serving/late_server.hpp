@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// LateServer: stands for a server that is made later, so that those who serve it can be made first.
+#pragma once
+
+#include <atomic>
+#include <utility>
+
+#include "base/check.hpp"
+#include "embedded/apiserver/core/server.hpp"
+
+namespace athanor::lab {
+
+class LateServer final : public apiserver::Server {
+ public:
+  // Once; before the first request.
+  void set(apiserver::Server& server) { server_.store(&server); }
+
+  apiserver::Response handle(apiserver::Request request, Instant now) override {
+    return inner().handle(std::move(request), now);
+  }
+  void handle_async(apiserver::Request request, Instant now, apiserver::Executor resume,
+                    UniqueFunction<void(apiserver::Response)> done) override {
+    inner().handle_async(std::move(request), now, std::move(resume), std::move(done));
+  }
+  void tick(Instant now) override { inner().tick(now); }
+  void begin_shutdown() override { inner().begin_shutdown(); }
+  [[nodiscard]] const apiserver::ResourceRegistry& registry() const override {
+    return inner().registry();
+  }
+
+ private:
+  [[nodiscard]] apiserver::Server& inner() const {
+    apiserver::Server* server = server_.load();
+    ATHANOR_CHECK(server != nullptr, "set() comes before the first request");
+    return *server;
+  }
+  std::atomic<apiserver::Server*> server_{nullptr};
+};
+
+}  // namespace athanor::lab

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/lab/serving/network.hpp"
+
+#include <utility>
+
+namespace athanor::lab {
+namespace {
+
+class BodyStream final : public apiserver::Stream {
+ public:
+  explicit BodyStream(std::shared_ptr<client::HttpBody> body) : body_(std::move(body)) {}
+  State pull(std::string& out) override { return body_->pull(out) ? State::Open : State::Ended; }
+  void on_ready(std::function<void()> wake) override { body_->on_ready(std::move(wake)); }
+
+ private:
+  std::shared_ptr<client::HttpBody> body_;
+};
+
+class ChannelTunnel final : public apiserver::Tunnel {
+ public:
+  explicit ChannelTunnel(std::shared_ptr<client::HttpChannel> channel)
+      : channel_(std::move(channel)) {}
+  State pull(std::string& out) override { return channel_->pull(out) ? State::Open : State::Ended; }
+  void on_ready(std::function<void()> wake) override { channel_->on_ready(std::move(wake)); }
+  void feed(std::string_view bytes) override { channel_->feed(bytes); }
+  [[nodiscard]] bool wants_more() const override { return channel_->wants_more(); }
+
+ private:
+  std::shared_ptr<client::HttpChannel> channel_;
+};
+
+apiserver::OutsideAnswer answer_of(client::HttpReply reply) {
+  apiserver::OutsideAnswer answer{.failure = std::move(reply.failure),
+                                  .status = reply.status,
+                                  .headers = std::move(reply.headers),
+                                  .body = std::move(reply.body)};
+  if (reply.stream != nullptr) {
+    answer.stream = std::make_shared<BodyStream>(std::move(reply.stream));
+  }
+  return answer;
+}
+
+}  // namespace
+
+void Network::ask(apiserver::OutsideRequest request,
+                  UniqueFunction<void(apiserver::OutsideAnswer)> done) {
+  client::HttpQuery query{.method = std::move(request.method),
+                          .url = std::move(request.url),
+                          .headers = std::move(request.headers),
+                          .body = std::move(request.body),
+                          .ca_pem = std::move(request.ca_pem),
+                          .certificate_pem = std::move(request.certificate_pem),
+                          .key_pem = std::move(request.key_pem),
+                          .connect_to = std::move(request.connect_to),
+                          .insecure_skip_verify = request.insecure_skip_verify,
+                          .timeout = request.timeout,
+                          .response_limit = request.response_limit,
+                          .stream = request.stream};
+  if (request.upgrade) {
+    return upgrades_.send(
+        std::move(query), [done = std::move(done)](client::UpgradeReply reply) mutable {
+          apiserver::OutsideAnswer answer = answer_of(std::move(reply.reply));
+          if (reply.channel != nullptr) {
+            answer.channel = std::make_shared<ChannelTunnel>(std::move(reply.channel));
+          }
+          done(std::move(answer));
+        });
+  }
+  http_.send(std::move(query), [done = std::move(done)](client::HttpReply reply) mutable {
+    done(answer_of(std::move(reply)));
+  });
+}
+
+}  // namespace athanor::lab

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Network: how the lab's API server reaches webhooks and aggregated API servers.
+#pragma once
+
+#include "client/async_http.hpp"
+#include "client/http_upgrade.hpp"
+#include "embedded/apiserver/core/outside.hpp"
+
+namespace athanor::lab {
+
+// Thread-safe.
+class Network final : public apiserver::Outside {
+ public:
+  void ask(apiserver::OutsideRequest request,
+           UniqueFunction<void(apiserver::OutsideAnswer)> done) override;
+  // Ends what is under way, and everything to come, with a failure.
+  void stop() {
+    http_.stop();
+    upgrades_.stop();
+  }
+
+ private:
+  client::AsyncHttp http_{};
+  client::HttpUpgrades upgrades_{};
+};
+
+}  // namespace athanor::lab

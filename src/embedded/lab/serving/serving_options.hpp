@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an API server serves, in a lab or alone: kube-apiserver's flags of the same names.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "embedded/lab/serving/audit_log.hpp"
+#include "embedded/transport/encryption.hpp"
+
+namespace athanor::lab {
+
+struct ServingOptions {
+  AuditOptions audit{};
+  // Requests above these wait a second at most, then 429.
+  std::size_t max_requests_inflight = 400;
+  std::size_t max_mutating_requests_inflight = 200;
+  std::string encryption_config{};  // --encryption-provider-config; empty: nothing is encrypted
+  Duration request_timeout = std::chrono::seconds(60);
+};
+
+// What --encryption-provider-config says.
+Result<transport::Encryption> read_encryption(const std::string& path);
+
+}  // namespace athanor::lab

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ticker: the thread that gives the server its tick (spec: what the server owes to time alone).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/clock.hpp"
+#include "embedded/apiserver/core/server.hpp"
+
+namespace athanor::lab {
+
+class Ticker {
+ public:
+  // Both outlive the ticker. `also` runs after each tick, on the ticker's thread.
+  Ticker(apiserver::Server& server, const Clock& clock, std::function<void(Instant)> also = {});
+  ~Ticker();  // stops
+  Ticker(const Ticker&) = delete;
+  Ticker& operator=(const Ticker&) = delete;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace athanor::lab

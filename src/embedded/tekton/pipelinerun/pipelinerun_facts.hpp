@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the tasks of a PipelineRun stand, derived anew from its TaskRuns at every look
+// (docs/spec/tekton.md 7.3).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "embedded/tekton/pipelinerun/graph.hpp"
+#include "embedded/tekton/settings.hpp"
+#include "embedded/tekton/substitute.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::tekton {
+
+inline constexpr std::string_view kSkipStopping = "PipelineRun was stopping";
+inline constexpr std::string_view kSkipCancelled = "PipelineRun was gracefully cancelled";
+inline constexpr std::string_view kSkipStopped = "PipelineRun was gracefully stopped";
+inline constexpr std::string_view kSkipWhen = "When Expressions evaluated to false";
+inline constexpr std::string_view kSkipParents = "Parent Tasks were skipped";
+inline constexpr std::string_view kSkipResults = "Results were missing";
+inline constexpr std::string_view kSkipTimeout = "PipelineRun timeout has been reached";
+inline constexpr std::string_view kSkipTasksTimeout = "PipelineRun Tasks timeout has been reached";
+inline constexpr std::string_view kSkipFinallyTimeout =
+    "PipelineRun Finally timeout has been reached";
+inline constexpr std::string_view kSkipMatrix = "Matrix Parameters have an empty array";
+
+enum class Progress : std::uint8_t {
+  NotStarted,
+  Running,
+  Succeeded,
+  Failed,
+  Ignored,
+  Cancelled,
+  TimedOut
+};
+
+struct TaskState {
+  std::string name{};
+  Value task{};  // the pipeline task, substituted but for results
+  bool is_final = false;
+  std::vector<Object> task_runs{};  // one, or one a combination of a matrix
+  Progress progress = Progress::NotStarted;
+  std::string_view skip{};    // a reason of above, or empty
+  bool fan_out_open = false;  // a matrix that misses TaskRuns (a crash came between)
+  std::string invalid{};      // why it failed result validation
+  Value when{};               // with results, once they are known
+
+  // It ended, was skipped, or failed validation.
+  [[nodiscard]] bool done() const {
+    return progress > Progress::Running || !skip.empty() || !invalid.empty();
+  }
+  [[nodiscard]] bool can_start() const { return progress == Progress::NotStarted && !done(); }
+};
+
+// The limits of a run; nullopt: none.
+struct Timeouts {
+  std::optional<Duration> pipeline{}, tasks{}, finally{};
+};
+Timeouts timeouts_of(const Value& spec, const Settings& settings);
+
+class RunFacts {
+ public:
+  // `task_runs`: those the run owns. `pipeline` is status.pipelineSpec.
+  RunFacts(const Object& run, const Value& pipeline, const std::vector<Object>& task_runs,
+           const Settings& settings, Instant start, Instant now);
+
+  [[nodiscard]] const std::vector<TaskState>& tasks() const { return tasks_; }
+  [[nodiscard]] const Timeouts& timeouts() const { return timeouts_; }
+  [[nodiscard]] bool dag_done() const;
+  [[nodiscard]] bool finally_done() const;
+  [[nodiscard]] bool has_finally() const { return dag_size_ < tasks_.size(); }
+  // All predecessors of a DAG task are done; for a final task: every DAG task is.
+  [[nodiscard]] bool parents_done(std::size_t task) const;
+  [[nodiscard]] bool pipeline_timed_out() const { return pipeline_timed_out_; }
+  [[nodiscard]] bool tasks_timed_out() const { return tasks_timed_out_; }
+  [[nodiscard]] bool finally_timed_out() const { return finally_timed_out_; }
+  [[nodiscard]] bool gracefully_cancelled() const { return intent_ == "CancelledRunFinally"; }
+  [[nodiscard]] bool gracefully_stopped() const { return intent_ == "StoppedRunFinally"; }
+  // finallyStartTime: kept, or now when every DAG task is done for the first time.
+  [[nodiscard]] std::optional<Instant> finally_start() const { return finally_start_; }
+  // The next instant at which a timeout changes something.
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+
+  // Results of the tasks that ended, as $(tasks.…) sees them; with the statuses of tasks for a
+  // final task.
+  [[nodiscard]] Replacements results_for(const TaskState& task) const;
+  // tasks.<t>.status.
+  [[nodiscard]] static std::string_view status_word(const TaskState& task);
+
+ private:
+  void read_tasks(const Value& pipeline, const std::vector<Object>& task_runs);
+  void judge_deadlines(const Object& run);
+  // Matrix tasks of which not every TaskRun was made yet still run.
+  void judge_fan_outs();
+  void judge_dag();
+  void judge_finally();
+  // A missing result of a succeeded task; empty when all are there.
+  [[nodiscard]] std::string missing_from_success(const TaskState& task,
+                                                 const Replacements& results) const;
+  [[nodiscard]] bool misses_results(const TaskState& task, const Replacements& results) const;
+  [[nodiscard]] std::string_view dag_skip(std::size_t index, bool stopping,
+                                          const Replacements& results);
+  [[nodiscard]] const TaskState* find(std::string_view name) const;
+  [[nodiscard]] std::string_view aggregate_status() const;
+
+  const Settings& settings_;
+  Instant start_{}, now_{};
+  std::string intent_{};
+  Timeouts timeouts_{};
+  std::vector<TaskState> tasks_{};  // DAG tasks, then final ones
+  std::size_t dag_size_ = 0;
+  Graph graph_{};
+  std::optional<Instant> finally_start_{};
+  bool pipeline_timed_out_ = false, tasks_deadline_passed_ = false, tasks_timed_out_ = false,
+       finally_timed_out_ = false;
+};
+
+// A task's progress from its TaskRuns.
+Progress progress_of(const std::vector<Object>& task_runs, const Value& task);
+// Adds the results of a task's TaskRuns under "tasks.<t>.results.".
+void add_results(Replacements& replacements, const TaskState& task, std::string_view scope);
+}  // namespace athanor::tekton

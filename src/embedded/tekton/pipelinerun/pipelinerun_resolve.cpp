@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/tekton/pipelinerun/pipelinerun_resolve.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "api/tekton.hpp"
+#include "embedded/tekton/definitions.hpp"
+#include "embedded/tekton/names.hpp"
+#include "embedded/tekton/params.hpp"
+#include "embedded/tekton/pipelinerun/graph.hpp"
+#include "embedded/tekton/pipelinerun/matrix.hpp"
+#include "embedded/tekton/pipelinerun/when.hpp"
+#include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/text.hpp"
+#include "embedded/tekton/validation/task_checks.hpp"
+#include "embedded/tekton/validation/validation.hpp"
+
+namespace athanor::tekton {
+namespace {
+
+using Checked = std::optional<Refusal>;
+
+Refusal user_error(std::string reason, std::string_view message) {
+  return {std::move(reason), user_error_prefix() + std::string(message)};
+}
+
+// The names that most messages carry.
+struct Names {
+  explicit Names(const Object& object)
+      : run(std::string(object.ns()) + "/" + std::string(object.name())),
+        pipeline(std::string(object.ns()) + "/" + pipeline_name(object)) {}
+  std::string run{};
+  std::string pipeline{};
+};
+
+Checked check_graph(const Value& spec, const Names& names) {
+  if (const auto graph = Graph::make(spec["tasks"]); !graph) {
+    return user_error(
+        "PipelineInvalidGraph",
+        "PipelineRun " + names.run + "'s Pipeline DAG is invalid: " + graph.error().message);
+  }
+  // Final tasks have no edges among themselves: only a repeated name can make theirs invalid.
+  Value finals = Value::list();
+  for (const Value& task : spec["finally"].items()) {
+    finals.push_back(Value::object({{"name", task["name"]}}));
+  }
+  if (const auto graph = Graph::make(finals); !graph) {
+    return user_error(
+        "PipelineInvalidGraph",
+        "PipelineRun " + names.run +
+            "'s Pipeline DAG is invalid for finally clause: " + graph.error().message);
+  }
+  return std::nullopt;
+}
+
+// Rows 4 to 6.
+Checked check_params(const Object& run, const Value& spec, const Names& names) {
+  const Value& specs = spec["params"];
+  const Value& params = run.spec()["params"];
+  if (const auto missing = missing_params(specs, params); !missing.empty()) {
+    return user_error("ParameterMissing",
+                      "PipelineRun " + names.run +
+                          " is missing some parameters required by Pipeline " + names.pipeline +
+                          ": pipelineRun missing parameters: " + go_list(missing));
+  }
+  if (const auto wrong = mismatched_params(specs, params); !wrong.empty()) {
+    return user_error("ParameterTypeMismatch",
+                      "PipelineRun " + names.run +
+                          " parameters have mismatching types with Pipeline " + names.pipeline +
+                          "'s parameters: parameters have inconsistent types : " + go_list(wrong));
+  }
+  if (const auto keys = missing_object_keys(specs, params); !keys.empty()) {
+    return user_error(
+        "ObjectParameterMissKeys",
+        "PipelineRun " + names.run + " parameters is missing object keys required by Pipeline " +
+            names.pipeline +
+            "'s parameters: pipelineRun missing object keys for parameters: " + go_map(keys));
+  }
+  return std::nullopt;
+}
+
+Checked check_array_indexes(const Value& spec, const std::map<std::string, Value>& values,
+                            const Names& names) {
+  auto bad = bad_array_indexes(spec["tasks"], values);
+  for (std::string& more : bad_array_indexes(spec["finally"], values)) {
+    bad.push_back(std::move(more));
+  }
+  if (bad.empty()) {
+    return std::nullopt;
+  }
+  return user_error("ParamArrayIndexingInvalid",
+                    "PipelineRun " + names.run +
+                        " failed validation: failed to validate Pipeline " + names.pipeline +
+                        "'s parameter which has an invalid index while referring to an array: "
+                        "non-existent param references:" +
+                        go_list(bad));
+}
+
+Checked check_workspaces(const Object& run, const Value& spec, const Names& names) {
+  for (const Value& declared : spec["workspaces"].items()) {
+    const std::string_view name = declared["name"].as_string();
+    if (!declared["optional"].as_bool() && named(run.spec()["workspaces"], name).is_null()) {
+      return user_error("InvalidWorkspaceBindings",
+                        "PipelineRun " + names.run + " doesn't bind Pipeline " + names.pipeline +
+                            "'s Workspaces correctly: pipeline requires workspace with name " +
+                            quoted(name) + " be provided by pipelinerun");
+    }
+  }
+  return std::nullopt;
+}
+
+Checked check_task_run_specs(const Object& run, const Value& spec, const Names& names) {
+  for (const Value& one : run.spec()["taskRunSpecs"].items()) {
+    const std::string_view task = one["pipelineTaskName"].as_string();
+    if (named(spec["tasks"], task).is_null() && named(spec["finally"], task).is_null()) {
+      return user_error("InvalidTaskRunSpecs",
+                        "PipelineRun " + names.run +
+                            " doesn't define taskRunSpecs correctly: pipelineRun's taskrunSpecs "
+                            "defined wrong taskName: " +
+                            quoted(task) + ", does not exist in Pipeline");
+    }
+  }
+  return std::nullopt;
+}
+
+// params[].value may become a list or an object; everything else is text.
+void substitute_params(Value& params, const Replacements& replacements) {
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    params.item(i).set("value", substitute_param(params[i]["value"], replacements));
+  }
+}
+
+Value substituted_task(Value task, Replacements replacements) {
+  static constexpr std::string_view kTexts[] = {"displayName", "onError"};
+  static constexpr std::string_view kRefTexts[] = {"name"};
+  static constexpr std::string_view kWorkspaceTexts[] = {"subPath"};
+  replacements.set("context.pipelineTask.retries", std::to_string(task["retries"].as_int()));
+  substitute_members(task, kTexts, replacements);
+  if (task.contains("params")) {
+    substitute_params(task.member("params"), replacements);
+  }
+  if (task["matrix"].is_object()) {
+    task.set("matrix", substituted_matrix(task["matrix"], replacements));
+  }
+  if (task.contains("when")) {
+    task.set("when", resolved_when(task["when"], replacements));
+  }
+  if (task["taskRef"].is_object()) {
+    Value& ref = task.member("taskRef");
+    substitute_members(ref, kRefTexts, replacements);
+    if (ref.contains("params")) {
+      substitute_params(ref.member("params"), replacements);
+    }
+  }
+  if (task["workspaces"].is_list()) {
+    Value& workspaces = task.member("workspaces");
+    for (std::size_t i = 0; i < workspaces.size(); ++i) {
+      substitute_members(workspaces.item(i), kWorkspaceTexts, replacements);
+    }
+  }
+  if (task["taskSpec"].is_object()) {
+    // The nearest scope wins: what the task is given itself is left to its TaskRun.
+    for (const Value& param : task["params"].items()) {
+      replacements.erase("params." + param["name"].str());
+    }
+    task.set("taskSpec", substitute_task_spec(task["taskSpec"], replacements));
+  }
+  return task;
+}
+
+Result<Value, Refusal> found_spec(const View& view, const Object& run, ResolvedPipeline& resolved) {
+  if (const Value& inline_spec = run.spec()["pipelineSpec"]; inline_spec.is_object()) {
+    return inline_spec;
+  }
+  const Value& ref = run.spec()["pipelineRef"];
+  const auto pipeline = find_definition(view, api::kPipeline, ref, run.ns());
+  if (!pipeline) {
+    const std::string name = std::string(run.name());
+    std::string why = pipeline.error().message;
+    if (pipeline.error().code == 404) {
+      why = "error when getting Pipeline for PipelineRun " + name +
+            ": tekton client cannot get pipeline " + ref["name"].str() +
+            " from local cluster: " + why;
+    }
+    return Refusal{"CouldntGetPipeline", "Error retrieving pipeline for pipelinerun " +
+                                             std::string(run.ns()) + "/" + name + ": " + why};
+  }
+  resolved.labels = pipeline->metadata()["labels"];
+  resolved.annotations = pipeline->metadata()["annotations"];
+  return pipeline->spec();
+}
+
+}  // namespace
+
+std::string pipeline_name(const Object& run) {
+  const std::string_view name = run.spec()["pipelineRef"]["name"].as_string();
+  return std::string(name.empty() ? run.name() : name);
+}
+
+std::string pipeline_label(const Object& run) {
+  const std::string_view name = run.spec()["pipelineRef"]["name"].as_string();
+  if (!name.empty()) {
+    return std::string(name);
+  }
+  return inline_pipeline_name(run.metadata()["generateName"].as_string(), run.name());
+}
+
+Value substituted_pipeline(const Value& spec, const std::map<std::string, Value>& values,
+                           const Object& run) {
+  Replacements replacements = replacements_of(values);
+  replacements.set("context.pipelineRun.name", run.name());
+  replacements.set("context.pipelineRun.namespace", run.ns());
+  replacements.set("context.pipelineRun.uid", run.uid());
+  replacements.set("context.pipeline.name", pipeline_name(run));
+  for (const Value& workspace : spec["workspaces"].items()) {
+    const std::string_view name = workspace["name"].as_string();
+    const bool bound = !named(run.spec()["workspaces"], name).is_null();
+    replacements.set("workspaces." + std::string(name) + ".bound", bound ? "true" : "false");
+  }
+  Value result = spec;
+  for (const std::string_view part : {"tasks", "finally"}) {
+    if (!spec[part].is_list()) {
+      continue;
+    }
+    Value tasks = Value::list();
+    for (const Value& task : spec[part].items()) {
+      tasks.push_back(substituted_task(task, replacements));
+    }
+    result.set(part, std::move(tasks));
+  }
+  return result;
+}
+
+Value task_params(const Value& pipeline_task, const std::map<std::string, Value>& values) {
+  Value params = pipeline_task["params"].is_list() ? pipeline_task["params"] : Value::list();
+  for (const Value& declared : pipeline_task["taskSpec"]["params"].items()) {
+    const std::string name = declared["name"].str();
+    const auto outer = values.find(name);
+    if (outer != values.end() && named(params, name).is_null() &&
+        declared_type(declared) == value_type(outer->second)) {
+      params.push_back(Value::object({{"name", name}, {"value", outer->second}}));
+    }
+  }
+  return params;
+}
+
+Result<ResolvedPipeline, Refusal> resolve_pipeline(const View& view, const Object& run) {
+  ResolvedPipeline resolved;
+  auto found = found_spec(view, run, resolved);
+  if (!found) {
+    return found.error();
+  }
+  const Value spec = *std::move(found);
+  const Names names(run);
+  if (auto refusal = check_graph(spec, names)) {
+    return *std::move(refusal);
+  }
+  if (const FieldErrors errors = validate_pipeline_spec(spec, Place::Inline); !errors.empty()) {
+    return user_error(
+        "PipelineValidationFailed",
+        "Pipeline " + names.pipeline + " can't be Run; it has an invalid spec: " + errors.text());
+  }
+  if (auto refusal = check_params(run, spec, names)) {
+    return *std::move(refusal);
+  }
+  const auto values = param_values(spec["params"], run.spec()["params"]);
+  if (values) {
+    if (auto refusal = check_array_indexes(spec, *values, names)) {
+      return *std::move(refusal);
+    }
+  }
+  if (auto refusal = check_workspaces(run, spec, names)) {
+    return *std::move(refusal);
+  }
+  if (auto refusal = check_task_run_specs(run, spec, names)) {
+    return *std::move(refusal);
+  }
+  if (!values) {
+    return Refusal{"PipelineValidationFailed", "Failed to apply parameters to Pipeline " +
+                                                   names.pipeline + ": " + values.error().message};
+  }
+  resolved.spec = substituted_pipeline(spec, *values, run);
+  if (auto refusal = check_tasks(view, run, resolved.spec, *values)) {
+    return *std::move(refusal);
+  }
+  return resolved;
+}
+
+}  // namespace athanor::tekton

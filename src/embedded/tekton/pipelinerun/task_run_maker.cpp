@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/tekton/pipelinerun/task_run_maker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "embedded/tekton/names.hpp"
+#include "embedded/tekton/pipelinerun/matrix.hpp"
+#include "embedded/tekton/pipelinerun/pipelinerun_resolve.hpp"
+#include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/taskrun/workspaces.hpp"
+#include "embedded/tekton/text.hpp"
+
+namespace athanor::tekton {
+namespace {
+
+const Value& overrides_of(const Object& run, std::string_view task) {
+  static const Value kNone;
+  for (const Value& one : run.spec()["taskRunSpecs"].items()) {
+    if (one["pipelineTaskName"].as_string() == task) {
+      return one;
+    }
+  }
+  return kNone;
+}
+
+// A name already given out is kept.
+std::string name_of(const Object& run, const TaskState& task) {
+  for (const Value& reference : run.status()["childReferences"].items()) {
+    if (reference["pipelineTaskName"].as_string() == task.name) {
+      return reference["name"].str();
+    }
+  }
+  return task_run_name(run.name(), task.name);
+}
+
+Value metadata_of(const RunContext& context, const TaskState& task, const Value& overrides,
+                  std::string_view name) {
+  const Object& run = context.run;
+  const Value& own = task.task["taskSpec"]["metadata"];
+  Value labels = merged_maps(own["labels"], context.labels);
+  labels = merged_maps(labels, overrides["metadata"]["labels"]);
+  labels.set(kPipelineRunLabel, run.name());
+  labels.set(kPipelineRunUidLabel, run.uid());
+  labels.set(kPipelineTaskLabel, task.name);
+  labels.set(kMemberOfLabel, task.is_final ? "finally" : "tasks");
+  if (const Value& task_name = task.task["taskRef"]["name"]; !task_name.as_string().empty()) {
+    labels.set(kTaskLabel, task_name);
+  }
+  Value annotations = merged_maps(own["annotations"], inherited_annotations(context.annotations));
+  annotations = merged_maps(annotations, overrides["metadata"]["annotations"]);
+  if (task.task["onError"].as_string() == "continue") {
+    annotations.set(kOnErrorAnnotation, "continue");
+  }
+  Value metadata =
+      Value::object({{"name", name}, {"namespace", run.ns()}, {"labels", std::move(labels)}});
+  if (!annotations.empty()) {
+    metadata.set("annotations", std::move(annotations));
+  }
+  metadata.set("ownerReferences", Value::list({OwnerReference{.api_version = "tekton.dev/v1",
+                                                              .kind = "PipelineRun",
+                                                              .name = std::string(run.name()),
+                                                              .uid = std::string(run.uid()),
+                                                              .controller = true,
+                                                              .block_owner_deletion = true}
+                                                   .to_value()}));
+  return metadata;
+}
+
+// 8.6.
+std::string timeout_of(const RunContext& context, const RunFacts& facts, const TaskState& task,
+                       const Value& overrides) {
+  for (const Value* given : {&overrides["timeout"], &task.task["timeout"]}) {
+    if (const auto duration = duration_of(*given)) {
+      return format_go_duration(*duration);
+    }
+  }
+  const Duration standard = context.settings.default_timeout;
+  const Value& timeouts = context.run.spec()["timeouts"];
+  if (context.settings.task_timeout_follows_tasks) {
+    const auto given = duration_of(timeouts[task.is_final ? "finally" : "tasks"]);
+    const auto limit = task.is_final ? facts.timeouts().finally : facts.timeouts().tasks;
+    if (given && *given == Duration::zero()) {
+      return "0s";
+    }
+    if (limit && *limit > standard) {
+      return format_go_duration(*limit);
+    }
+  }
+  return format_go_duration(standard);
+}
+
+// The inline spec as a TaskRun has it: without metadata, results of other tasks replaced.
+Value inline_spec(const Value& task_spec, const Replacements& results) {
+  Value spec = substitute_task_spec(task_spec, results);
+  for (const std::string_view member : {"metadata", "apiVersion", "kind", "spec"}) {
+    spec.erase(member);
+  }
+  return spec;
+}
+
+Value params_of(const RunContext& context, const TaskState& task, const Replacements& results) {
+  Value params = task_params(task.task, context.values);
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    // What was propagated is a value already; only the task's own params hold references.
+    if (i < task.task["params"].size()) {
+      params.item(i).set("value", substitute_param(params[i]["value"], results));
+    }
+  }
+  return params;
+}
+
+Value workspaces_of(const RunContext& context, const TaskState& task, const Replacements& results) {
+  Value wanted = task.task;
+  if (wanted["workspaces"].is_list()) {
+    static constexpr std::string_view kFields[] = {"subPath"};
+    Value& list = wanted.member("workspaces");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      substitute_members(list.item(i), kFields, results);
+    }
+  }
+  return task_run_workspaces(context.run, wanted, task.task["taskSpec"]);
+}
+
+Value spec_of(const RunContext& context, const RunFacts& facts, const TaskState& task,
+              const Value& overrides) {
+  const Replacements results = facts.results_for(task);
+  const Value& shared = context.run.spec()["taskRunTemplate"];
+  Value spec = Value::object();
+  if (Value params = params_of(context, task, results); !params.empty()) {
+    spec.set("params", std::move(params));
+  }
+  const Value& account = overrides["serviceAccountName"].as_string().empty()
+                             ? shared["serviceAccountName"]
+                             : overrides["serviceAccountName"];
+  spec.set("serviceAccountName",
+           account.as_string().empty() ? Value(context.settings.default_service_account) : account);
+  if (task.task["taskSpec"].is_object()) {
+    spec.set("taskSpec", inline_spec(task.task["taskSpec"], results));
+  } else {
+    Value ref = task.task["taskRef"];
+    if (ref["kind"].as_string().empty() && ref["resolver"].as_string().empty()) {
+      ref.set("kind", "Task");
+    }
+    spec.set("taskRef", std::move(ref));
+  }
+  if (const Value pod = merged_pod_templates(shared["podTemplate"], overrides["podTemplate"]);
+      !pod.empty()) {
+    spec.set("podTemplate", pod);
+  }
+  if (Value workspaces = workspaces_of(context, task, results); !workspaces.empty()) {
+    spec.set("workspaces", std::move(workspaces));
+  }
+  if (const std::int64_t retries = task.task["retries"].as_int(); retries > 0) {
+    spec.set("retries", retries);
+  }
+  spec.set("timeout", timeout_of(context, facts, task, overrides));
+  for (const std::string_view copied : {"stepSpecs", "sidecarSpecs", "computeResources"}) {
+    if (const Value* value = overrides.find(copied)) {
+      spec.set(copied, *value);
+    }
+  }
+  return spec;
+}
+
+}  // namespace
+
+std::vector<Value> make_task_runs(const RunContext& context, const RunFacts& facts,
+                                  const TaskState& task) {
+  const Value& overrides = overrides_of(context.run, task.name);
+  const auto made = [&](std::string_view name, const Value& more_params) {
+    Value task_run = Value::object({{"apiVersion", "tekton.dev/v1"}, {"kind", "TaskRun"}});
+    task_run.set("metadata", metadata_of(context, task, overrides, name));
+    Value spec = spec_of(context, facts, task, overrides);
+    if (!more_params.empty()) {
+      spec.set("params", merged_named(spec["params"], more_params));
+    }
+    task_run.set("spec", std::move(spec));
+    return task_run;
+  };
+  if (!task.task["matrix"].is_object()) {
+    return {made(name_of(context.run, task), {})};
+  }
+  std::vector<Value> task_runs;
+  const Value matrix = substituted_matrix(task.task["matrix"], facts.results_for(task));
+  const std::vector<Value> combinations = matrix_combinations(matrix);
+  for (std::size_t i = 0; i < combinations.size(); ++i) {
+    const std::string name = matrix_task_run_name(context.run.name(), task.name, i);
+    const bool exists = std::any_of(task.task_runs.begin(), task.task_runs.end(),
+                                    [&](const Object& one) { return one.name() == name; });
+    if (!exists) {
+      task_runs.push_back(made(name, combinations[i]));
+    }
+  }
+  return task_runs;
+}
+
+}  // namespace athanor::tekton

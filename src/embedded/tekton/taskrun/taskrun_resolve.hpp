@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a TaskRun to the task it runs: definition, params, workspaces, variables
+// (docs/spec/tekton.md 6, 9, 10.4).
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.hpp"
+#include "embedded/tekton/pipelinerun/pipelinerun_resolve.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::tekton {
+
+struct ResolvedTask {
+  Value spec{};    // with every variable replaced that is known before the pod runs
+  Value labels{};  // of the Task
+  Value annotations{};
+  Value pod_template{};  // of the TaskRun, with variables replaced
+  Value bindings{};      // of its workspaces, likewise
+};
+
+Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_run);
+
+// "step-<name>", or "step-unnamed-<i>".
+std::string step_container(const Value& step, std::size_t index);
+// "<name>", or "unnamed-<i>".
+std::string step_name(const Value& step, std::size_t index);
+// `Maybe missing or invalid Task <ns>/<t>`, or for an inline spec `Maybe invalid TaskSpec`.
+std::string pod_failure_hint(const Object& task_run);
+
+}  // namespace athanor::tekton

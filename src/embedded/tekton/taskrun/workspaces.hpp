@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workspaces: what a run binds, what a TaskRun gets, what a pod mounts (docs/spec/tekton.md 9).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::tekton {
+
+// The claims to be made for a run's volumeClaimTemplates, owned by the run.
+std::vector<Value> claims_of(const Object& run);
+
+// The bindings of one pipeline task's TaskRun. `task_spec` is the inline spec or Null; a workspace
+// it uses or declares and nobody bound is bound by name.
+Value task_run_workspaces(const Object& run, const Value& pipeline_task, const Value& task_spec);
+
+// The names in $(workspaces.<name>.…) below a value, sorted.
+std::vector<std::string> used_workspaces(const Value& tree);
+
+// Checks a TaskRun's bindings against the declarations; the error's message is that of 9.
+Result<void> check_bindings(const Value& declarations, const Value& bindings);
+
+// Pod volumes of the bindings; two bindings of one claim share a volume.
+struct WorkspaceMount {
+  std::string workspace{};
+  Value mount{};  // a volumeMount
+};
+struct WorkspaceVolumes {
+  Value volumes = Value::list();
+  std::vector<WorkspaceMount> mounts{};
+};
+WorkspaceVolumes workspace_volumes(const Value& declarations, const Value& bindings);
+// Where a declared workspace is seen: its mountPath or /workspace/<name>.
+std::string workspace_path(const Value& declaration);
+
+}  // namespace athanor::tekton

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks that Task and Pipeline share (docs/spec/tekton.md 5.2, 5.3): declared params and the use
+// of variables.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "embedded/tekton/validation/field_errors.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::tekton {
+
+// params[] of a definition.
+FieldErrors validate_param_specs(const Value& specs);
+
+// What a text may refer to, and how.
+class VariableRules {
+ public:
+  // `strict`: a param that is not declared is an error (stand-alone definitions).
+  VariableRules(const Value& param_specs, bool strict);
+  // A field that holds one text: whole lists have no place in it.
+  void check_text(FieldErrors& errors, const Value& text, const std::string& path) const;
+  // A list whose items may be whole lists: `command`, `args`.
+  void check_items(FieldErrors& errors, const Value& list, const std::string& path) const;
+  // The value of a param: `path` for every text in it.
+  void check_param_value(FieldErrors& errors, const Value& value, const std::string& path) const;
+
+ private:
+  void check(FieldErrors& errors, std::string_view text, const std::string& path,
+             bool may_be_whole) const;
+  std::map<std::string, std::string> types_{};  // param: its type
+  std::map<std::string, Value> properties_{};   // object param: its keys
+  bool strict_ = false;
+};
+
+// A negative or malformed Go duration.
+bool is_negative(const Value& duration);
+
+inline constexpr std::string_view kDnsDetails =
+    "must be a valid DNS Label.For more info refer to "
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names";
+
+}  // namespace athanor::tekton

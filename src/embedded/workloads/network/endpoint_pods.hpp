@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a service and its pods amount to as endpoints: which pods count, and at which ports.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::workloads {
+
+inline constexpr const char* kHeadlessLabel = "service.kubernetes.io/headless";
+inline constexpr const char* kServiceNameLabel = "kubernetes.io/service-name";
+inline constexpr const char* kManagedByLabel = "endpointslice.kubernetes.io/managed-by";
+inline constexpr const char* kLastChangeAnnotation =
+    "endpoints.kubernetes.io/last-change-trigger-time";
+
+// A service without a selector is somebody else's to fill; nor are external names filled.
+bool has_selector(const Object& service);
+// clusterIP "None".
+bool is_headless(const Object& service);
+// The pods the selector matches, by name.
+std::vector<Object> selected_pods(const View& view, const Object& service);
+// Has an address and has not ended; one that is being deleted only with `terminating`.
+bool may_serve(const Object& pod, bool terminating);
+// [{name, protocol, port, appProtocol}] as `pod` offers them; ports whose named target the pod does
+// not have are left out.
+Value ports_of(const Object& service, const Object& pod);
+// spec.hostname, when the pod's subdomain is this service.
+std::string host_name(const Object& service, const Object& pod);
+Value target_reference(const Object& pod);
+// When the youngest change that matters to endpoints happened: of the service or of pods'
+// readiness.
+std::string last_change(const Object& service, const std::vector<Object>& pods);
+
+}  // namespace athanor::workloads

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which nodes a DaemonSet's pods belong on, and what such a pod looks like.
+#pragma once
+
+#include <string>
+
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::workloads {
+
+inline constexpr const char* kGenerationLabel = "pod-template-generation";
+inline constexpr const char* kGenerationAnnotation = "deprecated.daemonset.template.generation";
+
+struct DaemonFit {
+  bool start = false;  // a pod should be there
+  bool stay = false;   // one that is there may go on
+};
+// `pod_spec` as make_daemon_pod() would make it, but for its node.
+DaemonFit daemon_fit(const Value& pod_spec, const Object& node);
+
+// The template's spec with the tolerations every daemon has.
+Value daemon_pod_spec(const Object& set);
+// The pod for a node: pinned by node affinity, scheduled by the scheduler.
+Value make_daemon_pod(const Object& set, const std::string& name, const std::string& node,
+                      const std::string& hash);
+// Where a pod runs, or, before it is scheduled, the node it is pinned to; empty: nowhere.
+std::string node_of(const Object& pod);
+
+}  // namespace athanor::workloads

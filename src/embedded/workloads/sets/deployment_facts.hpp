@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A deployment with its ReplicaSets: which is the new one, and how many pods each may have.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/value/object.hpp"
+
+namespace athanor::workloads {
+
+inline constexpr const char* kRevisionAnnotation = "deployment.kubernetes.io/revision";
+inline constexpr const char* kRevisionHistoryAnnotation =
+    "deployment.kubernetes.io/revision-history";
+// What the deployment's size and most pods were when a ReplicaSet was last sized.
+inline constexpr const char* kDesiredAnnotation = "deployment.kubernetes.io/desired-replicas";
+inline constexpr const char* kMaxAnnotation = "deployment.kubernetes.io/max-replicas";
+inline constexpr const char* kTemplateHashLabel = "pod-template-hash";
+
+struct DeploymentFacts {
+  Object deployment{};
+  std::int64_t replicas = 1;
+  std::int64_t max_surge = 0;        // pods beyond `replicas`
+  std::int64_t max_unavailable = 0;  // pods below `replicas`
+  bool recreate = false;
+  bool paused = false;
+  std::optional<Object> current{};  // the ReplicaSet of the template as it is now
+  std::vector<Object> old{};        // oldest first
+};
+DeploymentFacts gather_deployment(const Object& deployment, const std::vector<Object>& sets);
+
+// spec.replicas and a counter of the status.
+std::int64_t size_of(const Object& set);
+std::int64_t status_of(const Object& set, const char* counter);
+std::int64_t revision_of(const Object& set);
+
+// The sizes the ReplicaSets should have now, by name; the new one under the name "" until it
+// exists. Nothing is said of those that stay as they are.
+std::map<std::string, std::int64_t> wanted_sizes(const DeploymentFacts& facts);
+
+// Annotations of the deployment that its ReplicaSets have, too.
+Value shared_annotations(const Object& deployment);
+// kDesiredAnnotation and kMaxAnnotation as they should be.
+Value size_annotations(const DeploymentFacts& facts);
+
+// The ReplicaSet of the template as it is now.
+Value make_replica_set(const DeploymentFacts& facts, std::int64_t size, std::int64_t revision);
+
+}  // namespace athanor::workloads

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers that may be given as shares: 2, or "25%".
+#pragma once
+
+#include <cstdint>
+
+#include "kube/value/value.hpp"
+
+namespace athanor::workloads {
+
+enum class Rounding : std::uint8_t { Up, Down };
+// An integer as it is, a text such as "25%" as that share of `of`; anything else is nothing.
+std::int64_t share(const Value& value, std::int64_t of, Rounding rounding);
+
+}  // namespace athanor::workloads

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// VolumeAttributesClasses stay while a claim or a volume names them.
+#pragma once
+
+#include "kube/value/kind.hpp"
+#include "runtime/view/operator.hpp"
+
+namespace athanor::workloads {
+
+inline constexpr Kind kVolumeAttributesClass{"storage.k8s.io", "v1", "VolumeAttributesClass",
+                                             "volumeattributesclasses", false};
+
+const Operator& attributes_class_protection_operator();
+
+}  // namespace athanor::workloads

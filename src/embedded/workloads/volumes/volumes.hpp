@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Claims and volumes: who gets which, and what may not be deleted yet.
+#pragma once
+
+#include <string>
+
+#include "kube/value/object.hpp"
+#include "runtime/view/operator.hpp"
+
+namespace athanor::workloads {
+
+// StorageClasses with this provisioner get volumes that exist on emulated nodes.
+inline constexpr const char* kEmulatedProvisioner = "athanor.dev/emulated";
+// A claim's annotation: who shall make its volume.
+inline constexpr const char* kProvisioner = "volume.kubernetes.io/storage-provisioner";
+
+// Binds claims to volumes that fit, calls for the provisioner of their class (at once, or for the
+// first pod that mounts the claim), tells lost claims.
+const Operator& volume_claim_operator();
+// The phase of a volume.
+const Operator& volume_operator();
+// What an external provisioner does, for kEmulatedProvisioner: makes the volumes that claims call
+// for, deletes those that are released, when their reclaim policy says so.
+const Operator& provisioner_operator();
+const Operator& reclaimer_operator();
+// The claims of pods' ephemeral volumes.
+const Operator& ephemeral_volume_operator();
+// Claims stay while a pod mounts them, volumes while they are bound.
+const Operator& claim_protection_operator();
+const Operator& volume_protection_operator();
+
+// spec.volumeMode of a claim or volume, or its default.
+std::string volume_mode(const Value& spec);
+// spec.claimRef of a volume that is this claim's.
+Value reference_to(const Object& claim);
+
+}  // namespace athanor::workloads

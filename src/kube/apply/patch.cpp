@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON Patch and JSON Merge Patch.
+#include "kube/apply/patch.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.hpp"
+#include "kube/value/value_extent.hpp"
+
+namespace athanor {
+namespace {
+
+// The reference's limits (docs/spec/apiserver.md 6): operations, and bytes that all copies add.
+constexpr std::size_t kMaxOperations = 10'000;
+constexpr std::size_t kMaxCopiedBytes = 3'145'728;
+// Values that all moves may visit to find how deep they are.
+constexpr std::size_t kMaxMeasured = 16'000'000;
+
+// What clients get for a patch that is well formed but does not apply.
+Error rejected() {
+  return {.code = 422,
+          .reason = "Invalid",
+          .message = "the server rejected our request due to an error in our request"};
+}
+
+using Pointer = std::vector<std::string>;
+
+// RFC 6901: "/a~1b/0" is {"a/b", "0"}; "" is the whole document.
+std::optional<Pointer> parse_pointer(std::string_view text) {
+  Pointer pointer;
+  if (text.empty()) {
+    return pointer;
+  }
+  if (text.front() != '/') {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '/') {
+      pointer.emplace_back();
+    } else if (text[i] == '~' && i + 1 < text.size() &&
+               (text[i + 1] == '0' || text[i + 1] == '1')) {
+      pointer.back() += text[++i] == '0' ? '~' : '/';
+    } else {
+      pointer.back() += text[i];
+    }
+  }
+  return pointer;
+}
+
+// An index into `size` items; negative ones count from the end, as the reference's library does.
+std::optional<std::size_t> parse_index(std::string_view text, std::size_t size) {
+  std::int64_t index = 0;
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, index);
+  if (text.empty() || result.ec != std::errc() || result.ptr != end) {
+    return std::nullopt;
+  }
+  const std::int64_t from_start = index < 0 ? index + static_cast<std::int64_t>(size) : index;
+  if (from_start < 0 || from_start >= static_cast<std::int64_t>(size)) {
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(from_start);
+}
+
+const Value* child(const Value& parent, const std::string& token) {
+  if (parent.is_object()) {
+    return parent.find(token);
+  }
+  const auto index = parse_index(token, parent.items().size());
+  return index ? &parent.items()[*index] : nullptr;
+}
+
+const Value* look_up(const Value& document, const Pointer& pointer) {
+  const Value* value = &document;
+  for (const std::string& token : pointer) {
+    value = child(*value, token);
+    if (value == nullptr) {
+      return nullptr;
+    }
+  }
+  return value;
+}
+
+// The container of the last token, to be changed; nullptr when it is not there.
+Value* parent_of(Value& document, const Pointer& pointer) {
+  const Pointer path(pointer.begin(), pointer.end() - 1);
+  const Value* found = look_up(document, path);
+  if (found == nullptr || !(found->is_object() || found->is_list())) {
+    return nullptr;
+  }
+  Value* value = &document;
+  for (const std::string& token : path) {
+    if (value->is_object()) {
+      value = &value->member(token);
+    } else {
+      const auto index = parse_index(token, value->size());
+      ATHANOR_CHECK(index.has_value(), "look_up() went the same way");
+      value = &value->item(*index);
+    }
+  }
+  return value;
+}
+
+bool add(Value& document, const Pointer& pointer, Value value) {
+  if (pointer.empty()) {
+    document = std::move(value);
+    return true;
+  }
+  Value* parent = parent_of(document, pointer);
+  if (parent == nullptr) {
+    return false;
+  }
+  const std::string& token = pointer.back();
+  if (parent->is_object()) {
+    parent->set(token, std::move(value));
+    return true;
+  }
+  // One more place than there are items: the end.
+  const auto index =
+      token == "-" ? std::optional(parent->size()) : parse_index(token, parent->size() + 1);
+  if (index) {
+    parent->insert_item(*index, std::move(value));
+  }
+  return index.has_value();
+}
+
+bool remove(Value& document, const Pointer& pointer) {
+  if (look_up(document, pointer) == nullptr) {
+    return false;
+  }
+  if (pointer.empty()) {
+    document = Value();
+    return true;
+  }
+  Value* parent = parent_of(document, pointer);
+  ATHANOR_CHECK(parent != nullptr, "what exists has a parent");
+  if (parent->is_object()) {
+    return parent->erase(pointer.back());
+  }
+  const auto index = parse_index(pointer.back(), parent->size());
+  ATHANOR_CHECK(index.has_value(), "look_up() found the item");
+  parent->erase_item(*index);
+  return true;
+}
+
+// Of a member that is not there: sets it, as the reference's library does.
+bool replace(Value& document, const Pointer& pointer, Value value) {
+  if (pointer.empty()) {
+    document = std::move(value);
+    return true;
+  }
+  Value* parent = parent_of(document, pointer);
+  if (parent == nullptr) {
+    return false;
+  }
+  if (parent->is_object()) {
+    parent->set(pointer.back(), std::move(value));
+    return true;
+  }
+  const auto index = parse_index(pointer.back(), parent->size());
+  if (index) {
+    parent->item(*index) = std::move(value);
+  }
+  return index.has_value();
+}
+
+// A missing value equals null, as in the reference.
+bool test(const Value& document, const Pointer& pointer, const Value& expected) {
+  const Value* value = look_up(document, pointer);
+  if (value != nullptr) {
+    return *value == expected;
+  }
+  // What is not there is null, in something that is there.
+  return expected.is_null() && !pointer.empty() &&
+         look_up(document, Pointer(pointer.begin(), std::prev(pointer.end()))) != nullptr;
+}
+
+bool is_inside(const Pointer& inner, const Pointer& outer) {
+  return inner.size() > outer.size() && std::equal(outer.begin(), outer.end(), inner.begin());
+}
+
+// Keeps the document within the levels that a body may have and the copies within their bytes: a
+// copy into itself doubles the depth, a copy of copies doubles the size. Holds an upper bound of
+// the document's levels, so that a move is measured only where it could go too deep.
+class PatchLimits {
+ public:
+  explicit PatchLimits(const Value& document) {
+    Extent whole;
+    measure(document, kUnlimited, whole);
+    levels_ = whole.levels;
+  }
+
+  // Returns true if `value`, a part of the patch, may be put at `to`.
+  bool may_add(const Value& value, const Pointer& to) {
+    Extent found;
+    return measure(value, {.levels = room(to), .values = kNone, .bytes = kNone}, found) &&
+           grow(to, found.levels);
+  }
+  bool may_copy(const Value& value, const Pointer& to) {
+    Extent found;
+    const std::size_t left = kMaxCopiedBytes - copied_;
+    if (!measure(value, {.levels = room(to), .values = kNone, .bytes = left}, found)) {
+      return false;
+    }
+    copied_ += found.bytes;
+    return grow(to, found.levels);
+  }
+  bool may_move(const Value& value, const Pointer& from, const Pointer& to) {
+    if (to.size() <= from.size()) {
+      return true;
+    }
+    const std::size_t most = levels_ > from.size() ? levels_ - from.size() : 0;
+    if (most <= room(to)) {
+      return grow(to, most);
+    }
+    Extent found;
+    const std::size_t left = kMaxMeasured - measured_;
+    if (!measure(value, {.levels = room(to), .values = left, .bytes = kNone}, found)) {
+      return false;
+    }
+    measured_ += found.values;
+    return grow(to, found.levels);
+  }
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  static constexpr Extent kUnlimited{.levels = kNone, .values = kNone, .bytes = kNone};
+
+  static std::size_t room(const Pointer& to) {
+    return kMaxDocumentLevels - std::min(to.size(), kMaxDocumentLevels);
+  }
+  bool grow(const Pointer& to, std::size_t levels) {
+    levels_ = std::max(levels_, to.size() + levels);
+    return true;
+  }
+
+  std::size_t levels_ = 0;
+  std::size_t copied_ = 0;
+  std::size_t measured_ = 0;
+};
+
+bool move_or_copy(Value& document, const Pointer& from, const Pointer& to, bool moving,
+                  PatchLimits& limits) {
+  const Value* source = look_up(document, from);
+  if (source == nullptr || (moving && is_inside(to, from))) {
+    return false;
+  }
+  if (!(moving ? limits.may_move(*source, from, to) : limits.may_copy(*source, to))) {
+    return false;
+  }
+  Value value = *source;
+  return (!moving || remove(document, from)) && add(document, to, std::move(value));
+}
+
+// Where a patch has put a null into an object. To the reference's library that is another one than
+// a null that was read: whoever tests what is around it finds it changed. What is within a path
+// follows it in this order.
+using AddedNulls = std::set<Pointer>;
+
+void forget_nulls(const Pointer& path, AddedNulls& nulls) {
+  const auto first = nulls.lower_bound(path);
+  const auto last = std::find_if(first, nulls.end(), [&](const Pointer& known) {
+    return known != path && !is_inside(known, path);
+  });
+  nulls.erase(first, last);
+}
+
+void note_null(const Value& document, const Pointer& path, const Value& value, AddedNulls& nulls) {
+  forget_nulls(path, nulls);
+  if (value.is_null() && !path.empty()) {
+    const Value* parent = look_up(document, Pointer(path.begin(), std::prev(path.end())));
+    if (parent != nullptr && parent->is_object()) {
+      nulls.insert(path);
+    }
+  }
+}
+
+bool holds_added_null(const Value& document, const Pointer& path, const AddedNulls& nulls) {
+  for (auto null = nulls.upper_bound(path); null != nulls.end() && is_inside(*null, path); ++null) {
+    if (look_up(document, *null) != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool apply_operation(Value& document, const Value& operation, AddedNulls& nulls,
+                     PatchLimits& limits) {
+  const std::string_view op = operation["op"].as_string();
+  const auto path = parse_pointer(operation["path"].as_string());
+  if (!path || !operation["path"].is_string()) {
+    return false;
+  }
+  const Value* value = operation.find("value");
+  if (op == "remove") {
+    forget_nulls(*path, nulls);
+    return remove(document, *path);
+  }
+  if (op == "move" || op == "copy") {
+    const auto from = parse_pointer(operation["from"].as_string());
+    return from && operation["from"].is_string() &&
+           move_or_copy(document, *from, *path, op == "move", limits);
+  }
+  if (op == "test") {
+    return test(document, *path, value == nullptr ? Value() : *value) &&
+           !holds_added_null(document, *path, nulls);
+  }
+  if (value == nullptr || !limits.may_add(*value, *path)) {
+    return false;
+  }
+  note_null(document, *path, *value, nulls);
+  if (op == "add") {
+    return add(document, *path, *value);
+  }
+  return op == "replace" && replace(document, *path, *value);
+}
+
+std::string_view go_type(const Value& value) {
+  switch (value.type()) {
+    case Value::Type::Bool:
+      return "bool";
+    case Value::Type::Int:
+    case Value::Type::Uint:
+    case Value::Type::Double:
+      return "number";
+    case Value::Type::String:
+      return "string";
+    case Value::Type::List:
+      return "array";
+    case Value::Type::Null:
+    case Value::Type::Object:
+      break;
+  }
+  return "object";
+}
+
+Error undecodable(const Value& value, std::string_view type) {
+  return Error::bad_request("error decoding patch: json: cannot unmarshal " +
+                            std::string(go_type(value)) + " into Go value of type " +
+                            std::string(type));
+}
+
+}  // namespace
+
+Result<Value> apply_json_patch(const Value& document, const Value& patch) {
+  if (!patch.is_list()) {
+    return undecodable(patch, "[]handlers.jsonPatchOp");
+  }
+  if (patch.size() > kMaxOperations) {
+    return Error{.code = 413,
+                 .reason = "RequestEntityTooLarge",
+                 .message =
+                     "Request entity too large: The allowed maximum operations in a JSON "
+                     "patch is 10000, got " +
+                     std::to_string(patch.size())};
+  }
+  AddedNulls nulls;
+  for (const Value& operation : patch.items()) {
+    if (!operation.is_object()) {
+      return undecodable(operation, "handlers.jsonPatchOp");
+    }
+  }
+  Value result = document;
+  PatchLimits limits(document);
+  for (const Value& operation : patch.items()) {
+    if (!apply_operation(result, operation, nulls, limits)) {
+      return rejected();
+    }
+  }
+  return result;
+}
+
+namespace {
+
+bool has_nulls(const Value& value) {
+  const auto items = value.items();
+  const auto members = value.members();
+  return std::ranges::any_of(items, has_nulls) ||
+         std::ranges::any_of(members, [](const Member& member) {
+           return member.value.is_null() || has_nulls(member.value);
+         });
+}
+
+Value drop_nulls(const Value& value) {
+  if (value.is_list()) {
+    std::vector<Value> items;
+    for (const Value& item : value.items()) {
+      items.push_back(drop_nulls(item));
+    }
+    return Value::list(std::move(items));
+  }
+  if (!value.is_object()) {
+    return value;
+  }
+  std::vector<Member> members;
+  for (const Member& member : value.members()) {
+    if (!member.value.is_null()) {
+      members.emplace_back(member.name, drop_nulls(member.value));
+    }
+  }
+  return Value::object(std::move(members));
+}
+
+}  // namespace
+
+Value without_nulls(const Value& value) {
+  return has_nulls(value) ? drop_nulls(value) : value;
+}
+
+Value apply_merge_patch(const Value& document, const Value& patch) {
+  if (!document.is_object()) {
+    return without_nulls(patch);  // within lists, too, as in the reference's library
+  }
+  if (!patch.is_object()) {
+    return patch;
+  }
+  Value result = document;
+  for (const Member& member : patch.members()) {
+    if (member.value.is_null()) {
+      result.erase(member.key());
+    } else {
+      result.set(member.key(), apply_merge_patch(result[member.key()], member.value));
+    }
+  }
+  return result;
+}
+
+Value make_merge_patch(const Value& from, const Value& to) {
+  if (from == to) {
+    return {};
+  }
+  if (!from.is_object() || !to.is_object()) {
+    return to;
+  }
+  Value patch = Value::object();
+  for (const Member& member : from.members()) {
+    if (!to.contains(member.key())) {
+      patch.set(member.key(), Value());
+    }
+  }
+  for (const Member& member : to.members()) {
+    const Value* old = from.find(member.key());
+    if (old == nullptr) {
+      patch.set(member.key(), member.value);
+    } else if (!(*old == member.value)) {
+      patch.set(member.key(), make_merge_patch(*old, member.value));
+    }
+  }
+  return patch;
+}
+
+}  // namespace athanor

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tolerations and node affinity.
+#pragma once
+
+#include <optional>
+
+#include "kube/names/selector.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor {
+
+bool tolerates(const Value& tolerations, const Value& taint);
+// One expression of a nodeSelectorTerm; nullopt: an unknown operator.
+std::optional<LabelRequirement> node_requirement(const Value& expression);
+// spec.nodeSelector and the required node affinity.
+bool matches_node(const Value& pod_spec, const Object& node);
+// One nodeSelectorTerm: all of its expressions and fields; an empty term matches nothing.
+bool matches_term(const Value& term, const Object& node);
+
+}  // namespace athanor

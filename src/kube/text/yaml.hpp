@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// YAML 1.1 as Kubernetes clients read and print it (docs/spec/foundations.md 3).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::yaml {
+
+struct ParseOptions {
+  bool strict = false;  // a duplicate key is an error
+  // When set, receives (path, line) of every node, paths like "nodes[0].capacity.cpu", the root's
+  // is ""; lines count from 1, a member's is its key's.
+  std::vector<std::pair<std::string, std::size_t>>* lines = nullptr;
+  std::vector<std::string>* duplicates = nullptr;  // as json::ParseOptions::duplicates
+};
+
+// The first document; later ones are ignored. Alias expansion is bounded. Errors are BadRequest and
+// name the line.
+Result<Value> parse(std::string_view text, const ParseOptions& options = {});
+// Every non-empty document of a stream separated by "---".
+Result<std::vector<Value>> parse_all(std::string_view text, const ParseOptions& options = {});
+// As sigs.k8s.io/yaml prints: keys sorted, two blanks, sequences not indented.
+std::string print(const Value& value);
+
+}  // namespace athanor::yaml

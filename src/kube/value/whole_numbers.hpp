@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers like 2.0, which are stored as 2: a custom object that says 2.0 again is another one.
+#pragma once
+
+#include "kube/value/value.hpp"
+
+namespace athanor {
+
+// Whether a number anywhere in the value is a floating point one that an integer stands for as
+// well.
+[[nodiscard]] bool has_whole_doubles(const Value& value);
+
+// The value with integers in their places. Shares what does not change. Nothing is looked for in
+// parts that `clean` shares, which has none.
+[[nodiscard]] Value whole_doubles_as_integers(const Value& value, const Value& clean = {});
+
+}  // namespace athanor

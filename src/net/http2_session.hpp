@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// HTTP/2 of one connection: bytes in, requests out, responses in, bytes out. nghttp2 without I/O;
+// for the loop's thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "net/http.hpp"
+
+namespace athanor::transport {
+
+struct Http2Limits {
+  std::uint32_t streams = 250;                         // at a time (docs/spec/apiserver.md 2.2)
+  std::size_t header_bytes = std::size_t{1} << 20;     // of one request: 431
+  std::size_t body_bytes = std::size_t{3} << 20;       // of one request: 413
+  std::size_t buffered_bytes = std::size_t{32} << 20;  // of unfinished requests together: 429
+  int resets = 200;                                    // by the client, in a row
+  int resets_per_second = 20;                          // that are forgiven
+  std::chrono::milliseconds request_timeout{120'000};  // from a request's head to its end
+  std::chrono::milliseconds progress_timeout{60'000};  // of an answer that the client lets wait
+};
+
+class Http2Session {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Callbacks {
+    // A request is complete.
+    std::function<void(std::int32_t stream, apiserver::Request request)> request{};
+    // What wakes a stream's answer, from any thread; ends in wake().
+    std::function<std::function<void()>(std::int32_t stream)> waker{};
+    std::function<std::string()> date{};
+  };
+
+  Http2Session(const Http2Limits& limits, Callbacks callbacks);
+  Http2Session(const Http2Session&) = delete;
+  Http2Session& operator=(const Http2Session&) = delete;
+  ~Http2Session();
+
+  // False: the client broke the protocol or resets too much; send what there is, then close.
+  bool feed(std::string_view bytes, Time now);
+  // Appends at most about `limit` bytes to send; false when there is nothing.
+  bool take_output(std::string& out, std::size_t limit);
+  // The answer of a request; dropped when the client has given it up.
+  void respond(std::int32_t stream, apiserver::Response& response);
+  // The stream's answer may have more.
+  void wake(std::int32_t stream);
+  // Takes no further requests; over() when those that run are done.
+  void drain();
+  // Resets streams that stand still.
+  void check_time(Time now);
+  [[nodiscard]] bool idle() const;
+  // Nothing more to read or write.
+  [[nodiscard]] bool over() const;
+
+ private:
+  struct Stream;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace athanor::transport

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/listen.hpp"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
+namespace athanor::transport {
+namespace {
+
+constexpr int kBacklog = 4096;
+
+struct FreeAddresses {
+  void operator()(addrinfo* addresses) const { ::freeaddrinfo(addresses); }
+};
+
+// A listening socket on one address, or -1 with errno.
+int try_address(const addrinfo& address) {
+  const int socket = ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket < 0) {
+    return -1;
+  }
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (::bind(socket, address.ai_addr, address.ai_addrlen) != 0 || ::listen(socket, kBacklog) != 0) {
+    const int cause = errno;
+    ::close(socket);
+    errno = cause;
+    return -1;
+  }
+  return socket;
+}
+
+}  // namespace
+
+std::string address_text(const std::string& host, int port) {
+  const bool bare_ipv6 = host.find(':') != std::string::npos && host.front() != '[';
+  return (bare_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+Result<int> listen_on(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int failure = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (failure != 0) {
+    return Error::unavailable("cannot listen on " + address_text(host, port) + ": " +
+                              ::gai_strerror(failure));
+  }
+  const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
+  const int socket = try_address(*addresses);
+  if (socket < 0) {
+    return Error::unavailable("cannot listen on " + address_text(host, port) + ": " +
+                              std::generic_category().message(errno));
+  }
+  return socket;
+}
+
+int port_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return 0;
+  }
+  // The port is at the same place for IPv4 and IPv6.
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+}  // namespace athanor::transport

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/served_connection.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "net/response_writer.hpp"
+
+namespace athanor::transport {
+namespace {
+
+using Outcome = TlsStream::Outcome;
+
+}  // namespace
+
+ServedConnection::ServedConnection(ServedWorld& world, std::shared_ptr<const TlsContext> tls,
+                                   int socket, Handle handle, Gone gone)
+    : world_(world),
+      context_(std::move(tls)),
+      handle_(std::move(handle)),
+      gone_(std::move(gone)),
+      descriptor_(world.loop, socket),
+      deadline_(world.loop),
+      delay_(world.loop),
+      tls_(*context_, socket),
+      reader_(world.limits.head, world.limits.body) {}
+
+ServedConnection::~ServedConnection() = default;
+
+void ServedConnection::start() {
+  expect_within(world_.limits.handshake);
+  shake_hands();
+}
+
+void ServedConnection::close() {
+  if (std::exchange(closed_, true)) {
+    return;
+  }
+  deadline_.cancel();
+  delay_.cancel();
+  descriptor_.close();
+}
+
+void ServedConnection::end() {
+  if (closed_) {
+    return;
+  }
+  const auto self = shared_from_this();
+  close();
+  gone_(self);
+}
+
+void ServedConnection::when_readable(Step step) {
+  on_readable_ = step;
+  if (std::exchange(armed_, true)) {
+    return;
+  }
+  descriptor_.when_readable([self = shared_from_this()] {
+    self->armed_ = false;
+    const Step next = std::exchange(self->on_readable_, nullptr);
+    if (!self->closed_ && next != nullptr) {
+      ((*self).*next)();
+    }
+  });
+}
+
+void ServedConnection::when_writable(Step step) {
+  descriptor_.when_writable([self = shared_from_this(), step] {
+    if (!self->closed_) {
+      ((*self).*step)();
+    }
+  });
+}
+
+void ServedConnection::later(Step step) {
+  world_.loop.post([self = shared_from_this(), step] {
+    if (!self->closed_) {
+      ((*self).*step)();
+    }
+  });
+}
+
+void ServedConnection::expect_within(std::chrono::milliseconds time) {
+  deadline_.set(time, [self = shared_from_this()] { self->end(); });
+}
+
+void ServedConnection::shake_hands() {
+  switch (tls_.handshake()) {
+    case Outcome::Done:
+      expect_within(world_.limits.idle);
+      return read();
+    case Outcome::WantRead:
+      return when_readable(&ServedConnection::shake_hands);
+    case Outcome::WantWrite:
+      return when_writable(&ServedConnection::shake_hands);
+    case Outcome::Closed:
+      return end();
+  }
+}
+
+void ServedConnection::read() {
+  using State = RequestReader::State;
+  while (true) {
+    const State state = reader_.feed(input_);
+    if (state == State::Complete) {
+      return handle(reader_.take());
+    }
+    if (state == State::Failed) {
+      keep_alive_ = false;
+      return respond(rejection_response(reader_.rejection()));
+    }
+    std::size_t size = 0;
+    switch (tls_.read(world_.block, size)) {
+      case Outcome::Done:
+        input_.append(world_.block.data(), size);
+        break;
+      case Outcome::WantRead:
+        return when_readable(&ServedConnection::read);
+      case Outcome::WantWrite:
+        return when_writable(&ServedConnection::read);
+      case Outcome::Closed:
+        return end();
+    }
+  }
+}
+
+void ServedConnection::handle(apiserver::Request request) {
+  request.credentials = tls_.credentials();
+  keep_alive_ = reader_.keep_alive();
+  waiting_ = true;
+  expect_within(world_.limits.answer);
+  handle_(std::move(request),
+          [weak = weak_from_this()](apiserver::Response response, std::chrono::milliseconds after) {
+            const auto self = weak.lock();
+            if (self && !self->closed_) {
+              self->answer(std::move(response), after);
+            }
+          });
+  if (waiting_) {
+    watch();
+  }
+}
+
+void ServedConnection::answer(apiserver::Response response, std::chrono::milliseconds after) {
+  if (after.count() == 0) {
+    return respond(std::move(response));
+  }
+  expect_within(after + world_.limits.answer);
+  delay_.set(after, [self = shared_from_this(), response = std::move(response)]() mutable {
+    if (!self->closed_) {
+      self->respond(std::move(response));
+    }
+  });
+}
+
+void ServedConnection::respond(apiserver::Response response) {
+  waiting_ = false;
+  on_readable_ = nullptr;
+  Framing framing{.chunked = response.stream != nullptr,
+                  .keep_alive = keep_alive_,
+                  .http_1_0 = reader_.http_1_0()};
+  if (!framing.chunked) {
+    framing.length = response.body.size();
+  }
+  output_ = response_head(response, framing, http_date(world_.clock->now()));
+  written_ = 0;
+  output_ += response.body;
+  stream_ = std::move(response.stream);
+  expect_within(world_.limits.stall);
+  flush();
+}
+
+void ServedConnection::flush() {
+  while (written_ < output_.size()) {
+    std::size_t size = 0;
+    switch (tls_.write(std::string_view(output_).substr(written_), size)) {
+      case Outcome::Done:
+        written_ += size;
+        break;
+      case Outcome::WantRead:
+        return when_readable(&ServedConnection::flush);
+      case Outcome::WantWrite:
+        return when_writable(&ServedConnection::flush);
+      case Outcome::Closed:
+        return end();
+    }
+  }
+  if (!stream_) {
+    return finish();
+  }
+  if (!pull()) {
+    expect_within(world_.limits.answer);
+    return watch();
+  }
+  expect_within(world_.limits.stall);
+  later(&ServedConnection::flush);  // one piece at a time: a long list keeps nobody waiting
+}
+
+bool ServedConnection::pull() {
+  std::string piece;
+  const bool ended = stream_->pull(piece) == apiserver::Stream::State::Ended;
+  written_ = 0;
+  output_.clear();
+  if (!piece.empty()) {
+    output_ = fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
+  }
+  if (ended) {
+    output_ += "0\r\n\r\n";
+    stream_.reset();
+  }
+  return !output_.empty();
+}
+
+void ServedConnection::finish() {
+  output_.clear();
+  output_.shrink_to_fit();
+  if (!keep_alive_) {
+    tls_.shutdown();
+    return end();
+  }
+  expect_within(world_.limits.idle);
+  // Not at once: a client that sends many requests together would deepen the stack.
+  later(&ServedConnection::read);
+}
+
+void ServedConnection::watch() {
+  // Beyond the next request nothing is taken; then only time ends the connection.
+  while (!closed_ && input_.size() < world_.limits.head + world_.limits.body) {
+    std::size_t size = 0;
+    switch (tls_.read(world_.block, size)) {
+      case Outcome::Done:
+        input_.append(world_.block.data(), size);
+        break;
+      case Outcome::WantRead:
+        return when_readable(&ServedConnection::watch);
+      case Outcome::WantWrite:
+        return;  // the answer will see to it
+      case Outcome::Closed:
+        return end();
+    }
+  }
+}
+
+}  // namespace athanor::transport

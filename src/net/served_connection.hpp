@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// One client of a small server: HTTP/1.1 over TLS, one request after another. Everything on the
+// event loop's thread. (The API server's own connections, with HTTP/2, watches and workers, are in
+// connection.hpp.)
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.hpp"
+#include "net/event_loop.hpp"
+#include "net/http.hpp"
+#include "net/request_reader.hpp"
+#include "net/tls.hpp"
+
+namespace athanor::transport {
+
+// What a client may send, in bytes, and how long things may take.
+struct ServedLimits {
+  std::size_t head = std::size_t{64} * 1024;
+  std::size_t body = std::size_t{1024} * 1024;
+  std::chrono::milliseconds handshake{10'000};
+  std::chrono::milliseconds idle{90'000};    // for the next request
+  std::chrono::milliseconds stall{60'000};   // without progress in sending
+  std::chrono::milliseconds answer{60'000};  // until the handler answers, or a body goes on
+};
+
+// What the connections of one server share; for the loop's thread alone.
+struct ServedWorld {
+  EventLoop loop{};
+  const Clock* clock = nullptr;
+  ServedLimits limits{};
+  std::array<char, std::size_t{16} * 1024> block{};  // where reads go first
+};
+
+class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
+ public:
+  // Sends the response after this time; called once, on the loop's thread. May be called when the
+  // connection is gone. A stream is pulled until it ends or has nothing to give, then the rest of
+  // the answer never comes.
+  using Answer = std::function<void(apiserver::Response response, std::chrono::milliseconds after)>;
+  // Answers now or later. One that drops `answer` is a server that hangs: the connection ends when
+  // the client leaves or the limit is over.
+  using Handle = std::function<void(apiserver::Request request, Answer answer)>;
+  using Gone = std::function<void(const std::shared_ptr<ServedConnection>& self)>;
+
+  // Owns the socket, which is non-blocking; `world` outlives it. `gone` is called once, when it has
+  // ended by itself.
+  ServedConnection(ServedWorld& world, std::shared_ptr<const TlsContext> tls, int socket,
+                   Handle handle, Gone gone);
+  ServedConnection(const ServedConnection&) = delete;
+  ServedConnection& operator=(const ServedConnection&) = delete;
+  ~ServedConnection();
+
+  void start();
+  // Ends it without calling `gone`.
+  void close();
+
+ private:
+  using Step = void (ServedConnection::*)();
+
+  void shake_hands();
+  void read();
+  void handle(apiserver::Request request);
+  void answer(apiserver::Response response, std::chrono::milliseconds after);
+  void respond(apiserver::Response response);
+  void flush();
+  // Takes more of the body; false: there is nothing now.
+  bool pull();
+  void finish();
+  // Keeps what comes for later, until the client leaves.
+  void watch();
+  void end();
+  void when_readable(Step step);
+  void when_writable(Step step);
+  void later(Step step);
+  void expect_within(std::chrono::milliseconds time);
+
+  ServedWorld& world_;
+  std::shared_ptr<const TlsContext> context_;
+  Handle handle_;
+  Gone gone_;
+  EventLoop::Descriptor descriptor_;
+  EventLoop::Timer deadline_;
+  EventLoop::Timer delay_;
+  TlsStream tls_;
+  RequestReader reader_;
+  Step on_readable_ = nullptr;
+  std::string input_{};
+  std::string output_{};
+  std::size_t written_ = 0;
+  std::unique_ptr<apiserver::Stream> stream_{};
+  bool armed_ = false;    // a task waits for something to read
+  bool waiting_ = false;  // for the handler
+  bool keep_alive_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace athanor::transport

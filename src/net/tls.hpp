@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server side of TLS on a non-blocking socket: OpenSSL without Asio's buffers, so that an idle
+// connection costs little. For the .cpp files of transport/.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "net/http.hpp"
+
+struct ssl_st;
+struct ssl_ctx_st;
+struct x509_store_st;
+
+namespace athanor::transport {
+
+// TLS 1.2 and newer, ECDHE only, ALPN h2 (unless told otherwise) and
+// http/1.1, no resumption. Client certificates are asked for
+// when there is a client CA, never required. Shared by all connections; thread-safe.
+class TlsContext {
+ public:
+  // PEM texts; certificate_pem may carry a chain, client_ca_pem and front_proxy_ca_pem (of
+  // authenticating proxies) may be empty.
+  static Result<TlsContext> create(const std::string& certificate_pem, const std::string& key_pem,
+                                   const std::string& client_ca_pem, bool http2 = true,
+                                   const std::string& front_proxy_ca_pem = {});
+  TlsContext(TlsContext&&) noexcept;
+  TlsContext& operator=(TlsContext&&) noexcept;
+  ~TlsContext();
+
+ private:
+  friend class TlsStream;
+  struct Free {
+    void operator()(ssl_ctx_st* context) const;
+  };
+  explicit TlsContext(ssl_ctx_st* context);
+  struct FreeStore {
+    void operator()(x509_store_st* store) const;
+  };
+  std::unique_ptr<ssl_ctx_st, Free> context_;
+  std::unique_ptr<x509_store_st, FreeStore> front_proxies_{};  // null: there are none
+};
+
+// One connection; the socket stays the caller's. One thread at a time.
+class TlsStream {
+ public:
+  enum class Outcome : std::uint8_t { Done, WantRead, WantWrite, Closed };
+
+  TlsStream(const TlsContext& context, int socket);
+  TlsStream(const TlsStream&) = delete;
+  TlsStream& operator=(const TlsStream&) = delete;
+  ~TlsStream();
+
+  Outcome handshake();
+  // Done: `size` bytes came (went).
+  Outcome read(std::span<char> buffer, std::size_t& size);
+  Outcome write(std::string_view bytes, std::size_t& size);
+  // Tells the peer that nothing more will come; best effort.
+  void shutdown();
+  // The client agreed to HTTP/2, after the handshake.
+  [[nodiscard]] bool http2() const;
+  // What the client's certificate says, after the handshake.
+  [[nodiscard]] apiserver::Credentials credentials() const;
+
+ private:
+  struct Free {
+    void operator()(ssl_st* stream) const;
+  };
+  Outcome outcome_of(int result);
+  // Whether the certificate is one of an authenticating proxy.
+  [[nodiscard]] bool verifies_as_front_proxy() const;
+  const TlsContext& context_;
+  int socket_;
+  std::unique_ptr<ssl_st, Free> stream_;
+  bool certificate_rejected_ = false;
+};
+
+}  // namespace athanor::transport

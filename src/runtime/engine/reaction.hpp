@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine does about a step that failed: a pure table from the failure and what the engine
+// knows to a reaction.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.hpp"
+#include "kube/value/object.hpp"
+#include "runtime/view/step.hpp"
+
+namespace athanor::runtime {
+
+// A failed step, and what the engine knows about it.
+struct Failure {
+  const Error& error;
+  bool answered = false;       // the server answered; false: the step was never sent
+  bool unknown = false;        // it was sent, and whether it took effect is unknown
+  bool creates = false;        // the step is a Create or an Apply
+  bool deletes = false;        // the step is a Delete
+  bool is_watched = false;     // the target's kind is cached
+  bool is_cached = false;      // the cache has the target
+  bool other_object = false;   // names_another_object()
+  bool changed_since = false;  // the key is queued again: something that it read changed meanwhile
+  int failures = 0;            // of this key in a row, before this one
+};
+
+// What the key waits for before its next run.
+enum class Await : std::uint8_t {
+  Nothing,
+  Change,  // the watch shows a change of the target
+  Relist,  // a new list of the target's kind
+};
+
+// When the key runs again.
+enum class Again : std::uint8_t {
+  Continue,   // not at all: the step counts as done and the plan goes on
+  AtOnce,     // as soon as what it awaits is there
+  BackedOff,  // after a delay that grows with its failures
+};
+
+// Returns true if the server refuses the step because its target was replaced by another object of
+// the same name, which the cache does not show yet.
+bool names_another_object(const Error& error, const Step& step, const Object* cached);
+
+// Returns what the key waits for.
+Await awaits(const Failure& failure);
+
+// Returns true if the failure is the server's refusal of the step for good: who reads refusals
+// (view/failures.hpp) learns of it.
+bool is_final_refusal(const Failure& failure);
+
+// Returns when the key runs again. `refusal_is_news`: its controller reads this refusal and has not
+// seen it yet.
+Again runs_again(const Failure& failure, bool refusal_is_news);
+
+}  // namespace athanor::runtime

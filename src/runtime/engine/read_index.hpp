@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReadIndex: who read what, so that a change re-queues exactly its readers (docs/engine.md 2, rule
+// 3).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/text_hash.hpp"
+#include "runtime/cache/cache.hpp"
+#include "runtime/engine/task.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/step.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::runtime {
+
+// Not thread-safe: the engine owns it. A change costs O(log n) for each label, index value and
+// reader it touches.
+class ReadIndex {
+ public:
+  explicit ReadIndex(std::vector<Index> declared) : declared_(std::move(declared)) {}
+
+  // Replaces what `id` depends on.
+  void set(TaskId id, Reads reads);
+  void remove(TaskId id);
+  // What `id` read last; nullptr: nothing known.
+  [[nodiscard]] const Reads* of(TaskId id) const;
+  // Adds the readers of a changed object, respectively of an observation.
+  void readers_of(const Kind& kind, const Cache::Change& change, std::set<TaskId>& out) const;
+  void readers_of(std::string_view query, std::set<TaskId>& out) const;
+  // Whether a change of this object can have readers.
+  [[nodiscard]] bool is_read(const Kind& kind, const Key& key) const;
+  [[nodiscard]] bool is_observed(std::string_view query) const;
+  // Adds the observations that have lost their last reader since the last call.
+  void take_unread(std::vector<std::string>& out);
+
+ private:
+  struct Lists {
+    // Index and value, label and value, and namespaces: the selects that need them, by reader.
+    using Readers = std::multimap<TaskId, Select>;
+    struct TextHash {
+      using is_transparent = void;
+      std::size_t operator()(std::string_view text) const { return hash_text(text); }
+    };
+    using ByValue = std::unordered_map<std::string, Readers, TextHash, std::equal_to<>>;
+    std::map<std::string, ByValue, std::less<>> by_index{};  // what nobody uses is not there
+    std::map<std::pair<std::string, std::string>, Readers> by_label{};
+    std::map<std::string, Readers, std::less<>> by_namespace{};
+    Readers coarse{};
+  };
+  // Of an `id` that nothing is known of.
+  void add(TaskId id, Reads reads);
+  void add_list(TaskId id, const Reads::ListRead& read);
+  void drop_list(TaskId id, const Reads::ListRead& read);
+  void match(const Lists& lists, const Kind& kind, const Object& object,
+             std::set<TaskId>& out) const;
+
+  std::vector<Index> declared_;
+  // Looked up, never walked.
+  struct RefView {
+    // NOLINTNEXTLINE(google-explicit-constructor): a Ref is looked up as it is
+    RefView(const Ref& ref) : kind(ref.kind), key(ref.key) {}
+    RefView(const Kind& of, const Key& named) : kind(&of), key(named) {}
+    const Kind* kind;
+    const Key& key;
+  };
+  struct RefHash {
+    using is_transparent = void;
+    std::size_t operator()(const RefView& ref) const;
+  };
+  struct SameRef {
+    using is_transparent = void;
+    bool operator()(const RefView& a, const RefView& b) const;
+  };
+  std::unordered_map<Ref, std::set<TaskId>, RefHash, SameRef> objects_{};
+  std::map<const Kind*, Lists, KindOrder> lists_{};
+  std::map<std::string, std::set<TaskId>, std::less<>> observations_{};
+  std::unordered_map<TaskId, Reads> reads_{};
+  std::vector<std::string> unread_{};
+};
+
+}  // namespace athanor::runtime

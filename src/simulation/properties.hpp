@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The properties that every controller has, checked without knowing it (docs/engine.md 3).
+// Each function returns what is wrong, or nothing. P2 (rest) is part of every run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/value/value.hpp"
+#include "simulation/tally.hpp"
+#include "simulation/world.hpp"
+
+namespace athanor::sim {
+
+// Makes the scene of one run: what outside worlds keep (pods, answers) must be each run's own.
+using SceneMaker = std::function<Scene()>;
+// What must be equal at the end of runs that differ in faults and order; by default
+// World::final_state().
+using Projection = std::function<Value(const World&)>;
+
+// One scene and one seed to check; `tally` may be null.
+struct Trial {
+  SceneMaker make{};
+  std::uint64_t seed = 1;
+  Projection projection{};
+  Tally* tally = nullptr;
+  std::optional<FaultList> placed{};  // in runs under faults: exactly these, instead of chance
+  bool record = false;                // a finding comes with the journal of all writes
+};
+
+// A run that went wrong, the faults that it met, and its writes (Trial::record).
+struct Finding {
+  std::string text{};
+  FaultList faults{};
+  std::vector<std::string> trace{};
+};
+
+// The fewest of these faults with which `fails` is still true (delta debugging), in at most `runs`
+// calls.
+FaultList minimised(FaultList faults, const std::function<bool(const FaultList&)>& fails,
+                    int runs = 200);
+
+// Runs with faults beside the run without them, which is made once.
+class Comparison {
+ public:
+  // `faults`: chances, and lag and order of watches for lists of faults.
+  Comparison(Trial trial, Faults faults);
+  // The run without faults.
+  [[nodiscard]] const Outcome& calm() const { return calm_; }
+  // Whether storms of these chances contain this kind.
+  [[nodiscard]] bool allows(Fault kind) const;
+  // By chance, or as the trial says.
+  std::optional<Finding> storm();
+  // Exactly these faults.
+  std::optional<Finding> with(const FaultList& placed);
+
+ private:
+  std::optional<Finding> play(std::optional<FaultList> placed);
+
+  Trial trial_;
+  Faults faults_;
+  Outcome calm_{};
+  Value end_{};
+};
+
+// P1: the same seed gives the same requests in the same order. (Each reconcile is also run twice,
+// always.)
+std::optional<std::string> check_determinism(const SceneMaker& make, std::uint64_t seed,
+                                             Tally* tally = nullptr);
+// P3: for each write of a run without faults (every `stride`th of them): a run whose engine dies
+// right after it ends the same.
+std::optional<std::string> check_crashes(const SceneMaker& make, std::uint64_t seed,
+                                         std::uint64_t stride, const Projection& projection,
+                                         Tally* tally = nullptr);
+// P4 to P7: with `faults` the world ends as it does without.
+std::optional<std::string> check_faults(const SceneMaker& make, std::uint64_t seed,
+                                        const Faults& faults, const Projection& projection,
+                                        Tally* tally = nullptr);
+
+// Which single faults to place: every `stride`th chance from `first` on of each kind.
+struct Placement {
+  std::uint64_t first = 1;
+  std::uint64_t stride = 1;
+  std::vector<Fault> kinds{};  // empty: all that a run can meet
+};
+// P3 to P6, exhaustively: every chance of every kind, one at a time. With `old_caches` a crash
+// comes twice, with the newest and with an older state of the caches.
+std::optional<Finding> check_singles(Comparison& comparison, const Placement& placement,
+                                     Tally* tally = nullptr, bool old_caches = false);
+// Pairs of faults at random.
+std::optional<Finding> check_pairs(Comparison& comparison, std::uint64_t seed, int pairs,
+                                   Tally* tally = nullptr);
+
+// P7: whatever comes first, the end is the same: this seed's order against the next one's.
+std::optional<std::string> check_order(const Trial& trial);
+
+// A change of a spec and its way back, as merge patches.
+struct Edit {
+  const Kind* kind = nullptr;
+  Key key{};
+  Value there{};
+  Value back{};
+};
+// P8: A to B to A ends as A.
+std::optional<std::string> check_reversal(const Trial& trial, const std::vector<Edit>& edits);
+
+// P9: labels and annotations of others survive, and change nothing, under `faults`.
+std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& faults);
+
+// P10. Bounds of one plan, and of the whole: beside `bystanders` times as many uninvolved objects
+// the controllers do at most `growth` times the work.
+struct Bounds {
+  std::size_t steps = 500;
+  std::size_t reads = 200;
+  std::size_t status_bytes = 32768;
+  double growth = 1.5;
+};
+// `make(n)` makes the scene with n uninvolved objects at rest before the actors begin.
+std::optional<std::string> check_bounds(const std::function<Scene(int bystanders)>& make,
+                                        std::uint64_t seed, const Bounds& bounds,
+                                        Tally* tally = nullptr);
+
+// P11: once the objects of these kinds that nobody owns are deleted, they go, and all they owned.
+// `faults` start again with the deletion.
+std::optional<Finding> check_deletion(const Trial& trial, const std::vector<const Kind*>& roots,
+                                      const Faults& faults);
+
+// P12: what another implementation left half-way is taken over: the objects of a run stopped after
+// `at`, every field owned by Updates of somebody else, converge to the same end.
+std::optional<std::string> check_upgrade(const Trial& trial, Duration at);
+
+}  // namespace athanor::sim

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing traces.
+#include "simulation/whatif/trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "kube/text/yaml.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::replay {
+
+namespace {
+
+constexpr std::size_t kMostProblems = 20;
+constexpr std::int64_t kMostGpus = 100'000;
+constexpr Duration kLongest = std::chrono::hours(24 * 365);
+
+constexpr std::string_view kColumns[] = {"submit",   "owner",    "gpu_type", "gpus",
+                                         "duration", "priority", "cluster"};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+// "3600", "90m", "1h30m", "2d", "1d12h".
+std::optional<Duration> span_of(std::string_view text) {
+  if (const auto seconds = whole_number(text)) {
+    return *seconds < 0 ||
+                   *seconds > std::chrono::duration_cast<std::chrono::seconds>(kLongest).count()
+               ? std::nullopt
+               : std::optional<Duration>(std::chrono::seconds(*seconds));
+  }
+  Duration days{};
+  if (const auto at = text.find('d'); at != std::string_view::npos) {
+    const auto count = whole_number(text.substr(0, at));
+    if (!count || *count < 0 || *count > 365) {
+      return std::nullopt;
+    }
+    days = std::chrono::hours(24 * *count);
+    text.remove_prefix(at + 1);
+    if (text.empty()) {
+      return days;
+    }
+  }
+  const auto rest = parse_go_duration(text);
+  if (!rest.ok() || *rest < Duration::zero() || *rest > kLongest) {
+    return std::nullopt;
+  }
+  return days + *rest;
+}
+
+// Collects submissions and problems.
+class Reader {
+ public:
+  explicit Reader(std::string_view name) : name_(name) {}
+
+  void problem(std::size_t line, std::string_view what) {
+    if (++problems_ <= kMostProblems) {
+      text_ += fmt::format("{}{}:{}: {}", text_.empty() ? "" : "\n", name_, line, what);
+    }
+  }
+
+  // One job, its fields as texts.
+  void job(const std::map<std::string, std::string, std::less<>>& fields, std::size_t line) {
+    const auto field = [&](std::string_view key) {
+      const auto at = fields.find(key);
+      return at == fields.end() ? std::string() : at->second;
+    };
+    Submission job{.owner = field("owner"),
+                   .gpu_type = field("gpu_type"),
+                   .priority = field("priority"),
+                   .cluster = field("cluster"),
+                   .line = line};
+    if (job.owner.empty()) {
+      problem(line, "owner is missing; name the team or person that submits");
+    }
+    read_submit(job, field("submit"));
+    if (const auto duration = span_of(field("duration"));
+        duration && *duration > Duration::zero()) {
+      job.duration = *duration;
+    } else {
+      problem(line, fmt::format("duration \"{}\" is no length of time; write seconds or 90m, "
+                                "1h30m, 2d, at most 365d",
+                                field("duration")));
+    }
+    read_gpus(job, field("gpus"));
+    jobs_.push_back(std::move(job));
+  }
+
+  Result<Trace> finish() {
+    if (jobs_.empty() && problems_ == 0) {
+      problem(1, "no job; write one line per job below the header");
+    }
+    if (problems_ > kMostProblems) {
+      text_ += fmt::format("\n{}: and {} more", name_, problems_ - kMostProblems);
+    }
+    if (problems_ > 0) {
+      return Error::bad_request(std::move(text_));
+    }
+    // Times of day count from the first of them.
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (absolute_[i]) {
+        jobs_[i].submit = *absolute_[i] - *first_;
+      }
+    }
+    std::stable_sort(jobs_.begin(), jobs_.end(),
+                     [](const Submission& a, const Submission& b) { return a.submit < b.submit; });
+    return Trace{.name = std::string(name_), .jobs = std::move(jobs_)};
+  }
+
+ private:
+  void read_submit(Submission& job, const std::string& text) {
+    std::optional<Instant> at;
+    if (const auto instant = parse_time(text)) {
+      at = *instant;
+      first_ = first_ ? std::min(*first_, *at) : *at;
+    } else if (const auto offset = span_of(text)) {
+      job.submit = *offset;
+    } else {
+      problem(job.line, fmt::format("submit \"{}\" is no time; write 2026-01-05T08:30:00Z, or how "
+                                    "long after the start: seconds, 90m, 1d12h",
+                                    text));
+    }
+    if (!absolute_.empty() && absolute_.back().has_value() != at.has_value() && !mixed_) {
+      mixed_ = true;
+      problem(job.line,
+              "times of day and times since the start are mixed; use one of them in all "
+              "lines");
+    }
+    absolute_.push_back(at);
+  }
+
+  void read_gpus(Submission& job, const std::string& text) {
+    const auto gpus = text.empty() ? std::optional<std::int64_t>(0) : whole_number(text);
+    if (!gpus || *gpus < 0 || *gpus > kMostGpus) {
+      problem(job.line, fmt::format("gpus \"{}\" is no count; write a whole number from 0 to {}",
+                                    text, kMostGpus));
+      return;
+    }
+    job.gpus = *gpus;
+    if (job.gpu_type.empty() && job.gpus > 0) {
+      problem(job.line, fmt::format("{} GPUs of no type; fill gpu_type, or set gpus to 0", *gpus));
+    } else if (!job.gpu_type.empty() && job.gpus == 0) {
+      problem(job.line, fmt::format("gpu_type {} but no GPU; set gpus, or leave gpu_type empty",
+                                    job.gpu_type));
+    } else if (job.gpu_type.empty() && job.cluster.empty()) {
+      problem(job.line, "neither GPUs nor a cluster; fill gpu_type and gpus, or cluster");
+    }
+  }
+
+  std::string_view name_;
+  std::vector<Submission> jobs_{};
+  std::vector<std::optional<Instant>> absolute_{};  // as long as jobs_
+  std::optional<Instant> first_{};
+  bool mixed_ = false;
+  std::size_t problems_ = 0;
+  std::string text_{};
+};
+
+std::string known_columns() {
+  std::string known;
+  for (const std::string_view column : kColumns) {
+    known += (known.empty() ? "" : ", ") + std::string(column);
+  }
+  return known;
+}
+
+std::vector<std::string> split(std::string_view line) {
+  std::vector<std::string> cells;
+  while (true) {
+    const auto comma = line.find(',');
+    cells.emplace_back(trimmed(line.substr(0, comma)));
+    if (comma == std::string_view::npos) {
+      return cells;
+    }
+    line.remove_prefix(comma + 1);
+  }
+}
+
+bool read_header(Reader& reader, const std::vector<std::string>& header, std::size_t line) {
+  bool good = true;
+  for (const std::string& column : header) {
+    if (std::find(std::begin(kColumns), std::end(kColumns), column) == std::end(kColumns)) {
+      reader.problem(line,
+                     fmt::format("column \"{}\" is unknown; the first line names the columns, "
+                                 "of {}",
+                                 column, known_columns()));
+      good = false;
+    }
+    if (std::count(header.begin(), header.end(), column) > 1) {
+      reader.problem(line, fmt::format("column \"{}\" is there twice; remove one", column));
+      good = false;
+    }
+  }
+  for (const char* needed : {"submit", "owner", "duration"}) {
+    if (std::find(header.begin(), header.end(), needed) == header.end()) {
+      reader.problem(
+          line, fmt::format("column \"{}\" is missing; the first line names the columns", needed));
+      good = false;
+    }
+  }
+  return good;
+}
+
+Result<Trace> read_csv(std::string_view text, std::string_view name) {
+  Reader reader(name);
+  std::vector<std::string> header;
+  std::size_t number = 0;
+  while (!text.empty()) {
+    ++number;
+    const auto end = text.find('\n');
+    const std::string_view line = trimmed(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (line.empty() || line.front() == '#') {
+      continue;
+    }
+    std::vector<std::string> cells = split(line);
+    if (header.empty()) {
+      if (!read_header(reader, cells, number)) {
+        break;
+      }
+      header = std::move(cells);
+      continue;
+    }
+    if (line.find('"') != std::string_view::npos) {
+      reader.problem(number,
+                     "quotes are not understood here; write values without quotes and "
+                     "commas");
+      continue;
+    }
+    if (cells.size() != header.size()) {
+      reader.problem(number, fmt::format("{} values, but {} columns; write a comma for each empty "
+                                         "value",
+                                         cells.size(), header.size()));
+      continue;
+    }
+    std::map<std::string, std::string, std::less<>> fields;
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      fields[header[i]] = std::move(cells[i]);
+    }
+    reader.job(fields, number);
+  }
+  return reader.finish();
+}
+
+std::string scalar_text(const Value& value) {
+  return value.is_integer() ? fmt::format("{}", value.as_int()) : value.str();
+}
+
+Result<Trace> read_yaml(std::string_view text, std::string_view name) {
+  std::vector<std::pair<std::string, std::size_t>> lines;
+  yaml::ParseOptions options{.strict = true};
+  options.lines = &lines;
+  const auto parsed = yaml::parse(text, options);
+  if (!parsed.ok()) {
+    return parsed.error().with_context(name);
+  }
+  const std::map<std::string, std::size_t> line_of(lines.begin(), lines.end());
+  const auto line_at = [&](const std::string& path) {
+    const auto at = line_of.find(path);
+    return at == line_of.end() ? std::size_t{1} : at->second;
+  };
+  Reader reader(name);
+  const Value& root = *parsed;
+  if (root["apiVersion"].as_string() != "athanor.dev/v1" || root["kind"].as_string() != "Trace" ||
+      !root["jobs"].is_list()) {
+    reader.problem(1,
+                   "not a trace; it starts with \"apiVersion: athanor.dev/v1\" and \"kind: "
+                   "Trace\", and \"jobs:\" is its list of jobs");
+    return reader.finish();
+  }
+  static const std::map<std::string, std::string, std::less<>> kFields = {
+      {"submit", "submit"},     {"owner", "owner"},       {"gpuType", "gpu_type"}, {"gpus", "gpus"},
+      {"duration", "duration"}, {"priority", "priority"}, {"cluster", "cluster"}};
+  const Value& jobs = root["jobs"];
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const std::string path = fmt::format("jobs[{}]", i);
+    const Value& job = jobs[i];
+    if (!job.is_object()) {
+      reader.problem(line_at(path), "a job is a map; write submit:, owner:, duration:, ...");
+      continue;
+    }
+    std::map<std::string, std::string, std::less<>> fields;
+    for (const Member& member : job.members()) {
+      const auto field = kFields.find(member.key());
+      if (field == kFields.end()) {
+        reader.problem(line_at(path + "." + std::string(member.key())),
+                       fmt::format("\"{}\" is unknown; a job has submit, owner, gpuType, gpus, "
+                                   "duration, priority, cluster",
+                                   member.key()));
+        continue;
+      }
+      fields[field->second] = scalar_text(member.value);
+    }
+    reader.job(fields, line_at(path));
+  }
+  return reader.finish();
+}
+
+}  // namespace
+
+Result<Trace> parse_trace(std::string_view text, std::string_view name) {
+  const bool is_yaml = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+  return is_yaml ? read_yaml(text, name) : read_csv(text, name);
+}
+
+std::string to_csv(const Trace& trace) {
+  std::string out = "submit,owner,gpu_type,gpus,duration,priority,cluster\n";
+  for (const Submission& job : trace.jobs) {
+    out += fmt::format("{},{},{},{},{},{},{}\n",
+                       std::chrono::duration_cast<std::chrono::seconds>(job.submit).count(),
+                       job.owner, job.gpu_type, job.gpus,
+                       std::chrono::duration_cast<std::chrono::seconds>(job.duration).count(),
+                       job.priority, job.cluster);
+  }
+  return out;
+}
+
+}  // namespace athanor::replay

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Kueue's webhooks do to AppWrappers.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "api/kueue.hpp"
+#include "kube/names/names.hpp"
+#include "systems/appwrapper/admission.hpp"
+#include "systems/appwrapper/field_texts.hpp"
+#include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/names.hpp"
+
+namespace athanor::appwrapper {
+namespace {
+
+constexpr std::string_view kDefaultQueue = "default";
+constexpr std::string_view kFieldImmutable = "field is immutable";
+
+const Value& label(const Value& object, std::string_view key) {
+  return object["metadata"]["labels"][key];
+}
+
+std::string label_path(std::string_view key) {
+  return fmt::format("metadata.labels[{}]", key);
+}
+
+std::optional<std::int64_t> integer(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty()
+             ? std::optional(number)
+             : std::nullopt;
+}
+
+// Whether a LocalQueue leads to a ClusterQueue with a MultiKueue check.
+bool leads_to_multikueue(const View& view, const Key& local_queue) {
+  const auto local = view.get(api::kueue::kLocalQueue, local_queue);
+  const auto cluster =
+      local ? view.get(api::kueue::kClusterQueue, {"", local->spec()["clusterQueue"].str()})
+            : std::nullopt;
+  if (!cluster) {
+    return false;
+  }
+  const Value& checks = cluster->spec().at({"admissionChecksStrategy", "admissionChecks"});
+  return std::ranges::any_of(checks.items(), [&](const Value& rule) {
+    const auto check = view.get(api::kueue::kAdmissionCheck, {"", rule["name"].str()});
+    return check && check->spec()["controllerName"].as_string() == name::kMultiKueue;
+  });
+}
+
+void check_queue_name(const Value& object, Errors& errors) {
+  const Value& queue = label(object, name::kQueueName);
+  if (queue.is_null() || queue.as_string().empty()) {
+    return;
+  }
+  if (const auto wrong = validate_dns1123_subdomain(queue.as_string())) {
+    errors.push_back(invalid(label_path(name::kQueueName), queue, *wrong));
+  }
+}
+
+void check_priority_class(const Value& object, const Value& old, bool suspended, Errors& errors) {
+  const Value& now = label(object, name::kPriorityClass);
+  const Value& before = label(old, name::kPriorityClass);
+  const std::string field = label_path(name::kPriorityClass);
+  if (before.as_string().empty() && !now.as_string().empty() && !suspended) {
+    errors.push_back(invalid(field, now.as_string(),
+                             "WorkloadPriorityClass cannot be added to a non-suspended workload"));
+  } else if (!before.as_string().empty() && now.as_string().empty()) {
+    errors.push_back(invalid(field, "", "WorkloadPriorityClass cannot be removed from a workload"));
+  }
+}
+
+}  // namespace
+
+Value with_kueue_defaults(const View& view, const Value& object, const Settings& settings) {
+  Value result = object;
+  const std::string ns = object["metadata"]["namespace"].str();
+  if (label(result, name::kQueueName).is_null() &&
+      view.get(api::kueue::kLocalQueue, {ns, std::string(kDefaultQueue)})) {
+    result.member("metadata").member("labels").set(name::kQueueName, kDefaultQueue);
+  }
+  const std::string queue = label(result, name::kQueueName).str();
+  Value& spec = result.member("spec");
+  if (!queue.empty() || settings.manage_without_queue) {
+    spec.set("suspend", true);
+  }
+  const Value& managed = spec["managedBy"];
+  if (!queue.empty() && (managed.is_null() || managed.as_string() == name::kController) &&
+      leads_to_multikueue(view, {ns, queue})) {
+    spec.set("managedBy", name::kMultiKueue);
+  }
+  return result;
+}
+
+Errors validate_kueue_create(const Value& object) {
+  Errors errors;
+  check_queue_name(object, errors);
+  if (const Value& text = label(object, name::kMaxExecTime); !text.is_null()) {
+    const auto seconds = integer(text.as_string());
+    if (!seconds) {
+      errors.push_back(invalid(label_path(name::kMaxExecTime), text, "must be an integer"));
+    } else if (*seconds <= 0) {
+      errors.push_back(
+          invalid(label_path(name::kMaxExecTime), *seconds, "should be greater than 0"));
+    }
+  }
+  if (object["metadata"]["annotations"][name::kElasticJob].as_string() == "true") {
+    errors.push_back(forbidden(fmt::format("metadata.annotations[{}]", name::kElasticJob),
+                               fmt::format("elastic job is not supported for \"{}, Kind={}\"",
+                                           kAppWrapper.api_version(), kAppWrapper.name)));
+  }
+  return errors;
+}
+
+Errors validate_kueue_update(const Value& object, const Value& old_object, bool has_default_queue) {
+  Errors errors;
+  const bool suspended = object["spec"]["suspend"].as_bool();
+  const bool was_suspended = old_object["spec"]["suspend"].as_bool();
+  const auto changed = [&](std::string_view key) {
+    return label(object, key).as_string() != label(old_object, key).as_string();
+  };
+  const auto immutable = [&](std::string_view key) {
+    if (changed(key)) {
+      errors.push_back(invalid(label_path(key), label(object, key).as_string(), kFieldImmutable));
+    }
+  };
+  if (!suspended) {
+    immutable(name::kQueueName);
+  }
+  if (has_default_queue && !label(old_object, name::kQueueName).as_string().empty() &&
+      label(object, name::kQueueName).as_string().empty()) {
+    errors.push_back(invalid(label_path(name::kQueueName), "",
+                             "queue-name must not be empty in namespace with default queue"));
+  }
+  check_priority_class(object, old_object, suspended, errors);
+  if (!suspended || !was_suspended) {
+    immutable(name::kMaxExecTime);
+  }
+  if (!suspended) {
+    immutable(name::kPrebuiltWorkload);
+  }
+  return errors;
+}
+
+}  // namespace athanor::appwrapper

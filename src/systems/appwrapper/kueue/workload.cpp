@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workloads from AppWrappers, and PodSet infos from admissions.
+#include "systems/appwrapper/kueue/workload.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "base/ascii.hpp"
+#include "base/digest.hpp"
+#include "kube/value/condition.hpp"
+#include "systems/appwrapper/kueue/normal_form.hpp"
+#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/pod_sets.hpp"
+#include "systems/appwrapper/template_path.hpp"
+
+namespace athanor::appwrapper {
+namespace {
+
+constexpr std::string_view kProvisioning = "provreq.kueue.x-k8s.io/";
+constexpr std::string_view kPodSetLabel = "kueue.x-k8s.io/podset";
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return result;
+}
+
+Value max_execution_time(const AppWrapper& app) {
+  const std::string_view text = app.object.label(name::kMaxExecTime);
+  std::int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return error == std::errc() && end == text.data() + text.size() && seconds > 0 ? Value(seconds)
+                                                                                 : Value();
+}
+
+// What decides whether a Workload still fits, of one PodSet.
+Value compared(const Value& pod_set, bool with_tolerations) {
+  const Value pod_template = normal_pod_template(pod_set["template"]);
+  const Value& spec = pod_template["spec"];
+  Value part = Value::object({{"count", pod_set["count"]},
+                              {"minCount", pod_set["minCount"]},
+                              {"containers", spec["containers"]},
+                              {"initContainers", spec["initContainers"]}});
+  if (with_tolerations) {
+    part.set("tolerations", spec["tolerations"]);
+  }
+  return part;
+}
+
+// One entry of podSetInfos: what the flavors of a PodSet ask of its pods.
+Value pod_set_info(const View& view, const Value& assignment, const std::string& local_queue,
+                   const Value& cluster_queue) {
+  std::set<std::string> flavors;
+  const Value& assigned = assignment["flavors"];
+  for (const Member& entry : assigned.members()) {
+    flavors.insert(entry.value.str());
+  }
+  Value selector = Value::object();
+  Value tolerations = Value::list();
+  for (const std::string& name : flavors) {
+    const auto flavor = view.get(api::kueue::kResourceFlavor, {"", name});
+    if (!flavor) {
+      continue;
+    }
+    for (const Member& label : flavor->spec()["nodeLabels"].members()) {
+      selector.set(label.key(), label.value);
+    }
+    for (const Value& toleration : flavor->spec()["tolerations"].items()) {
+      const auto known = tolerations.items();
+      if (std::ranges::find(known, toleration) == known.end()) {
+        tolerations.push_back(toleration);
+      }
+    }
+  }
+  Value info = Value::object(
+      {{"labels", Value::object({{kPodSetLabel, assignment["name"]},
+                                 {"kueue.x-k8s.io/local-queue-name", local_queue},
+                                 {"kueue.x-k8s.io/cluster-queue-name", cluster_queue}})}});
+  if (!selector.empty()) {
+    info.set("nodeSelector", std::move(selector));
+  }
+  if (!tolerations.empty()) {
+    info.set("tolerations", std::move(tolerations));
+  }
+  return info;
+}
+
+}  // namespace
+
+std::string workload_name(std::string_view app_name, std::string_view app_uid) {
+  constexpr std::size_t kLongest = 247;
+  constexpr std::size_t kDigits = 5;
+  std::string prefix = fmt::format("appwrapper-{}", app_name);
+  prefix.resize(std::min(prefix.size(), kLongest));
+  const std::string digest =
+      sha1_hex(fmt::format("{}\n{}\n{}\n{}", kAppWrapper.name, kGroup, app_name, app_uid));
+  return fmt::format("{}-{}", prefix, digest.substr(0, kDigits));
+}
+
+Value workload_pod_sets(const AppWrapper& app) {
+  Value list = Value::list();
+  const auto pod_sets = pod_sets_of(app);
+  for (std::size_t i = 0; i < pod_sets.size(); ++i) {
+    for (const PodSet& one : pod_sets[i]) {
+      const Value pod_template =
+          resolve_path(app.spec.components[i].template_value, one.path).value_or(Value::object());
+      list.push_back(
+          Value::object({{"name", fmt::format("{}-{}", lower(app.object.name()), list.size())},
+                         {"count", one.count()},
+                         {"template", normal_pod_template(pod_template)}}));
+    }
+  }
+  return list;
+}
+
+bool is_equivalent(const Object& workload, const AppWrapper& app) {
+  if (workload.spec()["maximumExecutionTimeSeconds"] != max_execution_time(app)) {
+    return false;
+  }
+  const bool admitted = condition_is(workload.status()["conditions"], "QuotaReserved", "True");
+  const Value wanted = workload_pod_sets(app);
+  const Value& present = workload.spec()["podSets"];
+  if (present.size() != wanted.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (compared(present[i], !admitted) != compared(wanted[i], !admitted)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Result<Priority> priority_of(const View& view, const AppWrapper& app) {
+  if (const std::string_view wanted = app.object.label(name::kPriorityClass); !wanted.empty()) {
+    const auto found = view.get(api::kueue::kWorkloadPriorityClass, {"", std::string(wanted)});
+    if (!found) {
+      return Error::not_found(fmt::format("WorkloadPriorityClass \"{}\" not found", wanted));
+    }
+    return Priority{
+        .class_ref = Value::object(
+            {{"group", api::kueue::kGroup}, {"kind", "WorkloadPriorityClass"}, {"name", wanted}}),
+        .value = found->body()["value"].as_int()};
+  }
+  const Value pod_sets = workload_pod_sets(app);
+  for (const Value& pod_set : pod_sets.items()) {
+    const std::string name = pod_set.at({"template", "spec", "priorityClassName"}).str();
+    if (name.empty()) {
+      continue;
+    }
+    const auto found = view.get(api::kPriorityClass, {"", name});
+    if (!found) {
+      return Error::not_found(fmt::format("PriorityClass \"{}\" not found", name));
+    }
+    return Priority{
+        .class_ref = Value::object(
+            {{"group", "scheduling.k8s.io"}, {"kind", "PriorityClass"}, {"name", name}}),
+        .value = found->body()["value"].as_int()};
+  }
+  for (const Object& one : view.list(api::kPriorityClass)) {
+    if (one.body()["globalDefault"].as_bool()) {
+      return Priority{.value = one.body()["value"].as_int()};
+    }
+  }
+  return Priority{};
+}
+
+Value new_workload(const AppWrapper& app, const Priority& priority) {
+  const Object& object = app.object;
+  Value metadata = Value::object(
+      {{"name", workload_name(object.name(), object.uid())},
+       {"namespace", object.ns()},
+       {"labels", Value::object({{name::kJobUid, object.uid()}})},
+       {"finalizers", Value::list({api::kueue::kInUseFinalizer})},
+       {"ownerReferences", Value::list({OwnerReference{.api_version = kAppWrapper.api_version(),
+                                                       .kind = std::string(kAppWrapper.name),
+                                                       .name = std::string(object.name()),
+                                                       .uid = std::string(object.uid()),
+                                                       .controller = true,
+                                                       .block_owner_deletion = true}
+                                            .to_value()})}});
+  for (const Member& annotation : object.metadata()["annotations"].members()) {
+    if (annotation.key().starts_with(kProvisioning)) {
+      metadata.member("annotations").set(annotation.key(), annotation.value);
+    }
+  }
+  Value spec = Value::object({{"queueName", object.label(name::kQueueName)},
+                              {"podSets", workload_pod_sets(app)},
+                              {"priority", priority.value}});
+  if (!priority.class_ref.is_null()) {
+    spec.set("priorityClassRef", priority.class_ref);
+  }
+  if (const Value limit = max_execution_time(app); !limit.is_null()) {
+    spec.set("maximumExecutionTimeSeconds", limit);
+  }
+  return Value::object({{"apiVersion", api::kueue::kWorkload.api_version()},
+                        {"kind", api::kueue::kWorkload.name},
+                        {"metadata", std::move(metadata)},
+                        {"spec", std::move(spec)}});
+}
+
+Result<Value> started_components(const View& view, const AppWrapper& app, const Object& workload) {
+  const Value& admission = workload.status()["admission"];
+  const Value& assignments = admission["podSetAssignments"];
+  const auto pod_sets = pod_sets_of(app);
+  std::size_t expected = 0;
+  for (const auto& component : pod_sets) {
+    expected += component.size();
+  }
+  if (assignments.size() != expected) {
+    return Error::bad_request(fmt::format("invalid podset infos: expecting {} podsets, got {}",
+                                          expected, assignments.size()));
+  }
+  Value components = app.object.spec()["components"];
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < pod_sets.size(); ++i) {
+    Value infos = Value::list();
+    for (std::size_t j = 0; j < pod_sets[i].size(); ++j, ++next) {
+      infos.push_back(pod_set_info(view, assignments[next], workload.spec()["queueName"].str(),
+                                   admission["clusterQueue"]));
+    }
+    if (infos.empty()) {
+      components.item(i).erase("podSetInfos");
+    } else {
+      components.item(i).set("podSetInfos", std::move(infos));
+    }
+  }
+  return components;
+}
+
+Value stopped_components(const AppWrapper& app) {
+  Value components = app.object.spec()["components"];
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    if (components[i].contains("podSetInfos")) {
+      components.item(i).erase("podSetInfos");
+    }
+  }
+  return components;
+}
+
+}  // namespace athanor::appwrapper

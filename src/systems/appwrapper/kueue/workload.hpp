@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Workload of an AppWrapper: what it must look like, and what its admission adds to the
+// AppWrapper (docs/spec/appwrapper.md 4.3, 4.4). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/view/view.hpp"
+#include "systems/appwrapper/kinds.hpp"
+
+namespace athanor::appwrapper {
+
+// "appwrapper-sample-0b2f1".
+std::string workload_name(std::string_view app_name, std::string_view app_uid);
+
+// spec.podSets of the Workload.
+Value workload_pod_sets(const AppWrapper& app);
+
+// Returns true if a Workload holds what this AppWrapper asks for.
+bool is_equivalent(const Object& workload, const AppWrapper& app);
+
+struct Priority {
+  Value class_ref{};  // Null: none
+  std::int64_t value = 0;
+};
+// Errors: `WorkloadPriorityClass "<n>" not found`.
+Result<Priority> priority_of(const View& view, const AppWrapper& app);
+
+Value new_workload(const AppWrapper& app, const Priority& priority);
+
+// spec.components with the podSetInfos of an admitted Workload. Errors: `invalid podset infos:
+// expecting <e> podsets, got <g>`.
+Result<Value> started_components(const View& view, const AppWrapper& app, const Object& workload);
+// spec.components without podSetInfos.
+Value stopped_components(const AppWrapper& app);
+
+}  // namespace athanor::appwrapper

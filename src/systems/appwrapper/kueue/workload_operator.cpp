@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kueue's side of an AppWrapper: its Workload is made, followed and finished
+// (docs/spec/appwrapper.md 4).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "kube/value/condition.hpp"
+#include "systems/appwrapper/kueue/workload.hpp"
+#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/operators.hpp"
+#include "systems/appwrapper/settings.hpp"
+
+namespace athanor::appwrapper {
+namespace {
+
+constexpr Duration kLookAgain = std::chrono::seconds(1);
+
+bool is_true(const Object& workload, std::string_view type) {
+  return condition_is(workload.status()["conditions"], type, "True");
+}
+
+Ref ref_of(const Object& workload) {
+  return {&api::kueue::kWorkload, workload.key()};
+}
+
+Guard guard_of(const Object& object) {
+  return {.uid = std::string(object.uid()),
+          .resource_version = std::string(object.resource_version())};
+}
+
+struct Finish {
+  std::string_view reason{}, message{};
+};
+std::optional<Finish> finish_of(const AppWrapper& app) {
+  if (app.status.phase == phase::kSucceeded) {
+    return Finish{"Succeeded", "AppWrapper finished successfully"};
+  }
+  if (app.status.phase == phase::kFailed &&
+      !condition_is(app.status.conditions, condition::kResourcesDeployed, "True")) {
+    return Finish{"Failed", "AppWrapper failed"};
+  }
+  return std::nullopt;
+}
+
+class Manager {
+ public:
+  Manager(const View& view, const AppWrapper& app, Instant now)
+      : view_(view), app_(app), now_(now) {}
+
+  Plan run() {
+    std::vector<Object> all = view_.list(
+        api::kueue::kWorkload, {.index = "owner", .index_value = std::string(app_.object.uid())});
+    std::erase_if(all, [&](const Object& one) {
+      const auto owner = one.controller();
+      return !owner || owner->uid != app_.object.uid();
+    });
+    for (const Object& workload : all) {
+      if (workload.deleting()) {
+        end(workload);
+        return std::move(plan_);
+      }
+    }
+    const Object* current = all.empty() ? nullptr : &all.front();
+    if (const auto finish = finish_of(app_)) {
+      if (current != nullptr && !is_true(*current, "Finished")) {
+        write_finished(*current, finish->reason, finish->message);
+        tell("FinishedWorkload",
+             fmt::format("Workload '{}' is declared finished", current->key().text()));
+      }
+      return std::move(plan_);
+    }
+    if (current == nullptr) {
+      create();
+    } else if (is_true(*current, "Finished")) {
+      // Tried again (B-19): a fresh Workload replaces it.
+      if (!stop("Workload is finished") && !active()) {
+        plan_.then(
+            Delete{.target = ref_of(*current), .guard = {.uid = std::string(current->uid())}});
+      }
+    } else if (!is_equivalent(*current, app_)) {
+      replace(*current);
+    } else {
+      follow(*current);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] bool active() const {
+    return condition_is(app_.status.conditions, condition::kQuotaReserved, "True");
+  }
+  void tell(std::string_view reason, std::string note, std::string_view type = "Normal") {
+    plan_.then(Emit{.about = {&kAppWrapper, app_.object.key()},
+                    .about_uid = std::string(app_.object.uid()),
+                    .type = std::string(type),
+                    .reason = std::string(reason),
+                    .note = std::move(note)});
+  }
+  void patch_app(Value spec) {
+    plan_.then(Patch{.target = {&kAppWrapper, app_.object.key()},
+                     .merge = Value::object({{"spec", std::move(spec)}}),
+                     .guard = guard_of(app_.object)});
+  }
+  void patch_workload(const Object& workload, Value spec) {
+    plan_.then(Patch{.target = ref_of(workload),
+                     .merge = Value::object({{"spec", std::move(spec)}}),
+                     .guard = guard_of(workload)});
+  }
+
+  void write_conditions(const Object& workload, const std::vector<Condition>& conditions,
+                        bool release) {
+    Value list = workload.status()["conditions"];
+    for (Condition one : conditions) {
+      one.observed_generation = workload.generation();
+      set_condition(list, one, now_);
+    }
+    Value status = Value::object({{"conditions", std::move(list)}});
+    if (release) {
+      status.set("admission", nullptr);
+    }
+    plan_.then(Status{
+        .target = ref_of(workload), .status = std::move(status), .guard = guard_of(workload)});
+  }
+  void write_finished(const Object& workload, std::string_view reason, std::string_view message) {
+    write_conditions(workload,
+                     {{.type = "Finished",
+                       .status = "True",
+                       .reason = std::string(reason),
+                       .message = std::string(message)}},
+                     false);
+  }
+
+  // Suspends a running AppWrapper. Returns true if it was running.
+  bool stop(const std::string& why) {
+    if (app_.spec.suspend) {
+      return false;
+    }
+    patch_app(Value::object({{"suspend", true}, {"components", stopped_components(app_)}}));
+    tell("Stopped", why);
+    return true;
+  }
+
+  // A deleted Workload holds its quota until the objects are gone.
+  void end(const Object& workload) {
+    if (stop("Workload is deleted") || active()) {
+      return;
+    }
+    Value kept = Value::list();
+    for (const Value& finalizer : workload.metadata()["finalizers"].items()) {
+      if (finalizer.as_string() != api::kueue::kInUseFinalizer) {
+        kept.push_back(finalizer);
+      }
+    }
+    plan_.then(Patch{
+        .target = ref_of(workload),
+        .merge = Value::object({{"metadata", Value::object({{"finalizers", std::move(kept)}})}}),
+        .guard = guard_of(workload)});
+  }
+
+  void create() {
+    if (stop("Not admitted by cluster queue") || active()) {
+      return;
+    }
+    const auto priority = priority_of(view_, app_);
+    if (!priority.ok()) {
+      tell("WorkloadPriorityClassNotFound", priority.error().message, "Warning");
+      return;  // the class is read: its creation runs this again
+    }
+    Value workload = new_workload(app_, *priority);
+    const Key key{std::string(app_.object.ns()), workload["metadata"]["name"].str()};
+    plan_.then(Create{.target = {&api::kueue::kWorkload, key}, .object = std::move(workload)});
+    tell("CreatedWorkload", fmt::format("Created Workload: {}", key.text()));
+  }
+
+  void replace(const Object& workload) {
+    const bool reserved = is_true(workload, "QuotaReserved");
+    if (app_.spec.suspend && !reserved) {
+      const Value fresh = new_workload(app_, {});
+      patch_workload(workload, Value::object({{"podSets", fresh["spec"]["podSets"]},
+                                              {"maximumExecutionTimeSeconds",
+                                               fresh["spec"]["maximumExecutionTimeSeconds"]}}));
+      return;
+    }
+    stop("No matching Workload");
+    plan_.then(Delete{.target = ref_of(workload), .guard = {.uid = std::string(workload.uid())}});
+    tell("DeletedWorkload",
+         fmt::format("Deleted not matching Workload: {}", workload.key().text()));
+  }
+
+  void follow(const Object& workload) {
+    if (follow_queue(workload)) {
+      return;
+    }
+    if (is_true(workload, "Evicted")) {
+      evict(workload);
+      return;
+    }
+    follow_priority(workload);
+    const bool admitted = is_true(workload, "Admitted");
+    if (admitted && app_.spec.suspend) {
+      if (!active()) {
+        start(workload);
+      }
+    } else if (!admitted) {
+      stop("Not admitted by cluster queue");
+    }
+  }
+
+  // The queue label moves a Workload that holds nothing.
+  bool follow_queue(const Object& workload) {
+    const std::string_view queue = app_.object.label(name::kQueueName);
+    if (!app_.spec.suspend || is_true(workload, "QuotaReserved") ||
+        workload.spec()["queueName"].as_string() == queue) {
+      return false;
+    }
+    patch_workload(workload, Value::object({{"queueName", queue}}));
+    return true;
+  }
+
+  void follow_priority(const Object& workload) {
+    const std::string_view wanted = app_.object.label(name::kPriorityClass);
+    const std::string_view present = workload.spec()["priorityClassRef"]["name"].as_string();
+    if (wanted.empty() || wanted == present ||
+        (present.empty() && is_true(workload, "QuotaReserved"))) {
+      return;
+    }
+    const auto priority = priority_of(view_, app_);
+    if (!priority.ok()) {
+      tell("WorkloadPriorityClassNotFound", priority.error().message, "Warning");
+      return;
+    }
+    patch_workload(workload, Value::object({{"priorityClassRef", priority->class_ref},
+                                            {"priority", priority->value}}));
+    tell("UpdatedWorkload",
+         fmt::format("Updated workload priority class: {}", workload.key().text()));
+  }
+
+  void start(const Object& workload) {
+    auto components = started_components(view_, app_, workload);
+    if (!components.ok()) {
+      write_finished(workload, "FailedToStart", components.error().message);
+      return;
+    }
+    patch_app(Value::object({{"suspend", false}, {"components", *std::move(components)}}));
+    tell("Started", fmt::format("Admitted by clusterQueue {}",
+                                workload.status()["admission"]["clusterQueue"].as_string()));
+  }
+
+  // Marked as evicted: stop, and release the quota once all objects are gone.
+  void evict(const Object& workload) {
+    const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
+    const std::string message = evicted["message"].str();
+    if (stop(message) || active() || !is_true(workload, "QuotaReserved")) {
+      return;
+    }
+    const std::string reason = evicted["reason"].str();
+    write_conditions(workload,
+                     {{"QuotaReserved", "False", "Pending", message, {}},
+                      {"Admitted", "False", "NoReservation", "The workload has no reservation", {}},
+                      {"Requeued", reason == "Preempted" ? "True" : "False", reason, message, {}}},
+                     true);
+  }
+
+  const View& view_;
+  const AppWrapper& app_;
+  Instant now_;
+  Plan plan_{};
+};
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto app = view.get<AppWrapper>(key);
+  if (!app || app->object.deleting() ||
+      app->spec.managed_by.value_or(std::string(name::kController)) != name::kController) {
+    return Plan::done();
+  }
+  if (app->object.label(name::kQueueName).empty() && !settings_of(view).manage_without_queue) {
+    return Plan::done();
+  }
+  // Before it was seen nothing says which pods it has.
+  if (app->status.phase.empty()) {
+    return Plan::done();
+  }
+  return Manager(view, *app, now).run();
+}
+
+// Of a Workload whose AppWrapper is gone nobody holds the quota.
+Plan release(const View& view, const Key& key, Instant now) {
+  const auto workload = view.get(api::kueue::kWorkload, key);
+  const auto owner = workload ? workload->controller() : std::nullopt;
+  if (!owner || owner->kind != kAppWrapper.name ||
+      owner->api_version != kAppWrapper.api_version() ||
+      !workload->has_finalizer(api::kueue::kInUseFinalizer)) {
+    return Plan::done();
+  }
+  const auto app = view.get(kAppWrapper, {key.ns, owner->name});
+  if (app && app->uid() == owner->uid) {
+    return Plan::done();
+  }
+  if (!workload->deleting()) {
+    Plan plan;  // the garbage collector deletes it
+    plan.wake_at(now + kLookAgain);
+    return plan;
+  }
+  Value kept = Value::list();
+  for (const Value& finalizer : workload->metadata()["finalizers"].items()) {
+    if (finalizer.as_string() != api::kueue::kInUseFinalizer) {
+      kept.push_back(finalizer);
+    }
+  }
+  Plan plan;
+  plan.then(Patch{
+      .target = {&api::kueue::kWorkload, key},
+      .merge = Value::object({{"metadata", Value::object({{"finalizers", std::move(kept)}})}}),
+      .guard = guard_of(*workload)});
+  return plan;
+}
+
+}  // namespace
+
+const Operator& workload_operator() {
+  static const Kind* const kReads[] = {&kAppWrapper, &api::kueue::kWorkload,
+                                       &api::kueue::kWorkloadPriorityClass,
+                                       &api::kueue::kResourceFlavor, &api::kPriorityClass};
+  static const Kind* const kWrites[] = {&kAppWrapper, &api::kueue::kWorkload, &api::kEvent};
+  static const Kind* const kSmall[] = {&api::kPriorityClass};
+  static const Access kAccess[] = {{&kAppWrapper, "patch"},
+                                   {&api::kueue::kWorkload, "create patch delete"},
+                                   {&api::kueue::kWorkload, "patch", "status"},
+                                   {&api::kueue::kWorkload, "update", "finalizers"},
+                                   {&api::kEvent, "create patch"}};
+  static const Operator kOperator{.name = "appwrapper-workload",
+                                  .primary = &kAppWrapper,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = reconcile,
+                                  .small = kSmall,
+                                  .access = kAccess};
+  return kOperator;
+}
+
+const Operator& workload_release_operator() {
+  static const Kind* const kReads[] = {&kAppWrapper, &api::kueue::kWorkload};
+  static const Kind* const kWrites[] = {&api::kueue::kWorkload};
+  static const Access kAccess[] = {{&api::kueue::kWorkload, "patch"}};
+  static const Operator kOperator{.name = "appwrapper-workload-release",
+                                  .primary = &api::kueue::kWorkload,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = release,
+                                  .access = kAccess};
+  return kOperator;
+}
+
+}  // namespace athanor::appwrapper

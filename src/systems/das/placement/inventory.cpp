@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/das/placement/inventory.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/digest.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/placement/profile.hpp"
+#include "systems/das/placement/slots.hpp"
+
+namespace athanor::das {
+namespace {
+
+constexpr std::int64_t kMostGpus = 16;
+
+Value placements_of(const MigTable& table) {
+  Value profiles = Value::object();
+  for (const MigProfile& profile : table.profiles) {
+    Value placements = Value::list();
+    for (const int start : profile.starts) {
+      placements.push_back(Value::object({{"size", profile.size}, {"start", start}}));
+    }
+    // Emulated nodes publish the numbers that existing readers know (docs/spec/das.md 4.4).
+    profiles.set(profile.name, Value::object({{"placements", placements},
+                                              {"giProfileId", profile.gi_profile},
+                                              {"ciProfileId", profile.gi_profile},
+                                              {"maxInstances", profile.most},
+                                              {"computeSlices", profile.compute},
+                                              {"memoryMiB", profile.memory_mib}}));
+  }
+  return profiles;
+}
+
+MigTable read_table(const Value& placements, int slots) {
+  MigTable table{.slots = slots};
+  for (const Member& member : placements.members()) {
+    const auto name = parse_profile(member.key());
+    MigProfile profile{.name = std::string(member.key()),
+                       .compute = name ? name->compute : 0,
+                       .gi_profile = static_cast<int>(member.value["giProfileId"].as_int()),
+                       .memory_mib = member.value["memoryMiB"].as_int()};
+    for (const Value& placement : member.value["placements"].items()) {
+      const std::int64_t size = placement["size"].as_int();
+      const std::int64_t start = placement["start"].as_int();
+      const bool inside = start >= 0 && size >= 1 && size <= slots && start <= slots - size;
+      if (inside && (profile.size == 0 || profile.size == size)) {
+        profile.size = static_cast<int>(size);
+        profile.starts.push_back(static_cast<int>(start));
+      }
+    }
+    if (profile.starts.empty()) {
+      continue;
+    }
+    const bool single = name && name->attributes.starts_with("+me");
+    profile.most = static_cast<int>(member.value["maxInstances"].as_int(
+        single ? 1 : static_cast<std::int64_t>(profile.starts.size())));
+    table.profiles.push_back(std::move(profile));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string uuid_of(std::string_view name) {
+  // The 16 bytes of the namespace 6ba7b811-9dad-11d1-80b4-00c04fd430c8 (RFC 9562).
+  static constexpr unsigned char kNamespace[] = {0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1,
+                                                 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
+  std::string bytes;
+  for (const unsigned char byte : kNamespace) {
+    bytes += static_cast<char>(byte);
+  }
+  std::string hex = sha1_hex(bytes.append(name)).substr(0, 32);
+  hex[12] = '5';
+  constexpr std::string_view kVariants = "89ab";
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  hex[16] = kVariants[kDigits.find(hex[16]) % kVariants.size()];
+  return fmt::format("{}-{}-{}-{}-{}", hex.substr(0, 8), hex.substr(8, 4), hex.substr(12, 4),
+                     hex.substr(16, 4), hex.substr(20));
+}
+
+Result<EmulatedGpus> emulated_gpus(const Object& node, const Settings& settings) {
+  const std::string_view wanted = node.annotation(kModelAnnotation);
+  const std::string_view key = wanted.empty() ? std::string_view(settings.gpu_model) : wanted;
+  EmulatedGpus gpus{.model = find_model(key), .count = static_cast<int>(settings.gpu_count)};
+  if (gpus.model == nullptr) {
+    return Error::bad_request(
+        fmt::format("unknown emulated GPU model \"{}\"; known: {}", key, known_models()));
+  }
+  if (const std::string_view text = node.annotation(kCountAnnotation); !text.empty()) {
+    std::int64_t count = 0;
+    for (const char c : text) {
+      count = c >= '0' && c <= '9' && count <= kMostGpus ? count * 10 + (c - '0') : kMostGpus + 1;
+    }
+    if (count < 1 || count > kMostGpus) {
+      return Error::bad_request(fmt::format(
+          "invalid {} \"{}\": must be a whole number from 1 to 16", kCountAnnotation, text));
+    }
+    gpus.count = static_cast<int>(count);
+  }
+  return gpus;
+}
+
+std::string emulated_uuid(std::string_view node, int index) {
+  return "GPU-" + uuid_of(fmt::format("{}/{}", node, index));
+}
+
+Value emulated_resources(std::string_view node, const EmulatedGpus& gpus) {
+  Value list = Value::list();
+  for (int i = 0; i < gpus.count; ++i) {
+    list.push_back(Value::object({{"gpuUuid", emulated_uuid(node, i)},
+                                  {"gpuName", gpus.model->product()},
+                                  {"gpuMemory", fmt::format("{}Gi", gpus.model->memory_gib)},
+                                  {"index", i},
+                                  {"slots", gpus.model->table.slots},
+                                  {"health", "Healthy"}}));
+  }
+  return Value::object({{"nodeGpus", list},
+                        {"migPlacement", placements_of(gpus.model->table)},
+                        {"nodeResources", Value::object()}});
+}
+
+Value emulated_capacity(const EmulatedGpus& gpus) {
+  Value capacity = Value::object();
+  for (const MigProfile& profile : gpus.model->table.profiles) {
+    const int each =
+        profile.name.ends_with("+me") ? profile.most : static_cast<int>(profile.starts.size());
+    capacity.set(resource_of(profile.name), fmt::format("{}", each * gpus.count));
+  }
+  return capacity;
+}
+
+NodeGpus read_resources(const Value& node_resources) {
+  NodeGpus node;
+  const auto table_of = [&](const Value& placements, int slots) {
+    node.tables.push_back(read_table(placements, slots));
+    return node.tables.size() - 1;
+  };
+  std::vector<std::pair<int, std::size_t>> shared;  // slots, table
+  for (const Value& gpu : node_resources["nodeGpus"].items()) {
+    const auto slots =
+        static_cast<int>(std::clamp<std::int64_t>(gpu["slots"].as_int(kMostSlots), 1, kMostSlots));
+    NodeGpu entry{.uuid = gpu["gpuUuid"].str(),
+                  .name = gpu["gpuName"].str(),
+                  .healthy = gpu["health"].as_string() != "Unhealthy"};
+    if (gpu["migPlacement"].is_object()) {
+      entry.table = table_of(gpu["migPlacement"], slots);
+    } else {
+      auto known = std::ranges::find(shared, slots, &std::pair<int, std::size_t>::first);
+      if (known == shared.end()) {
+        shared.emplace_back(slots, table_of(node_resources["migPlacement"], slots));
+        known = shared.end() - 1;
+      }
+      entry.table = known->second;
+    }
+    node.gpus.push_back(std::move(entry));
+  }
+  return node;
+}
+
+}  // namespace athanor::das

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPUs of a node: as an emulated node publishes them, and as consumers read them from a
+// NodeAccelerator (docs/spec/das.md 2.3, 9.2).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "systems/das/placement/tables.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+
+// A UUID (version 5, of the namespace for URLs) that is the same for the same name.
+std::string uuid_of(std::string_view name);
+
+// What an emulated node has: from its annotations, else from the settings.
+struct EmulatedGpus {
+  const GpuModel* model = nullptr;
+  int count = 0;
+};
+// Errors name the unknown model or the count out of range.
+Result<EmulatedGpus> emulated_gpus(const Object& node, const Settings& settings);
+// "GPU-<uuid>", stable for a node and an index (docs/spec/das.md E-B1).
+std::string emulated_uuid(std::string_view node, int index);
+// status.nodeResources of such a node.
+Value emulated_resources(std::string_view node, const EmulatedGpus& gpus);
+// Extended resources that its device manager reports: "mig.das.com/1g.5gb": "14" (docs/spec/das.md
+// 8.3, N-B5).
+Value emulated_capacity(const EmulatedGpus& gpus);
+
+struct NodeGpu {
+  std::string uuid{};
+  std::string name{};
+  bool healthy = true;
+  std::size_t table = 0;  // index into NodeGpus::tables
+};
+struct NodeGpus {
+  std::vector<NodeGpu> gpus{};  // in the published order
+  std::vector<MigTable> tables{};
+};
+// Reads status.nodeResources; placements outside a GPU's slots are left out, whoever wrote them.
+NodeGpus read_resources(const Value& node_resources);
+
+}  // namespace athanor::das

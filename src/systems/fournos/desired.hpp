@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects a job makes: Workload, PipelineRun, resolve Job, Secret copies. Pure building, no
+// decisions on when.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "systems/fournos/job.hpp"
+
+namespace athanor::fournos {
+
+// Section 7.1. `priority` is the class's value, present exactly when spec.priority is set.
+Value workload_object(const Tick& tick, std::optional<std::int64_t> priority);
+
+// One secret reference of a job: the copy's name and keys, as the run mounts them (9.2).
+struct SecretMount {
+  std::string ref{};
+  std::string secret{};
+  std::vector<std::string> keys{};  // ascending
+};
+// Section 9.3. `pipeline` is the Pipeline when it is known: each dialect also passes the other's
+// parameters that it declares, and the artifacts workspace.
+Value pipeline_run_object(const Tick& tick, const std::optional<Object>& pipeline,
+                          const std::vector<SecretMount>& mounts);
+
+// Section 6.1, from the template in the settings or the built-in one.
+Value resolve_job_object(const Tick& tick, std::string_view image);
+
+// A copy of `source` in the job's namespace, owned by the job but not controlled (section 1).
+Value secret_copy(const Tick& tick, const Object& source, std::string_view name, bool vault_entry);
+
+std::string resolve_job_name(const Job& job);
+std::string kubeconfig_copy_name(const Job& job);
+std::string secret_copy_name(const Job& job, std::string_view ref);
+std::string kubeconfig_secret_name(const Tick& tick, std::string_view cluster);
+// Where Hearth has the kubeconfig of the job's cluster, when the dialect's own Secret is not there
+// (docs/spec/hearth.md section 0); nullopt: nowhere else.
+std::optional<Key> hearth_secret(const Tick& tick);
+// False: Secrets may not be listed, and those that hearth_secret() looks for have been asked for.
+bool knows_kubeconfig(const Tick& tick);
+std::string vault_secret_name(const Tick& tick, std::string_view ref);
+
+// R9.4: "KEY=<POSIX-quoted>\n" a line, keys ascending.
+std::string env_text(const std::map<std::string, std::string>& env);
+std::string shell_quote(std::string_view text);
+
+}  // namespace athanor::fournos

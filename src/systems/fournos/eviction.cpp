@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kueue took the cluster away: stop the run, then queue the job again or fail it
+// (docs/spec/fournos.md 8.4).
+//
+// The condition WorkloadAdmitted=False/Evicted marks that the eviction was noticed. A run that
+// ended before that counts as what it is; so does a missing Workload beside a finished run, which
+// is our own last step.
+#include <fmt/format.h>
+
+#include "api/kueue.hpp"
+#include "kube/value/condition.hpp"
+#include "systems/fournos/messages.hpp"
+#include "systems/fournos/phase.hpp"
+#include "systems/fournos/phases.hpp"
+
+namespace athanor::fournos {
+namespace {
+
+constexpr std::string_view kEvictedReason = "Evicted";
+constexpr std::string_view kCancelFinally = "CancelledRunFinally";
+
+struct Eviction {
+  std::string reason{};
+  std::string message{};
+};
+
+std::optional<Eviction> eviction_of(const Object* workload) {
+  if (workload == nullptr) {
+    return Eviction{.reason = "WorkloadDeleted"};
+  }
+  const Value& conditions = workload->status()["conditions"];
+  const Value& evicted = find_condition(conditions, "Evicted");
+  if (evicted["status"].as_string() == "True") {
+    return Eviction{.reason = evicted["reason"].str(), .message = evicted["message"].str()};
+  }
+  if (!condition_is(conditions, "Admitted", "True")) {
+    return Eviction{.reason = "AdmissionLost"};
+  }
+  return std::nullopt;
+}
+
+bool noticed(const Job& job) {
+  const Value& condition =
+      find_condition(job.object().status()["conditions"], condition::kWorkloadAdmitted);
+  return condition["status"].as_string() == "False" &&
+         condition["reason"].as_string() == kEvictedReason;
+}
+
+Plan cancel(const Tick& tick, const Eviction& eviction, const Child& run) {
+  Plan plan;
+  if (run.object.spec()["status"].as_string().empty()) {
+    Value merge = Value::object();
+    merge.set_path({"spec", "status"}, kCancelFinally);
+    plan.then(Patch{.target = run.ref,
+                    .merge = std::move(merge),
+                    .guard = {.uid = std::string(run.object.uid())}});
+  }
+  const std::string message = fmt::format(text::kEvicting, eviction.reason);
+  if (!noticed(tick.job)) {
+    StatusWrite(tick)
+        .message(message)
+        .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
+                   eviction.message.empty() ? message : eviction.message)
+        .into(plan);
+  }
+  return plan;
+}
+
+Plan fail(const Tick& tick, const Eviction& eviction) {
+  const std::string message = fmt::format(text::kEvicted, eviction.reason);
+  Plan plan = release_workload(tick);
+  StatusWrite(tick)
+      .enter(phase::kFailed, message)
+      .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
+                 eviction.message.empty() ? message : eviction.message)
+      .into(plan);
+  return plan;
+}
+
+// The next run of the operator, in Pending, makes the fresh Workload once the old one is gone.
+Plan requeue(const Tick& tick, const Eviction& eviction) {
+  const std::string message = fmt::format(text::kRequeued, eviction.reason);
+  Plan plan = release_workload(tick);
+  StatusWrite status(tick);
+  status.enter(phase::kPending, message)
+      .set("cluster", nullptr)
+      .set("pipelineRun", nullptr)
+      .set("dashboardURL", nullptr)
+      .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
+                 eviction.message.empty() ? message : eviction.message);
+  if (tick.settings.api() == api::FournosApi::Auto) {
+    status.set("evictions", tick.job.status().evictions + 1);
+  }
+  status.into(plan);
+  return plan;
+}
+
+// A lock does not leave the queue: its Workload gives the quota back and waits where it is
+// (docs/spec/hearth.md 9.3).
+Plan wait_again(const Tick& tick, const Eviction& eviction, const Child& workload) {
+  Value conditions = workload.object.status()["conditions"];
+  const auto set = [&](std::string_view type, std::string_view truth, std::string_view reason,
+                       const std::string& message) {
+    set_condition(conditions,
+                  {.type = std::string(type),
+                   .status = std::string(truth),
+                   .reason = std::string(reason),
+                   .message = message,
+                   .observed_generation = workload.object.generation()},
+                  tick.now);
+  };
+  if (find_condition(conditions, name::kPodsReady).is_object()) {
+    set(name::kPodsReady, "False", "WaitForStart", "Not all pods are ready or succeeded");
+  }
+  set("QuotaReserved", "False", "Pending", eviction.message);
+  set("Admitted", "False", "NoReservation", "The workload has no reservation");
+  set("Requeued", "True", eviction.reason, eviction.message);
+  const std::string message = fmt::format(text::kRequeued, eviction.reason);
+  Plan plan;
+  plan.then(Status{
+      .target = workload.ref,
+      .status = Value::object({{"conditions", std::move(conditions)}, {"admission", nullptr}}),
+      .guard = {.uid = std::string(workload.object.uid()),
+                .resource_version = std::string(workload.object.resource_version())}});
+  StatusWrite(tick)
+      .enter(phase::kPending, message)
+      .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
+                 eviction.message.empty() ? message : eviction.message)
+      .into(plan);
+  return plan;
+}
+
+}  // namespace
+
+std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, const Child& run) {
+  const EvictionPolicy policy = tick.settings.eviction_policy();
+  const bool ignored = policy == EvictionPolicy::Ignore && !tick.job.lock_only;
+  if (ignored || tick.job.clusterless) {
+    return std::nullopt;
+  }
+  auto eviction = eviction_of(workload.ours() ? &workload.object : nullptr);
+  if (!eviction) {
+    return std::nullopt;
+  }
+  if (!workload.ours()) {
+    if (auto waiting = await_kinds(tick)) {
+      return waiting;
+    }
+  }
+  // A lagging view must not stop a good run: what it says is looked up before anything is done
+  // about it.
+  if (!noticed(tick.job)) {
+    const LiveChild live = live_child(tick, {&api::kueue::kWorkload, tick.job.object().key()},
+                                      workload.object.resource_version());
+    if (!live.known) {
+      return await_answer(tick);
+    }
+    eviction = eviction_of(live.object ? &*live.object : nullptr);
+    if (!eviction) {
+      return std::nullopt;
+    }
+  }
+  if (tick.job.lock_only) {
+    return workload.ours() ? wait_again(tick, *eviction, workload) : requeue(tick, *eviction);
+  }
+  if (run.ours()) {
+    const bool done = run_state(run.object).done();
+    if (!done && !noticed(tick.job)) {
+      // Its end may be what the view lacks: then the Workload went with it, and nothing was taken.
+      const LiveChild live = live_child(tick, run.ref, run.object.resource_version());
+      if (!live.known) {
+        return await_answer(tick);
+      }
+      if (!live.object || run_state(*live.object).done()) {
+        return std::nullopt;
+      }
+    }
+    if (!done) {
+      return cancel(tick, *eviction, run);
+    }
+    if (!noticed(tick.job)) {
+      return std::nullopt;
+    }
+    if (policy == EvictionPolicy::Requeue) {
+      Plan plan;
+      remove(plan, run);
+      return plan;
+    }
+  } else if (tick.job.status().phase == phase::kRunning && !noticed(tick.job)) {
+    return std::nullopt;  // somebody deleted the run: section 10 says so
+  }
+  return policy == EvictionPolicy::Fail ? fail(tick, *eviction) : requeue(tick, *eviction);
+}
+
+}  // namespace athanor::fournos

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the stored spec to what it means.
+#include "systems/fournos/job.hpp"
+
+#include "systems/fournos/messages.hpp"
+
+namespace athanor::fournos {
+
+bool Job::wants_gpus() const {
+  return spec().hardware && !spec().hardware->gpu_type.empty() && spec().hardware->gpu_count > 0;
+}
+
+const Value& Job::forge() const {
+  const Value& stored = object().spec();
+  return dialect == Dialect::Seed ? stored["forge"] : stored["executionEngine"]["forge"];
+}
+
+Job effective(api::FournosJob typed) {
+  Job job{.typed = std::move(typed)};
+  const api::FournosJobSpec& spec = job.spec();
+  job.lock_only = spec.lock_only.value_or(!spec.lock_until.empty());
+  job.clusterless = spec.clusterless;
+  job.dialect = !job.lock_only && !job.clusterless && spec.forge ? Dialect::Seed : Dialect::Engine;
+  job.exclusive = spec.exclusive.value_or(job.dialect == Dialect::Engine);
+  return job;
+}
+
+bool is_terminal(std::string_view phase) {
+  return phase == phase::kSucceeded || phase == phase::kFailed || phase == phase::kStopped;
+}
+
+bool holds_lock(std::string_view phase) {
+  return phase == phase::kAdmitted || phase == phase::kRunning || phase == phase::kStopping;
+}
+
+}  // namespace athanor::fournos

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A FournosJob with what follows from its spec alone: dialect, effective booleans
+// (docs/spec/fournos.md 2.5).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/view/view.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/settings.hpp"
+
+namespace athanor::fournos {
+
+enum class Dialect : std::uint8_t { Seed, Engine };
+
+struct Job {
+  api::FournosJob typed{};
+  Dialect dialect = Dialect::Engine;
+  bool lock_only = false;
+  bool clusterless = false;
+  bool exclusive = false;  // takes every slot; true for a lock
+
+  [[nodiscard]] const Object& object() const { return typed.object; }
+  [[nodiscard]] const api::FournosJobSpec& spec() const { return typed.spec; }
+  [[nodiscard]] const api::FournosJobStatus& status() const { return typed.status; }
+  [[nodiscard]] std::string name() const { return std::string(object().name()); }
+  [[nodiscard]] std::string ns() const { return std::string(object().ns()); }
+  [[nodiscard]] std::string uid() const { return std::string(object().uid()); }
+  [[nodiscard]] Ref ref() const { return {&api::kFournosJob, object().key()}; }
+  // GPUs are asked for when both type and count are given.
+  [[nodiscard]] bool wants_gpus() const;
+  // The engine settings that a seed pipeline reads: spec.forge, or executionEngine.forge.
+  [[nodiscard]] const Value& forge() const;
+};
+
+Job effective(api::FournosJob typed);
+
+bool is_terminal(std::string_view phase);
+bool holds_lock(std::string_view phase);
+
+// One run of the operator on one job: what every phase is given.
+struct Tick {
+  const View& view;
+  const Settings& settings;
+  const Job& job;
+  Instant now{};
+};
+
+}  // namespace athanor::fournos

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The FournosJob (docs/spec/fournos.md section 2): one benchmark run on one cluster.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/describe.hpp"
+#include "base/time.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::api {
+
+inline constexpr Kind kFournosJob{"fournos.dev", "v1", "FournosJob", "fournosjobs", true};
+
+struct FournosHardware {
+  std::string gpu_type{};
+  std::int64_t gpu_count = 0;
+};
+
+struct FournosForge {
+  std::string project{};
+  std::vector<std::string> args{};
+  Value config_overrides{};
+};
+
+// Absent booleans differ from false: the dialect decides their default (2.5 D4).
+struct FournosJobSpec {
+  std::string owner{};
+  std::string display_name{};
+  std::string pipeline = "fournos-full";
+  std::string cluster{};
+  std::optional<FournosHardware> hardware{};
+  std::optional<FournosForge> forge{};
+  Value execution_engine{};
+  std::map<std::string, std::string> env{};
+  std::vector<std::string> secret_refs{};
+  std::optional<bool> exclusive{};
+  std::string priority{};
+  bool clusterless = false;
+  std::optional<bool> lock_only{};
+  std::string shutdown{};  // Stop, Terminate
+  std::string ttl{};
+  std::string scheduled_start_time{};
+  std::string lock_until{};
+};
+
+struct FournosJobStatus {
+  std::string phase{};
+  std::string cluster{};
+  std::string pipeline_run{};
+  std::string dashboard_url{};
+  std::string message{};
+  Value conditions{};
+  Value engine_status{};
+  std::optional<Instant> completion_time{};
+  std::int64_t evictions = 0;
+};
+
+struct FournosJob {
+  Object object{};
+  FournosJobSpec spec{};
+  FournosJobStatus status{};
+  static const Kind& kind() { return kFournosJob; }
+};
+
+// Which CRD is installed (setting FOURNOS_API, 2.5 D1).
+enum class FournosApi : std::uint8_t {
+  Auto,     // both dialects at once
+  Seed,     // the exact schema of the v0.4.0 line
+  Current,  // the exact schema of v0.4.2
+};
+const CustomKind& fournos_job_crd(FournosApi api);
+
+// The kinds of this group, in the `auto` schema.
+std::span<const CustomKind* const> fournos_kinds();
+
+}  // namespace athanor::api
+
+ATHANOR_DESCRIBED(athanor::api::FournosHardware);
+ATHANOR_DESCRIBED(athanor::api::FournosForge);
+ATHANOR_DESCRIBED(athanor::api::FournosJobSpec);
+ATHANOR_DESCRIBED(athanor::api::FournosJobStatus);
+ATHANOR_DESCRIBED(athanor::api::FournosJob);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing a job's status: only the keys that change, conditions in the order they were set last
+// (section 12).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kube/value/value.hpp"
+#include "runtime/view/plan.hpp"
+#include "systems/fournos/job.hpp"
+
+namespace athanor::fournos {
+
+enum class Truth : std::uint8_t { True, False, Unknown };
+
+class StatusWrite {
+ public:
+  explicit StatusWrite(const Tick& tick);
+
+  // Phase and message; a phase other than the stored one also becomes an Event.
+  StatusWrite& enter(std::string_view phase, std::string_view message);
+  StatusWrite& message(std::string_view message);
+  StatusWrite& set(std::string_view key, Value value);  // Null removes the key
+  StatusWrite& condition(std::string_view type, Truth status, std::string_view reason,
+                         std::string_view message);
+  // The conditions are those set here and no others.
+  StatusWrite& forget_conditions();
+  // Appends the status step and the event.
+  void into(Plan& plan) const;
+
+ private:
+  const Tick& tick_;
+  Value status_ = Value::object();
+  Value conditions_{};
+  std::string event_{};
+};
+
+// Phase Failed with one text, nothing else: what creation answers (section 5).
+Plan reject_job(const Tick& tick, std::string_view message);
+
+// The standard reason phrase: 403 is "Forbidden".
+std::string_view http_reason(int code);
+
+}  // namespace athanor::fournos

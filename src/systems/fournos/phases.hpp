@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function a phase (docs/spec/fournos.md section 4): from what the view shows to the next
+// steps.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/view/plan.hpp"
+#include "systems/fournos/children.hpp"
+#include "systems/fournos/job.hpp"
+
+namespace athanor::fournos {
+
+// Empty phase, and Scheduled until its time has come (section 5, 13, 19).
+Plan create(const Tick& tick);
+// Section 6; engine dialect alone.
+Plan resolve(const Tick& tick);
+// Section 8.1, 8.2.
+Plan await_admission(const Tick& tick);
+// Section 9.
+Plan start_run(const Tick& tick);
+// Section 10.
+Plan watch_run(const Tick& tick);
+// Section 8.4: the plan when an eviction takes this run of the operator, else nullopt.
+std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, const Child& run);
+// Adds PodsReady=True to the Workload of a job whose run exists, or of a lock that is held: Kueue
+// evicts an admitted Workload that does not get it in time, and nobody else writes it on a Workload
+// without a Kueue job (docs/spec/kueue.md 8.5).
+void mark_pods_ready(const Tick& tick, Plan& plan);
+// Section 11.2 and 11.3.
+Plan begin_shutdown(const Tick& tick);
+Plan finish_shutdown(const Tick& tick);
+
+// Deletes the Workload first, so that a terminal phase never leaves quota behind (R10.1).
+Plan release_workload(const Tick& tick);
+// The end of a finished run: Succeeded or Failed (section 10).
+Plan finish_run(const Tick& tick, const RunState& run);
+
+// The plan while the cluster lacks a kind that the job needs (its CRD is not installed), else
+// nullopt. Asked before what a missing kind would decide wrongly: an empty view of it says nothing.
+std::optional<Plan> await_kinds(const Tick& tick);
+
+// A lock with an end (19): the plan at its end, else nullopt.
+std::optional<Plan> expire_lock(const Tick& tick);
+
+// What keeps a job from going on for good, or an error that passes.
+struct Obstacle {
+  std::string message{};    // status.message of the Failed job
+  std::string condition{};  // message of Resolved=False where it differs
+  std::optional<Error> retry{};
+  bool waiting = false;  // for an answer (await_answer)
+};
+// R5.1, R6.1: the GPU type is one that some ClusterQueue covers.
+std::optional<Obstacle> check_gpu_type(const Tick& tick);
+
+}  // namespace athanor::fournos

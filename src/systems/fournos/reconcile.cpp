@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The FournosJob operator: order of evaluation (docs/spec/fournos.md 4.1) and what it reads and
+// writes.
+#include <chrono>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "api/tekton.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/messages.hpp"
+#include "systems/fournos/operators.hpp"
+#include "systems/fournos/phases.hpp"
+#include "systems/fournos/secrets.hpp"
+#include "systems/fournos/ttl.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
+
+namespace athanor::fournos {
+namespace {
+
+// R14.6: jobs of an upstream operator carry its finalizer, which nobody would ever remove.
+Plan drop_foreign_finalizer(const Object& job) {
+  Value finalizers = Value::list();
+  for (const Value& finalizer : job.metadata()["finalizers"].items()) {
+    if (finalizer.as_string() != name::kKopfFinalizer) {
+      finalizers.push_back(finalizer);
+    }
+  }
+  Value merge = Value::object();
+  merge.set_path({"metadata", "finalizers"}, std::move(finalizers));
+  Plan plan;
+  plan.then(Patch{.target = {&api::kFournosJob, job.key()},
+                  .merge = std::move(merge),
+                  .guard = {.uid = std::string(job.uid()),
+                            .resource_version = std::string(job.resource_version())}});
+  return plan;
+}
+
+// A finished job is left alone, but for its ttl (section 19) and its copies of Secrets.
+Plan outlive(const Tick& tick) {
+  const Job& job = tick.job;
+  Plan plan = expire_secrets(tick);
+  const auto ttl = parse_ttl(job.spec().ttl);
+  if (!ttl || !job.status().completion_time) {
+    return plan;
+  }
+  const Instant end = *job.status().completion_time + *ttl;
+  if (end > tick.now) {
+    plan.wake_at(end);
+  } else {
+    plan.then(Delete{.target = job.ref(), .guard = {.uid = job.uid()}});
+  }
+  return plan;
+}
+
+Plan by_phase(const Tick& tick) {
+  const std::string& phase = tick.job.status().phase;
+  if (phase == phase::kStopping) {
+    return finish_shutdown(tick);
+  }
+  if (phase.empty() || phase == phase::kScheduled) {
+    return create(tick);
+  }
+  if (!tick.job.spec().shutdown.empty()) {
+    return begin_shutdown(tick);
+  }
+  if (auto expired = expire_lock(tick)) {
+    return *std::move(expired);
+  }
+  if (phase == phase::kResolving) {
+    return resolve(tick);
+  }
+  if (phase == phase::kPending) {
+    return await_admission(tick);
+  }
+  if (phase == phase::kAdmitted) {
+    return start_run(tick);
+  }
+  return phase == phase::kRunning ? watch_run(tick) : Plan::done();
+}
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto settings = api::decode<Settings>(view.config("fournos"));
+  if (key.ns != settings.workload_namespace) {
+    return Plan::done();
+  }
+  auto typed = view.get<api::FournosJob>(key);
+  if (!typed) {
+    return Plan::done();
+  }
+  if (typed->object.has_finalizer(name::kKopfFinalizer)) {
+    return drop_foreign_finalizer(typed->object);
+  }
+  if (typed->object.deleting()) {
+    return Plan::done();
+  }
+  const Job job = effective(*std::move(typed));
+  const Tick tick{.view = view, .settings = settings, .job = job, .now = now};
+  if (is_terminal(job.status().phase)) {
+    return outlive(tick);
+  }
+  Plan plan = by_phase(tick);
+  plan.wake_at(now + std::chrono::seconds(settings.second_look_seconds));
+  if (const auto end = parse_time(job.spec().lock_until); job.lock_only && end && *end > now) {
+    plan.wake_at(*end);
+  }
+  return plan;
+}
+
+constexpr const Kind* kReads[] = {&api::kFournosJob,
+                                  &api::kueue::kWorkload,
+                                  &api::kueue::kResourceFlavor,
+                                  &api::kueue::kClusterQueue,
+                                  &api::kueue::kWorkloadPriorityClass,
+                                  &api::kPipelineRun,
+                                  &api::kPipeline,
+                                  &api::kFournosCluster,
+                                  &api::kJob,
+                                  &api::kSecret};
+constexpr const Kind* kWrites[] = {&api::kFournosJob, &api::kueue::kWorkload, &api::kPipelineRun,
+                                   &api::kJob, &api::kSecret};
+constexpr Access kAccess[] = {
+    {&api::kFournosJob, "get patch delete"},
+    {&api::kFournosJob, "patch", "status"},
+    {&api::kFournosJob, "update", "finalizers"},  // of its children's owner
+    {&api::kueue::kWorkload, "get create delete"},
+    {&api::kueue::kWorkload, "patch", "status"},  // PodsReady, and the quota of an evicted lock
+    {&api::kueue::kResourceFlavor, "get"},
+    {&api::kPipelineRun, "get create patch delete"},
+    {&api::kPipeline, "get"},
+    {&api::kJob, "get create delete"},
+    {&api::kSecret, "get create delete"},
+    {&api::kEvent, "create patch"}};
+constexpr const Kind* kSmall[] = {&api::kueue::kClusterQueue, &api::kueue::kResourceFlavor,
+                                  &api::kueue::kWorkloadPriorityClass};
+
+}  // namespace
+
+const Operator& fournosjob_operator() {
+  static constexpr Operator kOperator{
+      .name = "fournosjob",
+      .primary = &api::kFournosJob,
+      .reads = kReads,
+      .writes = kWrites,
+      .reconcile = reconcile,
+      .sees_all = true,  // from an older state a job's run would be made a second time
+      .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},  // R14.4
+      .small = kSmall,
+      .access = kAccess,
+  };
+  return kOperator;
+}
+
+}  // namespace athanor::fournos

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checking, copying and dropping the Secrets of a run.
+#include "systems/fournos/secrets.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "api/builtin.hpp"
+#include "systems/fournos/children.hpp"
+#include "systems/fournos/messages.hpp"
+#include "systems/fournos/phase.hpp"
+
+namespace athanor::fournos {
+namespace {
+
+// Copies that no list shows are asked for so long after they are due: not for every old job at
+// every resync. What is left goes with the job.
+constexpr Duration kSearch = std::chrono::hours(1);
+
+bool copies_secrets(const Job& job) {
+  return job.dialect == Dialect::Engine && !job.lock_only;
+}
+
+// Whoever runs on a cluster may hold a copy of its kubeconfig.
+bool may_copy(const Job& job) {
+  return copies_secrets(job) || (!job.lock_only && !job.clusterless);
+}
+
+std::vector<std::string> copy_names(const Job& job) {
+  std::vector<std::string> names;
+  if (!job.clusterless) {
+    names.push_back(kubeconfig_copy_name(job));
+  }
+  if (!copies_secrets(job)) {
+    return names;
+  }
+  for (const std::string& ref : job.spec().secret_refs) {
+    names.push_back(secret_copy_name(job, ref));
+  }
+  return names;
+}
+
+// When a job ended: the exact upstream schemas have no completionTime, but conditions that change
+// at the end.
+Instant end_of(const Job& job) {
+  if (job.status().completion_time) {
+    return *job.status().completion_time;
+  }
+  Instant last = job.object().creation_time().value_or(Instant());
+  for (const Value& condition : job.object().status()["conditions"].items()) {
+    last = std::max(last, parse_time(condition["lastTransitionTime"].as_string()).value_or(last));
+  }
+  return last;
+}
+
+// Wants one copy. A Secret of that name that is not this job's is a conflict, unless it is about to
+// go.
+void want_copy(const Tick& tick, SecretsReady& ready, const Object& source,
+               const std::string& copy_name, bool vault_entry) {
+  const Child child = child_of(tick, api::kSecret, copy_name);
+  if (!child.known) {
+    ready.waiting = true;
+    ready.steps.merge(await_answer(tick));
+    return;
+  }
+  const bool mine = child.object.owned_by(tick.job.object().uid());
+  const auto controller_name = [&] {
+    for (const OwnerReference& owner : child.object.owners()) {
+      if (owner.kind == api::kFournosJob.name) {
+        return owner.name;
+      }
+    }
+    return std::string();
+  };
+  if (child.state != Child::State::Absent && !mine && controller_name() != tick.job.name()) {
+    ready.failure = fmt::format(text::kSecretConflict, copy_name);
+    ready.reason = "SecretNameConflict";
+    return;
+  }
+  Ensured ensured = ensure(tick, api::kSecret, secret_copy(tick, source, copy_name, vault_entry));
+  if (ensured.state == Ensured::State::Refused) {
+    ready.failure =
+        vault_entry ? ensured.reason : fmt::format(text::kCopyKubeconfig, ensured.reason);
+    ready.reason = vault_entry ? kBadSecretRef : "KubeconfigNotFound";
+    return;
+  }
+  ready.waiting = ready.waiting || ensured.state == Ensured::State::Waiting;
+  ready.steps.merge(std::move(ensured.steps));
+}
+
+void want_kubeconfig(const Tick& tick, SecretsReady& ready) {
+  const Key own{tick.settings.secrets_namespace,
+                kubeconfig_secret_name(tick, tick.job.status().cluster)};
+  const Sure sure = surely(tick, api::kSecret, hearth_secret(tick).value_or(own));
+  if (!sure.known) {
+    ready.waiting = true;
+    ready.steps.merge(await_answer(tick));
+    return;
+  }
+  const std::optional<Object>& source = sure.object;
+  if (!source) {
+    ready.failure = fmt::format(text::kCopyKubeconfig, http_reason(404));
+    ready.reason = "KubeconfigNotFound";
+    return;
+  }
+  want_copy(tick, ready, *source, kubeconfig_copy_name(tick.job), false);
+}
+
+void want_ref(const Tick& tick, SecretsReady& ready, const std::string& ref) {
+  const Sure sure =
+      surely(tick, api::kSecret, {tick.settings.secrets_namespace, vault_secret_name(tick, ref)});
+  const std::optional<Object>& source = sure.object;
+  if (!source) {
+    return;  // check_secret_refs() has spoken
+  }
+  const std::string copy_name = secret_copy_name(tick.job, ref);
+  want_copy(tick, ready, *source, copy_name, true);
+  SecretMount mount{.ref = ref, .secret = copy_name};
+  for (const Member& entry : source->body()["data"].members()) {
+    mount.keys.emplace_back(entry.key());
+  }
+  std::sort(mount.keys.begin(), mount.keys.end());
+  ready.mounts.push_back(std::move(mount));
+}
+
+}  // namespace
+
+RefsChecked check_secret_refs(const Tick& tick) {
+  const std::string& ns = tick.settings.secrets_namespace;
+  for (const std::string& ref : tick.job.spec().secret_refs) {
+    const std::string secret_name = vault_secret_name(tick, ref);
+    const Sure source = surely(tick, api::kSecret, {ns, secret_name});
+    if (!source.known) {
+      return {.known = false};
+    }
+    if (!source.object) {
+      return {.bad = fmt::format(text::kSecretMissing, secret_name, ref, ns)};
+    }
+    if (source.object->label(name::kVaultEntry) != "true") {
+      return {.bad = fmt::format(text::kSecretNotVault, secret_name)};
+    }
+  }
+  return {};
+}
+
+SecretsReady copy_secrets(const Tick& tick) {
+  SecretsReady ready;
+  if (may_copy(tick.job) && !knows_kubeconfig(tick)) {
+    ready.waiting = true;
+    ready.steps.merge(await_answer(tick));
+    return ready;
+  }
+  if (!copies_secrets(tick.job)) {
+    if (may_copy(tick.job) && hearth_secret(tick)) {
+      want_kubeconfig(tick, ready);
+    }
+    return ready;
+  }
+  if (!tick.job.clusterless) {
+    want_kubeconfig(tick, ready);
+  }
+  const RefsChecked refs = check_secret_refs(tick);
+  if (!refs.known) {
+    ready.waiting = true;
+    ready.steps.merge(await_answer(tick));
+    return ready;
+  }
+  if (ready.failure.empty() && !refs.bad.empty()) {
+    ready.failure = refs.bad;
+    ready.reason = kBadSecretRef;
+  }
+  for (const std::string& ref : tick.job.spec().secret_refs) {
+    if (ready.failure.empty()) {
+      want_ref(tick, ready, ref);
+    }
+  }
+  return ready;
+}
+
+Plan expire_secrets(const Tick& tick) {
+  Plan plan;
+  if (!may_copy(tick.job)) {
+    return plan;
+  }
+  const Instant due = end_of(tick.job) + tick.settings.secret_grace();
+  if (due + kSearch < tick.now && is_hidden(tick, api::kSecret)) {
+    return plan;
+  }
+  for (const std::string& copy_name : copy_names(tick.job)) {
+    const Child child = child_of(tick, api::kSecret, copy_name);
+    if (!child.known) {
+      plan.merge(await_answer(tick));
+      continue;
+    }
+    if (!child.object.owned_by(tick.job.object().uid())) {
+      continue;
+    }
+    if (due > tick.now) {
+      plan.wake_at(due);
+    } else {
+      remove_if_allowed(tick, plan, child);
+    }
+  }
+  return plan;
+}
+
+}  // namespace athanor::fournos

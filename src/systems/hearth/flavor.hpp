@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ResourceFlavor of a cluster (docs/spec/hearth.md 8.1). Private to this room.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kube/value/object.hpp"
+#include "systems/hearth/cluster.hpp"
+
+namespace athanor::hearth {
+
+// Exactly what upstream makes, and the label that tells who made it.
+Value flavor_object(const std::string& cluster);
+// Why it could not be made, if somebody tried.
+std::optional<Error> flavor_refused(const View& view, const std::string& cluster);
+
+enum class FlavorState : std::uint8_t { Absent, Good, Conflict };
+// Whether an existing flavor selects this cluster's nodes and no others.
+FlavorState flavor_state(const Object* flavor, const std::string& cluster);
+// Made by us, or by upstream: then we may delete it (10.2 step 8).
+bool is_our_flavor(const Object& flavor, const std::string& cluster);
+
+// Creates the flavor and keeps its health label. A cluster whose name is too long has none.
+Plan keep_flavor(const Tick& tick, bool healthy);
+
+}  // namespace athanor::hearth

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The FournosCluster (docs/spec/hearth.md section 2): one GPU cluster that jobs may run on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/describe.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::api {
+
+inline constexpr Kind kFournosCluster{"fournos.dev", "v1", "FournosCluster", "fournosclusters",
+                                      true};
+
+// GPUs of one vendor and model. Who edits the list by hand may leave members out (2.6).
+struct ClusterGpu {
+  std::string vendor{};
+  std::string model{};
+  std::string short_name{};
+  std::optional<std::int64_t> count{};
+  std::optional<std::int64_t> node_count{};
+};
+
+// Times are texts: upstream's have microseconds and "+00:00", and are kept as they are.
+struct ClusterHardware {
+  std::vector<ClusterGpu> gpus{};
+  std::int64_t total_gpus = 0;
+  std::string last_discovery{};
+  std::int64_t consecutive_failures = 0;
+  std::string last_error{};
+};
+
+struct FournosClusterSpec {
+  std::string kubeconfig_secret{};
+  std::string owner{};
+  std::string ttl{};
+  std::string gpu_discovery_interval{};
+  std::optional<ClusterHardware> hardware{};
+  bool cordoned = false;
+  std::string deletion_policy{};  // Drain, Force, Retain
+  std::map<std::string, std::string> node_selector{};
+};
+
+struct FournosClusterStatus {
+  std::string kubeconfig_status{};  // Valid, Missing, Invalid, Unreachable
+  bool locked = false;
+  std::string lock_expires_at{};
+  std::string owner_set_at{};
+  std::string lock_job_name{};
+  std::string gpu_summary{};
+  Value conditions{};
+  std::string lock_state{};  // Unlocked, Acquiring, Held, Lost, Failed
+  std::string last_probe_time{};
+  std::string server_version{};
+  std::optional<std::int64_t> node_count{};
+  std::optional<std::int64_t> active_workloads{};
+  std::int64_t observed_generation = 0;
+};
+
+struct FournosCluster {
+  Object object{};
+  FournosClusterSpec spec{};
+  FournosClusterStatus status{};
+  static const Kind& kind() { return kFournosCluster; }
+};
+
+std::span<const CustomKind* const> hearth_kinds();
+
+}  // namespace athanor::api
+
+ATHANOR_DESCRIBED(athanor::api::ClusterGpu);
+ATHANOR_DESCRIBED(athanor::api::ClusterHardware);
+ATHANOR_DESCRIBED(athanor::api::FournosClusterSpec);
+ATHANOR_DESCRIBED(athanor::api::FournosClusterStatus);
+ATHANOR_DESCRIBED(athanor::api::FournosCluster);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is stored of a lock, the annotation fournos.dev/lock: "<since> <owner>", or "expired
+// <owner>". Private to this room.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "systems/hearth/cluster.hpp"
+
+namespace athanor::hearth {
+
+struct LockRecord {
+  std::optional<Instant> since{};
+  bool expired = false;
+  std::string owner{};
+};
+LockRecord lock_record(const Tick& tick);
+// nullopt: it has no end.
+std::optional<Instant> lock_end(const Tick& tick, const LockRecord& record);
+
+}  // namespace athanor::hearth

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a cluster (docs/spec/hearth.md section 10). Private to this room.
+#pragma once
+
+#include <string>
+
+#include "systems/hearth/cluster.hpp"
+
+namespace athanor::hearth {
+
+enum class DeletionPolicy : std::uint8_t { Drain, Force, Retain };
+DeletionPolicy deletion_policy(const api::FournosClusterSpec& spec);
+
+// The finalizers as they shall be: ours added or, with manual offboarding, taken off; upstream's
+// taken off.
+Value wanted_finalizers(const Tick& tick);
+
+// One step further on the way out; resumes from what it finds.
+Plan offboard(const Tick& tick);
+
+}  // namespace athanor::hearth

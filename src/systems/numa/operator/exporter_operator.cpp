@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reconcile of NUMAResourcesOperator (docs/spec/numa.md 6).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "api/builtin.hpp"
+#include "kube/value/condition.hpp"
+#include "systems/numa/kinds.hpp"
+#include "systems/numa/operator/conditions.hpp"
+#include "systems/numa/operator/machine_config.hpp"
+#include "systems/numa/operator/manifests.hpp"
+#include "systems/numa/operator/node_groups.hpp"
+#include "systems/numa/operator/operators.hpp"
+#include "systems/numa/operator/owned.hpp"
+#include "systems/numa/settings.hpp"
+
+namespace athanor::numa {
+namespace {
+
+constexpr Duration kPoolWait = std::chrono::seconds(60);
+constexpr Duration kSetWait = std::chrono::seconds(5);
+constexpr const char* kTopologyAnnotation = "config.numa-operator.openshift.io/nrt-api-definition";
+
+class ExporterRun {
+ public:
+  ExporterRun(const View& view, Object object, Instant now)
+      : view_(view),
+        object_(std::move(object)),
+        now_(now),
+        settings_(settings_of(view.config("numa"))),
+        spec_(api::decode<OperatorSpec>(object_.spec())) {}
+
+  Plan run() {
+    if (object_.name() != kOperatorName) {
+      return degrade(
+          "IncorrectNUMAResourcesOperatorResourceName",
+          fmt::format("incorrect NUMAResourcesOperator resource name: {}", object_.name()));
+    }
+    if (object_.annotation(kPauseReconciliation) == "enabled") {
+      return Plan::done();
+    }
+    if (!spec_.image_spec.empty() && settings_.exporter_image_restriction) {
+      return degrade("CustomUserImage",
+                     fmt::format("custom operand image is not supported: {}", spec_.image_spec));
+    }
+    platform_ = platform_of(view_, settings_);
+    pools_ = pools_of(view_, object_, spec_, platform_);
+    if (pools_.refusal) {
+      return degrade(pools_.refusal->reason, pools_.refusal->message);
+    }
+    note_paused_pools();
+    if (object_.annotation(kTopologyAnnotation) != "cluster") {
+      apply_owned(api::kCustomResourceDefinition, api::crd_manifest(topology_crd()), object_,
+                  plan_);
+    }
+    if (const auto waiting = machine_configs()) {
+      write_status(State::progressing(*waiting), {});
+      plan_.wake_at(now_ + kPoolWait);
+      return std::move(plan_);
+    }
+    configured_ = true;
+    clean_up();
+    for (const Value& object : exporter_objects(settings_, platform_)) {
+      apply_owned(kind_of(object), object, object_, plan_);
+    }
+    if (!daemon_sets()) {
+      return std::move(plan_);
+    }
+    const Value service = exporter_service(settings_);
+    apply_owned(kind_of(service), service, object_, plan_);
+    if (report_refusal()) {
+      return std::move(plan_);
+    }
+    finish();
+    return std::move(plan_);
+  }
+
+ private:
+  Plan degrade(std::string reason, std::string message) {
+    plan_.then(status_step(Value::object(
+        {{"conditions",
+          conditions_of(object_, State::degraded(std::move(reason), std::move(message)), paused_,
+                        now_)}})));
+    return std::move(plan_);
+  }
+
+  [[nodiscard]] Status status_step(Value status) const {
+    return Status{.target = {&kOperatorKind, object_.key()},
+                  .status = std::move(status),
+                  .guard = {.uid = std::string(object_.uid())}};
+  }
+
+  void note_paused_pools() {
+    if (platform_ != Platform::OpenShift) {
+      return;
+    }
+    std::set<std::string> names;
+    for (const Pool& pool : pools_.pools) {
+      if (pool.object && pool.object->spec()["paused"].as_bool()) {
+        names.insert(pool.name);
+      }
+    }
+    std::string list;
+    for (const std::string& name : names) {
+      list += (list.empty() ? "" : ", ") + name;
+    }
+    paused_.status = names.empty() ? "False" : "True";
+    paused_.message = names.empty() ? "" : "detected paused MCPs: " + list;
+  }
+
+  // The message to wait with, as long as a pool is not up to date.
+  std::optional<std::string> machine_configs() {
+    if (platform_ != Platform::OpenShift) {
+      return std::nullopt;
+    }
+    for (const Pool& pool : pools_.pools) {
+      if (!pool.object || pool.object->spec()["paused"].as_bool()) {
+        continue;
+      }
+      if (!sync_machine_config(view_, object_, pool, plan_)) {
+        return fmt::format("{} is updating", pool.name);
+      }
+    }
+    return std::nullopt;
+  }
+
+  // What was deployed for pools that are gone.
+  void clean_up() {
+    std::set<std::string> expected;
+    for (const Pool& pool : pools_.pools) {
+      expected.insert(daemon_set_name(pool.name));
+    }
+    const Select owned{.index = "owner", .index_value = std::string(object_.uid())};
+    for (const Object& set : view_.list(api::kDaemonSet, owned)) {
+      if (!expected.contains(std::string(set.name())) && !set.deleting()) {
+        plan_.then(Delete{.target = {&api::kDaemonSet, set.key()},
+                          .guard = {.uid = std::string(set.uid())}});
+      }
+    }
+    std::set<std::string> configs;
+    for (const Pool& pool : pools_.pools) {
+      configs.insert(machine_config_name(pool.name));
+    }
+    for (const Object& config : view_.list(kMachineConfig, owned)) {
+      if (!configs.contains(std::string(config.name())) && !config.deleting()) {
+        plan_.then(Delete{.target = {&kMachineConfig, config.key()},
+                          .guard = {.uid = std::string(config.uid())}});
+      }
+    }
+  }
+
+  // False: the plan ends here, with a status.
+  bool daemon_sets() {
+    std::string waiting;
+    for (const Pool& pool : pools_.pools) {
+      if (pool.object && pool.object->spec()["nodeSelector"].is_null()) {
+        write_status(State::degraded("InternalError",
+                                     fmt::format("the machine config pool \"{}\" does not have "
+                                                 "node selector",
+                                                 pool.name)),
+                     {});
+        return false;
+      }
+      const Key key{settings_.ns, daemon_set_name(pool.name)};
+      const auto config = view_.get(api::kConfigMap, key);
+      apply_owned(api::kDaemonSet,
+                  exporter_daemon_set(settings_, platform_, spec_, pool,
+                                      config ? config_hash(config->body()["data"]) : ""),
+                  object_, plan_);
+      if (!waiting.empty()) {
+        continue;
+      }
+      if (is_ready(key)) {
+        ready_.push_back(&pool);
+      } else {
+        waiting = fmt::format("{}/{} is updating", key.ns, key.name);
+      }
+    }
+    if (report_refusal()) {
+      return false;
+    }
+    if (!waiting.empty()) {
+      write_status(State::progressing(waiting), {});
+      plan_.wake_at(now_ + kSetWait);
+      return false;
+    }
+    return true;
+  }
+
+  // True: an object could not be written, and the status says why.
+  bool report_refusal() {
+    const auto error = drop_refused(view_, now_, plan_);
+    if (error) {
+      write_status(State::degraded("InternalError", error->message), {});
+    }
+    return error.has_value();
+  }
+
+  [[nodiscard]] bool is_ready(const Key& key) const {
+    const auto set = view_.get(api::kDaemonSet, key);
+    return set && set->status()["observedGeneration"].as_int() >= set->generation() &&
+           set->status()["desiredNumberScheduled"].as_int() ==
+               set->status()["numberReady"].as_int();
+  }
+
+  void finish() {
+    Value groups = Value::list();
+    for (const Pool& pool : pools_.pools) {
+      groups.push_back(Value::object(
+          {{"daemonsets",
+            Value::object({{"namespace", settings_.ns}, {"name", daemon_set_name(pool.name)}})},
+           {"config", pool.config.to_value()},
+           {"selector", pool.name}}));
+    }
+    write_status(pools_.tolerable
+                     ? State::degraded(pools_.tolerable->reason, pools_.tolerable->message)
+                     : State::available(),
+                 std::move(groups));
+  }
+
+  void write_status(const State& state, Value groups) {
+    Value sets = Value::list();
+    Value related = Value::list();
+    const auto relate = [&](std::string_view group, std::string_view name,
+                            std::string_view resource) {
+      related.push_back(Value::object({{"group", group}, {"name", name}, {"resource", resource}}));
+    };
+    relate("", settings_.ns, "namespaces");
+    relate("machineconfiguration.openshift.io", "", "kubeletconfigs");
+    relate("machineconfiguration.openshift.io", "", "machineconfigs");
+    relate("topology.node.k8s.io", "", "noderesourcetopologies");
+    for (const Pool* pool : ready_) {
+      const std::string name = daemon_set_name(pool->name);
+      sets.push_back(Value::object({{"namespace", settings_.ns}, {"name", name}}));
+      related.push_back(Value::object({{"group", "apps"},
+                                       {"name", name},
+                                       {"namespace", settings_.ns},
+                                       {"resource", "daemonsets"}}));
+    }
+    Value status = Value::object({{"conditions", conditions_of(object_, state, paused_, now_)},
+                                  {"daemonsets", std::move(sets)},
+                                  {"relatedObjects", std::move(related)}});
+    if (platform_ == Platform::OpenShift) {
+      Value pools = Value::list();
+      for (const Pool& pool : pools_.pools) {
+        Value entry = Value::object({{"name", pool.name}});
+        if (configured_) {
+          entry.set("config", pool.config.to_value());
+        }
+        pools.push_back(std::move(entry));
+      }
+      status.set("machineconfigpools", std::move(pools));
+    }
+    if (groups.is_list()) {
+      status.set("nodeGroups", std::move(groups));
+    }
+    plan_.then(status_step(std::move(status)));
+  }
+
+  const View& view_;
+  Object object_;
+  Instant now_;
+  Settings settings_;
+  OperatorSpec spec_;
+  Platform platform_ = Platform::Kubernetes;
+  Pools pools_{};
+  ExtraCondition paused_{.type = "MachineConfigPoolPaused"};
+  std::vector<const Pool*> ready_{};
+  bool configured_ = false;
+  Plan plan_{};
+};
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto object = view.get(kOperatorKind, key);
+  if (!object || object->deleting()) {
+    return Plan::done();
+  }
+  return ExporterRun(view, *object, now).run();
+}
+
+}  // namespace
+
+const Operator& exporter_operator() {
+  static const Kind* const kReads[] = {&kOperatorKind,        &kMachineConfigPool,
+                                       &kMachineConfig,       &kClusterVersion,
+                                       &kInfrastructure,      &api::kDaemonSet,
+                                       &api::kConfigMap,      &api::kCustomResourceDefinition,
+                                       &api::kServiceAccount, &api::kService,
+                                       &api::kClusterRole,    &kRole,
+                                       &kRoleBinding,         &kClusterRoleBinding,
+                                       &kNetworkPolicy,       &kSecurityContextConstraints};
+  static const Kind* const kWrites[] = {&kOperatorKind,        &kMachineConfig,
+                                        &api::kDaemonSet,      &api::kCustomResourceDefinition,
+                                        &api::kServiceAccount, &api::kService,
+                                        &api::kClusterRole,    &kRole,
+                                        &kRoleBinding,         &kClusterRoleBinding,
+                                        &kNetworkPolicy,       &kSecurityContextConstraints};
+  static const Kind* const kSmall[] = {&kMachineConfigPool, &kClusterVersion};
+  static const Operator kOperator{.name = "numaresources",
+                                  .primary = &kOperatorKind,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = reconcile,
+                                  .small = kSmall};
+  return kOperator;
+}
+
+}  // namespace athanor::numa

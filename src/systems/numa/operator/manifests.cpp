@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects of the exporter.
+#include "systems/numa/operator/manifests.hpp"
+
+#include <fmt/core.h>
+
+#include <map>
+
+#include "base/check.hpp"
+#include "base/digest.hpp"
+#include "base/time.hpp"
+#include "kube/text/yaml.hpp"
+
+namespace athanor::numa {
+namespace {
+
+constexpr std::string_view kObjects = R"yaml(
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: rte}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: rte}
+rules:
+- {apiGroups: [""], resources: [pods], verbs: [get]}
+- {apiGroups: [""], resources: [pods/status], verbs: [update]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: rte}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: rte}
+subjects:
+- {kind: ServiceAccount, name: rte}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: rte}
+rules:
+- {apiGroups: [topology.node.k8s.io], resources: [noderesourcetopologies], verbs: [create, update, get, list, patch]}
+- {apiGroups: [""], resources: [nodes], verbs: [watch, list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: rte}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: rte}
+subjects:
+- {kind: ServiceAccount, name: rte}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: rte-egress-to-api-server}
+spec:
+  podSelector: {matchLabels: {name: resource-topology}}
+  policyTypes: [Egress]
+  egress:
+  - ports:
+    - {protocol: TCP, port: 6443}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: ingress-to-rte-metrics}
+spec:
+  podSelector: {matchLabels: {name: resource-topology}}
+  policyTypes: [Ingress]
+  ingress:
+  - ports:
+    - {protocol: TCP, port: 2112}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: rte-default-deny-all}
+spec:
+  podSelector: {matchLabels: {name: resource-topology}}
+  policyTypes: [Ingress, Egress]
+)yaml";
+
+constexpr std::string_view kConstraints = R"yaml(
+apiVersion: security.openshift.io/v1
+kind: SecurityContextConstraints
+metadata: {name: resource-topology-exporter}
+allowHostDirVolumePlugin: true
+allowPrivilegedContainer: false
+runAsUser: {type: RunAsAny}
+fsGroup: {type: RunAsAny}
+supplementalGroups: {type: RunAsAny}
+seLinuxContext: {type: MustRunAs, seLinuxOptions: {type: rte.process, level: s0}}
+volumes: [configMap, downwardAPI, emptyDir, hostPath, projected, secret]
+---
+apiVersion: security.openshift.io/v1
+kind: SecurityContextConstraints
+metadata: {name: resource-topology-exporter-v2}
+allowHostDirVolumePlugin: true
+allowPrivilegedContainer: false
+runAsUser: {type: RunAsAny}
+fsGroup: {type: RunAsAny}
+supplementalGroups: {type: RunAsAny}
+seLinuxContext: {type: MustRunAs, seLinuxOptions: {type: container_device_plugin_t, level: s0}}
+volumes: [configMap, downwardAPI, emptyDir, hostPath, projected, secret]
+)yaml";
+
+constexpr std::string_view kService = R"yaml(
+apiVersion: v1
+kind: Service
+metadata:
+  name: numaresources-rte-metrics-service
+  annotations: {service.beta.openshift.io/serving-cert-secret-name: rte-metrics-service-cert}
+spec:
+  selector: {name: resource-topology}
+  ports:
+  - {name: metrics-port, protocol: TCP, port: 2112, targetPort: metrics-port}
+)yaml";
+
+constexpr std::string_view kDaemonSet = R"yaml(
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {}
+spec:
+  selector: {matchLabels: {name: resource-topology}}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 25%}}
+  template:
+    metadata:
+      labels: {name: resource-topology}
+      annotations: {}
+    spec:
+      serviceAccountName: rte
+      priorityClassName: system-node-critical
+      readinessGates:
+      - {conditionType: PodresourcesFetched}
+      - {conditionType: NodeTopologyUpdated}
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - topologyKey: kubernetes.io/hostname
+            labelSelector: {matchLabels: {name: resource-topology}}
+      containers:
+      - name: resource-topology-exporter
+        command: [/bin/resource-topology-exporter]
+        ports:
+        - {name: metrics-port, containerPort: 2112, protocol: TCP}
+        terminationMessagePolicy: FallbackToLogsOnError
+        env:
+        - {name: NODE_NAME, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: spec.nodeName}}}
+        - {name: REFERENCE_NAMESPACE, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}}
+        - {name: REFERENCE_POD_NAME, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}}
+        - {name: REFERENCE_CONTAINER_NAME, value: shared-pool-container}
+        - {name: METRICS_PORT, value: "2112"}
+        volumeMounts:
+        - {name: host-sys, mountPath: /host-sys, readOnly: true}
+        - {name: host-podresources, mountPath: /host-podresources}
+        - {name: host-run-rte, mountPath: /host-run-rte}
+        - {name: rte-metrics-service-cert, mountPath: /etc/secrets/rte/, readOnly: true}
+      - name: shared-pool-container
+        command: [/bin/sh, -c, --]
+        args: ["while true; do sleep 30s; done"]
+        terminationMessagePolicy: FallbackToLogsOnError
+      volumes:
+      - {name: host-sys, hostPath: {path: /sys, type: Directory}}
+      - {name: host-podresources, hostPath: {path: /var/lib/kubelet/pod-resources, type: Directory}}
+      - {name: host-run-rte, hostPath: {path: /run/rte, type: DirectoryOrCreate}}
+      - {name: rte-metrics-service-cert, secret: {secretName: rte-metrics-service-cert, defaultMode: 420}}
+)yaml";
+
+std::vector<Value> parsed(std::string_view text) {
+  auto documents = yaml::parse_all(text);
+  ATHANOR_CHECK(documents.ok(), "manifests in the program are valid");
+  return *std::move(documents);
+}
+
+void set_namespace(Value& object, const std::string& ns) {
+  const std::string_view kind = object["kind"].as_string();
+  if (!kind.starts_with("Cluster") && kind != "SecurityContextConstraints") {
+    object.member("metadata").set("namespace", ns);
+  }
+  for (std::size_t i = 0; i < object["subjects"].size(); ++i) {
+    object.member("subjects").item(i).set("namespace", ns);
+  }
+}
+
+Value volume(std::string_view name, std::string_view type, Value source) {
+  return Value::object({{"name", name}, {type, std::move(source)}});
+}
+
+Value mount(std::string_view name, std::string_view path, bool read_only) {
+  Value value = Value::object({{"name", name}, {"mountPath", path}});
+  if (read_only) {
+    value.set("readOnly", true);
+  }
+  return value;
+}
+
+std::vector<std::string> refresh_flags(const GroupConfig& config) {
+  const auto period = parse_go_duration(config.info_refresh_period);
+  const std::string timer = "--sleep-interval=" + (period.ok() ? format_go_duration(*period)
+                                                               : config.info_refresh_period);
+  const std::string notify = "--notify-file=/host-run-rte/notify";
+  if (config.info_refresh_mode == "Events") {
+    return {notify, "--sleep-interval=0"};
+  }
+  return config.info_refresh_mode == "PeriodicAndEvents" ? std::vector{timer, notify}
+                                                         : std::vector{timer};
+}
+
+}  // namespace
+
+std::string verbosity_flag(std::string_view log_level) {
+  const int level = log_level == "Debug"      ? 4
+                    : log_level == "Trace"    ? 6
+                    : log_level == "TraceAll" ? 8
+                                              : 2;
+  return fmt::format("-v={}", level);
+}
+
+std::string daemon_set_name(std::string_view pool) {
+  return fmt::format("{}-{}", kOperatorName, pool);
+}
+
+std::string config_hash(const Value& data) {
+  if (!data.is_object()) {
+    return {};
+  }
+  std::map<std::string, std::string> sorted;
+  for (const Member& entry : data.members()) {
+    sorted.emplace(entry.key(), entry.value.str());
+  }
+  std::string text;
+  for (const auto& [key, value] : sorted) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", key, value);
+  }
+  return "SHA256:" + sha256_hex("map[" + text + "]");
+}
+
+std::vector<Value> exporter_objects(const Settings& settings, Platform platform) {
+  std::vector<Value> objects = parsed(kObjects);
+  if (platform != Platform::Kubernetes) {
+    for (Value& constraints : parsed(kConstraints)) {
+      constraints.set("users",
+                      Value::list({fmt::format("system:serviceaccount:{}:rte", settings.ns)}));
+      objects.push_back(std::move(constraints));
+    }
+  }
+  for (Value& object : objects) {
+    set_namespace(object, settings.ns);
+  }
+  return objects;
+}
+
+Value exporter_service(const Settings& settings) {
+  Value service = parsed(kService).front();
+  set_namespace(service, settings.ns);
+  return service;
+}
+
+Value exporter_daemon_set(const Settings& settings, Platform platform, const OperatorSpec& spec,
+                          const Pool& pool, const std::string& hash) {
+  const GroupConfig& config = pool.config;
+  Value set = parsed(kDaemonSet).front();
+  set.member("metadata").set("name", daemon_set_name(pool.name)).set("namespace", settings.ns);
+  Value& pod = set.member("spec").member("template");
+  Value& annotations = pod.member("metadata").member("annotations");
+  annotations.set("configmap.hash", hash);
+  if (settings.emulated) {
+    annotations.set(kEmulateAnnotation, "pause");
+  }
+  Value& pod_spec = pod.member("spec");
+  Value& containers = pod_spec.member("containers");
+  const bool given = !spec.image_spec.empty();
+  for (std::size_t i = 0; i < 2; ++i) {
+    containers.item(i).set("image", given ? spec.image_spec : settings.exporter_image);
+    containers.item(i).set("imagePullPolicy", "IfNotPresent");
+  }
+  Value& exporter = containers.item(0);
+  if (!given) {
+    exporter.set("securityContext", Value::object({{"runAsUser", 0}, {"runAsGroup", 0}}));
+  }
+  Value args = Value::list(
+      {"--sysfs=/host-sys", "--podresources-socket=unix:///host-podresources/kubelet.sock",
+       verbosity_flag(spec.log_level), "--refresh-node-resources", "--add-nrt-owner=false"});
+  for (const std::string& flag : refresh_flags(config)) {
+    args.push_back(flag);
+  }
+  if (config.info_refresh_pause == "Enabled") {
+    args.push_back("--no-publish");
+  }
+  const bool fingerprint = config.pods_fingerprinting != "Disabled";
+  if (fingerprint) {
+    args.push_back("--pods-fingerprint");
+    args.push_back(config.pods_fingerprinting == "Enabled"
+                       ? "--pods-fingerprint-method=all"
+                       : "--pods-fingerprint-method=with-exclusive-resources");
+    exporter.member("env").push_back(
+        Value::object({{"name", "PFP_STATUS_DUMP"}, {"value", "/run/pfpstatus"}}));
+    exporter.member("volumeMounts").push_back(mount("run-pfpstatus", "/run/pfpstatus", false));
+    pod_spec.member("volumes").push_back(volume(
+        "run-pfpstatus", "emptyDir", Value::object({{"medium", "Memory"}, {"sizeLimit", "8Mi"}})));
+  } else {
+    args.push_back("--pods-fingerprint=false");
+  }
+  args.push_back("--metrics-mode=httptls");
+  if (platform == Platform::Kubernetes) {
+    args.push_back("--kubelet-config-file=/host-var-lib-kubelet/config.yaml");
+    exporter.member("volumeMounts")
+        .push_back(mount("host-var-lib-kubelet", "/host-var-lib-kubelet", true));
+    pod_spec.member("volumes").push_back(
+        volume("host-var-lib-kubelet", "hostPath",
+               Value::object({{"path", "/var/lib/kubelet"}, {"type", ""}})));
+  } else {
+    const bool custom = pool.custom_policy();
+    annotations.set("openshift.io/required-scc",
+                    custom ? "resource-topology-exporter" : "resource-topology-exporter-v2");
+    exporter.member("securityContext")
+        .set("seLinuxOptions",
+             Value::object({{"type", custom ? "rte.process" : "container_device_plugin_t"},
+                            {"level", "s0"}}));
+    exporter.member("volumeMounts")
+        .push_back(mount("rte-config-volume", "/etc/resource-topology-exporter/", false));
+    pod_spec.member("volumes").push_back(
+        volume("rte-config-volume", "configMap",
+               Value::object({{"name", daemon_set_name(pool.name)}, {"optional", true}})));
+  }
+  exporter.set("args", std::move(args));
+  Value selector = Value::object();
+  if (platform == Platform::HyperShift) {
+    selector.set("hypershift.openshift.io/nodePool", pool.name);
+  } else if (pool.object) {
+    selector = pool.object->spec()["nodeSelector"]["matchLabels"];
+  } else {
+    selector.set("node-role.kubernetes.io/" + pool.name, "");
+  }
+  pod_spec.set("nodeSelector", std::move(selector));
+  if (!config.tolerations.empty()) {
+    pod_spec.set("tolerations", Value::list(config.tolerations));
+  }
+  return set;
+}
+
+}  // namespace athanor::numa

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects that the operators deploy (docs/spec/numa.md 6.5, 6.6, 8.4, 8.5), without owner.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/value/value.hpp"
+#include "systems/numa/kinds.hpp"
+#include "systems/numa/operator/node_groups.hpp"
+#include "systems/numa/settings.hpp"
+
+namespace athanor::numa {
+
+// Pods with this annotation run nothing on emulated nodes: their containers wait.
+inline constexpr const char* kEmulateAnnotation = "athanor.dev/emulate";
+inline constexpr const char* kRteLabel = "resource-topology";
+inline constexpr const char* kDeploymentName = "secondary-scheduler";
+inline constexpr const char* kSchedulerConfig = "topo-aware-scheduler-config";
+inline constexpr const char* kReadinessGates[] = {"PodresourcesFetched", "NodeTopologyUpdated"};
+
+// "-v=2" and up.
+std::string verbosity_flag(std::string_view log_level);
+std::string daemon_set_name(std::string_view pool);
+// "SHA256:..." of a ConfigMap's data; empty without one.
+std::string config_hash(const Value& data);
+
+// Accounts, roles, policies and, on OpenShift, security constraints of the exporter.
+std::vector<Value> exporter_objects(const Settings& settings, Platform platform);
+Value exporter_service(const Settings& settings);
+// The exporter's DaemonSet for one pool.
+Value exporter_daemon_set(const Settings& settings, Platform platform, const OperatorSpec& spec,
+                          const Pool& pool, const std::string& hash);
+
+struct SchedulerPlan {
+  std::string name{};  // of the profile
+  std::int64_t resync_seconds = 5;
+  bool shared_informer = false;
+  std::int32_t replicas = 1;
+};
+std::string scheduler_config(const Settings& settings, const SchedulerSpec& spec,
+                             const SchedulerPlan& plan);
+std::vector<Value> scheduler_objects(const Settings& settings, const SchedulerSpec& spec,
+                                     const SchedulerPlan& plan, bool guaranteed);
+
+}  // namespace athanor::numa

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of nodes of a NUMAResourcesOperator: their checks (docs/spec/numa.md 6.2) and the pools
+// that they select.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kube/value/object.hpp"
+#include "runtime/view/view.hpp"
+#include "systems/numa/kinds.hpp"
+#include "systems/numa/settings.hpp"
+
+namespace athanor::numa {
+
+enum class Platform : unsigned char { Kubernetes, OpenShift, HyperShift };
+// From the settings, else from the kinds that the cluster serves (5.2).
+Platform platform_of(const View& view, const Settings& settings);
+const char* text_of(Platform platform);
+
+// A group's settings with every default filled in.
+struct GroupConfig {
+  std::string pods_fingerprinting = "EnabledExclusiveResources";
+  std::string info_refresh_mode = "Periodic";
+  std::string info_refresh_period = "10s";
+  std::string info_refresh_pause = "Disabled";
+  std::vector<Value> tolerations{};
+
+  static GroupConfig of(const NodeGroup& group);
+  [[nodiscard]] Value to_value() const;
+};
+
+// One pool of a group: gets one DaemonSet.
+struct Pool {
+  std::string name{};
+  std::optional<Object> object{};  // MachineConfigPool, on OpenShift
+  const NodeGroup* group = nullptr;
+  GroupConfig config{};
+  [[nodiscard]] bool custom_policy() const;
+};
+
+struct Refusal {
+  std::string reason{};
+  std::string message{};
+};
+
+struct Pools {
+  std::vector<Pool> pools{};
+  std::optional<Refusal> refusal{};    // nothing is deployed
+  std::optional<Refusal> tolerable{};  // everything is deployed, and the object ends so
+};
+
+// Checks the groups and finds their pools. `spec` outlives the result.
+Pools pools_of(const View& view, const Object& object, const OperatorSpec& spec, Platform platform);
+
+// As Go prints a metav1.LabelSelector.
+std::string selector_text(const Value& selector);
+
+}  // namespace athanor::numa

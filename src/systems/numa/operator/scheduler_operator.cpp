@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reconcile of NUMAResourcesScheduler (docs/spec/numa.md 8).
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "kube/value/condition.hpp"
+#include "systems/numa/kinds.hpp"
+#include "systems/numa/operator/conditions.hpp"
+#include "systems/numa/operator/image.hpp"
+#include "systems/numa/operator/manifests.hpp"
+#include "systems/numa/operator/operators.hpp"
+#include "systems/numa/operator/owned.hpp"
+#include "systems/numa/settings.hpp"
+
+namespace athanor::numa {
+namespace {
+
+constexpr Duration kWait = std::chrono::seconds(5);
+constexpr const char* kQosRequest = "config.numa-operator.openshift.io/scheduler-qos-request";
+constexpr std::int32_t kHighlyAvailable = 3;
+
+class SchedulerRun {
+ public:
+  SchedulerRun(const View& view, Object object, Instant now)
+      : view_(view),
+        object_(std::move(object)),
+        now_(now),
+        settings_(settings_of(view.config("numa"))),
+        spec_(api::decode<SchedulerSpec>(object_.spec())) {}
+
+  Plan run() {
+    if (object_.name() != kSchedulerName) {
+      return degrade(
+          "IncorrectNUMAResourcesSchedulerResourceName",
+          fmt::format("incorrect NUMAResourcesScheduler resource name: {}", object_.name()));
+    }
+    if (object_.annotation(kPauseReconciliation) == "enabled") {
+      return Plan::done();
+    }
+    if (settings_.scheduler_image_validation) {
+      if (const auto verdict =
+              check_scheduler_image(spec_.image_spec, settings_.scheduler_image_digests);
+          !verdict.ok()) {
+        return degrade("InvalidSchedulerImage", verdict.error().message);
+      }
+    }
+    if (const auto problem = plan_scheduler()) {
+      Plan plan = degrade("InternalError", *problem);
+      plan.wake_at(now_ + kWait);
+      return plan;
+    }
+    for (const Value& object : scheduler_objects(settings_, spec_, wanted_,
+                                                 object_.annotation(kQosRequest) == "guaranteed")) {
+      apply_owned(kind_of(object), object, object_, plan_);
+    }
+    if (const auto error = drop_refused(view_, now_, plan_)) {
+      write_status(State::degraded("InternalError", error->message));
+      return std::move(plan_);
+    }
+    const Key key{settings_.ns, kDeploymentName};
+    const auto deployment = view_.get(api::kDeployment, key);
+    const bool available =
+        deployment &&
+        deployment->status()["observedGeneration"].as_int() >= deployment->generation() &&
+        condition_is(deployment->status()["conditions"], "Available", "True");
+    write_status(available
+                     ? State::available()
+                     : State::progressing(fmt::format("{}/{} is updating", key.ns, key.name)));
+    if (!available) {
+      plan_.wake_at(now_ + kWait);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  Plan degrade(std::string reason, std::string message) {
+    plan_.then(status_step(Value::object(
+        {{"conditions",
+          conditions_of(object_, State::degraded(std::move(reason), std::move(message)), informer_,
+                        now_)}})));
+    return std::move(plan_);
+  }
+
+  [[nodiscard]] athanor::Status status_step(Value status) const {
+    return {.target = {&kSchedulerKind, object_.key()},
+            .status = std::move(status),
+            .guard = {.uid = std::string(object_.uid())}};
+  }
+
+  // The problem, or nullopt.
+  std::optional<std::string> plan_scheduler() {
+    wanted_.name = spec_.scheduler_name.empty() ? "topo-aware-scheduler" : spec_.scheduler_name;
+    if (spec_.cache_resync_period) {
+      const std::string text =
+          *spec_.cache_resync_period == "0" ? "0s" : *spec_.cache_resync_period;
+      const auto period = parse_go_duration(text);
+      if (!period.ok()) {
+        return "cacheResyncPeriod: " + period.error().message;
+      }
+      wanted_.resync_seconds = std::chrono::round<std::chrono::seconds>(*period).count();
+      // round() takes the even neighbour of a half; Go takes the one away from zero.
+      if (*period - std::chrono::seconds(wanted_.resync_seconds) ==
+          std::chrono::milliseconds(500)) {
+        ++wanted_.resync_seconds;
+      }
+    }
+    wanted_.shared_informer = spec_.scheduler_informer == "Shared";
+    informer_.status = wanted_.shared_informer ? "False" : "True";
+    const auto count = static_cast<std::int32_t>(
+        std::ranges::count_if(view_.list(api::kNode), [](const Object& node) {
+          const Value* label =
+              node.metadata()["labels"].find("node-role.kubernetes.io/control-plane");
+          return label != nullptr && label->as_string().empty();
+        }));
+    // A lab needs no control-plane nodes: its own scheduler does the work (8.3).
+    const std::int32_t most = count == 0 && settings_.emulated ? 1 : count;
+    if (spec_.replicas) {
+      if (*spec_.replicas > most) {
+        return "failed to compute scheduler replicas: explicitly set replicas count should not be "
+               "greater than the number of the nodes with role control-plane";
+      }
+      wanted_.replicas = *spec_.replicas;
+      return std::nullopt;
+    }
+    if (most == 0) {
+      return "failed to compute scheduler replicas: failed to compute scheduler replicas: no "
+             "control-plane nodes found for platform Kubernetes";
+    }
+    wanted_.replicas = most >= kHighlyAvailable ? kHighlyAvailable : 1;
+    return std::nullopt;
+  }
+
+  void write_status(const State& state) {
+    const Value related = Value::list(
+        {Value::object({{"group", ""}, {"name", settings_.ns}, {"resource", "namespaces"}}),
+         Value::object({{"group", "apps"},
+                        {"name", kDeploymentName},
+                        {"namespace", settings_.ns},
+                        {"resource", "deployments"}})});
+    plan_.then(status_step(Value::object(
+        {{"conditions", conditions_of(object_, state, informer_, now_)},
+         {"deployment", Value::object({{"namespace", settings_.ns}, {"name", kDeploymentName}})},
+         {"schedulerName", wanted_.name},
+         {"cacheResyncPeriod", format_go_duration(std::chrono::seconds(wanted_.resync_seconds))},
+         {"relatedObjects", related}})));
+  }
+
+  const View& view_;
+  Object object_;
+  Instant now_;
+  Settings settings_;
+  SchedulerSpec spec_;
+  SchedulerPlan wanted_{};
+  ExtraCondition informer_{.type = "DedicatedInformerActive"};
+  Plan plan_{};
+};
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto object = view.get(kSchedulerKind, key);
+  if (!object || object->deleting()) {
+    return Plan::done();
+  }
+  return SchedulerRun(view, *object, now).run();
+}
+
+}  // namespace
+
+const Operator& scheduler_operator() {
+  static const Kind* const kReads[] = {
+      &kSchedulerKind,  &api::kNode,           &api::kDeployment,
+      &api::kConfigMap, &api::kServiceAccount, &api::kClusterRole,
+      &kRole,           &kRoleBinding,         &kClusterRoleBinding,
+      &kNetworkPolicy};
+  static const Kind* const kWrites[] = {
+      &kSchedulerKind,       &api::kDeployment,    &api::kConfigMap,
+      &api::kServiceAccount, &api::kClusterRole,   &kRole,
+      &kRoleBinding,         &kClusterRoleBinding, &kNetworkPolicy};
+  static const Kind* const kSmall[] = {&api::kNode};
+  static const Operator kOperator{.name = "numaresourcesscheduler",
+                                  .primary = &kSchedulerKind,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = reconcile,
+                                  .small = kSmall};
+  return kOperator;
+}
+
+std::span<const Operator* const> numa_operators() {
+  static const Operator* const kOperators[] = {&exporter_operator(), &kubelet_config_operator(),
+                                               &scheduler_operator()};
+  return kOperators;
+}
+
+}  // namespace athanor::numa

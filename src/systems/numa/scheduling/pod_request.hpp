@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pod asks of a node's zones: its containers, its quality of service, its sum.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kube/value/object.hpp"
+#include "systems/numa/scheduling/topology.hpp"
+
+namespace athanor::numa {
+
+struct ContainerRequest {
+  enum class Role : std::uint8_t { Init, Sidecar, App };
+  std::string name{};
+  Role role = Role::App;
+  Amounts requests{};
+};
+
+struct PodRequest {
+  bool guaranteed = false;
+  bool best_effort = false;
+  bool non_native = false;                     // some container asks for a device
+  std::vector<ContainerRequest> containers{};  // init containers first, in order
+  // Largest sum that holds at one time, plus the pod's overhead; sidecars count beside what starts
+  // after them.
+  Amounts effective{};
+};
+
+PodRequest request_of(const Object& pod);
+
+// Returns true where the pod takes resources of zones for itself (docs/spec/numa.md 11.6). Zones
+// that list no memory do not account it (10.2).
+bool is_exclusive(const PodRequest& pod, const NodeTopology& topology);
+
+}  // namespace athanor::numa

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// How well a node's zones suit a pod, 0 to 100 (docs/spec/numa.md 11.4, 11.5).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "systems/numa/scheduling/pod_request.hpp"
+#include "systems/numa/scheduling/topology.hpp"
+
+namespace athanor::numa {
+
+enum class Strategy : std::uint8_t {
+  LeastAllocated,
+  MostAllocated,
+  BalancedAllocation,
+  LeastNumaNodes
+};
+// Returns the strategy of that name; "invalid ScoringStrategyType" for any other.
+Result<Strategy> parse_strategy(std::string_view name);
+
+struct Scoring {
+  Strategy strategy = Strategy::LeastAllocated;
+  std::map<std::string, std::int64_t, std::less<>> weights{};  // 1 where absent or below 1
+};
+
+// z(R, zone): the score of one zone.
+std::int64_t zone_score(const Amounts& request, const Zone& zone, const Scoring& scoring);
+// S(R): the lowest zone score that is not 0; 0 where all are.
+std::int64_t lowest_score(const Amounts& request, const std::vector<Zone>& zones,
+                          const Scoring& scoring);
+
+struct ZoneSet {
+  std::vector<std::size_t> positions{};  // in the list of zones
+  bool optimal = false;                  // no set of this size has shorter distances
+};
+// need(R): the smallest set of zones that serves the request together; nullopt: none does.
+std::optional<ZoneSet> zones_needed(const Amounts& request, const std::vector<Zone>& zones);
+// Score of a set of that size.
+std::int64_t set_score(std::size_t size, bool optimal, int max_numa_nodes);
+
+// Score of the node. `topology` is nullptr where the node has none or its data are not fresh.
+std::int64_t score(const PodRequest& pod, const NodeTopology* topology, const Scoring& scoring);
+
+}  // namespace athanor::numa

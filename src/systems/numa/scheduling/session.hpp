@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// NodeResourceTopologyMatch in the lab's scheduler (docs/spec/numa.md 11). What a node has free is
+// computed anew in each cycle: its NodeResourceTopology, less the pods that its fingerprint does
+// not cover yet, taken from every zone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/view/scheduling.hpp"
+#include "systems/numa/scheduling/cache.hpp"
+#include "systems/numa/scheduling/fit.hpp"
+#include "systems/numa/scheduling/score.hpp"
+
+namespace athanor::numa {
+
+// The profile that the secondary scheduler runs with.
+struct Profile {
+  std::string name{};
+  bool cached = true;  // false: Passthrough
+  bool aggressive = false;
+  Scoring scoring{};
+};
+// The profile of the scheduler that is deployed; nullopt: none runs.
+std::optional<Profile> profile_of(const View& view);
+// Reads a KubeSchedulerConfiguration.
+std::optional<Profile> read_scheduler_config(std::string_view text);
+
+// What the scheduler believes of a node. `placed`: requests of pods that the view does not show
+// there yet.
+NodeView believed(const View& view, const Object& node, const Profile& profile,
+                  const std::vector<PodRequest>& placed);
+
+const SchedulingHooks& numa_scheduling();
+
+}  // namespace athanor::numa

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node's zones as a NodeResourceTopology tells them (docs/spec/numa.md 11.2). Amounts are
+// integers in thousandths of the resource's unit: exact, and fast to compare.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/value/value.hpp"
+
+namespace athanor::numa {
+
+// Resource names and amounts in thousandths.
+using Amounts = std::map<std::string, std::int64_t, std::less<>>;
+inline constexpr std::int64_t kUnit = 1000;
+
+// Returns {"cpu": "100m", "memory": "1Gi"} as amounts; what is no quantity is left out.
+Amounts amounts_of(const Value& resources);
+// The amount, 0 where the name is absent.
+std::int64_t amount_of(const Amounts& amounts, std::string_view resource);
+
+struct Zone {
+  int id = 0;
+  Amounts capacity{};
+  Amounts allocatable{};
+  Amounts available{};
+  std::map<int, std::int64_t> costs{};  // distance to the zone of that id
+
+  [[nodiscard]] bool lists(std::string_view resource) const {
+    return available.find(resource) != available.end();
+  }
+};
+
+struct NodeTopology {
+  std::string node{};
+  std::string resource_version{};
+  std::string policy = "none";
+  std::string scope = "container";
+  int max_numa_nodes = 8;
+  std::vector<Zone> zones{};  // in the object's order
+  std::string fingerprint{};  // empty: none
+  std::string method{};       // of the fingerprint
+
+  [[nodiscard]] bool same_attributes(const NodeTopology& other) const {
+    return policy == other.policy && scope == other.scope && max_numa_nodes == other.max_numa_nodes;
+  }
+};
+
+// Reads v1alpha1 and v1alpha2. Zones that are no NUMA nodes are skipped.
+NodeTopology read_topology(const Value& nrt);
+// Returns the id of "node-3", -1 for any other name.
+int zone_id(std::string_view name);
+
+// Classes of resources (docs/spec/numa.md 11.2).
+bool is_native(std::string_view resource);
+bool is_numa_affine(std::string_view resource);
+bool is_host_level(std::string_view resource);
+
+inline constexpr std::string_view kSingleNumaNode = "single-numa-node";
+inline constexpr std::string_view kRestricted = "restricted";
+inline constexpr std::string_view kBestEffort = "best-effort";
+inline constexpr std::string_view kNoPolicy = "none";
+
+}  // namespace athanor::numa

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comments cite the contract as `docs/spec/hearth.md 9.3`; each citation names a document of the
+// repository and a heading, a numbered row or a rule in it.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layering/sources.hpp"
+#include "support/source_dir/source_dir.hpp"
+
+namespace athanor::layering {
+namespace {
+
+struct Document {
+  std::string text{};
+  std::set<std::string, std::less<>> numbers{};  // "9.3" of headings and of rows' first cells
+};
+
+bool is_number_part(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
+}
+
+// The word at the start of `text`, without dots and dashes at its end.
+std::string word_at(std::string_view text) {
+  std::size_t end = 0;
+  while (end < text.size() && is_number_part(text[end])) {
+    ++end;
+  }
+  while (end > 0 && (text[end - 1] == '.' || text[end - 1] == '-')) {
+    --end;
+  }
+  return std::string(text.substr(0, end));
+}
+
+Document read_document(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  Document document{.text = std::string(std::istreambuf_iterator<char>(stream), {})};
+  std::string_view rest = document.text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.starts_with('#') || line.starts_with("| ")) {
+      line.remove_prefix(std::min(line.find(' ') + 1, line.size()));
+      document.numbers.insert(word_at(line));
+    }
+  }
+  return document;
+}
+
+const std::map<std::string, Document, std::less<>>& contract() {
+  static const std::map<std::string, Document, std::less<>> kDocuments = [] {
+    std::map<std::string, Document, std::less<>> documents;
+    const std::filesystem::path folder =
+        std::filesystem::path(athanor::test::source_dir()) / "docs/spec";
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      documents.emplace(entry.path().filename().string(), read_document(entry.path()));
+    }
+    return documents;
+  }();
+  return kDocuments;
+}
+
+// Returns true if `word` stands in the text with nothing of a longer number around it.
+bool mentions(const std::string& text, const std::string& word) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    const bool begins = at == 0 || !is_number_part(text[at - 1]);
+    const std::size_t end = at + word.size();
+    if (begins &&
+        (end == text.size() || std::isalnum(static_cast<unsigned char>(text[end])) == 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What is wrong with the citation that begins behind "docs/spec/"; empty: nothing.
+std::string wrong_citation(std::string_view cited) {
+  const std::size_t end = cited.find(".md");
+  const std::string name(cited.substr(0, std::min(end, std::size_t{40}) + 3));
+  const auto document = contract().find(name);
+  if (end == std::string_view::npos || document == contract().end()) {
+    return "no document " + name;
+  }
+  cited.remove_prefix(end + 3);
+  for (const std::string_view filler : {",", " ", "sections ", "section "}) {
+    if (cited.starts_with(filler)) {
+      cited.remove_prefix(filler.size());
+    }
+  }
+  const std::string number = word_at(cited);
+  const bool numbered =
+      number.find_first_of("0123456789") != std::string::npos &&
+      (std::isdigit(static_cast<unsigned char>(number.front())) != 0 ||
+       (std::isupper(static_cast<unsigned char>(number.front())) != 0 && number.size() <= 6));
+  if (!numbered || document->second.numbers.contains(number) ||
+      (std::isupper(static_cast<unsigned char>(number.front())) != 0 &&
+       mentions(document->second.text, number))) {
+    return {};
+  }
+  return name + " has no " + number;
+}
+
+TEST(Citations, OfTheContractResolve) {
+  constexpr std::string_view kFolder = "docs/spec/";
+  std::string wrong;
+  std::size_t citations = 0;
+  for (const std::string_view folder : {"src", "tests", "bench"}) {
+    for (const Source& source : read_sources(folder)) {
+      if (source.path.ends_with("citations_test.cpp")) {
+        continue;
+      }
+      for (std::size_t at = source.text.find(kFolder); at != std::string::npos;
+           at = source.text.find(kFolder, at + 1)) {
+        ++citations;
+        const std::string problem =
+            wrong_citation(std::string_view(source.text).substr(at + kFolder.size()));
+        if (!problem.empty()) {
+          wrong += "\n  " + source.path + ": " + problem;
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(wrong.empty()) << wrong;
+  EXPECT_GT(citations, 300U) << "the citations were not found";
+}
+
+TEST(Citations, AWrongOneIsFound) {
+  EXPECT_EQ(wrong_citation("hearth.md 9.3)."), "");
+  EXPECT_EQ(wrong_citation("hearth.md section 99"), "hearth.md has no 99");
+  EXPECT_EQ(wrong_citation("nothing.md 1"), "no document nothing.md");
+}
+
+}  // namespace
+}  // namespace athanor::layering

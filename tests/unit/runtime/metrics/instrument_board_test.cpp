@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the board keeps of what instruments say.
+#include "runtime/metrics/instrument_board.hpp"
+
+#include <gtest/gtest.h>
+
+#include "api/builtin.hpp"
+
+namespace athanor::runtime {
+namespace {
+
+constexpr double kBuckets[] = {1, 60};
+constexpr MetricInfo kMetrics[] = {
+    {.name = "t_things", .help = "Things."},
+    {.name = "t_runs_total", .help = "Runs.", .type = MetricType::Counter},
+    {.name = "t_stage_seconds",
+     .help = "Stages.",
+     .type = MetricType::Histogram,
+     .buckets = kBuckets},
+};
+const Instant kStart = *parse_time("2026-01-01T00:00:00Z");
+
+// The query says what to answer: "run x", "enter k stage", "leave k", "begin k stage", "drop x".
+void obey(const QuestionAnswered& asked, Samples& samples) {
+  std::vector<std::string> words(1);
+  for (const char c : asked.query) {
+    c == ' ' ? words.emplace_back() : words.back() += c;
+  }
+  if (words[0] == "run" || words[0] == "drop") {
+    samples.push_back({.metric = "t_runs_total",
+                       .labels = {{"what", words[1]}},
+                       .act = words[0] == "run" ? Sample::Act::Put : Sample::Act::Drop});
+    return;
+  }
+  Sample sample{.metric = "t_stage_seconds",
+                .act = words[0] == "enter"   ? Sample::Act::Enter
+                       : words[0] == "begin" ? Sample::Act::Begin
+                                             : Sample::Act::Leave,
+                .key = words[1]};
+  if (words.size() > 2) {
+    sample.labels = {{"stage", words[2]}};
+  }
+  samples.push_back(std::move(sample));
+}
+
+constexpr Instruments kInstruments{.metrics = kMetrics, .answered = obey};
+
+class Board : public testing::Test {
+ protected:
+  void say(std::string_view words, int second = 0) {
+    board.happened(QuestionAnswered{.query = words}, kStart + std::chrono::seconds(second));
+  }
+  [[nodiscard]] bool shows(const std::string& line) const {
+    return ("\n" + metrics.text()).find("\n" + line + "\n") != std::string::npos;
+  }
+
+  Metrics metrics;
+  InstrumentBoard board{{&kInstruments}, &metrics};
+};
+
+TEST_F(Board, CountsByLabels) {
+  say("run a");
+  say("run a");
+  say("run b");
+  EXPECT_TRUE(shows("t_runs_total{what=\"a\"} 2")) << metrics.text();
+  EXPECT_TRUE(shows("t_runs_total{what=\"b\"} 1")) << metrics.text();
+}
+
+TEST_F(Board, WhatIsGoneIsNotShown) {
+  say("run a");
+  say("run b");
+  say("drop a");
+  say("drop never-seen");
+  EXPECT_EQ(metrics.text().find("\"a\""), std::string::npos);
+  EXPECT_EQ(metrics.text().find("never-seen"), std::string::npos);
+  EXPECT_TRUE(shows("t_runs_total{what=\"b\"} 1"));
+  say("run a");
+  EXPECT_TRUE(shows("t_runs_total{what=\"a\"} 1")) << "it begins anew";
+}
+
+TEST_F(Board, AStageIsTimedWhenItIsLeft) {
+  say("enter k one", 0);
+  say("enter k two", 30);
+  say("leave k", 35);
+  EXPECT_TRUE(shows("t_stage_seconds_sum{stage=\"one\"} 30")) << metrics.text();
+  EXPECT_TRUE(shows("t_stage_seconds_bucket{stage=\"one\",le=\"60\"} 1")) << metrics.text();
+  EXPECT_TRUE(shows("t_stage_seconds_sum{stage=\"two\"} 5")) << metrics.text();
+  say("leave k", 50);
+  EXPECT_TRUE(shows("t_stage_seconds_count{stage=\"two\"} 1")) << "it is in no stage any more";
+}
+
+TEST_F(Board, AStageOfUnknownBeginningIsNotTimed) {
+  say("begin k one", 0);
+  say("enter k two", 30);
+  EXPECT_EQ(metrics.text().find("stage=\"one\""), std::string::npos) << metrics.text();
+}
+
+TEST(Gauges, AreTextInTheirOrder) {
+  const Samples samples{{.metric = "t_things", .labels = {{"name", "a\"b\\c\nd"}}, .value = 2.5},
+                        {.metric = "other", .value = 1},
+                        {.metric = "t_things", .value = 1767225600}};
+  EXPECT_EQ(gauges_text(kMetrics, samples),
+            "# HELP t_things Things.\n# TYPE t_things gauge\n"
+            "t_things{name=\"a\\\"b\\\\c\\nd\"} 2.5\nt_things 1767225600\n");
+}
+
+TEST(BoardWithoutMetrics, DoesNothing) {
+  InstrumentBoard board({&kInstruments}, nullptr);
+  EXPECT_FALSE(board.active());
+  board.happened(QuestionAnswered{.query = "run a"}, kStart);
+}
+
+}  // namespace
+}  // namespace athanor::runtime

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the lab's scheduler believes of a node, and what emulated exporters publish.
+#include "systems/numa/scheduling/session.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "api/builtin.hpp"
+#include "kube/text/yaml.hpp"
+#include "kube/value/condition.hpp"
+#include "support/fake_world.hpp"
+#include "systems/numa/emulation/node_state.hpp"
+#include "systems/numa/kinds.hpp"
+#include "systems/numa/scheduling/fingerprint.hpp"
+#include "systems/numa/settings.hpp"
+#include "unit/systems/numa/lab_node.hpp"
+#include "unit/systems/numa/numa_objects.hpp"
+
+namespace athanor::numa {
+namespace {
+
+using testing::make_pod;
+using testing::make_request;
+
+Value from_yaml(const std::string& text) {
+  return yaml::parse(text).value();
+}
+
+class NumaSession : public ::testing::Test {
+ protected:
+  NumaSession() {
+    Settings settings;
+    settings.emulated = true;
+    world.configure("numa", to_value(settings));
+    const Value zones = from_yaml(
+        "{policy: single-numa-node, zones: [{cpus: 8, memory: 16Gi}, {cpus: 12, memory: 16Gi}]}");
+    Value node = from_yaml(
+        "{apiVersion: v1, kind: Node, metadata: {name: w}, status: {allocatable: "
+        "{cpu: '20', memory: 32Gi}}}");
+    node.set_path({"metadata", "annotations"}, annotations_of(zones));
+    world.put(node);
+    world.put(
+        from_yaml(R"({apiVersion: v1, kind: Pod, metadata: {name: rte, namespace: numaresources,
+      labels: {name: resource-topology}, annotations: {athanor.dev/emulate: pause}},
+      spec: {nodeName: w, containers: [{name: resource-topology-exporter, args: [--pods-fingerprint,
+      --pods-fingerprint-method=with-exclusive-resources, --sleep-interval=10s]}]},
+      status: {phase: Running, conditions: [{type: ContainersReady, status: 'True'}]}})"));
+    publish();
+  }
+  void publish() { world.settle({&exporter_emulation()}); }
+  // A Guaranteed pod on the node, not admitted yet.
+  Object bind(const std::string& name, const std::string& cpu,
+              const std::string& scheduler = "topo") {
+    Value pod = make_pod({.containers = {cpu + "/1Gi"}}, name).body();
+    pod.member("spec").set("nodeName", "w").set("schedulerName", scheduler);
+    pod.set_path({"status", "phase"}, "Pending");
+    pod.set_path(
+        {"status", "conditions"},
+        Value::list({Value::object(
+            {{"type", "PodScheduled"},
+             {"status", "True"},
+             {"lastTransitionTime", "2026-01-05T00:00:0" + std::to_string(bound++) + "Z"}})}));
+    return world.put(pod);
+  }
+  // What the node's kubelet does about it.
+  NodeAdmission admit(const Object& pod) {
+    Reads reads;
+    const View view(world, reads);
+    NodeAdmission admission =
+        numa_node_hooks().admit(view, pod, world.must(api::kNode, {"", "w"}), world.now);
+    EXPECT_TRUE(world.apply(admission.steps).ok());
+    return admission;
+  }
+  std::string cpus(const std::vector<PodRequest>& placed = {}) {
+    Reads reads;
+    const View view(world, reads);
+    const NodeView known = believed(view, world.must(api::kNode, {"", "w"}), profile, placed);
+    if (!known.fresh || !known.topology) {
+      return known.fresh ? "nothing" : "stale";
+    }
+    std::string text;
+    for (const Zone& zone : known.topology->zones) {
+      text += (text.empty() ? "" : " ") + std::to_string(amount_of(zone.available, "cpu") / kUnit);
+    }
+    return text;
+  }
+  int bound = 0;
+  Profile profile{.name = "topo"};
+  test::FakeWorld world{};
+};
+
+TEST_F(NumaSession, CountsWhatTheExporterHasNotSeen) {
+  EXPECT_EQ(cpus(), "8 12");
+  EXPECT_EQ(cpus({make_request({.containers = {"5/1Gi"}})}), "3 7");
+  const Object five = bind("five", "5");
+  EXPECT_EQ(cpus(), "3 7");
+  EXPECT_EQ(admit(five).answer, NodeAdmission::Answer::Ready);
+  EXPECT_EQ(cpus(), "3 7");  // admitted, not published
+  publish();
+  EXPECT_EQ(cpus(), "3 12");
+  const Object four = bind("four", "4");
+  EXPECT_EQ(cpus(), "0 8");
+  admit(four);
+  publish();
+  EXPECT_EQ(cpus(), "3 8");
+  world.remove(api::kPod, {"ns", "five"});
+  publish();
+  EXPECT_EQ(cpus(), "8 8");
+}
+
+TEST_F(NumaSession, PodsOfOtherSchedulersBlockUntilTheyArePublished) {  // N13, C5
+  const Object foreign = bind("foreign", "2", "default-scheduler");
+  EXPECT_EQ(cpus(), "stale");
+  admit(foreign);
+  publish();
+  EXPECT_EQ(cpus(), "6 12");
+}
+
+TEST_F(NumaSession, WithoutACacheTheObjectIsBelieved) {
+  profile.cached = false;
+  bind("five", "5");
+  EXPECT_EQ(cpus(), "8 12");
+  world.remove(kTopologyKind, {"", "w"});
+  EXPECT_EQ(cpus(), "nothing");
+}
+
+TEST_F(NumaSession, TheNodeRejectsWhatNoZoneHolds) {  // N3
+  const NodeAdmission admission = admit(bind("large", "14"));
+  EXPECT_EQ(admission.answer, NodeAdmission::Answer::Refuse);
+  EXPECT_EQ(admission.reason, "TopologyAffinityError");
+  EXPECT_EQ(admission.message,
+            "Pod was rejected: Resources cannot be allocated with Topology locality");
+}
+
+TEST_F(NumaSession, TwoPodsAtATimeNeverGetTheSameCpus) {
+  const Object first = bind("first", "8");
+  const Object second = bind("second", "8");
+  Reads reads;
+  const View view(world, reads);
+  const Object node = world.must(api::kNode, {"", "w"});
+  NodeAdmission one = numa_node_hooks().admit(view, first, node, world.now);
+  NodeAdmission two = numa_node_hooks().admit(view, second, node, world.now);
+  EXPECT_TRUE(world.apply(one.steps).ok());
+  EXPECT_FALSE(world.apply(two.steps).ok());  // decided on the state before: looks again
+  EXPECT_EQ(admit(second).answer, NodeAdmission::Answer::Ready);
+  publish();
+  EXPECT_EQ(cpus(), "0 4");
+}
+
+TEST_F(NumaSession, PublishesAndReportsReady) {
+  const Value nrt = world.must(kTopologyKind, {"", "w"}).body();
+  EXPECT_EQ(nrt["attributes"][0]["name"].str(), "nodeTopologyPodsFingerprint");
+  EXPECT_EQ(nrt["attributes"][0]["value"].str(), "pfp0v001ef46db3751d8e999");
+  EXPECT_EQ(nrt["attributes"][4]["value"].str(), "single-numa-node");
+  EXPECT_EQ(nrt["zones"][0]["costs"][1]["value"].as_int(), 21);
+  EXPECT_EQ(
+      world.condition(api::kPod, {"numaresources", "rte"}, "NodeTopologyUpdated")["status"].str(),
+      "True");
+  // Paused: nothing is written any more (A8).
+  world.update(api::kPod, {"numaresources", "rte"}, [](Value& pod) {
+    pod.member("spec").member("containers").item(0).member("args").push_back("--no-publish");
+  });
+  admit(bind("five", "5"));
+  publish();
+  EXPECT_EQ(world.must(kTopologyKind, {"", "w"}).body()["zones"], nrt["zones"]);
+}
+
+}  // namespace
+}  // namespace athanor::numa
