@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What would fit on a fleet, and which pods would have to move.
+#include "systems/das/placement/fleet.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace athanor::das {
+namespace {
+
+Object accelerator(const std::string& node, int gpus) {
+  return Object(Value::object(
+      {{"metadata", Value::object({{"name", node}})},
+       {"status",
+        Value::object(
+            {{"nodeResources", emulated_resources(node, {find_model(kDefaultModel), gpus})}})}}));
+}
+
+Object claim(const std::string& pod, const std::string& node, int gpu, const std::string& profile,
+             int start, int size) {
+  return Object(Value::object(
+      {{"metadata", Value::object({{"name", pod + "-claim"}})},
+       {"spec", Value::object({{"profile", profile},
+                               {"gpuUUID", emulated_uuid(node, gpu)},
+                               {"nodename", node},
+                               {"migPlacement", Value::object({{"start", start}, {"size", size}})},
+                               {"podRef", Value::object({{"namespace", "a"},
+                                                         {"name", pod},
+                                                         {"uid", pod + "-uid"}})}})}}));
+}
+
+std::vector<std::string> times(int count, const std::string& profile) {
+  return std::vector<std::string>(static_cast<std::size_t>(count), profile);
+}
+
+TEST(Fleet, PlacesOnePodAfterTheOther) {
+  const Object nodes[] = {accelerator("n1", 2)};
+  std::vector<FleetNode> fleet = read_fleet(nodes, {});
+  EXPECT_EQ(place_each(fleet, times(5, "3g.20gb"), {}).size(), 4U);
+  EXPECT_TRUE(place_each(fleet, times(1, "3g.20gb"), {}).empty()) << "the fleet is full now";
+}
+
+TEST(Fleet, MovesAPodToEmptyItsGpu) {
+  const Object nodes[] = {accelerator("n1", 2)};
+  const Object claims[] = {claim("one", "n1", 0, "1g.5gb", 0, 1),
+                           claim("two", "n1", 1, "2g.10gb", 0, 2)};
+  const std::vector<FleetNode> fleet = read_fleet(nodes, claims);
+  const Key one[] = {{"a", "one"}};
+  const std::vector<Move> moves = propose_moves(fleet, one, {}, 5, {});
+  ASSERT_EQ(moves.size(), 1U);
+  EXPECT_EQ(moves[0].pod, one[0]);
+  EXPECT_EQ(moves[0].to.at(0).gpu, 1U);
+  EXPECT_EQ(moves[0].to.at(0).place.start, 2);
+  EXPECT_TRUE(propose_moves(fleet, {}, {}, 5, {}).empty()) << "nobody may be moved";
+}
+
+TEST(Fleet, MakesRoomForAWaitingPod) {
+  const Object nodes[] = {accelerator("n1", 1), accelerator("n2", 1)};
+  const Object claims[] = {claim("one", "n1", 0, "1g.5gb", 0, 1),
+                           claim("two", "n2", 0, "1g.5gb", 0, 1)};
+  const std::vector<FleetNode> fleet = read_fleet(nodes, claims);
+  const Key two[] = {{"a", "two"}};
+  const std::vector<std::string> wanted = {"7g.40gb"};
+  const std::vector<Move> moves = propose_moves(fleet, two, wanted, 5, {});
+  ASSERT_EQ(moves.size(), 1U);
+  EXPECT_EQ(moves[0].from.at(0).node, "n2");
+  EXPECT_EQ(moves[0].to.at(0).node, "n1");
+  EXPECT_TRUE(propose_moves(fleet, two, wanted, 0, {}).empty());
+}
+
+TEST(Fleet, LeavesOutClaimsThatNobodyHonours) {
+  const Object nodes[] = {accelerator("n1", 1)};
+  const Object claims[] = {claim("lost", "gone", 0, "1g.5gb", 0, 1),
+                           claim("wild", "n1", 7, "1g.5gb", 0, 1)};
+  EXPECT_TRUE(read_fleet(nodes, claims).at(0).claims.empty());
+}
+
+}  // namespace
+}  // namespace athanor::das
