@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/numa/verb.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "kube/text/quantity.hpp"
+#include "systems/numa/kinds.hpp"
+#include "systems/numa/report.hpp"
+#include "systems/numa/scheduling/fit.hpp"
+
+namespace athanor::numa {
+namespace {
+
+constexpr int kDoesNotFit = 3;
+
+bool prints_objects(const VerbContext& context) {
+  return context.output() == "json" || context.output() == "yaml";
+}
+
+const Object* named(const std::vector<Object>& objects, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(objects, [&](const Object& object) { return object.name() == name; });
+  return found == objects.end() ? nullptr : &*found;
+}
+
+// When the node's topology was last written, as far as its managers' fields tell.
+std::string age_of(const Object& topology, Instant now) {
+  std::optional<Instant> last = topology.creation_time();
+  for (const Value& entry : topology.metadata()["managedFields"].items()) {
+    const auto time = parse_time(entry["time"].as_string());
+    if (time && (!last || *time > *last)) {
+      last = time;
+    }
+  }
+  if (!last) {
+    return "unknown";
+  }
+  const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - *last);
+  return fmt::format("{}s", std::max<std::int64_t>(age.count(), 0));
+}
+
+Result<int> show(VerbContext& context, const std::string& node) {
+  ATHANOR_TRY(std::vector<Object> topologies, context.list(kTopologyKind, ""));
+  if (!node.empty()) {
+    std::erase_if(topologies, [&](const Object& object) { return object.name() != node; });
+  }
+  if (topologies.empty()) {
+    return Error::not_found(node.empty()
+                                ? "no node has a NodeResourceTopology; is an exporter running?"
+                                : "node " + node + " has no NodeResourceTopology");
+  }
+  if (prints_objects(context)) {
+    std::vector<Value> bodies;
+    for (const Object& object : topologies) {
+      bodies.push_back(object.body());
+    }
+    context.values(bodies);
+    return 0;
+  }
+  std::vector<std::string> header = overview_header();
+  header.emplace_back("UPDATED");
+  std::vector<Row> rows;
+  for (const Object& object : topologies) {
+    for (Row& row : overview({&object, 1})) {
+      row.push_back(age_of(object, context.now()));
+      rows.push_back(std::move(row));
+    }
+  }
+  context.table(header, rows);
+  return 0;
+}
+
+Result<int> explain_pod(VerbContext& context, const std::string& pod_name,
+                        const std::string& node_name) {
+  ATHANOR_TRY(const Object pod, context.get(api::kPod, {context.ns(), pod_name}));
+  ATHANOR_TRY(const std::vector<Object> nodes, context.list(api::kNode, ""));
+  ATHANOR_TRY(const std::vector<Object> topologies, context.list(kTopologyKind, ""));
+  if (!node_name.empty() && named(nodes, node_name) == nullptr) {
+    return Error::not_found("node " + node_name + " not found");
+  }
+  std::vector<Value> values;
+  for (const Object& node : nodes) {
+    if (!node_name.empty() && node.name() != node_name) {
+      continue;
+    }
+    const auto lines = explain(pod, node, named(topologies, node.name()), {});
+    if (prints_objects(context)) {
+      Value list = Value::list();
+      for (const std::string& line : lines) {
+        list.push_back(line);
+      }
+      values.push_back(Value::object({{"node", node.name()}, {"decisions", std::move(list)}}));
+      continue;
+    }
+    for (const std::string& line : lines) {
+      context.print(line + "\n");
+    }
+    context.print("\n");
+  }
+  if (prints_objects(context)) {
+    context.values(values);
+  }
+  return 0;
+}
+
+// A pod of one container with these amounts as requests and limits: Guaranteed.
+Result<Object> pod_of(const VerbContext& context) {
+  Value amounts = Value::object();
+  for (const std::string_view resource : {"cpu", "memory"}) {
+    if (const auto amount = context.flag(resource)) {
+      amounts.set(resource, *amount);
+    }
+  }
+  if (const auto device = context.flag("device")) {
+    const std::size_t equals = device->find('=');
+    amounts.set(device->substr(0, equals),
+                equals == std::string::npos ? std::string("1") : device->substr(equals + 1));
+  }
+  if (amounts.empty()) {
+    return Error::bad_request("say what has to fit: --cpu, --memory, --device NAME=COUNT");
+  }
+  for (const Member& amount : amounts.members()) {
+    if (!Quantity::parse(amount.value.as_string())) {
+      return Error::bad_request(
+          fmt::format("\"{}\" is no quantity for {}", amount.value.as_string(), amount.key()));
+    }
+  }
+  const Value resources = Value::object({{"requests", amounts}, {"limits", amounts}});
+  return Object(Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Pod"},
+       {"metadata", Value::object({{"name", "request"}, {"namespace", context.ns()}})},
+       {"spec",
+        Value::object({{"containers", Value::list({Value::object(
+                                          {{"name", "all"}, {"resources", resources}})})}})}}));
+}
+
+Result<int> try_fit(VerbContext& context) {
+  ATHANOR_TRY(const Object pod, pod_of(context));
+  ATHANOR_TRY(const std::vector<Object> nodes, context.list(api::kNode, ""));
+  ATHANOR_TRY(const std::vector<Object> topologies, context.list(kTopologyKind, ""));
+  const PodRequest request = request_of(pod);
+  std::vector<Row> rows;
+  std::vector<Value> values;
+  bool any = false;
+  for (const Object& node : nodes) {
+    const Object* topology = named(topologies, node.name());
+    std::string verdict = "zones unknown: no NodeResourceTopology";
+    std::string zone;
+    bool fits = false;
+    if (topology != nullptr) {
+      FitTrace trace;
+      const auto outcome = filter(request, read_topology(topology->body()),
+                                  amounts_of(node.status()["allocatable"]), &trace);
+      fits = outcome.ok();
+      verdict = fits ? "fits" : outcome.error().message;
+      zone = trace.chosen.empty() ? "" : fmt::format("node-{}", trace.chosen.front().second);
+    }
+    any = any || fits;
+    rows.push_back({std::string(node.name()), fits ? zone : "", verdict});
+    values.push_back(Value::object(
+        {{"node", node.name()}, {"fits", fits}, {"zone", zone}, {"reason", verdict}}));
+  }
+  if (prints_objects(context)) {
+    context.values(values);
+  } else {
+    context.table({"NODE", "ZONE", "VERDICT"}, rows);
+  }
+  return any ? 0 : kDoesNotFit;
+}
+
+Result<int> run(VerbContext& context) {
+  const std::string action = context.argument("ACTION").value_or("");
+  if (action == "explain") {
+    const auto pod = context.argument("POD");
+    if (!pod) {
+      return Error::bad_request("say which pod: athanor numa explain POD [NODE]");
+    }
+    return explain_pod(context, *pod, context.argument("NODE").value_or(""));
+  }
+  return action == "fit" ? try_fit(context) : show(context, action);
+}
+
+}  // namespace
+
+Verb numa_verb() {
+  return {.name = "numa",
+          .summary = "Show the zones of every node, and whether and why a pod fits on them",
+          .footer =
+              "  athanor numa\n"
+              "  athanor numa worker-1\n"
+              "  athanor numa explain POD [NODE]\n"
+              "  athanor numa fit --cpu 8 --memory 16Gi --device nvidia.com/gpu=1\n"
+              "\n`fit` exits with 3 where no node's zones have the room.",
+          .arguments = {{.name = "ACTION", .help = "explain, fit, or the name of a node"},
+                        {.name = "POD", .help = "whom to explain"},
+                        {.name = "NODE", .help = "on this node alone"}},
+          .flags = {{.name = "cpu", .value = "AMOUNT", .help = "CPUs that have to fit"},
+                    {.name = "memory", .value = "AMOUNT", .help = "memory that has to fit"},
+                    {.name = "device", .value = "NAME=COUNT", .help = "devices that have to fit"}},
+          .run = run};
+}
+
+}  // namespace athanor::numa
