@@ -22,8 +22,6 @@ using Names = std::set<std::string_view>;
 
 // Third-party libraries by the start of their header's name, and the layers that may include them.
 const std::map<std::string_view, Names> kThirdParty{
-    {"spdlog/", {"base"}},
-    {"simdjson", {"kube"}},
     {"yaml.h", {"kube"}},
     {"re2/", {"kube"}},
     {"prometheus/", {"runtime"}},

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <condition_variable>
 #include <csignal>
+#include <iterator>
 #include <mutex>
 #include <optional>
 
@@ -38,7 +39,6 @@
 #include "kube/text/text.hpp"
 #include "runtime/journal/record.hpp"
 #include "runtime/metrics/metrics.hpp"
-#include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "systems/list.hpp"
 #include "webhook/host.hpp"
 
@@ -176,7 +176,7 @@ class Production {
 
   // Ends what start() began; 0, or 1 when leadership was lost.
   int stop() {
-    outlook_.reset();
+    status_server_.reset();
     const auto patience = parse_go_duration(options_.drain_timeout);
     // What was not started has nothing to drain, and nobody to answer.
     if (started_ && !lost_) {
@@ -497,10 +497,17 @@ class Production {
     return std::ranges::any_of(operators_, [&](const Operator* op) { return op->name == name; });
   }
 
-  // Fournos reads Hearth's clusters where Hearth runs; nobody else needs them.
+  // Kinds that the cluster may lack: optional, and the business of no controller that runs here.
   [[nodiscard]] std::vector<const Kind*> optional_kinds() const {
-    return runs("fournoscluster") ? std::vector<const Kind*>()
-                                  : std::vector<const Kind*>{&api::kFournosCluster};
+    std::vector<const Kind*> kinds;
+    for (const System* system : systems_of(operators_)) {
+      std::ranges::copy_if(
+          system->optional_kinds, std::back_inserter(kinds), [&](const Kind* kind) {
+            return std::ranges::none_of(operators_,
+                                        [&](const Operator* op) { return op->primary == kind; });
+          });
+    }
+    return kinds;
   }
 
   Result<void> serve() {
@@ -521,18 +528,18 @@ class Production {
     if (address.empty()) {
       address = in_pod ? ":8080" : "127.0.0.1:8080";
     }
-    ATHANOR_TRY(outlook_, Outlook::open({.metrics_address = address,
-                                         .health_address = health,
-                                         .liveness_path = liveness.path,
-                                         .lease_name = leadership_ ? lease_name_ : "",
-                                         .optional = optional_kinds(),
-                                         .driver = driver_.get(),
-                                         .leadership = leadership_.get(),
-                                         .webhooks = webhooks_.get(),
-                                         .client = client_.get(),
-                                         .metrics = &metrics_,
-                                         .clock = clock_.get(),
-                                         .last_answer = &last_answer_}));
+    ATHANOR_TRY(status_server_, StatusServer::open({.metrics_address = address,
+                                                    .health_address = health,
+                                                    .liveness_path = liveness.path,
+                                                    .lease_name = leadership_ ? lease_name_ : "",
+                                                    .optional = optional_kinds(),
+                                                    .driver = driver_.get(),
+                                                    .leadership = leadership_.get(),
+                                                    .webhooks = webhooks_.get(),
+                                                    .client = client_.get(),
+                                                    .metrics = &metrics_,
+                                                    .clock = clock_.get(),
+                                                    .last_answer = &last_answer_}));
     return {};
   }
 
@@ -564,7 +571,7 @@ class Production {
   std::unique_ptr<webhook::Host> webhooks_{};
   std::unique_ptr<lab::PodExecutors> pods_{};
   std::unique_ptr<client::TargetProbe> targets_{};
-  std::unique_ptr<Outlook> outlook_{};
+  std::unique_ptr<StatusServer> status_server_{};
 };
 
 // Takes the log level over from the configuration file, whenever that changes.

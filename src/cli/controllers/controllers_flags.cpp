@@ -95,7 +95,7 @@ void add_election(CLI::App& verb, ControllersOptions& options) {
       ->capture_default_str();
 }
 
-void add_outlook(CLI::App& verb, ControllersOptions& options) {
+void add_status_server(CLI::App& verb, ControllersOptions& options) {
   verb.add_option(
           "--metrics-address", options.metrics_address,
           "HOST:PORT of /metrics and /debug; 0: none (default: 127.0.0.1:8080; in a pod :8080)")
@@ -181,7 +181,7 @@ void add_controllers(CLI::App& app, ControllersOptions& options) {
   add_election(verb, options);
   add_webhooks(verb, options);
   add_record(verb, options);
-  add_outlook(verb, options);
+  add_status_server(verb, options);
   verb.footer(kFooter);
 }
 

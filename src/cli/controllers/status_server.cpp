@@ -41,9 +41,9 @@ EndpointAnswer json_answer(const Value& value) {
           .body = json::print(value, json::Style::Pretty) + "\n"};
 }
 
-class Paths final : public Outlook {
+class Paths final : public StatusServer {
  public:
-  explicit Paths(const OutlookOptions& options) : options_(options) {}
+  explicit Paths(const StatusServerOptions& options) : options_(options) {}
 
   Result<void> listen() {
     const bool apart =
@@ -210,17 +210,17 @@ class Paths final : public Outlook {
                : EndpointAnswer{.status = 503, .body = fmt::format("{}\n", state.error().message)};
   }
 
-  OutlookOptions options_;
+  StatusServerOptions options_;
   std::unique_ptr<cluster::HttpEndpoint> health_{};
   std::unique_ptr<cluster::HttpEndpoint> metrics_{};
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Outlook>> Outlook::open(const OutlookOptions& options) {
+Result<std::unique_ptr<StatusServer>> StatusServer::open(const StatusServerOptions& options) {
   auto paths = std::make_unique<Paths>(options);
   ATHANOR_TRY_VOID(paths->listen());
-  return std::unique_ptr<Outlook>(std::move(paths));
+  return std::unique_ptr<StatusServer>(std::move(paths));
 }
 
 }  // namespace athanor::cli

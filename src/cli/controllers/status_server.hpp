@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outlook: what the controllers show of themselves by HTTP: health, metrics, queue.
+// StatusServer: what the controllers show of themselves by HTTP: health, metrics, queue.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace athanor::cli {
 
-struct OutlookOptions {
+struct StatusServerOptions {
   std::string metrics_address{};  // "0": none
   std::string health_address{};   // likewise; empty: the metrics'
   std::string liveness_path{};    // answers as /healthz does; may be empty
@@ -36,10 +36,10 @@ struct OutlookOptions {
   const std::atomic<std::int64_t>* last_answer = nullptr;  // of the API server, µs since 1970
 };
 
-class Outlook {
+class StatusServer {
  public:
-  static Result<std::unique_ptr<Outlook>> open(const OutlookOptions& options);
-  virtual ~Outlook() = default;
+  static Result<std::unique_ptr<StatusServer>> open(const StatusServerOptions& options);
+  virtual ~StatusServer() = default;
 };
 
 }  // namespace athanor::cli

@@ -93,6 +93,8 @@ struct System {
   // nullptr: served versions differ in their apiVersion alone.
   Result<Value> (*convert)(const Value& object, std::string_view to_version) = nullptr;
   std::vector<const Operator*> operators{};
+  // Custom kinds that its operators read and that a cluster may lack: the process is ready without.
+  std::span<const Kind* const> optional_kinds{};
   // Defaulting first, then validation; one list for the lab and for production.
   std::vector<Webhook> webhooks{};
   const Instruments* instruments = nullptr;

@@ -10,6 +10,7 @@
 #include "systems/appwrapper/operators.hpp"
 #include "systems/appwrapper/settings.hpp"
 #include "systems/appwrapper/webhooks.hpp"
+#include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -101,6 +102,7 @@ const System& system() {
       .summary = "groups of resources queued, started, repaired and removed as one",
       .kinds = kinds,
       .operators = {&appwrapper_operator()},
+      .optional_kinds = wrapped_kinds(),
       .webhooks = {webhooks().begin(), webhooks().end()},
       .settings = read,
       .variables = {kConfigVariable},
