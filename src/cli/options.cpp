@@ -162,6 +162,12 @@ void add_up(CLI::App& app, UpOptions& options) {
                   "process: run commands; timed: finish in due time without running anything")
       ->check(CLI::IsMember({"process", "timed"}))
       ->capture_default_str();
+  verb.add_option("--pod-isolation", options.pod_isolation,
+                  "on: with --pods process, commands run without new privileges, behind a filter "
+                  "of system calls, in a PID namespace, without the data folder in view, where the "
+                  "kernel allows; off: debuggers and mounts work in them")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
   verb.add_option("--controllers", options.controllers,
                   "which controllers run: *, name, -name, comma-separated; empty: none; external: "
                   "all but those of kube-controller-manager and kube-scheduler")
@@ -171,9 +177,14 @@ void add_up(CLI::App& app, UpOptions& options) {
       ->transform(CLI::AsSizeValue(false))
       ->default_str("256MiB");
   add_serving(verb, options);
+  verb.add_flag("--proxy-named-endpoints", options.serving.proxy_named_endpoints,
+                "services/NAME/proxy goes where a Service's annotation athanor.dev/endpoint or its "
+                "externalName says: whoever may edit Services reaches every port of this machine");
   verb.add_flag("--unsafe-no-sync", options.unsafe_no_sync,
                 "do not wait for the disk: what a crash of the machine loses is lost");
-  verb.add_flag("--repair", options.repair, "start over damaged data, without the damaged objects");
+  verb.add_flag(
+      "--repair", options.repair,
+      "salvage what is readable of damaged data into a new database, naming what is lost");
   verb.add_option("-v,--verbosity", options.verbosity, "0 errors, 1 warnings, 2 info, 4 debug")
       ->capture_default_str();
 }

@@ -33,6 +33,7 @@ struct UpOptions {
   std::string storage = "disk";
   std::string lab{};  // empty: the built-in lab
   std::string pods = "process";
+  std::string pod_isolation = "on";
   std::string controllers = "*";
   bool unsafe_no_sync = false;
   bool repair = false;

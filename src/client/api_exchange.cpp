@@ -102,7 +102,7 @@ void Exchange::set_body() {
   curl_easy_setopt(easy.get(), CURLOPT_READFUNCTION, on_send);
   curl_easy_setopt(easy.get(), CURLOPT_READDATA, this);
   curl_easy_setopt(easy.get(), CURLOPT_CUSTOMREQUEST, request.method.c_str());
-  add_line(lists_.headers, "Content-Type: " + request.content_type);
+  add_header(lists_, "Content-Type", request.content_type);
 }
 
 void Exchange::prepare(Easy handle, const ClusterConfig& config, const Identity& identity,
@@ -118,9 +118,9 @@ void Exchange::prepare(Easy handle, const ClusterConfig& config, const Identity&
   CURL* curl = easy.get();
   set_target(curl, config, identity, request.path, lists_);
   set_body();
-  add_line(lists_.headers, "Accept: " + request.accept);
+  add_header(lists_, "Accept", request.accept);
   for (const auto& [name, value] : request.headers) {
-    add_line(lists_.headers, fmt::format("{}: {}", name, value));
+    add_header(lists_, name, value);
   }
   apply_lists(curl, lists_);
   // A lease's renewal shares no connection with a flood of other answers: libcurl takes a
@@ -165,6 +165,10 @@ ApiResult Exchange::result(int code, const ClusterConfig& config) {
     return answer();
   }
   ApiResult result;
+  if (!lists_.flaw.empty()) {
+    result.error = Error::bad_request(lists_.flaw);
+    return result;
+  }
   result.unknown = !reads() && !unsent();
   if (too_large) {
     result.status = status;

@@ -13,8 +13,8 @@
 
 #include "client/api_answer.hpp"
 #include "client/credentials.hpp"
-#include "client/curl_handle.hpp"
 #include "client/curl_target.hpp"
+#include "client/http/curl_handle.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::client {
@@ -130,6 +130,9 @@ class CurlConnection final : public Connection {
     }
     prepare(handle, path, "application/json, */*", identity.value_or(Identity{}), stream->lists);
     apply_lists(handle, stream->lists);
+    if (!stream->lists.flaw.empty()) {
+      stream->refused = Error::bad_request(stream->lists.flaw);
+    }
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, Stream::receive);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, stream.get());
     streams_[handle] = stream.get();
@@ -197,12 +200,15 @@ class CurlConnection final : public Connection {
     std::string sent;
     if (!call.body.is_null()) {
       sent = json::print(call.body);
-      add_line(lists.headers, "Content-Type: " + call.content_type);
+      add_header(lists, "Content-Type", call.content_type);
       curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE, static_cast<long>(sent.size()));
       curl_easy_setopt(handle, CURLOPT_POSTFIELDS, sent.c_str());
     }
     curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method.c_str());
     apply_lists(handle, lists);
+    if (!lists.flaw.empty()) {
+      return Error::bad_request(lists.flaw);
+    }
     curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, kRequestTimeoutMs);
     std::string body;
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append_body);
@@ -225,7 +231,7 @@ class CurlConnection final : public Connection {
     curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
     curl_easy_setopt(handle, CURLOPT_USERAGENT, "athanor/" ATHANOR_VERSION);
-    add_line(lists.headers, "Accept: " + accept);
+    add_header(lists, "Accept", accept);
   }
 
   ClusterConfig config_;

@@ -10,7 +10,8 @@
 #include <string_view>
 
 #include "client/connection.hpp"
-#include "client/curl_failure.hpp"
+#include "client/http/curl_failure.hpp"
+#include "client/http/header_text.hpp"
 
 namespace athanor::client {
 namespace {
@@ -29,25 +30,33 @@ int on_socket(void* /*client*/, curl_socket_t socket, curlsocktype /*purpose*/) 
   return CURL_SOCKOPT_OK;
 }
 
-void add_impersonation(const Impersonation& as, CurlList& headers) {
+void add_impersonation(const Impersonation& as, TargetLists& lists) {
   if (as.user.empty()) {
     return;
   }
-  add_line(headers, "Impersonate-User: " + as.user);
+  add_header(lists, "Impersonate-User", as.user);
   if (!as.uid.empty()) {
-    add_line(headers, "Impersonate-Uid: " + as.uid);
+    add_header(lists, "Impersonate-Uid", as.uid);
   }
   for (const std::string& group : as.groups) {
-    add_line(headers, "Impersonate-Group: " + group);
+    add_header(lists, "Impersonate-Group", group);
   }
   for (const auto& [key, values] : as.extra) {
     for (const std::string& value : values) {
-      add_line(headers, fmt::format("Impersonate-Extra-{}: {}", escape(key), value));
+      add_header(lists, "Impersonate-Extra-" + escape(key), value);
     }
   }
 }
 
 }  // namespace
+
+void add_header(TargetLists& lists, const std::string& name, const std::string& value) {
+  if (std::string flaw = header_flaw(name, value); !flaw.empty()) {
+    lists.flaw = std::move(flaw);
+    return;
+  }
+  add_line(lists.headers, fmt::format("{}: {}", name, value));
+}
 
 std::string authority_of(const std::string& server) {
   const std::size_t scheme = server.find("://");
@@ -67,7 +76,10 @@ void set_target(void* easy, const ClusterConfig& config, const Identity& identit
     url = fmt::format("https://{}{}", config.tls_server_name,
                       url.substr(std::string_view("https://").size() + authority.size()));
     add_line(lists.connect_to, fmt::format("::{}{}", authority, has_port ? "" : ":443"));
-    add_line(lists.headers, "Host: " + authority);
+    add_header(lists, "Host", authority);
+  }
+  if (std::string flaw = url_flaw(url); !flaw.empty()) {
+    lists.flaw = std::move(flaw);
   }
   curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -90,13 +102,16 @@ void set_target(void* easy, const ClusterConfig& config, const Identity& identit
     curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
   }
   if (!identity.authorization.empty()) {
-    add_line(lists.headers, "Authorization: " + identity.authorization);
+    add_header(lists, "Authorization", identity.authorization);
   }
-  add_impersonation(config.impersonate, lists.headers);
+  add_impersonation(config.impersonate, lists);
   add_line(lists.headers, "Expect:");
 }
 
 void apply_lists(void* easy, const TargetLists& lists) {
+  if (!lists.flaw.empty()) {
+    curl_easy_setopt(easy, CURLOPT_URL, nullptr);
+  }
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, lists.headers.get());
   if (lists.connect_to != nullptr) {
     curl_easy_setopt(easy, CURLOPT_CONNECT_TO, lists.connect_to.get());

@@ -7,7 +7,7 @@
 
 #include "client/cluster_config.hpp"
 #include "client/credentials.hpp"
-#include "client/curl_handle.hpp"
+#include "client/http/curl_handle.hpp"
 
 namespace athanor::client {
 
@@ -15,10 +15,14 @@ namespace athanor::client {
 struct TargetLists {
   CurlList headers{};
   CurlList connect_to{};
+  std::string flaw{};  // why the request must not be sent; empty: it may be
 };
+// Adds "NAME: VALUE", or notes the flaw of one that holds control bytes.
+void add_header(TargetLists& lists, const std::string& name, const std::string& value);
 
 // Everything but the method, the body, time limits and the HTTP version. `path` with its query.
-// More headers may be added to the lists; apply_lists() last.
+// More headers may be added to the lists; apply_lists() last. With a flaw in the lists the handle
+// has no URL, so that nothing is sent whoever performs it.
 void set_target(void* easy, const ClusterConfig& config, const Identity& identity,
                 const std::string& path, TargetLists& lists);
 void apply_lists(void* easy, const TargetLists& lists);

@@ -33,6 +33,7 @@ struct Question {
   std::string selector{};
   std::chrono::seconds timeout{10};
   bool programs = false;
+  bool plain_http = false;
 };
 
 std::optional<Question> parse_question(const std::string& query) {
@@ -45,7 +46,8 @@ std::optional<Question> parse_question(const std::string& query) {
                   .selector = question["selector"].str(),
                   .timeout = std::chrono::seconds(
                       std::clamp<std::int64_t>(question["timeout"].as_int(10), 1, 3600)),
-                  .programs = question["programs"].as_bool()};
+                  .programs = question["programs"].as_bool(),
+                  .plain_http = question["plainHttp"].as_bool()};
 }
 
 Error cause(std::string text) {
@@ -128,8 +130,9 @@ ClusterConfig config_of(const KubeTarget& target) {
 }
 
 Result<ClusterConfig> read_config(const Value& secret, const Question& question) {
-  const KubeconfigReading reading =
-      read_kubeconfig_data(secret["data"], {.allow_programs = question.programs});
+  const KubeconfigReading reading = read_kubeconfig_data(
+      secret["data"],
+      {.allow_programs = question.programs, .allow_plain_http = question.plain_http});
   if (reading.flaw != KubeconfigFlaw::None) {
     return cause("the kubeconfig changed meanwhile");
   }

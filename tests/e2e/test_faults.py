@@ -12,7 +12,7 @@ import subprocess
 import threading
 
 import pytest
-from support import DEADLINE, JOBS, alive, forge, pids_of, sleep_argument, wait_for
+from support import ATHANOR, DEADLINE, JOBS, alive, forge, pids_of, sleep_argument, wait_for
 
 JOBS_PATH = f"/apis/fournos.dev/v1/namespaces/{JOBS}/fournosjobs"
 
@@ -275,6 +275,29 @@ def test_a_full_disk_is_an_error_to_the_writer_and_passes(make_lab, how):
         assert lab.stop(signal.SIGKILL) == -signal.SIGKILL
         lab.start()
         assert {name: lab.http("GET", f"{path}/{name}").code for name in now} == now
+
+
+def test_a_start_on_a_full_disk_says_what_is_missing(make_lab, tmp_path):
+    lab = make_lab("--controllers", "", name="fills").start()
+    path = "/api/v1/namespaces/default/configmaps"
+    assert lab.http("POST", path, {"metadata": {"name": "kept"}}).code == 201
+    lab.stop(signal.SIGKILL)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if not can_mount(disk):
+        pytest.skip("no user namespaces here")
+    script = (
+        f"mount -t tmpfs -o size=48m t {disk} && cp -a {lab.data}/. {disk} && rm -f {disk}/store.db-shm; cat /dev/zero >{disk}/ballast 2>/dev/null; "
+        f"timeout 60 {ATHANOR} up --data {disk} --port 0 --pods timed --controllers ''; echo code $?; "
+        f"rm {disk}/ballast; {ATHANOR} backup {tmp_path}/after --data {disk} && echo saved"
+    )
+    done = subprocess.run(["unshare", "-Urm", "sh", "-c", script], capture_output=True, text=True, check=False)
+    assert "code 1" in done.stdout, done
+    assert f"the disk of {disk} is full: a start needs 8 MiB, 0 KiB are free" in done.stderr
+    assert "saved" in done.stdout, done
+    restored = make_lab("--controllers", "", name="restored")
+    assert subprocess.run([ATHANOR, "restore", tmp_path / "after", "--data", restored.data], check=False).returncode == 0
+    assert restored.start().http("GET", f"{path}/kept").code == 200
 
 
 STUBBORN = 'trap "" TERM; (trap "" TERM; sleep {0}) & while :; do sleep {1}; done'

@@ -28,9 +28,9 @@
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "client/api_client.hpp"
-#include "client/async_http.hpp"
 #include "client/cluster_config.hpp"
 #include "client/connection.hpp"
+#include "client/http/async_http.hpp"
 #include "client/target_probe.hpp"
 #include "cluster/cluster_driver.hpp"
 #include "cluster/leadership.hpp"
@@ -330,6 +330,7 @@ class Production {
     query.url = url;
     query.headers = {{"content-type", "application/json"}};
     query.body = body;
+    query.link_local = true;  // who runs this names the collector
     query.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kTracePatience);
     http_.send(std::move(query), [answer](const client::HttpReply& reply) {
       const std::scoped_lock lock(answer->mutex);

@@ -66,6 +66,7 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   result.port = options.port;
   result.storage = options.storage == "memory" ? lab::StorageKind::Memory : lab::StorageKind::Disk;
   result.pods = options.pods == "timed" ? lab::PodsKind::Timed : lab::PodsKind::Process;
+  result.isolate_pods = options.pod_isolation == "on";
   result.controllers = options.controllers;
   result.sync = !options.unsafe_no_sync;
   result.repair = options.repair;

@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/log.hpp"
@@ -67,6 +69,21 @@ Result<std::string> pod_token(apiserver::Server& server, const Clock& clock,
                  .message = answer["message"].str()};
   }
   return answer["status"]["token"].str();
+}
+
+// Says so when a start that failed had no room on the disk: SQLite's words for that are many.
+Error with_missing_space(Error error, const std::string& data) {
+  constexpr std::uintmax_t kNeeded = std::uintmax_t{8} << 20;  // log, index and a checkpoint
+  std::error_code none;
+  const std::filesystem::space_info space = std::filesystem::space(data, none);
+  if (!none && space.available < kNeeded) {
+    error.message += fmt::format(
+        "; the disk of {} is full: a start needs {} MiB, {} KiB are free. What is stored is kept "
+        "as "
+        "it is: free some space and start again",
+        data, kNeeded >> 20U, space.available >> 10U);
+  }
+  return error;
 }
 
 class RunningControlPlane final : public ControlPlane {
@@ -166,7 +183,8 @@ class RunningControlPlane final : public ControlPlane {
                                                 [this](const nodes::TokenWish& wish) {
                                                   return pod_token(api_->server(), *clock_, wish);
                                                 },
-                                            .clock = clock_.get()}));
+                                            .clock = clock_.get(),
+                                            .isolate = options_.isolate_pods}));
       processes_ = processes.get();
       runtime_ = std::move(processes);
     } else {
@@ -199,7 +217,8 @@ class RunningControlPlane final : public ControlPlane {
         .tokens = std::move(tokens),
         .request_timeout = options_.serving.request_timeout,
         .audit_policy = audit_.policy,
-        .counts_quotas = controller_enabled(options_.controllers, "resourcequota-controller")};
+        .counts_quotas = controller_enabled(options_.controllers, "resourcequota-controller"),
+        .proxy_named_endpoints = options_.serving.proxy_named_endpoints};
     plan.dependencies = {.tokens = signer_.get(),
                          .logs = processes_,
                          .streams = processes_,
@@ -486,8 +505,11 @@ class RunningControlPlane final : public ControlPlane {
 }  // namespace
 
 Result<std::unique_ptr<ControlPlane>> ControlPlane::start(ControlPlaneOptions options) {
+  const std::string data = options.data;
   auto plane = std::make_unique<RunningControlPlane>(std::move(options));
-  ATHANOR_TRY_VOID(plane->light());
+  if (const auto lit = plane->light(); !lit.ok()) {
+    return with_missing_space(lit.error(), data);
+  }
   return std::unique_ptr<ControlPlane>(std::move(plane));
 }
 

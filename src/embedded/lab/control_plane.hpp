@@ -31,6 +31,7 @@ struct ControlPlaneOptions {
   bool repair = false;  // go on without damaged objects
   std::int64_t history_max_bytes = std::int64_t{256} << 20;  // of watchable history on the disk
   PodsKind pods = PodsKind::Process;
+  bool isolate_pods = true;  // PodsKind::Process: as far as the kernel allows
   // "*", "name", "-name", "external", comma-separated; empty: none.
   std::string controllers = "*";
   ServingOptions serving{};

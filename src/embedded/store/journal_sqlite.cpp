@@ -20,7 +20,9 @@
 #include "base/log.hpp"
 #include "embedded/store/revision_mark.hpp"
 #include "embedded/store/rows.hpp"
+#include "embedded/store/salvage.hpp"
 #include "embedded/store/sqlite.hpp"
+#include "embedded/store/store_check.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::store {
@@ -76,7 +78,8 @@ class SqliteJournal final : public Journal {
   Result<void> load_history(const Recovered& recovered, bool fresh);
   Result<void> check_not_emptied();
   Result<bool> lost_writes(Revision newest) const;
-  Result<void> drop_damaged(const std::vector<std::string>& keys);
+  Result<void> mend();
+  Result<Recovered> open_whole();
   Result<void> forget_history();
   Result<std::int64_t> read_meta(std::string_view name);
   Result<void> write_meta(std::string_view name, std::int64_t number);
@@ -160,6 +163,7 @@ Result<void> SqliteJournal::prepare_database() {
     ATHANOR_TRY_VOID(
         database_.execute("PRAGMA max_page_count=" + std::to_string(options_.max_pages)));
   }
+  ATHANOR_TRY_VOID(check_tables(database_, options_.path));
   // With a rowid: an object of a few KiB then lies in its page, where a WITHOUT ROWID table moves
   // everything above 1 KiB to overflow pages (233 instead of 105 MB for 50,000 objects).
   ATHANOR_TRY_VOID(database_.execute(
@@ -190,7 +194,6 @@ Result<std::vector<StoredPtr>> SqliteJournal::load_objects() {
   ATHANOR_TRY(auto rows, database_.prepare("SELECT key, rv, sum, body FROM object"));
   std::vector<StoredPtr> objects;
   std::vector<std::string> damaged;
-  std::vector<std::string> damaged_keys;
   while (true) {
     auto more = rows.step();
     if (!more.ok()) {
@@ -205,16 +208,12 @@ Result<std::vector<StoredPtr>> SqliteJournal::load_objects() {
     if (object.ok()) {
       objects.push_back(*std::move(object));
     } else {
-      damaged_keys.emplace_back(rows.bytes(0));
       damaged.push_back(std::string(rows.bytes(0)) + " (" + object.error().message + ")");
     }
   }
+  rows = {};
   if (damaged.empty()) {
-    return objects;
-  }
-  if (options_.repair) {
-    rows = {};
-    ATHANOR_TRY_VOID(drop_damaged(damaged_keys));
+    ATHANOR_TRY_VOID(check_count(database_, options_.path, objects.size()));
     return objects;
   }
   std::string message =
@@ -223,17 +222,8 @@ Result<std::vector<StoredPtr>> SqliteJournal::load_objects() {
     message += (i == 0 ? "" : ", ") + damaged[i];
   }
   message += damaged.size() > kNamedKeys ? ", ..." : "";
-  message += "; --repair goes on without them";
+  message += "; athanor up --repair salvages all others";
   return Error{.code = 500, .reason = "DataCorrupted", .message = std::move(message)};
-}
-
-Result<void> SqliteJournal::drop_damaged(const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) {
-    log::warn("a damaged object is dropped", {{"key", key}});
-    remove_.bind_text(1, key);
-    ATHANOR_TRY([[maybe_unused]] const bool row, remove_.step());
-  }
-  return forget_history();
 }
 
 // No watch may continue over a loss.
@@ -301,7 +291,34 @@ Result<void> SqliteJournal::load_history(const Recovered& recovered, bool fresh)
   return write_meta("begin", static_cast<std::int64_t>(begin_ + 1));
 }
 
+// Puts a new database into the place of a damaged one, from what is readable of it. Before SQLite
+// opens it: that would remove a log that it cannot use.
+Result<void> SqliteJournal::mend() {
+  std::optional<Revision> acknowledged;
+  if (!options_.mark.empty()) {
+    ATHANOR_TRY(const RevisionMark mark, RevisionMark::open(options_.mark));
+    if (mark.last()) {
+      acknowledged = mark.last()->revision;
+    }
+  }
+  const auto whole = check_whole(options_.path, acknowledged);
+  if (whole.ok()) {
+    return {};
+  }
+  log::warn("the store is damaged", {{"error", whole.error().message}});
+  ATHANOR_TRY(const Salvaged salvaged, salvage(options_.path));
+  tell(salvaged, options_.path);
+  return {};
+}
+
 Result<Journal::Recovered> SqliteJournal::recover() {
+  if (options_.repair) {
+    ATHANOR_TRY_VOID(mend());
+  }
+  return open_whole();
+}
+
+Result<Journal::Recovered> SqliteJournal::open_whole() {
   if (!options_.mark.empty()) {
     ATHANOR_TRY(mark_, RevisionMark::open(options_.mark));
     if (mark_.damaged()) {

@@ -44,7 +44,9 @@ struct SqliteOptions {
   std::string way_out = "start with --repair to go on without them";
   bool sync = true;             // false: survives a crash of the process, not of the machine
   bool journal_events = false;  // keep Events across restarts, too
-  bool repair = false;          // drop damaged rows, with a warning each, instead of refusing them
+  // Salvage what is readable of a damaged database into a new one (salvage.hpp), with a warning
+  // for each lost object, and accept lost writes, instead of refusing to start.
+  bool repair = false;
   HistoryLimits history{};
   std::int64_t max_pages = 0;  // upper bound of the database's size in pages of 4 KiB; 0: none
   std::chrono::milliseconds probe_interval{1000};  // between retries after a failure

@@ -2,6 +2,7 @@
 // Reading kubeconfigs of others.
 #include "kube/text/kubeconfig.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -67,6 +68,11 @@ Complaint read_pem(const Value& entry, const std::string& key, const std::string
   return {};
 }
 
+bool is_control(char c) {
+  constexpr unsigned char kDelete = 0x7f;
+  return static_cast<unsigned char>(c) < ' ' || static_cast<unsigned char>(c) == kDelete;
+}
+
 bool is_http_url(std::string_view url) {
   const std::string low = lower(url);
   for (const std::string_view scheme : {"https://", "http://"}) {
@@ -130,11 +136,25 @@ Complaint read_user(const Value& user, const std::string& name, const Kubeconfig
   target.password = user["password"].str();
   // They go into a header line.
   for (const std::string* text : {&target.token, &target.username, &target.password}) {
-    if (text->find_first_of("\r\n") != std::string::npos) {
-      return owner + ": its credentials hold a line break";
+    if (std::any_of(text->begin(), text->end(), is_control)) {
+      return owner + ": its credentials hold a line break or another control character";
     }
   }
   return {};
+}
+
+// Everybody between here and the server reads what is sent without TLS.
+Complaint refuse_plain_http(const KubeTarget& target, const std::string& cluster,
+                            const std::string& user, const KubeconfigRules& rules) {
+  const bool credentials = !target.token.empty() || !target.username.empty() ||
+                           !target.password.empty() || target.runs_program;
+  if (rules.allow_plain_http || !credentials || !lower(target.server).starts_with("http://")) {
+    return {};
+  }
+  return fmt::format(
+      "cluster \"{}\": the credentials of user \"{}\" would go to an http:// server unencrypted, "
+      "which is not allowed; use https://",
+      cluster, user);
 }
 
 std::optional<Value> parse_mapping(std::string_view text) {
@@ -187,6 +207,10 @@ KubeconfigReading read_kubeconfig(const Value& kubeconfig, const KubeconfigRules
   }
   if (user != nullptr) {
     if (Complaint wrong = read_user((*user)["user"], user_name, rules, reading.target);
+        !wrong.empty()) {
+      return unusable(std::move(wrong));
+    }
+    if (Complaint wrong = refuse_plain_http(reading.target, cluster_name, user_name, rules);
         !wrong.empty()) {
       return unusable(std::move(wrong));
     }

@@ -31,7 +31,8 @@ struct KubeTarget {
 enum class KubeconfigFlaw : std::uint8_t { None, NotText, Absent, NotYaml, NoContexts, Unusable };
 
 struct KubeconfigRules {
-  bool allow_programs = false;  // exec, auth-provider
+  bool allow_programs = false;    // exec, auth-provider
+  bool allow_plain_http = false;  // credentials may go to an http:// server
 };
 
 struct KubeconfigReading {

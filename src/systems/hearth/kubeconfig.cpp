@@ -54,7 +54,8 @@ KubeconfigCheck check_kubeconfig(const Tick& tick) {
     return check;
   }
   const KubeconfigReading reading = read_kubeconfig_data(
-      check.secret->body()["data"], {.allow_programs = tick.settings.allow_exec_credentials});
+      check.secret->body()["data"], {.allow_programs = tick.settings.allow_exec_credentials,
+                                     .allow_plain_http = tick.settings.allow_plain_http});
   check.flaw = flaw_text(reading, name, tick.name());
   check.insecure = reading.target.insecure_skip_verify;
   if (!check.flaw.empty() && tick.settings.checks_content()) {

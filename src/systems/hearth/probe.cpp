@@ -39,14 +39,18 @@ std::string content_of(const Object& secret) {
 
 // All that a new answer could depend on.
 Value question_of(const Tick& tick, const Object& secret) {
-  return Value::object({{"cluster", tick.name()},
-                        {"namespace", tick.settings.secrets_namespace},
-                        {"secret", secret.name()},
-                        {"version", content_of(secret)},
-                        {"selector", selector_text(tick)},
-                        {"timeout", tick.settings.discovery_timeout_seconds},
-                        {"programs", tick.settings.allow_exec_credentials},
-                        {"again", tick.object().annotation(name::kRediscover)}});
+  Value question = Value::object({{"cluster", tick.name()},
+                                  {"namespace", tick.settings.secrets_namespace},
+                                  {"secret", secret.name()},
+                                  {"version", content_of(secret)},
+                                  {"selector", selector_text(tick)},
+                                  {"timeout", tick.settings.discovery_timeout_seconds},
+                                  {"programs", tick.settings.allow_exec_credentials},
+                                  {"again", tick.object().annotation(name::kRediscover)}});
+  if (tick.settings.allow_plain_http) {
+    question.set("plainHttp", true);
+  }
+  return question;
 }
 
 std::string digest_of(std::string_view text) {

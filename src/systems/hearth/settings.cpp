@@ -61,6 +61,9 @@ Result<void> read_choices(const Environment& environment, Settings& settings) {
   std::string allow = "false";
   ATHANOR_TRY_VOID(environment.choice("HEARTH_ALLOW_EXEC_CREDENTIALS", {"true", "false"}, allow));
   settings.allow_exec_credentials = allow == "true";
+  std::string plain = "false";
+  ATHANOR_TRY_VOID(environment.choice("HEARTH_ALLOW_PLAIN_HTTP", {"true", "false"}, plain));
+  settings.allow_plain_http = plain == "true";
   return {};
 }
 
@@ -137,6 +140,8 @@ const TypeInfo& Describe<hearth::Settings>::type() {
       field<&T::model_map>("modelMap", "Short names of product labels."),
       field<&T::allow_exec_credentials>("allowExecCredentials",
                                         "Kubeconfigs may name a program to run."),
+      field<&T::allow_plain_http>("allowPlainHttp",
+                                  "Credentials may go to http:// servers unencrypted."),
       field<&T::metrics_address>("metricsAddress", "Where health and metrics are served."),
   };
   static const TypeInfo kType{.name = "HearthSettings", .fields = kFields};

@@ -32,6 +32,7 @@ struct Settings {
   std::string node_filter = "all";                 // all, ready
   std::map<std::string, std::string> model_map{};  // raw label to short name
   bool allow_exec_credentials = false;
+  bool allow_plain_http = false;
   std::string metrics_address = ":8080";
 
   [[nodiscard]] Duration tick() const;

@@ -83,8 +83,9 @@ class TargetProbeTest : public ::testing::Test {
     return secret;
   }
   void ask(const std::string& name, int timeout, const std::string& selector = "") {
-    const Value question = Value::object(
+    Value question = Value::object(
         {{"namespace", "s"}, {"secret", name}, {"selector", selector}, {"timeout", timeout}});
+    question.set("plainHttp", plain_http);  // the servers of this test have no TLS
     probe->ask("cluster:" + json::print(question),
                [this, name](Result<Value> answer) { answers.put(name, std::move(answer)); });
   }
@@ -109,6 +110,7 @@ class TargetProbeTest : public ::testing::Test {
   std::unique_ptr<Clock> clock = wall_clock();
   std::vector<std::unique_ptr<ScriptServer>> servers{};
   std::map<std::string, std::string> urls{};
+  bool plain_http = true;
   Answers answers{};
   std::unique_ptr<TargetProbe> probe{};  // the first to go
 };
@@ -122,6 +124,13 @@ std::string node(const std::string& name, const std::string& gpus) {
   return R"({"metadata":{"name":")" + name +
          R"(","labels":{"nvidia.com/gpu.product":"NVIDIA-A100-SXM4-80GB","zone":"z"}},"status":{"allocatable":{"cpu":"4","nvidia.com/gpu":")" +
          gpus + R"("},"conditions":[{"type":"Ready","status":"True"}]}})";
+}
+
+TEST_F(TargetProbeTest, CredentialsDoNotGoToAServerWithoutTls) {
+  plain_http = false;
+  EXPECT_EQ(failure_of([](const auto&) { return Reply{ScriptServer::json(page(""))}; }),
+            "the kubeconfig changed meanwhile");
+  EXPECT_TRUE(servers.back()->requests().empty());
 }
 
 TEST_F(TargetProbeTest, ReadsPagesAndVersion) {

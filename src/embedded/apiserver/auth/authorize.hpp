@@ -20,7 +20,8 @@ struct Attributes {
   std::string verb{};  // get, list, watch, create, ...; the lower-case HTTP method for plain paths
   bool is_resource = true;
   std::string group{}, version{}, resource{}, subresource{}, ns{}, name{};
-  std::string path{};  // when not a resource
+  std::string path{};            // when not a resource
+  std::string field_selector{};  // of list, watch and deletecollection
 };
 
 struct Decision {

@@ -3,12 +3,13 @@
 // 16.2).
 #include "embedded/apiserver/auth/authorize.hpp"
 
+#include <optional>
+
+#include "embedded/apiserver/auth/node_authorizer.hpp"
 #include "embedded/apiserver/auth/rbac_index.hpp"
 
 namespace athanor::apiserver {
 namespace {
-
-constexpr std::string_view kNodeRole = "system:node";
 
 std::vector<Value> to_values(const std::vector<PolicyRule>& rules) {
   std::vector<Value> values;
@@ -34,17 +35,21 @@ class AlwaysAllow final : public Authorizer {
 
 class RbacAuthorizer final : public Authorizer {
  public:
-  explicit RbacAuthorizer(store::Store& store) : index_(store) {}
+  explicit RbacAuthorizer(store::Store& store) : index_(store), nodes_(store, index_) {}
 
   [[nodiscard]] Decision authorize(const Attributes& attributes) const override {
     if (attributes.user->in_group("system:masters")) {
       return {.allowed = true, .reason = ""};
     }
-    if (attributes.user->in_group("system:nodes") &&
-        index_.cluster_role_allows(kNodeRole, attributes)) {
-      return {.allowed = true, .reason = ""};
+    const std::optional<Decision> node = nodes_.authorize(attributes);
+    if (node && node->allowed) {
+      return *node;
     }
-    return index_.authorize(attributes);
+    Decision decision = index_.authorize(attributes);
+    if (!decision.allowed && node && !node->reason.empty()) {
+      decision.reason = node->reason + (decision.reason.empty() ? "" : "\n" + decision.reason);
+    }
+    return decision;
   }
 
   [[nodiscard]] std::vector<Value> rules_for(const UserInfo& user,
@@ -54,6 +59,7 @@ class RbacAuthorizer final : public Authorizer {
 
  private:
   RbacIndex index_;
+  NodeAuthorizer nodes_;
 };
 
 }  // namespace

@@ -54,6 +54,8 @@ struct Options {
   // The quota loop of this server runs: quotas hold as soon as they are there. Otherwise what their
   // status says holds, whoever fills it.
   bool counts_quotas = true;
+  // services/NAME/proxy follows a Service's annotation athanor.dev/endpoint and its externalName.
+  bool proxy_named_endpoints = false;
   // What controllers of this process write (as service accounts) is taken at its word: neither
   // validated nor, of custom objects that exist, pruned, and without note of who manages its
   // fields. For simulations of what has been judged before.

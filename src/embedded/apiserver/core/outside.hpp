@@ -24,6 +24,7 @@ struct OutsideRequest {
   std::string ca_pem{};      // trusted for this request alone; empty: the system's roots
   std::string connect_to{};  // "HOST:PORT" to dial instead of the URL's; may be empty
   bool insecure_skip_verify = false;
+  bool link_local = false;  // 169.254.0.0/16 and fe80::/10 may be dialled
   // The certificate to show, and its key; may be empty.
   std::string certificate_pem{};
   std::string key_pem{};

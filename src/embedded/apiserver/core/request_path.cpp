@@ -148,6 +148,7 @@ Attributes attributes_of(const RequestPath& path, const Request& request, const 
   const bool many = path.verb == "list" || path.verb == "watch" || path.verb == "deletecollection";
   if (many && path.name.empty()) {
     if (const auto text = request.parameter("fieldSelector"); text && !text->empty()) {
+      attributes.field_selector = *text;
       if (const auto fields = parse_field_selector(*text); fields.ok()) {
         for (const FieldRequirement& requirement : *fields) {
           if (requirement.field == "metadata.name" && requirement.equal) {

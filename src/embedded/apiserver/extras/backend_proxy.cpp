@@ -75,7 +75,9 @@ StatusResult<std::string> service_address(const Call& call, const BackendName& w
   if (!number) {
     return unavailable(fmt::format("no endpoints available for service \"{}\"", call.path.name));
   }
-  const ServiceEndpoint endpoint = resolve_service(call.core.store, key.ns, key.name, *number);
+  const ServiceUse use =
+      call.core.options.proxy_named_endpoints ? ServiceUse::Extension : ServiceUse::Proxy;
+  const ServiceEndpoint endpoint = resolve_service(call.core.store, key, *number, use);
   if (endpoint.address.empty()) {
     return unavailable(endpoint.failure);
   }
@@ -89,7 +91,7 @@ StatusResult<std::string> pod_address(const Call& call, const BackendName& wante
   }
   const Value& pod = stored->body;
   const std::string_view host = pod["status"]["podIP"].as_string();
-  if (host.empty()) {
+  if (host.empty() || is_link_local(host)) {
     return status::bad_request("address not allowed");
   }
   std::optional<std::int64_t> port = number_of(wanted.port);
@@ -118,6 +120,9 @@ StatusResult<std::string> node_address(const Call& call, const BackendName& want
           .value_or(status["daemonEndpoints"]["kubeletEndpoint"]["Port"].as_int());
   for (const Value& address : status["addresses"].items()) {
     if (port != 0 && address["type"].as_string() == "InternalIP") {
+      if (is_link_local(address["address"].as_string())) {
+        return status::bad_request("address not allowed");
+      }
       return fmt::format("{}:{}", address["address"].as_string(), port);
     }
   }
@@ -167,7 +172,9 @@ OutsideRequest backend_request(const Call& call, const BackendName& wanted,
   if (!request.peer.empty()) {
     out.headers.emplace_back("X-Forwarded-For", request.peer);
   }
-  out.headers.emplace_back("X-Forwarded-Uri", request.path);
+  Request asked;
+  asked.path = request.path;
+  out.headers.emplace_back("X-Forwarded-Uri", request_target(asked));
   out.body = body_text(request);
   out.timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(call.core.options.request_timeout);
@@ -181,8 +188,9 @@ OutsideRequest backend_request(const Call& call, const BackendName& wanted,
 // Redirects of the backend lead through the proxy.
 void keep_inside(const Call& call, Response& response) {
   const std::string_view behind = path_behind(call);
-  const std::string_view prefix =
-      std::string_view(call.request.path).substr(0, call.request.path.size() - behind.size());
+  Request before;
+  before.path = call.request.path.substr(0, call.request.path.size() - behind.size());
+  const std::string prefix = request_target(before);
   for (auto& [name, value] : response.headers) {
     if (name == "Location" && value.starts_with("/") && !value.starts_with("//")) {
       value.insert(0, prefix);

@@ -104,6 +104,39 @@ StatusResult<void> choose_container(const Value& pod, std::string& container) {
 
 namespace {
 
+// Returns true if the container ran, so that a missing log is one that was removed.
+bool has_run(const Value& pod, std::string_view container) {
+  const std::string_view phase = pod["status"]["phase"].as_string();
+  for (const std::string_view list :
+       {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"}) {
+    for (const Value& entry : pod["status"][list].items()) {
+      if (entry["name"].as_string() == container) {
+        return entry["state"].contains("terminated") || entry["state"].contains("running");
+      }
+    }
+  }
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+// The answer when the node has no such log.
+StatusError no_log(const Value& pod, const LogOptions& options, const Key& key,
+                   std::string_view waiting) {
+  if (options.previous) {
+    return status::bad_request(
+        fmt::format("previous terminated container \"{}\" in pod \"{}\" not found",
+                    options.container, key.name));
+  }
+  if (has_run(pod, options.container)) {
+    return status::of({.code = 404,
+                       .reason = "NotFound",
+                       .message = fmt::format("the log of container \"{}\" in pod \"{}\" is not on "
+                                              "its node any more",
+                                              options.container, key.name)});
+  }
+  return status::bad_request(fmt::format("container \"{}\" in pod \"{}\" is waiting to start: {}",
+                                         options.container, key.name, waiting));
+}
+
 // Why there is no log yet.
 std::string waiting_reason(const Value& pod, std::string_view container) {
   for (const Value& entry : pod["status"]["containerStatuses"].items()) {
@@ -139,9 +172,7 @@ StatusResult<Response> handle_log(Call& call) {
       call.core.dependencies.logs->open(key, pod->body["metadata"]["uid"].as_string(), options);
   if (!log.ok()) {
     if (log.error().code == 404) {
-      return status::bad_request(
-          fmt::format("container \"{}\" in pod \"{}\" is waiting to start: {}", options.container,
-                      key.name, waiting_reason(pod->body, options.container)));
+      return no_log(pod->body, options, key, waiting_reason(pod->body, options.container));
     }
     return status::of(log.error());
   }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/digest.hpp"
+#include "cel/functions/ip_address.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/text/text.hpp"
 #include "kube/value/condition.hpp"
@@ -150,37 +151,84 @@ std::string with_clean_path(std::string_view url) {
 
 }  // namespace
 
-ServiceEndpoint resolve_service(const store::Store& store, std::string_view ns,
-                                std::string_view name, std::int64_t port) {
-  const Key key{std::string(ns), std::string(name)};
-  const store::StoredPtr stored = store.get("services", key);
-  if (stored == nullptr) {
-    return {.failure = fmt::format("service \"{}\" not found", name)};
+bool is_link_local(std::string_view address) {
+  std::string_view host = address;
+  if (host.starts_with('[')) {
+    host = host.substr(1, host.find(']') - 1);
+  } else if (host.find(':') == host.rfind(':')) {
+    host = host.substr(0, host.find(':'));
   }
-  const Value& service = stored->body;
-  if (const auto fixed = service["metadata"]["annotations"][kEndpointAnnotation].as_string();
-      !fixed.empty()) {
-    return {.address = std::string(fixed)};
+  constexpr std::string_view kNetworks[] = {"169.254.0.0/16", "fe80::/10"};
+  const cel::IpParsed parsed = cel::parse_ip(host.substr(0, host.find('%')));
+  return parsed.address && std::ranges::any_of(kNetworks, [&](std::string_view network) {
+           const auto cidr = cel::parse_cidr(network);
+           return cidr && cidr->contains(*parsed.address);
+         });
+}
+
+namespace {
+
+// What the Service itself says, whatever its endpoints; nullopt: nothing.
+std::optional<ServiceEndpoint> named_by_service(const Value& service, std::int64_t port,
+                                                ServiceUse use) {
+  const std::string_view fixed =
+      service["metadata"]["annotations"][kEndpointAnnotation].as_string();
+  const bool external = service["spec"]["type"].as_string() == "ExternalName";
+  if (fixed.empty() && !external) {
+    return std::nullopt;
   }
-  if (service["spec"]["type"].as_string() == "ExternalName") {
-    return {.address = join_address(service["spec"]["externalName"].as_string(), port)};
+  if (use == ServiceUse::Proxy) {
+    return ServiceEndpoint{
+        .failure =
+            fmt::format("service \"{}\" is reached at its {}, which services/proxy does not "
+                        "follow without --proxy-named-endpoints",
+                        service["metadata"]["name"].as_string(),
+                        fixed.empty() ? std::string_view("externalName") : kEndpointAnnotation)};
   }
-  const Value* entry = find_port(service, port);
-  if (entry == nullptr) {
-    return {.failure = fmt::format("no service port {} found for service \"{}\"", port, name)};
-  }
-  const std::string_view port_name = (*entry)["name"].as_string();
-  std::optional<std::string> address = from_slices(store, ns, name, port_name);
+  return ServiceEndpoint{
+      .address = fixed.empty() ? join_address(service["spec"]["externalName"].as_string(), port)
+                               : std::string(fixed)};
+}
+
+std::optional<std::string> from_endpoints_or_pods(const store::Store& store, const Key& key,
+                                                  const Value& service, const Value& entry) {
+  const std::string_view port_name = entry["name"].as_string();
+  std::optional<std::string> address = from_slices(store, key.ns, key.name, port_name);
   if (!address) {
     address = from_endpoints(store, key, port_name);
   }
-  if (!address) {
-    address = from_pods(store, ns, service, *entry);
+  return address ? address : from_pods(store, key.ns, service, entry);
+}
+
+ServiceEndpoint unless_link_local(ServiceEndpoint endpoint) {
+  if (!is_link_local(endpoint.address)) {
+    return endpoint;
   }
-  if (!address) {
-    return {.failure = fmt::format("no endpoints available for service \"{}\"", name)};
+  return {.failure =
+              fmt::format("{} is a link-local address, which is not allowed", endpoint.address)};
+}
+
+}  // namespace
+
+ServiceEndpoint resolve_service(const store::Store& store, const Key& key, std::int64_t port,
+                                ServiceUse use) {
+  const store::StoredPtr stored = store.get("services", key);
+  if (stored == nullptr) {
+    return {.failure = fmt::format("service \"{}\" not found", key.name)};
   }
-  return {.address = *std::move(address)};
+  const Value& service = stored->body;
+  if (auto named = named_by_service(service, port, use)) {
+    return unless_link_local(*std::move(named));
+  }
+  const Value* entry = find_port(service, port);
+  if (entry == nullptr) {
+    return {.failure = fmt::format("no service port {} found for service \"{}\"", port, key.name)};
+  }
+  std::optional<std::string> address = from_endpoints_or_pods(store, key, service, *entry);
+  if (!address) {
+    return {.failure = fmt::format("no endpoints available for service \"{}\"", key.name)};
+  }
+  return unless_link_local({.address = *std::move(address)});
 }
 
 Target webhook_target(const store::Store& store, const Value& client_config,
@@ -194,11 +242,13 @@ Target webhook_target(const store::Store& store, const Value& client_config,
     const std::int64_t port = service["port"].as_int(kDefaultPort);
     target.request.url = fmt::format("https://{}.{}.svc:{}{}", name, ns, port,
                                      clean_path(service["path"].as_string()));
-    ServiceEndpoint endpoint = resolve_service(store, ns, name, port);
+    ServiceEndpoint endpoint =
+        resolve_service(store, {std::string(ns), std::string(name)}, port, ServiceUse::Extension);
     target.request.connect_to = std::move(endpoint.address);
     target.failure = std::move(endpoint.failure);
   } else {
     target.request.url = with_clean_path(client_config["url"].as_string());
+    target.request.link_local = true;  // whoever names webhooks by address is an administrator
   }
   if (!query.empty()) {
     target.request.url += fmt::format("?{}", query);

@@ -21,10 +21,19 @@ struct ServiceEndpoint {
   std::string address{};  // "127.0.0.1:9443"
   std::string failure{};  // set: there is no address, in Kubernetes' words
 };
-// In this order: the annotation above, an ExternalName, a ready address of the Service's
-// EndpointSlices or Endpoints, a ready pod that its selector matches.
-ServiceEndpoint resolve_service(const store::Store& store, std::string_view ns,
-                                std::string_view name, std::int64_t port);
+// Who wants to reach a Service. Webhooks and APIServices are set up by the cluster's
+// administrators; services/NAME/proxy serves whoever may edit Services, and must not lead them to
+// addresses of their own choice.
+enum class ServiceUse : std::uint8_t { Extension, Proxy };
+
+// In this order: the annotation above and an ExternalName (each for Extension alone), a ready
+// address of the Service's EndpointSlices or Endpoints, a ready pod that its selector matches. A
+// link-local address is none.
+ServiceEndpoint resolve_service(const store::Store& store, const Key& service, std::int64_t port,
+                                ServiceUse use);
+
+// Returns true for "169.254.1.1:80", "[fe80::1]:80" and the like, with or without a port.
+bool is_link_local(std::string_view address);
 
 struct Target {
   OutsideRequest request{};  // url, connect_to and ca_pem are set

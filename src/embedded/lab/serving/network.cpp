@@ -53,6 +53,7 @@ void Network::ask(apiserver::OutsideRequest request,
                           .key_pem = std::move(request.key_pem),
                           .connect_to = std::move(request.connect_to),
                           .insecure_skip_verify = request.insecure_skip_verify,
+                          .link_local = request.link_local,
                           .timeout = request.timeout,
                           .response_limit = request.response_limit,
                           .stream = request.stream};

@@ -2,8 +2,8 @@
 // Network: how the lab's API server reaches webhooks and aggregated API servers.
 #pragma once
 
-#include "client/async_http.hpp"
-#include "client/http_upgrade.hpp"
+#include "client/http/async_http.hpp"
+#include "client/http/http_upgrade.hpp"
 #include "embedded/apiserver/core/outside.hpp"
 
 namespace athanor::lab {

@@ -19,6 +19,8 @@ struct ServingOptions {
   std::size_t max_mutating_requests_inflight = 200;
   std::string encryption_config{};  // --encryption-provider-config; empty: nothing is encrypted
   Duration request_timeout = std::chrono::seconds(60);
+  // services/NAME/proxy goes where annotation athanor.dev/endpoint or externalName says.
+  bool proxy_named_endpoints = false;
 };
 
 // What --encryption-provider-config says.

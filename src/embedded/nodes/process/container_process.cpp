@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "embedded/nodes/process/confinement.hpp"
+#include "embedded/nodes/process/own_pids.hpp"
 #include "embedded/nodes/process/private_root.hpp"
 
 namespace athanor::nodes {
@@ -67,13 +69,17 @@ void take_terminal(int slave) {
   redirect(slave, slave, slave);
 }
 
-void begin_session(int parent) {
-  ::setsid();
+void end_with(const Parent& parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) {
+  pollfd ended{parent.handle, POLLIN, 0};
+  if (parent.handle >= 0 ? ::poll(&ended, 1, 0) > 0 : ::getppid() != parent.pid) {
     ::_exit(kCannotStart);  // it died before the line above
   }
-  reset_signals();
+}
+
+// The files of a process that only waits for another one are that one's.
+void close_all() {
+  ::close_range(0, ~0U, 0);
 }
 
 // What a path of /proc leads to, as one comparable thing.
@@ -101,11 +107,15 @@ std::string enter_view_of(int pid) {
                        ? -1
                        : ::open((folder + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC);
   const int mounts = ::open((folder + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC);
+  const int pids = identity_of(folder + "/ns/pid") == identity_of("/proc/self/ns/pid")
+                       ? -1
+                       : ::open((folder + "/ns/pid").c_str(), O_RDONLY | O_CLOEXEC);
   const int root = ::open((folder + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (mounts < 0 || root < 0) {
     return "the container has ended";
   }
-  if ((user >= 0 && ::setns(user, CLONE_NEWUSER) != 0) || ::setns(mounts, CLONE_NEWNS) != 0 ||
+  if ((user >= 0 && ::setns(user, CLONE_NEWUSER) != 0) ||
+      (pids >= 0 && ::setns(pids, CLONE_NEWPID) != 0) || ::setns(mounts, CLONE_NEWNS) != 0 ||
       ::fchdir(root) != 0 || ::chroot(".") != 0) {
     return fmt::format("enter the container: {}", error_text());
   }
@@ -143,41 +153,89 @@ std::vector<std::string> environment_of(const Value& order) {
   give_up(fmt::format("{}: {}", command.front(), error_text()));
 }
 
-}  // namespace
+// Whether the process runs the command itself, or waits for a child that does.
+enum class Role : std::uint8_t { Runs, Waits };
 
-void become_container(const Value& order, const ContainerFiles& files, int parent) {
-  begin_session(parent);
-  if (files.terminal >= 0) {
+// A session of its own with these files. The terminal is the session's that runs the command.
+void begin_session(const ContainerFiles& files, int error, Role role) {
+  ::setsid();
+  if (files.terminal >= 0 && role == Role::Waits) {
+    redirect(files.terminal, files.terminal, files.terminal);
+  } else if (files.terminal >= 0) {
     take_terminal(files.terminal);
   } else {
-    redirect(files.input, files.output, files.output);
+    redirect(files.input, files.output, error);
   }
   ::umask(S_IWGRP | S_IWOTH);
-  std::vector<Mount> mounts;
-  for (const Value& mount : order["mounts"].items()) {
-    mounts.push_back({mount["from"].str(), mount["to"].str(), mount["readOnly"].as_bool()});
-  }
-  if (const std::string problem = enter_private_root(order["scratch"].str(), std::move(mounts));
-      !problem.empty()) {
-    give_up(problem);
+}
+
+[[noreturn]] void run_confined(const Value& order) {
+  reset_signals();
+  if (order["isolate"].as_bool()) {
+    confine();
   }
   run(order);
 }
 
-void become_exec(const Value& order, std::span<const int> files, int container, int parent) {
-  begin_session(parent);
-  if (order["tty"].as_bool()) {
-    take_terminal(files[0]);
-  } else if (order["stdin"].as_bool()) {
-    redirect(files[0], files[1], files[2]);
-  } else {
-    redirect(-1, files[0], files[1]);
+// Runs the command in a child, which is where its namespace begins or is joined.
+[[noreturn]] void run_in_child(const Value& order, void (*wait)(int child)) {
+  const int child = ::fork();
+  if (child < 0) {
+    give_up(fmt::format("fork: {}", error_text()));
   }
-  ::umask(S_IWGRP | S_IWOTH);
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::setsid();
+    ::ioctl(STDIN_FILENO, TIOCSCTTY, 0);  // where it is a terminal
+    run_confined(order);
+  }
+  close_all();
+  wait(child);
+  ::_exit(kCannotStart);
+}
+
+}  // namespace
+
+void become_container(const Value& order, const ContainerFiles& files, const Parent& parent) {
+  end_with(parent);
+  View view{.scratch = order["scratch"].str(), .made_by = parent.made_by};
+  if (order["isolate"].as_bool()) {
+    view.hidden = order["hide"].str();
+  }
+  for (const Value& mount : order["mounts"].items()) {
+    view.mounts.push_back({mount["from"].str(), mount["to"].str(), mount["readOnly"].as_bool()});
+  }
+  begin_session(files, files.output, parent.made_by ? Role::Waits : Role::Runs);
+  if (const std::string problem = enter_private_root(std::move(view)); !problem.empty()) {
+    give_up(problem);
+  }
+  if (parent.made_by) {
+    run_in_child(order, [](int child) { reap_until_end(child); });
+  }
+  run_confined(order);
+}
+
+void become_exec(const Value& order, std::span<const int> files, int container,
+                 const Parent& parent) {
+  end_with(parent);
+  ContainerFiles given{.output = files[0]};
+  int error = files[files.size() - 1];
+  if (order["tty"].as_bool()) {
+    given = {.terminal = files[0]};
+    error = -1;
+  } else if (order["stdin"].as_bool()) {
+    given = {.input = files[0], .output = files[1]};
+  }
+  const bool own_pids =
+      identity_of(fmt::format("/proc/{}/ns/pid", container)) != identity_of("/proc/self/ns/pid");
+  begin_session(given, error, own_pids ? Role::Waits : Role::Runs);
   if (const std::string problem = enter_view_of(container); !problem.empty()) {
     give_up(problem);
   }
-  run(order);
+  if (own_pids) {
+    run_in_child(order, [](int child) { ::_exit(exit_code_of(child)); });
+  }
+  run_confined(order);
 }
 
 }  // namespace athanor::nodes

@@ -2,10 +2,11 @@
 // What a freshly forked child does to become a container's process.
 #pragma once
 
+#include <optional>
 #include <span>
-
 #include <string>
 
+#include "embedded/nodes/process/private_root.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::nodes {
@@ -17,7 +18,8 @@ inline constexpr int kCannotStart = 127;
 
 // Session, output, private view, environment, command: `order` as in spawner.hpp, `output` the
 // writing end of its log. Ends the child when anything fails; never returns. `parent` is the
-// spawner: the child does not outlive it.
+// spawner: the child does not outlive it. A forked child that is the first of its own PID namespace
+// (own_pids.hpp) goes on as such and runs the command in a child.
 // `input`: what it reads, -1 for nothing. `terminal`: the slave that takes the place of both, -1
 // for none.
 struct ContainerFiles {
@@ -25,11 +27,18 @@ struct ContainerFiles {
   int output = -1;
   int terminal = -1;
 };
-[[noreturn]] void become_container(const Value& order, const ContainerFiles& files, int parent);
+// The process that forked a child, as the child knows it.
+struct Parent {
+  int pid = -1;
+  int handle = -1;               // a pidfd, as pids tell nothing in another PID namespace
+  std::optional<Ids> made_by{};  // set: the child is the first of its own PID namespace
+};
+[[noreturn]] void become_container(const Value& order, const ContainerFiles& files,
+                                   const Parent& parent);
 
 // As above, but in the view of a running container whose first process is `container`; `files` are
 // those of the order in spawner.hpp.
 [[noreturn]] void become_exec(const Value& order, std::span<const int> files, int container,
-                              int parent);
+                              const Parent& parent);
 
 }  // namespace athanor::nodes

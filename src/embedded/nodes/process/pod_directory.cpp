@@ -199,8 +199,11 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
   if (folder.empty()) {
     folder = steps ? "/workspace" : "/";
   } else if (folder.front() != '/') {
+    const bool inside = is_inside(folder);
     folder = "/workspace/" + folder;
-    ATHANOR_TRY_VOID(make_folders(path_ + folder));
+    if (inside) {
+      ATHANOR_TRY_VOID(make_folders(path_ + folder));
+    }
   }
   return Value::object({{"op", "run"},
                         {"id", id},

@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -38,32 +40,46 @@ bool write_file(const char* path, const std::string& text) {
   return written;
 }
 
-std::string new_namespaces() {
-  const uid_t uid = ::geteuid();
-  const gid_t gid = ::getegid();
-  if (uid == 0) {
-    if (::unshare(CLONE_NEWNS) != 0) {
-      return failure("unshare", "mount namespace");
-    }
-  } else {
-    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
-      return failure("unshare",
-                     "user and mount namespace (are unprivileged user namespaces allowed?)");
-    }
-    write_file("/proc/self/setgroups", "deny");
-    if (!write_file("/proc/self/uid_map", fmt::format("{} {} 1", uid, uid)) ||
-        !write_file("/proc/self/gid_map", fmt::format("{} {} 1", gid, gid))) {
-      return failure("map", "user and group ids");
-    }
+std::string map_ids(const Ids& ids) {
+  const auto [uid, gid] = ids;
+  write_file("/proc/self/setgroups", "deny");
+  if (!write_file("/proc/self/uid_map", fmt::format("{} {} 1", uid, uid)) ||
+      !write_file("/proc/self/gid_map", fmt::format("{} {} 1", gid, gid))) {
+    return failure("map", "user and group ids");
   }
+  return {};
+}
+
+std::string make_private() {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return failure("make private", "/");
   }
   return {};
 }
 
-// Symbolic links of the host on the way (/var/run) resolved, as far as the path exists.
-std::string resolve(const std::string& path) {
+std::string new_namespaces() {
+  const Ids ids = own_ids();
+  if (ids.user == 0) {
+    if (::unshare(CLONE_NEWNS) != 0) {
+      return failure("unshare", "mount namespace");
+    }
+    return make_private();
+  }
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
+    return failure("unshare",
+                   "user and mount namespace (are unprivileged user namespaces allowed?)");
+  }
+  std::string problem = map_ids(ids);
+  return problem.empty() ? make_private() : problem;
+}
+
+// Symbolic links of the host on the way (/var/run) resolved, as far as the path exists. Without
+// ".." parts, which would lead out of the view while it is built.
+std::string resolve(const std::string& wanted) {
+  std::string path = std::filesystem::path(wanted).lexically_normal().string();
+  while (path.size() > 1 && path.back() == '/') {
+    path.pop_back();
+  }
   std::string existing = path;
   std::string rest;
   while (existing.size() > 1) {
@@ -90,9 +106,10 @@ bool is_folder(const std::string& path) {
 
 class RootBuilder {
  public:
-  RootBuilder(std::string root, const std::vector<Mount>& mounts) : root_(std::move(root)) {
+  explicit RootBuilder(const View& view)
+      : root_(view.scratch), own_proc_(view.made_by.has_value()) {
     opened_.insert("/");
-    for (const Mount& mount : mounts) {
+    for (const Mount& mount : view.mounts) {
       // The first folder on the way that the host lacks must be made, so every one above it is
       // opened.
       std::string path = mount.to;
@@ -155,6 +172,9 @@ class RootBuilder {
       if (::mkdir(target.c_str(), 0755) != 0) {
         return failure("make", target);
       }
+      if (own_proc_ && path == "/proc") {
+        return {};
+      }
       if (opened_.contains(path)) {
         return fill(path);
       }
@@ -180,6 +200,7 @@ class RootBuilder {
   }
 
   std::string root_;
+  bool own_proc_;
   std::set<std::string> opened_{};
 };
 
@@ -228,33 +249,76 @@ std::string bind_mount(const std::string& root, const Mount& mount) {
   return {};
 }
 
+// Nothing of the folder is seen, and nothing can be put there.
+std::string hide(const std::string& root, const std::string& folder) {
+  const std::string target = root + folder;
+  if (folder.empty() || folder == "/" || !is_folder(target)) {
+    return {};
+  }
+  constexpr unsigned long kFlags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  return ::mount("tmpfs", target.c_str(), "tmpfs", kFlags, "size=4k,mode=0555") == 0
+             ? std::string{}
+             : failure("hide", folder);
+}
+
+std::string mount_proc(const std::string& root) {
+  const std::string target = root + "/proc";
+  constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  return ::mount("proc", target.c_str(), "proc", kFlags, nullptr) == 0 ? std::string{}
+                                                                       : failure("mount", "/proc");
+}
+
+// The host's tree goes out of reach, where the kernel can exchange the root.
+std::string change_root(const std::string& root, bool own_pids) {
+  if (own_pids && ::chdir(root.c_str()) == 0 && ::syscall(SYS_pivot_root, ".", ".") == 0) {
+    return ::umount2(".", MNT_DETACH) == 0 && ::chdir("/") == 0 ? std::string{}
+                                                                : failure("leave", "the host's /");
+  }
+  return ::chroot(root.c_str()) == 0 && ::chdir("/") == 0 ? std::string{} : failure("enter", root);
+}
+
 }  // namespace
 
-std::string enter_private_root(const std::string& scratch, std::vector<Mount> mounts) {
-  if (std::string problem = new_namespaces(); !problem.empty()) {
-    return problem;
-  }
-  for (Mount& mount : mounts) {
-    mount.to = resolve(mount.to);
-  }
-  // Outer mounts before the ones inside them.
-  std::ranges::stable_sort(mounts, {},
-                           [](const Mount& mount) { return std::ranges::count(mount.to, '/'); });
-  if (::mount("tmpfs", scratch.c_str(), "tmpfs", 0, "mode=0755") != 0) {
-    return failure("mount tmpfs on", scratch);
-  }
-  if (std::string problem = RootBuilder(scratch, mounts).fill("/"); !problem.empty()) {
-    return problem;
-  }
-  for (const Mount& mount : mounts) {
-    if (std::string problem = bind_mount(scratch, mount); !problem.empty()) {
+Ids own_ids() {
+  return {.user = ::geteuid(), .group = ::getegid()};
+}
+
+std::string enter_made_namespaces(const Ids& ids) {
+  if (ids.user != 0) {
+    if (std::string problem = map_ids(ids); !problem.empty()) {
       return problem;
     }
   }
-  if (::chroot(scratch.c_str()) != 0 || ::chdir("/") != 0) {
-    return failure("enter", scratch);
+  return make_private();
+}
+
+std::string enter_private_root(View view) {
+  if (std::string problem = view.made_by ? enter_made_namespaces(*view.made_by) : new_namespaces();
+      !problem.empty()) {
+    return problem;
   }
-  return {};
+  for (Mount& mount : view.mounts) {
+    mount.to = resolve(mount.to);
+  }
+  // Outer mounts before the ones inside them.
+  std::ranges::stable_sort(view.mounts, {},
+                           [](const Mount& mount) { return std::ranges::count(mount.to, '/'); });
+  if (::mount("tmpfs", view.scratch.c_str(), "tmpfs", 0, "mode=0755") != 0) {
+    return failure("mount tmpfs on", view.scratch);
+  }
+  std::string problem = RootBuilder(view).fill("/");
+  if (problem.empty() && view.made_by) {
+    problem = mount_proc(view.scratch);
+  }
+  if (problem.empty()) {
+    problem = hide(view.scratch, view.hidden);
+  }
+  for (const Mount& mount : view.mounts) {
+    if (problem.empty()) {
+      problem = bind_mount(view.scratch, mount);
+    }
+  }
+  return problem.empty() ? change_root(view.scratch, view.made_by.has_value()) : problem;
 }
 
 }  // namespace athanor::nodes

@@ -4,6 +4,7 @@
 // it is seen outside and nothing is left behind.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,28 @@ struct Mount {
   bool read_only = false;
 };
 
-// Moves the calling process (a fresh child, one thread) into its view. `scratch` is an empty folder
-// of the host that the view is built on. Returns what went wrong, or empty.
-std::string enter_private_root(const std::string& scratch, std::vector<Mount> mounts);
+// Of a user: what a user namespace just made has to be told.
+struct Ids {
+  unsigned user = 0;
+  unsigned group = 0;
+};
+Ids own_ids();
+
+struct View {
+  std::string scratch{};  // an empty folder of the host that the view is built on
+  std::vector<Mount> mounts{};
+  std::string hidden{};  // a folder of the host that is empty in the view; may be empty
+  // Set: the namespaces are made (own_pids.hpp), by a user of these ids; the view gets a /proc of
+  // its own.
+  std::optional<Ids> made_by{};
+};
+
+// Moves the calling process (a fresh child, one thread) into its view. Returns what went wrong, or
+// empty.
+std::string enter_private_root(View view);
+
+// Maps the user in a user namespace just made, and lets no mount of this namespace be seen outside.
+// Returns what went wrong, or empty.
+std::string enter_made_namespaces(const Ids& ids);
 
 }  // namespace athanor::nodes

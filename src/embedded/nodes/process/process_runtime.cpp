@@ -182,7 +182,7 @@ class SpawnedRuntime final : public ProcessRuntime {
     const std::lock_guard lock(mutex_);
     const auto found = pods_.find(std::string(uid));
     if (found == pods_.end()) {
-      return Error::not_found(fmt::format("pod {} has no logs on its node", pod.text()));
+      return open_of_before(pod, uid, options);
     }
     const PodMachine& machine = found->second.machine;
     bool running = false;
@@ -212,6 +212,7 @@ class SpawnedRuntime final : public ProcessRuntime {
                                        {"argv", argv},
                                        {"env", run["env"]},
                                        {"cwd", run["cwd"]},
+                                       {"isolate", run["isolate"]},
                                        {"stdin", options.input},
                                        {"tty", options.terminal},
                                        {"files", ends.theirs.size()}});
@@ -286,6 +287,21 @@ class SpawnedRuntime final : public ProcessRuntime {
   }
 
  private:
+  // The log of a pod that ended before this program started: its files are still there.
+  Result<std::unique_ptr<apiserver::Stream>> open_of_before(const Key& pod, std::string_view uid,
+                                                            const apiserver::LogOptions& options) {
+    if (uid.empty() || uid.find('/') != std::string_view::npos || uid.starts_with('.')) {
+      return Error::not_found(fmt::format("pod {} has no logs on its node", pod.text()));
+    }
+    const PodDirectory directory(options_.folder, Value::object({{"uid", uid}, {"ns", pod.ns}}));
+    auto log = logs_.open(directory.log_path(options.container), std::string(uid), options,
+                          /*running=*/false);
+    if (!log.ok()) {
+      return Error::not_found(fmt::format("pod {} has no logs on its node", pod.text()));
+    }
+    return log;
+  }
+
   static Value nothing() {
     return Value::object({{"uid", ""}, {"init", Value::list()}, {"containers", Value::list()}});
   }
@@ -354,6 +370,8 @@ class SpawnedRuntime final : public ProcessRuntime {
     } else if (container["stdin"].as_bool()) {
       ATHANOR_TRY(ends, make_pipes(true, false));
     }
+    order.set("isolate", options_.isolate);
+    order.set("hide", options_.folder);
     order.set("tty", terminal);
     order.set("files", ends.theirs.size());
     const bool sent = send_frame(spawner_.socket(), order, ends.theirs);

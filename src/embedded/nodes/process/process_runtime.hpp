@@ -18,6 +18,9 @@ struct ProcessRuntimeOptions {
   std::string folder{};  // for pods/ and claims/
   TokenSource tokens{};
   Clock* clock = nullptr;
+  // Containers see neither the folder nor other processes, and give up what they need no more
+  // (confinement.hpp), where the kernel allows.
+  bool isolate = true;
 };
 
 // A PodRuntime that also serves its pods' logs and streams. Thread-safe; owns one thread.

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,8 @@
 #include "embedded/nodes/process/container_process.hpp"
 #include "embedded/nodes/process/framing.hpp"
 #include "embedded/nodes/process/log_format.hpp"
+#include "embedded/nodes/process/own_pids.hpp"
+#include "embedded/nodes/process/private_root.hpp"
 #include "embedded/nodes/process/strays.hpp"
 
 namespace athanor::nodes {
@@ -50,6 +53,7 @@ struct Child {
 // A command inside a container.
 struct Exec {
   std::int64_t id = 0;
+  std::int64_t container = 0;
   pid_t pid = -1;
 };
 
@@ -73,6 +77,7 @@ class SpawnerLoop {
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
+    handle_ = static_cast<int>(::syscall(SYS_pidfd_open, self_, 0));
     signals_ = ::signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
     ::signal(SIGPIPE, SIG_IGN);  // children have it reset
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -158,9 +163,14 @@ class SpawnerLoop {
     child.log = ::open(order["log"].str().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     const bool ready = child.log >= 0 && (terminal || ::pipe2(ends, O_CLOEXEC) == 0);
     given.output = ends[1];
-    child.pid = ready ? ::fork() : -1;
+    Parent parent{.pid = self_};
+    if (order["isolate"].as_bool() && handle_ >= 0 && can_have_own_pids()) {
+      parent.handle = handle_;
+      parent.made_by = own_ids();
+    }
+    child.pid = !ready ? -1 : parent.made_by ? fork_into_own_pids() : ::fork();
     if (child.pid == 0) {
-      become_container(order, given, self_);
+      become_container(order, given, parent);
     }
     if (ends[1] >= 0) {
       ::close(ends[1]);
@@ -184,12 +194,12 @@ class SpawnerLoop {
     const bool ready = container != children_.end() && files.size() == needed;
     const pid_t pid = ready ? ::fork() : -1;
     if (pid == 0) {
-      become_exec(order, files, container->second.pid, self_);
+      become_exec(order, files, container->second.pid, {.pid = self_});
     }
     if (pid < 0) {
       return report_exit(id, kCannotStart, 0);
     }
-    execs_.push_back({.id = id, .pid = pid});
+    execs_.push_back({.id = id, .container = container->first, .pid = pid});
   }
 
   void add_tap(std::int64_t container, int file) {
@@ -332,6 +342,12 @@ class SpawnerLoop {
     for (const auto& [id, child] : children_) {
       leaders.insert(child.pid);
     }
+    // One that waits in a running container's view, or is on its way there, has no mark.
+    for (const Exec& exec : execs_) {
+      if (children_.contains(exec.container)) {
+        leaders.insert(exec.pid);
+      }
+    }
     for (const pid_t pid : own_children()) {
       if (leaders.contains(pid)) {
         continue;
@@ -368,6 +384,7 @@ class SpawnerLoop {
 
   int socket_;
   pid_t self_;
+  int handle_ = -1;  // a pidfd of this process
   int signals_ = -1;
   FrameReader orders_{};
   FrameWriter reports_{};

@@ -4,7 +4,8 @@
 // by kill -9, the spawner sees its socket close and ends every container.
 //
 // Messages to it:    {op: "run", id, argv, env: [[name, value]..], cwd, scratch, mounts: [{from,
-// to, readOnly}], log}
+// to, readOnly}], log, isolate, hide}: with `isolate` in a PID namespace of its own, confined
+// (confinement.hpp), and without the host's folder `hide`, as far as the kernel allows
 //                    {op: "exec", id, container, argv, env, cwd, stdin, tty}: in the view of a
 //                    running container; with its input (where stdin), output and errors, or its
 //                    terminal

@@ -65,6 +65,36 @@ TEST(Kubeconfig, PasswordsAndTokens) {
       read(config(kServer + ", insecure-skip-tls-verify: true", "")).target.insecure_skip_verify);
 }
 
+// docs/spec/hearth.md 6.3.
+TEST(Kubeconfig, CredentialsDoNotGoToAServerWithoutTls) {
+  const std::string plain = "server: \"HTTP://10.0.0.1:8080\"";
+  for (const char* user : {"token: t0ken", "username: u", "password: t0ken"}) {
+    EXPECT_EQ(complaint(plain, user),
+              "cluster \"here\": the credentials of user \"me\" would go to an http:// server "
+              "unencrypted, which is not allowed; use https://");
+    EXPECT_EQ(
+        read_kubeconfig_data(Value::object({{"kubeconfig", base64_encode(config(plain, user))}}),
+                             {.allow_plain_http = true})
+            .flaw,
+        KubeconfigFlaw::None);
+  }
+  EXPECT_EQ(read(config(plain, "exec: {command: a}"), /*programs=*/true).flaw,
+            KubeconfigFlaw::Unusable);
+  // Nothing secret is sent: neither without credentials nor with a certificate.
+  EXPECT_EQ(read(config(plain, "")).flaw, KubeconfigFlaw::None);
+  EXPECT_EQ(
+      read(config(plain, "client-certificate-data: " + kPem + ", client-key-data: " + kPem)).flaw,
+      KubeconfigFlaw::None);
+}
+
+TEST(Kubeconfig, CredentialsWithControlBytesAreRefused) {
+  for (const char* token : {"a\\nb", "a\\rb", "a\\0b", "a\\x7fb", "a\\x1bb"}) {
+    EXPECT_EQ(complaint(kServer, "token: \"" + std::string(token) + "\""),
+              "user \"me\": its credentials hold a line break or another control character")
+        << token;
+  }
+}
+
 TEST(Kubeconfig, MayBeEncodedTwice) {
   EXPECT_EQ(read(base64_encode(config(kServer, "token: t"))).target.server,
             "https://10.0.0.1:6443");
@@ -147,7 +177,7 @@ TEST(Kubeconfig, SecretsAreWellFormed) {
   EXPECT_EQ(complaint(kServer, "client-key-data: " + kPem),
             "user \"me\": client-certificate-data and client-key-data go together");
   EXPECT_EQ(complaint(kServer, "token: \"a\\r\\nX-Header: b\""),
-            "user \"me\": its credentials hold a line break");
+            "user \"me\": its credentials hold a line break or another control character");
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ TEST(HearthSettings, Defaults) {
   EXPECT_TRUE(settings->offboards());
   EXPECT_TRUE(settings->checks_content());
   EXPECT_FALSE(settings->allow_exec_credentials);
+  EXPECT_FALSE(settings->allow_plain_http);
 }
 
 TEST(HearthSettings, NamesInAnyCase) {
@@ -28,6 +29,7 @@ TEST(HearthSettings, NamesInAnyCase) {
                                         {"Hearth_Reconcile_Interval_Sec", "0.5"},
                                         {"HEARTH_GPU_MODEL_MAP", R"({"NVIDIA-X": "x1"})"},
                                         {"HEARTH_LOG_LEVEL", "LOUD"},
+                                        {"HEARTH_ALLOW_PLAIN_HTTP", "true"},
                                         {"HEARTH_OFFBOARDING", "manual"}});
   ASSERT_TRUE(settings.ok()) << settings.error().message;
   EXPECT_EQ(settings->ns, "h");
@@ -35,6 +37,7 @@ TEST(HearthSettings, NamesInAnyCase) {
   EXPECT_EQ(settings->model_map.at("NVIDIA-X"), "x1");
   EXPECT_EQ(settings->log_level, "INFO");
   EXPECT_FALSE(settings->offboards());
+  EXPECT_TRUE(settings->allow_plain_http);
   const auto read = api::decode<Settings>(api::encode(*settings));
   EXPECT_EQ(read.model_map, settings->model_map);
   EXPECT_EQ(read.tick(), settings->tick());
@@ -54,6 +57,7 @@ TEST(HearthSettings, BadValuesNameVariableAndBound) {
       {"HEARTH_OFFBOARDING", "off"},
       {"HEARTH_GPU_NODE_FILTER", "some"},
       {"HEARTH_ALLOW_EXEC_CREDENTIALS", "yes"},
+      {"HEARTH_ALLOW_PLAIN_HTTP", "1"},
       {"HEARTH_GPU_MODEL_MAP", "[]"},
       {"HEARTH_GPU_MODEL_MAP", R"({"x": "A 1"})"},
       {"HEARTH_KUBECONFIG_SECRET_PATTERN", "kubeconfig"},

@@ -73,7 +73,9 @@ OutsideRequest Aggregation::request_to(const RemoteApi& api) const {
   const ServiceName service = service_of(api);
   OutsideRequest request;
   request.url = fmt::format("https://{}.{}.svc:{}", service.name, service.ns, service.port);
-  request.connect_to = resolve_service(core_.store, service.ns, service.name, service.port).address;
+  request.connect_to =
+      resolve_service(core_.store, {service.ns, service.name}, service.port, ServiceUse::Extension)
+          .address;
   request.ca_pem = base64_decode(api.spec["caBundle"].as_string()).value_or(std::string());
   request.insecure_skip_verify = api.spec["insecureSkipTLSVerify"].as_bool();
   request.certificate_pem = core_.options.proxy_client_certificate_pem;
@@ -87,8 +89,9 @@ void Aggregation::tick(Instant now) {
   const std::lock_guard lock(mutex_);
   for (auto& [name, api] : remotes_) {
     const ServiceName service = service_of(api);
-    const std::string address =
-        resolve_service(core_.store, service.ns, service.name, service.port).address;
+    const std::string address = resolve_service(core_.store, {service.ns, service.name},
+                                                service.port, ServiceUse::Extension)
+                                    .address;
     if (!api.checking && (now >= api.next_check || address != api.address)) {
       api.address = address;
       check(api, now);

@@ -88,6 +88,76 @@ TEST_F(Proxies, KeepRedirectsInside) {
   EXPECT_EQ(root.header("Location"), proxy + "/?q=1");
 }
 
+TEST_F(Proxies, EncodeWhatTheyAskedFor) {
+  start_pod();
+  // As the transport decodes "%0d%0a": it must not become lines of the backend's request.
+  const std::string asked = "web:8080/proxy/a\r\nX-Remote-User: root/\xc3\xa4 b";
+  Request request;
+  request.method = "GET";
+  request.path = std::string(kPod) + asked;
+  request.query = {{"q", "1"}};
+  request.credentials.internal_user = "system:apiserver";
+  server_.server().handle(request, server_.now());
+  ASSERT_FALSE(outside_.asked.empty());
+  const OutsideRequest& sent = outside_.asked.back().request;
+  EXPECT_THAT(
+      sent.headers,
+      Contains(Pair("X-Forwarded-Uri",
+                    std::string(kPod) + "web:8080/proxy/a%0D%0AX-Remote-User:%20root/%C3%A4%20b")));
+  EXPECT_EQ(sent.url, "http://127.0.0.1:8080/a%0D%0AX-Remote-User:%20root/%C3%A4%20b?q=1");
+  // A port that nobody names is part of the prefix of redirects.
+  outside_.on("http://127.0.0.1:8080/old", [](const Value&) {
+    return OutsideAnswer{.status = 302, .headers = {{"location", "/n"}}, .body = ""};
+  });
+  outside_.on("http://127.0.0.1:80/old", [](const Value&) {
+    return OutsideAnswer{.status = 302, .headers = {{"location", "/n"}}, .body = ""};
+  });
+  request.path = std::string(kPod) + "web:x\r\nSet-Cookie:a/proxy/old";
+  const Response moved = server_.server().handle(request, server_.now());
+  for (const auto& [name, value] : moved.headers) {
+    EXPECT_EQ(value.find_first_of("\r\n"), std::string::npos) << name;
+  }
+}
+
+TEST_F(Proxies, FollowNoAddressThatWhoeverEditsAServiceNames) {
+  start_pod();
+  post("services", R"({"metadata":{"name":"named","annotations":
+      {"athanor.dev/endpoint":"127.0.0.1:8080"}},"spec":{"ports":[{"port":80}]}})");
+  post("services", R"({"metadata":{"name":"outer"},
+      "spec":{"type":"ExternalName","externalName":"localhost","ports":[{"port":8080}]}})");
+  for (const auto& [name, where] :
+       {std::pair{"named:80", "athanor.dev/endpoint"}, std::pair{"outer:8080", "externalName"}}) {
+    const Answer refused = server_.get(std::string(kService) + name + "/proxy/a/b");
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_THAT(refused.message(), HasSubstr(where));
+    EXPECT_THAT(refused.message(), HasSubstr("--proxy-named-endpoints"));
+  }
+  EXPECT_TRUE(outside_.asked.empty());
+  FakeOutside outside;
+  outside.on("http://127.0.0.1:8080/a/b",
+             [](const Value&) { return OutsideAnswer{.status = 200, .body = "there"}; });
+  TestServer allowing({.proxy_named_endpoints = true}, &outside);
+  allowing.post("/api/v1/namespaces/tst/services",
+                parse(R"({"metadata":{"name":"named","annotations":
+      {"athanor.dev/endpoint":"127.0.0.1:8080"}},"spec":{"ports":[{"port":80}]}})"));
+  EXPECT_EQ(allowing.get(std::string(kService) + "named:80/proxy/a/b").text, "there");
+}
+
+TEST_F(Proxies, DialNoLinkLocalAddress) {
+  ASSERT_EQ(server_
+                .patch(std::string(kPod) + "web/status", "merge",
+                       R"({"status":{"podIP":"169.254.169.254","phase":"Running",
+                      "conditions":[{"type":"Ready","status":"True"}]}})")
+                .status,
+            200);
+  const Answer pod = server_.get(std::string(kPod) + "web:80/proxy/latest/");
+  EXPECT_EQ(pod.status, 400);
+  EXPECT_EQ(pod.message(), "address not allowed");
+  EXPECT_EQ(server_.get(std::string(kService) + "svc:80/proxy/latest/").message(),
+            "169.254.169.254:8080 is a link-local address, which is not allowed");
+  EXPECT_TRUE(outside_.asked.empty());
+}
+
 TEST_F(Proxies, PassOnConnectionsThatLeaveHttp) {
   start_pod();
   outside_.on("http://127.0.0.1:8080/ws", [](const Value&) {

@@ -30,5 +30,16 @@ INSTANTIATE_TEST_SUITE_P(Forms, WebhookUrl,
                                          Written{"https://h/a/../b/./c", "https://h/b/c"},
                                          Written{"https://h/../a", "https://h/a"}));
 
+TEST(Endpoints, LinkLocalIsKnownInEveryForm) {
+  for (const char* address :
+       {"169.254.0.1", "169.254.169.254:80", "[fe80::1]:443", "fe80::1", "[febf::1%eth0]:1"}) {
+    EXPECT_TRUE(is_link_local(address)) << address;
+  }
+  for (const char* address : {"127.0.0.1:80", "169.253.1.1:80", "[fec0::1]:1", "::1", "host:80",
+                              "host", "", "169.254.example.com:80"}) {
+    EXPECT_FALSE(is_link_local(address)) << address;
+  }
+}
+
 }  // namespace
 }  // namespace athanor::apiserver

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,7 +19,9 @@ namespace athanor::nodes {
 
 class PodLab {
  public:
-  PodLab();
+  // Without isolation a pod's pids are those of the test.
+  enum class Isolation : std::uint8_t { On, Off };
+  explicit PodLab(Isolation isolation = Isolation::On);
   ~PodLab();
   PodLab(const PodLab&) = delete;
   PodLab& operator=(const PodLab&) = delete;
@@ -27,6 +30,8 @@ class PodLab {
   [[nodiscard]] const std::string& folder() const { return folder_; }
   // Ends everything, the spawner too.
   void close() { runtime_.reset(); }
+  // As the program when it is started again on its folder.
+  void restart();
 
   // Starts a pod of sandbox_spec.hpp given as YAML; uid and ns are filled in: the uid is
   // "uid-<name>".
@@ -45,6 +50,9 @@ class PodLab {
   TokenSource tokens{};  // used if set before start()
 
  private:
+  void open();
+
+  Isolation isolation_;
   std::string folder_;
   std::unique_ptr<Clock> clock_;
   std::mutex mutex_{};

@@ -28,7 +28,18 @@ std::string fresh_folder() {
 
 }  // namespace
 
-PodLab::PodLab() : folder_(fresh_folder()), clock_(wall_clock()) {
+PodLab::PodLab(Isolation isolation)
+    : isolation_(isolation), folder_(fresh_folder()), clock_(wall_clock()) {
+  open();
+}
+
+void PodLab::restart() {
+  runtime_.reset();
+  states_.clear();
+  open();
+}
+
+void PodLab::open() {
   auto spawner = Spawner::start();
   if (!spawner.ok()) {
     ADD_FAILURE() << spawner.error().message;
@@ -37,7 +48,8 @@ PodLab::PodLab() : folder_(fresh_folder()), clock_(wall_clock()) {
   auto runtime = ProcessRuntime::create(
       *std::move(spawner), {.folder = folder_,
                             .tokens = [this](const TokenWish& wish) { return tokens(wish); },
-                            .clock = clock_.get()});
+                            .clock = clock_.get(),
+                            .isolate = isolation_ == Isolation::On});
   EXPECT_TRUE(runtime.ok());
   runtime_ = *std::move(runtime);
   runtime_->listen([this](const std::string& query, Value state) {

@@ -329,7 +329,7 @@ TEST(ProcessRuntime, StoppingIsPoliteFirst) {
 }
 
 TEST(ProcessRuntime, WhoIgnoresTheSignalIsKilledAfterItsGraceWithAllItsChildren) {
-  PodLab lab;
+  PodLab lab(PodLab::Isolation::Off);
   // A child, one in a session of its own, one that also threw its environment away.
   lab.start(pod(shell("trap '' TERM; sleep infinity & echo $! >> /v/pids; setsid sh -c 'echo $$ >> "
                       "/v/pids; exec sleep infinity' & setsid env -i PATH=$PATH sh -c '(echo $$ >> "
@@ -358,7 +358,7 @@ TEST(ProcessRuntime, OrphansThatHoldTheOutputOpenDoNotHoldTheContainer) {
 }
 
 TEST(ProcessRuntime, AProcessOfARunningContainerSurvivesTheEndOfAnother) {
-  PodLab lab;
+  PodLab lab(PodLab::Isolation::Off);
   lab.start(
       "{name: keep, volumes: [{name: v, type: empty}], containers: [{name: c, command: "
       "[/bin/sh, -c, \"setsid sh -c 'echo $$ > /v/pid; exec sleep infinity' & sleep 0.05; exec "
@@ -381,6 +381,19 @@ TEST(ProcessRuntime, ForgettingRemovesLogsAndFolders) {
   lab.wait("p", [](const Value& state) { return state["uid"].as_string().empty(); });
   EXPECT_FALSE(std::filesystem::exists(lab.folder() + "/pods/uid-p"));
   EXPECT_EQ(lab.log("p", "c"), "error: pod ns/p has no logs on its node");
+}
+
+TEST(ProcessRuntime, LogsOfEndedPodsAreThereAfterARestart) {
+  PodLab lab;
+  lab.start(pod(shell("echo kept")));
+  lab.wait_end("p");
+  lab.restart();
+  EXPECT_EQ(lab.log("p", "c"), "kept\n");
+  apiserver::LogOptions follow;
+  follow.follow = true;
+  EXPECT_EQ(lab.log("p", "c", follow), "kept\n") << "it ends: nobody writes any more";
+  EXPECT_EQ(lab.log("p", "other"), "error: pod ns/p has no logs on its node");
+  EXPECT_EQ(lab.log("../p", "c"), "error: pod ns/../p has no logs on its node");
 }
 
 TEST(ProcessRuntime, ARunningPodIsNotForgotten) {
@@ -462,7 +475,7 @@ TEST(ProcessRuntime, WhenTheProgramIsKilledItsContainersEnd) {
   int ends[2] = {-1, -1};
   ASSERT_EQ(::pipe(ends), 0);
   const int code = in_child([&] {
-    PodLab lab;
+    PodLab lab(PodLab::Isolation::Off);
     lab.start(pod(shell("trap '' TERM HUP; setsid sleep infinity & echo $$ $! > /v/pids; while :; "
                         "do sleep 0.01; done",
                         ", mounts: [{volume: v, path: /v}]"),
@@ -487,7 +500,7 @@ TEST(ProcessRuntime, WhenTheProgramIsKilledItsContainersEnd) {
 }
 
 TEST(ProcessRuntime, WhenTheSpawnerIsKilledThePodsEndAndTheProgramGoesOn) {
-  PodLab lab;
+  PodLab lab(PodLab::Isolation::Off);
   lab.start(
       pod(shell("echo $PPID > /v/pid; exec sleep infinity", ", mounts: [{volume: v, path: /v}]"),
           ", volumes: [{name: v, type: empty}]"));
@@ -501,7 +514,7 @@ TEST(ProcessRuntime, WhenTheSpawnerIsKilledThePodsEndAndTheProgramGoesOn) {
 }
 
 TEST(ProcessRuntime, DescriptorsOfEndedContainersAreClosed) {
-  PodLab lab;
+  PodLab lab(PodLab::Isolation::Off);
   const auto count_files = [](const std::string& pid) {
     std::error_code error;
     std::size_t count = 0;

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/unique_function.hpp"
-#include "client/async_http.hpp"
+#include "client/http/async_http.hpp"
 
 namespace athanor::client {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/curl_failure.hpp"
+#include "client/http/curl_failure.hpp"
 
 #include <curl/curl.h>
 #include <fmt/core.h>

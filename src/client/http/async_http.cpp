@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libcurl's multi interface on one thread. Everything of libcurl is touched on that thread alone;
 // others leave tasks in a queue and wake it.
-#include "client/async_http.hpp"
+#include "client/http/async_http.hpp"
 
 #include <curl/curl.h>
 #include <fmt/core.h>
@@ -14,8 +14,10 @@
 #include <string_view>
 #include <thread>
 
-#include "client/curl_failure.hpp"
-#include "client/curl_handle.hpp"
+#include "client/http/curl_failure.hpp"
+#include "client/http/curl_handle.hpp"
+#include "client/http/header_text.hpp"
+#include "client/http/link_local.hpp"
 
 namespace athanor::client {
 namespace {
@@ -54,7 +56,8 @@ struct Transfer {
   CurlList headers{};
   CurlList connect_to{};
   bool too_large = false;
-  bool told = false;  // done() was called
+  bool refused = false;  // the address is link-local
+  bool told = false;     // done() was called
   std::shared_ptr<StreamBuffer> buffer{};
 
   void tell() {
@@ -215,6 +218,9 @@ void prepare(Transfer& transfer) {
   }
   add_line(transfer.headers, "Expect:");
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, transfer.headers.get());
+  if (!query.link_local) {
+    refuse_link_local(handle, transfer.refused);
+  }
   if (!query.connect_to.empty()) {
     add_line(transfer.connect_to, "::" + query.connect_to);
     curl_easy_setopt(handle, CURLOPT_CONNECT_TO, transfer.connect_to.get());
@@ -237,6 +243,11 @@ void AsyncHttp::State::add(std::vector<std::uint64_t> State::*list, std::uint64_
 }
 
 void AsyncHttp::State::begin(std::unique_ptr<Transfer> transfer, const std::weak_ptr<State>& self) {
+  if (std::string flaw = query_flaw(transfer->query); !flaw.empty()) {
+    transfer->reply.failure = std::move(flaw);
+    transfer->tell();
+    return;
+  }
   const std::uint64_t id = ++last_id;
   transfer->id = id;
   transfer->handle.reset(curl_easy_init());
@@ -268,6 +279,8 @@ void AsyncHttp::State::finish(std::uint64_t id, CURLcode code) {
   if (transfer->too_large) {
     reply.failure =
         fmt::format("the response exceeds the limit of {} bytes", transfer->query.response_limit);
+  } else if (transfer->refused) {
+    reply.failure = kLinkLocalRefused;
   } else if (code != CURLE_OK) {
     reply.failure = curl_failure(handle, code, transfer->query);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/curl_handle.hpp"
+#include "client/http/curl_handle.hpp"
 
 #include <curl/curl.h>
 

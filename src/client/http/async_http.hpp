@@ -25,6 +25,7 @@ struct HttpQuery {
   std::string key_pem{};
   std::string connect_to{};  // "HOST:PORT" to dial instead of the URL's; may be empty
   bool insecure_skip_verify = false;
+  bool link_local = false;                    // 169.254.0.0/16 and fe80::/10 may be dialled
   std::chrono::milliseconds timeout{10'000};  // to the last byte; of a stream: to its head
   std::size_t response_limit = std::size_t{16} << 20;
   bool stream = false;  // done() comes with the head; HttpReply::stream is the body
@@ -60,7 +61,7 @@ class AsyncHttp {
   ~AsyncHttp();  // stops
 
   // Calls `done` once, on the client's thread; it must not block. After stop() at once, with a
-  // failure.
+  // failure. Refuses a query with control bytes in its head (header_text.hpp).
   void send(HttpQuery query, Done done);
   // Ends what is under way with a failure.
   void stop();

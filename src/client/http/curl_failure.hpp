@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "client/async_http.hpp"
+#include "client/http/async_http.hpp"
 
 namespace athanor::client {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/http_upgrade.hpp"
+#include "client/http/http_upgrade.hpp"
 
 #include <curl/curl.h>
 #include <fmt/core.h>
@@ -18,8 +18,10 @@
 #include <thread>
 #include <utility>
 
-#include "client/curl_failure.hpp"
-#include "client/curl_handle.hpp"
+#include "client/http/curl_failure.hpp"
+#include "client/http/curl_handle.hpp"
+#include "client/http/header_text.hpp"
+#include "client/http/link_local.hpp"
 
 namespace athanor::client {
 
@@ -223,6 +225,9 @@ class Connection {
   }
 
   bool dial() {
+    if (std::string flaw = query_flaw(query_); !flaw.empty()) {
+      return fail(std::move(flaw));
+    }
     CURL* handle = handle_.get();
     curl_easy_setopt(handle, CURLOPT_URL, query_.url.c_str());
     curl_easy_setopt(handle, CURLOPT_CONNECT_ONLY, 1L);
@@ -238,12 +243,16 @@ class Connection {
       curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, 0L);
       curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
     }
+    bool refused = false;
+    if (!query_.link_local) {
+      refuse_link_local(handle, refused);
+    }
     if (!query_.connect_to.empty()) {
       add_line(connect_to_, "::" + query_.connect_to);
       curl_easy_setopt(handle, CURLOPT_CONNECT_TO, connect_to_.get());
     }
     if (const CURLcode code = curl_easy_perform(handle); code != CURLE_OK) {
-      return fail(curl_failure(handle, code, query_));
+      return fail(refused ? std::string(kLinkLocalRefused) : curl_failure(handle, code, query_));
     }
     curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &socket_);
     return true;
