@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 
@@ -109,12 +110,23 @@ std::string render_json(Level level, Instant now, std::string_view message, Fiel
   return line + "}\n";
 }
 
+// Colours are for people: on a terminal, unless they want none.
+bool wants_colours() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody writes the environment
+  static const bool kRefused = std::getenv("NO_COLOR") != nullptr;
+  return !kRefused && ::isatty(STDERR_FILENO) != 0;
+}
+
 std::string render_text(Level level, Instant now, std::string_view message, Fields fields) {
-  std::string line = fmt::format("{} {}{:5}\x1b[0m ", format_micro_time(now).substr(11, 12),
-                                 level_colour(level), level_name(level));
+  const bool colours = wants_colours();
+  const std::string_view dim = colours ? "\x1b[2m" : "";
+  const std::string_view plain = colours ? "\x1b[0m" : "";
+  std::string line =
+      fmt::format("{} {}{:5}{} ", format_micro_time(now).substr(11, 12),
+                  colours ? level_colour(level) : std::string_view(), level_name(level), plain);
   append_escaped(line, message);
   for (const Field& field : fields) {
-    line += fmt::format(" \x1b[2m{}=\x1b[0m", field.name);
+    line += fmt::format(" {}{}={}", dim, field.name, plain);
     if (field.value.empty() || field.value.find_first_of(" \"=") != std::string::npos) {
       append_quoted(line, field.value);
     } else {

@@ -48,11 +48,13 @@ Result<std::string> list_of(Session& session, const std::string& ns,
   }
   ATHANOR_TRY(const std::vector<Object> pods,
               session.list(api::kPod, ns, std::string(appwrapper::name::kLabel)));
+  const std::size_t columns =
+      options.output == Output::Wide ? 0 : Terminal(STDOUT_FILENO).columns();
   Table table(appwrapper_header(options.all_namespaces));
   for (const Object& app : apps) {
     table.add(appwrapper_row(app, pods, options.all_namespaces, wall_clock()->now()));
   }
-  return table.rows() == 0 ? "no AppWrappers\n" : table.text();
+  return table.rows() == 0 ? "no AppWrappers\n" : table.text(columns);
 }
 
 Result<std::string> show(Session& session, const AppWrappersOptions& options) {

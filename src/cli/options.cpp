@@ -15,13 +15,14 @@
 #include <utility>
 #include <vector>
 
-#include "cli/edit_distance.hpp"
+#include "base/near_name.hpp"
+#include "cli/cluster_flags.hpp"
+#include "cli/target_flags.hpp"
+#include "cli/verb_words.hpp"
 #include "systems/list.hpp"
 
 namespace athanor::cli {
 namespace {
-
-constexpr const char* kHearthNamespace = "hearth";
 
 // One entry for each verb of each system; add_system_verbs() binds flags to them.
 std::vector<SystemVerbOptions> system_verb_table() {
@@ -34,6 +35,18 @@ std::vector<SystemVerbOptions> system_verb_table() {
   return verbs;
 }
 
+constexpr const char* kExitCodes =
+    R"(Flags that say which API server is meant and as whom may stand before the verb, too:
+--kubeconfig, --context, -n, -s, --certificate-authority, --insecure-skip-tls-verify, --token, --as,
+--as-group, -v.
+
+Exit codes:
+  0    done (submit --follow: the job Succeeded)
+  1    failed, refused or not found; stderr says why
+  2    wrong usage: an unknown verb or flag, a missing or impossible value
+  3    the outcome is unknown: the API server went away while a job was followed; the job goes on
+  130  Ctrl-C while something was followed or watched; the job goes on)";
+
 struct Parsed {
   UpOptions up{};
   ControllersOptions controllers{};
@@ -45,12 +58,7 @@ struct Parsed {
   QueueOptions queue{};
   AppWrappersOptions appwrappers{};
   AppWrapperActOptions appwrapper_act{};
-  ClustersOptions clusters{};
-  ClusterAddOptions cluster_add{};
-  ClusterCheckOptions cluster_check{};
-  ClusterRemoveOptions cluster_remove{};
-  LockOptions lock{};
-  UnlockOptions unlock{};
+  ClusterVerbs cluster_verbs{};
   BackupOptions backup{};
   RestoreOptions restore{};
   SimulateOptions simulate{};
@@ -63,54 +71,6 @@ struct Parsed {
   VersionOptions version{};
   CompletionOptions completion{};
 };
-
-void add_target(CLI::App& verb, Target& target) {
-  verb.add_option("--kubeconfig", target.kubeconfig,
-                  "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)");
-  verb.add_option("--context", target.context, "kubeconfig context (default: its current-context)");
-  verb.add_option("-n,--namespace", target.ns, "namespace (default: the context's)");
-}
-
-std::string_view name_of(Output output) {
-  switch (output) {
-    case Output::Table:
-      return "table";
-    case Output::Json:
-      return "json";
-    case Output::Yaml:
-      return "yaml";
-    case Output::Name:
-      return "name";
-    case Output::Wide:
-      break;
-  }
-  return "wide";
-}
-
-// "table, json or name"
-std::string choice(const std::vector<Output>& formats) {
-  std::string text;
-  for (std::size_t i = 0; i < formats.size(); ++i) {
-    const bool last = i + 1 == formats.size();
-    text += i == 0 ? "" : (last ? " or " : ", ");
-    text += name_of(formats[i]);
-  }
-  return text;
-}
-
-void add_output(CLI::App& verb, Output& output,
-                const std::vector<Output>& formats = {Output::Table, Output::Json, Output::Yaml,
-                                                      Output::Name}) {
-  const auto take = [&output, formats](const std::string& text) {
-    const auto found = std::ranges::find(formats, text, name_of);
-    if (found == formats.end()) {
-      throw CLI::ValidationError("--output",
-                                 fmt::format("no format \"{}\": {}", text, choice(formats)));
-    }
-    output = *found;
-  };
-  verb.add_option_function<std::string>("-o,--output", take, choice(formats))->type_name("FORMAT");
-}
 
 // kube-apiserver's flags of the same names.
 void add_serving(CLI::App& verb, UpOptions& options) {
@@ -223,7 +183,9 @@ void add_submit(CLI::App& app, SubmitOptions& options) {
   verb.footer(
       "  athanor submit --cluster cluster-2 --gpu a100:2 --project llmd --arg cks --follow\n"
       "  athanor submit -f job.yaml --follow\n\n"
-      "With --follow the exit code is 0 only if the job Succeeded.");
+      "Stays for a second: a job that fails at once is told with its reason and exit code 1.\n"
+      "With --follow the exit code is 0 only if the job Succeeded, and 3 when the API server went\n"
+      "away before its end was known: the job goes on.");
   add_target(verb, options.target);
   auto* file = verb.add_option("-f,--file", options.file,
                                "FournosJob manifest, YAML or JSON; - reads standard input");
@@ -248,7 +210,9 @@ void add_submit(CLI::App& app, SubmitOptions& options) {
   flag(verb.add_flag("--exclusive", options.exclusive, "take the whole cluster (needs --cluster)"));
   verb.add_flag("--follow", options.follow,
                 "stay and show phases, queue position, steps and their logs");
-  verb.add_flag("--dry-run", options.dry_run, "let the server check the job without storing it");
+  verb.add_flag(
+      "--dry-run", options.dry_run,
+      "have the server check the job, and look for what would stop it, without storing it");
   add_output(verb, options.output);
 }
 
@@ -259,7 +223,8 @@ void add_readers(CLI::App& app, Parsed& parsed) {
   jobs.add_option("name", parsed.jobs.name, "one job");
   jobs.add_flag("-A,--all-namespaces", parsed.jobs.all_namespaces, "jobs of every namespace");
   jobs.add_flag("-w,--watch", parsed.jobs.watch, "go on printing changes");
-  add_output(jobs, parsed.jobs.output);
+  add_output(jobs, parsed.jobs.output,
+             {Output::Table, Output::Wide, Output::Json, Output::Yaml, Output::Name});
 
   auto& logs = *app.add_subcommand("logs", "Print the logs of a job's steps");
   add_target(logs, parsed.logs.target);
@@ -276,7 +241,8 @@ void add_readers(CLI::App& app, Parsed& parsed) {
   add_target(queue, parsed.queue.target);
   queue.add_flag("-A,--all-namespaces", parsed.queue.all_namespaces,
                  "workloads of every namespace");
-  add_output(queue, parsed.queue.output);
+  add_output(queue, parsed.queue.output,
+             {Output::Table, Output::Wide, Output::Json, Output::Yaml, Output::Name});
 }
 
 void add_appwrappers(CLI::App& app, Parsed& parsed) {
@@ -290,7 +256,8 @@ void add_appwrappers(CLI::App& app, Parsed& parsed) {
   list.add_option("name", parsed.appwrappers.name, "one AppWrapper, with objects, pods and timers");
   list.add_flag("-A,--all-namespaces", parsed.appwrappers.all_namespaces,
                 "AppWrappers of every namespace");
-  add_output(list, parsed.appwrappers.output);
+  add_output(list, parsed.appwrappers.output,
+             {Output::Table, Output::Wide, Output::Json, Output::Yaml, Output::Name});
   const std::tuple<const char*, const char*, AppWrapperVerb> verbs[] = {
       {"retry", "Queue a failed AppWrapper again", AppWrapperVerb::Retry},
       {"suspend", "Remove the objects, give the quota back and wait", AppWrapperVerb::Suspend},
@@ -301,107 +268,6 @@ void add_appwrappers(CLI::App& app, Parsed& parsed) {
     act.add_option("name", parsed.appwrapper_act.name, "the AppWrapper")->required();
     act.callback([&parsed, chosen_verb = verb] { parsed.appwrapper_act.verb = chosen_verb; });
   }
-}
-
-// The API server as everywhere; clusters are in Hearth's namespace, not in the context's.
-void add_hub(CLI::App& verb, Target& target) {
-  target.ns = kHearthNamespace;
-  verb.add_option("--context", target.context, "kubeconfig context (default: its current-context)");
-  verb.add_option("-n,--namespace", target.ns, "namespace of the FournosClusters")
-      ->envname("HEARTH_NAMESPACE")
-      ->capture_default_str();
-}
-
-void add_hub_file(CLI::App& verb, Target& target) {
-  verb.add_option("--kubeconfig", target.kubeconfig,
-                  "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)");
-}
-
-void add_timeout(CLI::App& verb, int& seconds) {
-  verb.add_option("--timeout", seconds, "seconds after which waiting is given up")
-      ->check(CLI::Range(1, 86400))
-      ->capture_default_str();
-}
-
-void add_cluster_adding(CLI::App& clusters, ClusterAddOptions& options) {
-  auto& verb = *clusters.add_subcommand(
-      "add", "Make a cluster known: a labelled Secret with its kubeconfig, Hearth does the rest");
-  verb.footer(
-      "  athanor clusters add edge --kubeconfig edge.kubeconfig --wait\n\n"
-      "Without --kubeconfig a cluster that was removed comes back with the Secret it left.");
-  add_hub(verb, options.target);
-  verb.add_option("name", options.name, "the cluster")->required();
-  verb.add_option("--kubeconfig", options.kubeconfig,
-                  "kubeconfig file of the new cluster; the API server's is that of $KUBECONFIG");
-  verb.add_option("--secrets-namespace", options.secrets_namespace, "where the Secret goes")
-      ->envname("HEARTH_SECRETS_NAMESPACE")
-      ->capture_default_str();
-  verb.add_option("--owner", options.owner, "who holds the cluster from its first moment");
-  verb.add_option("--for", options.lock_time, "how long, as 30m, 4h or 2d (default: for ever)");
-  verb.add_flag("--replace", options.replace, "take this kubeconfig when there is one already");
-  verb.add_flag("--no-check", options.no_check,
-                "take the kubeconfig as it is, even if Hearth will call it Invalid");
-  verb.add_flag("--wait", options.wait, "stay until the cluster was asked for its GPUs");
-  add_timeout(verb, options.timeout);
-}
-
-void add_cluster_verbs(CLI::App& app, Parsed& parsed) {
-  auto& clusters =
-      *app.add_subcommand("clusters", "List clusters with their GPUs, locks, queues and use");
-  clusters.footer(
-      "  athanor clusters -w\n"
-      "  athanor clusters edge -o wide\n"
-      "  athanor clusters add edge --kubeconfig edge.kubeconfig\n"
-      "  athanor clusters check edge\n"
-      "  athanor clusters remove edge --wait");
-  clusters.require_subcommand(0, 1);
-  add_hub_file(clusters, parsed.clusters.target);
-  add_hub(clusters, parsed.clusters.target);
-  clusters.add_option("name", parsed.clusters.name, "one cluster, with what is wrong with it");
-  clusters.add_flag("-w,--watch", parsed.clusters.watch, "go on printing changes");
-  add_output(clusters, parsed.clusters.output,
-             {Output::Table, Output::Wide, Output::Json, Output::Yaml, Output::Name});
-  add_cluster_adding(clusters, parsed.cluster_add);
-
-  auto& check = *clusters.add_subcommand("check", "Ask a cluster for its GPUs now; 0: all is well");
-  add_hub_file(check, parsed.cluster_check.target);
-  add_hub(check, parsed.cluster_check.target);
-  check.add_option("name", parsed.cluster_check.name, "the cluster")->required();
-  add_timeout(check, parsed.cluster_check.timeout);
-
-  ClusterRemoveOptions& leaving = parsed.cluster_remove;
-  auto& remove = *clusters.add_subcommand("remove", "Take a cluster out of service");
-  add_hub_file(remove, leaving.target);
-  add_hub(remove, leaving.target);
-  remove.add_option("name", leaving.name, "the cluster")->required();
-  remove
-      .add_option("--policy", leaving.policy,
-                  "Drain: running jobs end first; Force: they are terminated; Retain: flavor and "
-                  "quota stay")
-      ->check(CLI::IsMember({"Drain", "Force", "Retain"}));
-  remove.add_flag("--delete-kubeconfig", leaving.delete_kubeconfig, "delete the Secret, too");
-  remove.add_flag("--wait", leaving.wait, "stay until it is gone, and say what it waits for");
-  add_timeout(remove, leaving.timeout);
-}
-
-void add_locks(CLI::App& app, Parsed& parsed) {
-  LockOptions& options = parsed.lock;
-  auto& lock = *app.add_subcommand("lock", "Take a whole cluster: running jobs end, others wait");
-  lock.footer("  athanor lock edge --for 4h --wait");
-  add_hub_file(lock, options.target);
-  add_hub(lock, options.target);
-  lock.add_option("name", options.name, "the cluster")->required();
-  lock.add_option("--for", options.lock_time,
-                  "how long, as 30m, 4h or 2d (default: until it is unlocked)");
-  lock.add_option("--owner", options.owner, "for whom (default: $USER)");
-  lock.add_flag("--take-over", options.take_over, "also when somebody else holds it");
-  lock.add_flag("--wait", options.wait, "stay until the lock is held");
-  add_timeout(lock, options.timeout);
-
-  auto& unlock = *app.add_subcommand("unlock", "Give a cluster back");
-  add_hub_file(unlock, parsed.unlock.target);
-  add_hub(unlock, parsed.unlock.target);
-  unlock.add_option("name", parsed.unlock.name, "the cluster")->required();
 }
 
 void add_rbac(CLI::App& app, RbacOptions& options) {
@@ -525,15 +391,18 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   add_submit(*app, parsed.submit);
   add_readers(*app, parsed);
   add_appwrappers(*app, parsed);
-  add_cluster_verbs(*app, parsed);
-  add_locks(*app, parsed);
+  add_cluster_verbs(*app, parsed.cluster_verbs);
+  add_locks(*app, parsed.cluster_verbs);
 
   add_backups(*app, parsed);
   add_simulate(*app, parsed.simulate);
 
   auto& crds = *app->add_subcommand("crds", "Print the custom resource definitions");
-  crds.add_option("--group", parsed.crds.group,
-                  "one API group alone (fournos.dev, kueue.x-k8s.io, tekton.dev)");
+  auto* group = crds.add_option("--group", parsed.crds.group,
+                                "one API group (default: that of Fournos and Hearth)");
+  crds.add_flag("--all", parsed.crds.all,
+                "those of every system, also Kueue's and Tekton's: never beside their owners")
+      ->excludes(group);
   add_output(crds, parsed.crds.output, {Output::Yaml, Output::Json, Output::Name});
 
   add_rbac(*app, parsed.rbac);
@@ -553,6 +422,9 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion.footer("  source <(athanor completion bash)");
+
+  app->add_subcommand("help", "Show a verb's flags and examples: athanor help VERB");
+  app->footer(kExitCodes);
   return app;
 }
 
@@ -572,60 +444,45 @@ std::vector<std::string> flags_of(const CLI::App& verb) {
   return flags;
 }
 
-// A hint at the nearest verb or flag for the first word that is neither.
-std::string suggestion(const CLI::App& app, int argc, const char* const* argv) {
-  std::vector<std::string> known;
-  const CLI::App* verb = nullptr;
-  for (const CLI::App* candidate : app.get_subcommands({})) {
-    known.push_back(candidate->get_name());
-    if (argc > 1 && candidate->get_name() == argv[1]) {
-      verb = candidate;
-    }
+// A hint at the nearest flag for the first one that the verb does not have.
+std::string suggestion(const CLI::App& app, std::span<const std::string> words) {
+  const auto verbs = app.get_subcommands({});
+  const auto verb = std::ranges::find_if(verbs, [&](const CLI::App* candidate) {
+    return words.size() > 1 && candidate->get_name() == words[1];
+  });
+  if (verb == verbs.end()) {
+    return {};
   }
-  if (verb != nullptr) {
-    known = flags_of(*verb);
-  }
-  for (int i = 1; i < argc; ++i) {
-    std::string word = argv[i];
+  const std::vector<std::string> known = flags_of(**verb);
+  for (std::string word : words.subspan(1)) {
     word = word.substr(0, word.find('='));
-    if ((verb != nullptr && word.rfind("--", 0) != 0) ||
-        std::ranges::find(known, word) != known.end()) {
+    if (!word.starts_with("--") || std::ranges::find(known, word) != known.end()) {
       continue;
     }
-    const auto nearest = std::ranges::min_element(
-        known, {}, [&](const std::string& name) { return edit_distance(word, name); });
-    if (nearest != known.end() && edit_distance(word, *nearest) <= 3) {
-      return fmt::format("did you mean \"{}\"?\n", *nearest);
-    }
-    if (verb == nullptr) {
-      break;
+    if (const std::string near = near_name(word, known); !near.empty()) {
+      return fmt::format("did you mean \"{}\"?\n", near);
     }
   }
   return {};
 }
 
-// The verbs below another one take its flags unless they have their own.
-void inherit(Target& target, const Target& outer, std::string_view default_ns) {
-  target.kubeconfig = target.kubeconfig.empty() ? outer.kubeconfig : target.kubeconfig;
-  target.context = target.context.empty() ? outer.context : target.context;
-  target.ns = target.ns == default_ns ? outer.ns : target.ns;
-}
-
-Command chosen_of_clusters(const CLI::App& clusters, Parsed& parsed) {
-  const Target& outer = parsed.clusters.target;
-  if (clusters.got_subcommand("add")) {
-    inherit(parsed.cluster_add.target, outer, kHearthNamespace);
-    return std::move(parsed.cluster_add);
+// Names the verb that the first word may have meant; nothing where it is a verb, or a flag.
+std::optional<Message> refused_verb(const CLI::App& app, std::span<const std::string> words) {
+  if (words.size() < 2 || words[1].starts_with("-")) {
+    return std::nullopt;
   }
-  if (clusters.got_subcommand("check")) {
-    inherit(parsed.cluster_check.target, outer, kHearthNamespace);
-    return std::move(parsed.cluster_check);
+  std::vector<std::string> known;
+  for (const CLI::App* verb : app.get_subcommands({})) {
+    known.push_back(verb->get_name());
   }
-  if (clusters.got_subcommand("remove")) {
-    inherit(parsed.cluster_remove.target, outer, kHearthNamespace);
-    return std::move(parsed.cluster_remove);
+  if (std::ranges::find(known, words[1]) != known.end()) {
+    return std::nullopt;
   }
-  return std::move(parsed.clusters);
+  const std::string hint = verb_hint(words[1], known);
+  return Message{
+      fmt::format("athanor: there is no verb \"{}\"\n{}Run \"athanor help\" for usage.\n", words[1],
+                  hint.empty() ? "" : fmt::format("did you mean \"{}\"?\n", hint)),
+      2};
 }
 
 Command chosen(const CLI::App& app, Parsed& parsed) {
@@ -661,13 +518,13 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
     return std::move(parsed.appwrapper_act);
   }
   if (const CLI::App* clusters = app.get_subcommand("clusters"); clusters->parsed()) {
-    return chosen_of_clusters(*clusters, parsed);
+    return chosen_of_clusters(*clusters, parsed.cluster_verbs);
   }
   if (app.got_subcommand("lock")) {
-    return std::move(parsed.lock);
+    return std::move(parsed.cluster_verbs.lock);
   }
   if (app.got_subcommand("unlock")) {
-    return std::move(parsed.unlock);
+    return std::move(parsed.cluster_verbs.unlock);
   }
   if (app.got_subcommand("backup")) {
     return std::move(parsed.backup);
@@ -714,8 +571,7 @@ Command stand_in(Result<Options> parsed, std::string (*help)()) {
 }
 
 // A program of Kubernetes that this one is called as, or a verb named so.
-std::optional<Command> parse_stand_in(int argc, const char* const* argv) {
-  std::vector<std::string> words(argv, argv + argc);
+std::optional<Command> parse_stand_in(std::vector<std::string> words) {
   if (words.empty()) {
     return std::nullopt;
   }
@@ -750,7 +606,8 @@ std::optional<Command> parse_stand_in(int argc, const char* const* argv) {
 }  // namespace
 
 Command parse(int argc, const char* const* argv) {
-  if (auto command = parse_stand_in(argc, argv)) {
+  const std::vector<std::string> words = plain_words({argv, argv + argc});
+  if (auto command = parse_stand_in(words)) {
     return *std::move(command);
   }
   Parsed parsed;
@@ -758,14 +615,17 @@ Command parse(int argc, const char* const* argv) {
   if (argc <= 1) {
     return Message{app->help(), 2};
   }
+  if (auto refused = refused_verb(*app, words)) {
+    return *std::move(refused);
+  }
   // CLI11 reports by exception; none leaves this function.
   try {
-    auto words = with_config_file({argv, argv + argc});
-    if (!words.ok()) {
-      return Message{fmt::format("athanor: {}\n", words.error().message), 2};
+    auto complete = with_config_file(words);
+    if (!complete.ok()) {
+      return Message{fmt::format("athanor: {}\n", complete.error().message), 2};
     }
     // In reverse, without the program's name: as CLI11 takes a vector.
-    std::vector<std::string> reversed(words->rbegin(), words->rend() - 1);
+    std::vector<std::string> reversed(complete->rbegin(), complete->rend() - 1);
     app->parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
     return Message{app->help(), 0};
@@ -775,7 +635,7 @@ Command parse(int argc, const char* const* argv) {
     return Message{
         fmt::format(
             "athanor: {}\n{}Run \"athanor {}--help\" for usage.\n", error.what(),
-            suggestion(*app, argc, argv),
+            suggestion(*app, words),
             app->get_subcommands().empty() ? "" : app->get_subcommands().front()->get_name() + " "),
         2};
   }

@@ -23,6 +23,13 @@ struct Target {
   std::string kubeconfig{};
   std::string context{};
   std::string ns{};
+  std::string server{};  // instead of the kubeconfig's
+  std::string token{};   // instead of its credentials
+  std::string authority{};
+  bool insecure = false;
+  std::string as{};
+  std::vector<std::string> as_groups{};
+  int verbosity = 0;
 };
 
 enum class Output : std::uint8_t { Table, Json, Yaml, Name, Wide };
@@ -141,6 +148,8 @@ struct ClusterRemoveOptions {
   std::string name{};
   std::string policy{};  // Drain, Force, Retain
   bool delete_kubeconfig = false;
+  std::string owner{};  // who asks; empty: $USER
+  bool take_over = false;
   bool wait = false;
   int timeout = 600;
 };
@@ -158,6 +167,8 @@ struct LockOptions {
 struct UnlockOptions {
   Target target{};
   std::string name{};
+  std::string owner{};  // who asks; empty: $USER
+  bool take_over = false;
 };
 
 struct BackupOptions {
@@ -185,6 +196,7 @@ struct SimulateOptions {
 struct CrdsOptions {
   Output output = Output::Yaml;
   std::string group{};
+  bool all = false;
 };
 
 struct RbacOptions {
@@ -238,6 +250,10 @@ struct VersionOptions {
 struct CompletionOptions {
   std::string shell{};
 };
+
+// The program's exit codes besides 0 (done), 1 (failed or refused) and 2 (wrong usage).
+inline constexpr int kOutcomeUnknown = 3;  // the server went away; the job goes on
+inline constexpr int kInterrupted = 130;   // Ctrl-C while a job was followed; it goes on
 
 // Text to print and leave with this exit code: --help (0), a usage error (2; 1 where a program of
 // Kubernetes is stood in for).

@@ -3,20 +3,85 @@
 #include "cli/session.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include "cli/terminal.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
 namespace athanor::cli {
 
-Result<Session> Session::open(const Target& target) {
-  ATHANOR_TRY(const client::ClusterConfig config,
-              client::resolve_cluster({.path = target.kubeconfig,
-                                       .context = target.context,
-                                       .environment = client::kubeconfig_environment()}));
+namespace {
+
+// What the flags say in place of the kubeconfig. A token stands alone: a client certificate beside
+// it would win at the server.
+void override_config(const Target& target, client::ClusterConfig& config) {
+  if (!target.server.empty()) {
+    config.server = target.server;
+    while (config.server.ends_with('/')) {
+      config.server.pop_back();
+    }
+  }
+  if (!target.token.empty()) {
+    config.token = target.token;
+    config.token_file.clear();
+    config.username.clear();
+    config.password.clear();
+    config.client_certificate = {};
+    config.client_key = {};
+    config.exec.reset();
+  }
+  if (!target.authority.empty()) {
+    config.certificate_authority = {.text = {}, .file = target.authority};
+    config.insecure_skip_verify = false;
+  }
+  if (target.insecure) {
+    config.certificate_authority = {};
+    config.insecure_skip_verify = true;
+  }
+  if (!target.as.empty()) {
+    config.impersonate = {.user = target.as, .uid = {}, .groups = target.as_groups, .extra = {}};
+  }
+}
+
+Result<client::ClusterConfig> config_of(const Target& target) {
+  if (target.as.empty() && !target.as_groups.empty()) {
+    return Error::bad_request("--as-group needs --as USER");
+  }
+  if (!target.server.empty() && !target.server.starts_with("https://") &&
+      !target.server.starts_with("http://")) {
+    return Error::bad_request(
+        fmt::format("--server {}: not an http or https address", target.server));
+  }
+  if (target.insecure && !target.authority.empty()) {
+    return Error::bad_request(
+        "--certificate-authority and --insecure-skip-tls-verify exclude each other");
+  }
+  const client::KubeconfigOptions options{.path = target.kubeconfig,
+                                          .context = target.context,
+                                          .environment = client::kubeconfig_environment()};
+  auto found = client::resolve_cluster(options);
+  const bool bare = !target.server.empty() && target.kubeconfig.empty() && target.context.empty();
+  if (!found.ok() && !(bare && found.error().code == 404)) {
+    return found.error();
+  }
+  client::ClusterConfig config = found.value_or(client::ClusterConfig{});
+  override_config(target, config);
+  return config;
+}
+
+}  // namespace
+
+Result<Session> Session::open(const Target& target, Home home) {
+  ATHANOR_TRY(const client::ClusterConfig config, config_of(target));
   Session session;
-  session.ns_ = target.ns.empty() ? config.ns : target.ns;
+  const bool jobs = home == Home::Jobs && !config.ns_given && !config.jobs_ns.empty();
+  session.ns_ = !target.ns.empty() ? target.ns : jobs ? config.jobs_ns : config.ns;
   ATHANOR_TRY(session.connection_, client::Connection::open(config));
+  if (target.verbosity > 0) {
+    session.connection_->on_request(
+        [](std::string_view line) { Terminal(STDERR_FILENO).print(fmt::format("{}\n", line)); });
+  }
   return session;
 }
 
@@ -55,8 +120,19 @@ Result<std::vector<Object>> Session::list(const Kind& kind, const std::string& n
   return objects;
 }
 
+void hide_managed_fields(Value& object) {
+  if (object["metadata"].contains("managedFields")) {
+    object.member("metadata").erase("managedFields");
+  }
+}
+
 std::string render(const std::vector<Object>& objects, Output output, bool single,
                    const Kind& kind) {
+  const auto shown = [](const Object& object) {
+    Value body = object.body();
+    hide_managed_fields(body);
+    return body;
+  };
   if (output == Output::Name) {
     std::string names;
     for (const Object& object : objects) {
@@ -67,14 +143,14 @@ std::string render(const std::vector<Object>& objects, Output output, bool singl
   }
   Value document;
   if (single && objects.size() == 1) {
-    document = objects.front().body();
+    document = shown(objects.front());
   } else {
     document = Value::object({{"apiVersion", "v1"},
                               {"kind", "List"},
                               {"metadata", Value::object()},
                               {"items", Value::list()}});
     for (const Object& object : objects) {
-      document.member("items").push_back(object.body());
+      document.member("items").push_back(shown(object));
     }
   }
   return output == Output::Json ? json::print(document, json::Style::Pretty) + "\n"

@@ -2,6 +2,7 @@
 // One verb's connection, and the requests that several verbs make.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,7 +18,9 @@ namespace athanor::cli {
 
 class Session {
  public:
-  static Result<Session> open(const Target& target);
+  // Which namespace is meant where neither a flag nor the context names one.
+  enum class Home : std::uint8_t { Default, Jobs };  // Jobs: where the lab's jobs are
+  static Result<Session> open(const Target& target, Home home = Home::Default);
 
   [[nodiscard]] const std::string& ns() const { return ns_; }
   [[nodiscard]] client::Connection& connection() { return *connection_; }
@@ -39,7 +42,10 @@ class Session {
 inline constexpr const char* kJobNameLabel = "fournos.dev/job-name";
 inline constexpr const char* kPipelineTaskLabel = "tekton.dev/pipelineTask";
 
-// Prints an object, or a List of several, as JSON or YAML; or their names.
+// Removes metadata.managedFields: nobody who reads a job wants to see who wrote which field.
+void hide_managed_fields(Value& object);
+// Prints an object, or a List of several, as JSON or YAML without managedFields; or their
+// names.
 std::string render(const std::vector<Object>& objects, Output output, bool single,
                    const Kind& kind);
 

@@ -91,16 +91,19 @@ class ClusterContext final : public VerbContext {
     for (const std::vector<std::string>& row : rows) {
       table.add(row);
     }
-    out_.print(table.text());
+    out_.print(table.text(options_.output == Output::Wide ? 0 : out_.columns()));
   }
   void values(const std::vector<Value>& items) override {
     Value all =
         items.size() == 1
             ? items.front()
             : Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value::list()}});
-    if (items.size() != 1) {
-      for (const Value& item : items) {
-        all.member("items").push_back(item);
+    if (items.size() == 1) {
+      hide_managed_fields(all);
+    } else {
+      for (Value item : items) {
+        hide_managed_fields(item);
+        all.member("items").push_back(std::move(item));
       }
     }
     out_.print(options_.output == Output::Json ? json::print(all, json::Style::Pretty) + "\n"

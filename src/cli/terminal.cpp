@@ -3,6 +3,7 @@
 #include "cli/terminal.hpp"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,24 @@ std::size_t width(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+// At most `columns` code points, the last of which says that there is more; 0: all.
+std::string cut(const std::string& line, std::size_t columns) {
+  if (columns == 0 || width(line) <= columns) {
+    return line;
+  }
+  std::size_t end = 0;
+  for (std::size_t left = columns; left > 0; --left) {
+    do {
+      ++end;
+    } while (end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U);
+  }
+  // The last code point gives way to the mark.
+  do {
+    --end;
+  } while ((static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U);
+  return line.substr(0, end) + "…";
+}
+
 }  // namespace
 
 Terminal::Terminal(int descriptor)
@@ -24,6 +43,14 @@ Terminal::Terminal(int descriptor)
       interactive_(::isatty(descriptor) == 1),
       // NOLINTNEXTLINE(concurrency-mt-unsafe): read before any thread starts
       colours_(interactive_ && std::getenv("NO_COLOR") == nullptr) {}
+
+std::size_t Terminal::columns() const {
+  winsize size{};
+  if (!interactive_ || ::ioctl(descriptor_, TIOCGWINSZ, &size) != 0) {
+    return 0;
+  }
+  return size.ws_col;
+}
 
 std::string Terminal::paint(std::string_view text, Colour colour) const {
   if (!colours_ || colour == Colour::Plain) {
@@ -66,7 +93,7 @@ void Terminal::print(std::string_view text) const {
   }
 }
 
-std::string Table::text() const {
+std::string Table::text(std::size_t columns) const {
   std::vector<std::size_t> widths = least_;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -84,7 +111,7 @@ std::string Table::text() const {
       }
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    out += cut(line, columns) + "\n";
   }
   return out;
 }

@@ -2,6 +2,7 @@
 // What goes to the user: tables, colours (on a terminal alone, never with NO_COLOR), errors.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ class Terminal {
   explicit Terminal(int descriptor);
   [[nodiscard]] bool interactive() const { return interactive_; }
   [[nodiscard]] std::string paint(std::string_view text, Colour colour) const;
+  // How many columns a person sees; 0: nobody looks, so nothing need be cut.
+  [[nodiscard]] std::size_t columns() const;
   // Writes all of it; a closed pipe is not an error.
   void print(std::string_view text) const;
 
@@ -37,7 +40,8 @@ class Table {
       : rows_{std::move(header)}, least_(std::move(least)) {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   [[nodiscard]] std::size_t rows() const { return rows_.size() - 1; }
-  [[nodiscard]] std::string text() const;
+  // Lines longer than `columns` end in "…"; 0: none is cut.
+  [[nodiscard]] std::string text(std::size_t columns = 0) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

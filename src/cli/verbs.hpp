@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs: each does what its options say and returns the program's exit code (0 done, 1 failed,
-// 2 misused).
+// 2 misused; options.hpp names two more).
 #pragma once
 
 #include <string>
@@ -41,13 +41,18 @@ int run(const VersionOptions& options);
 int run(const CompletionOptions& options);
 int run(const Message& message);
 
+// Adds to a 404 about a FournosCluster that the queue knows a cluster of this name.
+Error explain_unmanaged(Session& session, const std::string& name, Error error);
+
 // The folder of the lab's state that no flag names.
 std::string default_data();
 
 // Shows a job until it is over: phases, queue position, steps and their log lines. 0 only if it
-// Succeeded.
+// Succeeded; kOutcomeUnknown, kInterrupted.
 int follow_job(Session& session, const Object& created);
-// The job and everything that belongs to it, as a table.
-Result<std::string> job_summary(Session& session, const std::string& ns, const std::string& name);
+// Returns the job and everything that belongs to it, as a table
+// cut to `columns`; 0: whole.
+Result<std::string> job_summary(Session& session, const std::string& ns, const std::string& name,
+                                std::size_t columns);
 
 }  // namespace athanor::cli

@@ -302,7 +302,10 @@ Result<ClusterConfig> cluster_config_of(const Value& kubeconfig, const std::stri
   }
   if (const std::string ns = chosen["namespace"].str(); !ns.empty()) {
     config.ns = ns;
+    config.ns_given = true;
   }
+  const Value lab = named(chosen["extensions"], kLabExtension);
+  config.jobs_ns = lab["extension"]["jobsNamespace"].str();
   return config;
 }
 
@@ -332,6 +335,7 @@ Result<ClusterConfig> in_cluster_config(const std::map<std::string, std::string>
   if (const auto ns = small_file(rules.service_account + "/namespace");
       ns.ok() && !trimmed(*ns).empty()) {
     config.ns = trimmed(*ns);
+    config.ns_given = true;
   }
   return config;
 }

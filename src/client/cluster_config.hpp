@@ -63,8 +63,14 @@ struct ClusterConfig {
   Impersonation impersonate{};
 
   std::string ns = "default";
+  bool ns_given = false;  // the context names it
+  // Where the jobs of a lab are: its kubeconfig's extension kLabExtension; empty: it says nothing.
+  std::string jobs_ns{};
   std::string context{};  // "in-cluster" without a kubeconfig
 };
+
+// A context's extension with what clients want to know of a lab: {"jobsNamespace": NAME}.
+inline constexpr const char* kLabExtension = "athanor.dev/lab";
 
 struct ClusterOptions {
   bool allow_exec = true;   // false: a kubeconfig with a plugin is refused (what others hand in)

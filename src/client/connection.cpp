@@ -124,6 +124,9 @@ class CurlConnection final : public Connection {
     stream->handle.reset(curl_easy_init());
     stream->handlers = std::move(handlers);
     CURL* handle = stream->handle.get();
+    if (told_) {
+      told_(fmt::format("GET {} (stream)", path));
+    }
     const auto identity = credentials_->get();
     if (!identity.ok()) {
       stream->refused = identity.error();
@@ -146,6 +149,10 @@ class CurlConnection final : public Connection {
     // The caller's handle keeps the stream; letting go of it takes the stream out of the multi
     // handle.
     return {stream.get(), [this, stream](void*) mutable { close(std::move(stream)); }};
+  }
+
+  void on_request(std::function<void(std::string_view line)> told) override {
+    told_ = std::move(told);
   }
 
   void run(Duration timeout) override {
@@ -213,7 +220,9 @@ class CurlConnection final : public Connection {
     std::string body;
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append_body);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, &body);
-    if (const CURLcode code = curl_easy_perform(handle); code != CURLE_OK) {
+    const CURLcode code = curl_easy_perform(handle);
+    tell(call, handle, code);
+    if (code != CURLE_OK) {
       return Error::unavailable(fmt::format("cannot reach {}: {}; is the lab up (athanor up)?",
                                             config_.server, curl_easy_strerror(code)));
     }
@@ -223,6 +232,19 @@ class CurlConnection final : public Connection {
       return error_of(status, body);
     }
     return body;
+  }
+
+  void tell(const Call& call, CURL* handle, CURLcode code) const {
+    if (!told_) {
+      return;
+    }
+    long status = 0;
+    curl_off_t microseconds = 0;
+    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(handle, CURLINFO_TOTAL_TIME_T, &microseconds);
+    const std::string outcome =
+        code == CURLE_OK ? fmt::format("{}", status) : curl_easy_strerror(code);
+    told_(fmt::format("{} {} {} in {} ms", call.method, call.path, outcome, microseconds / 1000));
   }
 
   void prepare(CURL* handle, const std::string& path, const std::string& accept,
@@ -243,6 +265,7 @@ class CurlConnection final : public Connection {
   std::vector<std::shared_ptr<Stream>> opening_{};
   std::vector<std::shared_ptr<Stream>> closing_{};
   bool driving_ = false;
+  std::function<void(std::string_view line)> told_{};
 };
 
 }  // namespace

@@ -204,7 +204,10 @@ Result<std::string> ensure_service_account_key(const std::string& directory) {
   return made;
 }
 
-std::string admin_kubeconfig(const Pki& pki, const std::string& server, const std::string& ns) {
+// The context names no namespace (clients take "default"); athanor's verbs find the jobs' by the
+// extension (client/cluster_config.hpp).
+std::string admin_kubeconfig(const Pki& pki, const std::string& server,
+                             const std::string& jobs_ns) {
   return "apiVersion: v1\n"
          "kind: Config\n"
          "clusters:\n"
@@ -230,15 +233,18 @@ std::string admin_kubeconfig(const Pki& pki, const std::string& server, const st
          "  context:\n"
          "    cluster: athanor\n"
          "    user: kubernetes-admin\n"
-         "    namespace: " +
-         ns +
+         "    extensions:\n"
+         "    - name: athanor.dev/lab\n"
+         "      extension:\n"
+         "        jobsNamespace: " +
+         jobs_ns +
          "\n"
          "current-context: athanor\n";
 }
 
 Result<void> write_admin_kubeconfig(const std::string& path, const Pki& pki,
-                                    const std::string& server, const std::string& ns) {
-  return write_private_file(path, admin_kubeconfig(pki, server, ns));
+                                    const std::string& server, const std::string& jobs_ns) {
+  return write_private_file(path, admin_kubeconfig(pki, server, jobs_ns));
 }
 
 }  // namespace athanor::transport

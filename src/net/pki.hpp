@@ -54,11 +54,12 @@ Result<std::string> make_service_account_key();
 Result<std::string> ensure_service_account_key(const std::string& directory);
 
 // A kubeconfig of the administrator with everything embedded; `server` is "https://127.0.0.1:6443",
-// `ns` the namespace that commands without one mean.
+// `jobs_ns` the namespace of the lab's jobs.
 std::string admin_kubeconfig(const Pki& pki, const std::string& server,
-                             const std::string& ns = "default");
+                             const std::string& jobs_ns = "default");
 // Writes it with mode 0600 by rename.
 Result<void> write_admin_kubeconfig(const std::string& path, const Pki& pki,
-                                    const std::string& server, const std::string& ns = "default");
+                                    const std::string& server,
+                                    const std::string& jobs_ns = "default");
 
 }  // namespace athanor::transport

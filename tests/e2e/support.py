@@ -140,6 +140,7 @@ class Lab:
     process: subprocess.Popen = None
     runs: int = 0
     program: pathlib.Path = ATHANOR
+    port: int = 0  # any
 
     # --- life ---------------------------------------------------------------------------------------------
     def start(self, *, wrapper=(), ready=True, **popen):
@@ -148,7 +149,7 @@ class Lab:
         self.err_path = self.data.parent / f"{self.data.name}-{self.runs}.err"
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.process = subprocess.Popen(
-                [*wrapper, str(self.program), "up", "--data", str(self.data), "--port", "0", *self.args],
+                [*wrapper, str(self.program), "up", "--data", str(self.data), "--port", str(self.port), *self.args],
                 stdout=out,
                 stderr=err,
                 stdin=subprocess.DEVNULL,

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """athanor's own verbs against a lab."""
 
+import fcntl
 import json
+import os
+import pty
 import re
+import signal
 import socket
+import struct
 import subprocess
+import termios
 import threading
 import time
 
@@ -112,11 +118,140 @@ def test_queue_says_who_waits_for_what_and_why(lab):
     name = lab.submit({"hardware": {"gpuType": "h200", "gpuCount": 99}, "forge": {"project": "p", "args": []}})["metadata"]["name"]
     try:
         # Until Kueue has looked at it the reason is that it was not looked at.
-        texts = (name, "fournos-queue", "fournos/gpu-h200", "insufficient quota")
+        texts = (name, "fournos-queue", "fournos/gpu-h200", "99 h200 fit in no cluster (at most 8)")
         wait_for("the reason in the queue", lambda: any(all(text in row for text in texts) for row in lab.athanor("queue", "-n", JOBS).out.splitlines()))
+        # Without -n the lab's jobs are meant; -o wide has the queue's own words.
+        assert any(name in row and "insufficient quota" in row for row in lab.athanor("queue", "-o", "wide").out.splitlines())
+        wait_for("the reason of the job", lambda: any(name in row and texts[-1] in row for row in lab.athanor("jobs").out.splitlines()))
     finally:
         lab.athanor("cancel", name, "-n", JOBS)
         lab.wait_phase(name, "Stopped")
+
+
+def test_a_job_that_fails_at_once_is_told(lab):
+    done = lab.athanor("submit", "--cluster", "cluster-9", "--project", "p", code=1)
+    assert "Cluster 'cluster-9' not found, did you mean cluster-1?" in done.err and "created" in done.out
+    dry = lab.athanor("submit", "--cluster", "cluster-9", "--project", "p", "--dry-run", code=1)
+    assert "would fail at once: Cluster 'cluster-9' not found, did you mean cluster-1?" in dry.err
+    never = lab.athanor("submit", "--gpu", "a100:99", "--project", "p", "--dry-run", code=1)
+    assert "99 GPUs of type a100 fit in no cluster of queue fournos-queue (at most 8)" in never.err
+    other = lab.athanor("submit", "-f", ROOT / "examples/fournos/sample-job.yaml", "-n", "default", code=1)
+    assert 'does not match the namespace "default"' in other.err
+
+
+def test_a_job_elsewhere_is_told_of(lab):
+    done = lab.athanor("submit", "-n", "default", "--cluster", "cluster-1", "--project", "p", "--name", "lost")
+    assert f"this lab's controllers look at namespace {JOBS} alone" in done.err
+    logs = lab.athanor("logs", "lost", "-n", "default", code=1)
+    assert f"submit it there (-n {JOBS})" in logs.err
+    lab.http("DELETE", "/apis/fournos.dev/v1/namespaces/default/fournosjobs/lost")
+
+
+@pytest.mark.parametrize("verb", [["submit", "--follow"], ["logs", "-f"], ["jobs", "-w"]])
+def test_it_outlives_a_restart_of_the_api_server(make_lab, verb):
+    """kill -9 and a start on the same port while a job is followed; what ends it is the job's end, and Ctrl-C for a list.
+
+    Until the restart nobody looks at the job, so that it cannot end before."""
+    lab = make_lab("--pods", "timed", "--controllers", "*,-fournosjob", name="restarted").start()
+    lab.port = lab.address[1]
+    flags = ["--cluster", "cluster-1", "--project", "p", "--name", "j"]
+    if verb[0] == "submit":
+        command = [*verb, *flags]
+    else:
+        lab.athanor("submit", *flags)
+        command = [*verb, *(["j"] if verb[0] == "logs" else [])]
+    out, err = lab.data.parent / "out", lab.data.parent / "err"
+    with open(out, "wb") as one, open(err, "wb") as other:
+        following = subprocess.Popen([str(ATHANOR), *command], env=lab.env, stdout=one, stderr=other)
+    try:
+        wait_for("it says who should have looked", lambda: "j has no phase after 5s" in err.read_text(encoding="utf-8"))
+        assert "The lab's controller fournosjob should have" in err.read_text(encoding="utf-8")
+        lab.stop(signal.SIGKILL)
+        wait_for("it says that the server is away", lambda: "the API server is away" in err.read_text(encoding="utf-8"))
+        lab.args = ["--pods", "timed"]
+        lab.start()
+        lab.wait_phase("j", "Succeeded")
+        if verb[0] == "jobs":
+            wait_for("the end is shown", lambda: "Succeeded" in out.read_text(encoding="utf-8"))
+            following.send_signal(signal.SIGINT)
+        assert following.wait(DEADLINE) == (130 if verb[0] == "jobs" else 0), err.read_text(encoding="utf-8")
+        if verb[0] == "submit":
+            assert "Succeeded" in out.read_text(encoding="utf-8")
+    finally:
+        following.kill()
+        following.wait(DEADLINE)
+
+
+def test_ctrl_c_says_how_to_go_on(lab):
+    name = lab.submit({"hardware": {"gpuType": "h200", "gpuCount": 99}, "forge": {"project": "p", "args": []}})["metadata"]["name"]
+    following = subprocess.Popen([str(ATHANOR), "logs", "-f", name], env=lab.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        time.sleep(1)
+        following.send_signal(signal.SIGINT)
+        _, err = following.communicate(timeout=DEADLINE)
+        assert following.returncode == 130
+        assert f"{name} goes on. Follow it again: athanor logs -f {name} -n {JOBS}\n" in err and f"athanor cancel {name} -n {JOBS}" in err
+    finally:
+        following.kill()
+        lab.athanor("cancel", name)
+
+
+def test_global_flags_and_other_words(lab):
+    assert lab.athanor("-n", JOBS, "jobs", "-o", "name").out == lab.athanor("jobs", "-o", "name").out
+    denied = lab.athanor("--as", "nobody", "jobs", code=1)
+    assert 'User "nobody" cannot list resource "fournosjobs"' in denied.err
+    host, port = lab.address
+    plain = run([ATHANOR, "-s", f"https://{host}:{port}", "--insecure-skip-tls-verify", "--token", "wrong", "jobs"], env={"HOME": "/nonexistent", "PATH": "/bin"})
+    assert plain.code == 1 and "Unauthorized" in plain.err, plain.err
+    told = lab.athanor("-v", "1", "jobs")
+    assert f"GET /apis/fournos.dev/v1/namespaces/{JOBS}/fournosjobs 200 in " in told.err
+    assert lab.athanor("help", "jobs").out == lab.athanor("jobs", "--help").out
+
+
+def test_nothing_is_coloured_or_cut_where_nobody_looks(lab):
+    """And both on a terminal of forty columns."""
+    lab.athanor("submit", "--cluster", "cluster-9", "--project", "p", code=1)
+    piped = run([ATHANOR, "jobs"], env={key: value for key, value in lab.env.items() if key != "NO_COLOR"}).out
+    assert "\x1b" not in piped and "…" not in piped and "Cluster 'cluster-9' not found" in piped
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    for flags, cut in (([], True), (["-o", "wide"], False)):
+        subprocess.run([str(ATHANOR), "jobs", *flags], env=lab.env, stdout=side, check=True, timeout=DEADLINE)
+        shown = os.read(main, 1 << 16).decode(errors="replace").splitlines()
+        assert all(len(line) <= 40 for line in shown if line) == cut and any("…" in line for line in shown) == cut, shown
+    os.close(main)
+    os.close(side)
+
+
+def test_managed_fields_are_hidden(lab):
+    name = lab.submit(forge())["metadata"]["name"]
+    for flags in (["jobs", name, "-o", "yaml"], ["jobs", "-o", "json"], ["queue", "-o", "yaml"]):
+        assert "managedFields" not in lab.athanor(*flags).out
+    lab.wait_phase(name, "Succeeded")
+
+
+def test_the_built_in_labs_clusters_are_listed(lab):
+    rows = [row.split() for row in lab.athanor("clusters").out.splitlines()]
+    assert [row[0] for row in rows] == ["NAME", "cluster-1", "cluster-2", "cluster-3", "cluster-4"]
+    assert rows[1][2:4] == ["8x", "A100"] and "fournos-queue" in rows[1]
+    assert "cluster-1 is in the queue alone" in lab.athanor("clusters", "cluster-1").out
+    assert "so there is nothing to lock" in lab.athanor("lock", "cluster-1", "--owner", "me", code=1).err
+
+
+def test_the_kubeconfigs_namespace_is_default(lab):
+    assert yaml.safe_load(lab.kubeconfig.read_text(encoding="utf-8"))["contexts"][0]["context"].get("namespace") is None
+    lab.kubectl("create", "configmap", "here", "--from-literal=a=b")
+    assert lab.http("GET", "/api/v1/namespaces/default/configmaps/here").code == 200
+
+
+def test_a_setting_moves_the_jobs_and_what_belongs_to_them(make_lab):
+    """FOURNOS_NAMESPACE given to `athanor up`: queue, kubeconfigs and pipelines are there, and submit finds them."""
+    lab = make_lab("--storage", "memory", "--pods", "timed", name="moved")
+    lab.start(env={**os.environ, "FOURNOS_NAMESPACE": "bench"})
+    done = lab.athanor("submit", "--cluster", "cluster-1", "--project", "p", "--name", "j", "--follow")
+    assert "in namespace bench" in done.out and "Succeeded" in done.out
+    assert lab.http("GET", f"/api/v1/namespaces/{JOBS}").code == 404
+    assert lab.http("GET", "/api/v1/namespaces/bench/secrets/cluster-1-kubeconfig").code == 200
 
 
 def test_cancel_stops_a_running_job(lab):
@@ -137,14 +272,17 @@ def test_cancel_stops_a_running_job(lab):
 
 def test_crds_can_be_applied_to_a_bare_control_plane(make_lab):
     bare: Lab = make_lab("--storage", "memory", "--controllers", "").start()
-    manifests = run([ATHANOR, "crds"]).out
+    manifests = run([ATHANOR, "crds", "--all"]).out
     names = {d["metadata"]["name"] for d in yaml.safe_load_all(manifests)}
     assert {"fournosjobs.fournos.dev", "workloads.kueue.x-k8s.io", "pipelineruns.tekton.dev"} <= names
     done = bare.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifests)
     assert done.out.count("serverside-applied") == len(names)
     bare.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
-    one = list(yaml.safe_load_all(run([ATHANOR, "crds", "--group", "fournos.dev"]).out))
-    assert [d["metadata"]["name"] for d in one] == ["fournosjobs.fournos.dev", "fournosclusters.fournos.dev"]
+    for flags in (["--group", "fournos.dev"], []):  # ours alone, unless others are asked for
+        one = list(yaml.safe_load_all(run([ATHANOR, "crds", *flags]).out))
+        assert [d["metadata"]["name"] for d in one] == ["fournosjobs.fournos.dev", "fournosclusters.fournos.dev"]
+    tekton = run([ATHANOR, "crds", "--group", "tekton.dev", "-o", "name"]).out.split()
+    assert "customresourcedefinition.apiextensions.k8s.io/pipelineruns.tekton.dev" in tekton
 
 
 def test_version_and_help(binary):

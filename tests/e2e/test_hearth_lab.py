@@ -132,6 +132,29 @@ def test_the_guides_commands(make_lab, tmp_path):
     assert done.code == 0, done.out[-3000:] + done.err[-3000:]
 
 
+def test_jobs_run_on_the_labs_clusters(make_lab):
+    """What `up` says to type works: the run reads the kubeconfig of its cluster."""
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
+    hint = re.search(r"  athanor (submit .* --follow)", lab.out).group(1).split()
+    assert hint[1:3] == ["--cluster", "cluster-a-1"]
+    wait_for("its quota", lambda: quotas(lab).get("cluster-a-1"))
+    done = lab.athanor(*hint)
+    server = re.search(r"https://\S+", (lab.data / "targets/cluster-a-1.kubeconfig").read_text(encoding="utf-8")).group()
+    assert f"[mock-run] cluster: {server}" in done.out and "in namespace psap-automation" in done.out
+
+
+def test_somebody_elses_lock_is_kept(hearth_lab):
+    lab = hearth_lab([{"name": "edge", "nodes": A100}])
+    wait_for("the cluster", lambda: cluster(lab, "edge"))
+    lab.athanor("lock", "edge", "--owner", "bob")
+    for verb in (["unlock", "edge"], ["clusters", "remove", "edge"]):
+        refused = lab.athanor(*verb, "--owner", "ada", code=1)
+        assert "edge is locked for bob, not for ada; --take-over" in refused.err
+    assert cluster(lab, "edge")["spec"]["owner"] == "bob"
+    lab.athanor("unlock", "edge", "--owner", "ada", "--take-over")
+    assert not cluster(lab, "edge")["spec"].get("owner")
+
+
 def test_examples_apply(make_lab):
     lab = make_lab("--storage", "memory", "--pods", "timed", "--lab", str(EXAMPLE)).start()
     files = sorted(p for p in EXAMPLE.parent.glob("*.yaml") if p.name != "lab.yaml")
@@ -239,7 +262,7 @@ def test_verbs_edit_clusters(hearth_lab):
     refused = lab.athanor("lock", "edge", "--owner", "bob", code=1)
     assert "edge is locked for alice; --take-over hands the lock to bob" in refused.err
     lab.athanor("lock", "edge", "--owner", "bob", "--take-over")
-    assert "it was locked for bob" in lab.athanor("unlock", "edge").out
+    assert "it was locked for bob" in lab.athanor("unlock", "edge", "--owner", "bob").out
     wait_for("unlocked", lambda: status(lab, "edge").get("locked") is False)
     assert lab.athanor("unlock", "edge").out == "edge is not locked\n"
     configure(lab, "edge", faults="forbidden: true")

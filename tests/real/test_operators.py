@@ -158,7 +158,7 @@ def furnish(plane):
     """What an administrator installs: kinds, roles, namespaces; and what the examples need."""
     for name in (NS, SYSTEM, HEARTH, SECRETS, "tekton-pipelines"):
         plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"fournos.dev/queue-access": "true"}}})
-    plane.apply(run([ATHANOR, "crds"]).out)
+    plane.apply(run([ATHANOR, "crds", "--all"]).out)
     plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
     plane.apply(run([ATHANOR, "rbac", "--controllers", CONTROLLERS]).out)
     plane.apply(

@@ -13,9 +13,11 @@
 #include <thread>
 
 #include "api/builtin.hpp"
+#include "api/kueue.hpp"
 #include "base/clock.hpp"
 #include "base/digest.hpp"
 #include "cli/clusters/cluster_view.hpp"
+#include "cli/reconnection.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "kube/names/names.hpp"
@@ -82,8 +84,8 @@ Result<std::string> read_file(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// Reads the cluster again and again until `done` likes it; nullopt: it is gone. The error says
-// that the time was up.
+// Reads the cluster again and again until `done` likes it, also while the API server is away for a
+// while; nullopt: it is gone. The error says that the time was up.
 Result<std::optional<Object>> wait_for(Session& session, const std::string& name,
                                        std::chrono::seconds limit,
                                        const std::function<bool(const Object&)>& done) {
@@ -94,10 +96,10 @@ Result<std::optional<Object>> wait_for(Session& session, const std::string& name
     if (!cluster.ok() && cluster.error().code == 404) {
       return std::optional<Object>();
     }
-    if (!cluster.ok()) {
+    if (!cluster.ok() && !is_passing(cluster.error())) {
       return cluster.error();
     }
-    if (done(*cluster)) {
+    if (cluster.ok() && done(*cluster)) {
       return std::optional<Object>(*std::move(cluster));
     }
     if (std::chrono::steady_clock::now() >= end) {
@@ -201,7 +203,62 @@ std::string user_name() {
   return user == nullptr ? "" : user;
 }
 
+// A lock is its owner's: others have to say that they mean it.
+Result<void> check_owner(const Object& cluster, const std::string& asker, bool take_over,
+                         std::string_view deed) {
+  const std::string holder = cluster.spec()["owner"].str();
+  if (holder.empty() || holder == asker || take_over) {
+    return {};
+  }
+  return Error::conflict(fmt::format("{} is locked for {}{}; --take-over {} nevertheless",
+                                     cluster.name(), holder,
+                                     asker.empty() ? "" : ", not for " + asker, deed));
+}
+
+// Deletes the cluster as it was looked at: who locks it in between keeps it.
+Result<void> take_out(Session& session, const ClusterRemoveOptions& options) {
+  const std::string asker = options.owner.empty() ? user_name() : options.owner;
+  Value patch = Value::object();
+  if (!options.policy.empty()) {
+    patch.set("spec", Value::object({{"deletionPolicy", options.policy}}));
+  }
+  if (options.delete_kubeconfig) {
+    patch.set_path({"metadata", "annotations"},
+                   Value::object({{"fournos.dev/delete-kubeconfig", "true"}}));
+  }
+  constexpr int kTries = 50;
+  for (int tries = 1;; ++tries) {
+    ATHANOR_TRY(Object cluster, session.get(cluster_kind(), session.ns(), options.name));
+    ATHANOR_TRY_VOID(check_owner(cluster, asker, options.take_over, "removes it"));
+    if (!patch.empty()) {
+      ATHANOR_TRY(Value patched, merge(session, cluster_kind(), session.ns(), options.name, patch));
+      cluster = Object(std::move(patched));
+      ATHANOR_TRY_VOID(check_owner(cluster, asker, options.take_over, "removes it"));
+    }
+    const Value unchanged =
+        Value::object({{"uid", cluster.uid()}, {"resourceVersion", cluster.resource_version()}});
+    const auto deleted = session.connection().call(
+        {.method = "DELETE",
+         .path = Session::path(cluster_kind(), session.ns(), options.name),
+         .body = Value::object(
+             {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", unchanged}})});
+    if (deleted.ok()) {
+      return {};
+    }
+    if (deleted.error().reason != "Conflict" || tries == kTries) {
+      return deleted.error();
+    }
+  }
+}
+
 }  // namespace
+
+Error explain_unmanaged(Session& session, const std::string& name, Error error) {
+  if (error.code == 404 && session.get(api::kueue::kResourceFlavor, "", name).ok()) {
+    error.message += "; " + unmanaged_text(name, session.ns());
+  }
+  return error;
+}
 
 int run(const ClusterAddOptions& options) {
   if (const auto wrong = validate_dns1123_subdomain(options.name);
@@ -260,7 +317,7 @@ int run(const ClusterCheckOptions& options) {
   }
   const auto before = session->get(cluster_kind(), session->ns(), options.name);
   if (!before.ok()) {
-    return fail(before.error());
+    return fail(explain_unmanaged(*session, options.name, before.error()));
   }
   const std::string last = before->status()["lastProbeTime"].str();
   // Times of probes are whole seconds: the next one shall not look like the last.
@@ -304,25 +361,9 @@ int run(const ClusterRemoveOptions& options) {
   if (!session.ok()) {
     return fail(session.error());
   }
-  Value patch = Value::object();
-  if (!options.policy.empty()) {
-    patch.set("spec", Value::object({{"deletionPolicy", options.policy}}));
-  }
-  if (options.delete_kubeconfig) {
-    patch.set_path({"metadata", "annotations"},
-                   Value::object({{"fournos.dev/delete-kubeconfig", "true"}}));
-  }
-  if (!patch.empty()) {
-    const auto patched =
-        merge(*session, cluster_kind(), session->ns(), options.name, std::move(patch));
-    if (!patched.ok()) {
-      return fail(patched.error());
-    }
-  }
-  const auto deleted = session->connection().call(
-      {.method = "DELETE", .path = Session::path(cluster_kind(), session->ns(), options.name)});
+  const auto deleted = take_out(*session, options);
   if (!deleted.ok()) {
-    return fail(deleted.error());
+    return fail(explain_unmanaged(*session, options.name, deleted.error()));
   }
   const Terminal out(STDOUT_FILENO);
   out.print(fmt::format("{} is leaving\n", options.name));
@@ -378,7 +419,7 @@ int run(const LockOptions& options) {
              {"ttl", options.lock_time.empty() ? Value() : Value(options.lock_time)}}));
       });
   if (!locked.ok()) {
-    return fail(locked.error());
+    return fail(explain_unmanaged(*session, options.name, locked.error()));
   }
   const Terminal out(STDOUT_FILENO);
   const std::string end =
@@ -411,14 +452,16 @@ int run(const UnlockOptions& options) {
   if (!session.ok()) {
     return fail(session.error());
   }
+  const std::string asker = options.owner.empty() ? user_name() : options.owner;
   std::string holder;
   const auto unlocked =
       edit_spec(*session, options.name, [&](const Object& cluster) -> Result<std::optional<Value>> {
         holder = cluster.spec()["owner"].str();
+        ATHANOR_TRY_VOID(check_owner(cluster, asker, options.take_over, "unlocks it"));
         return holder.empty() ? std::nullopt : std::optional(Value::object({{"owner", ""}}));
       });
   if (!unlocked.ok()) {
-    return fail(unlocked.error());
+    return fail(explain_unmanaged(*session, options.name, unlocked.error()));
   }
   const Terminal out(STDOUT_FILENO);
   if (holder.empty()) {

@@ -7,22 +7,13 @@
 #include <map>
 #include <utility>
 
+#include "cli/reasons.hpp"
 #include "kube/text/quantity.hpp"
 
 namespace athanor::cli {
 namespace {
 
-constexpr std::string_view kSlots = "fournos/cluster-slot";
 constexpr std::string_view kGpuPrefix = "fournos/gpu-";
-
-// "fournos/gpu-a100" -> "a100": nobody needs the prefix in a table.
-std::string short_name(std::string_view resource) {
-  if (resource == kSlots) {
-    return "slots";
-  }
-  return std::string(resource.starts_with(kGpuPrefix) ? resource.substr(kGpuPrefix.size())
-                                                      : resource);
-}
 
 std::int64_t whole(const Value& amount) {
   const auto quantity = Quantity::parse(amount);
@@ -57,6 +48,14 @@ bool add_shares(const Object& queue, std::string_view cluster, std::map<std::str
   return named;
 }
 
+// As Hearth writes models: "A100".
+std::string capitals(std::string text) {
+  for (char& c : text) {
+    c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return text;
+}
+
 std::string shown(std::string text) {
   return text.empty() ? std::string("-") : std::move(text);
 }
@@ -78,7 +77,13 @@ ClusterUse cluster_use(const std::vector<Object>& cluster_queues, std::string_vi
     }
     if (share.quota > 0 || share.used > 0) {
       use.details += fmt::format("{}{} {}/{}", use.details.empty() ? "" : ", ",
-                                 short_name(resource), share.used, share.quota);
+                                 short_resource(resource), share.used, share.quota);
+    }
+  }
+  for (const auto& [resource, share] : shares) {
+    if (share.quota > 0 && resource.starts_with(kGpuPrefix)) {
+      use.gpus += fmt::format("{}{}x {}", use.gpus.empty() ? "" : ", ", share.quota,
+                              capitals(short_resource(resource)));
     }
   }
   if (most >= 0) {
@@ -128,6 +133,32 @@ std::vector<std::string> cluster_row(const Object& cluster, const ClusterUse& us
   const auto created = cluster.creation_time();
   row.push_back(created ? format_age(now - *created) : "<unknown>");
   return row;
+}
+
+bool stands_for_cluster(const Object& flavor) {
+  return flavor.spec()["nodeLabels"]["fournos.dev/cluster"].as_string() == flavor.name();
+}
+
+std::vector<std::string> bare_row(const Object& flavor, const ClusterUse& use, bool wide,
+                                  Instant now) {
+  std::vector<std::string> row(cluster_header(wide).size(), "-");
+  row[0] = std::string(flavor.name());
+  row[2] = shown(use.gpus);
+  row[5] = shown(use.queues);
+  row[6] = shown(use.utilisation);
+  if (wide) {
+    row[7] = shown(use.details);
+  }
+  const auto created = flavor.creation_time();
+  row.back() = created ? format_age(now - *created) : "<unknown>";
+  return row;
+}
+
+std::string unmanaged_text(std::string_view cluster, std::string_view ns) {
+  return fmt::format(
+      "{} is in the queue alone: no FournosCluster in namespace {} has its name, so there is "
+      "nothing to lock, check or remove. A job takes it whole with --cluster {} --exclusive",
+      cluster, ns, cluster);
 }
 
 std::vector<std::size_t> cluster_widths(bool wide) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.hpp"
@@ -16,6 +17,7 @@ struct ClusterUse {
   std::string queues{};       // names, joined by ","; empty: none
   std::string utilisation{};  // of its most used resource: "25%"; empty: it has no quota
   std::string details{};      // "a100 4/8, slots 12/100"
+  std::string gpus{};         // what it has quota of: "8x A100"
 };
 ClusterUse cluster_use(const std::vector<Object>& cluster_queues, std::string_view cluster);
 
@@ -23,6 +25,13 @@ ClusterUse cluster_use(const std::vector<Object>& cluster_queues, std::string_vi
 std::vector<std::string> cluster_header(bool wide);
 std::vector<std::string> cluster_row(const Object& cluster, const ClusterUse& use, bool wide,
                                      Instant now);
+// Returns true for a ResourceFlavor that stands for a cluster, whether or not Hearth manages it.
+bool stands_for_cluster(const Object& flavor);
+// The row of a cluster that the queue alone knows: no FournosCluster has its name.
+std::vector<std::string> bare_row(const Object& flavor, const ClusterUse& use, bool wide,
+                                  Instant now);
+// Says what cannot be done with such a cluster.
+std::string unmanaged_text(std::string_view cluster, std::string_view ns);
 // What stands for this state in a live list: the row without its age.
 std::vector<std::size_t> cluster_widths(bool wide);
 

@@ -52,7 +52,7 @@ int run(const SystemsOptions& options) {
                  fmt::format("{}", system->webhooks.size()), system->by_default ? "yes" : "no",
                  std::string(system->summary)});
     }
-    out.print(table.text());
+    out.print(table.text(out.columns()));
     return 0;
   }
   Value list = Value::list();

@@ -6,12 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "base/clock.hpp"
 #include "cli/jobs/queue_view.hpp"
+#include "cli/pod_logs.hpp"
+#include "cli/reasons.hpp"
+#include "cli/unseen.hpp"
 #include "cli/verbs.hpp"
 #include "kube/text/json.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -19,20 +23,18 @@
 namespace athanor::cli {
 namespace {
 
-constexpr Duration kPoll = std::chrono::milliseconds(500);
+constexpr Duration kPoll = std::chrono::milliseconds(250);
+constexpr Duration kReopen = std::chrono::milliseconds(500);
+constexpr int kGone = 410;
+constexpr int kNotFound = 404;
+constexpr int kMostFailures = 3;  // of one log
 
 bool terminal_phase(std::string_view phase) {
   return phase == "Succeeded" || phase == "Failed" || phase == "Stopped";
 }
 
-// Whether the container has output to read: it runs, or it ran.
-bool has_started(const Object& pod, const std::string& container) {
-  for (const Value& status : pod.status()["containerStatuses"].items()) {
-    if (status["name"].as_string() == container) {
-      return status["state"].contains("running") || status["state"].contains("terminated");
-    }
-  }
-  return false;
+Instant time_now() {
+  return wall_clock()->now();
 }
 
 }  // namespace
@@ -43,29 +45,35 @@ Follower::Follower(Session& session, std::string ns, std::string name, FollowOpt
       name_(std::move(name)),
       options_(std::move(options)),
       out_(STDOUT_FILENO),
-      started_(wall_clock()->now()) {}
+      reconnection_("the job", options_.patience),
+      started_(time_now()),
+      job_stale_(options_.since.empty()) {}
 
 void Follower::say(std::string_view text, Colour colour) {
-  const std::string elapsed = format_age(wall_clock()->now() - started_);
+  const std::string elapsed = format_age(time_now() - started_);
   out_.print(fmt::format("{} {}\n", out_.paint(fmt::format("{:>5}", elapsed), Colour::Grey),
                          out_.paint(text, colour)));
 }
 
-Result<std::string> Follower::run() {
-  watch_job();
-  watch_pods();
+Result<Followed> Follower::run() {
+  Followed followed;
   while (!error_ && !gone_ && !finished()) {
+    const Instant now = time_now();
+    if (interrupt_.came() || reconnection_.lost(now)) {
+      followed.end = interrupt_.came() ? Followed::End::Interrupted : Followed::End::Unknown;
+      break;
+    }
+    if (reconnection_.due(now)) {
+      connect(now);
+    }
     session_.connection().run(kPoll);
-    if (!job_stream_open_ && !error_ && !gone_) {
-      watch_job();  // a watch may end at any time: take it up again
+    open_logs(now);
+    report_unseen(now);
+    if (over() && pods_listed_ && !looked_once_more_ && !error_ && !gone_ &&
+        reconnection_.due(now)) {
+      look_once_more(now);
     }
-    if (!pod_stream_open_ && !error_ && !gone_) {
-      watch_pods();
-    }
-    if (over() && pods_listed_ && !looked_once_more_ && !error_ && !gone_) {
-      look_once_more();
-    }
-    if (options_.progress && phase_ == "Pending") {
+    if (options_.progress && phase_ == "Pending" && !reconnection_.away()) {
       report_queue();
     }
   }
@@ -73,22 +81,79 @@ Result<std::string> Follower::run() {
     return *error_;
   }
   if (gone_) {
-    return Error::not_found(fmt::format("fournosjob \"{}\" was deleted", name_));
+    followed.end = Followed::End::Deleted;
   }
-  return phase_;
+  followed.phase = phase_;
+  followed.message = message_;
+  followed.logs = logs_.size();
+  return followed;
 }
 
 bool Follower::over() const {
-  return terminal_phase(phase_) || (!options_.follow_logs && !phase_.empty());
+  return terminal_phase(phase_) || (!options_.follow_logs && !job_stale_);
 }
 
 bool Follower::finished() const {
-  return over() && looked_once_more_ &&
-         std::ranges::none_of(log_open_, [](const auto& log) { return log.second; });
+  return over() && looked_once_more_ && std::ranges::all_of(logs_, [](const auto& entry) {
+           return entry.second.state == Log::State::Printed;
+         });
+}
+
+// A watch may end at any time: it is taken up again.
+void Follower::connect(Instant now) {
+  if (!job_open_) {
+    sync_job(now);
+  }
+  if (!pods_open_ && !job_stale_ && !error_ && !gone_) {
+    sync_pods(now);
+  }
+}
+
+void Follower::refused(const Error& error, Instant now) {
+  // A server that has just come back may not know yet who may do what.
+  const bool starts = reconnection_.away() && (error.code == 401 || error.code == 403);
+  if (error.code == kGone) {
+    return;
+  }
+  if (is_passing(error) || starts) {
+    reconnection_.failed(error, now);
+  } else {
+    error_ = error;
+  }
+}
+
+// Where the watch cannot go on from the version that it knows, the job is read.
+void Follower::sync_job(Instant now) {
+  if (job_stale_) {
+    const auto job = session_.get(api::kFournosJob, ns_, name_);
+    if (!job.ok()) {
+      gone_ = job.error().code == kNotFound;
+      if (!gone_) {
+        refused(job.error(), now);
+      }
+      return;
+    }
+    reconnection_.answered();
+    if (!uid_.empty() && job->uid() != uid_) {
+      gone_ = true;  // another job of the name
+      return;
+    }
+    job_stale_ = false;
+    options_.since = std::string(job->resource_version());
+    for (auto& [id, log] : logs_) {
+      if (log.cut) {  // perhaps by the server's end, not by the container's
+        log.cut = false;
+        log.state = Log::State::Waiting;
+        log.to_skip = log.printed;
+      }
+    }
+    on_job(*job);
+  }
+  watch_job();
 }
 
 void Follower::watch_job() {
-  job_stream_open_ = true;
+  job_open_ = true;
   job_stream_ = session_.connection().stream(
       Session::path(api::kFournosJob, ns_) +
           fmt::format("?watch=true&fieldSelector={}&resourceVersion={}",
@@ -100,29 +165,50 @@ void Follower::watch_job() {
                return;
              }
              const std::string_view type = (*event)["type"].as_string();
+             const Object object((*event)["object"]);
+             if (type == "ERROR") {
+               job_stale_ = true;
+               return;
+             }
+             reconnection_.answered();
+             // A watch taken up again goes on where this one ended.
+             options_.since = std::string(object.resource_version());
              gone_ = type == "DELETED";
-             // A watch taken up again goes on where this one ended, unless that is too long ago.
-             options_.since = (*event)["object"]["metadata"]["resourceVersion"].str();
              if (type == "ADDED" || type == "MODIFIED") {
-               on_job(Object((*event)["object"]));
+               on_job(object);
              }
            },
        .ended =
            [this](const Result<void>& outcome) {
-             job_stream_open_ = false;
+             job_open_ = false;
              if (!outcome.ok()) {
-               error_ = outcome.error();
+               job_stale_ = true;
+               refused(outcome.error(), time_now());
              }
            }});
 }
 
+void Follower::sync_pods(Instant now) {
+  const std::string selector = client::escape(fmt::format("{}={}", kJobNameLabel, name_));
+  const auto list = session_.connection().call(
+      {.path = fmt::format("{}?labelSelector={}", Session::path(api::kPod, ns_), selector)});
+  if (!list.ok()) {
+    return refused(list.error(), now);
+  }
+  pods_version_ = (*list)["metadata"]["resourceVersion"].str();
+  for (const Value& pod : (*list)["items"].items()) {
+    on_pod(Object(pod));
+  }
+  pods_listed_ = true;
+  watch_pods();
+}
+
 void Follower::watch_pods() {
-  pod_stream_open_ = true;
+  pods_open_ = true;
   pod_stream_ = session_.connection().stream(
-      Session::path(api::kPod, ns_) +
-          "?watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch="
-          "NotOlderThan&labelSelector=" +
-          client::escape(fmt::format("{}={}", kJobNameLabel, name_)),
+      fmt::format("{}?watch=true&resourceVersion={}&labelSelector={}",
+                  Session::path(api::kPod, ns_), pods_version_,
+                  client::escape(fmt::format("{}={}", kJobNameLabel, name_))),
       {.line =
            [this](std::string_view line) {
              const auto event = json::parse(line);
@@ -130,30 +216,28 @@ void Follower::watch_pods() {
                return;
              }
              const std::string_view type = (*event)["type"].as_string();
-             if (type == "BOOKMARK") {
-               pods_listed_ = true;  // the end of the initial events
-             } else if (type == "ADDED" || type == "MODIFIED") {
+             if (type == "ADDED" || type == "MODIFIED") {
                on_pod(Object((*event)["object"]));
              }
            },
        .ended =
            [this](const Result<void>& outcome) {
-             pod_stream_open_ = false;
+             pods_open_ = false;
              if (!outcome.ok()) {
-               error_ = outcome.error();
+               refused(outcome.error(), time_now());
              }
            }});
 }
 
 void Follower::on_job(const Object& job) {
+  uid_ = std::string(job.uid());
   const std::string phase = job.status()["phase"].str();
   const std::string message = job.status()["message"].str();
-  url_ = job.status()["dashboardURL"].str();
   if (options_.progress && (phase != phase_ || message != message_) && !phase.empty()) {
     const std::string cluster = job.status()["cluster"].str();
     say(fmt::format("{}{}: {}", phase,
                     phase != phase_ && !cluster.empty() ? fmt::format(" ({})", cluster) : "",
-                    message),
+                    clear_reason(message)),
         phase_colour(phase));
   }
   phase_ = phase;
@@ -165,44 +249,82 @@ void Follower::on_pod(const Object& pod) {
   if (!options_.task.empty() && task != options_.task) {
     return;
   }
-  for (const Value& container : pod.spec()["containers"].items()) {
-    const std::string name = container["name"].str();
-    if (has_started(pod, name) && !log_open_.contains(fmt::format("{}/{}", pod.name(), name))) {
-      open_log(pod, name);
+  for (const StartedContainer& container : started_containers(pod)) {
+    Log& log = logs_[fmt::format("{}/{}", pod.name(), container.name)];
+    log.pod = std::string(pod.name());
+    log.container = container.name;
+    log.prefix = out_.paint(log_prefix(pod, container.name), Colour::Blue);
+    log.started = container.started;
+    log.place = container.place;
+    log.terminated = container.terminated;
+  }
+}
+
+// In the order in which they ran: what has ended is printed to its end before what came after it.
+void Follower::open_logs(Instant now) {
+  if (!pods_listed_ || reconnection_.away()) {
+    return;
+  }
+  std::vector<Log*> ordered;
+  ordered.reserve(logs_.size());
+  for (auto& [id, log] : logs_) {
+    ordered.push_back(&log);
+  }
+  std::ranges::sort(ordered, [](const Log* a, const Log* b) {
+    return std::tie(a->started, a->pod, a->place) < std::tie(b->started, b->pod, b->place);
+  });
+  for (Log* log : ordered) {
+    if (log->state == Log::State::Waiting && now >= log->not_before) {
+      open_log(*log);
+    }
+    if (log->state != Log::State::Printed && (log->terminated || !options_.follow_logs)) {
+      return;
     }
   }
 }
 
-void Follower::open_log(const Object& pod, const std::string& container) {
-  const std::string id = fmt::format("{}/{}", pod.name(), container);
-  const std::string task(pod.label(kPipelineTaskLabel));
-  const std::string step = container.rfind("step-", 0) == 0 ? container.substr(5) : container;
-  const std::string prefix = out_.paint(
-      fmt::format("[{}/{}]", task.empty() ? std::string(pod.name()) : task, step), Colour::Blue);
-  log_open_[id] = true;
-  logs_[id] = session_.connection().stream(
-      Session::path(api::kPod, ns_, std::string(pod.name())) +
-          fmt::format("/log?container={}{}", client::escape(container),
+void Follower::open_log(Log& log) {
+  log.state = Log::State::Open;
+  log.stream = session_.connection().stream(
+      Session::path(api::kPod, ns_, log.pod) +
+          fmt::format("/log?container={}{}", client::escape(log.container),
                       options_.follow_logs ? "&follow=true" : ""),
       {.line =
-           [this, prefix](std::string_view line) {
-             out_.print(fmt::format("      {} {}\n", prefix, line));
+           [this, &log](std::string_view line) {
+             if (log.to_skip > 0) {
+               --log.to_skip;
+               return;
+             }
+             ++log.printed;
+             out_.print(
+                 fmt::format("{}{} {}\n", options_.progress ? "      " : "", log.prefix, line));
            },
        .ended =
-           [this, id](const Result<void>& outcome) {
-             log_open_[id] = false;
-             if (!outcome.ok()) {
-               say(fmt::format("no log of {}: {}", id, outcome.error().message), Colour::Yellow);
+           [this, &log](const Result<void>& outcome) {
+             log.state = Log::State::Printed;
+             log.cut = !log.terminated;
+             if (outcome.ok()) {
+               return;
              }
+             // Where there is no log at all, as of emulated pods, asking again does not help.
+             log.failures += reconnection_.away() ? 0 : 1;
+             if (is_passing(outcome.error()) && log.failures < kMostFailures) {
+               log.state = Log::State::Waiting;
+               log.to_skip = log.printed;
+               log.not_before = time_now() + kReopen;
+               return;
+             }
+             Terminal(STDERR_FILENO)
+                 .print(fmt::format("athanor: no log of {}/{}: {}\n", log.pod, log.container,
+                                    outcome.error().message));
            }});
 }
 
 // The job's stream and the pods' are two: the job's end may come before word of its last pods.
-void Follower::look_once_more() {
+void Follower::look_once_more(Instant now) {
   const auto pods = session_.list(api::kPod, ns_, fmt::format("{}={}", kJobNameLabel, name_));
   if (!pods.ok()) {
-    error_ = pods.error();
-    return;
+    return refused(pods.error(), now);
   }
   for (const Object& pod : *pods) {
     on_pod(pod);
@@ -225,35 +347,56 @@ void Follower::report_queue() {
   }
 }
 
+void Follower::report_unseen(Instant now) {
+  if (unseen_told_ || job_stale_ || reconnection_.away() || !phase_.empty() ||
+      now - started_ < options_.unseen) {
+    return;
+  }
+  unseen_told_ = true;
+  Terminal(STDERR_FILENO)
+      .print(fmt::format("athanor: {}\n", unseen_text(session_, ns_, name_, options_.unseen)));
+}
+
+int explain_end(const Followed& followed, const std::string& ns, const std::string& name) {
+  const Terminal err(STDERR_FILENO);
+  const std::string again = fmt::format("athanor logs -f {} -n {}", name, ns);
+  switch (followed.end) {
+    case Followed::End::Over:
+      return 0;
+    case Followed::End::Deleted:
+      err.print(fmt::format("athanor: fournosjob \"{}\" was deleted\n", name));
+      return 1;
+    case Followed::End::Unknown:
+      err.print(
+          fmt::format("athanor: the outcome of {} is unknown: the API server is away; the job goes "
+                      "on. Follow it again: {}\n",
+                      name, again));
+      return kOutcomeUnknown;
+    case Followed::End::Interrupted:
+      err.print(fmt::format("\n{} goes on. Follow it again: {}\nStop it: athanor cancel {} -n {}\n",
+                            name, again, name, ns));
+      return kInterrupted;
+  }
+  return 1;
+}
+
 int follow_job(Session& session, const Object& created) {
   const std::string ns(created.ns());
   const std::string name(created.name());
   // From its creation on: a quick job must not have passed its first phases unseen.
   Follower follower(session, ns, name, {.since = std::string(created.resource_version())});
-  const auto phase = follower.run();
-  if (!phase.ok()) {
-    return fail(phase.error());
+  const auto followed = follower.run();
+  if (!followed.ok()) {
+    return fail(followed.error());
+  }
+  if (followed->end != Followed::End::Over) {
+    return explain_end(*followed, ns, name);
   }
   const Terminal out(STDOUT_FILENO);
-  if (const auto summary = job_summary(session, ns, name); summary.ok()) {
+  if (const auto summary = job_summary(session, ns, name, out.columns()); summary.ok()) {
     out.print("\n" + *summary);
   }
-  return *phase == "Succeeded" ? 0 : 1;
-}
-
-int run(const LogsOptions& options) {
-  auto session = Session::open(options.target);
-  if (!session.ok()) {
-    return fail(session.error());
-  }
-  // A job that does not exist would leave the watches silent.
-  if (const auto job = session->get(api::kFournosJob, session->ns(), options.name); !job.ok()) {
-    return fail(job.error());
-  }
-  Follower follower(*session, session->ns(), options.name,
-                    {.progress = false, .follow_logs = options.follow, .task = options.task});
-  const auto phase = follower.run();
-  return phase.ok() ? 0 : fail(phase.error());
+  return followed->phase == "Succeeded" ? 0 : 1;
 }
 
 }  // namespace athanor::cli

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follower: watches one job, its Workload and its pods, and prints what a person wants to see of
-// them.
+// them. It outlives a restart of the API server.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/reconnection.hpp"
 #include "cli/session.hpp"
 #include "cli/terminal.hpp"
 
@@ -18,27 +20,61 @@ namespace athanor::cli {
 
 struct FollowOptions {
   bool progress = true;     // phases and queue position, not the log lines alone
-  bool follow_logs = true;  // stay until the job is over
+  bool follow_logs = true;  // stay until the job is over; else print what there is, and end
   std::string task{};       // this pipeline task alone
   std::string since{};      // changes of the job after this version; empty: from its state now
+  Duration patience = std::chrono::seconds(60);  // with an API server that is away
+  Duration unseen = std::chrono::seconds(5);     // without a phase, until somebody is named
+};
+
+// How following a job ended.
+struct Followed {
+  enum class End : std::uint8_t { Over, Deleted, Unknown, Interrupted };
+  End end = End::Over;
+  std::string phase{};
+  std::string message{};
+  std::size_t logs = 0;  // of containers that were printed
 };
 
 class Follower {
  public:
   Follower(Session& session, std::string ns, std::string name, FollowOptions options);
 
-  // Until the job is in a terminal phase and its logs are printed, or the job is gone. Returns the
-  // last phase.
-  Result<std::string> run();
+  // Until the job is in a terminal phase and its logs are printed, the job is gone, the API server
+  // is away for too long, or Ctrl-C. Errors are refusals.
+  Result<Followed> run();
 
  private:
+  // What a container has written, and how much of it was printed.
+  struct Log {
+    std::string pod{};
+    std::string container{};
+    std::string prefix{};
+    std::string started{};  // RFC 3339
+    std::size_t place = 0;  // among the pod's containers
+    bool terminated = false;
+    enum class State : std::uint8_t { Waiting, Open, Printed } state = State::Waiting;
+    bool cut = false;         // ended while its container ran
+    std::size_t printed = 0;  // lines
+    std::size_t to_skip = 0;  // of those that come, when it is read anew
+    Instant not_before{};     // when it is opened again
+    int failures = 0;         // while the API server answered otherwise
+    std::shared_ptr<void> stream{};
+  };
+
+  void connect(Instant now);
+  void sync_job(Instant now);
   void watch_job();
+  void sync_pods(Instant now);
   void watch_pods();
+  void refused(const Error& error, Instant now);
   void on_job(const Object& job);
   void on_pod(const Object& pod);
-  void open_log(const Object& pod, const std::string& container);
-  void look_once_more();
+  void open_logs(Instant now);
+  void open_log(Log& log);
+  void look_once_more(Instant now);
   void report_queue();
+  void report_unseen(Instant now);
   void say(std::string_view text, Colour colour);
   [[nodiscard]] bool over() const;
   [[nodiscard]] bool finished() const;
@@ -48,22 +84,29 @@ class Follower {
   std::string name_;
   FollowOptions options_;
   Terminal out_;
+  Interrupt interrupt_{};
+  Reconnection reconnection_;
   Instant started_;
+  std::string uid_{};
   std::string phase_{};
   std::string message_{};
   std::optional<std::size_t> position_{};
   std::optional<Error> error_{};
+  std::string pods_version_{};
   bool gone_ = false;
+  bool job_stale_ = false;
   bool pods_listed_ = false;
   bool looked_once_more_ = false;
-  std::string url_{};
-  // Streams end before the session they belong to: declared last, destroyed first.
-  std::map<std::string, bool> log_open_{};
-  std::map<std::string, std::shared_ptr<void>> logs_{};
+  bool unseen_told_ = false;
+  // Streams end before what their handlers use: declared last, destroyed first.
+  std::map<std::string, Log> logs_{};
   std::shared_ptr<void> job_stream_{};
   std::shared_ptr<void> pod_stream_{};
-  bool job_stream_open_ = false;
-  bool pod_stream_open_ = false;
+  bool job_open_ = false;
+  bool pods_open_ = false;
 };
+
+// Tells on stderr how a job was followed to an end other than its own; returns the exit code.
+int explain_end(const Followed& followed, const std::string& ns, const std::string& name);
 
 }  // namespace athanor::cli

@@ -83,7 +83,14 @@ int run(const CrdsOptions& options) {
   std::string text;
   Value list = Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value::list()}});
   std::size_t count = 0;
-  for (const api::CustomKind* custom : kinds_of(all_systems())) {
+  // Kueue's and Tekton's definitions belong to those who install them: unasked, ours alone.
+  std::vector<const System*> systems;
+  for (const System* system : all_systems()) {
+    if (options.all || !options.group.empty() || system->by_default) {
+      systems.push_back(system);
+    }
+  }
+  for (const api::CustomKind* custom : kinds_of(systems)) {
     if (!options.group.empty() && custom->kind->group != options.group) {
       continue;
     }
@@ -100,7 +107,7 @@ int run(const CrdsOptions& options) {
   }
   if (count == 0) {
     return fail(Error::not_found(
-        fmt::format("no API group \"{}\"; athanor crds -o name lists all", options.group)));
+        fmt::format("no API group \"{}\"; athanor crds --all -o name lists all", options.group)));
   }
   out.print(options.output == Output::Json ? json::print(list, json::Style::Pretty) + "\n" : text);
   return 0;

@@ -11,7 +11,7 @@
 namespace athanor::cli {
 
 int run(const QueueOptions& options) {
-  auto session = Session::open(options.target);
+  auto session = Session::open(options.target, Session::Home::Jobs);
   if (!session.ok()) {
     return fail(session.error());
   }
@@ -22,7 +22,8 @@ int run(const QueueOptions& options) {
   }
   const Terminal out(STDOUT_FILENO);
   const std::vector<QueueEntry> entries = queue_entries(*workloads);
-  if (options.output != Output::Table) {
+  const bool wide = options.output == Output::Wide;
+  if (options.output != Output::Table && !wide) {
     std::vector<Object> ordered;
     ordered.reserve(entries.size());
     for (const QueueEntry& entry : entries) {
@@ -43,9 +44,10 @@ int run(const QueueOptions& options) {
     table.add(
         {entry.queue, entry.admitted ? "running" : fmt::format("{}", entry.position),
          options.all_namespaces ? entry.workload.key().text() : std::string(entry.workload.name()),
-         fmt::format("{}", entry.priority), entry.requests, entry.reason});
+         fmt::format("{}", entry.priority), entry.requests,
+         wide ? entry.queue_says : entry.reason});
   }
-  out.print(table.text());
+  out.print(table.text(wide ? 0 : out.columns()));
   return 0;
 }
 

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
+#include "cli/reasons.hpp"
 #include "kube/text/quantity.hpp"
 #include "kube/value/condition.hpp"
 
@@ -47,6 +49,10 @@ std::string flavors_of(const Object& workload) {
 
 std::string waiting_reason(const Object& workload) {
   std::string reason = "not looked at yet";
+  const Value& quota = find_condition(workload.status()["conditions"], "QuotaReserved");
+  if (!quota["message"].as_string().empty()) {
+    return quota["message"].str();
+  }
   for (const Value& condition : workload.status()["conditions"].items()) {
     if (!condition["message"].as_string().empty()) {
       reason = condition["message"].str();
@@ -69,15 +75,22 @@ std::vector<QueueEntry> queue_entries(const std::vector<Object>& workloads) {
     entry.admitted = condition_is(conditions, "QuotaReserved", "True");
     entry.priority = workload.spec()["priority"].as_int();
     entry.requests = requests_of(workload);
-    entry.reason = entry.admitted ? flavors_of(workload) : waiting_reason(workload);
+    entry.queue_says = entry.admitted ? flavors_of(workload) : waiting_reason(workload);
+    entry.reason = clear_reason(entry.queue_says);
     entries.push_back(std::move(entry));
   }
   std::ranges::sort(entries, [](const QueueEntry& a, const QueueEntry& b) {
-    const auto order = [](const QueueEntry& e) {
-      return std::tuple(e.queue, e.admitted ? 0 : 1, -e.priority,
-                        e.workload.metadata()["creationTimestamp"].str(), e.workload.uid());
+    const auto born = [](const QueueEntry& e) {
+      return std::pair(e.workload.metadata()["creationTimestamp"].str(), e.workload.uid());
     };
-    return order(a) < order(b);
+    const auto order = [](const QueueEntry& e) {
+      return std::tuple(e.queue, e.admitted ? 0 : 1, e.admitted ? 0 : -e.priority);
+    };
+    if (order(a) != order(b)) {
+      return order(a) < order(b);
+    }
+    // What runs newest first; what waits in the order of its places.
+    return a.admitted ? born(b) < born(a) : born(a) < born(b);
   });
   std::map<std::string, std::size_t> waiting;
   for (QueueEntry& entry : entries) {

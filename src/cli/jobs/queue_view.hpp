@@ -17,8 +17,9 @@ struct QueueEntry {
   bool admitted = false;
   std::size_t position = 0;  // among those that wait in this queue, from 1; 0 when admitted
   std::int64_t priority = 0;
-  std::string requests{};  // "fournos/cluster-slot=1,fournos/gpu-a100=2"
-  std::string reason{};    // why it waits, or which flavor it got
+  std::string requests{};    // "fournos/cluster-slot=1,fournos/gpu-a100=2"
+  std::string queue_says{};  // why it waits in Kueue's words, or which flavor it got
+  std::string reason{};      // the same in short (reasons.hpp)
 };
 
 // Orders workloads as the admission engine does (docs/spec/kueue.md 7.2): admitted ones first, then

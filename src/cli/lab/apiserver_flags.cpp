@@ -11,7 +11,7 @@ namespace {
 
 using enum FlagType;
 
-// Without effect here; those of them that change what clients may expect leave a line in the log.
+// Without effect here: a line in the log says so of each that is given.
 constexpr std::string_view kNothing = "accepted, without effect";
 
 constexpr std::array kFlags = {
@@ -104,9 +104,6 @@ constexpr std::array kFlags = {
     FlagSpec{"watch-cache", Switch, "true", kNothing},
 };
 
-// Flags that are noted when given: somebody might rely on them.
-constexpr std::array kNoted = {"feature-gates", "runtime-config"};
-
 // What kube-apiserver 1.35 knows, whether or not it is a step of its own here.
 constexpr std::array kPlugins = {
     "AlwaysAdmit",
@@ -145,6 +142,25 @@ constexpr std::array kPlugins = {
     "TaintNodesByCondition",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionWebhook",
+};
+
+// Those of them that are no step of this server: enabling one leaves a line in the log.
+constexpr std::array kNoSteps = {
+    "AlwaysAdmit",
+    "AlwaysDeny",
+    "AlwaysPullImages",
+    "ClusterTrustBundleAttest",
+    "DenyServiceExternalIPs",
+    "EventRateLimit",
+    "ExtendedResourceToleration",
+    "ImagePolicyWebhook",
+    "LimitPodHardAntiAffinityTopology",
+    "MutatingAdmissionPolicy",
+    "NamespaceAutoProvision",
+    "NamespaceExists",
+    "OwnerReferencesPermissionEnforcement",
+    "PodNodeSelector",
+    "PodTolerationRestriction",
 };
 
 Result<void> check_plugins(const FlagValues& flags) {
@@ -240,9 +256,14 @@ std::vector<std::string> notes_of(const FlagValues& flags) {
   if (flags.given("etcd-servers")) {
     notes.emplace_back("--etcd-servers is ignored: objects are kept by this process");
   }
-  for (const char* name : kNoted) {
-    if (flags.given(name)) {
-      notes.push_back(fmt::format("--{} has no effect here", name));
+  for (const FlagSpec& flag : kFlags) {
+    if (flag.help == kNothing && flags.given(flag.name)) {
+      notes.push_back(fmt::format("--{} has no effect here", flag.name));
+    }
+  }
+  for (const std::string& name : flags.list("enable-admission-plugins")) {
+    if (std::ranges::find(kNoSteps, name) != kNoSteps.end()) {
+      notes.push_back(fmt::format("--enable-admission-plugins: {} has no effect here", name));
     }
   }
   if (flags.list("service-cluster-ip-range").size() > 1) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "base/ascii.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
 #include "cli/controllers/environment.hpp"
@@ -13,6 +14,7 @@
 #include "cli/ending.hpp"
 #include "cli/lab/default_lab.hpp"
 #include "cli/terminal.hpp"
+#include "cli/up_hints.hpp"
 #include "cli/verbs.hpp"
 #include "embedded/lab/control_plane.hpp"
 #include "systems/hooked.hpp"
@@ -33,17 +35,75 @@ std::vector<LabNodeMember> node_members() {
   return members;
 }
 
+std::vector<std::string_view> setting_names() {
+  std::vector<std::string_view> names;
+  for (const System* system : all_systems()) {
+    names.insert(names.end(), system->variables.begin(), system->variables.end());
+  }
+  return names;
+}
+
+// Where a text names a setting as a whole word, in any case; npos: nowhere.
+std::size_t place_in(std::string_view said, const std::string& name) {
+  const std::string text = lower(said);
+  const std::string word = lower(name);
+  const auto belongs = [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+  };
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !belongs(text[at - 1])) && (end == text.size() || !belongs(text[end]))) {
+      return at;
+    }
+  }
+  return std::string::npos;
+}
+
+// A wrong value that the lab file holds is told with its line. Which one it is follows from the
+// first name in the refusal, or from the value where that is told alone.
+Error placed(const Error& error, const lab::Lab& lab,
+             const std::map<std::string, std::string>& outer) {
+  constexpr std::string_view kMark = "ERROR: ";
+  constexpr std::size_t kTelling = 3;  // letters of a value
+  const std::string& said = error.message;
+  std::size_t first = std::string::npos;
+  std::string found;
+  for (const auto& [name, place] : lab.setting_places) {
+    const std::size_t at = place_in(said, name);
+    if (!outer.contains(name) && at < first) {
+      first = at;
+      found = place;
+    }
+  }
+  for (const auto& [name, value] : lab.settings) {
+    if (found.empty() && !outer.contains(name) && value.size() >= kTelling &&
+        said.find(value) != std::string::npos) {
+      found = lab.setting_places.at(name);
+    }
+  }
+  if (found.empty()) {
+    return error;
+  }
+  return Error{.code = error.code,
+               .reason = error.reason,
+               .message = fmt::format("{}: {}", found,
+                                      said.substr(said.starts_with(kMark) ? kMark.size() : 0))};
+}
+
 // The lab file, or the built-in one, with the way to read what it names.
 Result<void> load_lab(const UpOptions& options, lab::ControlPlaneOptions& out) {
+  const std::vector<LabNodeMember> members = node_members();
+  const std::vector<std::string_view> settings = setting_names();
+  const lab::LabWords words{.members = members, .settings = settings};
   if (options.lab.empty()) {
     ATHANOR_TRY(const std::string text, default_lab_file("lab.yaml"));
-    ATHANOR_TRY(out.lab, lab::parse_lab(text, "built-in lab", node_members()));
+    ATHANOR_TRY(out.lab, lab::parse_lab(text, "built-in lab", words));
     out.lab.built_in = true;
     out.read_file = default_lab_file;
     return {};
   }
   ATHANOR_TRY(const std::string text, read_file(options.lab));
-  ATHANOR_TRY(out.lab, lab::parse_lab(text, options.lab, node_members()));
+  ATHANOR_TRY(out.lab, lab::parse_lab(text, options.lab, words));
   const std::size_t slash = options.lab.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : options.lab.substr(0, slash + 1);
   out.read_file = [folder](const std::string& name) {
@@ -82,10 +142,16 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   // The lab file's settings lie below the environment's.
   std::map<std::string, std::string> variables = environment;
   variables.insert(result.lab.settings.begin(), result.lab.settings.end());
-  ATHANOR_TRY(result.config, read_settings(all_systems(), {.variables = variables,
-                                                           .jobs_namespace = result.lab.ns,
-                                                           .in_lab = true,
-                                                           .read_file = read_file}));
+  auto config = read_settings(all_systems(), {.variables = variables,
+                                              .jobs_namespace = result.lab.ns,
+                                              .in_lab = true,
+                                              .read_file = read_file});
+  if (!config.ok()) {
+    return placed(config.error(), result.lab, environment);
+  }
+  result.config = *std::move(config);
+  // A setting may have moved the jobs: the queue, kubeconfigs and pipelines go with them.
+  result.lab.ns = result.config["fournos"]["workloadNamespace"].str();
   result.hooked = hooked_operators();
   return result;
 }
@@ -113,17 +179,16 @@ int run(const UpOptions& options) {
   if (!planned.ok()) {
     return fail(planned.error());
   }
+  const std::string hints = up_hints(planned->lab, planned->read_file);
   auto plane = lab::ControlPlane::start(*std::move(planned));
   if (!plane.ok()) {
     return fail(plane.error());
   }
   Terminal(STDOUT_FILENO)
       .print(fmt::format("listening {}\nkubeconfig {}\n\nThe lab is lit. In another terminal:\n"
-                         "  export KUBECONFIG={}\n"
-                         "  kubectl get fournosjobs,workloads,pipelineruns -A\n"
-                         "  athanor submit --cluster cluster-2 --gpu a100:2 --project llmd "
-                         "--arg cks --follow\n",
-                         (*plane)->address(), (*plane)->kubeconfig(), (*plane)->kubeconfig()));
+                         "  export KUBECONFIG={}\n{}",
+                         (*plane)->address(), (*plane)->kubeconfig(), (*plane)->kubeconfig(),
+                         hints));
   log::info("ending the lab", {{"signal", ending.wait()}});
   (*plane)->stop(kPodGrace);
   return 0;

@@ -353,7 +353,8 @@ class Player {
   std::string error_{};
 };
 
-// What keeps one job from ever running; empty: nothing.
+}  // namespace
+
 std::string misfit(const Submission& job, const lab::Lab& fleet, std::string_view fleet_name) {
   const auto cluster = std::find_if(fleet.clusters.begin(), fleet.clusters.end(),
                                     [&](const auto& one) { return one.name == job.cluster; });
@@ -390,8 +391,6 @@ std::string misfit(const Submission& job, const lab::Lab& fleet, std::string_vie
   }
   return {};
 }
-
-}  // namespace
 
 std::map<std::string, std::int64_t> gpus_of(const lab::Lab& fleet) {
   std::map<std::string, std::int64_t> gpus;

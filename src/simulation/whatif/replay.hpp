@@ -55,6 +55,9 @@ struct PlayOptions {
 // What a fleet has of GPUs, by type.
 std::map<std::string, std::int64_t> gpus_of(const lab::Lab& fleet);
 
+// Returns what keeps one job from ever running on the fleet, and how to mend it; empty: nothing.
+std::string misfit(const Submission& job, const lab::Lab& fleet, std::string_view fleet_name);
+
 // Whether every job of the trace can ever run on the fleet; the error has a line
 // "TRACE:LINE: what is wrong; how to mend it" for each that cannot (twenty at most).
 Result<void> check_fit(const Trace& trace, const lab::Lab& fleet, std::string_view fleet_name);

@@ -40,6 +40,7 @@ TEST_F(Log, WritesTextForTerminals) {
   const std::string out = testing::internal::GetCapturedStderr();
   EXPECT_NE(out.find("text record"), std::string::npos);
   EXPECT_NE(out.find("\"two words\""), std::string::npos);
+  EXPECT_EQ(out.find('\x1b'), std::string::npos) << "a file is no terminal";
 }
 
 TEST_F(Log, HidesRecordsBelowTheLevel) {

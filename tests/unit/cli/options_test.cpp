@@ -26,6 +26,46 @@ TEST(Options, SubmitTakesRepeatedFlags) {
   EXPECT_TRUE(options->follow);
 }
 
+TEST(Options, FlagsOfTheConnectionMayStandBeforeTheVerb) {
+  const Command command =
+      parse_words({"-n", "bench", "--as", "ada", "--as-group", "team", "--token", "t", "-s",
+                   "https://h:1", "-v", "1", "jobs", "one"});
+  const auto* options = std::get_if<JobsOptions>(&command);
+  ASSERT_NE(options, nullptr);
+  EXPECT_EQ(options->name, "one");
+  EXPECT_EQ(options->target.ns, "bench");
+  EXPECT_EQ(options->target.as, "ada");
+  EXPECT_EQ(options->target.as_groups, std::vector<std::string>{"team"});
+  EXPECT_EQ(options->target.token, "t");
+  EXPECT_EQ(options->target.server, "https://h:1");
+  EXPECT_EQ(options->target.verbosity, 1);
+}
+
+// Those of "clusters" hold for what stands below it.
+TEST(Options, FlagsOfTheConnectionReachTheVerbBelow) {
+  const Command command = parse_words({"--as", "ada", "clusters", "check", "edge"});
+  const auto* check = std::get_if<ClusterCheckOptions>(&command);
+  ASSERT_NE(check, nullptr);
+  EXPECT_EQ(check->target.as, "ada");
+}
+
+TEST(Options, HelpOfAVerbAndExitCodes) {
+  for (const auto& words : {std::vector<const char*>{"help"}, {"--help"}}) {
+    const Command command = parse_words(words);
+    const auto* all = std::get_if<Message>(&command);
+    ASSERT_NE(all, nullptr);
+    EXPECT_EQ(all->exit_code, 0);
+    for (const char* text : {"Exit codes:", "  3    the outcome is unknown", "130", "--as-group"}) {
+      EXPECT_NE(all->text.find(text), std::string::npos) << text;
+    }
+  }
+  const Command command = parse_words({"help", "jobs"});
+  const auto* jobs = std::get_if<Message>(&command);
+  ASSERT_NE(jobs, nullptr);
+  EXPECT_EQ(jobs->exit_code, 0);
+  EXPECT_NE(jobs->text.find("--all-namespaces"), std::string::npos);
+}
+
 TEST(Options, UpHasTheDocumentedDefaults) {
   const Command command = parse_words({"up"});
   const auto* options = std::get_if<UpOptions>(&command);
@@ -98,8 +138,14 @@ INSTANTIATE_TEST_SUITE_P(
                       Misuse{{"submit", "-f", "x", "--project", "y"}, "--file"},
                       Misuse{{"lock"}, "name"}, Misuse{{"clusters", "add"}, "name"},
                       Misuse{{"clusters", "remove", "a", "--policy", "Later"}, "--policy"},
-                      Misuse{{"jobs", "-o", "wide"},
-                             "--output: no format \"wide\": table, json, yaml or name"},
+                      Misuse{{"jobs", "-o", "broad"},
+                             "--output: no format \"broad\": table, wide, json, yaml or name"},
+                      Misuse{{"list"}, "there is no verb \"list\"\ndid you mean \"jobs\"?"},
+                      Misuse{{"describe"}, "did you mean \"jobs NAME\"?"},
+                      Misuse{{"nonsense", "--help"}, "there is no verb \"nonsense\""},
+                      Misuse{{"help", "nonsense"}, "there is no verb \"nonsense\""},
+                      Misuse{{"-n", "x", "crds"}, "-n"},
+                      Misuse{{"crds", "--all", "--group", "tekton.dev"}, "--group"},
                       Misuse{{"simulate", "-o", "yaml"}, "no format \"yaml\": table or json"},
                       Misuse{{"completion", "tcsh"}, "tcsh"}));
 
@@ -123,7 +169,7 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
                        "jobs",    "logs",        "cancel",    "queue",   "appwrappers", "clusters",
                        "lock",    "unlock",      "backup",    "restore", "simulate",    "crds",
                        "rbac",    "webhooks",    "replay",    "slices",  "numa",        "systems",
-                       "version", "completion"}));
+                       "version", "completion",  "help"}));
 }
 
 }  // namespace

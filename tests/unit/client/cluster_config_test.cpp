@@ -60,6 +60,18 @@ TEST(ClusterConfig, AClusterSaysHowToReachIt) {
   EXPECT_EQ(config->context, "x");
 }
 
+TEST(ClusterConfig, ALabSaysWhereItsJobsAre) {
+  const auto lab = cluster_config_of(
+      *yaml::parse("{current-context: x, contexts: [{name: x, context: {cluster: c, extensions: "
+                   "[{name: athanor.dev/lab, extension: {jobsNamespace: bench}}]}}], clusters: "
+                   "[{name: c, cluster: {server: 'https://h:6443'}}]}"),
+      "", folder());
+  ASSERT_TRUE(lab.ok()) << lab.error().message;
+  EXPECT_EQ(lab->ns, "default");
+  EXPECT_FALSE(lab->ns_given);
+  EXPECT_EQ(lab->jobs_ns, "bench");
+}
+
 TEST(ClusterConfig, InlineDataWinsOverFiles) {
   const auto config = read(std::string(kServer) + ", certificate-authority: missing.pem, " +
                                "certificate-authority-data: " + base64_encode("CA"),

@@ -2,6 +2,10 @@
 // Parsing and checking of lab files.
 #include "embedded/lab/file/lab_file.hpp"
 
+#include <algorithm>
+
+#include "base/ascii.hpp"
+#include "base/near_name.hpp"
 #include "embedded/lab/file/lab_reader.hpp"
 #include "embedded/lab/file/lab_targets.hpp"
 #include "kube/text/yaml.hpp"
@@ -107,10 +111,35 @@ void read_priority_classes(Reader& reader, const Value& value, Lab& lab) {
   }
 }
 
+std::string upper(std::string text) {
+  for (char& c : text) {
+    c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return text;
+}
+
+// A name that nobody reads would be a slip of the pen that shows as nothing at all.
+void read_settings(Reader& reader, const Value& value, std::span<const std::string_view> known,
+                   Lab& lab) {
+  lab.settings = reader.scalars(value, "settings");
+  const std::vector<std::string> names(known.begin(), known.end());
+  for (const auto& [name, text] : lab.settings) {
+    const std::string path = Reader::join("settings", name);
+    lab.setting_places[name] = reader.place(path);
+    const bool is_known = std::ranges::any_of(
+        names, [&](const std::string& candidate) { return lower(candidate) == lower(name); });
+    if (!names.empty() && !is_known) {
+      const std::string near = near_name(upper(name), names);
+      reader.problem(path, near.empty()
+                               ? "no system has such a setting (docs/lab.md)"
+                               : "no system has such a setting; did you mean " + near + "?");
+    }
+  }
+}
+
 }  // namespace
 
-Result<Lab> parse_lab(std::string_view text, std::string_view name,
-                      std::span<const LabNodeMember> members) {
+Result<Lab> parse_lab(std::string_view text, std::string_view name, const LabWords& words) {
   yaml::ParseOptions options{.strict = true};
   std::vector<std::pair<std::string, std::size_t>> lines;
   options.lines = &lines;
@@ -130,16 +159,17 @@ Result<Lab> parse_lab(std::string_view text, std::string_view name,
     }
     if (root.contains("namespace")) {
       lab.ns = reader.dns_name(root["namespace"], "namespace");
+      lab.file_ns = lab.ns;
     }
     lab.nodes = read_list<Node>(reader, root["nodes"], "nodes",
                                 [&](Reader& one, const Value& value, const std::string& path) {
-                                  return read_node(one, value, path, members);
+                                  return read_node(one, value, path, words.members);
                                 });
     lab.clusters = read_list<Cluster>(reader, root["clusters"], "clusters", read_cluster);
     lab.targets = read_targets(reader, root["targets"], "targets");
     lab.queues = read_list<Queue>(reader, root["queues"], "queues", read_queue);
     read_priority_classes(reader, root["priorityClasses"], lab);
-    lab.settings = reader.scalars(root["settings"], "settings");
+    read_settings(reader, root["settings"], words.settings, lab);
     for (std::size_t i = 0; i < root["manifests"].size(); ++i) {
       lab.manifests.push_back(reader.text(root["manifests"][i], Reader::join("manifests", i)));
     }

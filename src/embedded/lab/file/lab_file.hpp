@@ -68,13 +68,23 @@ struct Lab {
   std::vector<std::string> manifests{};  // names, resolved against the lab file's folder
   std::map<std::string, std::string>
       settings{};  // environment of the controllers: FOURNOS_..., ...
+  // Where each setting stands: "lab.yaml:7: settings.NAME".
+  std::map<std::string, std::string> setting_places{};
+  // The namespace as the file has it. Where a setting moves `ns`, manifests that name this one
+  // move along.
+  std::string file_ns = ns;
 };
 
 // Reads and checks one lab file. Every problem is one line "NAME:LINE: PATH: what is wrong" of the
 // error's message; all problems are reported together.
-// `members`: what systems add to nodes.
-Result<Lab> parse_lab(std::string_view text, std::string_view name,
-                      std::span<const LabNodeMember> members = {});
+struct LabWords {
+  std::span<const LabNodeMember> members{};      // what systems add to nodes
+  std::span<const std::string_view> settings{};  // names of settings; none: any name is taken
+};
+Result<Lab> parse_lab(std::string_view text, std::string_view name, const LabWords& words = {});
+
+// The Secret in the jobs' namespace that a run on the cluster reads.
+Value kubeconfig_secret(const Lab& lab, const std::string& cluster, const std::string& text);
 
 // Reads a file that the lab names; given the name as written.
 using ReadFile = std::function<Result<std::string>(const std::string& name)>;

@@ -63,12 +63,16 @@ Value node_object(const Node& node, const std::string& name) {
   return object;
 }
 
-Value kubeconfig_secret(const Lab& lab, const Cluster& cluster) {
-  Value object = make_object("v1", "Secret", cluster.name + "-kubeconfig", lab.ns);
+}  // namespace
+
+Value kubeconfig_secret(const Lab& lab, const std::string& cluster, const std::string& text) {
+  Value object = make_object("v1", "Secret", cluster + "-kubeconfig", lab.ns);
   object.set("type", "Opaque");
-  object.set("data", Value::object({{"kubeconfig", base64_encode(cluster.kubeconfig)}}));
+  object.set("data", Value::object({{"kubeconfig", base64_encode(text)}}));
   return object;
 }
+
+namespace {
 
 Value flavor_object(const Cluster& cluster) {
   Value object = make_object(kKueue, "ResourceFlavor", cluster.name);
@@ -140,7 +144,7 @@ Result<std::vector<Value>> lab_objects(const Lab& lab, const ReadFile& read_file
   for (const Cluster& cluster : lab.clusters) {
     objects.push_back(flavor_object(cluster));
     if (!cluster.kubeconfig.empty()) {
-      objects.push_back(kubeconfig_secret(lab, cluster));
+      objects.push_back(kubeconfig_secret(lab, cluster.name, cluster.kubeconfig));
     }
   }
   for (const auto& [name, value] : lab.priority_classes) {
@@ -161,6 +165,9 @@ Result<std::vector<Value>> lab_objects(const Lab& lab, const ReadFile& read_file
     for (Value& document : *documents) {
       if (!document["kind"].is_string() || !document["apiVersion"].is_string()) {
         return Error::bad_request(fmt::format("{}: an object without apiVersion or kind", name));
+      }
+      if (lab.ns != lab.file_ns && document["metadata"]["namespace"].as_string() == lab.file_ns) {
+        document.member("metadata").set("namespace", lab.ns);
       }
       objects.push_back(std::move(document));
     }

@@ -12,8 +12,11 @@
 namespace athanor::lab {
 
 void Reader::problem(const std::string& path, std::string_view what) {
-  problems_.push_back(
-      fmt::format("{}:{}: {}: {}", name_, line_of(path), path.empty() ? "." : path, what));
+  problems_.push_back(fmt::format("{}: {}", place(path), what));
+}
+
+std::string Reader::place(const std::string& path) const {
+  return fmt::format("{}:{}: {}", name_, line_of(path), path.empty() ? "." : path);
 }
 
 std::string Reader::text_of_problems() const {

@@ -26,6 +26,8 @@ class Reader {
 
   // Notes "NAME:LINE: PATH: what is wrong".
   void problem(const std::string& path, std::string_view what);
+  // "NAME:LINE: PATH".
+  [[nodiscard]] std::string place(const std::string& path) const;
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
   // All of them, one a line.
   [[nodiscard]] std::string text_of_problems() const;

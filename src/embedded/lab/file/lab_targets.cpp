@@ -263,6 +263,7 @@ std::vector<Value> target_objects(const Lab& lab, const TargetWorld& world) {
                                                       .owner = entry.owner,
                                                       .ttl = entry.ttl});
       objects.insert(objects.end(), known.begin(), known.end());
+      objects.push_back(kubeconfig_secret(lab, entry.name, world.kubeconfig(entry.name)));
     }
   }
   return objects;

@@ -58,10 +58,68 @@ TEST_F(LockTest, WhoCameFirstKeepsIt) {
 
 TEST_F(LockTest, AWriteInBetweenDoesNotKeepItLocked) {
   const ScriptServer server(late_once("ada", "bob"));
-  EXPECT_EQ(run(UnlockOptions{.target = target(server), .name = "edge"}), 0);
+  EXPECT_EQ(run(UnlockOptions{.target = target(server), .name = "edge", .take_over = true}), 0);
   const auto bodies = written(server);
   ASSERT_EQ(bodies.size(), 2U);
   EXPECT_THAT(bodies[1], HasSubstr(R"("owner":"")"));
+}
+
+// The API server restarts while somebody waits for the lock.
+TEST_F(LockTest, WaitingOutlivesARestart) {
+  const ScriptServer server([reads = 0](const auto& request) mutable {
+    reads += request.method == "GET" ? 1 : 0;
+    return reads == 2
+               ? Reply{ScriptServer::json("{}", "503 Service Unavailable")}
+               : Reply{ScriptServer::json(
+                     R"({"metadata":{"name":"edge"},"spec":{"owner":"ada"},"status":{"lockState":"Held"}})")};
+  });
+  EXPECT_EQ(
+      run(LockOptions{.target = target(server), .name = "edge", .owner = "ada", .wait = true}), 0);
+}
+
+TEST_F(LockTest, SomebodyElsesLockIsNotUnlocked) {
+  const ScriptServer server(late_once("bob", "bob"));
+  EXPECT_EQ(run(UnlockOptions{.target = target(server), .name = "edge", .owner = "ada"}), 1);
+  EXPECT_TRUE(written(server).empty());
+}
+
+// Between the first look and the write it became bob's.
+TEST_F(LockTest, ALockThatChangedHandsIsNotUnlocked) {
+  const ScriptServer server(late_once("ada", "bob"));
+  EXPECT_EQ(run(UnlockOptions{.target = target(server), .name = "edge", .owner = "ada"}), 1);
+  EXPECT_EQ(written(server).size(), 1U);
+}
+
+TEST_F(LockTest, SomebodyElsesClusterIsNotRemoved) {
+  const auto script = [](const auto& request) {
+    return Reply{ScriptServer::json(
+        request.method == "DELETE" || request.method == "GET" || request.method == "PATCH"
+            ? R"({"metadata":{"name":"edge","uid":"u","resourceVersion":"1"},"spec":{"owner":"bob"}})"
+            : "{}")};
+  };
+  const auto deleted = [](const ScriptServer& server) {
+    std::vector<std::string> bodies;
+    for (const auto& request : server.requests()) {
+      if (request.method == "DELETE") {
+        bodies.push_back(request.body);
+      }
+    }
+    return bodies;
+  };
+  {
+    const ScriptServer server(script);
+    EXPECT_EQ(run(ClusterRemoveOptions{
+                  .target = target(server), .name = "edge", .policy = "Force", .owner = "ada"}),
+              1);
+    EXPECT_TRUE(deleted(server).empty());
+    EXPECT_TRUE(written(server).empty());
+  }
+  const ScriptServer server(script);
+  EXPECT_EQ(run(ClusterRemoveOptions{
+                .target = target(server), .name = "edge", .owner = "ada", .take_over = true}),
+            0);
+  // The one that was looked at, and no later one.
+  EXPECT_THAT(deleted(server), ::testing::ElementsAre(HasSubstr(R"("resourceVersion":"1")")));
 }
 
 }  // namespace

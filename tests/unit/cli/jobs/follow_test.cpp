@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/verbs.hpp"
 #include "unit/cli/script_session.hpp"
 
 namespace athanor::cli {
@@ -44,13 +45,242 @@ TEST_F(FollowTest, LogsOfPodsThatNoWatchHasToldOfAreShownBeforeTheEnd) {
   auto session = Session::open(target(server));
   ASSERT_TRUE(session.ok()) << session.error().message;
   ::testing::internal::CaptureStdout();
-  Follower follower(*session, "ns", "j", {.progress = false});
-  const auto phase = follower.run();
+  Follower follower(*session, "ns", "j", {.progress = false, .since = "1"});
+  const auto followed = follower.run();
   const std::string shown = ::testing::internal::GetCapturedStdout();
-  ASSERT_TRUE(phase.ok()) << phase.error().message;
-  EXPECT_EQ(*phase, "Succeeded");
+  ASSERT_TRUE(followed.ok()) << followed.error().message;
+  EXPECT_EQ(followed->phase, "Succeeded");
+  EXPECT_EQ(followed->logs, 1U);
   EXPECT_NE(shown.find("[run/run] the last line\n"), std::string::npos) << shown;
 }
+
+std::string job(const std::string& phase, const std::string& message = "") {
+  return R"({"metadata":{"name":"j","namespace":"ns","uid":"u","resourceVersion":"7"},"status":{"phase":")" +
+         phase + R"(","message":")" + message + R"("}})";
+}
+
+std::string event(const std::string& object) {
+  return R"({"type":"MODIFIED","object":)" + object + "}\n";
+}
+
+Reply refusal(int code) {
+  const std::string text = std::to_string(code);
+  return {ScriptServer::json(R"({"kind":"Status","code":)" + text + R"(,"message":"not now"})",
+                             text + " Refused")};
+}
+
+bool asks(const ScriptServer::Request& request, std::string_view part) {
+  return request.path.find(part) != std::string::npos;
+}
+
+struct Outcome {
+  Result<Followed> followed;
+  std::string out{};
+  std::string err{};
+};
+
+class FollowRestartTest : public ScriptTest {
+ protected:
+  Outcome follow(const ScriptServer& server, FollowOptions options) {
+    auto session = Session::open(target(server));
+    EXPECT_TRUE(session.ok());
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    auto followed = Follower(*session, "ns", "j", std::move(options)).run();
+    std::string out = ::testing::internal::GetCapturedStdout();
+    return {std::move(followed), std::move(out), ::testing::internal::GetCapturedStderr()};
+  }
+};
+
+// The connection breaks, then the server says 503, then it knows what happened meanwhile.
+TEST_F(FollowRestartTest, AServerThatComesBackIsFollowedOn) {
+  const ScriptServer server([reads = 0](const ScriptServer::Request& request) mutable {
+    if (asks(request, "/pods")) {
+      return asks(request, "watch=true") ? events("")
+                                         : Reply{ScriptServer::json(R"({"items":[]})")};
+    }
+    if (asks(request, "watch=true")) {
+      return reads == 0 ? Reply{"HTTP/1.1 200 OK\r\n\r\n" + event(job("Running")), Then::Reset}
+                        : events("");
+    }
+    return ++reads == 1 ? refusal(503) : Reply{ScriptServer::json(job("Succeeded"))};
+  });
+  const Outcome outcome = follow(server, {.since = "1"});
+  ASSERT_TRUE(outcome.followed.ok()) << outcome.followed.error().message;
+  EXPECT_EQ(outcome.followed->end, Followed::End::Over);
+  EXPECT_EQ(outcome.followed->phase, "Succeeded");
+  EXPECT_NE(outcome.err.find("the API server is away"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("the job goes on"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("the API server is back"), std::string::npos) << outcome.err;
+}
+
+TEST_F(FollowRestartTest, OneThatStaysAwayLeavesTheOutcomeUnknown) {
+  const ScriptServer server([](const ScriptServer::Request&) { return refusal(503); });
+  const Outcome outcome =
+      follow(server, {.since = "1", .patience = std::chrono::milliseconds(300)});
+  ASSERT_TRUE(outcome.followed.ok()) << outcome.followed.error().message;
+  EXPECT_EQ(outcome.followed->end, Followed::End::Unknown);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(explain_end(*outcome.followed, "ns", "j"), 3);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("the job goes on. Follow it again: athanor logs -f j -n ns"),
+            std::string::npos)
+      << said;
+}
+
+TEST_F(FollowRestartTest, ARefusalEndsIt) {
+  const ScriptServer server([](const ScriptServer::Request&) { return refusal(403); });
+  const Outcome outcome = follow(server, {.since = "1"});
+  ASSERT_FALSE(outcome.followed.ok());
+  EXPECT_EQ(outcome.followed.error().code, 403);
+}
+
+// Another job of the name is not the one that was followed.
+TEST_F(FollowRestartTest, AJobThatWasMadeAnewIsGone) {
+  const ScriptServer server([](const ScriptServer::Request& request) {
+    if (asks(request, "/pods")) {
+      return asks(request, "watch=true") ? events("")
+                                         : Reply{ScriptServer::json(R"({"items":[]})")};
+    }
+    if (asks(request, "watch=true")) {
+      return Reply{"HTTP/1.1 200 OK\r\n\r\n" + event(job("Running")), Then::Reset};
+    }
+    return Reply{ScriptServer::json(R"({"metadata":{"name":"j","uid":"other"}})")};
+  });
+  const Outcome outcome = follow(server, {.since = "1"});
+  ASSERT_TRUE(outcome.followed.ok());
+  EXPECT_EQ(outcome.followed->end, Followed::End::Deleted);
+}
+
+TEST_F(FollowRestartTest, AJobThatNobodyLooksAtIsToldOf) {
+  const ScriptServer server([told = false](const ScriptServer::Request& request) mutable {
+    if (asks(request, "/leases")) {
+      told = true;
+      return Reply{ScriptServer::json(R"({"items":[]})")};
+    }
+    if (asks(request, "/pods")) {
+      return asks(request, "watch=true") ? events("")
+                                         : Reply{ScriptServer::json(R"({"items":[]})")};
+    }
+    return Reply{"HTTP/1.1 200 OK\r\n\r\n" + event(job(told ? "Succeeded" : "")), Then::Close};
+  });
+  const Outcome outcome = follow(server, {.since = "1", .unseen = std::chrono::milliseconds(100)});
+  ASSERT_TRUE(outcome.followed.ok()) << outcome.followed.error().message;
+  EXPECT_EQ(outcome.followed->phase, "Succeeded");
+  EXPECT_NE(outcome.err.find("j has no phase after 0s: no controller has looked at it. athanor "
+                             "controllers should have"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find("is ns their namespace (FOURNOS_WORKLOAD_NAMESPACE)?"),
+            std::string::npos)
+      << outcome.err;
+}
+
+std::string pod(const std::string& task, const std::string& started) {
+  return R"({"metadata":{"name":"a-)" + task + R"(","labels":{"tekton.dev/pipelineTask":")" + task +
+         R"("}},"spec":{"containers":[{"name":"step-one"},{"name":"step-two"}]},
+            "status":{"containerStatuses":[
+              {"name":"step-two","state":{"terminated":{"startedAt":")" +
+         started + R"("}}},{"name":"step-one","state":{"terminated":{"startedAt":")" + started +
+         R"("}}}]}})";
+}
+
+// By the time at which they ran, not by their names; what comes later waits.
+TEST_F(FollowTest, LogsArePrintedInTheOrderInWhichTasksRan) {
+  const ScriptServer server([](const ScriptServer::Request& request) {
+    if (asks(request, "/log?")) {
+      const std::string step = asks(request, "step-one") ? "one" : "two";
+      const std::string task = asks(request, "a-prepare") ? "prepare" : "cleanup";
+      return Reply{"HTTP/1.1 200 OK\r\n\r\n" + task + " " + step + "\n", Then::Close};
+    }
+    if (asks(request, "/pods")) {
+      return asks(request, "watch=true")
+                 ? events("")
+                 : Reply{ScriptServer::json(R"({"items":[)" +
+                                            pod("cleanup", "2026-01-01T00:00:09Z") + "," +
+                                            pod("prepare", "2026-01-01T00:00:01Z") + "]}")};
+    }
+    return asks(request, "watch=true") ? events("") : Reply{ScriptServer::json(job("Succeeded"))};
+  });
+  ::testing::internal::CaptureStdout();
+  const int code = run(LogsOptions{.target = target(server), .name = "j"});
+  const std::string shown = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(shown,
+            "[prepare/one] prepare one\n[prepare/two] prepare two\n"
+            "[cleanup/one] cleanup one\n[cleanup/two] cleanup two\n");
+}
+
+// Emulated pods have none: the answer is an error each time.
+TEST_F(FollowRestartTest, ALogThatIsNeverAnsweredDoesNotHoldTheEnd) {
+  const ScriptServer server([](const ScriptServer::Request& request) {
+    if (asks(request, "/log?")) {
+      return refusal(500);
+    }
+    if (asks(request, "/pods")) {
+      return asks(request, "watch=true")
+                 ? events("")
+                 : Reply{ScriptServer::json(R"({"items":[)" + pod("run", "2026-01-01T00:00:01Z") +
+                                            "]}")};
+    }
+    return events(event(job("Succeeded")));
+  });
+  const Outcome outcome = follow(server, {.since = "1"});
+  ASSERT_TRUE(outcome.followed.ok()) << outcome.followed.error().message;
+  EXPECT_EQ(outcome.followed->phase, "Succeeded");
+  EXPECT_NE(outcome.err.find("no log of a-run/step-one: not now"), std::string::npos)
+      << outcome.err;
+}
+
+struct NoLog {
+  std::string job;
+  std::string pods;
+  std::string run;  // empty: there is none
+  std::string task;
+  std::string says;
+};
+class NoLogTest : public ScriptTest, public ::testing::WithParamInterface<NoLog> {};
+
+TEST_P(NoLogTest, IsToldWithItsReason) {
+  const NoLog& given = GetParam();
+  const ScriptServer server([&](const ScriptServer::Request& request) {
+    if (asks(request, "watch=true")) {
+      return events("");
+    }
+    if (asks(request, "/pods")) {
+      return Reply{ScriptServer::json(R"({"items":[)" + given.pods + "]}")};
+    }
+    if (asks(request, "/pipelineruns")) {
+      return given.run.empty() ? refusal(404) : Reply{ScriptServer::json(given.run)};
+    }
+    return Reply{ScriptServer::json(asks(request, "/leases") ? R"({"items":[]})" : given.job)};
+  });
+  ::testing::internal::CaptureStderr();
+  const int code = run(LogsOptions{.target = target(server), .name = "j", .task = given.task});
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 1);
+  EXPECT_NE(said.find(given.says), std::string::npos) << said;
+}
+
+const char* const kRun =
+    R"({"status":{"pipelineSpec":{"tasks":[{"name":"prepare"},{"name":"run"}],"finally":[{"name":"end"}]}}})";
+
+INSTANTIATE_TEST_SUITE_P(
+    Reasons, NoLogTest,
+    ::testing::Values(
+        NoLog{job("Pending", "Waiting"), "", "", "",
+              "no log of j: it has not started (Pending: Waiting)"},
+        NoLog{job("Failed", "Cluster 'x' not found"), "", "", "",
+              "no log of j: it ended before a step started (Failed: Cluster 'x' not found)"},
+        NoLog{job("Succeeded", "done"), "", kRun, "", "no log of j: its pods are gone"},
+        NoLog{job("Running"), "", kRun, "rum",
+              "j has no task \"rum\", did you mean run? Its tasks: prepare, run, end"},
+        NoLog{job(""), "", "", "", "no log of j: j has no phase after 5s"},
+        NoLog{job("Running"),
+              R"({"metadata":{"name":"p"},"status":{"containerStatuses":[{"name":"c","state":
+                 {"waiting":{"reason":"CreateContainerConfigError","message":"no secret"}}}]}})",
+              kRun, "",
+              "no log of j: pod p has not started (CreateContainerConfigError: no secret)"}));
 
 }  // namespace
 }  // namespace athanor::cli

@@ -53,7 +53,8 @@ TEST(ApiServerFlags, TakesWhatEnvtestGives) {
   EXPECT_FALSE(server.always_allow);
   EXPECT_TRUE(server.anonymous_auth);
   EXPECT_THAT(server.data_dir, IsEmpty());
-  EXPECT_THAT(options->notes, ElementsAre(HasSubstr("--etcd-servers is ignored")));
+  EXPECT_THAT(options->notes, ElementsAre(HasSubstr("--etcd-servers is ignored"),
+                                          HasSubstr("--allow-privileged has no effect here")));
 }
 
 TEST(ApiServerFlags, WithoutAuthorizationNobodyIsAnonymous) {
@@ -84,6 +85,27 @@ TEST(ApiServerFlags, ListsAndTimesAreRead) {
   EXPECT_EQ(options->verbosity, 4);
   EXPECT_THAT(options->notes, Contains(HasSubstr("--feature-gates")));
   EXPECT_THAT(options->notes, Contains(HasSubstr("--service-cluster-ip-range")));
+}
+
+// What is taken and changes nothing says so: each flag that the help calls so, and plugins.
+TEST(ApiServerFlags, WhatHasNoEffectIsNoted) {
+  for (const FlagSpec& flag : apiserver_flags()) {
+    if (flag.help != "accepted, without effect") {
+      continue;
+    }
+    const std::string given =
+        "--" + std::string(flag.name) + "=" + (flag.type == FlagType::Switch ? "true" : "1");
+    const Command command = parse_words({"athanor", "apiserver", given.c_str()});
+    const auto* options = std::get_if<ApiServerOptions>(&command);
+    ASSERT_NE(options, nullptr) << given;
+    EXPECT_THAT(options->notes, ElementsAre("--" + std::string(flag.name) + " has no effect here"));
+  }
+  const Command command = parse_words(
+      {"athanor", "apiserver", "--enable-admission-plugins=AlwaysPullImages,NodeRestriction"});
+  const auto* options = std::get_if<ApiServerOptions>(&command);
+  ASSERT_NE(options, nullptr);
+  EXPECT_THAT(options->notes,
+              ElementsAre("--enable-admission-plugins: AlwaysPullImages has no effect here"));
 }
 
 TEST(ApiServerFlags, HelpNamesEveryFlagOfTheSpecification) {

@@ -35,7 +35,7 @@ priorityClasses: {high: 10}
 manifests: [more.yaml]
 settings: {FOURNOS_GC_INTERVAL_SEC: 5}
 )",
-                             "lab.yaml", das::system().lab_node_members);
+                             "lab.yaml", {.members = das::system().lab_node_members});
   ASSERT_TRUE(lab.ok()) << lab.error().message;
   EXPECT_EQ(lab->ns, "bench");
   EXPECT_EQ(lab->nodes.at(0).count, 3);
@@ -55,6 +55,42 @@ settings: {FOURNOS_GC_INTERVAL_SEC: 5}
   EXPECT_EQ(lab->queues.at(0).strategy, "StrictFIFO");
   EXPECT_EQ(lab->priority_classes.at(0).second, 10);
   EXPECT_EQ(lab->settings.at("FOURNOS_GC_INTERVAL_SEC"), "5");
+}
+
+TEST(LabFile, RefusesSettingsThatNobodyReadsAndNamesNearOnes) {
+  constexpr std::string_view kKnown[] = {"FOURNOS_GC_INTERVAL_SEC", "HEARTH_NAMESPACE"};
+  const std::string text = std::string(kHead) +
+                           "settings:\n  fournos_gc_interval_sec: 5\n  FOURNOS_GC_INTERVALL_SEC: "
+                           "5\n  COLOUR: red\n";
+  const auto lab = parse_lab(text, "lab.yaml", {.settings = kKnown});
+  ASSERT_FALSE(lab.ok());
+  EXPECT_EQ(lab.error().message,
+            "lab.yaml:6: settings.COLOUR: no system has such a setting (docs/lab.md)\n"
+            "lab.yaml:5: settings.FOURNOS_GC_INTERVALL_SEC: no system has such a setting; did you "
+            "mean FOURNOS_GC_INTERVAL_SEC?");
+}
+
+TEST(LabFile, SettingsKnowWhereTheyStand) {
+  const auto lab = parse_lab(std::string(kHead) + "settings:\n  HEARTH_NAMESPACE: x\n", "lab.yaml");
+  ASSERT_TRUE(lab.ok()) << lab.error().message;
+  EXPECT_EQ(lab->setting_places.at("HEARTH_NAMESPACE"), "lab.yaml:4: settings.HEARTH_NAMESPACE");
+}
+
+// FOURNOS_NAMESPACE moves the jobs, and with them what the lab file put there.
+TEST(LabFile, ManifestsMoveWithTheNamespaceTheyName) {
+  auto lab =
+      parse_lab(std::string(kHead) + "namespace: here\nmanifests: [m]\n", "lab.yaml").value();
+  lab.ns = "there";
+  const auto objects = lab_objects(lab, [](const std::string&) -> Result<std::string> {
+    return std::string(
+        "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: here}}\n---\n"
+        "{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: other}}\n");
+  });
+  ASSERT_TRUE(objects.ok());
+  ASSERT_EQ(objects->size(), 3U);
+  EXPECT_EQ((*objects)[0]["metadata"]["name"].str(), "there");
+  EXPECT_EQ((*objects)[1]["metadata"]["namespace"].str(), "there");
+  EXPECT_EQ((*objects)[2]["metadata"]["namespace"].str(), "other");
 }
 
 struct Wrong {

@@ -109,12 +109,13 @@ TEST(LabTargets, BecomeSecretsThatHearthDiscovers) {
     names.push_back(object.kind() == "Namespace"
                         ? std::string(object.name())
                         : std::string(object.ns()) + "/" + std::string(object.name()));
-    if (object.kind() == "Secret") {
+    if (object.kind() == "Secret" && object.ns() == "psap-secrets") {
       secret = object;
     }
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"hearth", "hearth/target-edge",
-                                             "psap-secrets/kubeconfig-edge", "hearth/target-far"}));
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "hearth", "hearth/target-edge", "psap-secrets/kubeconfig-edge",
+                       "fournos-local-dev/edge-kubeconfig", "hearth/target-far"}));
   EXPECT_EQ(secret.label("fournos.dev/cluster-kubeconfig"), "true");
   EXPECT_EQ(secret.annotation("fournos.dev/owner"), "alice");
   EXPECT_EQ(secret.annotation("fournos.dev/ttl"), "2h");

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster_flags.hpp"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+
+#include "cli/target_flags.hpp"
+
+namespace athanor::cli {
+namespace {
+
+constexpr const char* kHearthNamespace = "hearth";
+
+// The API server as everywhere; clusters are in Hearth's namespace, not in the context's.
+void add_hub(CLI::App& verb, Target& target) {
+  target.ns = kHearthNamespace;
+  verb.add_option("--context", target.context, "kubeconfig context (default: its current-context)");
+  verb.add_option("-n,--namespace", target.ns, "namespace of the FournosClusters")
+      ->envname("HEARTH_NAMESPACE")
+      ->capture_default_str();
+  add_identity(verb, target);
+}
+
+void add_hub_file(CLI::App& verb, Target& target) {
+  verb.add_option("--kubeconfig", target.kubeconfig,
+                  "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)");
+}
+
+// A lock is its owner's; others have to say that they mean it.
+void add_asker(CLI::App& verb, std::string& owner, bool& take_over) {
+  verb.add_option("--owner", owner, "who asks (default: $USER)");
+  verb.add_flag("--take-over,--force", take_over, "also when somebody else has locked it");
+}
+
+void add_timeout(CLI::App& verb, int& seconds) {
+  verb.add_option("--timeout", seconds, "seconds after which waiting is given up")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+}
+
+void add_cluster_adding(CLI::App& clusters, ClusterAddOptions& options) {
+  auto& verb = *clusters.add_subcommand(
+      "add", "Make a cluster known: a labelled Secret with its kubeconfig, Hearth does the rest");
+  verb.footer(
+      "  athanor clusters add edge --kubeconfig edge.kubeconfig --wait\n\n"
+      "Without --kubeconfig a cluster that was removed comes back with the Secret it left.");
+  add_hub(verb, options.target);
+  verb.add_option("name", options.name, "the cluster")->required();
+  verb.add_option("--kubeconfig", options.kubeconfig,
+                  "kubeconfig file of the new cluster; the API server's is that of $KUBECONFIG");
+  verb.add_option("--secrets-namespace", options.secrets_namespace, "where the Secret goes")
+      ->envname("HEARTH_SECRETS_NAMESPACE")
+      ->capture_default_str();
+  verb.add_option("--owner", options.owner, "who holds the cluster from its first moment");
+  verb.add_option("--for", options.lock_time, "how long, as 30m, 4h or 2d (default: for ever)");
+  verb.add_flag("--replace", options.replace, "take this kubeconfig when there is one already");
+  verb.add_flag("--no-check", options.no_check,
+                "take the kubeconfig as it is, even if Hearth will call it Invalid");
+  verb.add_flag("--wait", options.wait, "stay until the cluster was asked for its GPUs");
+  add_timeout(verb, options.timeout);
+}
+
+}  // namespace
+
+void add_cluster_verbs(CLI::App& app, ClusterVerbs& parsed) {
+  auto& clusters =
+      *app.add_subcommand("clusters", "List clusters with their GPUs, locks, queues and use");
+  clusters.footer(
+      "  athanor clusters -w\n"
+      "  athanor clusters edge -o wide\n"
+      "  athanor clusters add edge --kubeconfig edge.kubeconfig\n"
+      "  athanor clusters check edge\n"
+      "  athanor clusters remove edge --wait");
+  clusters.require_subcommand(0, 1);
+  add_hub_file(clusters, parsed.list.target);
+  add_hub(clusters, parsed.list.target);
+  clusters.add_option("name", parsed.list.name, "one cluster, with what is wrong with it");
+  clusters.add_flag("-w,--watch", parsed.list.watch, "go on printing changes");
+  add_output(clusters, parsed.list.output,
+             {Output::Table, Output::Wide, Output::Json, Output::Yaml, Output::Name});
+  add_cluster_adding(clusters, parsed.add);
+
+  auto& check = *clusters.add_subcommand("check", "Ask a cluster for its GPUs now; 0: all is well");
+  add_hub_file(check, parsed.check.target);
+  add_hub(check, parsed.check.target);
+  check.add_option("name", parsed.check.name, "the cluster")->required();
+  add_timeout(check, parsed.check.timeout);
+
+  ClusterRemoveOptions& leaving = parsed.remove;
+  auto& remove = *clusters.add_subcommand("remove", "Take a cluster out of service");
+  add_hub_file(remove, leaving.target);
+  add_hub(remove, leaving.target);
+  remove.add_option("name", leaving.name, "the cluster")->required();
+  remove
+      .add_option("--policy", leaving.policy,
+                  "Drain: running jobs end first; Force: they are terminated; Retain: flavor and "
+                  "quota stay")
+      ->check(CLI::IsMember({"Drain", "Force", "Retain"}));
+  add_asker(remove, leaving.owner, leaving.take_over);
+  remove.add_flag("--delete-kubeconfig", leaving.delete_kubeconfig, "delete the Secret, too");
+  remove.add_flag("--wait", leaving.wait, "stay until it is gone, and say what it waits for");
+  add_timeout(remove, leaving.timeout);
+}
+
+void add_locks(CLI::App& app, ClusterVerbs& parsed) {
+  LockOptions& options = parsed.lock;
+  auto& lock = *app.add_subcommand("lock", "Take a whole cluster: running jobs end, others wait");
+  lock.footer("  athanor lock edge --for 4h --wait");
+  add_hub_file(lock, options.target);
+  add_hub(lock, options.target);
+  lock.add_option("name", options.name, "the cluster")->required();
+  lock.add_option("--for", options.lock_time,
+                  "how long, as 30m, 4h or 2d (default: until it is unlocked)");
+  lock.add_option("--owner", options.owner, "for whom (default: $USER)");
+  lock.add_flag("--take-over,--force", options.take_over, "also when somebody else holds it");
+  lock.add_flag("--wait", options.wait, "stay until the lock is held");
+  add_timeout(lock, options.timeout);
+
+  auto& unlock = *app.add_subcommand("unlock", "Give a cluster back");
+  add_hub_file(unlock, parsed.unlock.target);
+  add_hub(unlock, parsed.unlock.target);
+  unlock.add_option("name", parsed.unlock.name, "the cluster")->required();
+  add_asker(unlock, parsed.unlock.owner, parsed.unlock.take_over);
+}
+
+Command chosen_of_clusters(const CLI::App& clusters, ClusterVerbs& parsed) {
+  const Target& outer = parsed.list.target;
+  if (clusters.got_subcommand("add")) {
+    inherit(parsed.add.target, outer, kHearthNamespace);
+    return std::move(parsed.add);
+  }
+  if (clusters.got_subcommand("check")) {
+    inherit(parsed.check.target, outer, kHearthNamespace);
+    return std::move(parsed.check);
+  }
+  if (clusters.got_subcommand("remove")) {
+    inherit(parsed.remove.target, outer, kHearthNamespace);
+    return std::move(parsed.remove);
+  }
+  return std::move(parsed.list);
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be said of a job before anybody looks at it, from the queueing's objects.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/session.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::cli {
+
+struct Preflight {
+  std::string failure{};  // Fournos would fail the job at once, with this message
+  std::string misfit{};   // it could never start; the sentence of `athanor simulate`
+  std::string unseen{};   // what could not be looked at, and why
+};
+// `job`: a FournosJob manifest; `ns`: where it goes.
+Preflight look_ahead(Session& session, const Value& job, const std::string& ns);
+
+// Returns the name that a message of Fournos probably means ("Cluster 'cluster-9' not found"), as
+// ", did you mean cluster-1?"; empty: none is near, or the message is about something else.
+std::string correction(Session& session, std::string_view message);
+
+}  // namespace athanor::cli

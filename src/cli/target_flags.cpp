@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/target_flags.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+
+namespace athanor::cli {
+namespace {
+
+constexpr const char* kGroup = "Connection";
+
+std::string_view name_of(Output output) {
+  switch (output) {
+    case Output::Table:
+      return "table";
+    case Output::Json:
+      return "json";
+    case Output::Yaml:
+      return "yaml";
+    case Output::Name:
+      return "name";
+    case Output::Wide:
+      break;
+  }
+  return "wide";
+}
+
+// "table, json or name"
+std::string choice(const std::vector<Output>& formats) {
+  std::string text;
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    const bool last = i + 1 == formats.size();
+    text += i == 0 ? "" : (last ? " or " : ", ");
+    text += name_of(formats[i]);
+  }
+  return text;
+}
+
+template <class T>
+void inherit_if_unset(T& value, const T& outer) {
+  if (value == T{}) {
+    value = outer;
+  }
+}
+
+}  // namespace
+
+void add_target(CLI::App& verb, Target& target) {
+  verb.add_option("--kubeconfig", target.kubeconfig,
+                  "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)");
+  verb.add_option("--context", target.context, "kubeconfig context (default: its current-context)");
+  verb.add_option("-n,--namespace", target.ns, "namespace (default: the context's)");
+  add_identity(verb, target);
+}
+
+void add_identity(CLI::App& verb, Target& target) {
+  verb.add_option("-s,--server", target.server, "address of the API server, not the kubeconfig's")
+      ->group(kGroup)
+      ->type_name("URL");
+  verb.add_option("--certificate-authority", target.authority, "file with the server's authority")
+      ->group(kGroup)
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
+  verb.add_flag("--insecure-skip-tls-verify", target.insecure,
+                "do not check the server's certificate")
+      ->group(kGroup);
+  verb.add_option("--token", target.token, "bearer token, instead of the kubeconfig's credentials")
+      ->group(kGroup);
+  verb.add_option("--as", target.as, "user to impersonate")->group(kGroup)->type_name("USER");
+  verb.add_option("--as-group", target.as_groups, "group to impersonate; repeatable")
+      ->group(kGroup)
+      ->allow_extra_args(false)
+      ->type_name("GROUP");
+  verb.add_option("-v,--verbosity", target.verbosity,
+                  "1 and more: tell each request and its answer's code on stderr")
+      ->group(kGroup)
+      ->check(CLI::Range(0, 10));
+}
+
+void add_output(CLI::App& verb, Output& output, const std::vector<Output>& formats) {
+  const auto take = [&output, formats](const std::string& text) {
+    const auto found = std::ranges::find(formats, text, name_of);
+    if (found == formats.end()) {
+      throw CLI::ValidationError("--output",
+                                 fmt::format("no format \"{}\": {}", text, choice(formats)));
+    }
+    output = *found;
+  };
+  verb.add_option_function<std::string>("-o,--output", take, choice(formats))->type_name("FORMAT");
+}
+
+void inherit(Target& target, const Target& outer, std::string_view default_ns) {
+  inherit_if_unset(target.kubeconfig, outer.kubeconfig);
+  inherit_if_unset(target.context, outer.context);
+  target.ns = target.ns == default_ns ? outer.ns : target.ns;
+  inherit_if_unset(target.server, outer.server);
+  inherit_if_unset(target.token, outer.token);
+  inherit_if_unset(target.authority, outer.authority);
+  inherit_if_unset(target.insecure, outer.insecure);
+  inherit_if_unset(target.as, outer.as);
+  inherit_if_unset(target.as_groups, outer.as_groups);
+  inherit_if_unset(target.verbosity, outer.verbosity);
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,402 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of docs/lab.md, fournos.md, controllers.md, operations.md and envtest.md, run as they stand there, and the rows of their
+tables that say "required", "accepted" or "no effect", tried. docs/hearth.md's are in test_hearth_lab.py, docs/das.md's in test_das_lab.py."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+import yaml
+from support import ATHANOR, DEADLINE, KUBECTL, ROOT, Lab, run, wait_for
+
+GUIDES = ["lab", "fournos", "controllers", "operations", "envtest"]
+
+# What a test of this file cannot run, and where it is run. The keys are the commands' beginnings.
+ELSEWHERE = {
+    "scripts/image": "make image-test (needs buildah and root)",
+    "IMG=REGISTRY/athanor:0.1.0 scripts/image": "make image-test (needs buildah and root)",
+    "IMG=REGISTRY/athanor:0.1.0 scripts/deploy apply": "test_deploy.py: the overlays apply (with no image of a registry)",
+    "helm install": "tests/real/test_chart.py::test_a_release_installs_upgrades_rolls_back_and_leaves_what_people_made",
+    "kubectl label namespace athanor-system pod-security": "test_deploy.py::test_a_pod_of_the_namespace_must_be_restricted",
+    "kubectl apply -k deploy/argocd": "test_deploy.py::test_the_argocd_objects_apply_with_strict_validation",
+    "kubectl get --raw /api/v1/namespaces/athanor-system/services": "test_deployed.py asks the paths themselves; emulated pods serve nothing",
+    "kubectl -n athanor-system port-forward": "tests/real/test_kubectl_versions.py::test_port_forward; emulated pods serve nothing",
+    "curl": "test_deployed.py asks the paths themselves; emulated pods serve nothing",
+    "go test": "tests/real/test_go_clients.py::test_an_envtest_suite_passes_unchanged",
+    "kubectl -n athanor-system describe pod POD": "POD is a name of the reader's",
+    "kubectl -n athanor-system logs POD": "POD is a name of the reader's",
+    "kubectl patch fj NAME": "NAME is a name of the reader's; test_fournos.py stops and terminates jobs",
+    "kubectl delete fj NAME": "NAME is a name of the reader's; test_fournos.py deletes jobs",
+    "athanor up --repair": "tests/e2e/test_faults.py",
+    "athanor up --data": "every lab of the tests",
+    'athanor up --controllers ""': "tests/e2e/test_cli.py::test_crds_can_be_applied_to_a_bare_control_plane",
+    "kubectl apply --server-side -k": "test_deploy.py: the overlays apply",
+    "kubectl describe pod": "tests/real/test_kubectl_versions.py::test_get_and_describe",
+    "kubectl logs -f": "tests/e2e/test_streams.py",
+    "kubectl auth can-i": "tests/unit/embedded/targets/server_test.cpp",
+    "kubectl get fournosjobs -A -w": "runs on; docs/fournos.md's `-w` is run",
+}
+
+
+def text_of(guide):
+    return (ROOT / f"docs/{guide}.md").read_text(encoding="utf-8")
+
+
+def commands_of(text):
+    """The lines of `sh` blocks, and of `console` blocks those behind a prompt; lines that go on are one."""
+    found = []
+    for language, block in re.findall(r"^ *```(sh|console)\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE):
+        lines = [line.strip() for line in block.replace("\\\n", " ").splitlines()]
+        found += [line for line in lines if line] if language == "sh" else [line[2:] for line in lines if line.startswith("$ ")]
+    return found
+
+
+def inline_of(text):
+    """Whole commands within the text; names of verbs alone, and what has an ellipsis, are no commands."""
+    outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    spans = re.findall(r"`((?:kubectl|athanor|helm|scripts/\w+) [^`]+)`", outside)
+    return [one for one in spans if len(one.split()) > 2 and "…" not in one and "..." not in one and "FILE" not in one]
+
+
+def elsewhere(command):
+    return next((key for key in ELSEWHERE if command.startswith(key)), None)
+
+
+class Guide:
+    """A shell with athanor and kubectl in its path, in a folder of its own which is also its HOME."""
+
+    def __init__(self, folder, kubeconfig=None):
+        self.folder = folder
+        tools = folder / "bin"
+        tools.mkdir(exist_ok=True)
+        # `up` takes any free port; `controllers` serve on free ports, and end after a while as SIGTERM ends them.
+        self.tool(
+            tools / "athanor",
+            f"""real={ATHANOR.resolve()}
+case ${{1:-}} in
+up) exec "$real" "$@" --port 0 ;;
+controllers) case " $* " in *" --help "*) exec "$real" "$@" ;; *" --webhook-address "*) set -- "$@" --webhook-address=127.0.0.1:0 ;; esac
+  exec timeout --preserve-status -s TERM 6 "$real" "$@" --metrics-address=127.0.0.1:0 ;;
+esac
+exec "$real" "$@"
+""",
+        )
+        # A watch is looked at for a while.
+        self.tool(
+            tools / "kubectl",
+            f"""case " $* " in *" -w "*) timeout 8 {KUBECTL} "$@" || [ $? = 124 ] ;; *) exec {KUBECTL} "$@" ;; esac
+""",
+        )
+        for name in ("examples", "deploy"):
+            if not (folder / name).is_symlink():
+                (folder / name).symlink_to(ROOT / name)
+        self.env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(folder), "NO_COLOR": "1"}
+        self.env.pop("KUBECONFIG", None)
+        if kubeconfig:
+            self.env["KUBECONFIG"] = str(kubeconfig)
+
+    @staticmethod
+    def tool(path, text):
+        path.write_text("#!/usr/bin/env bash\n" + text, encoding="utf-8")
+        path.chmod(0o755)
+
+    def run(self, commands, **replaced):
+        """All of them in one shell that ends at the first failure. A lab in the background is waited for, and ended with the shell."""
+        script = ["set -euo pipefail", "trap 'rc=$?; set +ex; kill $(jobs -p) 2>/dev/null; wait; exit $rc' EXIT", "PS4='+ '", "set -x"]
+        for command in commands:
+            for old, new in replaced.items():
+                command = command.replace(old, new)
+            script.append(command)
+            if lab := re.match(r"athanor up .*--data (\S+).*&$", command):
+                ready = f"kubectl --kubeconfig {lab.group(1)}/admin.kubeconfig get --raw /readyz"
+                script.append(f"for i in $(seq {int(DEADLINE)}); do sleep 1; {ready} && break; done >/dev/null 2>&1")
+        done = run(["bash", "-c", "\n".join(script)], env=self.env, cwd=self.folder, timeout=900)
+        assert done.code == 0, done.out[-3000:] + done.err[-4000:]
+        return done
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_every_command_within_the_text_is_run_or_has_its_place(guide):
+    known = set(RUN_INLINE.get(guide, []))
+    unknown = [one for one in inline_of(text_of(guide)) if one not in known and not elsewhere(one)]
+    assert not unknown, unknown
+    assert known <= set(inline_of(text_of(guide))), "commands that the text no longer has"
+
+
+# Commands within the text that the tests below run.
+RUN_INLINE = {
+    "lab": [
+        "kubectl create configmap fournos-mock-config -n fournos-local-dev --from-literal=sleep=10",
+        "kubectl --kubeconfig DATA/targets/edge.kubeconfig get nodes",
+    ],
+    "fournos": ["athanor submit -f examples/fournos/sample-job.yaml --follow", "kubectl get fj", "kubectl get resourceflavors", "kubectl get workloadpriorityclasses"],
+    "controllers": ["athanor controllers --help", "athanor rbac --webhooks"],
+    "envtest": ["athanor apiserver --help"],
+    "operations": [
+        "kubectl -n athanor-system rollout restart deployment/athanor-controllers",
+        "kubectl diff --server-side -k deploy/kustomize/base/crds",
+        "kubectl -n athanor-system get pods,events",
+        "kubectl -n athanor-system get lease athanor -o yaml",
+        "kubectl apply --server-side -k deploy/kustomize/base/crds",
+        "kubectl apply --server-side -f deploy/kustomize/base/rbac.yaml",
+        "kubectl get --raw /readyz?verbose",
+        "kubectl get lease",
+        "athanor rbac --help",
+        "athanor controllers --help",
+    ],
+}
+
+
+# --- docs/lab.md ------------------------------------------------------------------------------------------
+TARGETS = "## Emulated target clusters"
+
+
+def test_the_labs_commands(tmp_path):
+    before, _ = text_of("lab").split(TARGETS)
+    done = Guide(tmp_path).run([*commands_of(before), RUN_INLINE["lab"][0]])
+    assert "Succeeded" in done.out and "cluster-1" in done.out
+    assert (tmp_path / "lab-again/admin.kubeconfig").exists()
+
+
+def test_the_commands_about_target_clusters(tmp_path):
+    up = ["athanor up --lab examples/hearth/lab.yaml --storage memory --pods timed --data ~/lab &", "export KUBECONFIG=~/lab/admin.kubeconfig"]
+    commands = commands_of(text_of("lab").split(TARGETS)[1])
+    assert len(commands) >= 3
+    # The last one but the nodes' kills the target; it is asked when it is well again.
+    done = Guide(tmp_path).run([*up, *commands, RUN_INLINE["lab"][1]], DATA="~/lab")
+    assert "node" in done.out
+
+
+def lab_without(path):
+    """The guide's lab file without one value."""
+    (text,) = re.findall(r"```yaml\n(apiVersion: athanor.dev/v1\n.*?)```", text_of("lab"), re.DOTALL)
+    lab = yaml.safe_load(text)
+    lab["targets"] = [{"name": "edge"}]
+    at = lab
+    for key in path[:-1]:
+        at = at[key]
+    del at[path[-1]]
+    return lab
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (["apiVersion"], "apiVersion: a lab file starts with"),
+        (["kind"], "apiVersion: a lab file starts with"),
+        (["nodes", 0, "name"], "nodes[0].name: is required"),
+        (["nodes", 0, "taints", 0, "key"], "nodes[0].taints[0].key: is required"),
+        (["clusters", 0, "name"], "clusters[0].name: is required"),
+        (["queues", 0, "name"], "queues[0].name: is required"),
+        (["targets", 0, "name"], "targets[0].name: is required"),
+    ],
+)
+def test_what_the_labs_tables_call_required_is(tmp_path, path, said):
+    (tmp_path / "lab.yaml").write_text(yaml.safe_dump(lab_without(path), sort_keys=False), encoding="utf-8")
+    done = run([ATHANOR, "up", "--data", tmp_path / "d", "--port", "0", "--lab", tmp_path / "lab.yaml"])
+    assert done.code == 1 and re.search(rf"lab.yaml:\d+: {re.escape(said)}", done.err), done.err
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_rows_that_promise_something_are_known(guide):
+    """A new row that says "required", "accepted" or "no effect" needs its test in this file."""
+    rows = [line for line in text_of(guide).splitlines() if line.startswith("|") and re.search(r"no effect|accepted|\brequired\b", line)]
+    names = [re.findall(r"`([^`]+)`", row)[0] for row in rows]
+    assert names == {
+        "lab": ["apiVersion", "nodes[].name", "nodes[].taints[]", "clusters[].name", "queues[].name", "name"],
+        "fournos": ["FOURNOS_NAMESPACE"],  # test_cli.py::test_controllers_that_cannot_start_say_so_at_once
+        "operations": ["ERROR: FOURNOS_WORKLOAD_NAMESPACE env var is required"],  # the same
+        "envtest": ["--etcd-servers", "--feature-gates"],
+    }.get(guide, [])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("{FOURNOS_EVICTION: fail}", "lab.yaml:3: settings.FOURNOS_EVICTION: no system has such a setting; did you mean FOURNOS_EVICTION_POLICY?"),
+        ("{FOURNOS_RESOLVE_JOB_TEMPLATE: /does/not/exist}", "lab.yaml:3: settings.FOURNOS_RESOLVE_JOB_TEMPLATE: cannot read /does/not/exist"),
+        ("{HEARTH_OFFBOARDING: maybe}", "lab.yaml:3: settings.HEARTH_OFFBOARDING: HEARTH_OFFBOARDING=maybe: must be"),
+        ("{KUEUE_BLOCK_ADMISSION: maybe}", "lab.yaml:3: settings.KUEUE_BLOCK_ADMISSION: KUEUE_BLOCK_ADMISSION=maybe"),
+        ("{EMULATED_MODE: maybe}", "lab.yaml:3: settings.EMULATED_MODE: "),
+        ("{EMULATED_GPU_MODEL: X99}", "lab.yaml:3: settings.EMULATED_GPU_MODEL: unknown emulated GPU model"),
+        ("{NUMA_PLATFORM: maybe}", "lab.yaml:3: settings.NUMA_PLATFORM: "),
+        ("{FOURNOS_GC_INTERVAL_SEC: soon}", "lab.yaml:3: settings.FOURNOS_GC_INTERVAL_SEC: FOURNOS_GC_INTERVAL_SEC=soon: must be a number"),
+    ],
+)
+def test_settings_of_a_lab_are_checked_with_their_line(tmp_path, settings, said):
+    file = tmp_path / "lab.yaml"
+    file.write_text(f"apiVersion: athanor.dev/v1\nkind: Lab\nsettings: {settings}\n", encoding="utf-8")
+    done = run([ATHANOR, "up", "--data", tmp_path / "d", "--port", "0", "--lab", file])
+    assert done.code == 1 and said in done.err, done.err
+
+
+# --- docs/fournos.md --------------------------------------------------------------------------------------
+def test_fournos_commands(tmp_path, make_lab):
+    lab = make_lab("--storage", "memory").start()
+    lab.kubectl("create", "configmap", "fournos-mock-config", "-n", "fournos-local-dev", "--from-literal=sleep=0.1")
+    commands = commands_of(text_of("fournos"))
+    create = next(i for i, one in enumerate(commands) if one.startswith("kubectl create -f"))
+    commands[create] = f"JOB=$({commands[create]} -o jsonpath='{{.metadata.name}}')"
+    done = Guide(tmp_path, lab.kubeconfig).run([*commands, *RUN_INLINE["fournos"]], **{"test-job-x7k2p": "$JOB"})
+    assert "[mock-run] done" in done.out and "Succeeded" in done.out
+
+
+# --- docs/controllers.md ----------------------------------------------------------------------------------
+@pytest.fixture
+def api_server(tmp_path):
+    """An API server alone, without any kind of ours, and an administrator's kubeconfig."""
+    (tmp_path / "tokens").write_text('secret,admin,1,"system:masters"\n', encoding="utf-8")
+    with open(tmp_path / "server.out", "wb") as out:
+        server = subprocess.Popen(
+            [ATHANOR, "apiserver", "--secure-port", "0", "--authorization-mode=RBAC", "--token-auth-file", tmp_path / "tokens"],
+            stdout=out, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    try:
+        address = wait_for("the server", lambda: re.search(r"https://\S+", (tmp_path / "server.out").read_text(encoding="utf-8"))).group()
+        config = {
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "c", "cluster": {"server": address, "insecure-skip-tls-verify": True}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "users": [{"name": "u", "user": {"token": "secret"}}],
+        }  # fmt: skip
+        (tmp_path / ".kube").mkdir()
+        (tmp_path / ".kube/config").write_text(yaml.safe_dump(config), encoding="utf-8")
+        yield tmp_path / ".kube/config"
+    finally:
+        server.terminate()
+        server.wait(DEADLINE)
+
+
+def test_the_controllers_commands(tmp_path, api_server):
+    """The first command leaves Kueue's own definition alone."""
+    kubectl = [KUBECTL, "--kubeconfig", api_server]
+    theirs = run([ATHANOR, "crds", "--group", "kueue.x-k8s.io"]).out
+    assert run([*kubectl, "create", "-f", "-"], stdin=theirs).code == 0
+
+    def versions():
+        listed = run([*kubectl, "get", "crds", "-o", "json"]).json["items"]
+        return {one["metadata"]["name"]: one["spec"] for one in listed}
+
+    before = versions()
+    commands = commands_of(text_of("controllers"))
+    assert commands[0].startswith("athanor crds | ")
+    Guide(tmp_path).run(commands[:1])
+    after = versions()
+    assert {name: after[name] for name in before} == before
+    assert after.keys() - before.keys() == {"fournosjobs.fournos.dev", "fournosclusters.fournos.dev"}
+    for name in before:
+        run([*kubectl, "delete", "crd", name])
+    out = Guide(tmp_path).run([*commands[1:], *RUN_INLINE["controllers"]]).out
+    assert "validatingwebhookconfiguration.admissionregistration.k8s.io/athanor created" in out
+
+
+# --- docs/operations.md -----------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Athanor deployed on a lab, whose pods take time and run nothing, with a lease that somebody holds."""
+    one = Lab(
+        tmp_path_factory.mktemp("operations") / "lab",
+        ["--storage", "memory", "--pods", "timed", "--lab", str(ROOT / "tests/e2e/data/cluster.yaml"), "--controllers", "*,-fournosjob"],
+    )
+    try:
+        one.start()
+        one.kubectl("apply", "--server-side", "--force-conflicts", "-k", ROOT / "deploy/kustomize/overlays/default")
+        one.kubectl("apply", "--server-side", "--force-conflicts", "-k", ROOT / "deploy/kustomize/queue")
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "athanor", "namespace": "athanor-system"}, "spec": {"holderIdentity": "a-pod"}}
+        one.kubectl("apply", "-f", "-", stdin=json.dumps(lease))
+        yield one
+    finally:
+        one.close()
+
+
+def block_with(text, mark):
+    (found,) = [commands_of(f"```sh\n{block}```") for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if mark in block]
+    return found
+
+
+def test_operations_commands(tmp_path, cluster):
+    """All but the restore, which wants another cluster."""
+    text = text_of("operations")
+    restore = block_with(text, "FRESH=")
+    commands = [one for one in [*commands_of(text), *RUN_INLINE["operations"]] if one not in restore and not elsewhere(one)]
+    # diff says by its exit code 1 that there is a difference.
+    commands = [f"{one} || [ $? = 1 ]" if one.startswith("kubectl diff") else one for one in commands]
+    assert len(commands) > 12
+    guide = Guide(tmp_path, cluster.kubeconfig)
+    level = next(i for i, one in enumerate(commands) if "log-level: debug" in one) + 1
+    guide.run(commands[:level])
+    config = cluster.kubectl("get", "configmap", "athanor-controllers", "-n", "athanor-system", "-o", "json").json
+    assert yaml.safe_load(config["data"]["controllers.yaml"])["log-level"] == "debug"
+    guide.run(commands[level:])
+    for namespace, role in (("team-jobs", "athanor"), ("team-secrets", "athanor")):
+        roles = cluster.kubectl("get", "roles", "-n", namespace, "-o", "name").out
+        assert role in roles, (namespace, roles)
+
+
+def test_the_overlay_of_ones_own(tmp_path):
+    """The guide's kustomization renders, and its patches arrive."""
+    (text,) = re.findall(r"```yaml\n(# kustomization.yaml\n.*?)```", text_of("operations"), re.DOTALL)
+    kustomization = yaml.safe_load(text)
+    relative = os.path.relpath(ROOT / "deploy/kustomize/overlays/production", tmp_path)
+    kustomization["resources"] = [relative]
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization), encoding="utf-8")
+    done = run([KUBECTL, "kustomize", tmp_path])
+    assert done.code == 0, done.err
+    objects = {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(done.out) if one}
+    container = objects["Deployment", "athanor-controllers"]["spec"]["template"]["spec"]["containers"][0]
+    assert {"name": "FOURNOS_GC_INTERVAL_SEC", "value": "60"} in container["env"]
+    assert container["image"] == "REGISTRY/athanor:0.1.0"
+    flags = yaml.safe_load(objects["ConfigMap", "athanor-controllers"]["data"]["controllers.yaml"])
+    base = yaml.safe_load(yaml.safe_load((ROOT / "deploy/kustomize/base/configmap.yaml").read_text(encoding="utf-8"))["data"]["controllers.yaml"])
+    assert flags == {**base, "log-level": "debug"}, "the patch says what the base says, but for the level"
+
+
+def test_a_backup_is_restored_without_the_jobs_that_are_over(tmp_path, make_lab):
+    """On a second lab that has the kinds, the namespaces and nothing else."""
+    text = text_of("operations")
+    lab = str(ROOT / "tests/e2e/data/cluster.yaml")
+    labs = [make_lab("--storage", "memory", "--controllers", "", "--lab", lab).start() for _ in range(2)]
+    first, second = labs
+    for one in labs:
+        for namespace in ("psap-secrets", "jobs"):
+            one.http("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    first.kubectl("apply", "--server-side", "--force-conflicts", "-f", ROOT / "deploy/kustomize/queue/cluster.yaml")
+    first.kubectl("create", "secret", "generic", "kubeconfig-edge", "-n", "psap-secrets", "--from-literal=kubeconfig=mock")
+    for name, phase in (("waits", "Pending"), ("over", "Succeeded")):
+        first.submit({"owner": "o", "cluster": "edge", "forge": {"project": "p", "args": []}}, name, "jobs")
+        first.kubectl("patch", "fj", name, "-n", "jobs", "--subresource=status", "--type=merge", "-p", json.dumps({"status": {"phase": phase}}))
+    Guide(tmp_path, first.kubeconfig).run(block_with(text, "> jobs.json"))
+    Guide(tmp_path, second.kubeconfig).run(block_with(text, "FRESH="))
+    names = lambda kind: second.kubectl("get", kind, "-A", "-o", "jsonpath={.items[*].metadata.name}").out.split()  # noqa: E731
+    assert names("fournosjobs") == ["waits"]
+    assert "kubeconfig-edge" in names("secrets") and names("clusterqueues") and names("resourceflavors")
+
+
+# --- docs/envtest.md --------------------------------------------------------------------------------------
+def test_the_envtest_commands(tmp_path):
+    commands = commands_of(text_of("envtest"))
+    assert [elsewhere(one) for one in commands] == [None, "go test"]
+    done = Guide(tmp_path).run([*RUN_INLINE["envtest"], commands[0], 'ls "$KUBEBUILDER_ASSETS"', '"$KUBEBUILDER_ASSETS/kube-apiserver" --help | head -n 1'])
+    assert re.search(r"^etcd\nkube-apiserver\nkubectl$", done.out, re.M) and "The API server alone" in done.out
+
+
+def test_what_the_api_server_accepts_without_effect_is_told(tmp_path):
+    """docs/envtest.md: the rows about flags that change nothing, and the flags that the help calls so."""
+    flags = re.findall(r"^\s+--([a-z-]+)\b.*accepted, without effect", run([ATHANOR, "apiserver", "--help"]).out, re.M)
+    assert {"feature-gates", "runtime-config"} <= set(flags)
+    switches = re.findall(r"^\s+--([a-z-]+)   ", run([ATHANOR, "apiserver", "--help"]).out, re.M)
+    given = [f"--{flag}={'true' if flag in switches else 'a'}" for flag in flags]
+    with open(tmp_path / "out", "wb") as out, open(tmp_path / "err", "wb") as err:
+        server = subprocess.Popen([ATHANOR, "apiserver", "--secure-port=0", "--etcd-servers=http://nowhere:1", *given], stdout=out, stderr=err)
+    try:
+        wait_for("the server", lambda: "listening" in (tmp_path / "out").read_text(encoding="utf-8"))
+        said = [json.loads(line)["msg"] for line in (tmp_path / "err").read_text(encoding="utf-8").splitlines()]
+        assert [one for one in said if "has no effect here" in one] == [f"--{flag} has no effect here" for flag in flags]
+        assert "--etcd-servers is ignored: objects are kept by this process" in said
+    finally:
+        server.terminate()
+        server.wait(DEADLINE)
+    refused = run([ATHANOR, "apiserver", "--insecure-port=8080"])
+    assert refused.code == 1 and "--insecure-port must be 0" in refused.err
