@@ -9,7 +9,7 @@ from support import ROOT, Lab, run, wait_for
 
 TOY = pathlib.Path(os.environ.get("ATHANOR_TOY", ROOT / "build/dev/tests/toy/athanor_toy"))
 
-GREETING = "{{apiVersion: toy.athanor.dev/v1, kind: Greeting, metadata: {{name: {name}}}, spec: {spec}}}"
+GREETING = "apiVersion: toy.athanor.dev/v1\nkind: Greeting\nmetadata: {{name: {name}}}\nspec: {spec}\n"
 
 
 @pytest.fixture(scope="module")
