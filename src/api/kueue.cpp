@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "api/describe_ops.hpp"
+#include "api/kueue_schemas.hpp"
+#include "api/kueue_stored.hpp"
 
 namespace athanor::api {
 
@@ -64,7 +66,9 @@ const TypeInfo& cluster_queue_spec_v1beta1() {
   static const TypeInfo kType{
       .name = "ClusterQueueSpec", .fields = kFields, .validations_json = R"json([
         {"rule": "has(self.cohort) || !has(self.resourceGroups) || self.resourceGroups.all(g, g.flavors.all(f, f.resources.all(r, !has(r.borrowingLimit))))",
-         "message": "borrowingLimit must be nil when cohort is empty"}])json"};
+         "message": "borrowingLimit must be nil when cohort is empty"},
+        {"rule": "!has(self.admissionChecks) || size(self.admissionChecks) == 0 || !has(self.admissionChecksStrategy)",
+         "message": "Either AdmissionChecks or AdmissionCheckStrategy can be set, but not both"}])json"};
   return kType;
 }
 
@@ -116,25 +120,18 @@ const TypeInfo& workload_status_v1beta1() {
   return kType;
 }
 
-template <TypeFunction SpecType, TypeFunction StatusType>
+constexpr std::string_view no_rules() {
+  return {};
+}
+
+template <TypeFunction SpecType, TypeFunction StatusType,
+          std::string_view (*RootRules)() = no_rules>
 const TypeInfo& root_v1beta1() {
   static const MemberOps kSpec{.shape = Shape::Object, .type = SpecType};
   static const MemberOps kStatus{.shape = Shape::Object, .type = StatusType};
   static const FieldInfo kFields[] = {object_field("spec", "What is asked for.", kSpec),
                                       object_field("status", "What is.", kStatus)};
-  static const TypeInfo kType{.name = "Root", .fields = kFields};
-  return kType;
-}
-
-// Stored alone: any spec and status.
-const TypeInfo& stored_type() {
-  static const FieldInfo kFields[] = {
-      schema_field<Value>("spec", "Stored, without effect.", {.preserve_unknown = true}),
-      schema_field<Value>("status", "Stored, without effect.", {.preserve_unknown = true}),
-  };
-  static const TypeInfo kType{.name = "Stored",
-                              .doc = "Served and stored; no controller of Athanor acts on it.",
-                              .fields = kFields};
+  static const TypeInfo kType{.name = "Root", .fields = kFields, .validations_json = RootRules()};
   return kType;
 }
 
@@ -219,15 +216,21 @@ constexpr Versions kWorkloadVersions =
     both({.type = &Describe<Workload>::type,
           .columns = kWorkloadColumns,
           .selectable_fields = kWorkloadFields},
-         &root_v1beta1<workload_spec_v1beta1, workload_status_v1beta1>, kWorkloadColumns);
+         &root_v1beta1<workload_spec_v1beta1, workload_status_v1beta1, workload_rules_v1beta1>,
+         kWorkloadColumns);
 constexpr Versions kClassVersions = both({.type = &Describe<WorkloadPriorityClass>::type,
                                           .status_subresource = false,
                                           .columns = kClassColumns});
 constexpr Versions kCohortVersions = both({.type = &Describe<Cohort>::type});
 constexpr Versions kCheckVersions = both({.type = &Describe<AdmissionCheck>::type});
-constexpr Versions kStoredVersions = both({.type = &stored_type, .status_subresource = false});
+constexpr Versions kTopologyVersions = both({.type = &topology_type, .status_subresource = false});
+constexpr Versions kMultiKueueConfigVersions =
+    both({.type = &multi_kueue_config_type, .status_subresource = false});
 constexpr Versions kMultiKueueClusterVersions =
-    both({.type = &stored_type, .columns = kMultiKueueClusterColumns});
+    both({.type = &multi_kueue_cluster_type, .columns = kMultiKueueClusterColumns},
+         &multi_kueue_cluster_type_v1beta1, kMultiKueueClusterColumns);
+constexpr Versions kProvisioningVersions =
+    both({.type = &provisioning_request_config_type, .status_subresource = false});
 
 constexpr std::string_view kWorkloadShort[] = {"kwl", "kueueworkload", "kueueworkloads"};
 constexpr std::string_view kClusterQueueShort[] = {"cq"};
@@ -272,7 +275,7 @@ constexpr CustomKind kCustom[] = {
     {.kind = &kTopology,
      .singular = "topology",
      .short_names = kTopologyShort,
-     .versions = kStoredVersions.list},
+     .versions = kTopologyVersions.list},
     {.kind = &kMultiKueueCluster,
      .singular = "multikueuecluster",
      .short_names = kMultiKueueClusterShort,
@@ -280,10 +283,10 @@ constexpr CustomKind kCustom[] = {
     {.kind = &kMultiKueueConfig,
      .singular = "multikueueconfig",
      .short_names = kMultiKueueConfigShort,
-     .versions = kStoredVersions.list},
+     .versions = kMultiKueueConfigVersions.list},
     {.kind = &kProvisioningRequestConfig,
      .singular = "provisioningrequestconfig",
-     .versions = kStoredVersions.list},
+     .versions = kProvisioningVersions.list},
 };
 
 }  // namespace

@@ -36,10 +36,16 @@ const TypeInfo& Describe<PriorityClassRef>::type() {
                        {.required = true, .enum_values = "kueue.x-k8s.io|scheduling.k8s.io"}),
       field<&T::kind>("kind", "Kind of the class.",
                       {.required = true, .enum_values = "WorkloadPriorityClass|PriorityClass"}),
-      field<&T::name>("name", "Name of the class.",
-                      {.required = true, .pattern = kSubdomainPattern, .max_length = 253}),
+      field<&T::name>(
+          "name", "Name of the class.",
+          {.required = true, .pattern = kSubdomainPattern, .min_length = 1, .max_length = 253}),
   };
-  static const TypeInfo kType{.name = "PriorityClassRef", .fields = kFields};
+  static const TypeInfo kType{
+      .name = "PriorityClassRef", .fields = kFields, .validations_json = R"json([
+        {"rule": "self.group != 'scheduling.k8s.io' || self.kind == 'PriorityClass'",
+         "message": "only the PriorityClass kind is allowed for the scheduling.k8s.io group"},
+        {"rule": "self.group != 'kueue.x-k8s.io' || self.kind == 'WorkloadPriorityClass'",
+         "message": "only the WorkloadPriorityClass kind is allowed for the kueue.x-k8s.io group"}])json"};
   return kType;
 }
 
@@ -48,7 +54,7 @@ const TypeInfo& Describe<WorkloadSpec>::type() {
   static const FieldInfo kFields[] = {
       field<&T::pod_sets>(
           "podSets", "Groups of equal pods.",
-          {.min_items = 1, .max_items = 8, .list_type = "map", .list_keys = "name"}),
+          {.min_items = 1, .max_items = 18, .list_type = "map", .list_keys = "name"}),
       field<&T::queue_name>("queueName", "LocalQueue the workload waits in.",
                             {.pattern = kSubdomainPattern, .max_length = 253}),
       field<&T::priority_class_ref>("priorityClassRef", "Class the priority was taken from."),
@@ -90,8 +96,9 @@ const TypeInfo& Describe<Admission>::type() {
   static const FieldInfo kFields[] = {
       field<&T::cluster_queue>("clusterQueue", "ClusterQueue that provides the quota.",
                                {.required = true, .pattern = kSubdomainPattern, .max_length = 253}),
-      field<&T::pod_set_assignments>("podSetAssignments", "What each pod set was given.",
-                                     {.required = true, .list_type = "map", .list_keys = "name"}),
+      field<&T::pod_set_assignments>(
+          "podSetAssignments", "What each pod set was given.",
+          {.required = true, .max_items = 18, .list_type = "map", .list_keys = "name"}),
   };
   static const TypeInfo kType{.name = "Admission", .fields = kFields};
   return kType;
@@ -129,7 +136,7 @@ const TypeInfo& Describe<AdmissionCheckState>::type() {
                                       {.required = true}),
       field<&T::pod_set_updates>("podSetUpdates", "What the check adds to the pods.",
                                  {.schema_json = R"({
-          "type": "array", "maxItems": 8, "x-kubernetes-list-type": "atomic",
+          "type": "array", "maxItems": 18, "x-kubernetes-list-type": "atomic",
           "items": {"type": "object", "required": ["name"], "properties": {
             "name": {"type": "string", "maxLength": 63},
             "labels": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -186,11 +193,11 @@ const TypeInfo& Describe<WorkloadStatus>::type() {
       field<&T::admission>("admission", "Quota the workload holds; absent while it waits."),
       field<&T::requeue_state>("requeueState", "Back-off after an eviction."),
       field<&T::reclaimable_pods>("reclaimablePods", "Pods that gave their quota back.",
-                                  {.list_type = "map", .list_keys = "name"}),
+                                  {.max_items = 18, .list_type = "map", .list_keys = "name"}),
       field<&T::admission_checks>("admissionChecks", "State of each check.",
                                   {.max_items = 8, .list_type = "map", .list_keys = "name"}),
       field<&T::resource_requests>("resourceRequests", "Requests last considered, while it waits.",
-                                   {.max_items = 8, .list_type = "map", .list_keys = "name"}),
+                                   {.max_items = 18, .list_type = "map", .list_keys = "name"}),
       field<&T::accumulated_past_execution_time_seconds>("accumulatedPastExecutionTimeSeconds",
                                                          "Time admitted in earlier rounds.",
                                                          {.minimum = 0}),
@@ -213,6 +220,24 @@ const TypeInfo& Describe<WorkloadStatus>::type() {
 #define ATHANOR_BOTH_RESERVED "(" ATHANOR_RESERVED("oldSelf") ") && (" ATHANOR_RESERVED("self") ")"
 #define ATHANOR_HAS(field) "has(self.spec." field ") && has(oldSelf.spec." field ")"
 #define ATHANOR_SAME(field) "self.spec." field " == oldSelf.spec." field
+// The same, or left out before and after.
+#define ATHANOR_KEPT(field)                                                           \
+  "has(self.spec." field ") == has(oldSelf.spec." field ") && (!has(self.spec." field \
+  ") || " ATHANOR_SAME(field) ")"
+
+std::string_view kueue::workload_rules_v1beta1() {
+  return R"([{"message": "podSetAssignments must have the same number of podSets as the spec", "rule": ")"
+         "!(" ATHANOR_RESERVED("self") ") || !has(self.status.admission) || size(self.spec.podSets) == size(self.status.admission.podSetAssignments)"
+         R"("}, {"message": "priorityClassSource is immutable while workload quota reserved", "rule": ")"
+         "!(" ATHANOR_BOTH_RESERVED ") || " ATHANOR_KEPT("priorityClassSource")
+         R"("}, {"message": "priorityClassName is immutable while workload quota reserved", "rule": ")"
+         "!(" ATHANOR_BOTH_RESERVED " && has(self.spec.priorityClassSource) && self.spec.priorityClassSource != 'kueue.x-k8s.io/workloadpriorityclass') || " ATHANOR_KEPT("priorityClassName")
+         R"("}, {"message": "queueName is immutable while workload quota reserved", "rule": ")"
+         "!(" ATHANOR_BOTH_RESERVED ") || " ATHANOR_KEPT("queueName")
+         R"("}, {"message": "maximumExecutionTimeSeconds is immutable while workload quota reserved", "rule": ")"
+         "!(" ATHANOR_BOTH_RESERVED ") || " ATHANOR_KEPT("maximumExecutionTimeSeconds")
+         R"("}])";
+}
 
 const TypeInfo& Describe<Workload>::type() {
   static const FieldInfo kFields[] = {
@@ -232,8 +257,10 @@ const TypeInfo& Describe<Workload>::type() {
           "!(" ATHANOR_BOTH_RESERVED " && " ATHANOR_HAS("priorityClassRef") ") || " ATHANOR_SAME("priorityClassRef.group")
           R"("}, {"message": "priorityClassRef.kind is immutable while workload quota reserved", "rule": ")"
           "!(" ATHANOR_BOTH_RESERVED " && " ATHANOR_HAS("priorityClassRef") ") || " ATHANOR_SAME("priorityClassRef.kind")
+          R"("}, {"message": "priorityClassRef.name is immutable while workload quota reserved", "rule": ")"
+          "!(" ATHANOR_BOTH_RESERVED " && " ATHANOR_HAS("priorityClassRef") " && oldSelf.spec.priorityClassRef.kind != 'WorkloadPriorityClass') || " ATHANOR_SAME("priorityClassRef.name")
           R"("}, {"message": "queueName is immutable while workload quota reserved", "rule": ")"
-          "!(" ATHANOR_BOTH_RESERVED " && " ATHANOR_HAS("queueName") ") || " ATHANOR_SAME("queueName")
+          "!(" ATHANOR_BOTH_RESERVED ") || " ATHANOR_KEPT("queueName")
           R"("}, {"message": "maximumExecutionTimeSeconds is immutable while workload quota reserved", "rule": ")"
           "!(" ATHANOR_BOTH_RESERVED ") || has(self.spec.maximumExecutionTimeSeconds) == has(oldSelf.spec.maximumExecutionTimeSeconds) && (!has(self.spec.maximumExecutionTimeSeconds) || " ATHANOR_SAME("maximumExecutionTimeSeconds") ")"
           R"("}])"};
@@ -244,6 +271,7 @@ const TypeInfo& Describe<Workload>::type() {
 #undef ATHANOR_BOTH_RESERVED
 #undef ATHANOR_HAS
 #undef ATHANOR_SAME
+#undef ATHANOR_KEPT
 
 const TypeInfo& Describe<WorkloadPriorityClass>::type() {
   using T = WorkloadPriorityClass;

@@ -5,11 +5,15 @@
 
 #include <algorithm>
 
+#include "api/builtin.hpp"
 #include "api/kueue.hpp"
-#include "embedded/kueue/holding.hpp"
-#include "embedded/kueue/scheduler.hpp"
-#include "embedded/kueue/snapshot.hpp"
-#include "embedded/kueue/waiting.hpp"
+#include "embedded/kueue/configuration.hpp"
+#include "embedded/kueue/cycle/fair_shares.hpp"
+#include "embedded/kueue/cycle/holding.hpp"
+#include "embedded/kueue/cycle/scheduler.hpp"
+#include "embedded/kueue/cycle/snapshot.hpp"
+#include "embedded/kueue/cycle/waiting.hpp"
+#include "embedded/kueue/settings.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
@@ -72,6 +76,15 @@ void release_finalizer(const Kind& kind, const Object& object, Plan& plan) {
                             .resource_version = std::string(object.resource_version())}});
 }
 
+bool shares_by_weight(const View& view) {
+  return api::decode<Settings>(configured_section(view)).fair_sharing;
+}
+
+// status.fairSharing of a node; Null, which removes it, where queues do not share by weight.
+Value fair_sharing_of(const Snapshot& snapshot, const QuotaTree& quota, QuotaTree::NodeId node) {
+  return Value::object({{"weightedShare", FairShares(snapshot).share(quota, node)}});
+}
+
 Plan reconcile_cluster_queue(const View& view, const Key& key, Instant now) {
   const auto object = view.get(api::kueue::kClusterQueue, key);
   if (!object) {
@@ -98,6 +111,15 @@ Plan reconcile_cluster_queue(const View& view, const Key& key, Instant now) {
                      {"admittedWorkloads", tally.admitted},
                      {"flavorsReservation", flavor_usage(*object, tally.reservation, true)},
                      {"flavorsUsage", flavor_usage(*object, tally.usage, true)}});
+  Value fair_sharing;
+  if (shares_by_weight(view)) {
+    QuotaTree quota = snapshot.quota;
+    for (const auto& [cell, amount] : tally.reservation) {
+      quota.add_usage(queue.node, cell, amount);
+    }
+    fair_sharing = fair_sharing_of(snapshot, quota, queue.node);
+  }
+  status.set("fairSharing", std::move(fair_sharing));
   status.set("conditions",
              queue.active() ? with_active(*object, "True", "Ready", "Can admit new workloads", now)
                             : with_active(*object, "False", queue.inactive_reason,
@@ -136,7 +158,11 @@ Plan reconcile_local_queue(const View& view, const Key& key, Instant now) {
                                 {"pendingWorkloads", pending},
                                 {"reservingWorkloads", tally.reserving},
                                 {"admittedWorkloads", tally.admitted}});
-  if (queue != snapshot.cluster_queues.end()) {
+  if (queue == snapshot.cluster_queues.end() || !queue->second.active()) {
+    // An inactive ClusterQueue gives nothing.
+    status.set("flavorsReservation", nullptr);
+    status.set("flavorsUsage", nullptr);
+  } else {
     status.set("flavorsReservation", flavor_usage(queue->second.object, tally.reservation, false));
     status.set("flavorsUsage", flavor_usage(queue->second.object, tally.usage, false));
   }
@@ -144,6 +170,25 @@ Plan reconcile_local_queue(const View& view, const Key& key, Instant now) {
   plan.then(Status{.target = {&api::kueue::kLocalQueue, key},
                    .status = std::move(status),
                    .guard = {.uid = std::string(object->uid())}});
+  return plan;
+}
+
+Plan reconcile_cohort(const View& view, const Key& key, Instant /*now*/) {
+  const auto cohort = view.get(api::kueue::kCohort, key);
+  if (!cohort) {
+    return Plan::done();
+  }
+  Value fair_sharing;
+  if (shares_by_weight(view)) {
+    const auto queues = read_queues(view);
+    QuotaTree quota = queues->quota;
+    count_usage(*queues, quota, view);
+    fair_sharing = fair_sharing_of(*queues, quota, queues->cohorts.at(key.name));
+  }
+  Plan plan;
+  plan.then(Status{.target = {&api::kueue::kCohort, key},
+                   .status = Value::object({{"fairSharing", std::move(fair_sharing)}}),
+                   .guard = {.uid = std::string(cohort->uid())}});
   return plan;
 }
 
@@ -194,9 +239,10 @@ std::span<const Kind* const> queue_kinds() {
 }
 
 std::span<const Kind* const> queue_status_reads() {
-  static const Kind* const kReads[] = {&api::kueue::kWorkload,       &api::kueue::kClusterQueue,
-                                       &api::kueue::kLocalQueue,     &api::kueue::kCohort,
-                                       &api::kueue::kResourceFlavor, &api::kueue::kAdmissionCheck};
+  static const Kind* const kReads[] = {
+      &api::kueue::kWorkload, &api::kueue::kClusterQueue,   &api::kueue::kLocalQueue,
+      &api::kueue::kCohort,   &api::kueue::kResourceFlavor, &api::kueue::kAdmissionCheck,
+      &api::kConfigMap};
   return kReads;
 }
 
@@ -232,6 +278,21 @@ const Operator& local_queue_operator() {
                                   .writes = kWrites,
                                   .indexes = queue_indexes(),
                                   .reconcile = reconcile_local_queue,
+                                  .pause = kReportEvery,
+                                  .small = queue_kinds(),
+                                  .access = kAccess};
+  return kOperator;
+}
+
+const Operator& cohort_operator() {
+  static const Kind* const kWrites[] = {&api::kueue::kCohort};
+  static const Access kAccess[] = {{&api::kueue::kCohort, "patch", "status"}};
+  static const Operator kOperator{.name = "kueue-cohort",
+                                  .primary = &api::kueue::kCohort,
+                                  .reads = queue_status_reads(),
+                                  .writes = kWrites,
+                                  .indexes = queue_indexes(),
+                                  .reconcile = reconcile_cohort,
                                   .pause = kReportEvery,
                                   .small = queue_kinds(),
                                   .access = kAccess};

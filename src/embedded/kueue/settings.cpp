@@ -3,9 +3,12 @@
 #include "embedded/kueue/settings.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "api/describe_ops.hpp"
 #include "base/environment.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/quantity.hpp"
 
 namespace athanor::kueue {
 namespace {
@@ -34,6 +37,112 @@ Result<void> read_duration(const Environment& environment, std::string_view name
   return {};
 }
 
+// As read_duration, with 0; an empty text means never.
+Result<void> read_retention(const Environment& environment, std::string_view name,
+                            std::string& into) {
+  const std::string* text = environment.find(name);
+  if (text == nullptr) {
+    return {};
+  }
+  const auto duration = parse_go_duration(*text);
+  if (!duration.ok() || *duration < Duration::zero() ||
+      *duration > std::chrono::seconds(kMostSeconds)) {
+    return refuse_setting(name, *text, "must be a duration of at most a year, as 168h, or empty");
+  }
+  into = *text;
+  return {};
+}
+
+std::vector<std::string> parts_of(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    while (part.starts_with(' ')) {
+      part.remove_prefix(1);
+    }
+    while (part.ends_with(' ')) {
+      part.remove_suffix(1);
+    }
+    if (!part.empty()) {
+      parts.emplace_back(part);
+    }
+  }
+  return parts;
+}
+
+Result<void> read_strategies(const Environment& environment, std::vector<std::string>& into) {
+  constexpr std::string_view kName = "KUEUE_PREEMPTION_STRATEGIES";
+  const std::string* text = environment.find(kName);
+  if (text == nullptr) {
+    return {};
+  }
+  const std::vector<std::string> strategies = parts_of(*text);
+  const std::vector<std::string> both{"LessThanOrEqualToFinalShare", "LessThanInitialShare"};
+  const bool known = strategies == both || strategies == std::vector{both[0]} ||
+                     strategies == std::vector{both[1]};
+  if (!known) {
+    return refuse_setting(kName, *text,
+                          "must be LessThanOrEqualToFinalShare, LessThanInitialShare, or both in "
+                          "this order, separated by a comma");
+  }
+  into = strategies;
+  return {};
+}
+
+// Why a list of transformations cannot be used; empty: it can.
+std::string wrong_transformation(const Value& list) {
+  if (!list.is_list()) {
+    return "must be a JSON list of {input, strategy, outputs}";
+  }
+  std::set<std::string> inputs;
+  for (const Value& one : list.items()) {
+    const std::string input = one["input"].str();
+    const std::string_view strategy = one["strategy"].as_string();
+    if (input.empty() || !inputs.insert(input).second) {
+      return "each transformation must name an input of its own";
+    }
+    if (!one["strategy"].is_null() && strategy != "Retain" && strategy != "Replace") {
+      return "a strategy must be Retain or Replace";
+    }
+    for (const Member& output : one["outputs"].members()) {
+      const auto quantity = Quantity::parse(output.value);
+      if (!quantity || quantity->is_negative()) {
+        return "an output must be a quantity of at least 0";
+      }
+    }
+    for (const Member& member : one.members()) {
+      if (member.key() != "input" && member.key() != "strategy" && member.key() != "outputs") {
+        return "a transformation has input, strategy and outputs only";
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> read_transformations(const Environment& environment, Value& into) {
+  constexpr std::string_view kName = "KUEUE_RESOURCE_TRANSFORMATIONS";
+  const std::string* text = environment.find(kName);
+  if (text == nullptr) {
+    return {};
+  }
+  auto list = json::parse(*text);
+  if (!list.ok()) {
+    return refuse_setting(kName, *text, "must be a JSON list of {input, strategy, outputs}");
+  }
+  if (const std::string wrong = wrong_transformation(*list); !wrong.empty()) {
+    return refuse_setting(kName, *text, wrong);
+  }
+  into = *std::move(list);
+  return {};
+}
+
+std::optional<Duration> retention_of(const std::string& text) {
+  const auto duration = parse_go_duration(text);
+  return text.empty() || !duration.ok() ? std::nullopt : std::optional(*duration);
+}
+
 Duration duration_of(const std::string& text) {
   return parse_go_duration(text).value_or(std::chrono::minutes(30));
 }
@@ -48,6 +157,14 @@ Duration Settings::recovery_timeout() const {
   return duration_of(pods_ready_recovery_timeout);
 }
 
+std::optional<Duration> Settings::keep_finished() const {
+  return retention_of(retention_after_finished);
+}
+
+std::optional<Duration> Settings::keep_deactivated() const {
+  return retention_of(retention_after_deactivated);
+}
+
 Duration Settings::backoff(std::int64_t count) const {
   const Duration most = std::chrono::seconds(requeue_backoff_max_seconds);
   Duration pause = std::chrono::seconds(requeue_backoff_base_seconds);
@@ -60,13 +177,7 @@ Duration Settings::backoff(std::int64_t count) const {
 Result<Settings> parse_settings(const std::map<std::string, std::string>& environment) {
   const Environment variables(environment);
   Settings settings;
-  bool block_admission = false;
-  ATHANOR_TRY_VOID(read_flag(variables, "KUEUE_BLOCK_ADMISSION", block_admission));
-  if (block_admission) {
-    return refuse_setting("KUEUE_BLOCK_ADMISSION", "true",
-                          "the embedded queueing admits Workloads without waiting for the pods of "
-                          "others; only false is possible");
-  }
+  ATHANOR_TRY_VOID(read_flag(variables, "KUEUE_BLOCK_ADMISSION", settings.block_admission));
   ATHANOR_TRY_VOID(read_flag(variables, "KUEUE_WAIT_FOR_PODS_READY", settings.wait_for_pods_ready));
   ATHANOR_TRY_VOID(
       read_duration(variables, "KUEUE_PODS_READY_TIMEOUT", settings.pods_ready_timeout));
@@ -80,6 +191,22 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& enviro
   ATHANOR_TRY_VOID(variables.whole("KUEUE_REQUEUE_BACKOFF_LIMIT_COUNT", 1'000'000,
                                    "must be a whole number from 1 to 1000000",
                                    settings.requeue_backoff_limit_count));
+  ATHANOR_TRY_VOID(variables.choice("KUEUE_REQUEUE_TIMESTAMP", {"Eviction", "Creation"},
+                                    settings.requeue_timestamp));
+  ATHANOR_TRY_VOID(read_flag(variables, "KUEUE_FAIR_SHARING", settings.fair_sharing));
+  ATHANOR_TRY_VOID(read_strategies(variables, settings.preemption_strategies));
+  ATHANOR_TRY_VOID(variables.choice("KUEUE_ADMISSION_REASONS", {"legacy", "granular"},
+                                    settings.admission_reasons));
+  ATHANOR_TRY_VOID(variables.choice("KUEUE_FLAVOR_SELECTOR_KEYS", {"group", "flavor"},
+                                    settings.flavor_selector_keys));
+  if (const std::string* prefixes = variables.find("KUEUE_EXCLUDE_RESOURCE_PREFIXES")) {
+    settings.exclude_resource_prefixes = parts_of(*prefixes);
+  }
+  ATHANOR_TRY_VOID(read_transformations(variables, settings.resource_transformations));
+  ATHANOR_TRY_VOID(read_retention(variables, "KUEUE_RETENTION_AFTER_FINISHED",
+                                  settings.retention_after_finished));
+  ATHANOR_TRY_VOID(read_retention(variables, "KUEUE_RETENTION_AFTER_DEACTIVATED",
+                                  settings.retention_after_deactivated));
   return settings;
 }
 
@@ -100,6 +227,21 @@ const TypeInfo& Describe<kueue::Settings>::type() {
       field<&T::requeue_backoff_max_seconds>("requeueBackoffMaxSeconds", "Longest pause."),
       field<&T::requeue_backoff_limit_count>("requeueBackoffLimitCount",
                                              "Evictions before deactivation; 0: unlimited."),
+      field<&T::requeue_timestamp>("requeueTimestamp", "Place in the queue after a timeout."),
+      field<&T::block_admission>("blockAdmission",
+                                 "Whether admission waits until all admitted Workloads are ready."),
+      field<&T::fair_sharing>("fairSharing", "Whether queues share by weight."),
+      field<&T::preemption_strategies>("preemptionStrategies", "Of fair sharing, in order."),
+      field<&T::admission_reasons>("admissionReasons", "Reasons of QuotaReserved False."),
+      field<&T::flavor_selector_keys>("flavorSelectorKeys",
+                                      "Whose labels a node selector is compared with."),
+      field<&T::exclude_resource_prefixes>("excludeResourcePrefixes", "Resources left uncounted."),
+      field<&T::resource_transformations>("resourceTransformations", "Resources counted as others.",
+                                          {.preserve_unknown = true}),
+      field<&T::retention_after_finished>("retentionAfterFinished",
+                                          "When a finished Workload is deleted; empty: never."),
+      field<&T::retention_after_deactivated>("retentionAfterDeactivated",
+                                             "When one that was deactivated is; empty: never."),
   };
   static const TypeInfo kType{.name = "KueueSettings", .fields = kFields};
   return kType;

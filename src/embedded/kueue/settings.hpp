@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of the queueing engine (docs/spec/kueue.md 8.5, 12): a pure reading of the environment.
+// Settings of the queueing engine (docs/spec/kueue.md 6.3, 7.6, 7.9, 8.5, 9, 11.3, 12): a pure
+// reading of the environment.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "api/describe.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::kueue {
 
@@ -20,7 +24,26 @@ struct Settings {
   std::int64_t requeue_backoff_base_seconds = 60;
   std::int64_t requeue_backoff_max_seconds = 3600;
   std::int64_t requeue_backoff_limit_count = 0;  // 0: unlimited
+  std::string requeue_timestamp = "Eviction";    // or "Creation": the place after a timeout
+  bool block_admission = false;  // nobody is admitted while an admitted one is not ready
 
+  bool fair_sharing = false;
+  std::vector<std::string> preemption_strategies{"LessThanOrEqualToFinalShare",
+                                                 "LessThanInitialShare"};
+  std::string admission_reasons = "legacy";    // or "granular"
+  std::string flavor_selector_keys = "group";  // or "flavor"
+
+  std::vector<std::string> exclude_resource_prefixes{};
+  // A list of {input, strategy: Retain or Replace, outputs: {resource: quantity}}.
+  Value resource_transformations{};
+
+  // Empty: kept for ever.
+  std::string retention_after_finished{};
+  std::string retention_after_deactivated{};
+
+  [[nodiscard]] bool granular() const { return admission_reasons == "granular"; }
+  [[nodiscard]] std::optional<Duration> keep_finished() const;
+  [[nodiscard]] std::optional<Duration> keep_deactivated() const;
   [[nodiscard]] Duration timeout() const;
   [[nodiscard]] Duration recovery_timeout() const;
   // The pause before attempt `count` + 1.

@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/kueue/system.hpp"
 
+#include <string>
+#include <utility>
+
 #include "api/kueue.hpp"
-#include "embedded/kueue/conversion.hpp"
-#include "embedded/kueue/scheduler.hpp"
+#include "base/environment.hpp"
+#include "embedded/kueue/configuration.hpp"
+#include "embedded/kueue/cycle/scheduler.hpp"
+#include "embedded/kueue/instruments.hpp"
+#include "embedded/kueue/jobs/names.hpp"
+#include "embedded/kueue/jobs/reconcile.hpp"
+#include "embedded/kueue/jobs/webhooks.hpp"
+#include "embedded/kueue/rules/conversion.hpp"
+#include "embedded/kueue/rules/webhooks.hpp"
 #include "embedded/kueue/settings.hpp"
-#include "embedded/kueue/webhooks.hpp"
+#include "embedded/kueue/visibility.hpp"
+#include "embedded/kueue/workload/checks.hpp"
 
 namespace athanor::kueue {
 namespace {
+
+constexpr std::string_view kConfigVariable = "KUEUE_CONFIG";
 
 std::vector<const api::CustomKind*> kinds(const Value& /*settings*/) {
   return {api::kueue_kinds().begin(), api::kueue_kinds().end()};
@@ -20,7 +33,44 @@ Result<Value> convert_object(const Value& object, std::string_view to_version) {
 
 Result<Value> read(const SettingsSource& source) {
   ATHANOR_TRY(const Settings settings, parse_settings(source.variables));
-  return api::encode(settings);
+  Value section = api::encode(settings);
+  std::string path;
+  Environment(source.variables).text(kConfigVariable, path);
+  if (path.empty()) {
+    return section;
+  }
+  if (!source.read_file) {
+    return refuse_setting(kConfigVariable, path, "files cannot be read here");
+  }
+  ATHANOR_TRY(const std::string text, source.read_file(path));
+  auto read = apply_configuration(section, text);
+  return read.ok() ? std::move(read) : Result<Value>(read.error().with_context(path));
+}
+
+std::vector<const Operator*> all_operators() {
+  std::vector<const Operator*> all{
+      &scheduler_operator(),       &workload_operator(),      &cluster_queue_operator(),
+      &local_queue_operator(),     &cohort_operator(),        &resource_flavor_operator(),
+      &admission_check_operator(), &configuration_operator(), &check_finalizer_operator()};
+  const auto jobs = jobs::operators();
+  all.insert(all.end(), jobs.begin(), jobs.end());
+  return all;
+}
+
+std::vector<Webhook> all_webhooks() {
+  std::vector<Webhook> all(webhooks().begin(), webhooks().end());
+  const auto jobs = jobs::webhooks();
+  all.insert(all.end(), jobs.begin(), jobs.end());
+  return all;
+}
+
+// Where the configuration is, as Kueue's own manifests have it.
+std::vector<std::string> lab_namespaces(const SystemConfig& /*config*/) {
+  return {std::string(kConfigurationNamespace)};
+}
+
+std::vector<Value> lab_objects(const LabFacts& /*lab*/) {
+  return visibility_objects();
 }
 
 }  // namespace
@@ -32,15 +82,23 @@ const System& system() {
       .stand_in = true,
       .kinds = kinds,
       .convert = convert_object,
-      .operators = {&scheduler_operator(), &workload_operator(), &cluster_queue_operator(),
-                    &local_queue_operator(), &resource_flavor_operator(),
-                    &admission_check_operator()},
-      .webhooks = {webhooks().begin(), webhooks().end()},
+      .operators = all_operators(),
+      .optional_kinds = {&jobs::kJobSet, &jobs::kPyTorchJob, &jobs::kRayCluster, &jobs::kRayJob,
+                         &jobs::kLeaderWorkerSet, &jobs::kAppWrapper},
+      .served_group = &visibility_group(),
+      .webhooks = all_webhooks(),
+      .instruments = &kueue_instruments(),
       .settings = read,
-      .variables = {"KUEUE_BLOCK_ADMISSION", "KUEUE_PODS_READY_RECOVERY_TIMEOUT",
-                    "KUEUE_PODS_READY_TIMEOUT", "KUEUE_REQUEUE_BACKOFF_BASE_SECONDS",
-                    "KUEUE_REQUEUE_BACKOFF_LIMIT_COUNT", "KUEUE_REQUEUE_BACKOFF_MAX_SECONDS",
-                    "KUEUE_WAIT_FOR_PODS_READY"}};
+      .variables = {"KUEUE_ADMISSION_REASONS", "KUEUE_BLOCK_ADMISSION", "KUEUE_CONFIG",
+                    "KUEUE_EXCLUDE_RESOURCE_PREFIXES", "KUEUE_FAIR_SHARING",
+                    "KUEUE_FLAVOR_SELECTOR_KEYS", "KUEUE_PODS_READY_RECOVERY_TIMEOUT",
+                    "KUEUE_PODS_READY_TIMEOUT", "KUEUE_PREEMPTION_STRATEGIES",
+                    "KUEUE_REQUEUE_BACKOFF_BASE_SECONDS", "KUEUE_REQUEUE_BACKOFF_LIMIT_COUNT",
+                    "KUEUE_REQUEUE_BACKOFF_MAX_SECONDS", "KUEUE_REQUEUE_TIMESTAMP",
+                    "KUEUE_RESOURCE_TRANSFORMATIONS", "KUEUE_RETENTION_AFTER_DEACTIVATED",
+                    "KUEUE_RETENTION_AFTER_FINISHED", "KUEUE_WAIT_FOR_PODS_READY"},
+      .lab_namespaces = lab_namespaces,
+      .lab_objects = lab_objects};
   return kSystem;
 }
 

@@ -230,6 +230,10 @@ class RunningControlPlane final : public ControlPlane {
                                return bridge::webhook_steps(
                                    {.systems = options_.systems, .config = options_.config});
                              }};
+    plan.local_services = local_services(
+        options_.systems, options_.config,
+        [this]() -> const store::Store& { return api_->store(); },
+        [this] { return clock_->now(); });
     ATHANOR_TRY(api_, ServedApi::create(std::move(plan), *clock_, *entropy_));
     return {};
   }

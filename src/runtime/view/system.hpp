@@ -24,6 +24,7 @@
 #include "runtime/view/operator.hpp"
 #include "runtime/view/places.hpp"
 #include "runtime/view/scheduling.hpp"
+#include "runtime/view/served_group.hpp"
 #include "runtime/view/verb.hpp"
 
 namespace athanor {
@@ -94,7 +95,9 @@ struct System {
   Result<Value> (*convert)(const Value& object, std::string_view to_version) = nullptr;
   std::vector<const Operator*> operators{};
   // Custom kinds that its operators read and that a cluster may lack: the process is ready without.
-  std::span<const Kind* const> optional_kinds{};
+  std::vector<const Kind*> optional_kinds{};
+  // What it answers beside objects in a lab; nullptr: nothing.
+  const ServedGroup* served_group = nullptr;
   // Defaulting first, then validation; one list for the lab and for production.
   std::vector<Webhook> webhooks{};
   const Instruments* instruments = nullptr;

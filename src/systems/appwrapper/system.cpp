@@ -102,7 +102,7 @@ const System& system() {
       .summary = "groups of resources queued, started, repaired and removed as one",
       .kinds = kinds,
       .operators = {&appwrapper_operator()},
-      .optional_kinds = wrapped_kinds(),
+      .optional_kinds = {wrapped_kinds().begin(), wrapped_kinds().end()},
       .webhooks = {webhooks().begin(), webhooks().end()},
       .settings = read,
       .variables = {kConfigVariable},

@@ -50,15 +50,13 @@ Places places(const SystemConfig& config) {
 }  // namespace
 
 const System& system() {
-  // Hearth's clusters, where Hearth runs.
-  static constexpr const Kind* kOptional[] = {&api::kFournosCluster};
   static const System kSystem{
       .name = "fournos",
       .summary = "benchmark jobs through queues and pipelines",
       .by_default = true,
       .kinds = kinds,
       .operators = {fournos_operators().begin(), fournos_operators().end()},
-      .optional_kinds = kOptional,
+      .optional_kinds = {&api::kFournosCluster},  // where Hearth runs
       .instruments = &fournos_instruments(),
       .settings = read,
       .variables = {"FOURNOS_API", "FOURNOS_ARTIFACT_PVC_SIZE", "FOURNOS_EVICTION_POLICY",

@@ -6,7 +6,7 @@
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "base/check.hpp"
-#include "embedded/kueue/scheduler.hpp"
+#include "embedded/kueue/cycle/scheduler.hpp"
 #include "sim/scenes/invariants.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"

@@ -11,7 +11,7 @@
 #include "api/tekton.hpp"
 #include "base/check.hpp"
 #include "base/digest.hpp"
-#include "embedded/kueue/scheduler.hpp"
+#include "embedded/kueue/cycle/scheduler.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/quantity.hpp"
 #include "kube/value/condition.hpp"

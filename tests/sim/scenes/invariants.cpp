@@ -10,7 +10,7 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
-#include "embedded/kueue/workload_info.hpp"
+#include "embedded/kueue/workload/workload_info.hpp"
 #include "embedded/tekton/runs.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"

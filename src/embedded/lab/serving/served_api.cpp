@@ -43,7 +43,7 @@ Result<void> ServedApi::assemble(ServedApiOptions options, Entropy& entropy) {
   dependencies.store = store_.get();
   dependencies.clock = &clock_;
   dependencies.entropy = &entropy;
-  network_ = std::make_unique<Network>();
+  network_ = std::make_unique<Network>(std::move(options.local_services));
   dependencies.outside = network_.get();
   ATHANOR_TRY(server_, apiserver::Server::create(std::move(server), std::move(dependencies)));
   late_.set(*server_);

@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "embedded/apiserver/core/server.hpp"
+#include "embedded/lab/local_services.hpp"
 #include "embedded/lab/serving/late_server.hpp"
 #include "embedded/lab/serving/network.hpp"
 #include "embedded/lab/serving/ticker.hpp"
@@ -29,6 +30,8 @@ struct ServedApiOptions {
   // What reaches beyond the server: tokens, logs, metrics, admission, ... The store, the clock, the
   // entropy and the outside world are filled in.
   apiserver::Dependencies dependencies{};
+  // Services that are answered in this process; may be empty.
+  LocalServices local_services{};
 };
 
 class ServedApi {

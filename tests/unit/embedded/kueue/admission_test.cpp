@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Denials at write time, text by text (docs/spec/kueue.md 5.3).
-#include "embedded/kueue/admission.hpp"
+#include "embedded/kueue/workload/admission.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversion between the two served versions (docs/spec/kueue.md section 4).
-#include "embedded/kueue/conversion.hpp"
+#include "embedded/kueue/rules/conversion.hpp"
 
 #include <gtest/gtest.h>
 
@@ -54,6 +54,9 @@ INSTANTIATE_TEST_SUITE_P(
             "{spec: {flavorFungibility: {whenCanBorrow: Borrow, whenCanPreempt: Preempt}}}",
             "{spec: {flavorFungibility: {whenCanBorrow: MayStopSearch, whenCanPreempt: "
             "MayStopSearch}}}"},
+        Row{"MultiKueueCluster", "{spec: {kubeConfig: {location: s}}}",
+            "{spec: {clusterSource: {kubeConfig: {location: s}}}}"},
+        Row{"Topology", "{spec: {levels: [{nodeLabel: a}]}}", "{spec: {levels: [{nodeLabel: a}]}}"},
         Row{"LocalQueue", "{status: {flavorUsage: [], flavors: [{name: f}]}}",
             "{status: {flavorsUsage: []}}"}));
 
@@ -66,6 +69,8 @@ TEST(ConversionRoundTrip, LosesNothingOfTheNewForm) {
         with_kind(kNew, "ClusterQueue",
                   "{spec: {cohortName: c, admissionChecksStrategy: {admissionChecks: [{name: x, "
                   "onFlavors: [f]}]}}}"),
+        with_kind(kNew, "MultiKueueCluster",
+                  "{spec: {clusterSource: {clusterProfileRef: {name: p}}}}"),
         with_kind(kNew, "LocalQueue",
                   "{spec: {clusterQueue: q}, status: {flavorsUsage: [{name: f}]}}")}) {
     EXPECT_EQ(convert(convert(object, kOld), kNew), object);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The quota arithmetic of docs/spec/kueue.md 7.6 in numbers.
-#include "embedded/kueue/quota_tree.hpp"
+#include "embedded/kueue/cycle/quota_tree.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The admission cycle: who gets quota, who waits, and what it says (docs/spec/kueue.md 7, 16.4).
-#include "embedded/kueue/scheduler.hpp"
+#include "embedded/kueue/cycle/scheduler.hpp"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

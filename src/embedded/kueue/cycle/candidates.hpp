@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workloads that hold quota, in the order in which they would be preempted
+// (docs/spec/kueue.md 7.8). They are read from the engine's caches as far as somebody asks, so that
+// a decision costs what it looks at, not what is admitted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "embedded/kueue/cycle/snapshot.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::kueue {
+
+using CellAmounts = std::vector<std::pair<QuotaTree::CellId, Amount>>;
+
+// One of them.
+struct Held {
+  Object object{};
+  const ClusterQueue* queue = nullptr;
+  bool evicted = false;
+  std::int64_t priority = 0;
+  std::string queued{};  // as in queue_order
+  std::string turn{};    // among those of the same state of eviction: lower goes first
+  CellAmounts usage{};
+};
+
+// Those of a ClusterQueue that use the same resources of the same flavors: evicted ones first, then
+// by priority, the latest reservation first.
+class HeldLine {
+ public:
+  HeldLine(const View& view, const Snapshot& snapshot, const ClusterQueue& queue,
+           std::string group);
+  // nullptr behind the last. What it returned stays.
+  [[nodiscard]] const Held* at(std::size_t index);
+  [[nodiscard]] bool uses(const std::vector<QuotaTree::CellId>& cells) const;
+
+ private:
+  [[nodiscard]] std::unique_ptr<Held> read(const Object& workload) const;
+
+  const View& view_;
+  const Snapshot& snapshot_;
+  const ClusterQueue& queue_;
+  std::string group_{};
+  std::vector<QuotaTree::CellId> cells_{};
+  std::vector<std::unique_ptr<Held>> read_{};
+  bool whole_ = false;  // nothing behind `read_`
+};
+
+// All of them, for one run.
+class HeldWorkloads {
+ public:
+  // Both must outlive it.
+  HeldWorkloads(const View& view, const Snapshot& snapshot) : view_(view), snapshot_(snapshot) {}
+  // The lines of a queue that use one of the cells.
+  [[nodiscard]] std::vector<HeldLine*> lines(const ClusterQueue& queue,
+                                             const std::vector<QuotaTree::CellId>& cells);
+
+ private:
+  const View& view_;
+  const Snapshot& snapshot_;
+  std::map<std::string, std::vector<std::unique_ptr<HeldLine>>> by_queue_{};
+};
+
+// Who wants quota, and how much.
+struct Preemptor {
+  const ClusterQueue* queue = nullptr;
+  std::int64_t priority = 0;
+  std::string queued{};
+};
+
+// Whether a policy lets the preemptor take the quota of a workload.
+bool satisfies(PreemptionPolicy policy, const Preemptor& preemptor, const Held& held);
+
+// Some lines merged: either those that are evicted already or the others.
+class CandidateMerge {
+ public:
+  struct Source {
+    HeldLine* line = nullptr;
+    PreemptionPolicy policy = PreemptionPolicy::Never;
+    std::size_t tag = 0;  // for the caller
+  };
+  CandidateMerge(const Preemptor& preemptor, const std::vector<Source>& sources, bool evicted);
+  struct Candidate {
+    const Held* held = nullptr;
+    std::size_t tag = 0;
+  };
+  // held is nullptr at the end.
+  [[nodiscard]] Candidate next();
+  [[nodiscard]] bool empty() const { return heads_.empty(); }
+
+ private:
+  struct Cursor {
+    Source source{};
+    std::size_t index = 0;
+  };
+  // Queues the next candidate of a cursor, if it has one.
+  void advance(std::size_t cursor);
+
+  const Preemptor& preemptor_;
+  bool evicted_ = false;
+  std::vector<Cursor> cursors_{};
+  std::map<std::string, std::pair<std::size_t, const Held*>> heads_{};  // by turn
+};
+
+}  // namespace athanor::kueue

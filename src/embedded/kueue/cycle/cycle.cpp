@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounds of heads: nominate, order, settle.
+#include "embedded/kueue/cycle/cycle.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "embedded/kueue/configuration.hpp"
+#include "embedded/kueue/cycle/entry_order.hpp"
+#include "embedded/kueue/cycle/flavor_assigner.hpp"
+#include "embedded/kueue/cycle/holding.hpp"
+#include "embedded/kueue/cycle/line.hpp"
+#include "embedded/kueue/cycle/preempting.hpp"
+#include "embedded/kueue/cycle/requests.hpp"
+#include "embedded/kueue/cycle/waiting.hpp"
+#include "embedded/kueue/workload/reasons.hpp"
+#include "embedded/kueue/workload/workload_status.hpp"
+#include "kube/value/condition.hpp"
+
+namespace athanor::kueue {
+namespace {
+
+// How soon readiness is looked at again while it holds admission back.
+constexpr Duration kLookAgain = std::chrono::seconds(1);
+
+struct Nominee {
+  Line* line = nullptr;
+  std::vector<PodSetRequests> requests{};
+  Assignment assignment{};
+  std::vector<Target> targets{};
+  CellAmounts usage{};
+};
+
+bool is_lock(const Object& workload) {
+  return !workload.label(kLockLabel).empty();
+}
+
+// Why the head waits, in the words of the granular profile.
+Waits why_waits(const Assignment& assignment) {
+  bool too_large = false;
+  for (const PodSetAssignment& pod_set : assignment.pod_sets) {
+    for (const Reason& reason : pod_set.reasons) {
+      if (reason.why == Reason::Why::NoneFree && assignment.mode != Mode::NoFit) {
+        return Waits::Quota;
+      }
+      too_large =
+          too_large || reason.why == Reason::Why::NoCapacity || reason.why == Reason::Why::NoneFree;
+    }
+  }
+  return too_large ? Waits::TooLarge : Waits::NoFlavor;
+}
+
+class Cycle {
+ public:
+  Cycle(const View& view, Instant now, Words words) : view_(view), now_(now), words_(words) {}
+
+  Plan run() {
+    settings_ = api::decode<Settings>(configured_section(view_));
+    timestamp_ = settings_.requeue_timestamp == "Creation" ? RequeueTimestamp::Creation
+                                                           : RequeueTimestamp::Eviction;
+    std::vector<WaitingShape> shapes = waiting_shapes(view_, timestamp_);
+    if (shapes.empty()) {
+      return std::move(plan_);  // and nothing else was read: no change of quota wakes it
+    }
+    queues_ = read_queues(view_);
+    quota_ = queues_->quota;
+    count_usage(*queues_, quota_, view_);
+    preempting_ = std::make_unique<Preempting>(view_, *queues_, quota_, settings_);
+    for (WaitingShape& waiting : shapes) {
+      if (is_candidate(waiting.shape)) {
+        enqueue(std::move(waiting));
+      }
+    }
+    withhold();
+    while (std::ranges::any_of(lines_, [](const auto& entry) { return entry.second.has_head(); })) {
+      one_round();
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  // Is neither held back by an annotation nor backing off.
+  bool is_candidate(Shape& shape) {
+    const Object& workload = *shape.head();
+    if (const std::string_view gate = workload.annotation(kGatedBy); !gate.empty()) {
+      tell(shape, Waits::Gated, [&] { return fmt::format("Admission is gated by: {}", gate); }, {});
+      return false;
+    }
+    if (condition_is(workload.status()["conditions"], "Requeued", "False")) {
+      return false;
+    }
+    if (const auto at = parse_time(workload.status().at({"requeueState", "requeueAt"}).as_string());
+        at && *at > now_) {
+      plan_.wake_at(*at);
+      return false;
+    }
+    return true;
+  }
+
+  void enqueue(WaitingShape waiting) {
+    const Key& key = waiting.local_queue;
+    const auto inadmissible = [&](Waits why, const std::string& message) {
+      tell(waiting.shape, why, [&] { return message; }, {});
+    };
+    const auto local = queues_->local_queues.find(key);
+    if (local == queues_->local_queues.end()) {
+      inadmissible(Waits::NoQueue, fmt::format("LocalQueue {} doesn't exist", key.name));
+      return;
+    }
+    if (local->second.stopped) {
+      inadmissible(Waits::QueueStopped, fmt::format("LocalQueue {} is inactive", key.name));
+      return;
+    }
+    const std::string& name = local->second.cluster_queue;
+    const auto queue = queues_->cluster_queues.find(name);
+    if (queue == queues_->cluster_queues.end()) {
+      inadmissible(Waits::NoQueue, fmt::format("ClusterQueue {} doesn't exist", name));
+      return;
+    }
+    if (!queue->second.active()) {
+      inadmissible(Waits::QueueStopped, fmt::format("ClusterQueue {} is inactive", name));
+      return;
+    }
+    lines_.try_emplace(name, queue->second, timestamp_).first->second.add(std::move(waiting.shape));
+  }
+
+  // Tells every workload of a shape that was not told so yet, or nothing yet, why it waits.
+  template <class Message>
+  void tell(Shape& shape, Waits why, const Message& message,
+            const std::vector<PodSetRequests>& requests) {
+    const bool granular = settings_.granular();
+    if (words_ == Words::Once) {
+      if (shape.is_told()) {
+        return;
+      }
+      // The same words for all, or each that was told in another moment is a group of its own.
+      const std::string text(kWaits);
+      for (const Object& workload : shape.untold()) {
+        add_pending(plan_, workload, {.why = why, .granular = granular}, text, requests, now_);
+      }
+      return;
+    }
+    const std::string text = message();
+    for (const Object& workload :
+         shape.others_than(told(reason_of(why, granular), cut(text, kConditionMessageLimit)))) {
+      add_pending(plan_, workload, {.why = why, .granular = granular}, text, requests, now_);
+    }
+  }
+  void tell_head(Line& line, Waits why, const std::string& message,
+                 const std::vector<PodSetRequests>& requests) {
+    add_pending(plan_, line.head(), {.why = why, .granular = settings_.granular()}, message,
+                requests, now_);
+  }
+
+  // What is free of a flavor is kept for the lock that waits for all of it, and nobody is preempted
+  // for who comes after it.
+  void withhold() {
+    for (auto& [name, line] : lines_) {
+      for (Shape& shape : line.shapes()) {
+        if (const Object* head = shape.head(); head != nullptr && is_lock(*head)) {
+          withhold(line, *head);
+        }
+      }
+    }
+  }
+  void withhold(const Line& line, const Object& lock) {
+    const QuotaTree::NodeId node = line.queue().node;
+    const std::string flavor(lock.label(kLockLabel));
+    for (const PodSetRequests& pod_set : pod_set_requests(lock, Value())) {
+      for (const auto& [resource, amount] : pod_set.total) {
+        const FlavorResource cell{flavor, resource};
+        const Amount free = quota_.available(node, cell);
+        if (free > 0) {
+          quota_.add_usage(node, cell, free);
+          withheld_[{node, cell}] += free;
+        }
+        if (const auto known = quota_.find(flavor, resource)) {
+          preempting_->bar(*known);
+        }
+      }
+    }
+  }
+  // Back again, for the lock at the head of the line.
+  void let_through(Line& line) {
+    const std::string flavor(line.head().label(kLockLabel));
+    std::erase_if(withheld_, [&](const auto& entry) {
+      const auto& [node, cell] = entry.first;
+      if (node != line.queue().node || cell.flavor != flavor) {
+        return false;
+      }
+      quota_.add_usage(node, cell, -entry.second);
+      return true;
+    });
+  }
+
+  // One cycle of the reference: the head of every queue, in entry order (7.4).
+  void one_round() {
+    std::vector<Nominee> nominees;
+    for (auto& [name, line] : lines_) {
+      if (line.has_head()) {
+        nominate(line, nominees);
+      }
+    }
+    if (settings_.fair_sharing) {
+      settle_by_share(nominees);
+    } else {
+      std::ranges::stable_sort(nominees, [](const Nominee& a, const Nominee& b) {
+        return std::tie(a.assignment.borrow_height, a.line->order()) <
+               std::tie(b.assignment.borrow_height, b.line->order());
+      });
+      for (Nominee& nominee : nominees) {
+        settle(nominee);
+      }
+    }
+    for (const auto& [node, cell, amount] : reserved_) {
+      quota_.add_usage(node, cell, -amount);
+    }
+    reserved_.clear();
+  }
+
+  void nominate(Line& line, std::vector<Nominee>& nominees) {
+    if (const auto [why, problem] = ineligible(line); !problem.empty()) {
+      refuse(line, why != Waits::Namespace, why, [&, &text = problem] { return text; }, {});
+      return;
+    }
+    const bool lock = is_lock(line.head());
+    if (lock) {
+      let_through(line);
+    }
+    Nominee nominee{.line = &line, .requests = rules_.requests(line.head())};
+    const auto& [priority, queued, uid] = line.order();
+    Preempting::Result result = preempting_->nominate(
+        {.queue = &line.queue(), .priority = -priority, .queued = queued}, nominee.requests, lock);
+    if (lock && !result.admits()) {
+      withhold(line, line.head());
+    }
+    nominee.assignment = std::move(result.assignment);
+    nominee.targets = std::move(result.targets);
+    nominee.usage = nominee.assignment.usage(quota_);
+    nominees.push_back(std::move(nominee));
+  }
+
+  void settle_by_share(std::vector<Nominee>& nominees) {
+    std::vector<Entry> entries;
+    entries.reserve(nominees.size());
+    for (Nominee& nominee : nominees) {
+      entries.push_back({.queue = &nominee.line->queue(),
+                         .usage = nominee.usage,
+                         .order = nominee.line->order()});
+    }
+    FairOrder order(*queues_, quota_, preempting_->shares(), std::move(entries));
+    while (const auto next = order.next()) {
+      settle(nominees[*next]);
+    }
+  }
+
+  void settle(Nominee& nominee) {
+    Line& line = *nominee.line;
+    const bool fits_as_it_is = nominee.assignment.mode == Mode::Fit;
+    if (!fits_as_it_is && nominee.targets.empty()) {
+      reserve(nominee);
+      refuse(
+          line, true, why_waits(nominee.assignment), [&] { return nominee.assignment.message(); },
+          nominee.requests);
+      return;
+    }
+    if (!still_fits(nominee)) {
+      if (!fits_as_it_is) {
+        lose(nominee, "Workload no longer fits after processing another workload");
+      }
+      return;  // lost to an earlier entry of this round: it is looked at again in the next
+    }
+    if (!fits_as_it_is) {
+      preempt(nominee);
+      return;
+    }
+    if (must_wait_for_pods()) {
+      plan_.wake_at(now_ + kLookAgain);
+      tell_head(line, Waits::PodsReady,
+                "waiting for all admitted workloads to be in PodsReady condition",
+                nominee.requests);
+      line.block();
+      return;
+    }
+    take(nominee);
+    add_admission(plan_, line.head(), line.queue(), nominee.assignment, settings_.granular(), now_);
+    ++admitted_;
+    line.take();
+  }
+
+  void take(const Nominee& nominee) {
+    for (const auto& [cell, amount] : nominee.usage) {
+      quota_.add_usage(nominee.line->queue().node, cell, amount);
+    }
+  }
+
+  // Whether it has room once all that is being preempted is gone.
+  bool still_fits(const Nominee& nominee) {
+    std::map<std::string_view, const Held*> gone;
+    for (const auto& [uid, held] : preempted_) {
+      gone.emplace(uid, held);
+    }
+    for (const Target& target : nominee.targets) {
+      gone.emplace(target.held->object.uid(), target.held);
+    }
+    for (const auto& [uid, held] : gone) {
+      release(quota_, *held);
+    }
+    const bool fit = fits(quota_, nominee.line->queue(), nominee.usage, true);
+    for (const auto& [uid, held] : gone) {
+      restore(quota_, *held);
+    }
+    return fit;
+  }
+
+  void preempt(const Nominee& nominee) {
+    Line& line = *nominee.line;
+    const bool overlaps = std::ranges::any_of(nominee.targets, [&](const Target& target) {
+      return preempted_.contains(target.held->object.uid());
+    });
+    if (overlaps) {
+      lose(nominee, "Workload has overlapping preemption targets with another workload");
+      return;
+    }
+    take(nominee);
+    for (const Target& target : nominee.targets) {
+      preempted_.emplace(target.held->object.uid(), target.held);
+      if (!target.held->evicted) {
+        add_preemption(plan_, *queues_, line.head(), line.queue(), target, now_);
+      }
+    }
+    tell_head(line, Waits::Preemption,
+              fmt::format("{}{}{} workload(s)", nominee.assignment.message(), kPendingPreemption,
+                          nominee.targets.size()),
+              nominee.requests);
+    line.block();
+  }
+
+  // The head stays where it is, before those behind it.
+  void lose(const Nominee& nominee, const std::string& message) {
+    tell_head(*nominee.line, Waits::Quota, message, nominee.requests);
+    nominee.line->block();
+  }
+
+  // Who finds nobody to preempt keeps what it need not borrow from those after it in the round, and
+  // under StrictFIFO, where it is looked at first again in the next one, from all (7.7).
+  void reserve(const Nominee& nominee) {
+    const ClusterQueue& queue = nominee.line->queue();
+    if (nominee.assignment.mode != Mode::NoPreemptionCandidates ||
+        queue.reclaim == PreemptionPolicy::Any) {
+      return;
+    }
+    for (const auto& [cell, amount] : nominee.usage) {
+      const Amount own = quota_.nominal(queue.node, cell) - quota_.usage(queue.node, cell);
+      const Amount kept = std::max<Amount>(0, std::min(amount, own));
+      if (kept == 0) {
+        continue;
+      }
+      quota_.add_usage(queue.node, cell, kept);
+      if (!queue.strict_fifo) {
+        reserved_.emplace_back(queue.node, cell, kept);
+      }
+    }
+  }
+
+  // With blockAdmission one is admitted after the other is ready (8.5).
+  bool must_wait_for_pods() {
+    if (!settings_.wait_for_pods_ready || !settings_.block_admission) {
+      return false;
+    }
+    return admitted_ > 0 || view_.count(api::kueue::kWorkload, not_ready()) > 0;
+  }
+
+  // The head stays pending, and with it all of its shape: nothing becomes free within a cycle.
+  // Under StrictFIFO it keeps those behind it waiting, unheard (7.2).
+  template <class Message>
+  void refuse(Line& line, bool may_block, Waits why, const Message& message,
+              const std::vector<PodSetRequests>& requests) {
+    // Tersely, one that waited for preemptions does so no longer.
+    const bool stale = words_ == Words::Once && awaits_preemption(line.head());
+    if (line.queue().strict_fifo && may_block) {
+      const Value& conditions = line.head().status()["conditions"];
+      if (stale || words_ == Words::Always ||
+          find_condition(conditions, "QuotaReserved").is_null()) {
+        tell_head(line, why, words_ == Words::Once ? std::string(kWaits) : message(), requests);
+      }
+      line.block();
+      return;
+    }
+    if (stale) {
+      tell_head(line, why, std::string(kWaits), requests);
+    }
+    tell(line.shape(), why, message, requests);
+    line.drop_shape();
+  }
+
+  // The first rule of 7.3 that speaks against the head; no text when none does.
+  std::pair<Waits, std::string> ineligible(Line& line) {
+    const Object& workload = line.head();
+    for (const Value& check : workload.status()["admissionChecks"].items()) {
+      const std::string_view state = check["state"].as_string();
+      if (state == "Retry" || state == "Rejected") {
+        return {Waits::Evaluation, "The workload has failed admission checks"};
+      }
+    }
+    const auto ns = view_.get(api::kNamespace, {"", std::string(workload.ns())});
+    if (!ns) {
+      return {Waits::Request,
+              fmt::format("Could not obtain workload namespace: namespaces \"{}\" not found",
+                          workload.ns())};
+    }
+    if (!line.queue().namespaces.matches(ns->metadata()["labels"])) {
+      return {Waits::Namespace,
+              fmt::format("{}orkload namespace doesn't match ClusterQueue selector",
+                          settings_.granular() ? "w" : "W")};
+    }
+    return {Waits::Request, rules_.problem(workload)};
+  }
+
+  static constexpr std::string_view kWaits = "The workload waits";
+
+  const View& view_;
+  Instant now_;
+  Words words_;
+  Settings settings_{};
+  RequeueTimestamp timestamp_ = RequeueTimestamp::Eviction;
+  std::shared_ptr<const Snapshot> queues_{};
+  QuotaTree quota_{};  // with what is in use
+  std::unique_ptr<Preempting> preempting_{};
+  RequestRules rules_{view_, settings_};
+  Plan plan_{};
+  std::map<std::string, Line> lines_{};
+  std::map<std::pair<QuotaTree::NodeId, FlavorResource>, Amount> withheld_{};
+  std::vector<std::tuple<QuotaTree::NodeId, QuotaTree::CellId, Amount>> reserved_{};
+  std::map<std::string, const Held*, std::less<>> preempted_{};  // by uid
+  int admitted_ = 0;
+};
+
+}  // namespace
+
+Plan run_cycle(const View& view, Instant now, Words words) {
+  return Cycle(view, now, words).run();
+}
+
+}  // namespace athanor::kueue

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order the heads of a round are settled where queues share by weight
+// (docs/spec/kueue.md 7.4): from the root of a tree down, whoever has the lowest share with what it
+// asks for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "embedded/kueue/cycle/candidates.hpp"
+#include "embedded/kueue/cycle/fair_shares.hpp"
+
+namespace athanor::kueue {
+
+struct Entry {
+  const ClusterQueue* queue = nullptr;
+  CellAmounts usage{};
+  QueueOrder order{};
+};
+
+class FairOrder {
+ public:
+  // All but the entries must outlive it. The tree is the same after each call.
+  FairOrder(const Snapshot& snapshot, QuotaTree& quota, FairShares& shares,
+            std::vector<Entry> entries);
+  // The place of the next entry; what the one before it took is in the tree by now. nullopt: none
+  // is left.
+  std::optional<std::size_t> next();
+
+ private:
+  using NodeId = QuotaTree::NodeId;
+  struct Standing {
+    std::vector<std::int64_t> shares{};  // of its queue and of the cohorts around it, from below
+    bool known = false;
+    bool open = true;
+  };
+  static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+
+  [[nodiscard]] NodeId root_of(NodeId node) const;
+  void compute(std::size_t entry);
+  // Whom a cohort sends, at that depth of the shares; kNobody: it has no entry left.
+  std::size_t winner_below(NodeId cohort);
+  // The share of an entry where its branch meets the others below a cohort.
+  [[nodiscard]] std::int64_t share_below(std::size_t entry, NodeId cohort) const;
+  void settle(std::size_t entry);
+
+  const Snapshot& snapshot_;
+  QuotaTree& quota_;
+  FairShares& shares_;
+  std::vector<Entry> entries_{};
+  std::vector<Standing> standings_{};
+  std::vector<std::size_t> by_node_{};
+  std::vector<std::size_t> left_{};  // entries below a node
+  std::size_t first_ = 0;
+};
+
+}  // namespace athanor::kueue

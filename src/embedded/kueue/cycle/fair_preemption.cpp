@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preemption-based fair sharing: the queue with the largest share gives first.
+#include "embedded/kueue/cycle/fair_preemption.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace athanor::kueue {
+namespace {
+
+using NodeId = QuotaTree::NodeId;
+
+// The candidates of one queue, in order.
+class Donor {
+ public:
+  Donor(const ClusterQueue& queue, const Preemptor& preemptor,
+        const std::vector<CandidateMerge::Source>& sources)
+      : queue_(&queue) {
+    for (const bool evicted : {true, false}) {
+      CandidateMerge merge(preemptor, sources, evicted);
+      while (const Held* held = merge.next().held) {
+        candidates_.push_back(held);
+      }
+    }
+  }
+  Donor(const ClusterQueue& queue, std::vector<const Held*> candidates)
+      : queue_(&queue), candidates_(std::move(candidates)) {}
+
+  [[nodiscard]] const ClusterQueue& queue() const { return *queue_; }
+  [[nodiscard]] bool empty() const { return next_ == candidates_.size(); }
+  const Held& take() { return *candidates_[next_++]; }
+  void drop() { next_ = candidates_.size(); }
+
+ private:
+  const ClusterQueue* queue_ = nullptr;
+  std::vector<const Held*> candidates_{};
+  std::size_t next_ = 0;
+};
+
+using Donors = std::map<NodeId, Donor>;
+
+class Search {
+ public:
+  Search(const Snapshot& snapshot, QuotaTree& quota, HeldWorkloads& held, FairShares& shares,
+         const std::vector<FairStrategy>& strategies, const Claim& claim)
+      : snapshot_(snapshot),
+        quota_(quota),
+        held_(held),
+        shares_(shares),
+        strategies_(strategies),
+        claim_(claim) {}
+
+  std::vector<Target> run() {
+    Donors donors = collect();
+    if (donors.empty() || strategies_.empty()) {
+      return {};
+    }
+    claim(1);  // shares count what the claim will use
+    const bool found = first_strategy(donors) || (strategies_.size() > 1 && second_strategy());
+    claim(-1);
+    if (!found) {
+      for (const Target& target : targets_) {
+        restore(quota_, *target.held);
+      }
+      return {};
+    }
+    keep_fewest(quota_, claim_, true, targets_);
+    return std::move(targets_);
+  }
+
+ private:
+  [[nodiscard]] const ClusterQueue& own() const { return *claim_.preemptor.queue; }
+
+  void claim(Amount sign) {
+    for (const auto& [cell, amount] : claim_.usage) {
+      quota_.add_usage(own().node, cell, sign * amount);
+    }
+  }
+  bool fits_now() {
+    claim(-1);
+    const bool fit = fits(quota_, own(), claim_.usage, true);
+    claim(1);
+    return fit;
+  }
+
+  Donors collect() {
+    Donors donors;
+    add(donors, own(), own().within_queue);
+    std::optional<NodeId> root = quota_.parent(own().node);
+    if (root && own().reclaim != PreemptionPolicy::Never) {
+      while (const auto above = quota_.parent(*root)) {
+        root = above;
+      }
+      collect_below(donors, *root);
+    }
+    return donors;
+  }
+  void collect_below(Donors& donors, NodeId cohort) {
+    for (const NodeId child : snapshot_.nodes[cohort].cohorts) {
+      collect_below(donors, child);
+    }
+    for (const ClusterQueue* queue : snapshot_.nodes[cohort].queues) {
+      if (queue != claim_.preemptor.queue && !within_nominal(quota_, queue->node, claim_.scarce)) {
+        add(donors, *queue, own().reclaim);
+      }
+    }
+  }
+  void add(Donors& donors, const ClusterQueue& queue, PreemptionPolicy policy) {
+    if (policy == PreemptionPolicy::Never) {
+      return;
+    }
+    std::vector<CandidateMerge::Source> sources;
+    for (HeldLine* line : held_.lines(queue, claim_.scarce)) {
+      sources.push_back({.line = line, .policy = policy});
+    }
+    if (Donor donor(queue, claim_.preemptor, sources); !donor.empty()) {
+      donors.emplace(queue.node, std::move(donor));
+    }
+  }
+
+  // ---- the order of donors: from the root down, the largest share
+  Donor* next_donor(Donors& donors) {
+    const auto parent = quota_.parent(own().node);
+    if (!parent) {
+      const auto at = donors.find(own().node);
+      return at == donors.end() || at->second.empty() ? nullptr : &at->second;
+    }
+    NodeId root = *parent;
+    while (const auto above = quota_.parent(root)) {
+      root = *above;
+    }
+    while (!pruned_.contains(root)) {
+      if (Donor* donor = next_below(donors, root)) {
+        return donor;
+      }
+    }
+    return nullptr;
+  }
+  [[nodiscard]] bool is_around_preemptor(NodeId cohort) const {
+    for (auto node = quota_.parent(own().node); node; node = quota_.parent(*node)) {
+      if (*node == cohort) {
+        return true;
+      }
+    }
+    return false;
+  }
+  Donor* next_below(Donors& donors, NodeId cohort) {
+    Donor* best = nullptr;
+    std::int64_t best_share = -1;
+    for (const ClusterQueue* queue : snapshot_.nodes[cohort].queues) {
+      const auto donor = donors.find(queue->node);
+      if (donor == donors.end() || donor->second.empty() || pruned_.contains(queue->node)) {
+        continue;
+      }
+      const std::int64_t share = shares_.share(quota_, queue->node);
+      if (share == 0 && queue != claim_.preemptor.queue) {
+        pruned_.insert(queue->node);
+      } else if (share > best_share) {
+        best_share = share;
+        best = &donor->second;
+      }
+    }
+    std::optional<NodeId> best_cohort;
+    std::int64_t best_cohort_share = -1;
+    for (const NodeId child : snapshot_.nodes[cohort].cohorts) {
+      if (pruned_.contains(child)) {
+        continue;
+      }
+      const std::int64_t share = shares_.share(quota_, child);
+      if (share == 0 && !is_around_preemptor(child)) {
+        pruned_.insert(child);
+      } else if (share > best_cohort_share) {
+        best_cohort_share = share;
+        best_cohort = child;
+      }
+    }
+    if (best == nullptr && !best_cohort) {
+      pruned_.insert(cohort);
+      return nullptr;
+    }
+    return best_cohort && best_cohort_share >= best_share ? next_below(donors, *best_cohort) : best;
+  }
+
+  // ---- shares of the two branches that meet in the lowest common cohort
+  struct Branches {
+    NodeId preemptor = 0;
+    NodeId donor = 0;
+  };
+  [[nodiscard]] Branches branches(const ClusterQueue& donor) const {
+    std::map<NodeId, NodeId> below;  // cohort around the preemptor: its child on the way
+    NodeId node = own().node;
+    while (const auto parent = quota_.parent(node)) {
+      below.emplace(*parent, node);
+      node = *parent;
+    }
+    NodeId other = donor.node;
+    while (const auto parent = quota_.parent(other)) {
+      if (const auto common = below.find(*parent); common != below.end()) {
+        return {.preemptor = common->second, .donor = other};
+      }
+      other = *parent;
+    }
+    return {.preemptor = own().node, .donor = donor.node};
+  }
+  static bool allows(FairStrategy strategy, std::int64_t preemptor, std::int64_t donor_before,
+                     std::int64_t donor_after) {
+    return strategy == FairStrategy::LessThanOrEqualToFinalShare ? preemptor <= donor_after
+                                                                 : preemptor < donor_before;
+  }
+
+  bool take(const Held& held, PreemptedFor why) {
+    release(quota_, held);
+    targets_.push_back({.held = &held, .why = why});
+    return fits_now();
+  }
+
+  bool first_strategy(Donors& donors) {
+    while (Donor* donor = next_donor(donors)) {
+      if (&donor->queue() == claim_.preemptor.queue) {
+        if (take(donor->take(), PreemptedFor::InClusterQueue)) {
+          return true;
+        }
+        continue;
+      }
+      const Branches both = branches(donor->queue());
+      const std::int64_t preemptor = shares_.share(quota_, both.preemptor);
+      const std::int64_t before = shares_.share(quota_, both.donor);
+      while (!donor->empty()) {
+        const Held& held = donor->take();
+        release(quota_, held);
+        const std::int64_t after = shares_.share(quota_, both.donor);
+        restore(quota_, held);
+        if (!allows(strategies_.front(), preemptor, before, after)) {
+          spared_[donor->queue().node].push_back(&held);
+          continue;
+        }
+        if (take(held, PreemptedFor::InCohortFairSharing)) {
+          return true;
+        }
+        break;  // another queue may have the largest share now
+      }
+    }
+    return false;
+  }
+
+  bool second_strategy() {
+    Donors donors;
+    for (auto& [node, spared] : spared_) {
+      donors.emplace(node, Donor(*snapshot_.nodes[node].queue, std::move(spared)));
+    }
+    pruned_.clear();
+    while (Donor* donor = next_donor(donors)) {
+      const Branches both = branches(donor->queue());
+      const std::int64_t preemptor = shares_.share(quota_, both.preemptor);
+      const std::int64_t before = shares_.share(quota_, both.donor);
+      if (allows(FairStrategy::LessThanInitialShare, preemptor, before, 0) &&
+          take(donor->take(), PreemptedFor::InCohortFairSharing)) {
+        return true;
+      }
+      donor->drop();
+    }
+    return false;
+  }
+
+  const Snapshot& snapshot_;
+  QuotaTree& quota_;
+  HeldWorkloads& held_;
+  FairShares& shares_;
+  const std::vector<FairStrategy>& strategies_;
+  const Claim& claim_;
+  std::set<NodeId> pruned_{};
+  std::map<NodeId, std::vector<const Held*>> spared_{};
+  std::vector<Target> targets_{};
+};
+
+}  // namespace
+
+std::vector<Target> fair_preemption_targets(const Snapshot& snapshot, QuotaTree& quota,
+                                            HeldWorkloads& held, FairShares& shares,
+                                            const std::vector<FairStrategy>& strategies,
+                                            const Claim& claim) {
+  return Search(snapshot, quota, held, shares, strategies, claim).run();
+}
+
+}  // namespace athanor::kueue

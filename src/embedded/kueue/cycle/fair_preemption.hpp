@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose quota a workload may take where queues share by weight (docs/spec/kueue.md 7.9).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "embedded/kueue/cycle/fair_shares.hpp"
+#include "embedded/kueue/cycle/preemption.hpp"
+
+namespace athanor::kueue {
+
+enum class FairStrategy : std::uint8_t { LessThanOrEqualToFinalShare, LessThanInitialShare };
+
+// `strategies`: in order; the second is tried with those that the first one spared. Empty:
+// preemption makes no room. The tree is the same afterwards.
+std::vector<Target> fair_preemption_targets(const Snapshot& snapshot, QuotaTree& quota,
+                                            HeldWorkloads& held, FairShares& shares,
+                                            const std::vector<FairStrategy>& strategies,
+                                            const Claim& claim);
+
+}  // namespace athanor::kueue

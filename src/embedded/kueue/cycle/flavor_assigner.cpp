@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flavor assignment, one resource group after the other.
+#include "embedded/kueue/cycle/flavor_assigner.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "embedded/kueue/cycle/node_match.hpp"
+
+namespace athanor::kueue {
+namespace {
+
+// What the pod sets before took.
+struct Taken {
+  std::string_view flavor{};
+  std::string_view resource{};
+  Amount amount = 0;
+};
+using Usage = std::vector<Taken>;
+
+Amount taken_of(const Usage& taken, std::string_view flavor, std::string_view resource) {
+  Amount amount = 0;
+  for (const Taken& one : taken) {
+    if (one.flavor == flavor && one.resource == resource) {
+      amount += one.amount;
+    }
+  }
+  return amount;
+}
+
+// What a pod set wants of the resources of one group.
+struct Wanted {
+  std::string_view resource{};  // as the group names it
+  Amount amount = 0;
+};
+
+// How well a flavor takes one resource, or all of them.
+struct Fitness {
+  Mode mode = Mode::Fit;
+  int borrow_height = 0;
+  // Whether the other one is worse.
+  [[nodiscard]] bool better_than(const Fitness& other) const {
+    return mode != other.mode ? mode > other.mode : borrow_height < other.borrow_height;
+  }
+};
+
+struct Candidate {
+  Fitness worst{.mode = Mode::NoFit};
+  int borrow_height = 0;  // the largest
+  const FlavorQuotas* quotas = nullptr;
+  std::vector<QuotaTree::CellId> scarce{};
+};
+
+// One group's search for one pod set.
+class GroupSearch {
+ public:
+  GroupSearch(const QuotaTree& quota, const ClusterQueue& queue, const ResourceGroup& group,
+              const Usage& taken, const AssignOptions& options)
+      : quota_(quota), queue_(queue), group_(group), taken_(taken), options_(options) {}
+
+  // The best flavor for all of `requests`, or a NoFit candidate; every flavor tried leaves its
+  // reasons.
+  Candidate run(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
+                std::vector<Reason>& reasons) {
+    const FlavorSelector of_group(pod_set.pod_spec, group_.label_keys);
+    const auto matches = [&](const Flavor& flavor) {
+      return options_.keys == SelectorKeys::Group
+                 ? of_group.matches(flavor)
+                 : FlavorSelector(pod_set.pod_spec, own_keys(flavor)).matches(flavor);
+    };
+    Candidate best;
+    reasons.reserve(group_.flavors.size() * requests.size());
+    for (const FlavorQuotas& quotas : group_.flavors) {
+      if (quotas.flavor == nullptr) {
+        reasons.push_back({.why = Reason::Why::NotFound, .flavor = quotas.name});
+        continue;
+      }
+      if (auto taint = untolerated_taint(*quotas.flavor, pod_set.pod_spec); !taint.empty()) {
+        reasons.push_back({.why = Reason::Why::Tainted, .named = std::move(taint)});
+        continue;
+      }
+      if (!matches(*quotas.flavor)) {
+        reasons.push_back({.why = Reason::Why::NoMatch, .flavor = quotas.name});
+        continue;
+      }
+      Candidate candidate = judge(quotas, requests, reasons);
+      const Fitness& worst = candidate.worst;
+      const bool goes_on = worst.mode <= Mode::NoPreemptionCandidates ||
+                           (worst.mode != Mode::Fit && queue_.try_next_when_preempting) ||
+                           (worst.borrow_height > 0 && queue_.try_next_when_borrowing);
+      if (best.quotas == nullptr || prefers(candidate.worst, best.worst)) {
+        best = std::move(candidate);
+      }
+      if (!goes_on) {
+        break;
+      }
+    }
+    return best;
+  }
+
+ private:
+  [[nodiscard]] bool prefers(const Fitness& a, const Fitness& b) const {
+    if (a.mode == Mode::NoFit || b.mode == Mode::NoFit || !queue_.prefers_preemption) {
+      return a.better_than(b);
+    }
+    return a.borrow_height != b.borrow_height ? a.borrow_height < b.borrow_height : a.mode > b.mode;
+  }
+
+  static std::set<std::string, std::less<>> own_keys(const Flavor& flavor) {
+    std::set<std::string, std::less<>> own;
+    for (const Member& label : flavor.node_labels.members()) {
+      own.emplace(label.key());
+    }
+    return own;
+  }
+
+  // nullopt: nobody has quota of it.
+  [[nodiscard]] std::optional<QuotaTree::CellId> cell_of(const FlavorQuotas& quotas,
+                                                         std::string_view resource) const {
+    for (std::size_t i = 0; i < quotas.resources.size(); ++i) {
+      if (quotas.resources[i] == resource) {
+        return quotas.cells[i];
+      }
+    }
+    return quota_.find(quotas.name, resource);
+  }
+
+  // How well one resource fits, with a reason if it does not.
+  Fitness judge(const FlavorQuotas& quotas, const Wanted& wanted, std::vector<Reason>& reasons,
+                std::vector<QuotaTree::CellId>& scarce) const {
+    const auto refuse = [&](Reason reason) {
+      reason.flavor = quotas.name;
+      reason.resource = wanted.resource;
+      reasons.push_back(std::move(reason));
+    };
+    const Amount earlier = taken_of(taken_, quotas.name, wanted.resource);
+    const Amount amount = wanted.amount + earlier;
+    const auto cell = cell_of(quotas, wanted.resource);
+    if (!cell || amount > quota_.max_capacity(queue_.node, *cell)) {
+      refuse({.why = Reason::Why::NoCapacity,
+              .earlier = earlier,
+              .request = wanted.amount,
+              .limit = cell ? quota_.max_capacity(queue_.node, *cell) : 0});
+      return {.mode = Mode::NoFit};
+    }
+    const QuotaTree::Lowest lowest = quota_.lowest_that_holds(queue_.node, *cell, amount);
+    const Amount available = quota_.available(queue_.node, *cell);
+    if (amount <= available) {
+      return {.mode = Mode::Fit, .borrow_height = lowest.height};
+    }
+    refuse({.why = Reason::Why::NoneFree, .limit = amount - available});
+    scarce.push_back(*cell);
+    const bool may_gain = amount <= quota_.nominal(queue_.node, *cell) || lowest.is_part ||
+                          queue_.preempts_while_borrowing ||
+                          (options_.fair_sharing && queue_.reclaim != PreemptionPolicy::Never);
+    if (!may_gain) {
+      return {.mode = Mode::NoFit, .borrow_height = lowest.height};
+    }
+    if (options_.oracle == nullptr || !queue_.may_preempt()) {
+      return {.mode = Mode::NoPreemptionCandidates, .borrow_height = lowest.height};
+    }
+    const Possibility possible = options_.oracle->simulate(*cell, amount);
+    return {.mode = possible.mode, .borrow_height = possible.borrow_height};
+  }
+
+  // The worst over the resources.
+  Candidate judge(const FlavorQuotas& quotas, const std::vector<Wanted>& requests,
+                  std::vector<Reason>& reasons) const {
+    Candidate result{.worst = {}, .quotas = &quotas};
+    for (const Wanted& wanted : requests) {
+      const Fitness fitness = judge(quotas, wanted, reasons, result.scarce);
+      if (result.worst.better_than(fitness)) {
+        result.worst = fitness;
+      }
+      result.borrow_height = std::max(result.borrow_height, fitness.borrow_height);
+    }
+    return result;
+  }
+
+  const QuotaTree& quota_;
+  const ClusterQueue& queue_;
+  const ResourceGroup& group_;
+  const Usage& taken_;
+  const AssignOptions& options_;
+};
+
+Amounts effective_requests(const ClusterQueue& queue, const PodSetRequests& pod_set) {
+  Amounts requests = pod_set.total;
+  if (queue.covers("pods")) {
+    requests["pods"] = pod_set.count;
+  }
+  std::erase_if(requests,
+                [&](const auto& entry) { return entry.second == 0 && !queue.covers(entry.first); });
+  return requests;
+}
+
+// Assigns one pod set; what it takes is added to `taken`.
+void assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
+                    const PodSetRequests& pod_set, const AssignOptions& options, Usage& taken,
+                    PodSetAssignment& out, Assignment& whole) {
+  Amounts open = effective_requests(queue, pod_set);
+  out.usage = open;
+  for (const ResourceGroup& group : queue.groups) {
+    std::vector<Wanted> of_group;
+    for (const std::string& resource : group.covered) {
+      if (const auto found = open.find(resource); found != open.end()) {
+        of_group.push_back({.resource = resource, .amount = found->second});
+        open.erase(found);
+      }
+    }
+    if (of_group.empty()) {
+      continue;
+    }
+    std::vector<Reason> reasons;
+    const Candidate best =
+        GroupSearch(quota, queue, group, taken, options).run(of_group, pod_set, reasons);
+    whole.mode = std::min(whole.mode, best.worst.mode);
+    if (best.worst.mode != Mode::Fit) {
+      out.reasons.insert(out.reasons.end(), std::make_move_iterator(reasons.begin()),
+                         std::make_move_iterator(reasons.end()));
+    }
+    if (best.worst.mode == Mode::NoFit) {
+      continue;
+    }
+    whole.borrow_height = std::max(whole.borrow_height, best.borrow_height);
+    whole.scarce.insert(whole.scarce.end(), best.scarce.begin(), best.scarce.end());
+    for (const Wanted& wanted : of_group) {
+      out.flavors[std::string(wanted.resource)] = best.quotas->name;
+      taken.push_back(
+          {.flavor = best.quotas->name, .resource = wanted.resource, .amount = wanted.amount});
+    }
+  }
+  for (const auto& [resource, amount] : open) {
+    out.reasons.push_back({.why = Reason::Why::NotCovered, .named = resource});
+    whole.mode = Mode::NoFit;
+  }
+}
+
+}  // namespace
+
+std::string Reason::text() const {
+  switch (why) {
+    case Why::NotFound:
+      return fmt::format("flavor {} not found", flavor);
+    case Why::Tainted:
+      return named;
+    case Why::NoMatch:
+      return fmt::format("flavor {} doesn't match node affinity", flavor);
+    case Why::NoCapacity:
+      return fmt::format(
+          "insufficient quota for {} in flavor {}, previously considered podsets "
+          "requests ({}) + current podset request ({}) > maximum capacity ({})",
+          resource, flavor, amount_text(resource, earlier), amount_text(resource, request),
+          amount_text(resource, limit));
+    case Why::NoneFree:
+      return fmt::format("insufficient unused quota for {} in flavor {}, {} more needed", resource,
+                         flavor, amount_text(resource, limit));
+    case Why::NotCovered:
+      return fmt::format("resource {} unavailable in ClusterQueue", named);
+  }
+  return {};
+}
+
+std::vector<std::pair<QuotaTree::CellId, Amount>> Assignment::usage(const QuotaTree& quota) const {
+  std::map<QuotaTree::CellId, Amount> total;
+  for (const PodSetAssignment& pod_set : pod_sets) {
+    for (const auto& [resource, flavor] : pod_set.flavors) {
+      if (const auto cell = quota.find(flavor, resource)) {
+        total[*cell] += pod_set.usage.find(resource)->second;
+      }
+    }
+  }
+  return {total.begin(), total.end()};
+}
+
+std::string Assignment::message() const {
+  std::string text;
+  for (const PodSetAssignment& pod_set : pod_sets) {
+    if (pod_set.reasons.empty()) {
+      continue;
+    }
+    std::vector<std::string> reasons;
+    reasons.reserve(pod_set.reasons.size());
+    for (const Reason& reason : pod_set.reasons) {
+      reasons.push_back(reason.text());
+    }
+    std::ranges::sort(reasons);
+    text += fmt::format("{}couldn't assign flavors to pod set {}: ", text.empty() ? "" : "; ",
+                        pod_set.name);
+    for (std::size_t i = 0; i < reasons.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + reasons[i];
+    }
+  }
+  return text;
+}
+
+Assignment assign_flavors(const QuotaTree& quota, const ClusterQueue& queue,
+                          const std::vector<PodSetRequests>& pod_sets,
+                          const AssignOptions& options) {
+  Assignment assignment;
+  Usage taken;
+  for (const PodSetRequests& pod_set : pod_sets) {
+    PodSetAssignment result{.name = pod_set.name, .count = pod_set.count};
+    assign_pod_set(quota, queue, pod_set, options, taken, result, assignment);
+    assignment.pod_sets.push_back(std::move(result));
+  }
+  std::ranges::sort(assignment.scarce);
+  const auto doubles = std::ranges::unique(assignment.scarce);
+  assignment.scarce.erase(doubles.begin(), doubles.end());
+  return assignment;
+}
+
+}  // namespace athanor::kueue

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses a flavor for every resource of a workload, or says why none fits
+// (docs/spec/kueue.md 7.6, 7.7).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "embedded/kueue/cycle/snapshot.hpp"
+
+namespace athanor::kueue {
+
+// How well a flavor takes a request; the order is the engine's preference.
+enum class Mode : std::uint8_t { NoFit, NoPreemptionCandidates, Preempt, Reclaim, Fit };
+
+// Which label keys of a selector count when a flavor is matched (setting
+// admission.flavorSelectorKeys).
+enum class SelectorKeys : std::uint8_t { Group, Flavor };
+
+// Why a flavor does not take a pod set, or no flavor can. It becomes a text only when somebody is
+// told. Valid as long as the queue.
+struct Reason {
+  enum class Why : std::uint8_t { NotFound, Tainted, NoMatch, NoCapacity, NoneFree, NotCovered };
+  Why why = Why::NotFound;
+  std::string_view flavor{};
+  std::string_view resource{};
+  Amount earlier = 0;   // NoCapacity: what pod sets before asked for
+  Amount request = 0;   // NoCapacity
+  Amount limit = 0;     // NoCapacity; NoneFree: how much more is needed
+  std::string named{};  // Tainted: the text; NotCovered: the resource
+  [[nodiscard]] std::string text() const;
+};
+
+// What preemption could make free of one cell: Preempt, where the queue would take quota from
+// itself, Reclaim or NoPreemptionCandidates; and how high up the queue would borrow then.
+struct Possibility {
+  Mode mode = Mode::NoPreemptionCandidates;
+  int borrow_height = 0;
+};
+class PreemptionOracle {
+ public:
+  PreemptionOracle() = default;
+  PreemptionOracle(const PreemptionOracle&) = delete;
+  PreemptionOracle& operator=(const PreemptionOracle&) = delete;
+  virtual ~PreemptionOracle() = default;
+  virtual Possibility simulate(QuotaTree::CellId cell, Amount amount) = 0;
+};
+
+struct AssignOptions {
+  SelectorKeys keys = SelectorKeys::Group;
+  PreemptionOracle* oracle = nullptr;  // nullptr: nobody is preempted
+  bool fair_sharing = false;
+};
+
+struct PodSetAssignment {
+  std::string name{};
+  std::int64_t count = 1;
+  std::map<std::string, std::string> flavors{};  // resource to flavor
+  Amounts usage{};
+  std::vector<Reason> reasons{};
+};
+
+struct Assignment {
+  Mode mode = Mode::Fit;
+  int borrow_height = 0;
+  std::vector<PodSetAssignment> pod_sets{};
+  // Of what it takes: where too little is free.
+  std::vector<QuotaTree::CellId> scarce{};
+
+  // What the assignment takes, cell by cell.
+  [[nodiscard]] std::vector<std::pair<QuotaTree::CellId, Amount>> usage(
+      const QuotaTree& quota) const;
+  // "couldn't assign flavors to pod set main: ..." with sorted reasons; empty when everything fits.
+  [[nodiscard]] std::string message() const;
+};
+
+// `quota`: with what is in use.
+Assignment assign_flavors(const QuotaTree& quota, const ClusterQueue& queue,
+                          const std::vector<PodSetRequests>& pod_sets,
+                          const AssignOptions& options = {});
+
+}  // namespace athanor::kueue

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workloads that hold quota, as sums that the engine's caches keep.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "embedded/kueue/cycle/snapshot.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::kueue {
+
+// Has quota reserved, is active and not finished.
+bool holds_quota(const Object& workload);
+// Index "kueue-reserved-in": the ClusterQueue that a workload, active and not finished, holds quota
+// of. Index "kueue-reserved-local": "namespace/queue" of its LocalQueue.
+const Index& reserved_index();
+const Index& reserved_local_index();
+// Index "kueue-not-ready": "all" while a workload holds quota and its pods are not ready.
+const Index& not_ready_index();
+Select not_ready();
+Select reserved_in(const std::string& cluster_queue);
+Select reserved_local(const Key& local_queue);
+
+// What the workloads of a select hold, and how much of it is admitted.
+struct Tally {
+  std::int64_t reserving = 0;
+  std::int64_t admitted = 0;
+  std::map<FlavorResource, Amount> reservation{};
+  std::map<FlavorResource, Amount> usage{};
+};
+Tally tally_of(const View& view, const Select& select);
+
+// Counts the quota in use into the snapshot's tree, or a copy of it.
+void count_usage(const Snapshot& snapshot, QuotaTree& quota, const View& view);
+
+}  // namespace athanor::kueue

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nomination: flavors, targets, fewer pods.
+#include "embedded/kueue/cycle/preempting.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "embedded/kueue/cycle/requests.hpp"
+
+namespace athanor::kueue {
+
+class Preempting::Oracle final : public PreemptionOracle {
+ public:
+  Oracle(Preempting& preempting, const Preemptor& preemptor, bool passes)
+      : preempting_(preempting), preemptor_(preemptor), passes_(passes) {}
+
+  Possibility simulate(QuotaTree::CellId cell, Amount amount) override {
+    QuotaTree& quota = preempting_.quota_;
+    const ClusterQueue& queue = *preemptor_.queue;
+    const std::vector<Target> targets = preempting_.targets(
+        {.preemptor = preemptor_, .usage = {{cell, amount}}, .scarce = {cell}}, passes_);
+    for (const Target& target : targets) {
+      release(quota, *target.held);
+    }
+    const int height = quota.borrow_height(queue.node, cell, amount);
+    for (const Target& target : targets) {
+      restore(quota, *target.held);
+    }
+    if (targets.empty()) {
+      return {.mode = Mode::NoPreemptionCandidates, .borrow_height = height};
+    }
+    const bool from_own = std::ranges::any_of(
+        targets, [&](const Target& target) { return target.held->queue == &queue; });
+    return {.mode = from_own ? Mode::Preempt : Mode::Reclaim, .borrow_height = height};
+  }
+
+ private:
+  Preempting& preempting_;
+  const Preemptor& preemptor_;
+  bool passes_ = false;
+};
+
+Preempting::Preempting(const View& view, const Snapshot& snapshot, QuotaTree& quota,
+                       const Settings& settings)
+    : snapshot_(snapshot), quota_(quota), settings_(settings), held_(view, snapshot) {
+  for (const std::string& name : settings.preemption_strategies) {
+    strategies_.push_back(name == "LessThanInitialShare"
+                              ? FairStrategy::LessThanInitialShare
+                              : FairStrategy::LessThanOrEqualToFinalShare);
+  }
+}
+
+FairShares& Preempting::shares() {
+  if (!shares_) {
+    shares_.emplace(snapshot_);
+  }
+  return *shares_;
+}
+
+std::vector<Target> Preempting::targets(const Claim& claim, bool passes) {
+  const bool barred = !passes && std::ranges::any_of(claim.scarce, [&](QuotaTree::CellId cell) {
+    return barred_.contains(cell);
+  });
+  if (barred || !claim.preemptor.queue->may_preempt()) {
+    return {};
+  }
+  return settings_.fair_sharing
+             ? fair_preemption_targets(snapshot_, quota_, held_, shares(), strategies_, claim)
+             : preemption_targets(snapshot_, quota_, held_, claim);
+}
+
+Preempting::Result Preempting::assign(const Preemptor& preemptor,
+                                      const std::vector<PodSetRequests>& requests, bool passes) {
+  Oracle oracle(*this, preemptor, passes);
+  Result result;
+  result.assignment =
+      assign_flavors(quota_, *preemptor.queue, requests,
+                     {.keys = settings_.flavor_selector_keys == "flavor" ? SelectorKeys::Flavor
+                                                                         : SelectorKeys::Group,
+                      .oracle = &oracle,
+                      .fair_sharing = settings_.fair_sharing});
+  Assignment& assignment = result.assignment;
+  if (assignment.mode == Mode::Preempt || assignment.mode == Mode::Reclaim) {
+    result.targets = targets(
+        {.preemptor = preemptor, .usage = assignment.usage(quota_), .scarce = assignment.scarce},
+        passes);
+    if (result.targets.empty()) {
+      assignment.mode = Mode::NoPreemptionCandidates;
+    }
+  }
+  return result;
+}
+
+Preempting::Result Preempting::nominate(const Preemptor& preemptor,
+                                        const std::vector<PodSetRequests>& requests, bool passes) {
+  Result whole = assign(preemptor, requests, passes);
+  const auto partial = std::ranges::find_if(requests, [](const PodSetRequests& pod_set) {
+    return pod_set.min_count && *pod_set.min_count < pod_set.count;
+  });
+  if (whole.admits() || partial == requests.end()) {
+    return whole;
+  }
+  const auto index = static_cast<std::size_t>(partial - requests.begin());
+  // The smallest number of pods to leave out.
+  std::int64_t low = 1;
+  std::int64_t high = partial->count - *partial->min_count + 1;
+  std::optional<Result> best;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    Result fewer = assign(preemptor, with_count(requests, index, partial->count - middle), passes);
+    if (fewer.admits()) {
+      best = std::move(fewer);
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return best ? *std::move(best) : whole;
+}
+
+}  // namespace athanor::kueue

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preemption as a cycle asks for it: for a whole assignment, and for one cell of a flavor that is
+// being tried (docs/spec/kueue.md 7.6, 7.8, 7.9).
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "embedded/kueue/cycle/fair_preemption.hpp"
+#include "embedded/kueue/cycle/flavor_assigner.hpp"
+#include "embedded/kueue/cycle/preemption.hpp"
+#include "embedded/kueue/settings.hpp"
+
+namespace athanor::kueue {
+
+class Preempting {
+ public:
+  // All must outlive it. Each call leaves the tree as it is.
+  Preempting(const View& view, const Snapshot& snapshot, QuotaTree& quota,
+             const Settings& settings);
+  // Nobody is preempted for these cells, but for one that may `pass`.
+  void bar(QuotaTree::CellId cell) { barred_.insert(cell); }
+
+  struct Result {
+    Assignment assignment{};
+    std::vector<Target> targets{};
+    [[nodiscard]] bool admits() const { return assignment.mode == Mode::Fit || !targets.empty(); }
+  };
+  // Flavors for all pods, or for as many as its pod set with a minimum can be given (11.1); with
+  // whom to preempt for them.
+  [[nodiscard]] Result nominate(const Preemptor& preemptor,
+                                const std::vector<PodSetRequests>& requests, bool passes);
+  [[nodiscard]] FairShares& shares();
+
+ private:
+  class Oracle;
+  [[nodiscard]] Result assign(const Preemptor& preemptor,
+                              const std::vector<PodSetRequests>& requests, bool passes);
+  [[nodiscard]] std::vector<Target> targets(const Claim& claim, bool passes);
+
+  const Snapshot& snapshot_;
+  QuotaTree& quota_;
+  const Settings& settings_;
+  HeldWorkloads held_;
+  std::optional<FairShares> shares_{};  // made when first asked for
+  std::vector<FairStrategy> strategies_{};
+  std::set<QuotaTree::CellId> barred_{};
+};
+
+}  // namespace athanor::kueue

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quota arithmetic on the tree ClusterQueue -> Cohort -> ... -> root (docs/spec/kueue.md 7.6).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/text_hash.hpp"
+#include "embedded/kueue/cycle/amounts.hpp"
+
+namespace athanor::kueue {
+
+struct Limits {
+  Amount nominal = 0;
+  std::optional<Amount> borrowing{};  // nullopt: unlimited
+  std::optional<Amount> lending{};    // nullopt: everything
+};
+
+// Copies share the quotas and have uses of their own.
+class QuotaTree {
+ public:
+  using NodeId = std::size_t;
+  using CellId = std::size_t;  // of a flavor and a resource that have quota somewhere
+
+  // Parents before children.
+  NodeId add_node(std::optional<NodeId> parent);
+  CellId set_limits(NodeId node, const FlavorResource& cell, const Limits& limits);
+  // Sums quotas upwards; after the last set_limits and before anything below.
+  void finish();
+
+  // nullopt: nobody has any quota of it.
+  [[nodiscard]] std::optional<CellId> find(std::string_view flavor,
+                                           std::string_view resource) const;
+
+  // All cells that have quota somewhere, in order.
+  [[nodiscard]] const std::map<FlavorResource, CellId>& cells() const { return quotas_->cells; }
+
+  // Takes quota at a node (a negative amount gives back); what exceeds the node's own share counts
+  // at its parent.
+  void add_usage(NodeId node, CellId cell, Amount amount);
+  void add_usage(NodeId node, const FlavorResource& cell, Amount amount);
+
+  [[nodiscard]] std::optional<NodeId> parent(NodeId node) const { return quotas_->parents[node]; }
+  [[nodiscard]] std::size_t nodes() const { return quotas_->parents.size(); }
+  // The node's own quota, that of the tree below it with what may be lent, and its own borrowing
+  // limit.
+  [[nodiscard]] Amount nominal(NodeId node, CellId cell) const;
+  [[nodiscard]] Amount subtree(NodeId node, CellId cell) const;
+  // What is left of the share that the node keeps to itself.
+  [[nodiscard]] Amount local_available(NodeId node, CellId cell) const;
+
+  [[nodiscard]] Amount usage(NodeId node, CellId cell) const;
+  [[nodiscard]] Amount usage(NodeId node, const FlavorResource& cell) const;
+  // What can still be taken; negative after quota was cut below its use.
+  [[nodiscard]] Amount available(NodeId node, CellId cell) const;
+  [[nodiscard]] Amount available(NodeId node, const FlavorResource& cell) const;
+  // What could be taken if nothing was in use.
+  [[nodiscard]] Amount max_capacity(NodeId node, CellId cell) const;
+  [[nodiscard]] Amount max_capacity(NodeId node, const FlavorResource& cell) const;
+  // The lowest tree around the node whose quota holds the use with `amount`: its height (0: the
+  // node's own quota), and whether it is a part of a larger one.
+  struct Lowest {
+    int height = 0;
+    bool is_part = false;
+  };
+  [[nodiscard]] Lowest lowest_that_holds(NodeId node, CellId cell, Amount amount) const;
+  // Its height.
+  [[nodiscard]] int borrow_height(NodeId node, CellId cell, Amount amount) const;
+  [[nodiscard]] int borrow_height(NodeId node, const FlavorResource& cell, Amount amount) const;
+  // Use above the node's own quota; 0 without a parent.
+  [[nodiscard]] Amount borrowed(NodeId node, const FlavorResource& cell) const;
+
+ private:
+  struct Quota {
+    Limits limits{};
+    Amount subtree = 0;
+    // The share of its quota that a node keeps to itself.
+    [[nodiscard]] Amount local() const;
+  };
+  struct CellHash {
+    std::size_t operator()(const std::pair<std::string_view, std::string_view>& cell) const {
+      return hash_text(cell.first) * 31 + hash_text(cell.second);
+    }
+  };
+  // Does not change after finish().
+  struct Quotas {
+    std::vector<std::optional<NodeId>> parents{};  // by node
+    std::vector<int> heights{};                    // by node: 0 without children
+    std::map<FlavorResource, CellId> cells{};
+    // The same, by parts of the keys above.
+    std::unordered_map<std::pair<std::string_view, std::string_view>, CellId, CellHash> by_name{};
+    std::vector<std::vector<Quota>> by_node{};  // each by cell; of the cells known so far
+  };
+  [[nodiscard]] const Quota& quota(NodeId node, CellId cell) const;
+  // The use of what nobody has quota of.
+  [[nodiscard]] Amount stray(NodeId node, const FlavorResource& cell) const;
+
+  std::shared_ptr<Quotas> quotas_ = std::make_shared<Quotas>();
+  std::vector<Amount> usage_{};  // node after node, each by cell
+  std::map<std::pair<NodeId, FlavorResource>, Amount> strays_{};
+};
+
+}  // namespace athanor::kueue

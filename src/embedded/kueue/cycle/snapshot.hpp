@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshot: the queueing world as its administrator set it up: queues, flavors, quota.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "embedded/kueue/cycle/quota_tree.hpp"
+#include "embedded/kueue/workload/workload_info.hpp"
+#include "kube/names/selector.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::kueue {
+
+struct Flavor {
+  std::string name{};
+  Value node_labels{};
+  Value node_taints{};
+  Value tolerations{};
+};
+
+struct FlavorQuotas {
+  std::string name{};
+  const Flavor* flavor = nullptr;          // of the snapshot; nullptr: it does not exist
+  std::vector<std::string> resources{};    // in order
+  std::vector<QuotaTree::CellId> cells{};  // of these
+};
+
+struct ResourceGroup {
+  std::vector<std::string> covered{};
+  std::vector<FlavorQuotas> flavors{};              // in order of preference
+  std::set<std::string, std::less<>> label_keys{};  // of these flavors
+};
+
+// Which workloads may be preempted, by their priority.
+enum class PreemptionPolicy : std::uint8_t { Never, LowerPriority, LowerOrNewerEqualPriority, Any };
+
+struct ClusterQueue {
+  Object object{};
+  std::string name{};
+  QuotaTree::NodeId node = 0;
+  std::vector<ResourceGroup> groups{};
+  LabelSelector namespaces{};
+  bool strict_fifo = false;
+  // Flavor fungibility (7.6): whether a later flavor is tried before this one borrows, or takes
+  // quota from others; and which of the two is preferred.
+  bool try_next_when_borrowing = false;
+  bool try_next_when_preempting = true;
+  bool prefers_preemption = false;
+  PreemptionPolicy within_queue = PreemptionPolicy::Never;
+  PreemptionPolicy reclaim = PreemptionPolicy::Never;
+  bool preempts_while_borrowing = false;
+  std::optional<std::int64_t> borrow_threshold{};  // highest priority to be preempted so
+  // Why it takes no part; empty when it is active. The reason and message of its Active condition.
+  std::string inactive_reason{};
+  std::string inactive_message{};
+
+  [[nodiscard]] bool active() const { return inactive_reason.empty(); }
+  [[nodiscard]] bool covers(std::string_view resource) const;
+  [[nodiscard]] bool may_preempt() const {
+    return within_queue != PreemptionPolicy::Never || reclaim != PreemptionPolicy::Never;
+  }
+};
+
+// A node of the quota tree: a ClusterQueue, or a cohort with what is below it.
+struct TreeNode {
+  std::string name{};
+  const ClusterQueue* queue = nullptr;  // nullptr: a cohort
+  double weight = 1;                    // of fair sharing
+  std::vector<QuotaTree::NodeId> cohorts{};
+  std::vector<const ClusterQueue*> queues{};
+};
+
+struct LocalQueue {
+  Object object{};
+  std::string cluster_queue{};
+  bool stopped = false;
+};
+
+struct Snapshot {
+  Snapshot() = default;
+  Snapshot(const Snapshot&) = delete;  // its parts point to each other
+  Snapshot& operator=(const Snapshot&) = delete;
+
+  std::map<std::string, Flavor> flavors{};
+  std::map<std::string, ClusterQueue> cluster_queues{};
+  std::map<Key, LocalQueue> local_queues{};
+  QuotaTree quota{};              // without any use of it
+  std::vector<TreeNode> nodes{};  // by node of the tree
+  std::map<std::string, QuotaTree::NodeId> cohorts{};
+  // The cells of the tree by the names of sums (sum_name), in their order.
+  std::vector<std::pair<std::string, QuotaTree::CellId>> sums{};
+};
+
+// Between the two, and in no name of either.
+inline constexpr char kSumSeparator = '\n';
+// What the sum of what is in use of a resource of a flavor is called.
+std::string sum_name(std::string_view flavor, std::string_view resource);
+
+// "/root/cohort/queue" (7.8).
+std::string path_of(const Snapshot& snapshot, QuotaTree::NodeId node);
+
+// Made anew only when a queue, a flavor, a cohort or a check changes.
+std::shared_ptr<const Snapshot> read_queues(const View& view);
+
+}  // namespace athanor::kueue

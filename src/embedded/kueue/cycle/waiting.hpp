@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workloads that wait for quota, as the engine's caches keep them: by queue, by what decides
+// about them, by what they were told last, each group in queue order. A cycle looks at the heads of
+// groups, so that ten thousand equal workloads cost as much as one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "embedded/kueue/workload/workload_info.hpp"
+#include "runtime/view/operator.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::kueue {
+
+// A Workload with this label holds, or waits for, all of the flavor that the label names: who comes
+// later does not get in before it (docs/spec/hearth.md 9.5).
+inline constexpr std::string_view kLockLabel = "fournos.dev/cluster-lock";
+
+// Holds a workload back while it is there.
+inline constexpr std::string_view kGatedBy = "kueue.x-k8s.io/admission-gated-by";
+
+// Counts as waiting: active, without quota, neither finished nor being deleted.
+bool is_waiting(const Object& workload);
+// Index "kueue-waiting": "all" while a workload waits.
+const Index& waiting_index();
+// Index "kueue-waiting-in": "namespace/queue" while a workload waits.
+const Index& waiting_in_index();
+Select waiting_in(const Key& local_queue);
+// What identifies the words a workload was told: the reason and message of its QuotaReserved False
+// condition.
+std::string told(std::string_view reason, std::string_view message);
+
+// Workloads of one LocalQueue that no rule of admission tells apart: the same requests, the same
+// state of checks and of requeueing.
+class Shape {
+ public:
+  // Groups of one shape, as waiting_shapes finds them.
+  Shape(const View& view, RequeueTimestamp timestamp) : view_(view), timestamp_(timestamp) {}
+  void add_group(std::string group, std::string told_words);
+
+  // From now on whoever waits for preemptions of its own goes first (7.2).
+  void put_preemptors_first();
+  // The first in queue order that was not taken; nullptr at the end.
+  [[nodiscard]] const Object* head();
+  void take();
+  // Those not taken whose last words differ.
+  [[nodiscard]] std::vector<Object> others_than(std::string_view told_words);
+  // Whether all of them, taken or not, were told something.
+  [[nodiscard]] bool is_told() const;
+  // Those not taken that were told nothing yet.
+  [[nodiscard]] std::vector<Object> untold();
+
+ private:
+  struct Entries {
+    std::string group{};
+    std::string told_words{};
+    std::vector<Object> read{};  // a part of the group
+    std::size_t next = 0;
+    bool whole = false;  // nothing behind `read`
+  };
+  [[nodiscard]] const Object* head_of(Entries& entries);
+  template <typename Chosen>
+  [[nodiscard]] std::vector<Object> rest_of(const Chosen& chosen);
+
+  const View& view_;
+  RequeueTimestamp timestamp_;
+  std::vector<Entries> groups_{};
+  bool preemptors_first_ = false;
+  Entries* first_ = nullptr;  // the group of head(); nullptr: not known
+};
+
+struct WaitingShape {
+  Key local_queue{};
+  Shape shape;
+};
+// Every shape that waits, by LocalQueue.
+std::vector<WaitingShape> waiting_shapes(const View& view, RequeueTimestamp timestamp);
+
+}  // namespace athanor::kueue

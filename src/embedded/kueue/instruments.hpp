@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics of the queueing (docs/spec/kueue.md 14).
+#pragma once
+
+#include "runtime/view/instruments.hpp"
+
+namespace athanor::kueue {
+
+const Instruments& kueue_instruments();
+
+}  // namespace athanor::kueue

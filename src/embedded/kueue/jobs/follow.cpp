@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/kueue/jobs/follow.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "embedded/kueue/jobs/job_workload.hpp"
+
+namespace athanor::kueue::jobs {
+namespace {
+
+void add_conditions(Value& list, const Object& workload, std::vector<Condition> conditions,
+                    Instant now) {
+  for (Condition& one : conditions) {
+    one.observed_generation = workload.generation();
+    set_condition(list, one, now);
+  }
+}
+
+// PodsReady as it shall be; nullopt: as it is.
+std::optional<Condition> readiness_condition(const Object& workload, const Readiness& readiness) {
+  constexpr std::string_view kReady = "All pods reached readiness and the workload is running";
+  const Value& present = find_condition(workload.status()["conditions"], "PodsReady");
+  const std::string_view status = present["status"].as_string();
+  const std::string_view reason = present["reason"].as_string();
+  if (readiness.admitted && readiness.ready) {
+    if (status == "True") {
+      return std::nullopt;
+    }
+    const bool recovered = reason == "WaitForRecovery";
+    return Condition{
+        "PodsReady", "True", recovered ? "Recovered" : "Started", std::string(kReady), {}};
+  }
+  if (!readiness.admitted && present.is_null()) {
+    return std::nullopt;  // nothing was promised yet
+  }
+  const bool was_ready = status == "True" || reason == "WaitForRecovery";
+  if (readiness.admitted && was_ready) {
+    return reason == "WaitForRecovery"
+               ? std::nullopt
+               : std::optional(Condition{"PodsReady",
+                                         "False",
+                                         "WaitForRecovery",
+                                         "At least one pod has failed, waiting for recovery",
+                                         {}});
+  }
+  return reason == "WaitForStart" ? std::nullopt
+                                  : std::optional(Condition{"PodsReady",
+                                                            "False",
+                                                            "WaitForStart",
+                                                            "Not all pods are ready or succeeded",
+                                                            {}});
+}
+
+}  // namespace
+
+bool says(const Object& workload, std::string_view type) {
+  return condition_is(workload.status()["conditions"], type, "True");
+}
+
+void write_finished(Plan& plan, const Object& workload, std::string_view reason,
+                    std::string_view message, Instant now) {
+  Value list = workload.status()["conditions"];
+  add_conditions(list, workload,
+                 {{"Finished", "True", std::string(reason), std::string(message), {}}}, now);
+  plan.then(Status{.target = ref_to(workload),
+                   .status = Value::object({{"conditions", std::move(list)}}),
+                   .guard = guard_for(workload)});
+}
+
+void release_quota(Plan& plan, const Object& workload, Instant now) {
+  Value list = workload.status()["conditions"];
+  const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
+  const std::string message = evicted["message"].str();
+  const std::string reason = evicted["reason"].str();
+  add_conditions(list, workload,
+                 {{"QuotaReserved", "False", "Pending", message, {}},
+                  {"Admitted", "False", "NoReservation", "The workload has no reservation", {}},
+                  {"Requeued", reason == "Preempted" ? "True" : "False", reason, message, {}}},
+                 now);
+  if (!find_condition(list, "PodsReady").is_null()) {
+    add_conditions(
+        list, workload,
+        {{"PodsReady", "False", "WaitForStart", "Not all pods are ready or succeeded", {}}}, now);
+  }
+  Value status = Value::object({{"conditions", std::move(list)}});
+  status.set("admission", nullptr);
+  if (!workload.status()["reclaimablePods"].is_null()) {
+    status.set("reclaimablePods", nullptr);
+  }
+  plan.then(Status{
+      .target = ref_to(workload), .status = std::move(status), .guard = guard_for(workload)});
+}
+
+void follow_readiness(Plan& plan, const Object& workload, const Readiness& readiness, Instant now) {
+  Value status = Value::object();
+  auto condition = readiness.awaited ? readiness_condition(workload, readiness) : std::nullopt;
+  if (condition) {
+    Value list = workload.status()["conditions"];
+    add_conditions(list, workload, {*std::move(condition)}, now);
+    status.set("conditions", std::move(list));
+  }
+  // It only grows while quota is held (5.3).
+  if (const Value& pods = readiness.reclaimable;
+      readiness.admitted && pods.is_list() && pods != workload.status()["reclaimablePods"]) {
+    status.set("reclaimablePods", pods);
+  }
+  if (!status.empty()) {
+    plan.then(Status{
+        .target = ref_to(workload), .status = std::move(status), .guard = guard_for(workload)});
+  }
+}
+
+}  // namespace athanor::kueue::jobs

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the integrations write on a job's Workload (docs/spec/kueue.md 6.2, 8.2). Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/value/condition.hpp"
+#include "kube/value/object.hpp"
+#include "runtime/view/plan.hpp"
+
+namespace athanor::kueue::jobs {
+
+bool says(const Object& workload, std::string_view type);
+
+// Finished True.
+void write_finished(Plan& plan, const Object& workload, std::string_view reason,
+                    std::string_view message, Instant now);
+// The job of an evicted Workload has stopped: the quota is free.
+void release_quota(Plan& plan, const Object& workload, Instant now);
+// PodsReady and reclaimablePods of a Workload, where they differ.
+struct Readiness {
+  bool admitted = false;
+  bool ready = false;
+  bool awaited = true;  // false: PodsReady is left alone (waitForPodsReady is off)
+  Value reclaimable{};  // Null: none
+};
+void follow_readiness(Plan& plan, const Object& workload, const Readiness& readiness, Instant now);
+
+}  // namespace athanor::kueue::jobs

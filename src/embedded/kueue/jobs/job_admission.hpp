@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the webhooks of the integrated kinds default and refuse (docs/spec/kueue.md 5.1, 10). Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "embedded/kueue/jobs/adapter.hpp"
+#include "embedded/kueue/jobs/managed.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::kueue::jobs {
+
+using FieldTexts = std::vector<std::string>;  // one error each: "<path>: <Type>: <value>: <detail>"
+// "e", or "[e1, e2]".
+std::string joined(const FieldTexts& errors);
+
+// At create: the default queue, and suspend where it is managed.
+Value with_job_defaults(const View& view, const Integrations& settings, const Adapter& adapter,
+                        const Value& object);
+FieldTexts validate_new_job(const Adapter& adapter, const Value& object);
+FieldTexts validate_job_update(const Adapter& adapter, const Value& object, const Value& old_object,
+                               bool has_default_queue);
+
+// At create: the default queue, and gate, label and finalizer where it is managed.
+Value with_pod_defaults(const View& view, const Integrations& settings, const Value& object);
+FieldTexts validate_pod(const Value& object, const Value& old_object);
+
+}  // namespace athanor::kueue::jobs

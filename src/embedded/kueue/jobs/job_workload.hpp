@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Workload of a job: its name, content, priority, and whether it still fits
+// (docs/spec/kueue.md 10.1). Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "embedded/kueue/jobs/adapter.hpp"
+#include "kube/value/object.hpp"
+#include "runtime/view/plan.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::kueue::jobs {
+
+// "job-train-0b2f1".
+std::string workload_name(const Kind& kind, const Object& job);
+
+// spec.podSets as the job asks for them.
+Value pod_sets_of(const Adapter& adapter, const Object& job);
+
+// spec.maximumExecutionTimeSeconds by the job's label, or Null.
+Value max_execution_time(const Object& job);
+
+// True if a Workload holds what its job asks for. Of a running job counts and placement are the
+// admission's.
+bool is_equivalent(const Adapter& adapter, const Object& workload, const Object& job);
+
+struct Priority {
+  Value class_ref{};  // Null: none
+  std::int64_t value = 0;
+};
+// By the WorkloadPriorityClass of the label, else the PriorityClass of the first pod set that names
+// one, else the global default, else 0. Errors: `WorkloadPriorityClass "<n>" not found`.
+Result<Priority> priority_of(const View& view, const Object& job, const Value& pod_sets);
+
+// A Workload with these owners (values of ownerReferences).
+Value new_workload(const std::string& name, const Object& job, Value owners, Value pod_sets,
+                   const Priority& priority);
+
+// Steps that several reconcilers share.
+Ref ref_to(const Object& workload);
+Guard guard_for(const Object& object);
+void tell(Plan& plan, const Kind& kind, const Object& about, std::string_view reason,
+          std::string note, std::string_view type = "Normal");
+// Takes one finalizer off.
+void drop_finalizer(Plan& plan, const Kind& kind, const Object& object, std::string_view finalizer);
+
+}  // namespace athanor::kueue::jobs

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/kueue/jobs/managed.hpp"
+
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "embedded/kueue/configuration.hpp"
+#include "embedded/kueue/jobs/names.hpp"
+#include "kube/names/selector.hpp"
+
+namespace athanor::kueue::jobs {
+namespace {
+
+constexpr int kMostAncestors = 10;
+constexpr std::string_view kFrameworks[] = {
+    "batch/job",         "jobset.x-k8s.io/jobset", "kubeflow.org/pytorchjob", kPodFramework,
+    "ray.io/raycluster", "ray.io/rayjob",          kAppWrapperFramework};
+
+std::string_view framework_of(const Kind& kind) {
+  static constexpr std::pair<const Kind*, std::string_view> kOf[] = {
+      {&api::kJob, "batch/job"},
+      {&kJobSet, "jobset.x-k8s.io/jobset"},
+      {&kPyTorchJob, "kubeflow.org/pytorchjob"},
+      {&kRayCluster, "ray.io/raycluster"},
+      {&kRayJob, "ray.io/rayjob"},
+      {&kAppWrapper, kAppWrapperFramework}};
+  for (const auto& [one, framework] : kOf) {
+    if (one == &kind) {
+      return framework;
+    }
+  }
+  return {};
+}
+
+bool says_queue(const Object& object) {
+  return !object.label(name::kQueue).empty() || !object.label(name::kPrebuilt).empty();
+}
+
+// Jobs without a queue are managed in the namespaces that the configuration selects.
+bool selects(const View& view, const Integrations& settings, std::string_view ns) {
+  if (settings.namespaces.is_null()) {
+    return true;
+  }
+  const auto found = view.get(api::kNamespace, {"", std::string(ns)});
+  const auto selector = LabelSelector::from_value(settings.namespaces);
+  return found && selector.ok() && selector->matches(found->metadata()["labels"]);
+}
+
+}  // namespace
+
+bool Integrations::has(std::string_view framework) const {
+  return std::ranges::find(frameworks, framework) != frameworks.end();
+}
+
+Integrations integrations_of(const View& view) {
+  const Value section = configured_section(view);
+  const Value& written = section["integrations"];
+  Integrations settings{.manage_without_queue = written["manageJobsWithoutQueueName"].as_bool(),
+                        .namespaces = written["managedJobsNamespaceSelector"],
+                        .wait_for_pods_ready = section["waitForPodsReady"].as_bool(true)};
+  if (const Value& names = written["frameworks"]; names.is_list()) {
+    for (const Value& one : names.items()) {
+      settings.frameworks.push_back(one.str());
+    }
+  } else {
+    settings.frameworks.assign(std::begin(kFrameworks), std::end(kFrameworks));
+  }
+  return settings;
+}
+
+std::span<const std::string_view> known_frameworks() {
+  return kFrameworks;
+}
+
+bool is_system_namespace(std::string_view ns) {
+  return ns == "kube-system" || ns == kConfigurationNamespace;
+}
+
+std::span<const Kind* const> ancestor_kinds() {
+  static constexpr const Kind* kKinds[] = {&api::kJob,   &kJobSet, &kPyTorchJob,
+                                           &kRayCluster, &kRayJob, &kAppWrapper};
+  return kKinds;
+}
+
+bool is_below_managed(const View& view, const Integrations& settings, const Object& object) {
+  auto owner = object.controller();
+  const std::string ns(object.ns());
+  for (int i = 0; owner && i < kMostAncestors; ++i) {
+    const auto kinds = ancestor_kinds();
+    const auto kind = std::ranges::find_if(kinds, [&](const Kind* one) {
+      return one->name == owner->kind && one->api_version() == owner->api_version;
+    });
+    if (kind == kinds.end()) {
+      return false;
+    }
+    const auto above = view.get(**kind, {ns, owner->name});
+    if (!above || above->uid() != owner->uid) {
+      return false;
+    }
+    if (settings.has(framework_of(**kind)) &&
+        (says_queue(*above) || (settings.manage_without_queue && selects(view, settings, ns)))) {
+      return true;
+    }
+    owner = above->controller();
+  }
+  return false;
+}
+
+bool is_managed(const View& view, const Integrations& settings, const Object& object) {
+  if (is_system_namespace(object.ns())) {
+    return false;
+  }
+  const bool wanted =
+      says_queue(object) || (settings.manage_without_queue && selects(view, settings, object.ns()));
+  return wanted && !is_below_managed(view, settings, object);
+}
+
+}  // namespace athanor::kueue::jobs

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which objects the queueing manages (docs/spec/kueue.md 10.1, 12). Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::kueue::jobs {
+
+// The part of the configuration that the integrations read.
+struct Integrations {
+  std::vector<std::string> frameworks{};  // that are integrated
+  bool manage_without_queue = false;
+  Value namespaces{};  // managedJobsNamespaceSelector; Null: all but the system's
+  bool wait_for_pods_ready = true;
+
+  [[nodiscard]] bool has(std::string_view framework) const;
+};
+Integrations integrations_of(const View& view);
+
+// Every framework this engine integrates, sorted.
+std::span<const std::string_view> known_frameworks();
+inline constexpr std::string_view kPodFramework = "pod";
+inline constexpr std::string_view kAppWrapperFramework = "workload.codeflare.dev/appwrapper";
+
+// Namespaces whose objects are never touched.
+bool is_system_namespace(std::string_view ns);
+
+// Kinds whose objects may be managed and own jobs: what is_below_managed reads.
+std::span<const Kind* const> ancestor_kinds();
+// True if an object of the chain of controllers above is managed: it queues for all below.
+bool is_below_managed(const View& view, const Integrations& settings, const Object& object);
+
+// True if the object itself waits in a queue: by its label, or because every job does.
+bool is_managed(const View& view, const Integrations& settings, const Object& object);
+
+}  // namespace athanor::kueue::jobs

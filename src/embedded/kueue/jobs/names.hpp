@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Labels, annotations and kinds of the job integrations (docs/spec/kueue.md 10).
+#pragma once
+
+#include <string_view>
+
+#include "kube/value/kind.hpp"
+
+namespace athanor::kueue::jobs {
+
+namespace name {
+inline constexpr std::string_view kQueue = "kueue.x-k8s.io/queue-name";
+inline constexpr std::string_view kPriorityClass = "kueue.x-k8s.io/priority-class";
+inline constexpr std::string_view kPrebuilt = "kueue.x-k8s.io/prebuilt-workload-name";
+inline constexpr std::string_view kMaxExecTime = "kueue.x-k8s.io/max-exec-time-seconds";
+inline constexpr std::string_view kJobUid = "kueue.x-k8s.io/job-uid";
+inline constexpr std::string_view kPodSet = "kueue.x-k8s.io/podset";
+inline constexpr std::string_view kLocalQueue = "kueue.x-k8s.io/local-queue-name";
+inline constexpr std::string_view kClusterQueue = "kueue.x-k8s.io/cluster-queue-name";
+inline constexpr std::string_view kWorkload = "kueue.x-k8s.io/workload";  // an annotation
+inline constexpr std::string_view kManaged = "kueue.x-k8s.io/managed";    // label and finalizer
+inline constexpr std::string_view kGate = "kueue.x-k8s.io/admission";
+inline constexpr std::string_view kGroup = "kueue.x-k8s.io/pod-group-name";
+inline constexpr std::string_view kRoleHash = "kueue.x-k8s.io/role-hash";  // an annotation
+inline constexpr std::string_view kGroupTotal = "kueue.x-k8s.io/pod-group-total-count";
+inline constexpr std::string_view kMinParallelism = "kueue.x-k8s.io/job-min-parallelism";
+inline constexpr std::string_view kEqualCompletions =
+    "kueue.x-k8s.io/job-completions-equal-parallelism";
+inline constexpr std::string_view kDefaultQueue = "default";
+}  // namespace name
+
+// Kinds of other projects, there where their definitions are.
+inline constexpr Kind kJobSet{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", true};
+inline constexpr Kind kPyTorchJob{"kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", true};
+inline constexpr Kind kRayCluster{"ray.io", "v1", "RayCluster", "rayclusters", true};
+inline constexpr Kind kRayJob{"ray.io", "v1", "RayJob", "rayjobs", true};
+inline constexpr Kind kLeaderWorkerSet{"leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet",
+                                       "leaderworkersets", true};
+inline constexpr Kind kAppWrapper{"workload.codeflare.dev", "v1beta2", "AppWrapper", "appwrappers",
+                                  true};
+
+}  // namespace athanor::kueue::jobs

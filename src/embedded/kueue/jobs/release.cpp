@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workloads whose job is gone: nobody holds their quota any more (docs/spec/kueue.md 9).
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "embedded/kueue/jobs/job_workload.hpp"
+#include "embedded/kueue/jobs/managed.hpp"
+#include "embedded/kueue/jobs/names.hpp"
+#include "embedded/kueue/jobs/reconcile.hpp"
+
+namespace athanor::kueue::jobs {
+namespace {
+
+constexpr Duration kLookAgain = std::chrono::seconds(1);
+
+// The integrated kind of an owner; nullptr: none of ours. AppWrappers have an integration of their
+// own.
+const Kind* kind_of(const OwnerReference& owner) {
+  static constexpr const Kind* kKinds[] = {&api::kJob,   &api::kPod,   &kJobSet,
+                                           &kPyTorchJob, &kRayCluster, &kRayJob};
+  const auto* const found = std::ranges::find_if(kKinds, [&](const Kind* one) {
+    return one->name == owner.kind && one->api_version() == owner.api_version;
+  });
+  return found == std::end(kKinds) ? nullptr : *found;
+}
+
+Plan release(const View& view, const Key& key, Instant now) {
+  const auto workload = view.get(api::kueue::kWorkload, key);
+  if (!workload || !workload->has_finalizer(api::kueue::kInUseFinalizer)) {
+    return Plan::done();
+  }
+  bool ours = false;
+  for (const OwnerReference& owner : workload->owners()) {
+    const Kind* kind = kind_of(owner);
+    if (kind == nullptr) {
+      continue;
+    }
+    ours = true;
+    const auto job = view.get(*kind, {key.ns, owner.name});
+    if (job && job->uid() == owner.uid) {
+      return Plan::done();
+    }
+  }
+  if (!ours) {
+    return Plan::done();
+  }
+  Plan plan;
+  if (workload->deleting()) {
+    drop_finalizer(plan, api::kueue::kWorkload, *workload, api::kueue::kInUseFinalizer);
+  } else {
+    plan.wake_at(now + kLookAgain);  // the garbage collector deletes it
+  }
+  return plan;
+}
+
+}  // namespace
+
+const Operator& release_operator() {
+  static const Kind* const kReads[] = {&api::kueue::kWorkload, &api::kJob,   &api::kPod, &kJobSet,
+                                       &kPyTorchJob,           &kRayCluster, &kRayJob};
+  static const Kind* const kWrites[] = {&api::kueue::kWorkload};
+  static const Access kAccess[] = {{&api::kueue::kWorkload, "patch"}};
+  static const Operator kOperator{.name = "kueue-workload-release",
+                                  .primary = &api::kueue::kWorkload,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = release,
+                                  .ends_with_object = true,
+                                  .access = kAccess};
+  return kOperator;
+}
+
+}  // namespace athanor::kueue::jobs

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/kueue/jobs/webhooks.hpp"
+
+#include <string>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "embedded/kueue/jobs/job_admission.hpp"
+#include "embedded/kueue/jobs/names.hpp"
+#include "embedded/kueue/jobs/unsupported.hpp"
+
+namespace athanor::kueue::jobs {
+namespace {
+
+using Operation = AdmissionRequest::Operation;
+using Which = const Adapter& (*)();
+
+// The namespace of the request counts: the object may leave it out.
+Value placed(const AdmissionRequest& request) {
+  Value object = request.object;
+  if (object["metadata"].is_object()) {
+    object.set_path({"metadata", "namespace"}, request.key.ns);
+  }
+  return object;
+}
+
+Verdict answer(const FieldTexts& errors) {
+  return errors.empty() ? Verdict::allow() : Verdict::deny(joined(errors));
+}
+
+template <Which which>
+Verdict mutate(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  const Value object = placed(request);
+  return Verdict::change(object, with_job_defaults(view, integrations_of(view), which(), object));
+}
+
+template <Which which>
+Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  const Value object = placed(request);
+  const Integrations settings = integrations_of(view);
+  const bool labelled = !Object(object).label(name::kQueue).empty();
+  if (!settings.has(which().framework)) {
+    Verdict verdict = Verdict::allow();
+    if (labelled && request.operation == Operation::Create) {
+      verdict.warnings.push_back(unsupported_text(*which().kind));
+    }
+    return verdict;
+  }
+  if (request.operation == Operation::Create) {
+    return answer(validate_new_job(which(), object));
+  }
+  const bool has_default =
+      view.get(api::kueue::kLocalQueue, {request.key.ns, std::string(name::kDefaultQueue)})
+          .has_value();
+  return answer(validate_job_update(which(), object, request.old_object, has_default));
+}
+
+Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  const Value object = placed(request);
+  return Verdict::change(object, with_pod_defaults(view, integrations_of(view), object));
+}
+
+Verdict judge_pod(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
+  return answer(validate_pod(request.object, request.old_object));
+}
+
+// Nothing is refused: it runs, and its owner should know without what.
+template <const Kind* kind>
+Verdict warn(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
+  Verdict verdict = Verdict::allow();
+  if (!Object(request.object).label(name::kQueue).empty()) {
+    verdict.warnings.push_back(unsupported_text(*kind));
+  }
+  return verdict;
+}
+
+constexpr std::string_view kCreate = "CREATE";
+constexpr std::string_view kWrites = "CREATE UPDATE";
+constexpr WebhookRule kNewJob[] = {{&api::kJob, kCreate, ""}};
+constexpr WebhookRule kJob[] = {{&api::kJob, kWrites, ""}};
+constexpr WebhookRule kNewJobSet[] = {{&kJobSet, kCreate, ""}};
+constexpr WebhookRule kAnyJobSet[] = {{&kJobSet, kWrites, ""}};
+constexpr WebhookRule kNewPyTorchJob[] = {{&kPyTorchJob, kCreate, ""}};
+constexpr WebhookRule kAnyPyTorchJob[] = {{&kPyTorchJob, kWrites, ""}};
+constexpr WebhookRule kNewRayCluster[] = {{&kRayCluster, kCreate, ""}};
+constexpr WebhookRule kAnyRayCluster[] = {{&kRayCluster, kWrites, ""}};
+constexpr WebhookRule kNewRayJob[] = {{&kRayJob, kCreate, ""}};
+constexpr WebhookRule kAnyRayJob[] = {{&kRayJob, kWrites, ""}};
+constexpr WebhookRule kNewPod[] = {{&api::kPod, kCreate, ""}};
+constexpr WebhookRule kPod[] = {{&api::kPod, kWrites, ""}};
+constexpr WebhookRule kDeployment[] = {{&api::kDeployment, kCreate, ""}};
+constexpr WebhookRule kStatefulSet[] = {{&api::kStatefulSet, kCreate, ""}};
+constexpr WebhookRule kNewLeaderWorkerSet[] = {{&kLeaderWorkerSet, kCreate, ""}};
+
+// A pod that nobody answers for runs ungated rather than not at all: a cluster must be able to
+// start the pods that would answer.
+constexpr Webhook kWebhooks[] = {
+    {.name = "mjob.kb.io", .mutating = true, .rules = kNewJob, .admit = mutate<batch_job>},
+    {.name = "mjobset.kb.io", .mutating = true, .rules = kNewJobSet, .admit = mutate<job_set>},
+    {.name = "mpytorchjob.kb.io",
+     .mutating = true,
+     .rules = kNewPyTorchJob,
+     .admit = mutate<pytorch_job>},
+    {.name = "mraycluster.kb.io",
+     .mutating = true,
+     .rules = kNewRayCluster,
+     .admit = mutate<ray_cluster>},
+    {.name = "mrayjob.kb.io", .mutating = true, .rules = kNewRayJob, .admit = mutate<ray_job>},
+    {.name = "mpod.kb.io",
+     .mutating = true,
+     .rules = kNewPod,
+     .admit = mutate_pod,
+     .ignore_failure = true},
+    {.name = "vjob.kb.io", .rules = kJob, .admit = judge<batch_job>},
+    {.name = "vjobset.kb.io", .rules = kAnyJobSet, .admit = judge<job_set>},
+    {.name = "vpytorchjob.kb.io", .rules = kAnyPyTorchJob, .admit = judge<pytorch_job>},
+    {.name = "vraycluster.kb.io", .rules = kAnyRayCluster, .admit = judge<ray_cluster>},
+    {.name = "vrayjob.kb.io", .rules = kAnyRayJob, .admit = judge<ray_job>},
+    {.name = "vpod.kb.io", .rules = kPod, .admit = judge_pod, .ignore_failure = true},
+    {.name = "vdeployment.kb.io",
+     .rules = kDeployment,
+     .admit = warn<&api::kDeployment>,
+     .ignore_failure = true},
+    {.name = "vstatefulset.kb.io",
+     .rules = kStatefulSet,
+     .admit = warn<&api::kStatefulSet>,
+     .ignore_failure = true},
+    {.name = "vleaderworkerset.kb.io",
+     .rules = kNewLeaderWorkerSet,
+     .admit = warn<&kLeaderWorkerSet>,
+     .ignore_failure = true}};
+
+}  // namespace
+
+std::span<const Webhook> webhooks() {
+  return kWebhooks;
+}
+
+}  // namespace athanor::kueue::jobs

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The integrations' webhooks (docs/spec/kueue.md 5, 10).
+#pragma once
+
+#include <span>
+
+#include "runtime/view/admission.hpp"
+
+namespace athanor::kueue::jobs {
+
+std::span<const Webhook> webhooks();
+
+}  // namespace athanor::kueue::jobs

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts of denials, and rules that several kinds share (docs/spec/kueue.md 5). Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/value/value.hpp"
+
+namespace athanor::kueue {
+
+using Errors = std::vector<std::string>;
+
+// "PATH: Invalid value: VALUE: WHY"; `value` as it is printed, a text with its quotes.
+void invalid(Errors& errors, const std::string& path, std::string_view value, std::string_view why);
+// "PATH: Unsupported value: VALUE: supported values: "a", "b"".
+void unsupported(Errors& errors, const std::string& path, std::string_view value,
+                 const std::vector<std::string>& supported);
+// A quantity in its canonical text with quotes; another value as JSON.
+std::string shown_quantity(const Value& value);
+
+void check_not_negative(Errors& errors, const std::string& path, const Value& quantity);
+void check_labels(Errors& errors, const std::string& path, const Value& labels);
+void check_annotations(Errors& errors, const std::string& path, const Value& annotations);
+void check_tolerations(Errors& errors, const std::string& path, const Value& tolerations);
+// metav1.LabelSelector.
+void check_selector(Errors& errors, const std::string& path, const Value& selector);
+void check_weight(Errors& errors, const std::string& path, const Value& weight);
+
+// True if a client that drops what is empty, and writes quantities its own way, would read the two
+// as one.
+bool same_meaning(const Value& a, const Value& b);
+
+}  // namespace athanor::kueue

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/kueue/rules/webhooks.hpp"
+
+#include <string>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "embedded/kueue/configuration.hpp"
+#include "embedded/kueue/workload/admission.hpp"
+
+namespace athanor::kueue {
+namespace {
+
+Verdict mutate(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
+  Value object = request.object;
+  apply_defaults(object);
+  return Verdict::change(request.object, object);
+}
+
+Verdict judge(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
+  const bool update = request.operation == AdmissionRequest::Operation::Update;
+  const auto valid = validate(request.object, update ? &request.old_object : nullptr);
+  return valid.ok() ? Verdict::allow() : Verdict::refuse(valid.error());
+}
+
+// A configuration that would not be read is not stored.
+Verdict judge_configuration(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  const Value& text = request.object["data"][kConfigurationKey];
+  if (request.key.name != kConfigurationName || !text.is_string()) {
+    return Verdict::allow();
+  }
+  const auto read = apply_configuration(view.config("kueue"), text.as_string());
+  return read.ok() ? Verdict::allow()
+                   : Verdict::deny(std::string(kConfigurationKey) + ": " + read.error().message);
+}
+
+constexpr std::string_view kWrites = "CREATE UPDATE";
+constexpr WebhookRule kNewClusterQueue[] = {{&api::kueue::kClusterQueue, "CREATE", ""}};
+constexpr WebhookRule kNewFlavor[] = {{&api::kueue::kResourceFlavor, "CREATE", ""}};
+constexpr WebhookRule kConfiguration[] = {{&api::kConfigMap, kWrites, ""}};
+constexpr WebhookRule kClusterQueue[] = {{&api::kueue::kClusterQueue, kWrites, ""}};
+constexpr WebhookRule kFlavor[] = {{&api::kueue::kResourceFlavor, kWrites, ""}};
+constexpr WebhookRule kCohort[] = {{&api::kueue::kCohort, kWrites, ""}};
+constexpr WebhookRule kWorkload[] = {{&api::kueue::kWorkload, kWrites, ""},
+                                     {&api::kueue::kWorkload, "UPDATE", "status"}};
+
+constexpr Webhook kWebhooks[] = {
+    {.name = "mclusterqueue.kb.io", .mutating = true, .rules = kNewClusterQueue, .admit = mutate},
+    {.name = "mresourceflavor.kb.io", .mutating = true, .rules = kNewFlavor, .admit = mutate},
+    {.name = "vclusterqueue.kb.io", .rules = kClusterQueue, .admit = judge},
+    {.name = "vresourceflavor.kb.io", .rules = kFlavor, .admit = judge},
+    {.name = "vcohort.kb.io", .rules = kCohort, .admit = judge},
+    {.name = "vworkload.kb.io", .rules = kWorkload, .admit = judge},
+    {.name = "vconfiguration.kb.io",
+     .rules = kConfiguration,
+     .admit = judge_configuration,
+     .ignore_failure = true,
+     .ns = kConfigurationNamespace}};
+
+}  // namespace
+
+std::span<const Webhook> webhooks() {
+  return kWebhooks;
+}
+
+}  // namespace athanor::kueue

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine does about AdmissionChecks beside their use (docs/spec/kueue.md 9, 15).
+#pragma once
+
+#include "runtime/view/operator.hpp"
+
+namespace athanor::kueue {
+
+const Operator& check_finalizer_operator();
+
+}  // namespace athanor::kueue

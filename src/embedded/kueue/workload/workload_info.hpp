@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Workload as the admission engine reads it: state, place in the queue, effective requests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "embedded/kueue/cycle/amounts.hpp"
+#include "kube/value/object.hpp"
+
+namespace athanor::kueue {
+
+bool has_quota(const Object& workload);
+bool is_finished(const Object& workload);
+bool is_active(const Object& workload);
+bool is_evicted(const Object& workload);
+
+// Highest priority first, then oldest queue timestamp, then uid (docs/spec/kueue.md 7.2).
+using QueueOrder = std::tuple<std::int64_t, std::string, std::string>;
+// Where a workload stands that was evicted because its pods were not ready in time: where the time
+// of that puts it, or where it stood before (setting requeueTimestamp).
+enum class RequeueTimestamp : std::uint8_t { Eviction, Creation };
+QueueOrder queue_order(const Object& workload,
+                       RequeueTimestamp timestamp = RequeueTimestamp::Eviction);
+// Waits for preemptions that were issued for it.
+bool awaits_preemption(const Object& workload);
+inline constexpr std::string_view kPendingPreemption = ". Pending the preemption of ";
+
+// The requests of one pod of a template (docs/spec/kueue.md 7.5): containers, init containers,
+// what the pod says for itself as a whole, overhead; limits stand in for missing requests;
+// `defaults` (LimitRange) for what is still missing.
+Amounts pod_requests(const Value& pod_spec, const Value& defaults);
+
+struct PodSetRequests {
+  std::string name{};
+  std::int64_t count = 1;                   // of pods that still need quota
+  std::optional<std::int64_t> min_count{};  // it can run with
+  Amounts single_pod{};
+  Amounts total{};
+  Value pod_spec{};
+  // Also sets the total.
+  void set_count(std::int64_t pods);
+};
+// Counts and pod specs alone.
+std::vector<PodSetRequests> pod_set_counts(const Object& workload);
+// With requests, as far as the workload says them itself.
+std::vector<PodSetRequests> pod_set_requests(const Object& workload,
+                                             const Value& limit_range_defaults);
+
+// "resources validation failed: ..." when a container requests more than its limit, else empty.
+std::string request_above_limit(const Object& workload);
+
+// The quota a reserved workload holds, by flavor and resource, from status.admission.
+std::vector<std::pair<FlavorResource, Amount>> held_quota(const Object& workload);
+
+}  // namespace athanor::kueue

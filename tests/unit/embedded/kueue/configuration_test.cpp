@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kueue's configuration file and ConfigMap (docs/spec/kueue.md 12).
+#include "embedded/kueue/configuration.hpp"
+
+#include <gtest/gtest.h>
+
+#include "embedded/kueue/rules/webhooks.hpp"
+#include "embedded/kueue/settings.hpp"
+#include "unit/embedded/kueue/fixture.hpp"
+
+namespace athanor::kueue::test {
+namespace {
+
+constexpr const char* kText = R"(apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+namespace: kueue-system
+health: {healthProbeBindAddress: ":8081"}
+metrics: {bindAddress: ":8443", enableClusterQueueResources: true}
+leaderElection: {leaderElect: true}
+manageJobsWithoutQueueName: true
+managedJobsNamespaceSelector: {matchLabels: {managed: "yes"}}
+integrations:
+  frameworks: [batch/job, pod]
+waitForPodsReady:
+  timeout: 5m
+  blockAdmission: true
+  requeuingStrategy: {timestamp: Creation, backoffLimitCount: 3, backoffBaseSeconds: 10}
+fairSharing: {enable: true, preemptionStrategies: [LessThanInitialShare]}
+resources:
+  excludeResourcePrefixes: [example.com/]
+  transformations: [{input: a, strategy: Replace, outputs: {b: 5Gi}}]
+objectRetentionPolicies: {workloads: {afterFinished: 1h}}
+featureGates: {PartialAdmission: true, TopologyAwareScheduling: false}
+)";
+
+TEST(Configuration, BecomesTheEnginesSettings) {
+  const auto section = apply_configuration(api::encode(Settings{}), kText);
+  ASSERT_TRUE(section.ok()) << section.error().message;
+  const auto settings = api::decode<Settings>(*section);
+  EXPECT_TRUE(settings.wait_for_pods_ready);
+  EXPECT_EQ(settings.pods_ready_timeout, "5m");
+  EXPECT_TRUE(settings.block_admission);
+  EXPECT_EQ(settings.requeue_timestamp, "Creation");
+  EXPECT_EQ(settings.requeue_backoff_limit_count, 3);
+  EXPECT_EQ(settings.requeue_backoff_base_seconds, 10);
+  EXPECT_TRUE(settings.fair_sharing);
+  EXPECT_EQ(settings.preemption_strategies, std::vector<std::string>{"LessThanInitialShare"});
+  EXPECT_EQ(settings.exclude_resource_prefixes, std::vector<std::string>{"example.com/"});
+  EXPECT_EQ(settings.resource_transformations[0]["input"].as_string(), "a");
+  EXPECT_EQ(settings.retention_after_finished, "1h");
+  EXPECT_TRUE((*section)["clusterQueueResourceMetrics"].as_bool());
+  EXPECT_TRUE((*section)["integrations"]["manageJobsWithoutQueueName"].as_bool());
+  EXPECT_EQ((*section)["integrations"]["frameworks"], from_yaml("[batch/job, pod]"));
+}
+
+TEST(Configuration, OfTheOldVersionHasAFlagForPodsReady) {
+  const std::string old = "apiVersion: config.kueue.x-k8s.io/v1beta1\nwaitForPodsReady:\n";
+  EXPECT_FALSE((*apply_configuration({}, old + "  timeout: 5m\n"))["waitForPodsReady"].as_bool());
+  EXPECT_TRUE((*apply_configuration({}, old + "  enable: true\n"))["waitForPodsReady"].as_bool());
+}
+
+struct Wrong {
+  const char* text;
+  const char* message;
+};
+class WrongConfiguration : public ::testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongConfiguration, IsNamedWithItsLine) {
+  const auto section = apply_configuration({}, GetParam().text);
+  ASSERT_FALSE(section.ok());
+  EXPECT_EQ(section.error().message, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Section12, WrongConfiguration,
+    ::testing::Values(
+        Wrong{"kind: Configuration\nwaitForPodsReady:\n  timout: 5m\n",
+              "line 3: unknown field \"waitForPodsReady.timout\""},
+        Wrong{"nonsense: 1\n", "line 1: unknown field \"nonsense\""},
+        Wrong{"kind: C\nwaitForPodsReady:\n  timeout: soon\n",
+              "line 3: waitForPodsReady.timeout: must be a duration of at most a year, as 30m"},
+        Wrong{"fairSharing: {enable: maybe}\n",
+              "line 1: fairSharing.enable: must be true or false"},
+        Wrong{"integrations:\n  frameworks:\n  - batch/job\n  - apps/deployment\n",
+              "line 2: integrations.frameworks: framework \"apps/deployment\" is not integrated; "
+              "there are batch/job, jobset.x-k8s.io/jobset, kubeflow.org/pytorchjob, pod, "
+              "ray.io/raycluster, ray.io/rayjob, workload.codeflare.dev/appwrapper"},
+        Wrong{"\nfeatureGates: {MultiKueue: true}\n",
+              "line 2: featureGates: gate MultiKueue is not available in the embedded engine"},
+        Wrong{"apiVersion: config.kueue.x-k8s.io/v1\n",
+              "line 1: apiVersion: version \"config.kueue.x-k8s.io/v1\" is unknown: "
+              "config.kueue.x-k8s.io/v1beta1 and v1beta2 are read"}));
+
+Value config_map(const std::string& text) {
+  Value map = from_yaml(
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: kueue-manager-config, namespace: "
+      "kueue-system}}");
+  map.set_path({"data", kConfigurationKey}, text);
+  return map;
+}
+
+TEST(ConfigurationMap, IsReadAgainWhenItChanges) {
+  FakeWorld world;
+  world.configure("kueue", api::encode(Settings{}));
+  const auto timeout = [&] {
+    Reads reads;
+    return configured_section(View(world, reads))["podsReadyTimeout"].str();
+  };
+  EXPECT_EQ(timeout(), "30m");
+  world.put(config_map("waitForPodsReady: {timeout: 7m}"));
+  EXPECT_EQ(timeout(), "7m");
+  world.put(config_map("waitForPodsReady: {timeout: never}"));
+  EXPECT_EQ(timeout(), "30m");
+  world.settle({&configuration_operator()});
+  ASSERT_EQ(world.events.size(), 1U);
+  EXPECT_EQ(world.events[0].reason, "InvalidConfiguration");
+  EXPECT_EQ(world.events[0].note,
+            "controller_manager_config.yaml: line 1: waitForPodsReady.timeout: must be a duration "
+            "of at most a year, as 30m; the settings before it hold on");
+}
+
+TEST(ConfigurationMap, IsRefusedWhenItWouldNotBeRead) {
+  FakeWorld world;
+  Reads reads;
+  for (const Webhook& webhook : webhooks()) {
+    if (webhook.name != "vconfiguration.kb.io") {
+      continue;
+    }
+    EXPECT_EQ(webhook.ns, "kueue-system");
+    const AdmissionRequest request{.key = {"kueue-system", "kueue-manager-config"},
+                                   .object = config_map("nonsense: 1")};
+    const Verdict verdict = webhook.admit(View(world, reads), request, world.now);
+    EXPECT_FALSE(verdict.allowed);
+    EXPECT_EQ(verdict.message,
+              "controller_manager_config.yaml: line 1: unknown field \"nonsense\"");
+    return;
+  }
+  FAIL() << "no such webhook";
+}
+
+}  // namespace
+}  // namespace athanor::kueue::test

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights, shares, order and preemption where queues share (docs/spec/kueue.md 7.4, 7.9).
+#include "api/describe.hpp"
+#include "embedded/kueue/settings.hpp"
+#include "unit/embedded/kueue/queue_world.hpp"
+
+namespace athanor::kueue::test {
+namespace {
+
+constexpr const char* kAny =
+    ", cohortName: team, preemption: {reclaimWithinCohort: Any, withinClusterQueue: "
+    "LowerPriority}";
+
+class FairSharing : public QueueWorld {
+ protected:
+  FairSharing() { configure({}); }
+  void configure(std::map<std::string, std::string> more) {
+    more.emplace("KUEUE_FAIR_SHARING", "true");
+    const auto settings = parse_settings(more);
+    ASSERT_TRUE(settings.ok()) << settings.error().message;
+    world.configure("kueue", api::encode(*settings));
+  }
+  Value share(const std::string& queue) {
+    return world.must(api::kueue::kClusterQueue, {"", queue}).status()["fairSharing"];
+  }
+};
+
+TEST_F(FairSharing, TheLowestShareGoesFirst) {
+  for (const char* name : {"a", "b"}) {
+    queue(name, "2", ", cohortName: team");
+  }
+  queue("bank", "6", ", cohortName: team");
+  run("a0", "a", 4, 9);  // a borrows 2 of 10
+  submit("a1", "a", 3, 9);
+  submit("b1", "b", 4, 0);
+  submit("b2", "b", 2, 0);
+  settle();
+  EXPECT_TRUE(admitted("b1")) << "b would borrow 2, a 5";
+  EXPECT_TRUE(admitted("b2"));
+  EXPECT_FALSE(admitted("a1"));
+}
+
+TEST_F(FairSharing, AWeightCountsForMore) {
+  for (const int weight : {1, 3}) {
+    queue("a", "0", fmt::format(", cohortName: team, fairSharing: {{weight: {}}}", weight));
+    queue("b", "0", ", cohortName: team, fairSharing: {weight: 1}");
+    queue("bank", "6", ", cohortName: team");
+    for (const char* name : {"b1", "b2"}) {
+      submit(name, "b", 2);
+    }
+    for (const char* name : {"a1", "a2"}) {
+      submit(name, "a", 2);
+    }
+    settle();
+    // The first of each, then room for one more: the older one, or that of the larger weight.
+    EXPECT_TRUE(admitted("a1") && admitted("b1"));
+    EXPECT_EQ(admitted("b2"), weight == 1);
+    EXPECT_EQ(admitted("a2"), weight == 3);
+    EXPECT_EQ(share("a")["weightedShare"].as_int(), weight == 1 ? 333 : 222);
+    EXPECT_EQ(share("b")["weightedShare"].as_int(), weight == 1 ? 666 : 333);
+    EXPECT_EQ(share("bank")["weightedShare"].as_int(), 0);
+    for (const char* name : {"b2", "a2", "b1", "a1"}) {
+      remove(name);
+    }
+  }
+}
+
+TEST_F(FairSharing, WithoutWeightWhoBorrowsComesLast) {
+  queue("a", "0", ", cohortName: team, fairSharing: {weight: 0}");
+  queue("b", "0", ", cohortName: team");
+  queue("bank", "4", ", cohortName: team");
+  submit("a1", "a", 2, 9);
+  submit("b1", "b", 4, 0);
+  settle();
+  EXPECT_TRUE(admitted("b1"));
+  EXPECT_FALSE(admitted("a1"));
+  remove("b1");
+  EXPECT_TRUE(admitted("a1"));
+  EXPECT_EQ(share("a")["weightedShare"].as_int(), 9223372036854775807);
+}
+
+TEST_F(FairSharing, TakesFromWhoBorrowsMost) {
+  for (const char* name : {"a", "b", "c"}) {
+    queue(name, "3", kAny);
+  }
+  for (int i = 0; i < 6; ++i) {
+    run(fmt::format("a{}", i), "a", 1, 5);
+  }
+  for (int i = 0; i < 3; ++i) {
+    run(fmt::format("b{}", i), "b", 1, 5);
+  }
+  run("c0", "c", 2, 0);
+  int from_a = 0;
+  for (int i = 0; i < 6; ++i) {
+    from_a += preempted_for(fmt::format("a{}", i)) == "InCohortFairSharing" ? 1 : 0;
+  }
+  EXPECT_EQ(from_a, 2);
+  EXPECT_FALSE(evicted("b0") || evicted("b1") || evicted("b2"));
+  EXPECT_NE(message("c0").find("Pending the preemption of 2 workload(s)"), std::string::npos);
+}
+
+TEST_F(FairSharing, NobodyGetsAheadOfWhomItTakesFrom) {
+  for (const char* name : {"a", "b", "c"}) {
+    queue(name, "2", kAny);
+  }
+  run("a0", "a", 2, 5);
+  run("a1", "a", 1, 5);
+  run("b0", "b", 2, 5);
+  run("b1", "b", 1, 5);
+  // c has what is its own; a third would make its share larger than theirs.
+  run("c0", "c", 2, 5);
+  for (const char* name : {"a1", "b1"}) {
+    if (evicted(name)) {
+      release(name);
+    }
+  }
+  ASSERT_TRUE(admitted("c0"));
+  run("c1", "c", 2, 9);
+  EXPECT_FALSE(evicted("a0") || evicted("b0"));
+}
+
+TEST_F(FairSharing, TheSecondStrategyComparesWithTheShareBefore) {
+  for (const bool both : {false, true}) {
+    configure(
+        {{"KUEUE_PREEMPTION_STRATEGIES", both ? "LessThanOrEqualToFinalShare,LessThanInitialShare"
+                                              : "LessThanOrEqualToFinalShare"}});
+    queue("a", "0", kAny);
+    queue("b", "0", kAny);
+    queue("bank", "6", ", cohortName: team");
+    run("big", "a", 6);  // its share: all of it; without it none
+    run("claim", "b", 2);
+    EXPECT_EQ(evicted("big"), both);
+    remove("claim");
+    remove("big");
+  }
+}
+
+TEST_F(FairSharing, ACohortHasAShareAsAWhole) {
+  cohort("team", "");
+  cohort("left", "parentName: team, fairSharing: {weight: 2}");
+  queue("l", "2", ", cohortName: left");
+  queue("bank", "6", ", cohortName: team");
+  run("guest", "l", 6);
+  const auto of = [&](const char* name) {
+    return world.must(api::kueue::kCohort, {"", name}).status()["fairSharing"]["weightedShare"];
+  };
+  EXPECT_EQ(of("left").as_int(), 250) << "4 of 8, by weight 2";
+  EXPECT_EQ(of("team").as_int(), 0);
+}
+
+TEST_F(FairSharing, ElsewhereNoShareIsReported) {
+  world.configure("kueue", Value::object());
+  queue("a", "0", ", cohortName: team");
+  queue("bank", "6", ", cohortName: team");
+  run("guest", "a", 6);
+  EXPECT_TRUE(share("a").is_null());
+}
+
+}  // namespace
+}  // namespace athanor::kueue::test

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queueing's metrics (docs/spec/kueue.md 14).
+#include "embedded/kueue/instruments.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "api/kueue.hpp"
+#include "unit/embedded/kueue/fixture.hpp"
+
+namespace athanor::kueue::test {
+namespace {
+
+std::string text_of(const Samples& samples, std::string_view prefix) {
+  std::string text;
+  for (const Sample& sample : samples) {
+    if (!sample.metric.starts_with(prefix)) {
+      continue;
+    }
+    text += std::string(sample.metric);
+    for (const auto& [name, value] : sample.labels) {
+      text.append(" ").append(name).append("=").append(value);
+    }
+    text += " " + std::to_string(static_cast<long long>(sample.value)) + "\n";
+  }
+  return text;
+}
+
+TEST(KueueInstruments, TellWhatWaits) {
+  FakeWorld world;
+  world.put(small_queue("cq", "0"));
+  world.put(local_queue("lq", "cq"));
+  world.put(workload("w", "lq", "gpu: 1"));
+  Reads reads;
+  Samples samples;
+  kueue_instruments().state(View(world, reads), samples);
+  // The queue's condition Active is not there yet.
+  EXPECT_EQ(text_of(samples, "kueue_pending_workloads"),
+            "kueue_pending_workloads cluster_queue=cq status=active replica_role=standalone 0\n"
+            "kueue_pending_workloads cluster_queue=cq status=inadmissible replica_role=standalone "
+            "1\n");
+  EXPECT_EQ(text_of(samples, "kueue_cluster_queue_status"),
+            "kueue_cluster_queue_status cluster_queue=cq status=pending replica_role=standalone 1\n"
+            "kueue_cluster_queue_status cluster_queue=cq status=active replica_role=standalone 0\n"
+            "kueue_cluster_queue_status cluster_queue=cq status=terminating "
+            "replica_role=standalone 0\n");
+  EXPECT_EQ(text_of(samples, "kueue_cluster_queue_nominal_quota"), "");
+  world.configure("kueue", from_yaml("{clusterQueueResourceMetrics: true}"));
+  kueue_instruments().state(View(world, reads), samples);
+  EXPECT_EQ(text_of(samples, "kueue_cluster_queue_nominal_quota"),
+            "kueue_cluster_queue_nominal_quota cohort= cluster_queue=cq flavor=f resource=gpu "
+            "replica_role=standalone 0\n");
+}
+
+TEST(KueueInstruments, CountWhatBecomesOfWorkloads) {
+  const auto with = [](const std::string& conditions) {
+    return Object(from_yaml(
+        "{metadata: {name: w, creationTimestamp: \"2026-01-05T00:00:00Z\"}, spec: "
+        "{priorityClassRef: {name: high}}, status: {admission: {clusterQueue: cq}, conditions: [" +
+        conditions + "]}}"));
+  };
+  const std::string reserved =
+      "{type: QuotaReserved, status: \"True\", lastTransitionTime: \"2026-01-05T00:00:10Z\"}, "
+      "{type: Admitted, status: \"True\", lastTransitionTime: \"2026-01-05T00:00:10Z\"}";
+  const std::string evicted =
+      ", {type: Evicted, status: \"True\", reason: Preempted, lastTransitionTime: "
+      "\"2026-01-05T00:01:00Z\"}, {type: Preempted, status: \"True\", reason: InClusterQueue, "
+      "message: \"Preempted to accommodate; preemptor path: /all/team; preemptee path: /all/cq\", "
+      "lastTransitionTime: \"2026-01-05T00:01:00Z\"}";
+  const Object pending = with("");
+  const Object admitted = with(reserved);
+  const Object preempted = with(reserved + evicted);
+  Samples samples;
+  kueue_instruments().tally(ObjectChanged{api::kueue::kWorkload, &pending, &admitted}, samples);
+  kueue_instruments().tally(ObjectChanged{api::kueue::kWorkload, &admitted, &preempted}, samples);
+  const std::string labels = " cluster_queue=cq priority_class=high";
+  const std::string role = " replica_role=standalone";
+  EXPECT_EQ(text_of(samples, "kueue_"),
+            "kueue_admission_attempts_total result=success" + role + " 1\n" +
+                "kueue_quota_reserved_workloads_total" + labels + role + " 1\n" +
+                "kueue_quota_reserved_wait_time_seconds" + labels + role + " 10\n" +
+                "kueue_admitted_workloads_total" + labels + role + " 1\n" +
+                "kueue_admission_wait_time_seconds" + labels + role + " 10\n" +
+                "kueue_evicted_workloads_total" + labels + " reason=Preempted underlying_cause=" +
+                role + " 1\n" + "kueue_evicted_workloads_once_total" + labels +
+                " reason=Preempted detailed_reason=" + role + " 1\n" +
+                "kueue_preempted_workloads_total preempting_cluster_queue=team "
+                "reason=InClusterQueue" +
+                role + " 1\n");
+}
+
+}  // namespace
+}  // namespace athanor::kueue::test
