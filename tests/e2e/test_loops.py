@@ -236,3 +236,46 @@ def test_requests_reach_processes_of_pods_through_the_proxy(lab, ns):
     assert answer.body
     refused = lab.http("GET", f"/api/v1/namespaces/{ns}/pods/web:{nobody}/proxy/")
     assert refused.code == 503 and "error trying to reach service" in refused.json["message"]
+
+
+def config_map(name, ns, owners=(), finalizers=()):
+    references = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": uid, "blockOwnerDeletion": True} for owner, uid in owners
+    ]  # fmt: skip
+    return {
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": ns, "ownerReferences": references, "finalizers": list(finalizers)},
+    }  # fmt: skip
+
+
+def test_foreground_deletions_in_a_circle_end(lab, ns):
+    url = f"/api/v1/namespaces/{ns}/configmaps"
+    uids = {name: lab.http("POST", url, config_map(name, ns)).json["metadata"]["uid"] for name in "abc"}
+    for name, owner in ("ba", "cb", "ac"):
+        body = config_map(name, ns, [(owner, uids[owner])])
+        assert lab.http("PUT", f"{url}/{name}", body).code == 200
+    for name in "abc":
+        assert lab.http("DELETE", f"{url}/{name}", {"propagationPolicy": "Foreground"}).code in (200, 202)
+    wait_for("all three to go", lambda: all(lab.http("GET", f"{url}/{name}").code == 404 for name in "abc"))
+
+
+def test_a_dependent_with_another_living_owner_holds_nobody_up(lab, ns):
+    url = f"/api/v1/namespaces/{ns}/configmaps"
+    uids = {name: lab.http("POST", url, config_map(name, ns)).json["metadata"]["uid"] for name in ("leaves", "lives")}
+    assert lab.http("POST", url, config_map("child", ns, list(uids.items()))).code == 201
+    assert lab.http("DELETE", f"{url}/leaves", {"propagationPolicy": "Foreground"}).code in (200, 202)
+    wait_for("the owner to go", lambda: lab.http("GET", f"{url}/leaves").code == 404)
+    child = lab.http("GET", f"{url}/child").json
+    assert [o["name"] for o in child["metadata"]["ownerReferences"]] == ["lives"]
+
+
+def test_a_pending_pod_is_deleted_by_force_again_and_again(lab, ns):
+    """Each answer is about the pod that was there, whoever else ends it meanwhile."""
+    url = f"/api/v1/namespaces/{ns}/pods"
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "node-0", "containers": [{"name": "c", "image": "i"}]}}
+    for _ in range(30):
+        made = lab.http("POST", url, pod)
+        assert made.code == 201, made.text
+        gone = lab.http("DELETE", f"{url}/p?gracePeriodSeconds=0")
+        assert gone.code == 200 and gone.json["metadata"]["uid"] == made.json["metadata"]["uid"], gone.text
+        wait_for("the pod to go", lambda: lab.http("GET", f"{url}/p").code == 404)

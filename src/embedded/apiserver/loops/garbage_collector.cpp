@@ -153,15 +153,15 @@ class GarbageCollector final : public ControlLoop {
   bool judge_owners(const ResourceTable& table, const ResourceInfo& resource, const Object& object,
                     Instant now) {
     std::vector<OwnerReference> absent;
+    std::vector<OwnerReference> waiting;
     bool live = false;
-    bool waiting = false;
     for (const OwnerReference& reference : object.owners()) {
       switch (owner_state(table, resource, object, reference)) {
         case OwnerState::Absent:
           absent.push_back(reference);
           break;
         case OwnerState::Waiting:
-          waiting = true;
+          waiting.push_back(reference);
           break;
         case OwnerState::Present:
           live = true;
@@ -170,14 +170,15 @@ class GarbageCollector final : public ControlLoop {
           return report_unresolvable(table, resource, object, reference, now);
       }
     }
-    if (live) {
+    if (live) {  // it stays; owners that wait for its end need not
+      absent.insert(absent.end(), waiting.begin(), waiting.end());
       return absent.empty() || drop_references(resource, object, absent, now);
     }
-    if (!waiting && absent.empty()) {
+    if (waiting.empty() && absent.empty()) {
       return true;
     }
     const std::string_view policy =
-        waiting && has_blocking_dependents(object) ? "Foreground" : "Background";
+        !waiting.empty() && has_blocking_dependents(object) ? "Foreground" : "Background";
     return requests_.remove(resource, object.key(), object.uid(), policy, now).ok();
   }
 
@@ -240,6 +241,31 @@ class GarbageCollector final : public ControlLoop {
     return all && remove_finalizer(resource, owner, kOrphan, now);
   }
 
+  // Returns true if `object` is being deleted and waits, directly or through others that wait, for
+  // the end of `owner`: a circle, in which nobody would ever be first.
+  [[nodiscard]] bool waits_for(const Object& object, const Object& owner) const {
+    std::set<std::string> seen;
+    std::deque<Object> open{object};
+    while (!open.empty()) {
+      const Object next = std::move(open.front());
+      open.pop_front();
+      if (!next.deleting() || !next.has_finalizer(kForeground) ||
+          !seen.insert(std::string(next.uid())).second) {
+        continue;
+      }
+      for (const store::StoredPtr& dependent : store_.owned_by(next.uid())) {
+        if (!blocks(*dependent, next.uid())) {
+          continue;
+        }
+        if (dependent->body["metadata"]["uid"].as_string() == owner.uid()) {
+          return true;
+        }
+        open.emplace_back(dependent->body);
+      }
+    }
+    return false;
+  }
+
   bool delete_dependents_first(const ResourceTable& table, const ResourceInfo& resource,
                                const Object& owner, Instant now) {
     bool blocked = false;
@@ -250,9 +276,7 @@ class GarbageCollector final : public ControlLoop {
       if (of_dependent == nullptr) {
         continue;
       }
-      const bool cycle = dependent.deleting() && dependent.has_finalizer(kForeground) &&
-                         owner.owned_by(dependent.uid());
-      blocked = blocked || (blocks(*stored, owner.uid()) && !cycle);
+      blocked = blocked || (blocks(*stored, owner.uid()) && !waits_for(dependent, owner));
       if (!dependent.deleting()) {
         all = judge_owners(table, *of_dependent, dependent, now) && all;
       }

@@ -2,6 +2,7 @@
 #include "embedded/apiserver/write/delete.hpp"
 
 #include <fmt/format.h>
+#include <optional>
 
 #include <algorithm>
 #include <array>
@@ -34,11 +35,22 @@ bool orphans_by_default(const ResourceInfo& resource) {
   return resource.storage == "jobs.batch" || resource.storage == "replicationcontrollers";
 }
 
+// The first of the two commits that end a pod. Once it is made the request has its answer: others
+// may see the end and finish it, and a namesake may follow.
+struct BegunEnd {
+  std::optional<Deleted> deleted{};
+  std::string uid{};
+};
+
 // One attempt against one stored state.
 class Deletion {
  public:
-  Deletion(Call& call, const DeleteOptions& options, store::StoredPtr stored)
-      : call_(call), options_(options), stored_(std::move(stored)), object_(stored_->body) {}
+  Deletion(Call& call, const DeleteOptions& options, store::StoredPtr stored, BegunEnd& begun)
+      : call_(call),
+        options_(options),
+        stored_(std::move(stored)),
+        begun_(begun),
+        object_(stored_->body) {}
 
   StatusResult<Deleted> run() {
     if (call_.resource->conversion != nullptr) {
@@ -275,10 +287,12 @@ class Deletion {
     set_finalizers(finalizers);
     mark_deleting(0);
     if (!options_.dry_run && object_ != stored_->body) {
-      ATHANOR_TRY_VOID(commit(false));
+      begun_.uid = metadata()["uid"].str();
+      ATHANOR_TRY(begun_.deleted, commit(false));
+      begun_.deleted->removed = true;
       stored_ = call_.core.store.get(call_.resource->storage, stored_->key);
-      if (stored_ == nullptr) {
-        return status::not_found(call_.qualified_resource(), request_.key.name);
+      if (stored_ == nullptr || stored_->body["metadata"]["uid"].as_string() != begun_.uid) {
+        return *begun_.deleted;
       }
       object_ = stored_->body;
     }
@@ -338,6 +352,7 @@ class Deletion {
   Call& call_;
   const DeleteOptions& options_;
   store::StoredPtr stored_;
+  BegunEnd& begun_;
   Value object_;
   Value served_{};  // of resources with a conversion webhook
   AdmissionAttributes request_{};
@@ -355,13 +370,19 @@ void warn_of_orphans(Call& call, const DeleteOptions& options) {
 }
 
 StatusResult<Deleted> delete_object(Call& call, const Key& key, const DeleteOptions& options) {
+  BegunEnd begun;
   for (int attempt = 1;; ++attempt) {
     store::StoredPtr stored = call.core.store.get(call.resource->storage, key);
+    const bool ended =
+        stored == nullptr || stored->body["metadata"]["uid"].as_string() != begun.uid;
+    if (begun.deleted && ended) {
+      return *std::move(begun.deleted);
+    }
     if (stored == nullptr) {
       return status::not_found(call.qualified_resource(), key.name);
     }
     const store::Revision revision = stored->revision;
-    auto deleted = Deletion(call, options, std::move(stored)).run();
+    auto deleted = Deletion(call, options, std::move(stored), begun).run();
     if (!deleted.ok() && deleted.error().retriable_conflict && attempt < kAttempts) {
       continue;
     }

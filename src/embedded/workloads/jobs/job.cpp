@@ -11,6 +11,8 @@
 #include "embedded/workloads/jobs/job_facts.hpp"
 #include "embedded/workloads/jobs/job_pods.hpp"
 #include "embedded/workloads/jobs/job_policies.hpp"
+#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "kube/names/selector.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/failures.hpp"
 
@@ -22,11 +24,41 @@ constexpr std::string_view kController = "kubernetes.io/job-controller";
 // Of each kind in one plan; pods that change run the job again for the rest.
 constexpr std::int64_t kMostChanges = 100;
 
-std::vector<std::string> controlling_job(const Object& pod) {
+constexpr std::string_view kJobNameLabel = "batch.kubernetes.io/job-name";
+constexpr std::string_view kOldJobNameLabel = "job-name";
+
+// The Job that a pod belongs to or once belonged to: its controller's name, else its label's while
+// it bears the finalizer or nobody controls it.
+std::vector<std::string> job_of(const Object& pod) {
   const auto owner = pod.controller();
-  return owner && owner->kind == "Job" && owner->api_version.starts_with("batch/")
-             ? std::vector{owner->name}
-             : std::vector<std::string>{};
+  if (owner && owner->kind == "Job" && owner->api_version.starts_with("batch/")) {
+    return {owner->name};
+  }
+  std::string_view name = pod.label(kJobNameLabel);
+  name = name.empty() ? pod.label(kOldJobNameLabel) : name;
+  const bool concerns = !owner || pod.has_finalizer(kTrackingFinalizer);
+  return concerns && !name.empty() ? std::vector{std::string(name)} : std::vector<std::string>{};
+}
+
+// A pod without a controller that the job's selector matches: the job takes it back.
+bool is_adoptable(const Object& job, const Object& pod) {
+  if (pod.controller() || pod.deleting() || job.deleting() || is_finished(job)) {
+    return false;
+  }
+  const auto selector = LabelSelector::from_value(job.spec()["selector"]);
+  return selector.ok() && !selector->empty() && selector->matches(pod.metadata()["labels"]);
+}
+
+// Guarded by the version: another controller may be adopting it at the same time.
+Step adopt(const Object& pod, const Object& job) {
+  Value owners = pod.metadata()["ownerReferences"];
+  owners = owners.is_list() ? owners : Value::list();
+  owners.push_back(controller_reference(job, api::kJob));
+  return Patch{.target = {&api::kPod, pod.key()},
+               .merge = Value::object(
+                   {{"metadata", Value::object({{"ownerReferences", std::move(owners)}})}}),
+               .guard = {.uid = std::string(pod.uid()),
+                         .resource_version = std::string(pod.resource_version())}};
 }
 
 Ref ref_of(const Object& pod) {
@@ -384,9 +416,14 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto job = view.get(api::kJob, key);
   std::vector<Object> mine;
   std::vector<Object> orphans;
+  std::vector<Object> adopted;
   for (const Object& pod : view.list(
            api::kPod, {.ns = key.ns, .index = std::string(kIndex), .index_value = key.name})) {
     const auto owner = pod.controller();
+    if (job && is_adoptable(*job, pod)) {
+      adopted.push_back(pod);
+      continue;
+    }
     (job && owner && owner->uid == job->uid() ? mine : orphans).push_back(pod);
   }
   Plan plan;
@@ -397,6 +434,12 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   const std::string_view manager = job->spec()["managedBy"].as_string();
   if (!manager.empty() && manager != kController) {
     return Plan::done();
+  }
+  if (!adopted.empty()) {  // what they count for is decided once they belong to the job
+    for (const Object& pod : adopted) {
+      plan.then(adopt(pod, *job));
+    }
+    return plan;
   }
   if (job->deleting() || is_finished(*job)) {
     release_all(mine, plan);
@@ -411,7 +454,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 const Operator& job_operator() {
   static const Kind* const kReads[] = {&api::kJob, &api::kPod};
   static const Kind* const kWrites[] = {&api::kJob, &api::kPod, &api::kEvent};
-  static const athanor::Index kIndexes[] = {{&api::kPod, kIndex, controlling_job}};
+  static const athanor::Index kIndexes[] = {{&api::kPod, kIndex, job_of}};
   static const Operator kOperator{.name = "job-controller",
                                   .primary = &api::kJob,
                                   .reads = kReads,

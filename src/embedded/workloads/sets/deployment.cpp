@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/claim.hpp"
 #include "embedded/workloads/closing.hpp"
 #include "embedded/workloads/sets/deployment_facts.hpp"
-#include "embedded/workloads/volumes/claim.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::workloads {

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/claim.hpp"
 #include "embedded/workloads/sets/controlled_pods.hpp"
-#include "embedded/workloads/volumes/claim.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/failures.hpp"
 

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/claim.hpp"
 #include "embedded/workloads/sets/controlled_pods.hpp"
-#include "embedded/workloads/volumes/claim.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::workloads {
@@ -136,17 +136,15 @@ RevisionName latest_revision(const Object& owner, const Kind& owner_kind,
   const Value data = revision_data(owner.spec()["template"]);
   const std::int64_t next = revisions.empty() ? 1 : number_of_revision(revisions.back()) + 1;
   RevisionName latest;
-  for (const Object& revision : revisions) {
-    if (revision.body()["data"] == data) {
-      latest = {.name = std::string(revision.name()),
-                .hash = std::string(revision.label(hash_label))};
-      if (number_of_revision(revision) + 1 != next && !owner.deleting()) {
-        plan.then(renumber(revision, next));
-      }
+  // Of equal ones the newest counts, and it alone gets a new number.
+  const auto equal =
+      std::find_if(revisions.rbegin(), revisions.rend(),
+                   [&](const Object& revision) { return revision.body()["data"] == data; });
+  if (equal != revisions.rend()) {
+    if (number_of_revision(*equal) + 1 != next && !owner.deleting()) {
+      plan.then(renumber(*equal, next));
     }
-  }
-  if (!latest.name.empty()) {
-    return latest;
+    return {.name = std::string(equal->name()), .hash = std::string(equal->label(hash_label))};
   }
   latest.hash = revision_hash(data, owner.status()["collisionCount"].as_int());
   Value revision = make_revision(owner, owner_kind, latest.hash, hash_label, next);

@@ -9,12 +9,12 @@
 #include <set>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/claim.hpp"
 #include "embedded/workloads/closing.hpp"
 #include "embedded/workloads/sets/controlled_pods.hpp"
 #include "embedded/workloads/sets/revisions.hpp"
 #include "embedded/workloads/sets/share.hpp"
 #include "embedded/workloads/sets/stateful_set_pods.hpp"
-#include "embedded/workloads/volumes/claim.hpp"
 #include "runtime/view/failures.hpp"
 
 namespace athanor::workloads {

@@ -39,7 +39,7 @@ void set_phase(const Object& volume, const char* phase, Instant now, Plan& plan)
 Plan reconcile(const View& view, const Key& key, Instant now) {
   Plan plan;
   const auto volume = view.get(api::kPersistentVolume, key);
-  if (!volume || volume->deleting()) {
+  if (!volume) {
     return plan;
   }
   const Value& reference = volume->spec()["claimRef"];

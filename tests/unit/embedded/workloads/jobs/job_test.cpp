@@ -115,6 +115,41 @@ TEST_F(JobTest, MakesAPodFromItsTemplate) {
   EXPECT_EQ(world.event_count("SuccessfulCreate", "j"), 1);
 }
 
+TEST_F(JobTest, TakesBackAPodThatLostItsOwner) {
+  job("selector: {matchLabels: {app: x}}");
+  const Object pod = pods().at(0);
+  world.update(api::kPod, pod.key(), [](Value& body) {
+    body.erase_path({"metadata", "ownerReferences"});
+  });
+  settle();
+  ASSERT_EQ(pods().size(), 1U) << "none is made beside it";
+  ASSERT_TRUE(pods().at(0).controller().has_value());
+  EXPECT_EQ(pods().at(0).controller()->uid, world.must(api::kJob, {"ns", "j"}).uid());
+}
+
+TEST_F(JobTest, APodThatLeftTheJobKeepsNoFinalizer) {
+  job("selector: {matchLabels: {app: x}}");
+  const Object pod = pods().at(0);
+  world.update(api::kPod, pod.key(), [](Value& body) {
+    body.erase_path({"metadata", "ownerReferences"});
+    body.set_path({"metadata", "labels", "app"}, "other");
+  });
+  settle();
+  EXPECT_FALSE(world.must(api::kPod, pod.key()).has_finalizer(kTrackingFinalizer));
+  EXPECT_EQ(pods().size(), 2U) << "the job makes another one";
+}
+
+TEST_F(JobTest, PodsOfAJobThatIsGoneKeepNoFinalizer) {
+  job("selector: {matchLabels: {app: x}}");
+  const Object pod = pods().at(0);
+  world.update(api::kPod, pod.key(), [](Value& body) {
+    body.erase_path({"metadata", "ownerReferences"});  // kubectl delete --cascade=orphan
+  });
+  world.remove(api::kJob, {"ns", "j"});
+  settle();
+  EXPECT_FALSE(world.must(api::kPod, pod.key()).has_finalizer(kTrackingFinalizer));
+}
+
 TEST_F(JobTest, CompletesWhenItsPodSucceeds) {
   job("parallelism: 1, completions: 1");
   become(pods()[0], "Running");

@@ -64,6 +64,17 @@ TEST_F(VolumesTest, AClaimGetsTheSmallestVolumeThatFits) {
   EXPECT_EQ(phase(api::kPersistentVolumeClaim, {"ns", "d"}), "Bound");
 }
 
+TEST_F(VolumesTest, AVolumeDeletedWhileBoundGoesWithItsClaim) {
+  volume("fits", "3Gi");
+  claim("c");
+  world.remove(api::kPersistentVolume, {"", "fits"});
+  settle();
+  ASSERT_TRUE(world.has(api::kPersistentVolume, {"", "fits"})) << "it is protected while bound";
+  world.remove(api::kPersistentVolumeClaim, {"ns", "c"});
+  settle();
+  EXPECT_FALSE(world.has(api::kPersistentVolume, {"", "fits"}));
+}
+
 TEST_F(VolumesTest, WithoutVolumeAndClassItWaits) {
   claim("c");
   EXPECT_EQ(claim_phase(), "Pending");

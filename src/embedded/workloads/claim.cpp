@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adoption and release.
-#include "embedded/workloads/volumes/claim.hpp"
+#include "embedded/workloads/claim.hpp"
 
 #include <map>
 #include <string>
