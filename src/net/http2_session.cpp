@@ -67,6 +67,15 @@ std::vector<std::pair<std::string, std::string>> fields_of(const apiserver::Resp
   return fields;
 }
 
+apiserver::Response busy_response() {
+  apiserver::Response busy = status_response(
+      {.code = 429,
+       .reason = "TooManyRequests",
+       .message = "too much is under way on this connection, please try again later"});
+  busy.headers.emplace_back("Retry-After", "1");
+  return busy;
+}
+
 }  // namespace
 
 // One request and its answer.
@@ -75,9 +84,12 @@ struct Http2Session::Stream {
   std::string target{};
   std::string body{};
   std::size_t header_bytes = 0;
-  bool complete = false;  // handed over, or answered before
+  std::size_t kept_bytes = 0;  // of its head, counted in Impl::buffered
+  bool complete = false;       // handed over, or answered before
   bool refused = false;
-  Time since{};  // of its last progress
+  bool known = false;      // its sender may send a large body
+  bool overflows = false;  // its head was more than the connection may keep
+  Time since{};            // of its last progress
 
   std::string answer{};
   std::size_t sent = 0;
@@ -106,7 +118,7 @@ struct Http2Session::Impl {
     const auto found = streams.find(id);
     return found == streams.end() ? nullptr : &found->second;
   }
-  void add_header(Stream& stream, std::string_view name, std::string_view value) const;
+  void add_header(Stream& stream, std::string_view name, std::string_view value);
   void add_body(std::int32_t id, Stream& stream, std::string_view bytes);
   void complete(std::int32_t id, Stream& stream);
   void refuse(std::int32_t id, Stream& stream, apiserver::Response response);
@@ -115,6 +127,8 @@ struct Http2Session::Impl {
   ssize_t read(Stream& stream, std::uint8_t* buffer, std::size_t size, std::uint32_t& flags) const;
   void close(std::int32_t id);
   void release(Stream& stream);
+  // Bytes of answers that the client has not taken.
+  [[nodiscard]] std::size_t unread() const;
 
   static Impl& of(void* user) { return *static_cast<Impl*>(user); }
   static int on_begin_headers(nghttp2_session* session, const nghttp2_frame* frame, void* user);
@@ -124,6 +138,7 @@ struct Http2Session::Impl {
   static int on_data(nghttp2_session* session, std::uint8_t flags, std::int32_t id,
                      const std::uint8_t* data, std::size_t size, void* user);
   static int on_frame(nghttp2_session* session, const nghttp2_frame* frame, void* user);
+  static int on_sent(nghttp2_session* session, const nghttp2_frame* frame, void* user);
   static int on_close(nghttp2_session* session, std::int32_t id, std::uint32_t code, void* user);
   static ssize_t on_read(nghttp2_session* session, std::int32_t id, std::uint8_t* buffer,
                          std::size_t size, std::uint32_t* flags, nghttp2_data_source* source,
@@ -138,6 +153,7 @@ void Http2Session::Impl::begin() {
   nghttp2_session_callbacks_set_on_header_callback(made, on_header);
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, on_data);
   nghttp2_session_callbacks_set_on_frame_recv_callback(made, on_frame);
+  nghttp2_session_callbacks_set_on_frame_send_callback(made, on_sent);
   nghttp2_session_callbacks_set_on_stream_close_callback(made, on_close);
   nghttp2_session* raw = nullptr;
   nghttp2_session_server_new(&raw, made, this);
@@ -199,6 +215,16 @@ int Http2Session::Impl::on_frame(nghttp2_session* /*session*/, const nghttp2_fra
   return 0;
 }
 
+// Resets that the client provokes by frames that break the rules cost as much as its own.
+int Http2Session::Impl::on_sent(nghttp2_session* /*session*/, const nghttp2_frame* frame,
+                                void* user) {
+  if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_CANCEL &&
+      frame->rst_stream.error_code != NGHTTP2_NO_ERROR) {
+    of(user).note_reset();
+  }
+  return 0;
+}
+
 int Http2Session::Impl::on_close(nghttp2_session* /*session*/, std::int32_t id,
                                  std::uint32_t /*code*/, void* user) {
   of(user).close(id);
@@ -217,14 +243,20 @@ ssize_t Http2Session::Impl::on_read(nghttp2_session* /*session*/, std::int32_t i
   return self.read(*stream, buffer, size, *flags);
 }
 
-void Http2Session::Impl::add_header(Stream& stream, std::string_view name,
-                                    std::string_view value) const {
+void Http2Session::Impl::add_header(Stream& stream, std::string_view name, std::string_view value) {
   constexpr std::size_t kFieldOverhead = 32;  // as SETTINGS_MAX_HEADER_LIST_SIZE counts
-  stream.header_bytes += name.size() + value.size() + kFieldOverhead;
-  if (stream.header_bytes > limits.header_bytes) {
+  const std::size_t size = name.size() + value.size() + kFieldOverhead;
+  stream.header_bytes += size;
+  if (stream.overflows || stream.header_bytes > limits.header_bytes ||
+      buffered + size > limits.buffered_bytes) {
+    stream.overflows = true;
+    release(stream);
     stream.request.headers.clear();
+    stream.target.clear();
     return;
   }
+  buffered += size;
+  stream.kept_bytes += size;
   if (name == ":method") {
     stream.request.method = std::string(value);
   } else if (name == ":path") {
@@ -250,13 +282,17 @@ void Http2Session::Impl::add_body(std::int32_t id, Stream& stream, std::string_v
                                       .message = "Request entity too large: limit is " +
                                                  std::to_string(limits.body_bytes)}));
   }
+  const std::size_t size = stream.body.size() + bytes.size();
+  if (size > limits.unknown_body && !stream.known && callbacks.takes_body) {
+    if (!callbacks.takes_body(stream.request)) {
+      return refuse(
+          id, stream,
+          status_response({.code = 401, .reason = "Unauthorized", .message = "Unauthorized"}));
+    }
+    stream.known = true;
+  }
   if (buffered + bytes.size() > limits.buffered_bytes) {
-    apiserver::Response busy = status_response(
-        {.code = 429,
-         .reason = "TooManyRequests",
-         .message = "too many unfinished requests on this connection, please try again later"});
-    busy.headers.emplace_back("Retry-After", "1");
-    return refuse(id, stream, std::move(busy));
+    return refuse(id, stream, busy_response());
   }
   buffered += bytes.size();
   stream.body += bytes;
@@ -270,6 +306,9 @@ void Http2Session::Impl::complete(std::int32_t id, Stream& stream) {
     return refuse(id, stream,
                   rejection_response({.status = 431, .message = "the header block is too large"}));
   }
+  if (stream.overflows) {
+    return refuse(id, stream, busy_response());
+  }
   const std::string_view target = stream.target;
   const std::size_t question = target.find('?');
   auto path = decode_path(target.substr(0, question));
@@ -281,7 +320,7 @@ void Http2Session::Impl::complete(std::int32_t id, Stream& stream) {
   if (question != std::string_view::npos) {
     stream.request.query = decode_query(target.substr(question + 1));
   }
-  buffered -= stream.body.size();
+  buffered -= stream.body.size() + std::exchange(stream.kept_bytes, 0);
   stream.request.body = std::exchange(stream.body, {});
   apiserver::Request request = std::move(stream.request);
   stream.request.method = request.method;  // whether it is a HEAD
@@ -297,7 +336,7 @@ void Http2Session::Impl::refuse(std::int32_t id, Stream& stream, apiserver::Resp
 }
 
 void Http2Session::Impl::release(Stream& stream) {
-  buffered -= std::min(buffered, stream.body.size());
+  buffered -= std::min(buffered, stream.body.size() + std::exchange(stream.kept_bytes, 0));
   stream.body = {};
 }
 
@@ -324,21 +363,25 @@ void Http2Session::Impl::answer(std::int32_t id, Stream& stream, apiserver::Resp
   auto fields = fields_of(
       response, streams_on ? std::nullopt : std::optional<std::size_t>(response.body.size()),
       callbacks.date());
-  std::vector<nghttp2_nv> table;
-  table.reserve(fields.size());
-  for (auto& [name, value] : fields) {
-    table.push_back(
-        {bytes_of(name), bytes_of(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
-  }
   nghttp2_data_provider provider{};
   provider.read_callback = on_read;
   if (!bodiless) {
+    if (unread() + response.body.size() > limits.unread_bytes) {
+      response = busy_response();
+      fields = fields_of(response, response.body.size(), callbacks.date());
+    }
     stream.answer = std::move(response.body);
     stream.more = std::move(response.stream);
     stream.ended = stream.more == nullptr;
     if (stream.more != nullptr) {
       stream.more->on_ready(callbacks.waker(id));
     }
+  }
+  std::vector<nghttp2_nv> table;
+  table.reserve(fields.size());
+  for (auto& [name, value] : fields) {
+    table.push_back(
+        {bytes_of(name), bytes_of(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
   }
   nghttp2_submit_response(session.get(), id, table.data(), table.size(),
                           bodiless ? nullptr : &provider);
@@ -366,6 +409,14 @@ ssize_t Http2Session::Impl::read(Stream& stream, std::uint8_t* buffer, std::size
     return NGHTTP2_ERR_DEFERRED;
   }
   return static_cast<ssize_t>(count);
+}
+
+std::size_t Http2Session::Impl::unread() const {
+  std::size_t bytes = 0;
+  for (const auto& [id, stream] : streams) {
+    bytes += stream.answer.size() - stream.sent;
+  }
+  return bytes;
 }
 
 void Http2Session::Impl::close(std::int32_t id) {

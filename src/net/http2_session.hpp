@@ -20,7 +20,9 @@ struct Http2Limits {
   std::uint32_t streams = 250;                         // at a time (docs/spec/apiserver.md 2.2)
   std::size_t header_bytes = std::size_t{1} << 20;     // of one request: 431
   std::size_t body_bytes = std::size_t{3} << 20;       // of one request: 413
-  std::size_t buffered_bytes = std::size_t{32} << 20;  // of unfinished requests together: 429
+  std::size_t buffered_bytes = std::size_t{32} << 20;  // of unfinished requests, heads too: 429
+  std::size_t unread_bytes = std::size_t{64} << 20;    // of answers that wait for a window: 429
+  std::size_t unknown_body = std::size_t{64} << 10;    // of a sender that nobody knows: 401
   int resets = 200;                                    // by the client, in a row
   int resets_per_second = 20;                          // that are forgiven
   std::chrono::milliseconds request_timeout{120'000};  // from a request's head to its end
@@ -36,6 +38,8 @@ class Http2Session {
     // What wakes a stream's answer, from any thread; ends in wake().
     std::function<std::function<void()>(std::int32_t stream)> waker{};
     std::function<std::string()> date{};
+    // Whether a sender may send more than Http2Limits::unknown_body; empty: everybody may.
+    std::function<bool(const apiserver::Request& head)> takes_body{};
   };
 
   Http2Session(const Http2Limits& limits, Callbacks callbacks);

@@ -7,11 +7,24 @@
 
 namespace athanor::transport {
 
+namespace {
+
+constexpr std::size_t kMostBlankBytes = 64;  // of empty lines between two requests
+
+}  // namespace
+
 RequestReader::State RequestReader::feed(std::string& input) {
   if (state_ == State::Idle) {
-    // Empty lines in front of a request are allowed (RFC 9112, 2.2).
-    while (input.starts_with("\r\n")) {
-      input.erase(0, 2);
+    // A few empty lines in front of a request are allowed (RFC 9112, 2.2).
+    std::size_t blank = 0;
+    while (std::string_view(input).substr(blank).starts_with("\r\n")) {
+      blank += 2;
+    }
+    input.erase(0, blank);
+    blank_bytes_ += blank;
+    if (blank_bytes_ > kMostBlankBytes) {
+      fail({.status = 400, .message = "too many empty lines in front of a request"});
+      return state_;
     }
     if (!input.empty() && input != "\r") {
       state_ = State::Head;
@@ -122,6 +135,7 @@ apiserver::Request RequestReader::take() {
   request_.body = std::exchange(body_, {});
   chunked_.reset();
   state_ = State::Idle;
+  blank_bytes_ = 0;
   return std::exchange(request_, {});
 }
 

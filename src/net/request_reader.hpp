@@ -30,6 +30,12 @@ class RequestReader {
   // Reads from the front of `input` and erases what was read. Bytes behind a complete request stay.
   State feed(std::string& input);
   [[nodiscard]] State state() const { return state_; }
+  // The request as far as its head tells, from State::Body on.
+  [[nodiscard]] const apiserver::Request& head() const { return request_; }
+  // Returns true if the body is longer than that, or its length is not announced.
+  [[nodiscard]] bool body_exceeds(std::size_t bytes) const {
+    return chunked_.has_value() || body_left_ > bytes;
+  }
   [[nodiscard]] const Rejection& rejection() const { return rejection_; }
   // Once per request, from Body on: the client waits for "100 Continue" before it sends the body.
   [[nodiscard]] bool take_expectation();
@@ -51,7 +57,8 @@ class RequestReader {
   const std::size_t header_limit_;
   const std::size_t body_limit_;
   State state_ = State::Idle;
-  std::size_t searched_ = 0;  // bytes of the input known to hold no end of a head
+  std::size_t searched_ = 0;     // bytes of the input known to hold no end of a head
+  std::size_t blank_bytes_ = 0;  // of empty lines in front of the request
   apiserver::Request request_{};
   std::string body_{};
   std::size_t body_left_ = 0;

@@ -12,6 +12,8 @@ namespace {
 
 using Outcome = TlsStream::Outcome;
 
+constexpr int kReadsPerTurn = 32;  // others want to be read, too
+
 }  // namespace
 
 ServedConnection::ServedConnection(ServedWorld& world, std::shared_ptr<const TlsContext> tls,
@@ -101,7 +103,10 @@ void ServedConnection::shake_hands() {
 
 void ServedConnection::read() {
   using State = RequestReader::State;
-  while (true) {
+  for (int reads = 0;; ++reads) {
+    if (reads == kReadsPerTurn) {
+      return later(&ServedConnection::read);
+    }
     const State state = reader_.feed(input_);
     if (state == State::Complete) {
       return handle(reader_.take());
@@ -225,8 +230,15 @@ void ServedConnection::finish() {
 }
 
 void ServedConnection::watch() {
+  if (!waiting_ && stream_ == nullptr) {
+    return;  // the answer went out meanwhile
+  }
   // Beyond the next request nothing is taken; then only time ends the connection.
-  while (!closed_ && input_.size() < world_.limits.head + world_.limits.body) {
+  for (int reads = 0; !closed_ && input_.size() < world_.limits.head + world_.limits.body;
+       ++reads) {
+    if (reads == kReadsPerTurn) {
+      return later(&ServedConnection::watch);
+    }
     std::size_t size = 0;
     switch (tls_.read(world_.block, size)) {
       case Outcome::Done:

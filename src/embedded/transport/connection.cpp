@@ -29,6 +29,8 @@ constexpr std::size_t kBytesPerTurn = std::size_t{512} * 1024;  // others want t
 constexpr std::size_t kProgress = std::size_t{64} * 1024;       // bytes that count as progress
 constexpr std::size_t kJoinedBody =
     std::size_t{14} * 1024;  // goes into one TLS record with its head
+constexpr std::size_t kUnknownsBody = std::size_t{64} * 1024;      // of whoever is not known
+constexpr int kReadsPerTurn = 32;                                  // others want to be read, too
 constexpr std::size_t kChunkPrefix = 2 * sizeof(std::size_t) + 2;  // hex digits, CR LF
 
 Connection::Time now() {
@@ -129,7 +131,12 @@ void Connection::close() {
   http2_.reset();
   output_.clear();
   descriptor_.close();
-  core_->connections.erase(self);
+  if (core_->connections.erase(self) > 0) {
+    if (const auto peer = core_->of_address.find(peer_);
+        peer != core_->of_address.end() && --peer->second == 0) {
+      core_->of_address.erase(peer);
+    }
+  }
   if (core_->connections.empty() && core_->when_empty) {
     core_->when_empty();
   }
@@ -212,7 +219,10 @@ void Connection::shake_hands() {
 }
 
 void Connection::read_requests() {
-  while (state_ == State::Reading) {
+  for (int reads = 0; state_ == State::Reading; ++reads) {
+    if (reads == kReadsPerTurn) {
+      return read_later();
+    }
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
       case TlsStream::Outcome::Done:
@@ -244,12 +254,25 @@ void Connection::feed_reader() {
     set_deadline(core_->options.header_timeout);
   }
   if (after == RequestReader::State::Body && before != RequestReader::State::Body) {
+    if (reader_.body_exceeds(kUnknownsBody) && !takes_body_of(reader_.head())) {
+      close_after_ = true;
+      auto response =
+          status_response({.code = 401, .reason = "Unauthorized", .message = "Unauthorized"});
+      return respond(response);
+    }
     set_deadline(core_->options.body_timeout);
     if (reader_.take_expectation() && input_.empty()) {
       send("HTTP/1.1 100 Continue\r\n\r\n");
       flush();
     }
   }
+}
+
+bool Connection::takes_body_of(const apiserver::Request& head) const {
+  apiserver::Request asked = head;
+  asked.credentials = credentials_;
+  const auto& dependencies = core_->dependencies;
+  return dependencies.server->takes_body_of(asked, dependencies.clock->now());
 }
 
 // While a stream runs, the only thing of interest from the client is its end; the start of a
@@ -259,7 +282,10 @@ void Connection::look_for_disconnect() {
   if (tunnel_ != nullptr) {
     return read_tunnel();
   }
-  while (state_ == State::Streaming && input_.size() < kReadAhead) {
+  for (int reads = 0; state_ == State::Streaming && input_.size() < kReadAhead; ++reads) {
+    if (reads == kReadsPerTurn) {
+      return read_later();
+    }
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
       case TlsStream::Outcome::Done:
@@ -275,12 +301,27 @@ void Connection::look_for_disconnect() {
   }
 }
 
-// What the client sends goes into the tunnel, as fast as that takes it.
+// Goes on reading in the loop's next turn.
+void Connection::read_later() {
+  core_->loop.post([self = shared_from_this()] { self->on_readable(); });
+}
+
+// What the client sends goes into the tunnel, as fast as that takes it and the client takes what
+// comes back.
 void Connection::read_tunnel() {
   if (!input_.empty()) {
     tunnel_->feed(std::exchange(input_, {}));
   }
-  while (tunnel_ != nullptr && state_ == State::Streaming && tunnel_->wants_more()) {
+  for (int reads = 0; tunnel_ != nullptr && state_ == State::Streaming && tunnel_->wants_more();
+       ++reads) {
+    if (output_bytes_ >= kTunnelLimit) {
+      tunnel_waits_ = true;  // until the socket has taken what is there
+      break;
+    }
+    if (reads == kReadsPerTurn) {
+      read_later();
+      break;
+    }
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
       case TlsStream::Outcome::Done:
@@ -510,13 +551,13 @@ void Connection::begin_http2() {
           .request = [this](std::int32_t stream,
                             apiserver::Request request) { submit(std::move(request), stream); },
           .waker = [this](std::int32_t stream) { return make_waker(stream); },
-          .date = [this] { return date(); }});
+          .date = [this] { return date(); },
+          .takes_body = [this](const apiserver::Request& head) { return takes_body_of(head); }});
   set_deadline(options.idle_timeout);
   read_frames();
 }
 
 void Connection::read_frames() {
-  constexpr int kReadsPerTurn = 32;  // others want to be read, too
   for (int reads = 0; state_ == State::Multiplexed; ++reads) {
     if (reads == kReadsPerTurn) {
       core_->loop.post([self = shared_from_this()] { self->read_frames(); });
@@ -675,6 +716,8 @@ void Connection::note_progress(std::size_t size) {
 void Connection::on_drained() {
   if (state_ == State::Responding) {
     finish_response();
+  } else if (state_ == State::Streaming && std::exchange(tunnel_waits_, false)) {
+    read_later();
   } else if (state_ == State::Streaming && stream_waits_) {
     pull_stream();
   }
@@ -706,7 +749,10 @@ void Connection::end() {
 }
 
 void Connection::linger() {
-  while (true) {
+  for (int reads = 0;; ++reads) {
+    if (reads == kReadsPerTurn) {
+      return read_later();
+    }
     const auto size = ::recv(socket_, core_->block.data(), core_->block.size(), MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       return when_readable();

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -44,7 +45,8 @@ struct TransportCore {
   WorkerPool workers;
   // For the loop's thread alone:
   std::set<std::shared_ptr<Connection>> connections{};
-  std::function<void()> when_empty{};  // the last connection is gone
+  std::map<std::string, std::size_t> of_address{};  // connections, by the client's address
+  std::function<void()> when_empty{};               // the last connection is gone
   std::uint64_t last_connection = 0;
   bool draining = false;  // connections close after their response
   std::array<char, std::size_t{16} * 1024>
@@ -64,6 +66,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ~Connection();
 
   void start();
+  [[nodiscard]] const std::string& peer() const { return peer_; }
   // Closes the connection when one of its deadlines has passed.
   void check_time(Time now);
   // Ends the connection as soon as no request is under way.
@@ -99,7 +102,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void look_for_disconnect();
   void read_tunnel();
   void feed_reader();
+  [[nodiscard]] bool takes_body_of(const apiserver::Request& head) const;
   void linger();
+  void read_later();
 
   // Handling.
   void dispatch();
@@ -168,6 +173,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<apiserver::Stream> stream_{};
   apiserver::Tunnel* tunnel_ = nullptr;  // stream_, when it takes bytes, too
   bool stream_chunked_ = false;
+  bool tunnel_waits_ = false;  // the client sends faster than it takes what comes back
   bool stream_waits_ = false;  // it may have more, but output_ is full
 };
 

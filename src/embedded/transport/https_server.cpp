@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.hpp"
 #include "embedded/transport/connection.hpp"
 #include "net/acceptor.hpp"
 #include "net/listen.hpp"
@@ -46,6 +47,12 @@ void HttpsServer::State::adopt(int socket) {
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
   auto connection = std::make_shared<Connection>(core, socket);
+  std::size_t& of_address = core->of_address[connection->peer()];
+  if (of_address >= core->options.connections_per_address) {
+    log::debug("too many connections from one address", {{"address", connection->peer()}});
+    return;  // its end closes the socket
+  }
+  ++of_address;
   core->connections.insert(connection);
   connection->start();
   if (!std::exchange(ticking, true)) {

@@ -25,6 +25,7 @@ struct HttpsOptions {
   std::string front_proxy_ca_pem{};  // of proxies that authenticate; may be empty
   bool http2 = true;
   int workers = 4;
+  std::size_t connections_per_address = 4000;  // more are closed at once
   // Waiting and running requests above which one may wait a second only, then 429.
   std::size_t max_reading = 400;
   std::size_t max_mutating = 200;

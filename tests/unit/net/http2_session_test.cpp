@@ -142,7 +142,8 @@ class Http2Test : public ::testing::Test {
                       .request = [this](std::int32_t stream,
                                         apiserver::Request request) { requests[stream] = request; },
                       .waker = [](std::int32_t) { return [] {}; },
-                      .date = [] { return std::string("today"); }});
+                      .date = [] { return std::string("today"); },
+                      .takes_body = [this](const apiserver::Request&) { return known; }});
     }
     return *session_;
   }
@@ -176,6 +177,7 @@ class Http2Test : public ::testing::Test {
   }
 
   Http2Limits limits{};
+  bool known = true;  // who sends large bodies
   std::map<std::int32_t, apiserver::Request> requests{};
   Http2Session::Time now{seconds(1000)};
 
@@ -349,6 +351,96 @@ TEST_F(Http2Test, ResetsInModerationAreForgiven) {
     ASSERT_TRUE(exchange(client));
     now += milliseconds(100);
   }
+}
+
+// Heads of requests that never end are kept as bodies are.
+TEST_F(Http2Test, HeadsOfUnfinishedRequestsAreBounded) {
+  limits.buffered_bytes = 50'000;
+  Client client;
+  const std::string body(10, 'x');
+  std::vector<std::int32_t> streams;
+  for (int i = 0; i < 10; ++i) {
+    streams.push_back(client.request("POST", "/p", {{"x", std::string(9000, 'x')}}, &body));
+  }
+  // All heads, and no body: nghttp2 sends the heads first.
+  const std::uint8_t* data = nullptr;
+  std::string ends;
+  for (auto size = nghttp2_session_mem_send(client.session, &data); size > 0;
+       size = nghttp2_session_mem_send(client.session, &data)) {
+    const std::string bytes = Client::text(data, static_cast<std::size_t>(size));
+    const bool is_data = bytes.size() > 3 && bytes[3] == 0;
+    if (is_data) {
+      ends += bytes;
+    } else {
+      ASSERT_TRUE(server().feed(bytes, now));
+    }
+  }
+  ASSERT_TRUE(server().feed(ends, now));
+  exchange(client);
+  std::size_t refused = 0;
+  for (const std::int32_t id : streams) {
+    refused += client.seen[id].headers[":status"] == "429" ? 1U : 0U;
+  }
+  EXPECT_GE(refused, 4U);
+  EXPECT_EQ(refused + requests.size(), streams.size());
+}
+
+// CVE-2025-8671: frames that break the rules make the server reset its own streams.
+TEST_F(Http2Test, ProvokedResetsEndTheConnection) {
+  Client client;
+  bool fine = true;
+  int opened = 0;
+  while (fine && opened < 1000) {
+    const auto id = client.request("GET", "/p");
+    fine = exchange(client);
+    // A window that grows beyond 2^31-1, twice: the server resets the stream.
+    std::string frame("\0\0\x04\x08\0", 5);
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      frame += static_cast<char>((static_cast<std::uint32_t>(id) >> shift) & 0xFFU);
+    }
+    frame += std::string("\x7f\xff\xff\xff", 4);
+    fine = server().feed(frame, now) && fine;
+    fine = exchange(client) && fine;
+    ++opened;
+  }
+  EXPECT_FALSE(fine);
+  EXPECT_LE(opened, 250);
+}
+
+TEST_F(Http2Test, AnswersThatNobodyTakesAreBounded) {
+  limits.unread_bytes = 1'000'000;
+  Client client(0);
+  std::vector<std::int32_t> streams;
+  for (int i = 0; i < 10; ++i) {
+    streams.push_back(client.request("GET", "/p"));
+  }
+  exchange(client);
+  for (const std::int32_t id : streams) {
+    answer(id, std::string(300'000, 'x'));
+  }
+  exchange(client);
+  int refused = 0;
+  for (const std::int32_t id : streams) {
+    refused += client.seen[id].headers[":status"] == "429" ? 1 : 0;
+  }
+  EXPECT_EQ(refused, 7);
+}
+
+TEST_F(Http2Test, LargeBodiesOfStrangersAreRefused) {
+  limits.unknown_body = 1000;
+  known = false;
+  Client client;
+  const std::string large(5000, 'x');
+  const std::string small(500, 'x');
+  const auto refused = client.request("POST", "/p", {}, &large);
+  const auto taken = client.request("POST", "/p", {}, &small);
+  exchange(client);
+  EXPECT_EQ(client.seen[refused].headers[":status"], "401");
+  EXPECT_TRUE(requests.contains(taken));
+  known = true;
+  const auto again = client.request("POST", "/p", {}, &large);
+  exchange(client);
+  EXPECT_TRUE(requests.contains(again));
 }
 
 TEST_F(Http2Test, DrainsGracefully) {

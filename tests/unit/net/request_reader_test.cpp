@@ -25,6 +25,14 @@ std::string with(const std::string& lines) {
   return "GET / HTTP/1.1\r\nHost: a\r\n" + lines + "\r\n";
 }
 
+std::string empty_lines(int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) {
+    lines += "\r\n";
+  }
+  return lines;
+}
+
 std::vector<Case> cases() {
   std::string many;
   for (int i = 0; i < 128; ++i) {
@@ -33,6 +41,7 @@ std::vector<Case> cases() {
   return {
       {"plain", with(""), 0},
       {"leading empty lines", "\r\n\r\n" + with(""), 0},
+      {"nothing but empty lines", empty_lines(1000), 400},
       {"unknown method", "BREW / HTTP/1.1\r\nHost: a\r\n\r\n", 0},
       {"absolute target", "GET https://a/b?c HTTP/1.1\r\nHost: a\r\n\r\n", 0},
       {"HTTP/1.0 without host", "GET / HTTP/1.0\r\n\r\n", 0},

@@ -143,6 +143,14 @@ class ServerImpl final : public Server {
     start_exchange(exchanges_, std::move(request), now, std::move(resume), std::move(done));
   }
 
+  bool takes_body_of(const Request& head, Instant now) override {
+    if (core_.options.always_allow) {
+      return true;
+    }
+    const auto user = core_.authenticator->authenticate(head, now);
+    return user.ok() && user->name != "system:anonymous";
+  }
+
   void tick(Instant now) override {
     crds_.sync(now);
     core_.watches->tick(now);

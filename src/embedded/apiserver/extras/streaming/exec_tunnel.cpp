@@ -35,6 +35,9 @@ class WebSocketExec final : public Tunnel {
 
   void feed(std::string_view bytes) override {
     peer_.feed(bytes, [this](std::string_view message) { take(message); });
+    if (const auto size = std::exchange(resize_, std::nullopt)) {
+      apply_resize(*session_, *size);
+    }
   }
   [[nodiscard]] bool wants_more() const override { return session_->unread() < kInputLimit; }
   void on_ready(std::function<void()> wake) override { session_->on_ready(std::move(wake)); }
@@ -74,7 +77,7 @@ class WebSocketExec final : public Tunnel {
     if (channel == kStdin && input_) {
       session_->write(message);
     } else if (channel == kResize) {
-      apply_resize(*session_, message);
+      resize_ = message.substr(0, kLongestLine);  // the newest of those that came together
     } else if (channel == kCloseChannel && can_close_ && message == std::string_view("\0", 1)) {
       session_->close_input();
     }
@@ -83,6 +86,7 @@ class WebSocketExec final : public Tunnel {
   std::unique_ptr<PodSession> session_;
   bool input_;
   bool can_close_;
+  std::optional<std::string> resize_{};
   WebSocketPeer peer_{};
 };
 
@@ -167,9 +171,11 @@ class SpdyExec final : public Tunnel {
 
   void take_resize(std::string_view bytes) {
     resizes_ += bytes;
-    for (std::size_t end = resizes_.find('\n'); end != std::string::npos;
-         end = resizes_.find('\n')) {
-      apply_resize(*session_, std::string_view(resizes_).substr(0, end));
+    if (const std::size_t end = resizes_.rfind('\n'); end != std::string::npos) {
+      // The newest of those that came together.
+      const std::size_t before = end == 0 ? std::string::npos : resizes_.rfind('\n', end - 1);
+      const std::size_t start = before == std::string::npos ? 0 : before + 1;
+      apply_resize(*session_, std::string_view(resizes_).substr(start, end - start));
       resizes_.erase(0, end + 1);
     }
     if (resizes_.size() > kLongestLine) {

@@ -16,6 +16,8 @@ constexpr unsigned kVersion = 3;
 constexpr std::size_t kHead = 8;
 constexpr std::size_t kFrameLimit = std::size_t{1} << 20;  // payload; clients send 32 KiB at most
 constexpr std::size_t kHeadersLimit = std::size_t{64} << 10;  // uncompressed
+constexpr std::size_t kAnswerLimit = std::size_t{64} << 10;   // unsent bytes, for pings
+constexpr std::size_t kOutputLimit = std::size_t{8} << 20;    // of a client that reads nothing
 constexpr unsigned kSynStream = 1;
 constexpr unsigned kSynReply = 2;
 constexpr unsigned kRstStream = 3;
@@ -196,6 +198,8 @@ SpdyConnection::SpdyConnection() : zlib_(std::make_unique<Zlib>()) {}
 SpdyConnection::~SpdyConnection() = default;
 
 void SpdyConnection::feed(std::string_view bytes) {
+  input_.erase(0, start_);
+  start_ = 0;
   input_ += bytes;
   while (!ended_ && read_frame()) {
   }
@@ -215,21 +219,22 @@ std::string SpdyConnection::take_output() {
 }
 
 bool SpdyConnection::read_frame() {
-  if (input_.size() < kHead) {
+  const std::string_view input = std::string_view(input_).substr(start_);
+  if (input.size() < kHead) {
     return false;
   }
-  const std::uint32_t first = number_at(input_, 0, 4);
-  const unsigned flags = number_at(input_, 4, 1);
-  const std::size_t size = number_at(input_, 5, 3);
+  const std::uint32_t first = number_at(input, 0, 4);
+  const unsigned flags = number_at(input, 4, 1);
+  const std::size_t size = number_at(input, 5, 3);
   if (size > kFrameLimit) {
     ended_ = true;
     return false;
   }
-  if (input_.size() < kHead + size) {
+  if (input.size() < kHead + size) {
     return false;
   }
-  std::string payload = input_.substr(kHead, size);
-  input_.erase(0, kHead + size);
+  std::string payload(input.substr(kHead, size));
+  start_ += kHead + size;
   if ((first & kControl) == 0) {
     events_.push_back({.type = SpdyEvent::Type::Data,
                        .stream = first,
@@ -264,7 +269,9 @@ void SpdyConnection::read_control(unsigned type, unsigned flags, std::string_vie
                        .data = {},
                        .last = true});
   } else if (type == kPing) {
-    control(kPing, 0, payload);
+    if (output_.size() < kAnswerLimit) {
+      control(kPing, 0, payload);
+    }
   } else if (type == kGoAway) {
     ended_ = true;
   }
@@ -307,6 +314,10 @@ std::optional<SpdyHeaders> SpdyConnection::headers_of(std::string_view block) {
 }
 
 void SpdyConnection::control(unsigned type, unsigned flags, std::string_view payload) {
+  if (output_.size() > kOutputLimit) {
+    ended_ = true;
+    return;
+  }
   append_number(output_, kControl | kVersion << 16U | type, 4);
   append_number(output_, flags, 1);
   append_number(output_, static_cast<std::uint32_t>(payload.size()), 3);

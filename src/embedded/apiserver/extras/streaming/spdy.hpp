@@ -54,6 +54,7 @@ class SpdyConnection {
 
   std::unique_ptr<Zlib> zlib_;
   std::string input_{};
+  std::size_t start_ = 0;  // of it was read
   std::string output_{};
   std::deque<SpdyEvent> events_{};
   bool ended_ = false;

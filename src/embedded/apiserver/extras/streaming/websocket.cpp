@@ -79,12 +79,19 @@ std::string websocket_close(std::uint16_t code, std::string_view reason) {
   return websocket_frame(WebSocketOpcode::Close, payload);
 }
 
+void WebSocketReader::feed(std::string_view bytes) {
+  input_.erase(0, start_);
+  start_ = 0;
+  input_ += bytes;
+}
+
 std::optional<WebSocketReader::Head> WebSocketReader::read_head() {
-  if (input_.size() < 2) {
+  const std::string_view input = rest();
+  if (input.size() < 2) {
     return std::nullopt;
   }
-  const unsigned first = byte_at(input_, 0);
-  const unsigned second = byte_at(input_, 1);
+  const unsigned first = byte_at(input, 0);
+  const unsigned second = byte_at(input, 1);
   Head head;
   head.last = (first & kFin) != 0;
   head.opcode = static_cast<WebSocketOpcode>(first & 0x0FU);
@@ -98,17 +105,17 @@ std::optional<WebSocketReader::Head> WebSocketReader::read_head() {
   }
   if (head.payload >= kLength16) {
     const std::size_t size = head.payload == kLength16 ? 2 : 8;
-    if (input_.size() < head.size + size) {
+    if (input.size() < head.size + size) {
       return std::nullopt;
     }
-    head.payload = number_at(input_, head.size, size);
+    head.payload = number_at(input, head.size, size);
     head.size += size;
   }
   if (head.payload > kMessageLimit) {
     broken_ = kTooBig;
     return std::nullopt;
   }
-  if (input_.size() < head.size + kMaskSize + head.payload) {
+  if (input.size() < head.size + kMaskSize + head.payload) {
     return std::nullopt;
   }
   return head;
@@ -120,10 +127,10 @@ std::optional<WebSocketReader::Message> WebSocketReader::next() {
     if (!head) {
       return std::nullopt;
     }
-    const std::string mask = input_.substr(head->size, kMaskSize);
-    std::string payload =
-        input_.substr(head->size + kMaskSize, static_cast<std::size_t>(head->payload));
-    input_.erase(0, head->size + kMaskSize + payload.size());
+    const std::string_view mask = rest().substr(head->size, kMaskSize);
+    std::string payload(
+        rest().substr(head->size + kMaskSize, static_cast<std::size_t>(head->payload)));
+    start_ += head->size + kMaskSize + payload.size();
     for (std::size_t i = 0; i < payload.size(); ++i) {
       payload[i] = static_cast<char>(byte_at(payload, i) ^ byte_at(mask, i % kMaskSize));
     }

@@ -35,7 +35,7 @@ class WebSocketReader {
     std::string payload{};
   };
 
-  void feed(std::string_view bytes) { input_ += bytes; }
+  void feed(std::string_view bytes);
   // nullopt: not complete yet, or broken().
   std::optional<Message> next();
   // The client broke the protocol: the status code to close with; 0 while it did not.
@@ -51,7 +51,11 @@ class WebSocketReader {
   std::optional<Head> read_head();
   std::optional<Message> add_frame(const Head& head, std::string payload);
 
+  // What is not read yet.
+  [[nodiscard]] std::string_view rest() const { return std::string_view(input_).substr(start_); }
+
   std::string input_{};
+  std::size_t start_ = 0;             // of it was read
   std::optional<Message> partial_{};  // of a message in several frames
   std::uint16_t broken_ = 0;
 };

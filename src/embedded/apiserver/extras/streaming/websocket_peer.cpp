@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/apiserver/extras/streaming/websocket_peer.hpp"
 
+#include <utility>
+
 namespace athanor::apiserver {
-namespace {
-
-constexpr std::size_t kAnswerLimit = std::size_t{64} << 10;  // of a client that pings and reads not
-
-}  // namespace
 
 void WebSocketPeer::feed(std::string_view bytes,
                          const std::function<void(std::string_view)>& take) {
@@ -20,9 +17,7 @@ void WebSocketPeer::feed(std::string_view bytes,
       answers_ += websocket_frame(WebSocketOpcode::Close, message->payload);
       closed_ = true;
     } else if (message->opcode == WebSocketOpcode::Ping) {
-      if (answers_.size() < kAnswerLimit) {
-        answers_ += websocket_frame(WebSocketOpcode::Pong, message->payload);
-      }
+      pong_ = websocket_frame(WebSocketOpcode::Pong, message->payload);
     } else if (message->opcode != WebSocketOpcode::Pong) {
       take(message->payload);
     }
@@ -34,8 +29,8 @@ void WebSocketPeer::feed(std::string_view bytes,
 }
 
 void WebSocketPeer::flush(std::string& out) {
-  out += answers_;
-  answers_.clear();
+  out += std::exchange(pong_, {});
+  out += std::exchange(answers_, {});
 }
 
 }  // namespace athanor::apiserver

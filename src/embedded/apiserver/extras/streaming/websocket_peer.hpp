@@ -21,6 +21,7 @@ class WebSocketPeer {
 
  private:
   WebSocketReader reader_{};
+  std::string pong_{};  // to the newest ping: older ones need none (RFC 6455, 5.5.3)
   std::string answers_{};
   bool closed_ = false;
 };

@@ -48,6 +48,20 @@ TEST(Spdy, AnswersPingsAndWritesData) {
   EXPECT_EQ(spdy.take_output(), SpdyClient::data(5, "abc", false) + SpdyClient::data(5, "", true));
 }
 
+TEST(Spdy, PingsOfAClientThatReadsNothingAreBounded) {
+  SpdyConnection spdy;
+  const std::string ping = SpdyClient::control(6, 0, number(7, 4));
+  std::string many;
+  for (int i = 0; i < 10'000; ++i) {
+    many += ping;
+  }
+  for (int i = 0; i < 50; ++i) {
+    spdy.feed(many);
+  }
+  EXPECT_LT(spdy.take_output().size(), std::size_t{70'000});
+  EXPECT_FALSE(spdy.ended());
+}
+
 TEST(Spdy, EndsAtNonsense) {
   SpdyClient client;
   for (const std::string& bytes :
