@@ -277,6 +277,25 @@ def test_a_full_disk_is_an_error_to_the_writer_and_passes(make_lab, how):
         assert {name: lab.http("GET", f"{path}/{name}").code for name in now} == now
 
 
+def test_logs_of_ended_pods_outlive_a_restart(make_lab):
+    lab = make_lab(name="logs").start()
+    pods = "/api/v1/namespaces/default/pods"
+    for name in ("kept", "gone"):
+        pod = {"metadata": {"name": name}, "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox", "command": ["echo", name]}]}}
+        assert lab.http("POST", pods, pod).code == 201
+        wait_for("its end", lambda name=name: lab.get(f"{pods}/{name}")["status"].get("phase") == "Succeeded")
+    uids = {name: lab.get(f"{pods}/{name}")["metadata"]["uid"] for name in ("kept", "gone")}
+    lab.stop(signal.SIGKILL)
+    (lab.data / "pods" / uids["gone"] / "logs" / "c.log").unlink()
+    (lab.data / "pods" / "nobody").mkdir()
+    lab.start()
+    assert lab.http("GET", f"{pods}/kept/log").text == "kept\n"
+    lost = lab.http("GET", f"{pods}/gone/log")
+    assert (lost.code, lost.json["message"]) == (404, 'the log of container "c" in pod "gone" is not on its node any more')
+    assert lab.http("GET", f"{pods}/kept/log?previous=true").json["message"] == 'previous terminated container "c" in pod "kept" not found'
+    assert not (lab.data / "pods" / "nobody").exists(), "files of a pod that is no more"
+
+
 def test_a_start_on_a_full_disk_says_what_is_missing(make_lab, tmp_path):
     lab = make_lab("--controllers", "", name="fills").start()
     path = "/api/v1/namespaces/default/configmaps"

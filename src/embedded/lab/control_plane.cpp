@@ -105,6 +105,7 @@ class RunningControlPlane final : public ControlPlane {
     kubeconfig_ = directory_->kubeconfig();
     ATHANOR_TRY_VOID(start_pods(std::move(spawner)));
     ATHANOR_TRY_VOID(make_server());
+    keep_pods_files();
     ATHANOR_TRY_VOID(start_targets());
     ATHANOR_TRY_VOID(install());
     ATHANOR_TRY_VOID(start_controllers());
@@ -236,6 +237,22 @@ class RunningControlPlane final : public ControlPlane {
         [this] { return clock_->now(); });
     ATHANOR_TRY(api_, ServedApi::create(std::move(plan), *clock_, *entropy_));
     return {};
+  }
+
+  // Files of pods that are no more go; logs of those that ended stay.
+  void keep_pods_files() {
+    if (processes_ == nullptr) {
+      return;
+    }
+    const auto pods = api_->store().list("pods", {});
+    if (!pods.ok()) {
+      return;
+    }
+    std::vector<std::string> uids;
+    for (const store::StoredPtr& pod : pods->items) {
+      uids.push_back(pod->body["metadata"]["uid"].str());
+    }
+    processes_->keep_only(uids);
   }
 
   // Emulated target clusters, and a file with the kubeconfig of each.

@@ -274,6 +274,21 @@ class SpawnedRuntime final : public ProcessRuntime {
     return sessions_.add(0, *files);
   }
 
+  void keep_only(const std::vector<std::string>& uids) override {
+    const std::set<std::string> kept(uids.begin(), uids.end());
+    std::error_code ignored;  // what cannot be removed now is tried again at the next start
+    std::vector<std::filesystem::path> gone;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(options_.folder + "/pods", ignored)) {
+      if (!kept.contains(entry.path().filename().string())) {
+        gone.push_back(entry.path());
+      }
+    }
+    for (const std::filesystem::path& path : gone) {
+      std::filesystem::remove_all(path, ignored);
+    }
+  }
+
   void shut_down(Duration grace) override {
     std::unique_lock lock(mutex_);
     closing_ = true;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "embedded/apiserver/core/pod_logs.hpp"
@@ -29,6 +30,9 @@ class ProcessRuntime : public PodRuntime, public apiserver::PodLogs, public apis
  public:
   static Result<std::unique_ptr<ProcessRuntime>> create(Spawner spawner,
                                                         ProcessRuntimeOptions options);
+  // Removes the files of pods other than these: they were deleted while no program was there to
+  // hear of it, or ended before it. To be called before pods are started.
+  virtual void keep_only(const std::vector<std::string>& uids) = 0;
   // Asks every container to end and waits for it, at most `grace`; then they are killed.
   virtual void shut_down(Duration grace) = 0;
 };

@@ -394,6 +394,10 @@ TEST(ProcessRuntime, LogsOfEndedPodsAreThereAfterARestart) {
   EXPECT_EQ(lab.log("p", "c", follow), "kept\n") << "it ends: nobody writes any more";
   EXPECT_EQ(lab.log("p", "other"), "error: pod ns/p has no logs on its node");
   EXPECT_EQ(lab.log("../p", "c"), "error: pod ns/../p has no logs on its node");
+  lab.runtime().keep_only({"uid-p", "uid-q"});
+  EXPECT_EQ(lab.log("p", "c"), "kept\n");
+  lab.runtime().keep_only({"uid-q"});
+  EXPECT_FALSE(std::filesystem::exists(lab.folder() + "/pods/uid-p"));
 }
 
 TEST(ProcessRuntime, ARunningPodIsNotForgotten) {
