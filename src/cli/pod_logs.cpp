@@ -62,6 +62,17 @@ std::string state_of(const Object& job) {
                      message.empty() ? "" : ": " + message);
 }
 
+// Says that a run has no task of this name, and which it has; empty: it has, or shows none yet.
+std::string no_such_task(const Object& run, const std::string& job, const std::string& task) {
+  const std::vector<std::string> tasks = tasks_of(run);
+  if (task.empty() || tasks.empty() || std::ranges::find(tasks, task) != tasks.end()) {
+    return {};
+  }
+  const std::string hint = near_hint(task, tasks);
+  return fmt::format("{} has no task \"{}\"{} Its tasks: {}", job, task, hint.empty() ? "." : hint,
+                     fmt::join(tasks, ", "));
+}
+
 }  // namespace
 
 std::vector<StartedContainer> started_containers(const Object& pod) {
@@ -94,11 +105,10 @@ Result<std::string> why_no_log(Session& session, const std::string& ns, const st
                                const std::string& task) {
   ATHANOR_TRY(const Object job, session.get(api::kFournosJob, ns, name));
   const auto run = session.get(api::kPipelineRun, ns, name);
-  const std::vector<std::string> tasks = run.ok() ? tasks_of(*run) : std::vector<std::string>();
-  if (!task.empty() && !tasks.empty() && std::ranges::find(tasks, task) == tasks.end()) {
-    return fmt::format("{} has no task \"{}\"{} Its tasks: {}", name, task,
-                       near_name(task, tasks).empty() ? "." : near_hint(task, tasks),
-                       fmt::join(tasks, ", "));
+  if (run.ok()) {
+    if (std::string why = no_such_task(*run, name, task); !why.empty()) {
+      return why;
+    }
   }
   const std::string what = task.empty() ? name : fmt::format("task {} of {}", task, name);
   const std::string phase = job.status()["phase"].str();
@@ -131,6 +141,12 @@ int run(const LogsOptions& options) {
   // A job that does not exist would leave the watches silent.
   if (const auto job = session->get(api::kFournosJob, ns, options.name); !job.ok()) {
     return fail(job.error());
+  }
+  // Neither would a task that the run does not have ever say anything.
+  if (const auto made = session->get(api::kPipelineRun, ns, options.name); made.ok()) {
+    if (std::string why = no_such_task(*made, options.name, options.task); !why.empty()) {
+      return fail(Error::not_found(std::move(why)));
+    }
   }
   Follower follower(*session, ns, options.name,
                     {.progress = false, .follow_logs = options.follow, .task = options.task});

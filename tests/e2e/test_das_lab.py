@@ -81,7 +81,7 @@ def test_slices_shows_the_map(das_lab):
     out = das_lab.athanor("slices").out
     assert "gpu-node  GPU 0  NVIDIA A100-PCIE-40GB  GPU-" in out
     assert "  | A | B | . | . | . | . | . | . |" in out
-    assert "das-demo/test-pod-multi  inUse" in out
+    assert "default/test-pod-multi  inUse" in out
 
 
 def test_slices_answers_what_would_fit_and_who_could_move(das_lab):

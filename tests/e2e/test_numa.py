@@ -70,11 +70,11 @@ def test_a_burst_fills_the_zones_and_no_pod_is_rejected(make_lab, cpus, why):
     assert done.code == 0, done.err
 
     def phases():
-        items = lab.http("GET", "/api/v1/namespaces/numa-demo/pods").json["items"]
+        items = lab.http("GET", "/api/v1/namespaces/default/pods").json["items"]
         return collections.Counter(pod["status"]["phase"] for pod in items)
 
     def reasons():
-        items = lab.http("GET", "/api/v1/namespaces/numa-demo/pods").json["items"]
+        items = lab.http("GET", "/api/v1/namespaces/default/pods").json["items"]
         waiting = [pod for pod in items if pod["status"]["phase"] == "Pending"]
         return [
             next((c.get("message", "") for c in pod["status"].get("conditions", []) if c["type"] == "PodScheduled"), "") for pod in waiting
@@ -84,14 +84,14 @@ def test_a_burst_fills_the_zones_and_no_pod_is_rejected(make_lab, cpus, why):
     wait_for("the rest to say why", lambda: all(why in text for text in reasons()))
     running = next(
         pod["metadata"]["name"]
-        for pod in lab.http("GET", "/api/v1/namespaces/numa-demo/pods").json["items"]
+        for pod in lab.http("GET", "/api/v1/namespaces/default/pods").json["items"]
         if pod["status"]["phase"] == "Running"
     )
     lab.kubectl("delete", "pod", running)
     wait_for("one more to run", lambda: phases() == {"Running": capacity, "Pending": capacity - 1})
 
 
-PODS = "/api/v1/namespaces/numa-demo/pods"
+PODS = "/api/v1/namespaces/default/pods"
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
 
 

@@ -265,6 +265,21 @@ TEST_P(NoLogTest, IsToldWithItsReason) {
 const char* const kRun =
     R"({"status":{"pipelineSpec":{"tasks":[{"name":"prepare"},{"name":"run"}],"finally":[{"name":"end"}]}}})";
 
+// While the job runs, too: nobody waits for its end to hear of a typing error.
+TEST_F(FollowTest, ATaskThatTheRunDoesNotHaveIsToldAtOnce) {
+  const ScriptServer server([](const ScriptServer::Request& request) {
+    return asks(request, "watch=true")
+               ? events("")
+               : Reply{ScriptServer::json(asks(request, "/pipelineruns") ? kRun : job("Running"))};
+  });
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(run(LogsOptions{.target = target(server), .name = "j", .follow = true, .task = "rum"}),
+            1);
+  EXPECT_NE(
+      ::testing::internal::GetCapturedStderr().find("j has no task \"rum\", did you mean run?"),
+      std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Reasons, NoLogTest,
     ::testing::Values(
