@@ -367,7 +367,6 @@ const Operator& configuration_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }

@@ -419,7 +419,6 @@ const Operator& operator_of() {
                                   .reads = kTouched.reads,
                                   .writes = kTouched.writes,
                                   .reconcile = reconcile<which>,
-                                  .ends_with_object = true,
                                   .small = kSmall,
                                   .access = kTouched.access};
   return kOperator;

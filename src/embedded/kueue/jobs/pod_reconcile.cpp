@@ -352,7 +352,6 @@ const Operator& pod_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .ends_with_object = true,
                                   .small = kSmall,
                                   .access = kAccess};
   return kOperator;

@@ -66,7 +66,6 @@ const Operator& release_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = release,
-                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }

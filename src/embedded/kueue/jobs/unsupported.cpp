@@ -59,7 +59,6 @@ Operator make(std::string_view name) {
           .reads = kReads,
           .writes = kWrites,
           .reconcile = reconcile<kind>,
-          .ends_with_object = true,
           .access = kAccess};
 }
 

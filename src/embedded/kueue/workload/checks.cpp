@@ -64,7 +64,6 @@ const Operator& check_finalizer_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .ends_with_object = true,
                                   .access = kAccess};
   return kOperator;
 }
