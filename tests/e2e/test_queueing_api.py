@@ -2,6 +2,7 @@
 """The rejection tables 5.2 and 5.3 of docs/spec/kueue.md, and conversion, on the served API."""
 
 import copy
+import datetime
 
 import pytest
 from support import wait_for
@@ -247,9 +248,10 @@ def reserved(lab, ns):
     )
     path = f"{GROUP}/v1beta2/namespaces/{ns}/workloads"
     assert lab.http("POST", path, body).code == 201
-    condition = {"type": "QuotaReserved", "status": "True", "reason": "r", "message": "m", "lastTransitionTime": "2026-01-05T00:00:00Z"}
+    # Admitted, too: a reservation in a queue that is missing is dropped.
+    some = {"status": "True", "reason": "r", "message": "m", "lastTransitionTime": f"{datetime.date.today()}T00:00:00Z"}
     status = {
-        "conditions": [condition],
+        "conditions": [{"type": kind, **some} for kind in ("QuotaReserved", "Admitted", "PodsReady")],
         "admission": {"clusterQueue": "q", "podSetAssignments": [{"name": "main", "count": 1, "flavors": {}, "resourceUsage": {"cpu": "1000m"}}]},
         "reclaimablePods": [{"name": "main", "count": 1}],
     }
@@ -338,3 +340,29 @@ def test_admission_checks_of_other_controllers_say_so(lab, ns):
     assert lab.http("GET", path).json["metadata"]["finalizers"] == ["kueue.x-k8s.io/resource-in-use"]
     lab.http("DELETE", path)
     wait_for("it is gone", lambda: lab.http("GET", path).code == 404)
+
+
+def test_objects_stored_in_the_old_version_are_understood(make_lab):
+    """Kueue's own older definitions store v1beta1: queues read what they mean, whatever is stored."""
+    lab = make_lab("--storage", "memory").start()
+    crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clusterqueues.kueue.x-k8s.io"
+    body = lab.http("GET", crd).json
+    for version in body["spec"]["versions"]:
+        version["storage"] = version["name"] == "v1beta1"
+    answer = lab.http("PUT", crd, body)
+    assert answer.code == 200, answer.text
+    flavor = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "f"}, "spec": {}}
+    assert lab.http("POST", f"{GROUP}/v1beta2/resourceflavors", flavor).code == 201
+    for name, amount in (("lender", "2"), ("borrower", "0")):
+        one = queue([group(["cpu"], flavor_quota(resources=(("cpu", amount),)))], version="v1beta1", cohort="team", namespaceSelector={})
+        one["metadata"]["name"] = name
+        answer = lab.http("POST", f"{GROUP}/v1beta1/clusterqueues", one)
+        assert answer.code == 201, answer.text
+    local = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": {"name": "lq"}, "spec": {"clusterQueue": "borrower"}}
+    assert lab.http("POST", f"{GROUP}/v1beta2/namespaces/default/localqueues", local).code == 201
+    asking = workload(requests(cpu="1"), queueName="lq")
+    assert lab.http("POST", f"{GROUP}/v1beta2/namespaces/default/workloads", asking).code == 201
+    path = f"{GROUP}/v1beta2/namespaces/default/workloads/refused"
+    wait_for("it borrows", lambda: lab.http("GET", path).json.get("status", {}).get("admission", {}).get("clusterQueue") == "borrower")
+    usage = f"{GROUP}/v1beta1/clusterqueues/borrower"
+    wait_for("it is counted", lambda: lab.http("GET", usage).json["status"]["flavorsUsage"][0]["resources"][0]["borrowed"] == "1")

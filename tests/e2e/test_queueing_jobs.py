@@ -2,10 +2,11 @@
 """Jobs and pods in queues, as a user of kubectl sees them (docs/spec/kueue.md 10, 12, 14; docs/kueue.md)."""
 
 import json
+import os
 
 import pytest
 import yaml
-from support import KUBECTL, run, wait_for
+from support import ATHANOR, KUBECTL, ROOT, run, wait_for
 
 KUEUE = {"apiVersion": "kueue.x-k8s.io/v1beta2"}
 VISIBILITY = "/apis/visibility.kueue.x-k8s.io/{}"
@@ -86,16 +87,16 @@ def test_a_job_over_quota_waits_suspended_and_starts_when_quota_frees(lab, ns, q
     for version in ("v1beta1", "v1beta2"):
         path = VISIBILITY.format(version)
         seen = lab.kubectl("get", "--raw", f"{path}/clusterqueues/{queue}/pendingworkloads")
-        items = json.loads(seen)["items"]
+        items = json.loads(seen.out)["items"]
         assert [(one["localQueueName"], one["positionInClusterQueue"], one["positionInLocalQueue"]) for one in items] == [("lq", 0, 0)]
         local = lab.kubectl("get", "--raw", f"{path}/namespaces/{ns}/localqueues/lq/pendingworkloads?limit=0")
-        assert json.loads(local)["items"] == []
+        assert json.loads(local.out)["items"] == []
     lab.kubectl("-n", ns, "delete", "job", "first", "--wait=false")
     wait_for("the second completes", lambda: condition(job_of(lab, ns, "second"), "Complete").get("status") == "True")
     finished = [one for one in workloads(lab, ns) if one["metadata"]["name"].startswith("job-second-")][0]
     wait_for("it is told", lambda: condition(read(lab, f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{ns}/workloads/{finished['metadata']['name']}"), "Finished").get("reason") == "Succeeded")
     wait_for("the first's Workload is gone", lambda: len(workloads(lab, ns)) == 1)
-    events = lab.kubectl("-n", ns, "get", "events", "-o", "jsonpath={.items[*].reason}").split()
+    events = lab.kubectl("-n", ns, "get", "events", "-o", "jsonpath={.items[*].reason}").out.split()
     assert {"CreatedWorkload", "Started", "FinishedWorkload"} <= set(events)
 
 
@@ -148,7 +149,7 @@ def test_what_is_not_integrated_is_warned_of(lab, ns, queue):
     assert text in apply(lab, deployment).err
     wait_for("the event", lambda: read(lab, f"/api/v1/namespaces/{ns}/events/web.unsupported-integration"))
     said = lab.kubectl("-n", ns, "get", "events", "--field-selector", "reason=UnsupportedIntegration")
-    assert text in said
+    assert text in said.out
 
 
 def test_a_configuration_that_would_not_be_read_is_refused_with_its_line(lab):
@@ -164,7 +165,7 @@ def test_a_configuration_that_would_not_be_read_is_refused_with_its_line(lab):
 
 
 def test_the_visibility_group_is_discovered(lab):
-    wait_for("it is available", lambda: "visibility.kueue.x-k8s.io/v1beta2" in lab.kubectl("api-versions"))
+    wait_for("it is available", lambda: "visibility.kueue.x-k8s.io/v1beta2" in lab.kubectl("api-versions").out)
     assert lab.http("GET", VISIBILITY.format("v1beta2") + "/clusterqueues/none/pendingworkloads").code == 404
 
 
@@ -173,3 +174,29 @@ def test_metrics_tell_of_the_queue(lab, ns, queue):
     wait_for("it is over", lambda: condition(job_of(lab, ns, "one"), "Complete").get("status") == "True")
     line = f'kueue_admitted_workloads_total{{cluster_queue="{queue}",priority_class="",replica_role="standalone"}} 1'
     wait_for("it is counted", lambda: line in lab.http("GET", "/metrics").text)
+
+
+def test_every_command_of_the_page_works(make_lab):
+    lab = make_lab("--storage", "memory").start()
+    page = (ROOT / "docs/kueue.md").read_text(encoding="utf-8")
+    run([KUBECTL, "--kubeconfig", lab.kubeconfig, "apply", "-f", "-"], stdin=page.split("```yaml\n")[1].split("```")[0])
+    apply(lab, job("default", "first", "sleep 1000"))
+    wait_for("the first runs", lambda: job_of(lab, "default", "first").get("status", {}).get("active") == 1)
+    apply(lab, job("default", "second"))
+    wait_for("the second waits", lambda: len(workloads(lab, "default")) == 2)
+    name = next(one["metadata"]["name"] for one in workloads(lab, "default") if "second" in one["metadata"]["name"])
+    wait_for("the API is there", lambda: "visibility.kueue.x-k8s.io/v1beta2" in lab.kubectl("api-versions").out)
+    commands = page.split("```sh\n")[1].split("```")[0].replace("job-second-a1b2c", name).splitlines()
+    assert len(commands) == 4
+    for command in commands:
+        words = command.split("#")[0].split()
+        done = run([KUBECTL, "--kubeconfig", lab.kubeconfig, *words[1:]])
+        assert done.code == 0 and "second" in done.out, command + done.out + done.err
+
+
+def test_a_wrong_configuration_ends_the_start_with_its_line(make_lab, tmp_path):
+    path = tmp_path / "kueue.yaml"
+    path.write_text("kind: Configuration\nfeatureGates: {MultiKueue: true}\n", encoding="utf-8")
+    done = run([ATHANOR, "up", "--data", tmp_path / "data", "--storage", "memory"], env={**os.environ, "KUEUE_CONFIG": str(path)})
+    assert done.code == 1
+    assert f"{path}: line 2: featureGates: gate MultiKueue is not available in the embedded engine" in done.err

@@ -30,6 +30,7 @@ struct Hooks {
   const System* system = nullptr;
   InProcessWebhooks options{};
   std::vector<Index> indexes{};
+  StoredForms forms{};
 };
 
 AdmissionRequest::Operation operation_of(apiserver::Operation operation) {
@@ -134,8 +135,8 @@ StatusResult<void> ask(const Hooks& hooks, const Webhook& webhook, const Webhook
     return apiserver::status::of(question.error());
   }
   const AnswerQuery answer = [&](const std::string& query) { return answer_right(context, query); };
-  const StoreSnapshot snapshot(context.store, hooks.options.config, hooks.indexes, answer,
-                               context.now);
+  StoreSnapshot snapshot(context.store, hooks.options.config, hooks.indexes, answer, context.now);
+  snapshot.read_by(hooks.forms);
   Reads reads;
   const Verdict verdict = webhook.admit(View(snapshot, reads), *question, context.now);
   request.warnings.insert(request.warnings.end(), verdict.warnings.begin(), verdict.warnings.end());
@@ -212,6 +213,7 @@ std::vector<AdmissionStep> webhook_steps(const InProcessWebhooks& options) {
       continue;
     }
     auto hooks = std::make_shared<Hooks>(Hooks{.system = system, .options = options});
+    hooks->forms = stored_forms(options.systems);
     for (const System* one : options.systems) {
       for (const Operator* op : one->operators) {
         hooks->indexes.insert(hooks->indexes.end(), op->indexes.begin(), op->indexes.end());
@@ -234,6 +236,27 @@ std::function<const apiserver::Converter*(std::string_view, std::string_view)> s
                                std::string_view kind) -> const apiserver::Converter* {
     const auto found = converters->find(system_of_kind(systems, group, kind));
     return found == converters->end() ? nullptr : &found->second;
+  };
+}
+
+StoredForms stored_forms(Systems systems) {
+  // By group and name: asked for each such object.
+  auto converting =
+      std::make_shared<std::map<std::pair<std::string, std::string>, const System*>>();
+  for (const System* system : systems) {
+    if (system->convert == nullptr || system->kinds == nullptr) {
+      continue;
+    }
+    for (const api::CustomKind* custom : system->kinds(Value())) {
+      converting->emplace(std::pair(custom->kind->group, custom->kind->name), system);
+    }
+  }
+  return [converting](const Kind& kind, const Value& body) -> Result<Value> {
+    const auto found = converting->find({std::string(kind.group), std::string(kind.name)});
+    if (found == converting->end()) {
+      return Error::not_found("apiVersion alone differs");
+    }
+    return found->second->convert(body, kind.api_version());
   };
 }
 

@@ -29,4 +29,7 @@ std::vector<apiserver::AdmissionStep> webhook_steps(const InProcessWebhooks& opt
 std::function<const apiserver::Converter*(std::string_view group, std::string_view kind)>
 system_converters(Systems systems);
 
+// Reads objects that are stored in an older version of a system's kind.
+StoredForms stored_forms(Systems systems);
+
 }  // namespace athanor::bridge

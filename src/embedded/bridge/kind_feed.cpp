@@ -6,9 +6,14 @@
 
 namespace athanor::bridge {
 
-Object as_kind(const Kind& kind, const Value& body) {
+Object as_kind(const Kind& kind, const Value& body, const StoredForms& forms) {
   if (body["apiVersion"].as_string() == kind.api_version()) {
     return Object(body);
+  }
+  if (forms) {
+    if (auto formed = forms(kind, body); formed.ok()) {
+      return Object(*std::move(formed));
+    }
   }
   Value converted = body;
   converted.set("apiVersion", kind.api_version());
@@ -19,7 +24,8 @@ std::string KindFeed::resource_of(const Kind& kind) {
   return store::resource_name(kind.plural, kind.group);
 }
 
-KindFeed::KindFeed(std::span<const Kind* const> kinds) {
+KindFeed::KindFeed(std::span<const Kind* const> kinds, StoredForms forms)
+    : forms_(std::move(forms)) {
   for (const Kind* kind : kinds) {
     kinds_[resource_of(*kind)].push_back(kind);
   }
@@ -40,7 +46,7 @@ void KindFeed::convert(const store::Event& event, std::vector<runtime::WatchEven
                                ? runtime::WatchEvent::Type::Deleted
                                : runtime::WatchEvent::Type::Changed,
                    .kind = kind,
-                   .object = as_kind(*kind, event.object->body)});
+                   .object = as_kind(*kind, event.object->body, forms_)});
   }
 }
 
@@ -50,7 +56,7 @@ Result<runtime::Relisted> KindFeed::list(const store::Store& store, const Kind& 
   runtime::Relisted listed{.kind = &kind, .version = page.revision};
   listed.objects.reserve(page.items.size());
   for (const store::StoredPtr& item : page.items) {
-    listed.objects.push_back(as_kind(kind, item->body));
+    listed.objects.push_back(as_kind(kind, item->body, forms_));
   }
   return listed;
 }

@@ -13,14 +13,18 @@
 
 namespace athanor::bridge {
 
-// Returns a stored object under the kind's own version (conversion None: only apiVersion differs).
-Object as_kind(const Kind& kind, const Value& body);
+// Converts an object that is stored in another version to the kind's; empty: only apiVersion
+// differs.
+using StoredForms = std::function<Result<Value>(const Kind& kind, const Value& body)>;
+
+// Returns a stored object under the kind's own version.
+Object as_kind(const Kind& kind, const Value& body, const StoredForms& forms = {});
 
 // Immutable; any thread. Kinds must outlive it. An object stored in another version of its group is
-// handed on under the version asked for (conversion None: only apiVersion differs).
+// handed on under the version asked for.
 class KindFeed {
  public:
-  explicit KindFeed(std::span<const Kind* const> kinds);
+  explicit KindFeed(std::span<const Kind* const> kinds, StoredForms forms = {});
 
   // Appends the event once for each watched kind of its resource.
   void convert(const store::Event& event, std::vector<runtime::WatchEvent>& out) const;
@@ -33,6 +37,7 @@ class KindFeed {
 
  private:
   std::map<std::string, std::vector<const Kind*>, std::less<>> kinds_{};  // by resource
+  StoredForms forms_{};
 };
 
 }  // namespace athanor::bridge

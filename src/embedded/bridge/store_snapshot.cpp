@@ -3,14 +3,13 @@
 
 #include <utility>
 
-#include "embedded/bridge/kind_feed.hpp"
 #include "runtime/view/select.hpp"
 
 namespace athanor::bridge {
 
 std::optional<Object> StoreSnapshot::get(const Kind& kind, const Key& key) const {
   const store::StoredPtr stored = store_.get(KindFeed::resource_of(kind), key);
-  return stored ? std::optional(as_kind(kind, stored->body)) : std::nullopt;
+  return stored ? std::optional(as_kind(kind, stored->body, forms())) : std::nullopt;
 }
 
 std::vector<Object> StoreSnapshot::list(const Kind& kind, const Select& select) const {
@@ -20,12 +19,17 @@ std::vector<Object> StoreSnapshot::list(const Kind& kind, const Select& select) 
     return objects;  // only a list of the past fails
   }
   for (const store::StoredPtr& stored : page->items) {
-    Object object = as_kind(kind, stored->body);
+    Object object = as_kind(kind, stored->body, forms());
     if (selects(kind, select, object, indexes_)) {
       objects.push_back(std::move(object));
     }
   }
   return objects;
+}
+
+const StoredForms& StoreSnapshot::forms() const {
+  static const StoredForms kNone;
+  return forms_ == nullptr ? kNone : *forms_;
 }
 
 Observed StoreSnapshot::observe(std::string_view query, Duration /*max_age*/) const {

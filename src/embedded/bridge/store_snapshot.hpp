@@ -12,6 +12,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "embedded/bridge/kind_feed.hpp"
 #include "embedded/store/store.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/system.hpp"
@@ -30,6 +31,9 @@ class StoreSnapshot final : public Snapshot {
                 std::span<const Index> indexes, const AnswerQuery& answer, Instant now)
       : store_(store), config_(config), indexes_(indexes), answer_(answer), now_(now) {}
 
+  // How objects that are stored in another version are read; they outlive the snapshot.
+  void read_by(const StoredForms& forms) { forms_ = &forms; }
+
   [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const override;
   [[nodiscard]] std::vector<Object> list(const Kind& kind, const Select& select) const override;
   // Unknown and never in flight where there is no answer function.
@@ -37,11 +41,14 @@ class StoreSnapshot final : public Snapshot {
   [[nodiscard]] const Value& config(std::string_view section) const override;
 
  private:
+  [[nodiscard]] const StoredForms& forms() const;
+
   const store::Store& store_;
   const SystemConfig& config_;
   std::span<const Index> indexes_;
   const AnswerQuery& answer_;
   Instant now_;
+  const StoredForms* forms_ = nullptr;
 };
 
 }  // namespace athanor::bridge

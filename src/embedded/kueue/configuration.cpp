@@ -5,10 +5,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <utility>
 #include <vector>
 

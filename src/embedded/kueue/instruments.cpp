@@ -3,6 +3,7 @@
 // conditions.
 #include "embedded/kueue/instruments.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -191,8 +192,20 @@ void put_counts_of(Samples& samples, const Object& queue, const MetricLabels& la
   put(samples, active, labels, static_cast<double>(queue.status()["admittedWorkloads"].as_int()));
 }
 
-void measure_queue(const Object& queue, const std::vector<Object>& locals, const View& view,
-                   bool resources, Samples& samples) {
+// What waits, by LocalQueue. Not by an index: the operators that keep one may not run here.
+std::map<Key, Totals> all_waiting(const View& view) {
+  std::map<Key, Totals> waiting;
+  for (const Object& workload : view.list(api::kueue::kWorkload)) {
+    if (is_waiting(workload)) {
+      measure_waiting(workload,
+                      waiting[{std::string(workload.ns()), workload.spec()["queueName"].str()}]);
+    }
+  }
+  return waiting;
+}
+
+void measure_queue(const Object& queue, const std::vector<Object>& locals,
+                   std::map<Key, Totals>& waiting_by_queue, bool resources, Samples& samples) {
   const std::string name(queue.name());
   const bool strict = queue.spec()["queueingStrategy"].as_string() == "StrictFIFO";
   const Value& condition = find_condition(queue.status()["conditions"], "Active");
@@ -202,9 +215,7 @@ void measure_queue(const Object& queue, const std::vector<Object>& locals, const
     if (local.spec()["clusterQueue"].as_string() != name) {
       continue;
     }
-    const Waiting waiting =
-        waiting_of(view.totals(api::kueue::kWorkload, waiting_in(local.key()), measure_waiting),
-                   strict, !active);
+    const Waiting waiting = waiting_of(waiting_by_queue[local.key()], strict, !active);
     all.active += waiting.active;
     all.inadmissible += waiting.inadmissible;
     all.skipped += waiting.skipped;
@@ -235,9 +246,10 @@ void measure_queue(const Object& queue, const std::vector<Object>& locals, const
 
 void measure(const View& view, Samples& samples) {
   const std::vector<Object> locals = view.list(api::kueue::kLocalQueue);
+  std::map<Key, Totals> waiting = all_waiting(view);
   const bool resources = configured_section(view)["clusterQueueResourceMetrics"].as_bool();
   for (const Object& queue : view.list(api::kueue::kClusterQueue)) {
-    measure_queue(queue, locals, view, resources, samples);
+    measure_queue(queue, locals, waiting, resources, samples);
   }
   for (const Object& local : locals) {
     const MetricLabels labels{{"name", std::string(local.name())},

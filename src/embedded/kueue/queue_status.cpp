@@ -220,13 +220,36 @@ Plan reconcile_flavor(const View& view, const Key& key, Instant /*now*/) {
   return plan;
 }
 
-Plan reconcile_check(const View& view, const Key& key, Instant /*now*/) {
+// What no controller here answers says so, and keeps its queues inactive
+// (docs/spec/kueue.md section 15).
+bool is_unsupported(std::string_view controller) {
+  return controller == "kueue.x-k8s.io/multikueue" ||
+         controller == "kueue.x-k8s.io/provisioning-request";
+}
+
+Plan reconcile_check(const View& view, const Key& key, Instant now) {
   const auto check = view.get(api::kueue::kAdmissionCheck, key);
   Plan plan;
-  if (check && check->deleting() && check->has_finalizer(kInUse) &&
-      std::ranges::none_of(view.list(api::kueue::kClusterQueue),
-                           [&](const Object& queue) { return names_check(queue, key.name); })) {
-    release_finalizer(api::kueue::kAdmissionCheck, *check, plan);
+  if (!check) {
+    return plan;
+  }
+  if (check->deleting()) {
+    if (check->has_finalizer(kInUse) &&
+        std::ranges::none_of(view.list(api::kueue::kClusterQueue),
+                             [&](const Object& queue) { return names_check(queue, key.name); })) {
+      release_finalizer(api::kueue::kAdmissionCheck, *check, plan);
+    }
+    return plan;
+  }
+  if (const std::string_view controller = check->spec()["controllerName"].as_string();
+      is_unsupported(controller)) {
+    const std::string message =
+        fmt::format("controller {} is not available in the embedded engine", controller);
+    plan.then(Status{
+        .target = {&api::kueue::kAdmissionCheck, key},
+        .status = Value::object(
+            {{"conditions", with_active(*check, "False", "UnsupportedController", message, now)}}),
+        .guard = {.uid = std::string(check->uid())}});
   }
   return plan;
 }
@@ -316,7 +339,8 @@ const Operator& resource_flavor_operator() {
 const Operator& admission_check_operator() {
   static const Kind* const kReads[] = {&api::kueue::kAdmissionCheck, &api::kueue::kClusterQueue};
   static const Kind* const kWrites[] = {&api::kueue::kAdmissionCheck};
-  static const Access kAccess[] = {{&api::kueue::kAdmissionCheck, "patch"}};
+  static const Access kAccess[] = {{&api::kueue::kAdmissionCheck, "patch"},
+                                   {&api::kueue::kAdmissionCheck, "patch", "status"}};
   static const Operator kOperator{.name = "kueue-admissioncheck",
                                   .primary = &api::kueue::kAdmissionCheck,
                                   .reads = kReads,

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/kueue/system.hpp"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "api/kueue.hpp"
+#include "base/ascii.hpp"
 #include "base/environment.hpp"
 #include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
 #include "embedded/kueue/instruments.hpp"
+#include "embedded/kueue/jobs/managed.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/jobs/reconcile.hpp"
 #include "embedded/kueue/jobs/webhooks.hpp"
@@ -31,9 +35,45 @@ Result<Value> convert_object(const Value& object, std::string_view to_version) {
   return convert(object, to_version);
 }
 
+Result<void> read_flag(const Environment& variables, std::string_view name, Value& into) {
+  std::string text = into.as_bool() ? "true" : "false";
+  ATHANOR_TRY_VOID(variables.choice(name, {"true", "false"}, text));
+  into = text == "true";
+  return {};
+}
+
+// What the integrations read, as Kueue's configuration names it.
+Result<void> read_integrations(const Environment& variables, Value& section) {
+  constexpr std::string_view kList = "KUEUE_INTEGRATIONS";
+  ATHANOR_TRY_VOID(read_flag(variables, "KUEUE_CLUSTER_QUEUE_RESOURCE_METRICS",
+                             section.member("clusterQueueResourceMetrics")));
+  ATHANOR_TRY_VOID(read_flag(variables, "KUEUE_MANAGE_JOBS_WITHOUT_QUEUE_NAME",
+                             section.member("integrations").member("manageJobsWithoutQueueName")));
+  const std::string* text = variables.find(kList);
+  if (text == nullptr) {
+    return {};
+  }
+  const auto known = jobs::known_frameworks();
+  Value names = Value::list();
+  for (const std::string_view word : words_of(*text, ',')) {
+    const std::string_view name = trimmed(word, " ");
+    if (std::ranges::find(known, name) == known.end()) {
+      std::string all;
+      for (const std::string_view one : known) {
+        all += (all.empty() ? "" : ", ") + std::string(one);
+      }
+      return refuse_setting(kList, *text, "must be names out of " + all + ", comma-separated");
+    }
+    names.push_back(name);
+  }
+  section.member("integrations").set("frameworks", std::move(names));
+  return {};
+}
+
 Result<Value> read(const SettingsSource& source) {
   ATHANOR_TRY(const Settings settings, parse_settings(source.variables));
   Value section = api::encode(settings);
+  ATHANOR_TRY_VOID(read_integrations(Environment(source.variables), section));
   std::string path;
   Environment(source.variables).text(kConfigVariable, path);
   if (path.empty()) {
@@ -48,10 +88,11 @@ Result<Value> read(const SettingsSource& source) {
 }
 
 std::vector<const Operator*> all_operators() {
-  std::vector<const Operator*> all{
-      &scheduler_operator(),       &workload_operator(),      &cluster_queue_operator(),
-      &local_queue_operator(),     &cohort_operator(),        &resource_flavor_operator(),
-      &admission_check_operator(), &configuration_operator(), &check_finalizer_operator()};
+  std::vector<const Operator*> all{&scheduler_operator(),       &workload_operator(),
+                                   &cluster_queue_operator(),   &local_queue_operator(),
+                                   &cohort_operator(),          &resource_flavor_operator(),
+                                   &admission_check_operator(), &configuration_operator(),
+                                   &check_finalizer_operator(), &topology_warning_operator()};
   const auto jobs = jobs::operators();
   all.insert(all.end(), jobs.begin(), jobs.end());
   return all;
@@ -89,14 +130,26 @@ const System& system() {
       .webhooks = all_webhooks(),
       .instruments = &kueue_instruments(),
       .settings = read,
-      .variables = {"KUEUE_ADMISSION_REASONS", "KUEUE_BLOCK_ADMISSION", "KUEUE_CONFIG",
-                    "KUEUE_EXCLUDE_RESOURCE_PREFIXES", "KUEUE_FAIR_SHARING",
-                    "KUEUE_FLAVOR_SELECTOR_KEYS", "KUEUE_PODS_READY_RECOVERY_TIMEOUT",
-                    "KUEUE_PODS_READY_TIMEOUT", "KUEUE_PREEMPTION_STRATEGIES",
-                    "KUEUE_REQUEUE_BACKOFF_BASE_SECONDS", "KUEUE_REQUEUE_BACKOFF_LIMIT_COUNT",
-                    "KUEUE_REQUEUE_BACKOFF_MAX_SECONDS", "KUEUE_REQUEUE_TIMESTAMP",
-                    "KUEUE_RESOURCE_TRANSFORMATIONS", "KUEUE_RETENTION_AFTER_DEACTIVATED",
-                    "KUEUE_RETENTION_AFTER_FINISHED", "KUEUE_WAIT_FOR_PODS_READY"},
+      .variables = {"KUEUE_ADMISSION_REASONS",
+                    "KUEUE_BLOCK_ADMISSION",
+                    "KUEUE_CLUSTER_QUEUE_RESOURCE_METRICS",
+                    "KUEUE_CONFIG",
+                    "KUEUE_EXCLUDE_RESOURCE_PREFIXES",
+                    "KUEUE_FAIR_SHARING",
+                    "KUEUE_FLAVOR_SELECTOR_KEYS",
+                    "KUEUE_INTEGRATIONS",
+                    "KUEUE_MANAGE_JOBS_WITHOUT_QUEUE_NAME",
+                    "KUEUE_PODS_READY_RECOVERY_TIMEOUT",
+                    "KUEUE_PODS_READY_TIMEOUT",
+                    "KUEUE_PREEMPTION_STRATEGIES",
+                    "KUEUE_REQUEUE_BACKOFF_BASE_SECONDS",
+                    "KUEUE_REQUEUE_BACKOFF_LIMIT_COUNT",
+                    "KUEUE_REQUEUE_BACKOFF_MAX_SECONDS",
+                    "KUEUE_REQUEUE_TIMESTAMP",
+                    "KUEUE_RESOURCE_TRANSFORMATIONS",
+                    "KUEUE_RETENTION_AFTER_DEACTIVATED",
+                    "KUEUE_RETENTION_AFTER_FINISHED",
+                    "KUEUE_WAIT_FOR_PODS_READY"},
       .lab_namespaces = lab_namespaces,
       .lab_objects = lab_objects};
   return kSystem;

@@ -36,13 +36,13 @@ std::vector<std::string> segments_of(std::string_view path) {
   return segments;
 }
 
-GroupAnswer refusal(int code, std::string_view reason, std::string message) {
+GroupAnswer refusal(int code, std::string_view reason, const std::string& message) {
   return {.code = code,
           .body = Value::object({{"kind", "Status"},
                                  {"apiVersion", "v1"},
                                  {"metadata", Value::object()},
                                  {"status", "Failure"},
-                                 {"message", std::move(message)},
+                                 {"message", message},
                                  {"reason", reason},
                                  {"code", code}})};
 }

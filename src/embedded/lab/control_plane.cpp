@@ -400,6 +400,7 @@ class RunningControlPlane final : public ControlPlane {
                                 .metrics = &metrics_,
                                 .instruments = instruments(),
                                 .config = config(),
+                                .stored_forms = bridge::stored_forms(options_.systems),
                                 .runs_loop = [this](std::string_view name) {
                                   return controller_enabled(options_.controllers, name);
                                 }});

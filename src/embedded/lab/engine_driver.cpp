@@ -44,7 +44,7 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
       : options(std::move(driver_options)),
         host(std::make_shared<runtime::EngineHost>(operators, engine_options(options),
                                                    host_options())),
-        feed(host->engine().kinds()),
+        feed(host->engine().kinds(), options.stored_forms),
         loops(*options.store, *options.server, options.runs_loop) {}
 
   runtime::HostOptions host_options();

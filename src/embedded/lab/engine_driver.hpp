@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "embedded/apiserver/core/server.hpp"
+#include "embedded/bridge/kind_feed.hpp"
 #include "embedded/store/store.hpp"
 #include "runtime/engine/executors.hpp"
 #include "runtime/view/operator.hpp"
@@ -35,6 +36,7 @@ struct DriverOptions {
   Metrics* metrics = nullptr;
   std::vector<const Instruments*> instruments{};
   std::map<std::string, Value, std::less<>> config{};  // what View::config answers, by section
+  bridge::StoredForms stored_forms{};  // of objects stored in older versions; may be empty
   // Which of the API server's own loops run, by name; empty: all.
   std::function<bool(std::string_view)> runs_loop{};
 };

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "embedded/bridge/in_process_webhooks.hpp"
 #include "embedded/bridge/store_snapshot.hpp"
 #include "kube/text/json.hpp"
 
@@ -38,6 +39,7 @@ struct Served {
   std::map<std::string, const ServedGroup*, std::less<>> groups{};
   SystemConfig config{};
   std::vector<Index> indexes{};
+  bridge::StoredForms forms{};
   std::function<const store::Store&()> store{};
   std::function<Instant()> clock{};
 };
@@ -58,8 +60,9 @@ std::unique_ptr<apiserver::OutsideAnswer> answer(const Served& served,
     return reply;
   }
   const bridge::AnswerQuery nothing;
-  const bridge::StoreSnapshot snapshot(served.store(), served.config, served.indexes, nothing,
-                                       served.clock());
+  bridge::StoreSnapshot snapshot(served.store(), served.config, served.indexes, nothing,
+                                 served.clock());
+  snapshot.read_by(served.forms);
   Reads reads;
   const GroupAnswer said = group->second->answer(View(snapshot, reads), url.path, url.query);
   reply->status = said.code;
@@ -74,6 +77,7 @@ LocalServices local_services(Systems systems, const SystemConfig& config,
                              std::function<Instant()> clock) {
   auto served = std::make_shared<Served>(
       Served{.config = config, .store = std::move(store), .clock = std::move(clock)});
+  served->forms = bridge::stored_forms(systems);
   for (const System* system : systems) {
     if (system->served_group != nullptr) {
       served->groups.emplace(system->served_group->host, system->served_group);

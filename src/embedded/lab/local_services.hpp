@@ -4,8 +4,7 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <string_view>
+#include <memory>
 
 #include "base/time.hpp"
 #include "embedded/apiserver/core/outside.hpp"

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "api/kueue.hpp"
@@ -14,19 +15,24 @@
 namespace athanor::kueue {
 namespace {
 
-constexpr char kNext = '\t';  // between the names of sums, and in none of them
+constexpr char kNext = '\t';  // behind each part of a group's name, and in none of them
 // Read at a time behind the first.
 constexpr std::size_t kChunk = 16;
 
-// The resources of flavors that a workload was given, by name.
-std::string used_by(const Object& workload) {
+std::int64_t priority_of(const Object& workload) {
+  return workload.spec()["priority"].as_int();
+}
+
+// The group: whether it is evicted, its priority, the resources of flavors that it was given.
+std::string group_of(const Object& workload) {
   std::set<std::string> names;
   for (const Value& assignment : workload.status()["admission"]["podSetAssignments"].items()) {
     for (const Member& flavor : assignment["flavors"].members()) {
       names.insert(sum_name(flavor.value.as_string(), flavor.key()));
     }
   }
-  std::string group;
+  std::string group =
+      fmt::format("{}{}{}", is_evicted(workload) ? 'e' : 'h', priority_of(workload), kNext);
   for (const std::string& name : names) {
     group += name;
     group += kNext;
@@ -34,33 +40,36 @@ std::string used_by(const Object& workload) {
   return group;
 }
 
-std::int64_t priority_of(const Object& workload) {
-  return workload.spec()["priority"].as_int();
-}
-
-// Lower priority first, then the latest reservation, then uid.
-std::string turn_of(const Object& workload) {
-  constexpr std::uint64_t kSign = std::uint64_t{1} << 63U;
+// The latest reservation first, then uid.
+std::string place_of(const Object& workload) {
   const Value& reserved = find_condition(workload.status()["conditions"], "QuotaReserved");
   const auto at = parse_time(reserved["lastTransitionTime"].as_string());
   const std::int64_t seconds =
       at ? std::chrono::duration_cast<std::chrono::seconds>(at->time_since_epoch()).count() : 0;
-  return fmt::format("{:016x}{:016x}{}", static_cast<std::uint64_t>(priority_of(workload)) ^ kSign,
-                     ~static_cast<std::uint64_t>(seconds), workload.uid());
+  return fmt::format("{:016x}{}", ~static_cast<std::uint64_t>(seconds), workload.uid());
 }
 
-std::string place_of(const Object& workload) {
-  return (is_evicted(workload) ? "0" : "1") + turn_of(workload);
+// Lower priority first, then as above.
+std::string turn_of(const Object& workload) {
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63U;
+  return fmt::format("{:016x}{}", static_cast<std::uint64_t>(priority_of(workload)) ^ kSign,
+                     place_of(workload));
 }
 
-constexpr Ranking kTurns{.group = used_by, .place = place_of};
+constexpr Ranking kTurns{.group = group_of, .place = place_of};
 
 }  // namespace
 
 HeldLine::HeldLine(const View& view, const Snapshot& snapshot, const ClusterQueue& queue,
                    std::string group)
     : view_(view), snapshot_(snapshot), queue_(queue), group_(std::move(group)) {
-  for (std::size_t begin = 0; begin < group_.size();) {
+  std::size_t begin = group_.find(kNext) + 1;
+  if (begin == 0) {
+    return;  // of one that cannot be ranked
+  }
+  evicted_ = group_.front() == 'e';
+  std::from_chars(group_.data() + 1, group_.data() + begin - 1, priority_);
+  while (begin < group_.size()) {
     const std::size_t end = group_.find(kNext, begin);
     const std::string_view name = std::string_view(group_).substr(begin, end - begin);
     const std::size_t separator = name.find(kSumSeparator);
@@ -76,8 +85,8 @@ std::unique_ptr<Held> HeldLine::read(const Object& workload) const {
   auto held = std::make_unique<Held>();
   held->object = workload;
   held->queue = &queue_;
-  held->evicted = is_evicted(workload);
-  held->priority = priority_of(workload);
+  held->evicted = evicted_;
+  held->priority = priority_;
   held->queued = std::get<1>(queue_order(workload));
   held->turn = turn_of(workload);
   for (const auto& [cell, amount] : held_quota(workload)) {
@@ -102,28 +111,54 @@ const Held* HeldLine::at(std::size_t index) {
   return index < read_.size() ? read_[index].get() : nullptr;
 }
 
-bool HeldLine::uses(const std::vector<QuotaTree::CellId>& cells) const {
-  return std::ranges::any_of(cells_, [&](QuotaTree::CellId cell) {
-    return std::ranges::find(cells, cell) != cells.end();
-  });
+HeldWorkloads::OfQueue& HeldWorkloads::of(const ClusterQueue& queue) {
+  const auto [at, fresh] = by_queue_.try_emplace(queue.node);
+  OfQueue& result = at->second;
+  if (fresh) {
+    for (const Group& group :
+         view_.groups(api::kueue::kWorkload, reserved_in(queue.name), kTurns)) {
+      result.lines.push_back(std::make_unique<HeldLine>(view_, snapshot_, queue, group.name));
+      for (const QuotaTree::CellId cell : result.lines.back()->cells()) {
+        result.by_cell[cell].push_back(result.lines.back().get());
+      }
+    }
+  }
+  return result;
+}
+
+const std::vector<HeldLine*>& HeldWorkloads::lines(const ClusterQueue& queue,
+                                                   QuotaTree::CellId cell) {
+  static const std::vector<HeldLine*> kNone;
+  const OfQueue& known = of(queue);
+  const auto at = known.by_cell.find(cell);
+  return at == known.by_cell.end() ? kNone : at->second;
 }
 
 std::vector<HeldLine*> HeldWorkloads::lines(const ClusterQueue& queue,
                                             const std::vector<QuotaTree::CellId>& cells) {
-  const auto [at, fresh] = by_queue_.try_emplace(queue.name);
-  if (fresh) {
-    for (const Group& group :
-         view_.groups(api::kueue::kWorkload, reserved_in(queue.name), kTurns)) {
-      at->second.push_back(std::make_unique<HeldLine>(view_, snapshot_, queue, group.name));
-    }
-  }
   std::vector<HeldLine*> result;
-  for (const auto& line : at->second) {
-    if (line->uses(cells)) {
-      result.push_back(line.get());
+  for (const QuotaTree::CellId cell : cells) {
+    for (HeldLine* line : lines(queue, cell)) {
+      if (std::ranges::find(result, line) == result.end()) {
+        result.push_back(line);
+      }
     }
   }
   return result;
+}
+
+bool may_satisfy(PreemptionPolicy policy, const Preemptor& preemptor, const HeldLine& line) {
+  switch (policy) {
+    case PreemptionPolicy::Never:
+      return false;
+    case PreemptionPolicy::LowerPriority:
+      return line.priority() < preemptor.priority;
+    case PreemptionPolicy::LowerOrNewerEqualPriority:
+      return line.priority() <= preemptor.priority;
+    case PreemptionPolicy::Any:
+      return true;
+  }
+  return false;
 }
 
 bool satisfies(PreemptionPolicy policy, const Preemptor& preemptor, const Held& held) {
@@ -143,9 +178,9 @@ bool satisfies(PreemptionPolicy policy, const Preemptor& preemptor, const Held& 
 
 CandidateMerge::CandidateMerge(const Preemptor& preemptor, const std::vector<Source>& sources,
                                bool evicted)
-    : preemptor_(preemptor), evicted_(evicted) {
+    : preemptor_(preemptor) {
   for (const Source& source : sources) {
-    if (source.policy != PreemptionPolicy::Never) {
+    if (source.line->evicted() == evicted && may_satisfy(source.policy, preemptor, *source.line)) {
       cursors_.push_back({.source = source});
     }
   }
@@ -157,16 +192,8 @@ CandidateMerge::CandidateMerge(const Preemptor& preemptor, const std::vector<Sou
 void CandidateMerge::advance(std::size_t cursor) {
   Cursor& at = cursors_[cursor];
   while (const Held* held = at.source.line->at(at.index)) {
-    if (evicted_ && !held->evicted) {
-      return;  // the evicted ones stand first
-    }
-    // Priorities only rise within a section: behind this one nobody will do.
-    if (held->evicted == evicted_ && at.source.policy != PreemptionPolicy::Any &&
-        held->priority > preemptor_.priority) {
-      return;
-    }
     ++at.index;
-    if (held->evicted == evicted_ && satisfies(at.source.policy, preemptor_, *held)) {
+    if (satisfies(at.source.policy, preemptor_, *held)) {
       heads_.emplace(held->turn, std::pair(cursor, held));
       return;
     }

@@ -30,15 +30,17 @@ struct Held {
   CellAmounts usage{};
 };
 
-// Those of a ClusterQueue that use the same resources of the same flavors: evicted ones first, then
-// by priority, the latest reservation first.
+// Those of a ClusterQueue that have the same priority, are evicted or not, and use the same
+// resources of the same flavors: the latest reservation first.
 class HeldLine {
  public:
   HeldLine(const View& view, const Snapshot& snapshot, const ClusterQueue& queue,
            std::string group);
   // nullptr behind the last. What it returned stays.
   [[nodiscard]] const Held* at(std::size_t index);
-  [[nodiscard]] bool uses(const std::vector<QuotaTree::CellId>& cells) const;
+  [[nodiscard]] bool evicted() const { return evicted_; }
+  [[nodiscard]] std::int64_t priority() const { return priority_; }
+  [[nodiscard]] const std::vector<QuotaTree::CellId>& cells() const { return cells_; }
 
  private:
   [[nodiscard]] std::unique_ptr<Held> read(const Object& workload) const;
@@ -47,6 +49,8 @@ class HeldLine {
   const Snapshot& snapshot_;
   const ClusterQueue& queue_;
   std::string group_{};
+  bool evicted_ = false;
+  std::int64_t priority_ = 0;
   std::vector<QuotaTree::CellId> cells_{};
   std::vector<std::unique_ptr<Held>> read_{};
   bool whole_ = false;  // nothing behind `read_`
@@ -57,14 +61,23 @@ class HeldWorkloads {
  public:
   // Both must outlive it.
   HeldWorkloads(const View& view, const Snapshot& snapshot) : view_(view), snapshot_(snapshot) {}
+  // The lines of a queue that use the cell.
+  [[nodiscard]] const std::vector<HeldLine*>& lines(const ClusterQueue& queue,
+                                                    QuotaTree::CellId cell);
   // The lines of a queue that use one of the cells.
   [[nodiscard]] std::vector<HeldLine*> lines(const ClusterQueue& queue,
                                              const std::vector<QuotaTree::CellId>& cells);
 
  private:
+  struct OfQueue {
+    std::vector<std::unique_ptr<HeldLine>> lines{};
+    std::map<QuotaTree::CellId, std::vector<HeldLine*>> by_cell{};
+  };
+  OfQueue& of(const ClusterQueue& queue);
+
   const View& view_;
   const Snapshot& snapshot_;
-  std::map<std::string, std::vector<std::unique_ptr<HeldLine>>> by_queue_{};
+  std::map<QuotaTree::NodeId, OfQueue> by_queue_{};
 };
 
 // Who wants quota, and how much.
@@ -76,6 +89,9 @@ struct Preemptor {
 
 // Whether a policy lets the preemptor take the quota of a workload.
 bool satisfies(PreemptionPolicy policy, const Preemptor& preemptor, const Held& held);
+
+// Whether a policy may let it take from somebody of a line; without reading one.
+bool may_satisfy(PreemptionPolicy policy, const Preemptor& preemptor, const HeldLine& line);
 
 // Some lines merged: either those that are evicted already or the others.
 class CandidateMerge {
@@ -103,7 +119,6 @@ class CandidateMerge {
   void advance(std::size_t cursor);
 
   const Preemptor& preemptor_;
-  bool evicted_ = false;
   std::vector<Cursor> cursors_{};
   std::map<std::string, std::pair<std::size_t, const Held*>> heads_{};  // by turn
 };

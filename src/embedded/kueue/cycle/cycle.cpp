@@ -303,7 +303,8 @@ class Cycle {
     }
   }
 
-  // Whether it has room once all that is being preempted is gone.
+  // Whether it has room once all that is being preempted is gone; and who is admitted now, before
+  // that, has it already.
   bool still_fits(const Nominee& nominee) {
     std::map<std::string_view, const Held*> gone;
     for (const auto& [uid, held] : preempted_) {
@@ -319,10 +320,21 @@ class Cycle {
     for (const auto& [uid, held] : gone) {
       restore(quota_, *held);
     }
+    return fit && (!nominee.targets.empty() || fits_beside_the_preempted(nominee));
+  }
+  bool fits_beside_the_preempted(const Nominee& nominee) {
+    for (const auto& [node, cell, amount] : promised_) {
+      quota_.add_usage(node, cell, -amount);
+    }
+    const bool fit = fits(quota_, nominee.line->queue(), nominee.usage, true);
+    for (const auto& [node, cell, amount] : promised_) {
+      quota_.add_usage(node, cell, amount);
+    }
     return fit;
   }
 
   void preempt(const Nominee& nominee) {
+    settles_ = false;
     Line& line = *nominee.line;
     const bool overlaps = std::ranges::any_of(nominee.targets, [&](const Target& target) {
       return preempted_.contains(target.held->object.uid());
@@ -332,6 +344,9 @@ class Cycle {
       return;
     }
     take(nominee);
+    for (const auto& [cell, amount] : nominee.usage) {
+      promised_.emplace_back(line.queue().node, cell, amount);
+    }
     for (const Target& target : nominee.targets) {
       preempted_.emplace(target.held->object.uid(), target.held);
       if (!target.held->evicted) {
@@ -441,6 +456,7 @@ class Cycle {
   std::map<std::string, Line> lines_{};
   std::map<std::pair<QuotaTree::NodeId, FlavorResource>, Amount> withheld_{};
   std::vector<std::tuple<QuotaTree::NodeId, QuotaTree::CellId, Amount>> reserved_{};
+  std::vector<std::tuple<QuotaTree::NodeId, QuotaTree::CellId, Amount>> promised_{};
   std::map<std::string, const Held*, std::less<>> preempted_{};  // by uid
   int admitted_ = 0;
 };

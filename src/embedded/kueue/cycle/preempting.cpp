@@ -17,6 +17,10 @@ class Preempting::Oracle final : public PreemptionOracle {
   Possibility simulate(QuotaTree::CellId cell, Amount amount) override {
     QuotaTree& quota = preempting_.quota_;
     const ClusterQueue& queue = *preemptor_.queue;
+    if (!preempting_.may_gain(preemptor_, cell)) {
+      return {.mode = Mode::NoPreemptionCandidates,
+              .borrow_height = quota.borrow_height(queue.node, cell, amount)};
+    }
     const std::vector<Target> targets = preempting_.targets(
         {.preemptor = preemptor_, .usage = {{cell, amount}}, .scarce = {cell}}, passes_);
     for (const Target& target : targets) {
@@ -67,6 +71,14 @@ std::vector<Target> Preempting::targets(const Claim& claim, bool passes) {
   return settings_.fair_sharing
              ? fair_preemption_targets(snapshot_, quota_, held_, shares(), strategies_, claim)
              : preemption_targets(snapshot_, quota_, held_, claim);
+}
+
+bool Preempting::may_gain(const Preemptor& preemptor, QuotaTree::CellId cell) {
+  const ClusterQueue& queue = *preemptor.queue;
+  return (queue.reclaim != PreemptionPolicy::Never && quota_.parent(queue.node)) ||
+         std::ranges::any_of(held_.lines(queue, cell), [&](const HeldLine* line) {
+           return may_satisfy(queue.within_queue, preemptor, *line);
+         });
 }
 
 Preempting::Result Preempting::assign(const Preemptor& preemptor,

@@ -38,6 +38,8 @@ class Preempting {
   [[nodiscard]] Result assign(const Preemptor& preemptor,
                               const std::vector<PodSetRequests>& requests, bool passes);
   [[nodiscard]] std::vector<Target> targets(const Claim& claim, bool passes);
+  // Whether anybody could be preempted for a cell; a look that costs next to nothing.
+  [[nodiscard]] bool may_gain(const Preemptor& preemptor, QuotaTree::CellId cell);
 
   const Snapshot& snapshot_;
   QuotaTree& quota_;

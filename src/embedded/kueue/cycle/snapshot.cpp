@@ -78,19 +78,17 @@ void judge(ClusterQueue& queue, const Snapshot& snapshot,
       !stop.empty() && stop != "None") {
     problems.emplace_back("Stopped", "is stopped");
   }
-  std::vector<std::string> missing_flavors;  // in the order of the spec
+  std::string missing_flavors;  // in the order of the spec
   for (const ResourceGroup& group : queue.groups) {
     for (const FlavorQuotas& flavor : group.flavors) {
       if (!snapshot.flavors.contains(flavor.name)) {
-        if (std::ranges::find(missing_flavors, flavor.name) == missing_flavors.end()) {
-          missing_flavors.push_back(flavor.name);
-        }
+        missing_flavors += (missing_flavors.empty() ? "" : ",") + flavor.name;
       }
     }
   }
   if (!missing_flavors.empty()) {
-    problems.emplace_back("FlavorNotFound", fmt::format("references missing ResourceFlavor(s): {}",
-                                                        joined(missing_flavors)));
+    problems.emplace_back("FlavorNotFound",
+                          fmt::format("references missing ResourceFlavor(s): {}", missing_flavors));
   }
   std::set<std::string> missing_checks;
   std::set<std::string> inactive_checks;

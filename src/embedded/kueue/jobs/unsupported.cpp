@@ -7,39 +7,17 @@
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/jobs/reconcile.hpp"
 #include "embedded/kueue/jobs/unsupported.hpp"
+#include "embedded/kueue/one_event.hpp"
 
 namespace athanor::kueue::jobs {
 namespace {
-
-// An event of a fixed name: told again, it is there already.
-Create event_about(const Kind& kind, const Object& object, Instant now) {
-  const std::string name = fmt::format("{}.unsupported-integration", object.name());
-  const Key key{std::string(object.ns()), name};
-  const std::string at = format_time(now);
-  return {.target = {&api::kEvent, key},
-          .object = Value::object(
-              {{"apiVersion", "v1"},
-               {"kind", "Event"},
-               {"metadata", Value::object({{"name", name}, {"namespace", object.ns()}})},
-               {"involvedObject", Value::object({{"apiVersion", kind.api_version()},
-                                                 {"kind", kind.name},
-                                                 {"namespace", object.ns()},
-                                                 {"name", object.name()},
-                                                 {"uid", object.uid()}})},
-               {"type", "Warning"},
-               {"reason", "UnsupportedIntegration"},
-               {"message", unsupported_text(kind)},
-               {"source", Value::object({{"component", "kueue-unsupported"}})},
-               {"firstTimestamp", at},
-               {"lastTimestamp", at},
-               {"count", 1}})};
-}
 
 Plan warn(const View& view, const Kind& kind, const Key& key, Instant now) {
   const auto object = view.get(kind, key);
   Plan plan;
   if (object && !object->deleting() && !object->label(name::kQueue).empty()) {
-    plan.then(event_about(kind, *object, now));
+    plan.then(one_event({&kind, key}, *object, "unsupported-integration", "UnsupportedIntegration",
+                        unsupported_text(kind), now));
   }
   return plan;
 }

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
 #include "api/builtin.hpp"
 #include "embedded/kueue/jobs/adapter.hpp"

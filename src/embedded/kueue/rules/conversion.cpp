@@ -69,7 +69,8 @@ void cluster_queue_to_new(Value& object) {
     // Values of the wrong type stay for the schema to refuse.
     const Value checks = (*spec)["admissionChecks"];
     const Value& strategy = (*spec)["admissionChecksStrategy"];
-    const bool fits = strategy.is_null() || strategy.is_object();
+    // Both at once stay for the rules of v1beta1 to refuse.
+    const bool fits = strategy.is_null() || (strategy.is_object() && strategy.empty());
     if (checks.is_list() && fits) {
       spec->erase("admissionChecks");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine does about AdmissionChecks beside their use (docs/spec/kueue.md 9, 15).
+// What the engine does about AdmissionChecks beside their use (docs/spec/kueue.md 9).
 #pragma once
 
 #include "runtime/view/operator.hpp"

@@ -272,6 +272,55 @@ void retire(const Object& workload, const Settings& settings, Plan& plan, Instan
                    .guard = {.uid = std::string(workload.uid())}});
 }
 
+// What is told once is told within so long after it is due: nothing remembers that it was.
+constexpr Duration kTellWithin = std::chrono::seconds(5);
+
+void tell_once(const Object& workload, Instant due, std::string_view reason,
+               const std::string& note, Plan& plan, Instant now) {
+  if (now < due) {
+    plan.wake_at(due);
+  } else if (now < due + kTellWithin) {
+    add_event(plan, workload, "Warning", reason, note);
+  }
+}
+
+// An evicted workload that no integration stops keeps its quota for as long as its owner lets it
+// (8.2).
+void warn_of_held_quota(const Object& workload, Plan& plan, Instant now) {
+  if (workload.has_finalizer(api::kueue::kInUseFinalizer)) {
+    return;  // an integration made it, and releases it
+  }
+  const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
+  if (const auto since = parse_time(evicted["lastTransitionTime"].as_string())) {
+    tell_once(workload, *since + std::chrono::seconds(60), "EvictedWorkloadHoldsQuota",
+              fmt::format("Evicted ({}), and still holds its quota in ClusterQueue {}: stop what "
+                          "runs, then delete the Workload or clear status.admission",
+                          evicted["reason"].as_string(),
+                          workload.status().at({"admission", "clusterQueue"}).as_string()),
+              plan, now);
+  }
+}
+
+bool asks_for_topology(const Value& pod_set) {
+  const auto annotations = pod_set.at({"template", "metadata", "annotations"}).members();
+  return !pod_set["topologyRequest"].is_null() ||
+         std::ranges::any_of(annotations, [](const Member& annotation) {
+           return annotation.key().starts_with("kueue.x-k8s.io/podset-") &&
+                  annotation.key().ends_with("-topology");
+         });
+}
+
+// Section 15: stored, without effect.
+void warn_of_topology(const Object& workload, Plan& plan, Instant now) {
+  const auto created = parse_time(workload.metadata()["creationTimestamp"].as_string());
+  const bool asks = std::ranges::any_of(workload.spec()["podSets"].items(), asks_for_topology);
+  if (asks && created) {
+    tell_once(workload, *created, "TopologyIgnored",
+              "The embedded engine does not schedule by topology: topologyRequest has no effect",
+              plan, now);
+  }
+}
+
 // Of one that waits.
 void follow_waiting(const View& view, const Object& workload, const Settings& settings, Plan& plan,
                     Instant now) {
@@ -338,11 +387,14 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return plan;
   }
   follow_priority_class(view, *workload, plan);
+  warn_of_topology(*workload, plan, now);
   if (!has_quota(*workload)) {
     follow_waiting(view, *workload, settings, plan, now);
   } else if (is_evicted(*workload)) {
     // Its owner releases the quota; one that is inactive holds none.
-    if (!is_active(*workload)) {
+    if (is_active(*workload)) {
+      warn_of_held_quota(*workload, plan, now);
+    } else {
       retire(*workload, settings, plan, now);
     }
   } else if (!is_active(*workload)) {

@@ -79,13 +79,14 @@ Value admission_of(const ClusterQueue& queue, const Assignment& assignment) {
       usage.set(resource, amount_text(resource, amount));
     }
     // Empty maps are left out: clients that drop them would seem to change what is immutable.
-    Value given = Value::object({{"name", pod_set.name}, {"count", pod_set.count}});
+    Value given = Value::object({{"name", pod_set.name}});
     if (!flavors.empty()) {
       given.set("flavors", flavors);
     }
     if (!usage.empty()) {
       given.set("resourceUsage", usage);
     }
+    given.set("count", pod_set.count);
     assignments.push_back(std::move(given));
   }
   return Value::object({{"clusterQueue", queue.name}, {"podSetAssignments", assignments}});

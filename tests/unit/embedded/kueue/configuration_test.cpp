@@ -6,6 +6,7 @@
 
 #include "embedded/kueue/rules/webhooks.hpp"
 #include "embedded/kueue/settings.hpp"
+#include "embedded/kueue/system.hpp"
 #include "unit/embedded/kueue/fixture.hpp"
 
 namespace athanor::kueue::test {
@@ -90,6 +91,27 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"apiVersion: config.kueue.x-k8s.io/v1\n",
               "line 1: apiVersion: version \"config.kueue.x-k8s.io/v1\" is unknown: "
               "config.kueue.x-k8s.io/v1beta1 and v1beta2 are read"}));
+
+TEST(ConfigurationVariables, LieBelowTheFile) {
+  const auto read = [](std::map<std::string, std::string> variables, std::string file = "") {
+    return system().settings(
+        {.variables = std::move(variables),
+         .read_file = [file](const std::string&) -> Result<std::string> { return file; }});
+  };
+  const auto section = read({{"KUEUE_INTEGRATIONS", "pod, batch/job"},
+                             {"KUEUE_MANAGE_JOBS_WITHOUT_QUEUE_NAME", "true"},
+                             {"KUEUE_PODS_READY_TIMEOUT", "1m"},
+                             {"KUEUE_CONFIG", "k.yaml"}},
+                            "waitForPodsReady: {timeout: 2m}");
+  ASSERT_TRUE(section.ok()) << section.error().message;
+  EXPECT_EQ((*section)["integrations"]["frameworks"], from_yaml("[pod, batch/job]"));
+  EXPECT_TRUE((*section)["integrations"]["manageJobsWithoutQueueName"].as_bool());
+  EXPECT_EQ((*section)["podsReadyTimeout"].as_string(), "2m");
+  EXPECT_EQ(read({{"KUEUE_CONFIG", "k.yaml"}}, "a: 1").error().message,
+            "k.yaml: line 1: unknown field \"a\"");
+  EXPECT_NE(read({{"KUEUE_INTEGRATIONS", "pods"}}).error().message.find("KUEUE_INTEGRATIONS=pods"),
+            std::string::npos);
+}
 
 Value config_map(const std::string& text) {
   Value map = from_yaml(

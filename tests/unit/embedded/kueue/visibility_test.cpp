@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "embedded/kueue/cycle/scheduler.hpp"
 #include "embedded/kueue/cycle/waiting.hpp"
 #include "unit/embedded/kueue/fixture.hpp"
 
@@ -20,8 +21,8 @@ class Visibility : public ::testing::Test {
     world.now += std::chrono::seconds(1);
     world.put(workload("high", "b", "gpu: 1", ", priority: 9"));
     world.put(workload("later", "a", "gpu: 1", ", priority: 1"));
-    Value off = workload("off", "a", "gpu: 1", ", active: false");
-    world.put(std::move(off));
+    world.put(workload("idle", "a", "gpu: 1", ", active: false"));
+    world.settle({&local_queue_operator()});  // it keeps the index
   }
 
   GroupAnswer ask(const std::string& path, const std::string& query = "") {

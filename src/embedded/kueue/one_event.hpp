@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// An event that is told once: of a fixed name, so that telling it again changes nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/time.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "runtime/view/plan.hpp"
+
+namespace athanor::kueue {
+
+// A Warning named "OBJECT.NAME".
+Create one_event(const Ref& about, const Object& object, std::string_view name,
+                 std::string_view reason, const std::string& message, Instant now);
+
+}  // namespace athanor::kueue

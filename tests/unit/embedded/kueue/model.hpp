@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A slow admission engine for comparison, written from the tables of docs/spec/kueue.md 7: no
+// indexes, no sums kept, no snapshot, everything counted anew from the list of who holds what. One
+// resource, one pod set, whole numbers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace athanor::kueue::model {
+
+struct Quota {
+  std::int64_t nominal = 0;
+  std::optional<std::int64_t> borrowing{};
+  std::optional<std::int64_t> lending{};
+};
+
+// A cohort, or a ClusterQueue.
+struct Node {
+  std::string parent{};
+  std::map<std::string, Quota> quotas{};  // by flavor
+  bool queue = false;
+  // Of a ClusterQueue:
+  std::vector<std::string> flavors{};  // in order of preference
+  bool strict = false;
+  std::string within = "Never";
+  std::string reclaim = "Never";
+  bool borrow_within_cohort = false;
+  std::optional<std::int64_t> threshold{};
+  bool next_when_borrowing = false;
+  bool next_when_preempting = true;
+  bool prefers_preemption = false;
+};
+
+struct Job {
+  std::string queue{};
+  std::int64_t need = 1;
+  std::int64_t priority = 0;
+  std::int64_t created = 0;
+  bool came_back = false;     // after an eviction
+  std::string flavor{};       // held; empty: it waits
+  std::int64_t reserved = 0;  // when
+  bool evicted = false;       // and holds it still
+  bool sticky = false;        // waits for preemptions of its own
+};
+
+// Names are uids, too.
+struct World {
+  std::map<std::string, Node> nodes{};
+  std::map<std::string, Job> jobs{};
+};
+
+struct Decision {
+  std::map<std::string, std::string> admitted{};   // job: flavor
+  std::map<std::string, std::string> preempted{};  // job: reason
+  std::set<std::string> preempting{};              // jobs told that preemptions are pending
+  std::set<std::string> overlapping{};             // jobs told so
+  std::set<std::string> crowded_out{};             // no longer fit
+  friend bool operator==(const Decision&, const Decision&) = default;
+};
+Decision decide(const World& world);
+
+// What a node uses of a flavor, and what of that is too much; for the rules that always hold.
+std::int64_t use_of(const World& world, const std::string& node, const std::string& flavor);
+bool is_overdrawn(const World& world, const std::string& node, const std::string& flavor);
+
+}  // namespace athanor::kueue::model

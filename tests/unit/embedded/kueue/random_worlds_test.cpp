@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine and the slow model of model.hpp on random trees with random policies: they decide the
+// same, quota is never exceeded, preemption comes to rest, and what the engine sums up is what the
+// model counts anew.
+#include <algorithm>
+#include <random>
+
+#include "embedded/kueue/cycle/holding.hpp"
+#include "embedded/kueue/cycle/snapshot.hpp"
+#include "unit/embedded/kueue/model.hpp"
+#include "unit/embedded/kueue/queue_world.hpp"
+
+namespace athanor::kueue::test {
+namespace {
+
+using model::Decision;
+
+constexpr unsigned kParts = 4;
+constexpr unsigned kWorlds = 500;      // of each part
+constexpr unsigned kFairWorlds = 300;  // where queues share by weight: these rules alone
+constexpr int kSteps = 4;
+constexpr int kMostRuns = 60;  // of the engine, between two changes from outside
+
+std::string text_of(const Decision& decision) {
+  std::string text;
+  for (const auto& [job, flavor] : decision.admitted) {
+    text += fmt::format(" {}->{}", job, flavor);
+  }
+  for (const auto& [job, reason] : decision.preempted) {
+    text += fmt::format(" {} evicted {}", job, reason);
+  }
+  const auto list = [&](const char* what, const std::set<std::string>& jobs) {
+    for (const std::string& job : jobs) {
+      text += fmt::format(" {} {}", job, what);
+    }
+  };
+  list("preempts", decision.preempting);
+  list("overlaps", decision.overlapping);
+  list("crowded out", decision.crowded_out);
+  return text;
+}
+
+class Play {
+ public:
+  Play(unsigned seed, bool fair) : random_(seed), fair_(fair) {
+    if (fair) {
+      world_.configure("kueue", from_yaml("{fairSharing: true}"));
+    }
+    world_.put(bench_namespace());
+    for (const char* name : {"f", "g"}) {
+      world_.put(flavor(name));
+    }
+    make_tree();
+  }
+
+  void run() {
+    for (int step = 0; step < kSteps && !::testing::Test::HasFailure(); ++step) {
+      for (int i = one_of(4); i > 0; --i) {
+        submit();
+      }
+      finish_some();
+      come_to_rest();
+    }
+  }
+
+ private:
+  int one_of(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
+  bool maybe(int one_in) { return one_of(one_in) == 0; }
+
+  model::Quota some_quota(bool in_cohort) {
+    model::Quota quota{.nominal = one_of(9)};
+    if (in_cohort && maybe(4)) {
+      quota.borrowing = one_of(6);
+    }
+    if (in_cohort && maybe(4)) {
+      quota.lending = one_of(static_cast<int>(quota.nominal) + 1);
+    }
+    return quota;
+  }
+  static std::string quota_text(const model::Quota& quota) {
+    return fmt::format("[{{name: gpu, nominalQuota: {}{}{}}}]", quota.nominal,
+                       quota.borrowing ? fmt::format(", borrowingLimit: {}", *quota.borrowing) : "",
+                       quota.lending ? fmt::format(", lendingLimit: {}", *quota.lending) : "");
+  }
+  std::string groups_text(const model::Node& node, const std::vector<std::string>& flavors) {
+    std::string text;
+    for (const std::string& name : flavors) {
+      text += fmt::format("{}{{name: {}, resources: {}}}", text.empty() ? "" : ", ", name,
+                          quota_text(node.quotas.at(name)));
+    }
+    return text.empty() ? "[]" : "[{coveredResources: [gpu], flavors: [" + text + "]}]";
+  }
+
+  void make_tree() {
+    const int cohorts = one_of(4);
+    for (int i = 0; i < cohorts; ++i) {
+      const std::string name = fmt::format("cohort-{}", i);
+      model::Node node;
+      if (i > 0 && !maybe(4)) {
+        node.parent = fmt::format("cohort-{}", one_of(i));
+      }
+      std::vector<std::string> flavors;
+      if (maybe(3)) {
+        flavors = {"f"};
+        node.quotas["f"] = some_quota(!node.parent.empty());
+      }
+      world_.put(from_yaml(fmt::format(
+          "{{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {{name: {}}}, spec: "
+          "{{parentName: \"{}\", resourceGroups: {}}}}}",
+          name, node.parent, groups_text(node, flavors))));
+      model_.nodes.emplace(name, std::move(node));
+    }
+    for (int i = 1 + one_of(5); i > 0; --i) {
+      make_queue(fmt::format("queue-{}", i), cohorts);
+    }
+  }
+  void make_queue(const std::string& name, int cohorts) {
+    model::Node node{.queue = true};
+    if (cohorts > 0 && !maybe(6)) {
+      node.parent = fmt::format("cohort-{}", one_of(cohorts));
+    }
+    node.flavors = maybe(2) ? std::vector<std::string>{"f"} : std::vector<std::string>{"f", "g"};
+    for (const std::string& flavor : node.flavors) {
+      node.quotas[flavor] = some_quota(!node.parent.empty());
+    }
+    node.strict = maybe(3);
+    static constexpr std::array kWithin{"Never", "LowerPriority", "LowerOrNewerEqualPriority"};
+    static constexpr std::array kReclaim{"Never", "LowerPriority", "Any"};
+    node.within = kWithin.at(static_cast<std::size_t>(one_of(3)));
+    node.reclaim = kReclaim.at(static_cast<std::size_t>(one_of(3)));
+    node.borrow_within_cohort = node.reclaim != "Never" && maybe(2);
+    if (node.borrow_within_cohort && maybe(2)) {
+      node.threshold = one_of(3);
+    }
+    node.next_when_borrowing = maybe(2);
+    node.next_when_preempting = maybe(2);
+    node.prefers_preemption = node.next_when_borrowing && node.next_when_preempting && maybe(2);
+    const std::string borrow =
+        node.borrow_within_cohort
+            ? fmt::format(
+                  ", borrowWithinCohort: {{policy: LowerPriority{}}}",
+                  node.threshold ? fmt::format(", maxPriorityThreshold: {}", *node.threshold) : "")
+            : "";
+    world_.put(from_yaml(fmt::format(
+        "{{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {{name: {}}}, spec: "
+        "{{namespaceSelector: {{}}, cohortName: \"{}\", queueingStrategy: {}, resourceGroups: {}, "
+        "flavorFungibility: {{whenCanBorrow: {}, whenCanPreempt: {}{}}}, preemption: "
+        "{{withinClusterQueue: {}, reclaimWithinCohort: {}{}}}, fairSharing: {{weight: {}}}}}}}",
+        name, node.parent, node.strict ? "StrictFIFO" : "BestEffortFIFO",
+        groups_text(node, node.flavors),
+        node.next_when_borrowing ? "TryNextFlavor" : "MayStopSearch",
+        node.next_when_preempting ? "TryNextFlavor" : "MayStopSearch",
+        node.prefers_preemption ? ", preference: PreemptionOverBorrowing" : "", node.within,
+        node.reclaim, borrow, fair_ ? one_of(4) : 1)));
+    world_.put(local_queue(name, name));
+    queues_.push_back(name);
+    model_.nodes.emplace(name, std::move(node));
+  }
+
+  void submit() {
+    world_.advance(std::chrono::seconds(1));
+    ++time_;
+    const std::string name = fmt::format("job-{:03}", ++jobs_);
+    const model::Job job{
+        .queue = queues_.at(static_cast<std::size_t>(one_of(static_cast<int>(queues_.size())))),
+        .need = 1 + one_of(maybe(3) ? 9 : 3),
+        .priority = one_of(4),
+        .created = time_};
+    Value object = workload(name, job.queue, fmt::format("gpu: {}", job.need),
+                            fmt::format(", priority: {}", job.priority));
+    object.set_path({"metadata", "uid"}, name);
+    world_.put(object);
+    model_.jobs.emplace(name, job);
+  }
+
+  void finish_some() {
+    std::vector<std::string> over;
+    for (const auto& [name, job] : model_.jobs) {
+      if (maybe(job.flavor.empty() ? 12 : 4)) {
+        over.push_back(name);
+      }
+    }
+    for (const std::string& name : over) {
+      world_.remove(api::kueue::kWorkload, {"bench", name});
+      model_.jobs.erase(name);
+    }
+  }
+
+  // The engine runs, owners release what was evicted, until nothing happens any more.
+  void come_to_rest() {
+    for (int run = 0; run < kMostRuns; ++run) {
+      world_.advance(std::chrono::seconds(1));
+      ++time_;
+      const Plan plan = world_.reconcile(scheduler_operator(), {"", "singleton"});
+      ASSERT_TRUE(world_.apply(plan).ok());
+      if (!fair_) {
+        const Decision expected = model::decide(model_);
+        ASSERT_EQ(text_of(outcome(expected)), text_of(expected));
+      }
+      follow();
+      check_quota();
+      const bool released = release_some();
+      if (plan.steps().empty() && !released && !anybody_leaves()) {
+        return;
+      }
+    }
+    FAIL() << "preemption goes in circles";
+  }
+
+  // What the engine's statuses say beyond what the model knew.
+  Decision outcome(const Decision& expected) {
+    Decision decision;
+    for (const auto& [name, job] : model_.jobs) {
+      const Value status = world_.must(api::kueue::kWorkload, {"bench", name}).status();
+      const Value& conditions = status["conditions"];
+      const Value& reserved = find_condition(conditions, "QuotaReserved");
+      const std::string text = reserved["message"].str();
+      const bool holds = reserved["status"].as_string() == "True";
+      if (holds && job.flavor.empty()) {
+        decision.admitted.emplace(
+            name, status["admission"]["podSetAssignments"][0]["flavors"]["gpu"].str());
+      } else if (holds && !job.evicted && condition_is(conditions, "Evicted", "True")) {
+        decision.preempted.emplace(name, find_condition(conditions, "Preempted")["reason"].str());
+      } else if (!holds && text.find(". Pending the preemption of ") != std::string::npos) {
+        pending_.insert(name);
+      }
+      if (holds || text.find(". Pending the preemption of ") == std::string::npos) {
+        pending_.erase(name);
+      }
+      if (text.starts_with("Workload has overlapping")) {
+        overlapping_.insert(name);
+      } else {
+        overlapping_.erase(name);
+      }
+      if (text.starts_with("Workload no longer fits")) {
+        crowded_.insert(name);
+      } else {
+        crowded_.erase(name);
+      }
+    }
+    // Words stay where nobody was looked at: the model tells only who was.
+    const auto seen = [](const std::set<std::string>& said, const std::set<std::string>& wanted) {
+      std::set<std::string> both;
+      std::ranges::set_intersection(said, wanted, std::inserter(both, both.end()));
+      return both;
+    };
+    decision.preempting = seen(pending_, expected.preempting);
+    decision.overlapping = seen(overlapping_, expected.overlapping);
+    decision.crowded_out = seen(crowded_, expected.crowded_out);
+    return decision;
+  }
+
+  void follow() {
+    for (auto& [name, job] : model_.jobs) {
+      const Value status = world_.must(api::kueue::kWorkload, {"bench", name}).status();
+      const Value& conditions = status["conditions"];
+      if (condition_is(conditions, "QuotaReserved", "True")) {
+        if (job.flavor.empty()) {
+          job.flavor = status["admission"]["podSetAssignments"][0]["flavors"]["gpu"].str();
+          job.reserved = time_;
+        }
+        job.evicted = condition_is(conditions, "Evicted", "True");
+        job.sticky = false;
+      } else {
+        job.sticky = pending_.contains(name);
+      }
+    }
+  }
+
+  void check_quota() {
+    Reads reads;
+    const View view(world_, reads);
+    const auto snapshot = read_queues(view);
+    QuotaTree tree = snapshot->quota;
+    count_usage(*snapshot, tree, view);
+    for (const auto& [name, node] : model_.nodes) {
+      const QuotaTree::NodeId id =
+          node.queue ? snapshot->cluster_queues.at(name).node : snapshot->cohorts.at(name);
+      for (const char* flavor : {"f", "g"}) {
+        ASSERT_FALSE(model::is_overdrawn(model_, name, flavor)) << name << " " << flavor;
+        ASSERT_EQ(tree.usage(id, FlavorResource{flavor, "gpu"}),
+                  model::use_of(model_, name, flavor));
+      }
+    }
+  }
+
+  bool anybody_leaves() const {
+    return std::ranges::any_of(model_.jobs, [](const auto& job) { return job.second.evicted; });
+  }
+
+  bool release_some() {
+    bool released = false;
+    for (auto& [name, job] : model_.jobs) {
+      if (!job.evicted || maybe(3)) {
+        continue;
+      }
+      released = true;
+      world_.update(api::kueue::kWorkload, {"bench", name}, [&](Value& object) {
+        Value& status = object.member("status");
+        Value conditions = status["conditions"];
+        set_condition(conditions, {"QuotaReserved", "False", "Pending", "released", {}},
+                      world_.now);
+        set_condition(conditions, {"Admitted", "False", "NoReservation", "released", {}},
+                      world_.now);
+        set_condition(conditions, {"Requeued", "True", "Preempted", "released", {}}, world_.now);
+        status.set("conditions", conditions);
+        status.erase("admission");
+      });
+      job.flavor.clear();
+      job.evicted = false;
+      job.came_back = true;
+    }
+    return released;
+  }
+
+  std::mt19937 random_;
+  bool fair_ = false;
+  FakeWorld world_{};
+  model::World model_{};
+  std::vector<std::string> queues_{};
+  std::set<std::string> pending_{};
+  std::set<std::string> overlapping_{};
+  std::set<std::string> crowded_{};
+  int jobs_ = 0;
+  std::int64_t time_ = 0;
+};
+
+class RandomWorlds : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(RandomWorlds, AreDecidedAsTheModelDecides) {
+  const unsigned first = GetParam() * kWorlds;
+  for (unsigned seed = first; seed < first + kWorlds && !HasFailure(); ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Play(seed, false).run();
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Parts, RandomWorlds, ::testing::Range(0U, kParts));
+
+TEST(RandomFairWorlds, ComeToRestWithinTheirQuota) {
+  for (unsigned seed = 0; seed < kFairWorlds && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Play(seed, true).run();
+  }
+}
+
+}  // namespace
+}  // namespace athanor::kueue::test
