@@ -334,7 +334,6 @@ class Cycle {
   }
 
   void preempt(const Nominee& nominee) {
-    settles_ = false;
     Line& line = *nominee.line;
     const bool overlaps = std::ranges::any_of(nominee.targets, [&](const Target& target) {
       return preempted_.contains(target.held->object.uid());
