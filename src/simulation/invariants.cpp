@@ -107,27 +107,32 @@ std::vector<Invariant> common_invariants() {
   };
 }
 
-Invariant runs_once(const Kind& owner, const Kind& child) {
+Invariant runs_once(const Kind& owner, const Kind& child,
+                    std::function<bool(const Object&)> given_up) {
   const std::string resource = bridge::KindFeed::resource_of(child);
-  // By the owner's uid: the first child's uid.
-  const auto first = std::make_shared<std::map<std::string, std::string, std::less<>>>();
+  // By the owner's uid: its child as it was last seen.
+  const auto last = std::make_shared<std::map<std::string, Value, std::less<>>>();
   return {
       .name = fmt::format("no {} runs twice", owner.name),
-      .check = [resource, first, &owner](const World&, News news) -> std::optional<std::string> {
+      .check = [resource, last, given_up = std::move(given_up), &owner](
+                   const World&, News news) -> std::optional<std::string> {
         for (const store::EventPtr& event : news) {
-          if (event->type != store::Event::Type::Added || event->object->resource != resource) {
+          if (event->object->resource != resource) {
             continue;
           }
-          const Value& meta = event->object->body["metadata"];
-          for (const Value& reference : meta["ownerReferences"].items()) {
+          const Value& body = event->object->body;
+          for (const Value& reference : body["metadata"]["ownerReferences"].items()) {
             if (reference["kind"].as_string() != owner.name || !reference["controller"].as_bool()) {
               continue;
             }
-            const auto [at, fresh] = first->try_emplace(reference["uid"].str(), meta["uid"].str());
-            if (!fresh && at->second != meta["uid"].as_string()) {
+            Value& seen = (*last)[reference["uid"].str()];
+            const bool another =
+                !seen.is_null() && seen["metadata"]["uid"] != body["metadata"]["uid"];
+            if (another && !(given_up && given_up(Object(seen)))) {
               return fmt::format("{} {} got a second run: {}", owner.name,
                                  reference["name"].as_string(), name_of(*event->object));
             }
+            seen = body;
           }
         }
         return std::nullopt;

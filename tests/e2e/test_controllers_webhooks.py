@@ -143,6 +143,29 @@ def test_who_creates_an_appwrapper_may_create_what_it_wraps(cluster, replica):
     cluster.create(wrapper, "--as=ann")
 
 
+def test_a_labelled_job_waits_and_starts(cluster, replica):
+    """On a cluster without JobSet, Ray and their like; nobody there runs its pods."""
+    kueue = {"apiVersion": "kueue.x-k8s.io/v1beta2"}
+    cluster.create({**kueue, "kind": "LocalQueue", "metadata": {"name": "lq", "namespace": "default"}, "spec": {"clusterQueue": "queue"}})
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    job = {
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": "waits", "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "lq"}},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
+    }  # fmt: skip
+    assert json.loads(cluster.create(job, "-o", "json").out)["spec"]["suspend"] is True
+    cluster.create({**kueue, "kind": "ResourceFlavor", "metadata": {"name": "f"}, "spec": {"nodeLabels": {"pool": "a"}}})
+
+    def stored():
+        return json.loads(cluster.kubectl("get", "job", "waits", "-o", "json", "-n", "default").out)["spec"]
+
+    wait_for("it starts", lambda: stored()["suspend"] is False)
+    assert stored()["template"]["spec"]["nodeSelector"] == {"pool": "a"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "lq"}}, "spec": {"containers": [container]}}
+    gated = json.loads(cluster.create(pod, "--dry-run=server", "-o", "json").out)
+    assert gated["spec"]["schedulingGates"] == [{"name": "kueue.x-k8s.io/admission"}]
+
+
 def test_a_bundle_that_somebody_removed_comes_back(cluster, replica):
     patch = '[{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]'
     cluster.kubectl("patch", CONFIGURATIONS[0], "--type=json", "-p", patch)

@@ -137,6 +137,32 @@ def test_a_pod_group_waits_for_all_its_pods(lab, ns, queue):
     lab.kubectl("-n", ns, "delete", "pod", "a", "b")  # no finalizer holds them
 
 
+def test_a_job_set_waits_and_its_jobs_are_not_counted_twice(lab, ns, queue):
+    template = {"spec": {"template": {"spec": pod_spec("sleep 0.1", cpu="500m")}}}
+    body = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "set", "namespace": ns, "labels": {"kueue.x-k8s.io/queue-name": "lq"}},
+        "spec": {"replicatedJobs": [{"name": "a", "replicas": 2, "template": template}]},
+    }
+    apply(lab, body)
+    wait_for("it is done", lambda: workloads(lab, ns) and condition(workloads(lab, ns)[0], "Finished").get("reason") == "Succeeded")
+    assert len(workloads(lab, ns)) == 1
+    assert workloads(lab, ns)[0]["spec"]["podSets"][0]["count"] == 2
+    assert job_of(lab, ns, "set-a-0")["spec"]["template"]["metadata"]["labels"]["kueue.x-k8s.io/podset"] == "a"
+
+
+def test_a_job_with_fewer_pods_than_it_asked_for_runs(lab, ns, queue):
+    body = job(ns, "partial")
+    body["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "1"}
+    body["spec"].update(parallelism=3, completions=3)
+    apply(lab, body)
+    wait_for("it completes", lambda: condition(job_of(lab, ns, "partial"), "Complete").get("status") == "True")
+    assert job_of(lab, ns, "partial")["spec"]["parallelism"] == 1
+    body["metadata"] = {**body["metadata"], "name": "wrong", "annotations": {"kueue.x-k8s.io/job-min-parallelism": "3"}}
+    assert "should be between 0 and 2" in apply(lab, body, check=False).err
+
+
 def test_what_is_not_integrated_is_warned_of(lab, ns, queue):
     template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": pod_spec("sleep 1000", cpu="10m")["containers"]}}
     deployment = {

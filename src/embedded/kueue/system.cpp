@@ -88,11 +88,10 @@ Result<Value> read(const SettingsSource& source) {
 }
 
 std::vector<const Operator*> all_operators() {
-  std::vector<const Operator*> all{&scheduler_operator(),       &workload_operator(),
-                                   &cluster_queue_operator(),   &local_queue_operator(),
-                                   &cohort_operator(),          &resource_flavor_operator(),
-                                   &admission_check_operator(), &configuration_operator(),
-                                   &check_finalizer_operator(), &topology_warning_operator()};
+  std::vector<const Operator*> all{
+      &scheduler_operator(),       &workload_operator(),      &cluster_queue_operator(),
+      &local_queue_operator(),     &cohort_operator(),        &resource_flavor_operator(),
+      &admission_check_operator(), &configuration_operator(), &check_finalizer_operator()};
   const auto jobs = jobs::operators();
   all.insert(all.end(), jobs.begin(), jobs.end());
   return all;

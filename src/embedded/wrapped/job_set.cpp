@@ -8,6 +8,7 @@
 #include "embedded/wrapped/kinds.hpp"
 #include "embedded/wrapped/members.hpp"
 #include "embedded/wrapped/operators.hpp"
+#include "kube/apply/patch.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::wrapped {
@@ -57,6 +58,51 @@ bool succeeded(const Object& set, const std::vector<Object>& jobs, std::size_t w
     return complete > 0;
   }
   return named > 0 && complete == named && (!targets.empty() || named == wanted);
+}
+
+// Puts what places its pods, of the job that is wanted, into the one that is to run: whoever
+// suspended the set may have changed that meanwhile. What the server put there stays.
+void place_pods(Value& job, const Value& wanted) {
+  Value& pod_template = job.member("spec").member("template");
+  const Value& from = wanted["spec"]["template"];
+  for (const std::string_view field : {"labels", "annotations"}) {
+    Value merged = from["metadata"][field].is_object() ? from["metadata"][field] : Value::object();
+    for (const athanor::Member& present : pod_template["metadata"][field].members()) {
+      const std::string_view name = present.key();
+      if (name == "controller-uid" || name == "job-name" ||
+          name.starts_with("batch.kubernetes.io/")) {
+        merged.set(name, present.value);
+      }
+    }
+    if (!merged.empty() || !pod_template["metadata"][field].is_null()) {
+      pod_template.member("metadata").set(field, std::move(merged));
+    }
+  }
+  Value& spec = pod_template.member("spec");
+  for (const std::string_view field : {"nodeSelector", "tolerations", "schedulingGates"}) {
+    if (!from["spec"][field].is_null()) {
+      spec.set(field, from["spec"][field]);
+    } else if (spec.contains(field)) {
+      spec.erase(field);
+    }
+  }
+}
+
+// Suspends or resumes a job as its set says.
+void follow_suspend(const Object& job, bool suspend, const Value& wanted, Plan& plan) {
+  Value changed = job.body();
+  changed.member("spec").set("suspend", suspend);
+  if (!suspend) {
+    place_pods(changed, wanted);
+    if (!job.status()["startTime"].is_null()) {  // else its pods' placement could not change
+      plan.then(Status{.target = {&api::kJob, job.key()},
+                       .status = Value::object({{"startTime", nullptr}}),
+                       .guard = {.uid = std::string(job.uid())}});
+    }
+  }
+  plan.then(Patch{.target = {&api::kJob, job.key()},
+                  .merge = make_merge_patch(job.body(), changed),
+                  .guard = {.uid = std::string(job.uid())}});
 }
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
@@ -117,10 +163,9 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   keep(api::kJob, *set, wanted, jobs, plan);
   for (const Object& job : jobs) {
     const bool suspend = set->spec()["suspend"].as_bool();
-    if (job.spec()["suspend"].as_bool() != suspend && !job.deleting()) {
-      plan.then(Patch{.target = {&api::kJob, job.key()},
-                      .merge = Value::object({{"spec", Value::object({{"suspend", suspend}})}}),
-                      .guard = {.uid = std::string(job.uid())}});
+    const auto member = std::ranges::find(wanted, job.name(), &Member::name);
+    if (member != wanted.end() && job.spec()["suspend"].as_bool() != suspend && !job.deleting()) {
+      follow_suspend(job, suspend, member->object, plan);
     }
   }
   return plan;
@@ -132,7 +177,8 @@ const Operator& job_set_operator() {
   static const Kind* const kReads[] = {&kJobSet, &api::kJob};
   static const Kind* const kWrites[] = {&kJobSet, &api::kJob};
   static const Access kAccess[] = {{&kJobSet, "patch", "status"},
-                                   {&api::kJob, "create patch delete"}};
+                                   {&api::kJob, "create patch delete"},
+                                   {&api::kJob, "patch", "status"}};
   static const Operator kOperator{.name = "wrapped-jobset",
                                   .primary = &kJobSet,
                                   .reads = kReads,

@@ -64,13 +64,14 @@ class Cycle {
   Cycle(const View& view, Instant now, Words words) : view_(view), now_(now), words_(words) {}
 
   Plan run() {
-    settings_ = api::decode<Settings>(configured_section(view_));
-    timestamp_ = settings_.requeue_timestamp == "Creation" ? RequeueTimestamp::Creation
-                                                           : RequeueTimestamp::Eviction;
+    const Value config = configured_section(view_);
+    timestamp_ = config["requeueTimestamp"].as_string() == "Creation" ? RequeueTimestamp::Creation
+                                                                      : RequeueTimestamp::Eviction;
     std::vector<WaitingShape> shapes = waiting_shapes(view_, timestamp_);
     if (shapes.empty()) {
       return std::move(plan_);  // and nothing else was read: no change of quota wakes it
     }
+    settings_ = api::decode<Settings>(config);
     queues_ = read_queues(view_);
     quota_ = queues_->quota;
     count_usage(*queues_, quota_, view_);

@@ -67,6 +67,21 @@ class GroupSearch {
   // reasons.
   Candidate run(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
                 std::vector<Reason>& reasons) {
+    // Where nothing that preemption makes free comes before what is free, the first look is for
+    // that, and mostly the only one.
+    simulates_ = !queue_.try_next_when_preempting || queue_.prefers_preemption;
+    Candidate best = scan(requests, pod_set, reasons);
+    if (postponed_ && best.worst.mode != Mode::Fit) {
+      simulates_ = true;
+      reasons.clear();
+      best = scan(requests, pod_set, reasons);
+    }
+    return best;
+  }
+
+ private:
+  Candidate scan(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
+                 std::vector<Reason>& reasons) {
     const FlavorSelector of_group(pod_set.pod_spec, group_.label_keys);
     const auto matches = [&](const Flavor& flavor) {
       return options_.keys == SelectorKeys::Group
@@ -103,7 +118,6 @@ class GroupSearch {
     return best;
   }
 
- private:
   [[nodiscard]] bool prefers(const Fitness& a, const Fitness& b) const {
     if (a.mode == Mode::NoFit || b.mode == Mode::NoFit || !queue_.prefers_preemption) {
       return a.better_than(b);
@@ -132,7 +146,7 @@ class GroupSearch {
 
   // How well one resource fits, with a reason if it does not.
   Fitness judge(const FlavorQuotas& quotas, const Wanted& wanted, std::vector<Reason>& reasons,
-                std::vector<QuotaTree::CellId>& scarce) const {
+                std::vector<QuotaTree::CellId>& scarce) {
     const auto refuse = [&](Reason reason) {
       reason.flavor = quotas.name;
       reason.resource = wanted.resource;
@@ -161,7 +175,10 @@ class GroupSearch {
     if (!may_gain) {
       return {.mode = Mode::NoFit, .borrow_height = lowest.height};
     }
-    if (options_.oracle == nullptr || !queue_.may_preempt()) {
+    const bool gains =
+        options_.oracle != nullptr && queue_.may_preempt() && options_.oracle->may_gain(*cell);
+    if (!gains || !simulates_) {
+      postponed_ = postponed_ || gains;
       return {.mode = Mode::NoPreemptionCandidates, .borrow_height = lowest.height};
     }
     const Possibility possible = options_.oracle->simulate(*cell, amount);
@@ -170,7 +187,7 @@ class GroupSearch {
 
   // The worst over the resources.
   Candidate judge(const FlavorQuotas& quotas, const std::vector<Wanted>& requests,
-                  std::vector<Reason>& reasons) const {
+                  std::vector<Reason>& reasons) {
     Candidate result{.worst = {}, .quotas = &quotas};
     for (const Wanted& wanted : requests) {
       const Fitness fitness = judge(quotas, wanted, reasons, result.scarce);
@@ -187,6 +204,8 @@ class GroupSearch {
   const ResourceGroup& group_;
   const Usage& taken_;
   const AssignOptions& options_;
+  bool simulates_ = true;   // asks whom preemption would free
+  bool postponed_ = false;  // would have
 };
 
 Amounts effective_requests(const ClusterQueue& queue, const PodSetRequests& pod_set) {

@@ -47,6 +47,8 @@ class PreemptionOracle {
   PreemptionOracle(const PreemptionOracle&) = delete;
   PreemptionOracle& operator=(const PreemptionOracle&) = delete;
   virtual ~PreemptionOracle() = default;
+  // Whether anybody could be preempted for a cell; a look that costs next to nothing.
+  [[nodiscard]] virtual bool may_gain(QuotaTree::CellId cell) = 0;
   virtual Possibility simulate(QuotaTree::CellId cell, Amount amount) = 0;
 };
 

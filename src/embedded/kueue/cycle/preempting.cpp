@@ -14,13 +14,12 @@ class Preempting::Oracle final : public PreemptionOracle {
   Oracle(Preempting& preempting, const Preemptor& preemptor, bool passes)
       : preempting_(preempting), preemptor_(preemptor), passes_(passes) {}
 
+  [[nodiscard]] bool may_gain(QuotaTree::CellId cell) override {
+    return preempting_.may_gain(preemptor_, cell);
+  }
   Possibility simulate(QuotaTree::CellId cell, Amount amount) override {
     QuotaTree& quota = preempting_.quota_;
     const ClusterQueue& queue = *preemptor_.queue;
-    if (!preempting_.may_gain(preemptor_, cell)) {
-      return {.mode = Mode::NoPreemptionCandidates,
-              .borrow_height = quota.borrow_height(queue.node, cell, amount)};
-    }
     const std::vector<Target> targets = preempting_.targets(
         {.preemptor = preemptor_, .usage = {{cell, amount}}, .scarce = {cell}}, passes_);
     for (const Target& target : targets) {

@@ -68,15 +68,15 @@ void write_finished(Plan& plan, const Object& workload, std::string_view reason,
                    .guard = guard_for(workload)});
 }
 
-void release_quota(Plan& plan, const Object& workload, Instant now) {
+void release_quota(Plan& plan, const Object& workload, std::string_view reason, Instant now) {
   Value list = workload.status()["conditions"];
   const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
   const std::string message = evicted["message"].str();
-  const std::string reason = evicted["reason"].str();
+  const std::string cause = evicted["reason"].str();
   add_conditions(list, workload,
-                 {{"QuotaReserved", "False", "Pending", message, {}},
+                 {{"QuotaReserved", "False", std::string(reason), message, {}},
                   {"Admitted", "False", "NoReservation", "The workload has no reservation", {}},
-                  {"Requeued", reason == "Preempted" ? "True" : "False", reason, message, {}}},
+                  {"Requeued", cause == "Preempted" ? "True" : "False", cause, message, {}}},
                  now);
   if (!find_condition(list, "PodsReady").is_null()) {
     add_conditions(

@@ -18,8 +18,9 @@ bool says(const Object& workload, std::string_view type);
 // Finished True.
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,
                     std::string_view message, Instant now);
-// The job of an evicted Workload has stopped: the quota is free.
-void release_quota(Plan& plan, const Object& workload, Instant now);
+// The job of an evicted Workload has stopped: the quota is free. `reason` is that of QuotaReserved
+// False.
+void release_quota(Plan& plan, const Object& workload, std::string_view reason, Instant now);
 // PodsReady and reclaimablePods of a Workload, where they differ.
 struct Readiness {
   bool admitted = false;

@@ -219,8 +219,12 @@ FieldTexts validate_new_job(const Adapter& adapter, const Value& object) {
 
 FieldTexts validate_job_update(const Adapter& adapter, const Value& object, const Value& old_object,
                                bool has_default_queue) {
-  FieldTexts errors = validate_new_job(adapter, object);
   const bool suspended = is_suspended(adapter, object);
+  FieldTexts errors;
+  check_labels(object, errors);
+  if (suspended) {  // one that runs may have fewer pods than it asked for
+    check_partial(adapter, object, errors);
+  }
   const bool was_suspended = is_suspended(adapter, old_object);
   if (!suspended) {
     check_unchanged(object, old_object, name::kQueue, errors);

@@ -16,6 +16,7 @@
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/jobs/pod_set_info.hpp"
 #include "embedded/kueue/jobs/reconcile.hpp"
+#include "embedded/kueue/workload/reasons.hpp"
 #include "kube/apply/patch.hpp"
 
 namespace athanor::kueue::jobs {
@@ -344,7 +345,7 @@ class Manager {
       return;
     }
     if (says(workload, "QuotaReserved")) {
-      release_quota(plan_, workload, now_);
+      release_quota(plan_, workload, reason_of(Waits::Evaluation, settings_.granular), now_);
     } else {
       follow_queue(workload) || follow_priority(workload);
     }

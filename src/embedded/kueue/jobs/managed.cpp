@@ -57,7 +57,8 @@ Integrations integrations_of(const View& view) {
   const Value& written = section["integrations"];
   Integrations settings{.manage_without_queue = written["manageJobsWithoutQueueName"].as_bool(),
                         .namespaces = written["managedJobsNamespaceSelector"],
-                        .wait_for_pods_ready = section["waitForPodsReady"].as_bool(true)};
+                        .wait_for_pods_ready = section["waitForPodsReady"].as_bool(true),
+                        .granular = section["admissionReasons"].as_string() == "granular"};
   if (const Value& names = written["frameworks"]; names.is_list()) {
     for (const Value& one : names.items()) {
       settings.frameworks.push_back(one.str());

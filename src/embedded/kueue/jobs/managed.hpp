@@ -20,6 +20,7 @@ struct Integrations {
   bool manage_without_queue = false;
   Value namespaces{};  // managedJobsNamespaceSelector; Null: all but the system's
   bool wait_for_pods_ready = true;
+  bool granular = false;  // the profile of reasons
 
   [[nodiscard]] bool has(std::string_view framework) const;
 };

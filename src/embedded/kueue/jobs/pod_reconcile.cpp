@@ -15,6 +15,7 @@
 #include "embedded/kueue/jobs/pod_set_info.hpp"
 #include "embedded/kueue/jobs/pods.hpp"
 #include "embedded/kueue/jobs/reconcile.hpp"
+#include "embedded/kueue/workload/reasons.hpp"
 #include "kube/apply/patch.hpp"
 
 namespace athanor::kueue::jobs {
@@ -204,7 +205,7 @@ class PodManager {
       if (says(workload, "QuotaReserved")) {
         // Pods that wait behind their gate hold nothing and go on waiting.
         if (!stop_ungated(why) && nothing_runs()) {
-          release_quota(plan_, workload, now_);
+          release_quota(plan_, workload, reason_of(Waits::Evaluation, settings_.granular), now_);
         }
         return;
       }

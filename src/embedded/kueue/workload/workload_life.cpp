@@ -248,7 +248,13 @@ bool heed_execution_time(const Object& workload, Plan& plan, Instant now) {
 }
 
 // Deletes what was kept long enough (9). A deactivated workload of a job belongs to the job.
-void retire(const Object& workload, const Settings& settings, Plan& plan, Instant now) {
+void retire(const View& view, const Object& workload, Plan& plan, Instant now) {
+  const Value config = configured_section(view);
+  if (config["retentionAfterFinished"].as_string().empty() &&
+      config["retentionAfterDeactivated"].as_string().empty()) {
+    return;
+  }
+  const auto settings = api::decode<Settings>(config);
   const Value& conditions = workload.status()["conditions"];
   const bool finished = is_finished(workload);
   const bool by_us = !is_active(workload) && !workload.controller() &&
@@ -322,13 +328,12 @@ void warn_of_topology(const Object& workload, Plan& plan, Instant now) {
 }
 
 // Of one that waits.
-void follow_waiting(const View& view, const Object& workload, const Settings& settings, Plan& plan,
-                    Instant now) {
+void follow_waiting(const View& view, const Object& workload, Plan& plan, Instant now) {
   if (!is_active(workload)) {
     if (!workload.status()["requeueState"].is_null()) {
       forget_backoff(plan, workload, now);
     }
-    retire(workload, settings, plan, now);
+    retire(view, workload, plan, now);
     return;
   }
   if (heed_rejection(workload, plan, now)) {
@@ -339,8 +344,8 @@ void follow_waiting(const View& view, const Object& workload, const Settings& se
 }
 
 // Of one that holds quota and is neither evicted nor inactive.
-void follow_reserved(const View& view, const Object& workload, const Settings& settings, Plan& plan,
-                     Instant now) {
+void follow_reserved(const View& view, const Object& workload, Plan& plan, Instant now) {
+  const auto settings = api::decode<Settings>(configured_section(view));
   const Queues queues = queues_of(view, workload);
   if (stop_policy(queues.cluster) == "HoldAndDrain") {
     add_eviction(plan, workload,
@@ -381,26 +386,25 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   Plan plan;
-  const auto settings = api::decode<Settings>(configured_section(view));
   if (is_finished(*workload)) {
-    retire(*workload, settings, plan, now);
+    retire(view, *workload, plan, now);
     return plan;
   }
   follow_priority_class(view, *workload, plan);
   warn_of_topology(*workload, plan, now);
   if (!has_quota(*workload)) {
-    follow_waiting(view, *workload, settings, plan, now);
+    follow_waiting(view, *workload, plan, now);
   } else if (is_evicted(*workload)) {
     // Its owner releases the quota; one that is inactive holds none.
     if (is_active(*workload)) {
       warn_of_held_quota(*workload, plan, now);
     } else {
-      retire(*workload, settings, plan, now);
+      retire(view, *workload, plan, now);
     }
   } else if (!is_active(*workload)) {
     add_eviction(plan, *workload, deactivated(*workload), now);
   } else {
-    follow_reserved(view, *workload, settings, plan, now);
+    follow_reserved(view, *workload, plan, now);
   }
   return plan;
 }

@@ -141,6 +141,12 @@ INSTANTIATE_TEST_SUITE_P(
                "immutable"},
         Change{"{metadata: {labels: {kueue.x-k8s.io/queue-name: a}}, spec: {suspend: true}}",
                "{metadata: {labels: {kueue.x-k8s.io/queue-name: b}}, spec: {suspend: true}}", ""},
+        // What admission does to a Job that gets the least it can run with.
+        Change{"{metadata: {annotations: {kueue.x-k8s.io/job-min-parallelism: \"1\"}}, spec: "
+               "{suspend: true, parallelism: 3}}",
+               "{metadata: {annotations: {kueue.x-k8s.io/job-min-parallelism: \"1\"}}, spec: "
+               "{suspend: false, parallelism: 1}}",
+               ""},
         Change{"{metadata: {}, spec: {suspend: false}}",
                "{metadata: {labels: {kueue.x-k8s.io/priority-class: p}}, spec: {suspend: false}}",
                "metadata.labels[kueue.x-k8s.io/priority-class]: Invalid value: \"p\": "
