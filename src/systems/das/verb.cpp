@@ -172,12 +172,14 @@ Result<int> what_if(VerbContext& context, const std::string& wish) {
   const std::vector<Spot> spots = place_each(fleet, profiles, {});
   if (prints_values(context)) {
     std::vector<Value> values;
+    values.reserve(spots.size());
     for (const Spot& spot : spots) {
       values.push_back(spot_value(spot));
     }
     context.values(values);
   } else {
     std::vector<std::vector<std::string>> rows;
+    rows.reserve(spots.size());
     for (const Spot& spot : spots) {
       rows.push_back(
           {spot.node, std::to_string(spot.gpu), spot.profile, std::to_string(spot.place.start)});

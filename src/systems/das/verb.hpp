@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verb `athanor slices`: the slots of every GPU, why a pod fits or not, what would fit, and which
-// pods could move.
+// The verb `athanor slices`: the slots of every GPU, why a pod fits or not, what would fit, and
+// which pods could move.
 #pragma once
 
 #include "runtime/view/verb.hpp"

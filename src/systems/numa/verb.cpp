@@ -54,6 +54,7 @@ Result<int> show(VerbContext& context, const std::string& node) {
   }
   if (prints_objects(context)) {
     std::vector<Value> bodies;
+    bodies.reserve(topologies.size());
     for (const Object& object : topologies) {
       bodies.push_back(object.body());
     }

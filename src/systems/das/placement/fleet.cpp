@@ -61,6 +61,7 @@ void take(FleetNode& node, const Spot& spot) {
 std::vector<Spot> spots_of(const FleetNode& node, std::span<const std::string> profiles,
                            const std::vector<PlacedSlice>& placed) {
   std::vector<Spot> spots;
+  spots.reserve(placed.size());
   for (std::size_t i = 0; i < placed.size(); ++i) {
     spots.push_back({node.name, placed[i].gpu, profiles[i], placed[i]});
   }
