@@ -129,7 +129,7 @@ def test_a_good_object_is_defaulted(cluster, replica):
 
 def test_who_creates_an_appwrapper_may_create_what_it_wraps(cluster, replica):
     """The right of the requesting (here: impersonated) user is asked of the API server, by a SubjectAccessReview."""
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "wrapped-pod"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     wrapper = {
         "apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "w", "namespace": "default"},
         "spec": {"components": [{"template": pod}]},

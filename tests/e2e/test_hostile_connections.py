@@ -30,10 +30,10 @@ def memory(lab):
 
 
 def connect(lab):
-    host, port = lab.address.split("//")[1].split(":")
+    host, port = lab.address
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context.wrap_socket(socket.create_connection((host, int(port)), timeout=10))
+    return context.wrap_socket(socket.create_connection((host, port), timeout=10))
 
 
 def under_attack(lab, attack, count=4, seconds=3):

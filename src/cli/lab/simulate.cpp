@@ -46,10 +46,18 @@ Result<lab::Lab> read_fleet(const std::string& name) {
   return fleet;
 }
 
+// Returns true if the status notes an eviction: the job's controller reads that again.
+bool notes_eviction(const Value& status) {
+  return std::ranges::any_of(status["conditions"].items(), [](const Value& condition) {
+    return condition["reason"].as_string() == "Evicted";
+  });
+}
+
 // Returns true for a status that only says how a job waits or runs.
 bool is_report(const Step& step) {
   const auto* status = std::get_if<Status>(&step);
-  if (status == nullptr || status->target.kind != &api::kFournosJob) {
+  if (status == nullptr || status->target.kind != &api::kFournosJob ||
+      notes_eviction(status->status)) {
     return false;
   }
   return std::ranges::all_of(status->status.members(), [](const Member& member) {

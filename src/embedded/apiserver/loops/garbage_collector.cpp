@@ -54,6 +54,9 @@ class GarbageCollector final : public ControlLoop {
         note_owners(event->object->body, event->object->key.ns);
       } else if (event->previous == nullptr || !same_owners(*event->previous, *event->object)) {
         note(*event->object);
+        if (event->previous != nullptr) {  // an owner that it has left may wait for it no longer
+          note_owners(event->previous->body, event->object->key.ns);
+        }
       }
     }
   }

@@ -22,6 +22,9 @@ class LateServer final : public apiserver::Server {
                     UniqueFunction<void(apiserver::Response)> done) override {
     inner().handle_async(std::move(request), now, std::move(resume), std::move(done));
   }
+  [[nodiscard]] bool takes_body_of(const apiserver::Request& head, Instant now) override {
+    return inner().takes_body_of(head, now);
+  }
   void tick(Instant now) override { inner().tick(now); }
   void begin_shutdown() override { inner().begin_shutdown(); }
   [[nodiscard]] const apiserver::ResourceRegistry& registry() const override {
