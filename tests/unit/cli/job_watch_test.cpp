@@ -96,9 +96,8 @@ TEST_F(JobWatchTest, AServerThatStaysAwayIsGivenUp) {
 }
 
 TEST_F(JobWatchTest, AJobThatNobodyLooksAtIsToldOfOnce) {
-  const ScriptServer server([told = 0](const ScriptServer::Request& request) mutable {
+  const ScriptServer server([](const ScriptServer::Request& request) {
     if (request.path.find("/leases") != std::string::npos) {
-      ++told;
       return Reply{ScriptServer::json(
           R"({"items":[{"metadata":{"namespace":"sys"},"spec":{"holderIdentity":"pod-1","renewTime":"2026-01-01T00:00:00.000000Z"}}]})")};
     }

@@ -86,6 +86,7 @@ std::vector<Spot> lift(std::vector<FleetNode>& fleet, const Key& pod) {
 
 std::vector<std::string> profiles_of(const std::vector<Spot>& spots) {
   std::vector<std::string> profiles;
+  profiles.reserve(spots.size());
   for (const Spot& spot : spots) {
     profiles.push_back(spot.profile);
   }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text form of metrics.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/metrics/metrics.hpp"
+
+namespace athanor::runtime {
+namespace {
+
+TEST(Metrics, PrintsWhatWasCounted) {
+  Metrics metrics;
+  metrics.counter("jobs_total", "Jobs.", {{"phase", "Done"}}).add(2);
+  metrics.gauge("depth", "Depth.").set(3);
+  metrics.histogram("seconds", "Seconds.", {1, 2}).observe(1.5);
+  const std::string text = metrics.text();
+  EXPECT_THAT(text, ::testing::HasSubstr("# HELP jobs_total Jobs.\n# TYPE jobs_total counter\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("jobs_total{phase=\"Done\"} 2\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("depth 3\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("seconds_bucket{le=\"2\"} 1\n"));
+  EXPECT_EQ(metrics.counter("jobs_total", "", {{"phase", "Done"}}).value(), 2);
+}
+
+}  // namespace
+}  // namespace athanor::runtime
