@@ -1,7 +1,7 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
 export IMG WNS SNS CNS
-.PHONY: help bootstrap build demo test unit e2e test-real bench bench-apiserver bench-hearth bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
+.PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
 	image image-test docker-build docker-push install deploy dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
@@ -24,6 +24,9 @@ unit: bootstrap ## unit tests, scenarios and simulation alone
 
 e2e: bootstrap ## black-box tests alone: kubectl, Python client, kopf
 	@scripts/test e2e
+
+attack: bootstrap ## the attacks of tests/hostile in full (make test runs them in small), some 20 minutes
+	@scripts/attack
 
 test-real: bootstrap ## embedded and real Kubernetes API server side by side (needs Go once)
 	@scripts/test-real

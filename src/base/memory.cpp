@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstddef>
 
 // The C interface of gperftools; its header comes with a package of profilers. Weak: only programs
@@ -11,6 +12,7 @@
 extern "C" {
 [[gnu::weak]] void MallocExtension_ReleaseFreeMemory();
 [[gnu::weak]] int MallocExtension_SetNumericProperty(const char* property, std::size_t value);
+[[gnu::weak]] int MallocExtension_GetNumericProperty(const char* property, std::size_t* value);
 }
 // NOLINTEND(readability-identifier-naming)
 
@@ -32,6 +34,35 @@ void keep_little() {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread starts
     ::mallopt(M_ARENA_MAX, 2);  // more arenas win nothing on few threads
   }
+}
+
+std::size_t idle_bytes() {
+  if (MallocExtension_GetNumericProperty == nullptr) {
+    return ::mallinfo2().fordblks;  // what was trimmed stays in it, and is trimmed again at no cost
+  }
+  std::size_t bytes = 0;  // of whole pages that are not given back yet
+  return MallocExtension_GetNumericProperty("tcmalloc.pageheap_free_bytes", &bytes) != 0 ? bytes
+                                                                                         : 0;
+}
+
+bool IdleRelease::look(Time now) {
+  const std::size_t idle = idle_bytes();
+  if (since_ == Time() || idle < kKept) {
+    since_ = now;
+    least_ = idle;
+    return false;
+  }
+  least_ = std::min(least_, idle);
+  if (now < since_ + kPatience) {
+    return false;
+  }
+  const bool much = least_ >= kKept;
+  since_ = now;
+  least_ = idle;
+  if (much) {
+    give_back();
+  }
+  return much;
 }
 
 }  // namespace athanor::memory

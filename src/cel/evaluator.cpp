@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/cancellation.hpp"
+
 namespace athanor::cel {
 namespace {
 
@@ -76,6 +78,7 @@ class Evaluator {
 
  private:
   void charge(std::uint64_t cost) {
+    give_up_if_cancelled();
     cost_ = cost > std::numeric_limits<std::uint64_t>::max() - cost_
                 ? std::numeric_limits<std::uint64_t>::max()
                 : cost_ + cost;

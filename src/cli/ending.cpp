@@ -2,8 +2,13 @@
 #include "cli/ending.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
+#include <string_view>
+#include <thread>
 
 namespace athanor::cli {
 
@@ -37,6 +42,34 @@ std::optional<int> EndSignals::wait_for(Duration patience) {
                       .tv_nsec = std::chrono::nanoseconds(patience - whole).count()};
   const int signal = ::sigtimedwait(&mask_->signals, nullptr, &most);
   return signal > 0 ? std::optional(signal) : std::nullopt;
+}
+
+struct EndGuard::State {
+  std::mutex mutex{};
+  std::condition_variable news{};
+  bool ended = false;  // mutex
+  std::thread thread{};
+};
+
+EndGuard::EndGuard(Duration patience) : state_(std::make_unique<State>()) {
+  state_->thread = std::thread([state = state_.get(), patience] {
+    std::unique_lock lock(state->mutex);
+    if (!state->news.wait_for(lock, patience, [state] { return state->ended; })) {
+      // No log, which somebody may hold.
+      constexpr std::string_view kLine = "athanor: something does not end; the program ends now\n";
+      static_cast<void>(::write(STDERR_FILENO, kLine.data(), kLine.size()));
+      ::_exit(1);
+    }
+  });
+}
+
+EndGuard::~EndGuard() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->ended = true;
+    state_->news.notify_one();
+  }
+  state_->thread.join();
 }
 
 }  // namespace athanor::cli

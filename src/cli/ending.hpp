@@ -30,4 +30,19 @@ class EndSignals {
   std::unique_ptr<Mask> mask_;
 };
 
+// Ends the program, whatever still runs, when `patience` is over before this is gone: to be made
+// once the program was told to end. What was acknowledged is on the disk by then, and the spawner
+// ends the pods.
+class EndGuard {
+ public:
+  explicit EndGuard(Duration patience);
+  EndGuard(const EndGuard&) = delete;
+  EndGuard& operator=(const EndGuard&) = delete;
+  ~EndGuard();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 }  // namespace athanor::cli

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/paced_stream.hpp"
 #include "net/request_head.hpp"
 #include "net/response_writer.hpp"
 
@@ -96,6 +97,7 @@ struct Http2Session::Stream {
   std::unique_ptr<apiserver::Stream> more{};
   bool ended = true;     // `more` has nothing further
   bool waiting = false;  // deferred until wake()
+  bool paced = false;    // `more` waits for a client that does not read
   bool answered = false;
 };
 
@@ -373,6 +375,7 @@ void Http2Session::Impl::answer(std::int32_t id, Stream& stream, apiserver::Resp
     stream.answer = std::move(response.body);
     stream.more = std::move(response.stream);
     stream.ended = stream.more == nullptr;
+    stream.paced = dynamic_cast<apiserver::PacedStream*>(stream.more.get()) != nullptr;
     if (stream.more != nullptr) {
       stream.more->on_ready(callbacks.waker(id));
     }
@@ -424,6 +427,9 @@ void Http2Session::Impl::close(std::int32_t id) {
   if (found != streams.end()) {
     release(found->second);
     streams.erase(found);
+  }
+  if (callbacks.gone) {
+    callbacks.gone(id);
   }
 }
 
@@ -480,8 +486,8 @@ void Http2Session::check_time(Time now) {
   for (const auto& [id, stream] : impl_->streams) {
     const bool unfinished = !stream.complete && now > stream.since + impl_->limits.request_timeout;
     // It has something to say, and the client opens no window for it.
-    const bool unread =
-        stream.answered && !stream.waiting && now > stream.since + impl_->limits.progress_timeout;
+    const bool unread = stream.answered && !stream.waiting && !stream.paced &&
+                        now > stream.since + impl_->limits.progress_timeout;
     if (unfinished || unread) {
       nghttp2_submit_rst_stream(impl_->session.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
     }

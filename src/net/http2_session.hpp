@@ -37,6 +37,8 @@ class Http2Session {
     std::function<void(std::int32_t stream, apiserver::Request request)> request{};
     // What wakes a stream's answer, from any thread; ends in wake().
     std::function<std::function<void()>(std::int32_t stream)> waker{};
+    // A stream ended, its request answered or not; may be empty.
+    std::function<void(std::int32_t stream)> gone{};
     std::function<std::string()> date{};
     // Whether a sender may send more than Http2Limits::unknown_body; empty: everybody may.
     std::function<bool(const apiserver::Request& head)> takes_body{};

@@ -622,6 +622,7 @@ class LevelFile {
 
 int run(const ControllersOptions& options) {
   constexpr Duration kLook = std::chrono::seconds(1);
+  constexpr Duration kEndTime = std::chrono::seconds(10);  // beyond the time to drain
   log::configure(level_of(level_name(options, environment_map())), format_of(options.log_format));
   memory::keep_little();
   EndSignals ending({SIGHUP});
@@ -640,6 +641,8 @@ int run(const ControllersOptions& options) {
       break;
     }
   }
+  const EndGuard guard(parse_go_duration(options.drain_timeout).value_or(Duration::zero()) +
+                       kEndTime);
   return production.stop();
 }
 

@@ -97,6 +97,8 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
+constexpr Duration kEndTime = std::chrono::seconds(6);
+
 }  // namespace
 
 int run(const ApiServerOptions& options) {
@@ -113,9 +115,11 @@ int run(const ApiServerOptions& options) {
   }
   Terminal(STDOUT_FILENO).print(fmt::format("listening {}\n", (*server)->address()));
   ending.wait();
+  const EndGuard guard(options.shutdown_delay + kEndTime);
   (*server)->begin_shutdown();
   std::this_thread::sleep_for(options.shutdown_delay);
   (*server)->stop();
+  server->reset();
   return 0;
 }
 

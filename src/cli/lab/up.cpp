@@ -26,6 +26,8 @@ namespace {
 // What stop() gives pods; then they are killed. Within the 5 s that docs/spec/apiserver.md 1.5
 // allows.
 constexpr Duration kPodGrace = std::chrono::seconds(2);
+// Pods and requests in turn have had theirs by then.
+constexpr Duration kEndTime = std::chrono::seconds(6);
 
 std::vector<LabNodeMember> node_members() {
   std::vector<LabNodeMember> members;
@@ -190,7 +192,9 @@ int run(const UpOptions& options) {
                          (*plane)->address(), (*plane)->kubeconfig(), (*plane)->kubeconfig(),
                          hints));
   log::info("ending the lab", {{"signal", ending.wait()}});
+  const EndGuard guard(kEndTime);
   (*plane)->stop(kPodGrace);
+  plane->reset();
   return 0;
 }
 

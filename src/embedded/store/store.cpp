@@ -14,6 +14,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "base/cancellation.hpp"
 #include "base/contain.hpp"
 #include "base/memory.hpp"
 #include "embedded/store/durability.hpp"
@@ -373,6 +374,7 @@ Result<std::vector<StoredPtr>> MemoryStore::commit(std::span<const Write> writes
     return std::vector<StoredPtr>();
   }
   const Indivisible whole;  // half of it in tables, log and journal would be another store
+  const CancellationScope to_its_end(nullptr);
   {
     const std::unique_lock lock(mutex_);
     apply(events, dropped);

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/runs.hpp"
 
+#include <cstddef>
+#include <unordered_map>
+#include <vector>
+
 #include "kube/value/condition.hpp"
+#include "kube/value/value_hash.hpp"
 
 namespace athanor::tekton {
 
@@ -92,20 +97,23 @@ Value inherited_annotations(const Value& annotations) {
 }
 
 Value merged_named(const Value& base, const Value& over, std::string_view key) {
-  Value merged = base.is_list() ? base : Value::list();
+  if (over.empty()) {
+    return base.is_list() ? base : Value::list();
+  }
+  std::vector<Value> merged(base.items().begin(), base.items().end());
+  std::unordered_map<Value, std::size_t, ValueHash> places;  // of the first item of each name
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    places.emplace(merged[i][key], i);
+  }
   for (const Value& item : over.items()) {
-    bool replaced = false;
-    for (std::size_t i = 0; i < merged.size() && !replaced; ++i) {
-      if (merged[i][key] == item[key]) {
-        merged.item(i) = item;
-        replaced = true;
-      }
-    }
-    if (!replaced) {
+    const auto [place, fresh] = places.emplace(item[key], merged.size());
+    if (fresh) {
       merged.push_back(item);
+    } else {
+      merged[place->second] = item;
     }
   }
-  return merged;
+  return Value::list(std::move(merged));
 }
 
 Value merged_pod_templates(const Value& base, const Value& over) {

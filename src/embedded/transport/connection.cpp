@@ -7,14 +7,12 @@
 
 #include <atomic>
 #include <charconv>
-#include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#include "base/contain.hpp"
 #include "base/log.hpp"
-#include "embedded/apiserver/read/encode.hpp"
+#include "net/paced_stream.hpp"
 #include "net/response_writer.hpp"
 
 namespace athanor::transport {
@@ -23,14 +21,12 @@ namespace {
 constexpr auto kLingerTime = std::chrono::seconds(2);
 constexpr std::size_t kReadAhead =
     std::size_t{64} * 1024;  // of a client that talks during a stream
-constexpr std::size_t kTunnelLimit = std::size_t{256} * 1024;   // unsent bytes of a tunnel
+constexpr std::size_t kPacedLimit = std::size_t{256} * 1024;    // unsent bytes of tunnels and logs
 constexpr std::size_t kFramesAhead = std::size_t{128} * 1024;   // unsent bytes of HTTP/2
 constexpr std::size_t kBytesPerTurn = std::size_t{512} * 1024;  // others want to be served, too
 constexpr std::size_t kProgress = std::size_t{64} * 1024;       // bytes that count as progress
-constexpr std::size_t kJoinedBody =
-    std::size_t{14} * 1024;  // goes into one TLS record with its head
-constexpr std::size_t kUnknownsBody = std::size_t{64} * 1024;      // of whoever is not known
-constexpr int kReadsPerTurn = 32;                                  // others want to be read, too
+constexpr std::size_t kUnknownsBody = std::size_t{64} * 1024;   // of whoever is not known
+constexpr int kReadsPerTurn = 32;                               // others want to be read, too
 constexpr std::size_t kChunkPrefix = 2 * sizeof(std::size_t) + 2;  // hex digits, CR LF
 
 Connection::Time now() {
@@ -49,13 +45,6 @@ std::string peer_of(int socket) {
     return {};
   }
   return host.data();
-}
-
-// A bug, but one that must cost this request only (docs/spec/apiserver.md 2.10).
-std::shared_ptr<apiserver::Response> failed_inside(const std::string& path, const char* what) {
-  log::error("a request failed inside the server", {{"path", path}, {"error", what}});
-  return std::make_shared<apiserver::Response>(
-      status_response(Error::internal("Internal error occurred")));
 }
 
 }  // namespace
@@ -98,7 +87,7 @@ void Connection::set_deadline(std::chrono::milliseconds from_now) {
 
 void Connection::check_time(Time time) {
   // A terminal may stand still for as long as its user likes.
-  const bool stalled = state_ == State::Streaming && tunnel_ == nullptr && stream_waits_ &&
+  const bool stalled = state_ == State::Streaming && !paced_ && stream_waits_ &&
                        time > progress_ + core_->options.stall_timeout;
   const bool unread = (state_ == State::Responding || state_ == State::Multiplexed) &&
                       output_bytes_ > 0 && time > progress_ + core_->options.write_timeout;
@@ -126,6 +115,9 @@ void Connection::close() {
     return;
   }
   const auto self = shared_from_this();
+  for (const auto& [stream, cancellation] : std::exchange(running_, {})) {
+    cancellation->cancel(Cancellation::Reason::Gone);
+  }
   tunnel_ = nullptr;
   stream_.reset();
   http2_.reset();
@@ -167,6 +159,7 @@ void Connection::on_readable() {
     case State::Reading:
       return read_requests();
     case State::Streaming:
+    case State::Handling:
       return look_for_disconnect();
     case State::Multiplexed:
       return read_frames();
@@ -174,7 +167,6 @@ void Connection::on_readable() {
       return flush();  // TLS may have had to read before it could write
     case State::Lingering:
       return linger();
-    case State::Handling:
     case State::Closed:
       return;
   }
@@ -275,14 +267,16 @@ bool Connection::takes_body_of(const apiserver::Request& head) const {
   return dependencies.server->takes_body_of(asked, dependencies.clock->now());
 }
 
-// While a stream runs, the only thing of interest from the client is its end; the start of a
-// further request is kept for later.
+// While a request is handled or a stream runs, the only thing of interest from the client is its
+// end; the start of a further request is kept for later.
 void Connection::look_for_disconnect() {
   flush();
   if (tunnel_ != nullptr) {
     return read_tunnel();
   }
-  for (int reads = 0; state_ == State::Streaming && input_.size() < kReadAhead; ++reads) {
+  for (int reads = 0;
+       (state_ == State::Streaming || state_ == State::Handling) && input_.size() < kReadAhead;
+       ++reads) {
     if (reads == kReadsPerTurn) {
       return read_later();
     }
@@ -314,7 +308,7 @@ void Connection::read_tunnel() {
   }
   for (int reads = 0; tunnel_ != nullptr && state_ == State::Streaming && tunnel_->wants_more();
        ++reads) {
-    if (output_bytes_ >= kTunnelLimit) {
+    if (output_bytes_ >= kPacedLimit) {
       tunnel_waits_ = true;  // until the socket has taken what is there
       break;
     }
@@ -340,155 +334,9 @@ void Connection::read_tunnel() {
   pull_stream();
 }
 
-void Connection::dispatch() {
-  state_ = State::Handling;
-  clear_deadline();
-  submit(reader_.take(), 0);
-}
-
-// Requests are told apart by what they show, before anybody knows who that is.
-Flow Connection::flow_of(const apiserver::Request& request) const {
-  Flow flow;
-  flow.connection = number_;
-  flow.mutating = request.method != "GET" && request.method != "HEAD";
-  if (const std::string_view token = request.header("authorization"); !token.empty()) {
-    flow.user = "token " + std::string(token);
-  } else if (credentials_.certificate) {
-    flow.user = "certificate " + credentials_.certificate->sha256_hex;
-  }
-  return flow;
-}
-
-void Connection::submit(apiserver::Request request, std::int32_t stream) {
-  request.credentials = credentials_;
-  request.peer = peer_;
-  Flow flow = flow_of(request);
-  core_->workers.submit(std::move(flow), [self = shared_from_this(), stream,
-                                          request = std::move(request)](bool overdue) mutable {
-    request.overdue = overdue;
-    self->handle(std::move(request), stream);
-  });
-}
-
-void Connection::handle(apiserver::Request request, std::int32_t stream) {
-  const auto& dependencies = core_->dependencies;
-  // What encoding needs of the request, which the API server takes.
-  apiserver::Request asked;
-  asked.method = request.method;
-  asked.path = request.path;
-  asked.query = request.query;
-  asked.headers = request.headers;
-  const auto resume = [core = core_, flow = flow_of(request)](UniqueFunction<void()> task) {
-    core->workers.submit(flow, [task = std::move(task)](bool /*overdue*/) mutable { task(); });
-  };
-  try {
-    const Containment scope;
-    dependencies.server->handle_async(
-        std::move(request), dependencies.clock->now(), resume,
-        [self = shared_from_this(), asked, stream](apiserver::Response answered) {
-          self->handled(asked, std::move(answered), stream);
-        });
-  } catch (const std::exception& failure) {
-    answer(failed_inside(asked.path, failure.what()), stream);
-  }
-}
-
-// On a worker, too: the answer is there.
-void Connection::handled(const apiserver::Request& asked, apiserver::Response answered,
-                         std::int32_t stream) {
-  const auto& dependencies = core_->dependencies;
-  auto response = std::make_shared<apiserver::Response>(std::move(answered));
-  try {
-    const Containment scope;
-    if (response->stream == nullptr && response->tunnel == nullptr) {
-      apiserver::encode(asked, *response);
-    }
-  } catch (const std::exception& failure) {
-    response = failed_inside(asked.path, failure.what());
-  }
-  if (response->durable_after == 0 || dependencies.store == nullptr) {
-    return answer(std::move(response), stream);
-  }
-  dependencies.store->when_durable(response->durable_after, [self = shared_from_this(), response,
-                                                             stream](const Result<void>& outcome) {
-    if (!outcome.ok()) {
-      *response = status_response(
-          Error::internal("the write could not be stored: " + outcome.error().message));
-    }
-    self->answer(response, stream);
-  });
-}
-
-void Connection::answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream) {
-  core_->loop.post([self = shared_from_this(), response = std::move(response), stream] {
-    if (self->state_ == State::Handling) {
-      self->respond(*response);
-    } else if (self->state_ == State::Multiplexed) {
-      self->http2_->respond(stream, *response);
-      self->pump();
-    }
-  });
-}
-
-void Connection::respond(apiserver::Response& response) {
-  state_ = State::Responding;
-  clear_deadline();
-  close_after_ = close_after_ || !reader_.keep_alive() || core_->draining;
-  Framing framing{.keep_alive = !close_after_, .http_1_0 = reader_.http_1_0()};
-  if (response.tunnel != nullptr) {
-    return respond_with_tunnel(response, framing);
-  }
-  if (response.stream != nullptr) {
-    return respond_with_stream(response, framing);
-  }
-  respond_with_body(response, framing);
-}
-
-void Connection::respond_with_body(apiserver::Response& response, Framing framing) {
-  framing.length = response.body.size();
-  std::string head = response_head(response, framing, date());
-  if (reader_.is_head() || !has_body(response.status)) {
-    response.body.clear();
-  }
-  if (response.body.size() <= kJoinedBody) {
-    head += response.body;
-    send(std::move(head));
-  } else {
-    send(std::move(head));
-    send(std::move(response.body));
-  }
-  flush();
-}
-
-void Connection::respond_with_stream(apiserver::Response& response, Framing framing) {
-  stream_chunked_ = !reader_.http_1_0();
-  framing.chunked = stream_chunked_;
-  close_after_ = close_after_ || !stream_chunked_;  // its end is the connection's
-  framing.keep_alive = !close_after_;
-  send(response_head(response, framing, date()));
-  if (reader_.is_head()) {
-    return flush();
-  }
-  begin_stream(std::move(response.stream));
-  when_readable();
-  pull_stream();
-}
-
-void Connection::respond_with_tunnel(apiserver::Response& response, Framing framing) {
-  framing.keep_alive = true;  // the head speaks of its connection itself
-  close_after_ = true;        // nothing comes behind the tunnel
-  stream_chunked_ = false;
-  send(response_head(response, framing, date()));
-  tunnel_ = response.tunnel.get();
-  begin_stream(std::move(response.tunnel));
-  flush();
-  if (state_ == State::Streaming) {
-    read_tunnel();
-  }
-}
-
 void Connection::begin_stream(std::unique_ptr<apiserver::Stream> stream) {
   state_ = State::Streaming;
+  paced_ = tunnel_ != nullptr || dynamic_cast<apiserver::PacedStream*>(stream.get()) != nullptr;
   stream_ = std::move(stream);
   stream_->on_ready(make_waker(0));
 }
@@ -551,6 +399,7 @@ void Connection::begin_http2() {
           .request = [this](std::int32_t stream,
                             apiserver::Request request) { submit(std::move(request), stream); },
           .waker = [this](std::int32_t stream) { return make_waker(stream); },
+          .gone = [this](std::int32_t stream) { abandon(stream); },
           .date = [this] { return date(); },
           .takes_body = [this](const apiserver::Request& head) { return takes_body_of(head); }});
   set_deadline(options.idle_timeout);
@@ -638,7 +487,7 @@ void Connection::pull_stream() {
   if (state_ != State::Streaming) {
     return;
   }
-  if (output_bytes_ >= (tunnel_ != nullptr ? kTunnelLimit : core_->options.stream_limit)) {
+  if (output_bytes_ >= (paced_ ? kPacedLimit : core_->options.stream_limit)) {
     if (!std::exchange(stream_waits_, true)) {
       progress_ = now();
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <set>
 #include <string>
 
+#include "base/cancellation.hpp"
 #include "embedded/transport/https_server.hpp"
 #include "net/event_loop.hpp"
 #include "net/http2_session.hpp"
@@ -49,6 +51,8 @@ struct TransportCore {
   std::function<void()> when_empty{};               // the last connection is gone
   std::uint64_t last_connection = 0;
   bool draining = false;  // connections close after their response
+  // True once what runs is to end.
+  const std::shared_ptr<std::atomic<bool>> ending = std::make_shared<std::atomic<bool>>(false);
   std::array<char, std::size_t{16} * 1024>
       block{};         // where reads go first, so that idle connections have none
   std::string date{};  // of date_second
@@ -111,8 +115,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // `stream` is HTTP/2's, 0 otherwise.
   void submit(apiserver::Request request, std::int32_t stream);
   [[nodiscard]] Flow flow_of(const apiserver::Request& request) const;
+  // Nobody waits for the answer any more.
+  void abandon(std::int32_t stream);
   // On a worker.
-  void handle(apiserver::Request request, std::int32_t stream);
+  void handle(apiserver::Request request, std::int32_t stream,
+              const std::shared_ptr<Cancellation>& cancellation);
   void handled(const apiserver::Request& asked, apiserver::Response answered, std::int32_t stream);
   void answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream);  // any thread
   std::function<void()> make_waker(std::int32_t stream);
@@ -157,6 +164,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool write_armed_ = false;
   Time deadline_ = Time::max();
 
+  // Of the requests that workers have, by stream.
+  std::map<std::int32_t, std::shared_ptr<Cancellation>> running_{};
+
   std::string input_{};  // read and not yet parsed
   RequestReader reader_;
   apiserver::Credentials credentials_{};
@@ -172,6 +182,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool pump_posted_ = false;
   std::unique_ptr<apiserver::Stream> stream_{};
   apiserver::Tunnel* tunnel_ = nullptr;  // stream_, when it takes bytes, too
+  bool paced_ = false;                   // stream_ waits for a client that does not read
   bool stream_chunked_ = false;
   bool tunnel_waits_ = false;  // the client sends faster than it takes what comes back
   bool stream_waits_ = false;  // it may have more, but output_ is full

@@ -126,6 +126,7 @@ void HttpsServer::stop(std::chrono::milliseconds grace) {
     core.loop.post([state = state_.get(), grace] { state->drain(grace); });
     state_->thread.join();
   }
+  *core.ending = true;  // nobody gets an answer any more
   core.workers.stop();
   // From here on this thread is the only one in the loop.
   core.when_empty = nullptr;

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // fieldsV1 JSON: to and from FieldSet, and set operations on the JSON itself.
 #include <algorithm>
+#include <iterator>
+#include <span>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "kube/apply/field_set.hpp"
 #include "kube/text/json.hpp"
 
@@ -47,20 +52,94 @@ Result<Value> canonical(const Value& name) {
   return Value();
 }
 
-Value node_minus(const Value& node, const Entry& taken) {
-  Value left = node;
-  for (const Entry& child : taken.children.entries()) {
-    const Value* found = left.find(child.element.as_string());
-    if (found == nullptr) {
-      continue;
-    }
-    Value rest = node_minus(*found, child);
-    if (rest.is_null()) {
-      left.erase(child.element.as_string());
-    } else if (!rest.identical(*found)) {
-      left.set(child.element.as_string(), std::move(rest));
+// Where the members of a node stand: by a table where many are looked for among many.
+class Places {
+ public:
+  Places(const Value& node, std::size_t looks) : node_(node) {
+    constexpr std::size_t kMany = 32;
+    const auto members = node.members();
+    if (members.size() > kMany && looks > kMany) {
+      table_.reserve(members.size());
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        table_.emplace(members[i].key(), i);
+      }
     }
   }
+  // The size of the node when it is not there.
+  [[nodiscard]] std::size_t of(std::string_view name) const {
+    const auto members = node_.members();
+    if (table_.empty()) {
+      const auto same = [name](const Member& member) { return member.key() == name; };
+      return static_cast<std::size_t>(std::ranges::find_if(members, same) - members.begin());
+    }
+    const auto found = table_.find(name);
+    return found == table_.end() ? members.size() : found->second;
+  }
+  // nullptr when it is not there.
+  [[nodiscard]] const Value* find(std::string_view name) const {
+    const std::size_t place = of(name);
+    return place == node_.size() ? nullptr : &node_.members()[place].value;
+  }
+
+ private:
+  const Value& node_;
+  std::unordered_map<std::string_view, std::size_t> table_{};
+};
+
+// The members of a node that is changed here and there: copied with the first change.
+class ChangedMembers {
+ public:
+  explicit ChangedMembers(const Value& node) : node_(node) {}
+  std::vector<Member>& all() {
+    if (members_.empty()) {
+      members_.assign(node_.members().begin(), node_.members().end());
+    }
+    return members_;
+  }
+  // The node itself if nothing was changed.
+  Value take() { return members_.empty() ? node_ : Value::object(std::move(members_)); }
+  [[nodiscard]] bool changed() const { return !members_.empty(); }
+
+ private:
+  const Value& node_;
+  std::vector<Member> members_{};
+};
+
+Value node_minus(const Value& node, const Entry& taken);
+
+// Without the members of `set`; the same node when it has none of them.
+Value members_minus(const Value& fields, const FieldSet& set) {
+  if (fields.empty()) {
+    return fields;
+  }
+  const Places places(fields, set.entries().size());
+  ChangedMembers left(fields);
+  bool gone = false;
+  for (const Entry& entry : set.entries()) {
+    give_up_if_cancelled();
+    const std::size_t place = places.of(entry.element.as_string());
+    if (place == fields.size()) {
+      continue;
+    }
+    const Value& old = fields.members()[place].value;
+    Value rest = node_minus(old, entry);
+    if (rest.is_null()) {
+      left.all()[place].name = Value();  // goes below
+      gone = true;
+    } else if (!rest.identical(old)) {
+      left.all()[place].value = std::move(rest);
+    }
+  }
+  if (gone) {
+    auto& members = left.all();
+    std::erase_if(members, [](const Member& member) { return member.name.is_null(); });
+    return Value::object(std::move(members));
+  }
+  return left.take();
+}
+
+Value node_minus(const Value& node, const Entry& taken) {
+  Value left = members_minus(node, taken.children);
   const bool stays_member = is_member(node) && !taken.member;
   if (taken.member) {
     left.erase(kSelf);
@@ -78,21 +157,24 @@ Value node_plus(const Value& node, const Entry& added);
 
 // Members in canonical order with the entries of `set` in their places.
 Value members_plus(const Value& fields, const FieldSet& set) {
-  Value result = fields;
+  const Places places(fields, set.entries().size());
+  ChangedMembers result(fields);
   std::vector<Member> fresh;
   for (const Entry& entry : set.entries()) {
-    const Value* found = result.find(entry.element.as_string());
-    if (found == nullptr) {
+    give_up_if_cancelled();
+    const std::size_t place = places.of(entry.element.as_string());
+    if (place == fields.size()) {
       fresh.emplace_back(entry.element, node_plus({}, entry));
       continue;
     }
-    Value more = node_plus(*found, entry);
-    if (!more.identical(*found)) {
-      result.set(entry.element.as_string(), std::move(more));
+    const Value& old = fields.members()[place].value;
+    Value more = node_plus(old, entry);
+    if (!more.identical(old)) {
+      result.all()[place].value = std::move(more);
     }
   }
   if (fresh.empty()) {
-    return result;
+    return result.take();
   }
   const auto earlier = [](const Member& a, const Member& b) {
     if (a.key() == kSelf || b.key() == kSelf) {
@@ -100,10 +182,11 @@ Value members_plus(const Value& fields, const FieldSet& set) {
     }
     return path_element::compare(a.key(), b.key()) < 0;
   };
+  const auto known = result.changed() ? std::span<const Member>(result.all()) : fields.members();
   std::vector<Member> merged;
-  merged.reserve(result.size() + fresh.size());
-  std::merge(result.members().begin(), result.members().end(), fresh.begin(), fresh.end(),
-             std::back_inserter(merged), earlier);
+  merged.reserve(known.size() + fresh.size());
+  std::merge(known.begin(), known.end(), fresh.begin(), fresh.end(), std::back_inserter(merged),
+             earlier);
   return Value::object(std::move(merged));
 }
 
@@ -178,19 +261,7 @@ Value FieldSet::to_fields_v1() const {
 namespace fields_v1 {
 
 Value minus(const Value& fields, const FieldSet& set) {
-  Value left = fields;
-  for (const Entry& entry : set.entries()) {
-    const Value* found = left.find(entry.element.as_string());
-    if (found == nullptr) {
-      continue;
-    }
-    Value rest = node_minus(*found, entry);
-    if (rest.is_null()) {
-      left.erase(entry.element.as_string());
-    } else if (!rest.identical(*found)) {
-      left.set(entry.element.as_string(), std::move(rest));
-    }
-  }
+  Value left = members_minus(fields, set);
   return left.empty() ? Value() : left;
 }
 
@@ -203,8 +274,9 @@ Value plus(const Value& fields, const FieldSet& set) {
 
 FieldSet intersection(const Value& fields, const FieldSet& set) {
   FieldSet result;
+  const Places places(fields, set.entries().size());
   for (const Entry& entry : set.entries()) {
-    const Value* found = fields.find(entry.element.as_string());
+    const Value* found = places.find(entry.element.as_string());
     if (found == nullptr) {
       continue;
     }
@@ -222,8 +294,9 @@ bool equal(const Value& fields, const FieldSet& set) {
     return false;
   }
   const auto entries = set.entries();
-  return std::all_of(entries.begin(), entries.end(), [&fields](const Entry& entry) {
-    const Value* found = fields.find(entry.element.as_string());
+  const Places places(fields, entries.size());
+  return std::all_of(entries.begin(), entries.end(), [&places](const Entry& entry) {
+    const Value* found = places.find(entry.element.as_string());
     return found != nullptr && is_member(*found) == entry.member && equal(*found, entry.children);
   });
 }

@@ -3,16 +3,18 @@
 #include "kube/apply/patch.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "base/check.hpp"
+#include "base/cancellation.hpp"
+#include "kube/apply/member_edit.hpp"
+#include "kube/apply/patch_document.hpp"
 #include "kube/value/value_extent.hpp"
 
 namespace athanor {
@@ -30,8 +32,6 @@ Error rejected() {
           .reason = "Invalid",
           .message = "the server rejected our request due to an error in our request"};
 }
-
-using Pointer = std::vector<std::string>;
 
 // RFC 6901: "/a~1b/0" is {"a/b", "0"}; "" is the whole document.
 std::optional<Pointer> parse_pointer(std::string_view text) {
@@ -55,132 +55,14 @@ std::optional<Pointer> parse_pointer(std::string_view text) {
   return pointer;
 }
 
-// An index into `size` items; negative ones count from the end, as the reference's library does.
-std::optional<std::size_t> parse_index(std::string_view text, std::size_t size) {
-  std::int64_t index = 0;
-  const char* const end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, index);
-  if (text.empty() || result.ec != std::errc() || result.ptr != end) {
-    return std::nullopt;
-  }
-  const std::int64_t from_start = index < 0 ? index + static_cast<std::int64_t>(size) : index;
-  if (from_start < 0 || from_start >= static_cast<std::int64_t>(size)) {
-    return std::nullopt;
-  }
-  return static_cast<std::size_t>(from_start);
-}
-
-const Value* child(const Value& parent, const std::string& token) {
-  if (parent.is_object()) {
-    return parent.find(token);
-  }
-  const auto index = parse_index(token, parent.items().size());
-  return index ? &parent.items()[*index] : nullptr;
-}
-
-const Value* look_up(const Value& document, const Pointer& pointer) {
-  const Value* value = &document;
-  for (const std::string& token : pointer) {
-    value = child(*value, token);
-    if (value == nullptr) {
-      return nullptr;
-    }
-  }
-  return value;
-}
-
-// The container of the last token, to be changed; nullptr when it is not there.
-Value* parent_of(Value& document, const Pointer& pointer) {
-  const Pointer path(pointer.begin(), pointer.end() - 1);
-  const Value* found = look_up(document, path);
-  if (found == nullptr || !(found->is_object() || found->is_list())) {
-    return nullptr;
-  }
-  Value* value = &document;
-  for (const std::string& token : path) {
-    if (value->is_object()) {
-      value = &value->member(token);
-    } else {
-      const auto index = parse_index(token, value->size());
-      ATHANOR_CHECK(index.has_value(), "look_up() went the same way");
-      value = &value->item(*index);
-    }
-  }
-  return value;
-}
-
-bool add(Value& document, const Pointer& pointer, Value value) {
-  if (pointer.empty()) {
-    document = std::move(value);
-    return true;
-  }
-  Value* parent = parent_of(document, pointer);
-  if (parent == nullptr) {
-    return false;
-  }
-  const std::string& token = pointer.back();
-  if (parent->is_object()) {
-    parent->set(token, std::move(value));
-    return true;
-  }
-  // One more place than there are items: the end.
-  const auto index =
-      token == "-" ? std::optional(parent->size()) : parse_index(token, parent->size() + 1);
-  if (index) {
-    parent->insert_item(*index, std::move(value));
-  }
-  return index.has_value();
-}
-
-bool remove(Value& document, const Pointer& pointer) {
-  if (look_up(document, pointer) == nullptr) {
-    return false;
-  }
-  if (pointer.empty()) {
-    document = Value();
-    return true;
-  }
-  Value* parent = parent_of(document, pointer);
-  ATHANOR_CHECK(parent != nullptr, "what exists has a parent");
-  if (parent->is_object()) {
-    return parent->erase(pointer.back());
-  }
-  const auto index = parse_index(pointer.back(), parent->size());
-  ATHANOR_CHECK(index.has_value(), "look_up() found the item");
-  parent->erase_item(*index);
-  return true;
-}
-
-// Of a member that is not there: sets it, as the reference's library does.
-bool replace(Value& document, const Pointer& pointer, Value value) {
-  if (pointer.empty()) {
-    document = std::move(value);
-    return true;
-  }
-  Value* parent = parent_of(document, pointer);
-  if (parent == nullptr) {
-    return false;
-  }
-  if (parent->is_object()) {
-    parent->set(pointer.back(), std::move(value));
-    return true;
-  }
-  const auto index = parse_index(pointer.back(), parent->size());
-  if (index) {
-    parent->item(*index) = std::move(value);
-  }
-  return index.has_value();
-}
-
 // A missing value equals null, as in the reference.
-bool test(const Value& document, const Pointer& pointer, const Value& expected) {
-  const Value* value = look_up(document, pointer);
-  if (value != nullptr) {
-    return *value == expected;
+bool test(PatchDocument& document, const Pointer& pointer, const Value& expected) {
+  if (document.exists(pointer)) {
+    return document.equals(pointer, expected);
   }
   // What is not there is null, in something that is there.
   return expected.is_null() && !pointer.empty() &&
-         look_up(document, Pointer(pointer.begin(), std::prev(pointer.end()))) != nullptr;
+         document.exists(Pointer(pointer.begin(), std::prev(pointer.end())));
 }
 
 bool is_inside(const Pointer& inner, const Pointer& outer) {
@@ -213,7 +95,7 @@ class PatchLimits {
     copied_ += found.bytes;
     return grow(to, found.levels);
   }
-  bool may_move(const Value& value, const Pointer& from, const Pointer& to) {
+  bool may_move(PatchDocument& document, const Pointer& from, const Pointer& to) {
     if (to.size() <= from.size()) {
       return true;
     }
@@ -223,6 +105,7 @@ class PatchLimits {
     }
     Extent found;
     const std::size_t left = kMaxMeasured - measured_;
+    const Value value = document.value_at(from).value_or(Value());
     if (!measure(value, {.levels = room(to), .values = left, .bytes = kNone}, found)) {
       return false;
     }
@@ -247,17 +130,14 @@ class PatchLimits {
   std::size_t measured_ = 0;
 };
 
-bool move_or_copy(Value& document, const Pointer& from, const Pointer& to, bool moving,
-                  PatchLimits& limits) {
-  const Value* source = look_up(document, from);
-  if (source == nullptr || (moving && is_inside(to, from))) {
-    return false;
-  }
-  if (!(moving ? limits.may_move(*source, from, to) : limits.may_copy(*source, to))) {
-    return false;
-  }
-  Value value = *source;
-  return (!moving || remove(document, from)) && add(document, to, std::move(value));
+bool move(PatchDocument& document, const Pointer& from, const Pointer& to, PatchLimits& limits) {
+  return document.exists(from) && !is_inside(to, from) && limits.may_move(document, from, to) &&
+         document.move(from, to);
+}
+
+bool copy(PatchDocument& document, const Pointer& from, const Pointer& to, PatchLimits& limits) {
+  std::optional<Value> value = document.value_at(from);
+  return value && limits.may_copy(*value, to) && document.add(to, *std::move(value));
 }
 
 // Where a patch has put a null into an object. To the reference's library that is another one than
@@ -273,26 +153,36 @@ void forget_nulls(const Pointer& path, AddedNulls& nulls) {
   nulls.erase(first, last);
 }
 
-void note_null(const Value& document, const Pointer& path, const Value& value, AddedNulls& nulls) {
+void note_null(PatchDocument& document, const Pointer& path, const Value& value,
+               AddedNulls& nulls) {
   forget_nulls(path, nulls);
-  if (value.is_null() && !path.empty()) {
-    const Value* parent = look_up(document, Pointer(path.begin(), std::prev(path.end())));
-    if (parent != nullptr && parent->is_object()) {
-      nulls.insert(path);
-    }
+  if (value.is_null() && !path.empty() &&
+      document.is_object(Pointer(path.begin(), std::prev(path.end())))) {
+    nulls.insert(path);
   }
 }
 
-bool holds_added_null(const Value& document, const Pointer& path, const AddedNulls& nulls) {
+bool holds_added_null(PatchDocument& document, const Pointer& path, const AddedNulls& nulls) {
   for (auto null = nulls.upper_bound(path); null != nulls.end() && is_inside(*null, path); ++null) {
-    if (look_up(document, *null) != nullptr) {
+    give_up_if_cancelled();
+    if (document.exists(*null)) {
       return true;
     }
   }
   return false;
 }
 
-bool apply_operation(Value& document, const Value& operation, AddedNulls& nulls,
+bool move_or_copy(PatchDocument& document, const Value& operation, const Pointer& path,
+                  PatchLimits& limits) {
+  const auto from = parse_pointer(operation["from"].as_string());
+  if (!from || !operation["from"].is_string()) {
+    return false;
+  }
+  return operation["op"].as_string() == "move" ? move(document, *from, path, limits)
+                                               : copy(document, *from, path, limits);
+}
+
+bool apply_operation(PatchDocument& document, const Value& operation, AddedNulls& nulls,
                      PatchLimits& limits) {
   const std::string_view op = operation["op"].as_string();
   const auto path = parse_pointer(operation["path"].as_string());
@@ -302,12 +192,10 @@ bool apply_operation(Value& document, const Value& operation, AddedNulls& nulls,
   const Value* value = operation.find("value");
   if (op == "remove") {
     forget_nulls(*path, nulls);
-    return remove(document, *path);
+    return document.remove(*path);
   }
   if (op == "move" || op == "copy") {
-    const auto from = parse_pointer(operation["from"].as_string());
-    return from && operation["from"].is_string() &&
-           move_or_copy(document, *from, *path, op == "move", limits);
+    return move_or_copy(document, operation, *path, limits);
   }
   if (op == "test") {
     return test(document, *path, value == nullptr ? Value() : *value) &&
@@ -318,9 +206,9 @@ bool apply_operation(Value& document, const Value& operation, AddedNulls& nulls,
   }
   note_null(document, *path, *value, nulls);
   if (op == "add") {
-    return add(document, *path, *value);
+    return document.add(*path, *value);
   }
-  return op == "replace" && replace(document, *path, *value);
+  return op == "replace" && document.replace(*path, *value);
 }
 
 std::string_view go_type(const Value& value) {
@@ -368,14 +256,15 @@ Result<Value> apply_json_patch(const Value& document, const Value& patch) {
       return undecodable(operation, "handlers.jsonPatchOp");
     }
   }
-  Value result = document;
+  PatchDocument result(document);
   PatchLimits limits(document);
   for (const Value& operation : patch.items()) {
+    give_up_if_cancelled();
     if (!apply_operation(result, operation, nulls, limits)) {
       return rejected();
     }
   }
-  return result;
+  return result.take();
 }
 
 namespace {
@@ -422,15 +311,17 @@ Value apply_merge_patch(const Value& document, const Value& patch) {
   if (!patch.is_object()) {
     return patch;
   }
-  Value result = document;
+  MemberEdit result(document);
   for (const Member& member : patch.members()) {
+    give_up_if_cancelled();
     if (member.value.is_null()) {
       result.erase(member.key());
-    } else {
-      result.set(member.key(), apply_merge_patch(result[member.key()], member.value));
+      continue;
     }
+    const Value* old = result.find(member.key());
+    result.set(member.key(), apply_merge_patch(old == nullptr ? Value() : *old, member.value));
   }
-  return result;
+  return result.take();
 }
 
 Value make_merge_patch(const Value& from, const Value& to) {
@@ -440,21 +331,23 @@ Value make_merge_patch(const Value& from, const Value& to) {
   if (!from.is_object() || !to.is_object()) {
     return to;
   }
-  Value patch = Value::object();
+  std::vector<Member> patch;
+  MemberEdit before(from);
+  MemberEdit after(to);
   for (const Member& member : from.members()) {
-    if (!to.contains(member.key())) {
-      patch.set(member.key(), Value());
+    if (after.find(member.key()) == nullptr) {
+      patch.emplace_back(member.name, Value());
     }
   }
   for (const Member& member : to.members()) {
-    const Value* old = from.find(member.key());
+    const Value* old = before.find(member.key());
     if (old == nullptr) {
-      patch.set(member.key(), member.value);
+      patch.emplace_back(member.name, member.value);
     } else if (!(*old == member.value)) {
-      patch.set(member.key(), make_merge_patch(*old, member.value));
+      patch.emplace_back(member.name, make_merge_patch(*old, member.value));
     }
   }
-  return patch;
+  return Value::object(std::move(patch));
 }
 
 }  // namespace athanor

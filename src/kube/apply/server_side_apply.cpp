@@ -7,9 +7,11 @@
 #include <tuple>
 #include <utility>
 
+#include "base/cancellation.hpp"
 #include "kube/apply/managed_changes.hpp"
 #include "kube/apply/managed_entry.hpp"
 #include "kube/apply/managed_fields.hpp"
+#include "kube/apply/member_edit.hpp"
 #include "kube/apply/typed_node.hpp"
 #include "kube/text/json.hpp"
 
@@ -220,9 +222,11 @@ void refresh_last_applied(Value& object, const Value& config) {
 
 // Whether the configuration has a null where there is nothing: a change, although nothing comes.
 bool adds_nulls(const Value& config, const Value& live, const typed::Node& node) {
+  give_up_if_cancelled();
   if (config.is_object() && live.is_object()) {
+    MemberEdit present(live);
     return std::ranges::any_of(config.members(), [&](const Member& member) {
-      const Value* old = live.find(member.key());
+      const Value* old = present.find(member.key());
       return old == nullptr ? member.value.is_null()
                             : adds_nulls(member.value, *old, node.member(member.key()));
     });
@@ -231,11 +235,11 @@ bool adds_nulls(const Value& config, const Value& live, const typed::Node& node)
       node.schema->list_type != ListType::Map) {
     return false;
   }
+  const typed::ElementIndex present(*node.schema, &live);
   return std::ranges::any_of(config.items(), [&](const Value& item) {
-    const auto items = live.items();
-    const auto same = std::ranges::find_if(
-        items, [&](const Value& other) { return typed::same_element(*node.schema, other, item); });
-    return same != items.end() && adds_nulls(item, *same, node.item());
+    const Value element = typed::element_of(*node.schema, item);
+    const auto same = element.is_null() ? std::nullopt : present.first(element);
+    return same && adds_nulls(item, live[*same], node.item());
   });
 }
 

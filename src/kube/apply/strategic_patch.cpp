@@ -3,13 +3,20 @@
 #include "kube/apply/strategic_patch.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/cancellation.hpp"
+#include "kube/apply/member_edit.hpp"
 #include "kube/apply/patch.hpp"
 #include "kube/text/json.hpp"
+#include "kube/value/value_hash.hpp"
 
 namespace athanor {
 
@@ -98,82 +105,127 @@ Value without_instructions(const Value& patch) {
   if (!patch.is_object()) {
     return patch;
   }
-  Value result = Value::object();
+  std::vector<Member> result;
   for (const Member& member : patch.members()) {
     if (!instructs(member.value)) {
-      result.set(member.key(), without_instructions(member.value));
+      result.emplace_back(member.name, without_instructions(member.value));
     }
   }
-  return result;
+  return Value::object(std::move(result));
 }
 
-// Whether two list items are the same element. A key that a patch has as null is lost when the item
-// is merged, and found again.
-bool same_element(const Value& a, const Value& b, std::string_view merge_key) {
-  return merge_key.empty()
-             ? a == b
-             : (a.contains(merge_key) || b.contains(merge_key)) && a[merge_key] == b[merge_key];
+using ValueSet = std::unordered_set<Value, ValueHash>;
+
+ValueSet set_of(const Value& list) {
+  return {list.items().begin(), list.items().end()};
 }
 
-bool contains_element(const Value& list, const Value& item, std::string_view merge_key) {
-  const auto items = list.items();
-  return std::any_of(items.begin(), items.end(),
-                     [&](const Value& other) { return same_element(item, other, merge_key); });
-}
+// Where the elements of a list stand. Items are the same element if their merge keys are equal (one
+// that lacks it counts as null, as a key that a patch has as null is lost when the item is merged)
+// and one of both has it; without a merge key, if they are equal.
+class ElementPlaces {
+ public:
+  ElementPlaces(const Value& list, std::string_view merge_key) : merge_key_(merge_key) {
+    const auto items = list.items();
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      give_up_if_cancelled();
+      Places& places = places_[name_of(items[i])];
+      const auto place = static_cast<std::ptrdiff_t>(i);
+      places.first = places.first < 0 ? place : places.first;
+      if (places.first_with_key < 0 && has_key(items[i])) {
+        places.first_with_key = place;
+      }
+    }
+  }
+  // The first place of the element; -1: it is not there.
+  [[nodiscard]] std::ptrdiff_t of(const Value& item) const {
+    const auto found = places_.find(name_of(item));
+    if (found == places_.end()) {
+      return -1;
+    }
+    return has_key(item) ? found->second.first : found->second.first_with_key;
+  }
 
-std::ptrdiff_t position_of(const Value& list, const Value& item, std::string_view merge_key) {
-  const auto items = list.items();
-  const auto place = std::find_if(items.begin(), items.end(), [&](const Value& other) {
-    return same_element(item, other, merge_key);
-  });
-  return place == items.end() ? -1 : place - items.begin();
-}
+ private:
+  struct Places {
+    std::ptrdiff_t first = -1;
+    std::ptrdiff_t first_with_key = -1;
+  };
+  [[nodiscard]] const Value& name_of(const Value& item) const {
+    return merge_key_.empty() ? item : item[merge_key_];
+  }
+  [[nodiscard]] bool has_key(const Value& item) const {
+    return merge_key_.empty() || item.contains(merge_key_);
+  }
+
+  std::string_view merge_key_;
+  std::unordered_map<Value, Places, ValueHash> places_{};
+};
 
 // The listed elements in the listed order; the others keep their place relative to the original
 // list.
 Value order_elements(const Value& merged, const Value& order, const Value& original,
                      std::string_view merge_key) {
-  std::vector<Value> listed;
-  std::vector<Value> others;
+  struct Element {
+    Value item{};
+    std::ptrdiff_t listed = -1;
+    std::ptrdiff_t before = -1;  // its place in the original
+  };
+  const ElementPlaces in_order(order, merge_key);
+  const ElementPlaces in_original(original, merge_key);
+  std::vector<Element> listed;
+  std::vector<Element> others;
   for (const Value& item : merged.items()) {
-    (contains_element(order, item, merge_key) ? listed : others).push_back(item);
+    Element element{.item = item, .listed = in_order.of(item), .before = in_original.of(item)};
+    (element.listed >= 0 ? listed : others).push_back(std::move(element));
   }
-  std::ranges::stable_sort(listed, {},
-                           [&](const Value& item) { return position_of(order, item, merge_key); });
+  std::ranges::stable_sort(listed, {}, &Element::listed);
   std::vector<Value> result;
   result.reserve(merged.size());
   auto next = others.begin();
-  for (Value& item : listed) {
-    const std::ptrdiff_t place = position_of(original, item, merge_key);
-    while (place >= 0 && next != others.end()) {
-      const std::ptrdiff_t other = position_of(original, *next, merge_key);
-      if (other < 0 || other > place) {
-        break;
-      }
-      result.push_back(std::move(*next++));
+  for (Element& element : listed) {
+    while (element.before >= 0 && next != others.end() && next->before >= 0 &&
+           next->before <= element.before) {
+      result.push_back(std::move(next->item));
+      ++next;
     }
-    result.push_back(std::move(item));
+    result.push_back(std::move(element.item));
   }
-  result.insert(result.end(), std::make_move_iterator(next), std::make_move_iterator(others.end()));
+  for (; next != others.end(); ++next) {
+    result.push_back(std::move(next->item));
+  }
   return Value::list(std::move(result));
 }
 
 Value merge_primitives(const Value& original, const Value& patch) {
   Value merged = original;
+  ValueSet known = set_of(original);
   for (const Value& item : patch.items()) {
-    if (!contains_element(merged, item, {})) {
+    if (known.insert(item).second) {
       merged.push_back(item);
     }
   }
   return merged;
 }
 
+Value without_items(const Value& list, const std::function<bool(const Value&)>& leaves) {
+  std::vector<Value> kept;
+  for (const Value& item : list.items()) {
+    if (!leaves(item)) {
+      kept.push_back(item);
+    }
+  }
+  return kept.size() == list.size() ? list : Value::list(std::move(kept));
+}
+
 // The elements to merge; deletions are done on `merged` at once. A replace element clears it.
 Result<std::vector<Value>> take_special_elements(Value& merged, const Value& patch,
                                                  std::string_view merge_key) {
   std::vector<Value> plain;
+  ValueSet deleted;
   bool replace = false;
   for (const Value& item : patch.items()) {
+    give_up_if_cancelled();
     if (!item.is_object()) {
       return invalid_patch("map: " + json::print(item) +
                            " does not contain declared merge key: " + std::string(merge_key));
@@ -189,16 +241,15 @@ Result<std::vector<Value>> take_special_elements(Value& merged, const Value& pat
     }
     if (directive == Directive::Merge) {
       plain.push_back(item);
-      continue;
-    }
-    for (std::size_t i = merged.size(); i-- > 0;) {
-      if (same_element(item, merged[i], merge_key)) {
-        merged.erase_item(i);
-      }
+    } else {
+      deleted.insert(item[merge_key]);
     }
   }
   if (replace) {
     merged = Value::list();
+  } else if (!deleted.empty()) {
+    merged =
+        without_items(merged, [&](const Value& item) { return deleted.contains(item[merge_key]); });
   }
   return plain;
 }
@@ -209,13 +260,18 @@ Result<Value> merge_elements(const Value& original, const Value& patch, const Us
   Value merged = original;
   const SchemaPtr items = use.schema == nullptr ? nullptr : use.schema->items;
   ATHANOR_TRY(const std::vector<Value> plain, take_special_elements(merged, patch, use.merge_key));
+  std::unordered_map<Value, std::size_t, ValueHash> places;  // of the first with each key
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    places.emplace(merged[i][use.merge_key], i);
+  }
   for (const Value& item : plain) {
-    const std::ptrdiff_t place = position_of(merged, item, use.merge_key);
-    if (place < 0) {
+    give_up_if_cancelled();
+    const auto [place, fresh] = places.emplace(item[use.merge_key], merged.size());
+    if (fresh) {
       merged.push_back(without_nulls(item));
       continue;
     }
-    const auto index = static_cast<std::size_t>(place);
+    const std::size_t index = place->second;
     ATHANOR_TRY(Value both, merge_map(merged[index], item, items));
     if (!both.identical(merged[index])) {
       merged.item(index) = std::move(both);
@@ -248,26 +304,25 @@ Result<void> retain_keys(Value& result, const Value& patch) {
   if (!kept->is_list()) {
     return Error::bad_request("invalid patch format of retainKeys");
   }
+  const ValueSet names = set_of(*kept);
   for (const Member& member : patch.members()) {
-    if (!member.key().starts_with('$') && !member.value.is_null() &&
-        !contains_element(*kept, member.name, {})) {
+    if (!member.key().starts_with('$') && !member.value.is_null() && !names.contains(member.name)) {
       return Error::bad_request("invalid patch format of retainKeys");
     }
   }
-  std::vector<std::string> dropped;
-  for (const Member& member : result.members()) {
-    if (!contains_element(*kept, member.name, {})) {
-      dropped.emplace_back(member.key());
+  const Value before = std::exchange(result, {});
+  MemberEdit edit(before);
+  for (const Member& member : before.members()) {
+    if (!names.contains(member.name)) {
+      edit.erase(member.key());
     }
   }
-  for (const std::string& name : dropped) {
-    result.erase(name);
-  }
+  result = edit.take();
   return {};
 }
 
 // "$deleteFromPrimitiveList/FIELD": before the lists merge.
-Result<void> delete_from_lists(Value& result, const Value& patch) {
+Result<void> delete_from_lists(MemberEdit& result, const Value& patch) {
   for (const Member& member : patch.members()) {
     if (!member.key().starts_with(kDeleteFrom)) {
       continue;
@@ -276,23 +331,21 @@ Result<void> delete_from_lists(Value& result, const Value& patch) {
       return Error::bad_request("invalid patch: " + std::string(member.key()) + " is not a list");
     }
     const std::string_view field = member.key().substr(kDeleteFrom.size());
-    if (!result[field].is_list()) {
+    const Value* list = result.find(field);
+    if (list == nullptr || !list->is_list()) {
       continue;
     }
-    Value list = result[field];
-    for (std::size_t i = list.size(); i-- > 0;) {
-      if (contains_element(member.value, list[i], {})) {
-        list.erase_item(i);
-      }
-    }
-    result.set(field, std::move(list));
+    const ValueSet deleted = set_of(member.value);
+    result.set(field,
+               without_items(*list, [&](const Value& item) { return deleted.contains(item); }));
   }
   return {};
 }
 
 // "$setElementOrder/FIELD": after the lists merged.
-Result<void> set_element_order(Value& result, const Value& original, const Value& patch,
+Result<void> set_element_order(MemberEdit& result, const Value& original, const Value& patch,
                                SchemaPtr schema) {
+  MemberEdit before(original);
   for (const Member& member : patch.members()) {
     if (!member.key().starts_with(kElementOrder)) {
       continue;
@@ -302,11 +355,14 @@ Result<void> set_element_order(Value& result, const Value& original, const Value
     }
     const std::string_view field = member.key().substr(kElementOrder.size());
     const Use use = use_of(schema, field);
-    if (!result[field].is_list() || !use.merge_list) {
+    const Value* list = result.find(field);
+    if (list == nullptr || !list->is_list() || !use.merge_list) {
       continue;
     }
-    Value ordered = order_elements(result[field], member.value, original[field], use.merge_key);
-    if (ordered != result[field]) {
+    const Value* old = before.find(field);
+    Value ordered =
+        order_elements(*list, member.value, old == nullptr ? Value() : *old, use.merge_key);
+    if (ordered != *list) {
       result.set(field, std::move(ordered));
     }
   }
@@ -314,14 +370,16 @@ Result<void> set_element_order(Value& result, const Value& original, const Value
 }
 
 // One plain member of a patch.
-Result<void> merge_member(Value& result, const Member& member, SchemaPtr schema) {
+Result<void> merge_member(MemberEdit& result, const Member& member, SchemaPtr schema) {
+  give_up_if_cancelled();
   const std::string_view name = member.key();
   if (member.value.is_null()) {
     result.erase(name);
     return {};
   }
   const Use use = use_of(schema, name);
-  const Value existing = result[name];
+  const Value* present = result.find(name);
+  const Value existing = present == nullptr ? Value() : *present;
   Value merged = member.value;
   if (merged.type() != existing.type()) {
     if (merged.is_object() && merged.contains(kPatch)) {
@@ -358,17 +416,18 @@ Result<Value> merge_map(const Value& original, const Value& patch, SchemaPtr sch
     return result;
   }
   ATHANOR_TRY_VOID(retain_keys(result, patch));
-  ATHANOR_TRY_VOID(delete_from_lists(result, patch));
+  MemberEdit edit(std::move(result));
+  ATHANOR_TRY_VOID(delete_from_lists(edit, patch));
   for (const Member& member : patch.members()) {
     const std::string_view name = member.key();
     if (name == kPatch || name == kRetainKeys || name.starts_with(kDeleteFrom) ||
         name.starts_with(kElementOrder)) {
       continue;
     }
-    ATHANOR_TRY_VOID(merge_member(result, member, schema));
+    ATHANOR_TRY_VOID(merge_member(edit, member, schema));
   }
-  ATHANOR_TRY_VOID(set_element_order(result, original, patch, schema));
-  return result;
+  ATHANOR_TRY_VOID(set_element_order(edit, original, patch, schema));
+  return edit.take();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/cancellation.hpp"
 #include "kube/apply/typed_fields.hpp"
 #include "kube/apply/typed_node.hpp"
 #include "kube/text/json.hpp"
@@ -90,6 +91,7 @@ class Checker {
   explicit Checker(Duplicates duplicates) : duplicates_(duplicates) {}
 
   void check(const Value& value, const Node& node, const Step& step) {
+    give_up_if_cancelled();
     if (value.is_null()) {
       return;
     }

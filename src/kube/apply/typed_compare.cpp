@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "kube/apply/typed_fields.hpp"
 #include "kube/apply/typed_node.hpp"
 
@@ -136,6 +137,7 @@ void compare_content(const Pair& pair, const Node& node, FieldChanges& out);
 template <class MakeElement>
 void compare_place(const Pair& pair, const Node& node, const MakeElement& make_element,
                    FieldChanges& out) {
+  give_up_if_cancelled();
   if (pair.same()) {
     return;
   }

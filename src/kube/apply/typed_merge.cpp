@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merging an applied configuration into an object, cutting fields out of one.
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/cancellation.hpp"
+#include "kube/apply/member_edit.hpp"
 #include "kube/apply/typed_fields.hpp"
 #include "kube/apply/typed_node.hpp"
 #include "kube/text/quantity.hpp"
@@ -38,9 +41,10 @@ bool keeps_null(const Node& node) {
 }
 
 Value merge_maps(const Value& live, const Value& config, const Node& node) {
-  Value result = live;
+  MemberEdit result(live);
   for (const Member& member : config.members()) {
-    const Value* existing = live.find(member.key());
+    give_up_if_cancelled();
+    const Value* existing = result.find(member.key());
     const Node below = node.member(member.key());
     if (existing == nullptr) {
       if (!member.value.is_null() || keeps_null(below)) {
@@ -53,7 +57,7 @@ Value merge_maps(const Value& live, const Value& config, const Node& node) {
       result.set(member.key(), std::move(merged));
     }
   }
-  return result;
+  return result.take();
 }
 
 // Lists whose elements stand at the same places, the usual re-apply: no index is needed.
@@ -72,6 +76,7 @@ bool same_places(const Value& live, const Value& config, const Schema& list) {
 Value merge_in_place(const Value& live, const Value& config, const Node& item) {
   Value result = live;
   for (std::size_t i = 0; i < live.size(); ++i) {
+    give_up_if_cancelled();
     Value merged = merge_place(live[i], config[i], item);
     if (!merged.identical(live[i])) {
       result.item(i) = std::move(merged);
@@ -101,6 +106,7 @@ class ListMerge {
 
  private:
   void take_live(std::size_t position) {
+    give_up_if_cancelled();
     const Value& element = in_live_.elements()[position];
     const std::optional<std::size_t> wanted =
         element.is_null() ? std::nullopt : in_config_.first(element);
@@ -115,12 +121,13 @@ class ListMerge {
   }
 
   // The position in `config` of the next element that the live list has, too.
-  [[nodiscard]] std::size_t next_shared() const {
-    std::size_t position = next_;
-    while (position < config_.size() && !in_live_.first(in_config_.elements()[position])) {
-      ++position;
+  std::size_t next_shared() {
+    // Elements that are passed over once need not be looked at again.
+    shared_ = std::max(shared_, next_);
+    while (shared_ < config_.size() && !in_live_.first(in_config_.elements()[shared_])) {
+      ++shared_;
     }
-    return position;
+    return shared_;
   }
 
   void take_config_until(std::size_t end) {
@@ -143,6 +150,7 @@ class ListMerge {
   ElementIndex in_config_;
   std::vector<Value> items_{};
   std::size_t next_ = 0;
+  std::size_t shared_ = 0;
   bool changed_ = false;
 };
 
@@ -170,13 +178,15 @@ Cut remove_place(Value& value, const FieldSet::Entry& entry, const Node& node);
 
 bool remove_from_map(Value& value, const FieldSet& fields, const Node& node) {
   bool changed = false;
+  MemberEdit edit(std::move(value));
   for (const FieldSet::Entry& entry : fields.entries()) {
+    give_up_if_cancelled();
     const std::string_view element = entry.element.as_string();
     if (!path_element::is_field(element)) {
       continue;
     }
     const std::string_view name = path_element::field_name(element);
-    const Value* existing = value.find(name);
+    const Value* existing = edit.find(name);
     if (existing == nullptr) {
       continue;
     }
@@ -185,15 +195,16 @@ bool remove_from_map(Value& value, const FieldSet& fields, const Node& node) {
       case Cut::Keep:
         break;
       case Cut::Change:
-        value.set(name, std::move(rest));
+        edit.set(name, std::move(rest));
         changed = true;
         break;
       case Cut::Remove:
-        value.erase(name);
+        edit.erase(name);
         changed = true;
         break;
     }
   }
+  value = edit.take();
   return changed;
 }
 
@@ -243,15 +254,16 @@ Cut remove_place(Value& value, const FieldSet::Entry& entry, const Node& node) {
 Value extract_place(const Value& value, const FieldSet& fields, const Node& node);
 
 Value extract_from_map(const Value& value, const FieldSet& fields, const Node& node) {
-  Value result = Value::object();
+  std::vector<Member> result;
+  MemberEdit members(value);
   for (const FieldSet::Entry& entry : fields.entries()) {
     const std::string_view name = path_element::field_name(entry.element.as_string());
-    const Value* existing = value.find(name);
+    const Value* existing = members.find(name);
     if (existing != nullptr && path_element::is_field(entry.element.as_string())) {
-      result.set(name, extract_place(*existing, entry.children, node.member(name)));
+      result.emplace_back(name, extract_place(*existing, entry.children, node.member(name)));
     }
   }
-  return result;
+  return Value::object(std::move(result));
 }
 
 Value extract_from_list(const Value& value, const FieldSet& fields, const Node& node) {

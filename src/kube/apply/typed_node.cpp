@@ -302,8 +302,12 @@ std::vector<std::size_t> ElementIndex::positions(const Value& element) const {
 }
 
 std::optional<std::size_t> ElementIndex::first(const Value& element) const {
-  const std::vector<std::size_t> found = positions(element);
-  return found.empty() ? std::nullopt : std::optional(found.front());
+  const auto place = std::lower_bound(order_.begin(), order_.end(), element.as_string(),
+                                      [this](std::size_t position, std::string_view text) {
+                                        return elements_[position].as_string() < text;
+                                      });
+  return place != order_.end() && elements_[*place] == element ? std::optional(*place)
+                                                               : std::nullopt;
 }
 
 }  // namespace athanor::typed

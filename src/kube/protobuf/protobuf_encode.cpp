@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "base/digest.hpp"
 #include "base/time.hpp"
 #include "kube/protobuf/protobuf.hpp"
@@ -176,6 +177,7 @@ void append_fields(WireWriter& out, std::span<const Present> fields, std::size_t
 // The fields of one message in the order of their numbers; embedded messages whose fields are in
 // the same JSON object are left out when none of them is set.
 std::string message(const Value& value, const Schema& schema) {
+  give_up_if_cancelled();
   std::vector<Present> present;
   present.reserve(value.size());
   for (const Member& member : value.members()) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "kube/names/field_error.hpp"
 #include "kube/schema/prune_builtin.hpp"
 
@@ -116,6 +117,7 @@ class Pruner {
     Value copy = in;
     bool changed = false;
     for (const Member& member : in.members()) {
+      give_up_if_cancelled();
       const std::string_view key = member.key();
       issues_.visit(path_, key);
       const SchemaField* field = schema.field(key);
@@ -180,6 +182,7 @@ bool default_object(const Value& in, const Schema& schema, Nulls nulls, Value& o
   Value copy = in;
   bool changed = false;
   for (const Member& member : in.members()) {
+    give_up_if_cancelled();
     const SchemaField* field = schema.field(member.key());
     const SchemaPtr below = field != nullptr ? field->schema : schema.additional;
     if (below == nullptr || is_builtin(*below)) {

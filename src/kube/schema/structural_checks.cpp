@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 
+#include "base/cancellation.hpp"
 #include "kube/schema/embedded_objects.hpp"
 #include "kube/schema/prune.hpp"
 #include "kube/schema/validate.hpp"
@@ -63,6 +64,7 @@ class StructuralChecker {
       nested(node["not"], child(path, "not"), node);
     }
     for (const Member& member : node["properties"].members()) {
+      give_up_if_cancelled();
       check(member.value, key_path(path, "properties", member.key()), Level::Field);
     }
     if (node["items"].is_object()) {

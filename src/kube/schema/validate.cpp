@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/cancellation.hpp"
 #include "kube/names/names.hpp"
 #include "kube/text/formats.hpp"
 #include "kube/text/json.hpp"
@@ -126,6 +127,7 @@ class Validator {
   explicit Validator(std::string_view path) : path_(path) {}
 
   void node(const Value& value, const Schema& schema, const Value* old) {
+    give_up_if_cancelled();
     if (!schema.name.empty()) {
       builtin_node(value, schema);
       return;

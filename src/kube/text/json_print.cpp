@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/cancellation.hpp"
 #include "base/utf8.hpp"
 #include "kube/text/json.hpp"
 
@@ -151,6 +152,7 @@ void put_integer(I number, Sink& sink) {
 void put_value(const Value& value, Sink& sink);
 
 void put_object(const Value& object, Sink& sink) {
+  give_up_if_cancelled();
   char separator = '{';
   for (const Member& member : object.members()) {
     sink.put(separator);

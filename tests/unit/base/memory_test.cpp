@@ -42,5 +42,29 @@ TEST(Memory, WhatWasLetGoOfGoesBackToTheSystem) {
   EXPECT_LT(resident(), before + kPieces * kPiece / 2);
 }
 
+// What a spike left goes by itself, once nobody took it again for a while.
+TEST(Memory, ATideGoesBackWhenItsPatienceIsOver) {
+#ifdef ATHANOR_SANITIZED
+  GTEST_SKIP() << "sanitizers have an allocator of their own, which keeps what was freed";
+#endif
+  constexpr std::size_t kSpike = std::size_t{200} << 20;
+  memory::give_back();
+  memory::IdleRelease idle;
+  auto now = memory::IdleRelease::Time() + std::chrono::hours(1);
+  const std::size_t before = resident();
+  idle.look(now);
+  {
+    const std::vector<char> spike(kSpike, 'x');
+    ASSERT_GT(resident(), before + kSpike / 2);
+    EXPECT_FALSE(idle.look(now += std::chrono::seconds(10))) << "it is in use";
+  }
+  EXPECT_FALSE(idle.look(now += std::chrono::milliseconds(250))) << "it may be taken again";
+  bool went = false;
+  for (int i = 0; i < 40 && !went; ++i) {
+    went = idle.look(now += std::chrono::milliseconds(250));
+  }
+  EXPECT_LT(resident(), before + (std::size_t{20} << 20));
+}
+
 }  // namespace
 }  // namespace athanor

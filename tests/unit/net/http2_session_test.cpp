@@ -9,6 +9,8 @@
 #include <set>
 #include <vector>
 
+#include "net/paced_stream.hpp"
+
 namespace athanor::transport {
 namespace {
 
@@ -142,6 +144,7 @@ class Http2Test : public ::testing::Test {
                       .request = [this](std::int32_t stream,
                                         apiserver::Request request) { requests[stream] = request; },
                       .waker = [](std::int32_t) { return [] {}; },
+                      .gone = [this](std::int32_t stream) { gone.insert(stream); },
                       .date = [] { return std::string("today"); },
                       .takes_body = [this](const apiserver::Request&) { return known; }});
     }
@@ -179,11 +182,49 @@ class Http2Test : public ::testing::Test {
   Http2Limits limits{};
   bool known = true;  // who sends large bodies
   std::map<std::int32_t, apiserver::Request> requests{};
+  std::set<std::int32_t> gone{};
   Http2Session::Time now{seconds(1000)};
 
  private:
   std::unique_ptr<Http2Session> session_{};
 };
+
+TEST_F(Http2Test, TellsOfRequestsThatAreGivenUp) {
+  Client client;
+  const auto kept = client.request("GET", "/kept");
+  const auto left = client.request("GET", "/left");
+  exchange(client);
+  EXPECT_TRUE(gone.empty());
+  nghttp2_submit_rst_stream(client.session, NGHTTP2_FLAG_NONE, left, NGHTTP2_CANCEL);
+  exchange(client);
+  EXPECT_EQ(gone, std::set<std::int32_t>{left});
+  answer(kept, "x");
+  exchange(client);
+  EXPECT_TRUE(gone.contains(kept));
+}
+
+// One who reads no logs is let be; they wait in their files.
+TEST_F(Http2Test, StreamsThatCanWaitDo) {
+  struct Paced final : apiserver::PacedStream {
+    State pull(std::string& out) override {
+      out += "line";
+      return State::Open;
+    }
+    void on_ready(std::function<void()> /*wake*/) override {}
+  };
+  limits.progress_timeout = std::chrono::milliseconds(100);
+  Client client(1'000);
+  const auto log = client.request("GET", "/log");
+  exchange(client);
+  apiserver::Response response;
+  response.stream = std::make_unique<Paced>();
+  server().respond(log, response);
+  exchange(client);
+  now += seconds(1000);
+  server().check_time(now);
+  exchange(client);
+  EXPECT_FALSE(gone.contains(log));
+}
 
 TEST_F(Http2Test, CarriesRequestsAndAnswers) {
   Client client;

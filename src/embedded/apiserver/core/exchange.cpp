@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <memory>
 
+#include "base/cancellation.hpp"
 #include "base/contain.hpp"
 #include "base/log.hpp"
 #include "embedded/apiserver/core/request_path.hpp"
@@ -94,6 +96,10 @@ struct Exchange {
         resume(std::move(executor)),
         done(std::move(callback)) {
     conversation.patient = context.revisions != nullptr;
+    if (cancellation != nullptr) {
+      cancellation->set_deadline(std::chrono::steady_clock::now() +
+                                 (deadline - context.clock->now()));
+    }
   }
 
   const ExchangeContext& context;
@@ -101,6 +107,8 @@ struct Exchange {
   const Instant now;
   const Instant deadline;
   Conversation conversation;
+  // What the caller works under; every pass does, whichever thread makes it.
+  const std::shared_ptr<Cancellation> cancellation = CancellationScope::current();
   const Executor resume;
   UniqueFunction<void(Response)> done;
   std::atomic<std::size_t> open = 0;
@@ -108,21 +116,24 @@ struct Exchange {
 };
 
 void advance(const std::shared_ptr<Exchange>& exchange) {
+  const CancellationScope under(exchange->cancellation);
   std::optional<Response> response;
   try {
     const Containment scope;
     response = exchange->context.pass(exchange->request, exchange->now, exchange->conversation);
   } catch (const std::exception& failure) {
     // A bug, but one that must cost this request only (docs/spec/apiserver.md 2.10).
+    const CancellationScope to_its_end(nullptr);
     log::error("a request failed inside the server",
                {{"path", exchange->request.path}, {"error", failure.what()}});
     response = error_response(status::internal(failure.what()));
   }
-  if (!response && ++exchange->passes > kPassLimit) {
-    response = error_response(endless());
-  }
   if (response) {
     return exchange->done(*std::move(response));
+  }
+  const CancellationScope to_its_end(nullptr);  // outside the try block nothing may throw
+  if (++exchange->passes > kPassLimit) {
+    return exchange->done(error_response(endless()));
   }
   Questions questions = exchange->conversation.take_questions();
   exchange->open = questions.size();

@@ -34,7 +34,7 @@ void ask_questions(const ExchangeContext& context,
 
 // Blocks until the answer is there.
 Response run_exchange(const ExchangeContext& context, const Request& request, Instant now);
-// Server::handle_async().
+// Server::handle_async(). Under the thread's Cancellation, which gets the request's deadline.
 void start_exchange(const ExchangeContext& context, Request request, Instant now, Executor resume,
                     UniqueFunction<void(Response)> done);
 

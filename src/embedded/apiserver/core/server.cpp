@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/cancellation.hpp"
 #include "base/log.hpp"
 #include "embedded/apiserver/bootstrap/bootstrap.hpp"
 #include "embedded/apiserver/core/call.hpp"
@@ -98,6 +99,13 @@ void add_warnings(const std::vector<std::string>& warnings, Response& response) 
   }
 }
 
+// The answer of a request whose work ended under way (docs/spec/apiserver.md 2.9).
+StatusError given_up(Cancellation::Reason reason) {
+  return reason == Cancellation::Reason::Ending
+             ? status::of(Error::unavailable("the server is shutting down"))
+             : status::timeout("request did not complete within the allotted timeout");
+}
+
 bool is_mutating(std::string_view method) {
   return method != "GET" && method != "HEAD" && method != "OPTIONS";
 }
@@ -180,7 +188,9 @@ class ServerImpl final : public Server {
     Call call{.core = core_, .request = request, .conversation = conversation, .now = now};
     call.in_process = request.credentials.internal_user.has_value();
     const RequestMetrics::Running running(*core_.metrics, is_mutating(request.method));
-    StatusResult<Response> served = serve(call);
+    StatusResult<Response> served = serve_in_time(call);
+    // The answer is told, written down and counted, however late it is.
+    const CancellationScope to_its_end(nullptr);
     if (!served.ok() && is_pending(served.error())) {
       return std::nullopt;
     }
@@ -197,6 +207,15 @@ class ServerImpl final : public Server {
       core_.metrics->note(call, response.status, core_.dependencies.clock->now() - now);
     }
     return response;
+  }
+
+  // Ends with a refusal when the request's work is cancelled.
+  StatusResult<Response> serve_in_time(Call& call) {
+    try {
+      return serve(call);
+    } catch (const Cancelled& cancelled) {
+      return given_up(cancelled.reason());
+    }
   }
 
   StatusResult<Response> serve(Call& call) {

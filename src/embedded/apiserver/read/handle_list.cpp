@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 
+#include "base/cancellation.hpp"
 #include "embedded/apiserver/core/handlers.hpp"
 #include "embedded/apiserver/core/respond.hpp"
 #include "embedded/apiserver/read/list_body.hpp"
@@ -160,6 +161,7 @@ StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
   }
   Sieve sieve(call, selection, page.items);
   for (std::size_t i = 0; i < page.items.size(); ++i) {
+    give_up_if_cancelled();
     const store::StoredPtr& stored = page.items[i];
     if (selects && sieve.drops(i)) {
       continue;

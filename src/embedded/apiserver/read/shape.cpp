@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/cancellation.hpp"
 #include "embedded/kinds/workloads/autoscaler_converter.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/text.hpp"
@@ -28,6 +29,7 @@ std::string meta_api_version(const Accepted& accepted) {
 
 // Items of built-in lists carry neither kind nor apiVersion.
 Value list_item(const Value& object) {
+  give_up_if_cancelled();
   std::vector<Member> members;
   members.reserve(object.size());
   for (const Member& member : object.members()) {

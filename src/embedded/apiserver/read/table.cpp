@@ -2,6 +2,7 @@
 // Tables: what `kubectl get` shows (docs/spec/apiserver.md 5.4).
 #include <fmt/format.h>
 
+#include "base/cancellation.hpp"
 #include "embedded/apiserver/read/shape.hpp"
 #include "embedded/kinds/kind_behaviour.hpp"
 #include "kube/text/json.hpp"
@@ -121,6 +122,7 @@ Value make_table(const ResourceInfo& resource, const Accepted& accepted, Include
   std::vector<Value> rows;
   rows.reserve(objects.size());
   for (const Value& object : objects) {
+    give_up_if_cancelled();
     Value cells =
         own_cells ? Value::list(resource.behaviour->cells(object, now)) : generic.row(object, now);
     Value row = Value::object({{"cells", std::move(cells)}});

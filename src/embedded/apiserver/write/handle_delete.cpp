@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/cancellation.hpp"
 #include "embedded/apiserver/core/handlers.hpp"
 #include "embedded/apiserver/core/respond.hpp"
 #include "embedded/apiserver/read/read_list.hpp"
@@ -24,6 +25,7 @@ StatusResult<void> delete_page(Call& call, const DeleteOptions& options,
                                CollectionProgress& progress) {
   bool pending = false;
   for (const store::StoredPtr& stored : progress.page->stored) {
+    give_up_if_cancelled();
     const Key& key = stored->key;
     if (progress.done.contains(key)) {
       continue;

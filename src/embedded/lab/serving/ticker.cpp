@@ -2,11 +2,13 @@
 // Four ticks a second.
 #include "embedded/lab/serving/ticker.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
 #include "base/contain.hpp"
+#include "base/memory.hpp"
 
 namespace athanor::lab {
 
@@ -21,6 +23,7 @@ Ticker::Ticker(apiserver::Server& server, const Clock& clock, std::function<void
     : impl_(std::make_unique<Impl>()) {
   impl_->thread = std::thread([impl = impl_.get(), &server, &clock, also = std::move(also)] {
     constexpr auto kPeriod = std::chrono::milliseconds(250);
+    memory::IdleRelease idle;
     std::unique_lock lock(impl->mutex);
     while (!impl->news.wait_for(lock, kPeriod, [impl] { return impl->stopping; })) {
       lock.unlock();
@@ -29,6 +32,7 @@ Ticker::Ticker(apiserver::Server& server, const Clock& clock, std::function<void
         if (also) {
           also(clock.now());
         }
+        idle.look(std::chrono::steady_clock::now());
       }));
       lock.lock();
     }

@@ -9,10 +9,10 @@
 
 #include "base/result.hpp"
 #include "embedded/apiserver/core/pod_logs.hpp"
+#include "embedded/nodes/process/log_file_stream.hpp"
+#include "embedded/nodes/process/log_reader.hpp"
 
 namespace athanor::nodes {
-
-class FileLogStream;
 
 // The open log streams of a node. Not thread-safe; the streams it hands out are.
 class LogStreams {
@@ -27,8 +27,9 @@ class LogStreams {
  private:
   struct Follower {
     std::string uid{}, container{};
-    std::weak_ptr<FileLogStream> stream{};
+    std::weak_ptr<LogFileStream> stream{};
   };
+  LogReader reader_{};
   std::vector<Follower> followers_{};
 };
 

@@ -2,21 +2,17 @@
 // Files of a pod.
 #include "embedded/nodes/process/pod_directory.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <vector>
 
 #include "base/digest.hpp"
+#include "embedded/nodes/process/log_files.hpp"
+#include "embedded/nodes/process/regular_file.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::nodes {
@@ -44,20 +40,7 @@ Result<void> make_folders(const std::string& path) {
 
 Result<void> write_file(const std::string& path, std::string_view data, unsigned mode) {
   ATHANOR_TRY_VOID(make_folders(path.substr(0, path.rfind('/'))));
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file < 0) {
-    return Error::internal(fmt::format("cannot write {}", path));
-  }
-  bool good = true;
-  while (!data.empty() && good) {
-    const ssize_t count = ::write(file, data.data(), data.size());
-    good = count > 0;
-    data.remove_prefix(good ? static_cast<std::size_t>(count) : 0);
-  }
-  good = ::fchmod(file, mode) == 0 && good;
-  ::close(file);
-  return good ? Result<void>{}
-              : Result<void>{Error::internal(fmt::format("cannot write {}", path))};
+  return write_new_file(path, data, mode);
 }
 
 // Paths inside a volume stay inside it.
@@ -217,17 +200,17 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
 
 namespace {
 
-// The results that were written into `folder`, as entries of a step's message.
-void add_results(const std::string& folder, const Value& declared, int type, Value& entries) {
+// The results that were written into `folder` below `root`, as entries of a step's message; no more
+// of them than make it too large.
+void add_results(const std::string& root, const std::string& folder, const Value& declared,
+                 int type, std::size_t& left, Value& entries) {
   for (const Value& name : declared.items()) {
-    std::ifstream file(fmt::format("{}/{}", folder, name.as_string()), std::ios::binary);
-    if (!file) {
-      continue;
+    // One byte more than may be is enough to refuse it.
+    auto text = read_regular_below(root, fmt::format("{}/{}", folder, name.as_string()), left + 1);
+    if (text) {
+      left -= std::min(left, text->size());
+      entries.push_back(Value::object({{"key", name}, {"value", *text}, {"type", type}}));
     }
-    std::string text(kMaxMessage + 1, '\0');  // one byte more than may be is enough to refuse it
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    entries.push_back(Value::object({{"key", name}, {"value", text}, {"type", type}}));
   }
 }
 
@@ -235,9 +218,10 @@ void add_results(const std::string& folder, const Value& declared, int type, Val
 
 Result<std::string> PodDirectory::read_results(const Value& container) const {
   Value results = Value::list();
-  add_results(path_ + "/tekton/results", container["results"], kTaskResult, results);
-  add_results(fmt::format("{}/tekton/steps/{}/results", path_, container["name"].as_string()),
-              container["stepResults"], kStepResult, results);
+  std::size_t left = kMaxMessage;
+  add_results(path_, "tekton/results", container["results"], kTaskResult, left, results);
+  add_results(path_, fmt::format("tekton/steps/{}/results", container["name"].as_string()),
+              container["stepResults"], kStepResult, left, results);
   if (results.empty()) {
     return std::string{};
   }
@@ -260,8 +244,8 @@ void PodDirectory::write_exit_code(const Value& container, int code) const {
 }
 
 void PodDirectory::rotate_log(std::string_view container) const {
-  static_cast<void>(::rename(log_path(container).c_str(),
-                             fmt::format("{}/logs/{}.previous.log", path_, container).c_str()));
+  const std::string before = fmt::format("{}/logs/{}.previous.log", path_, container);
+  move_logs(log_path(container), before);
 }
 
 void PodDirectory::remove() const {

@@ -388,6 +388,8 @@ class SpawnedRuntime final : public ProcessRuntime {
     order.set("isolate", options_.isolate);
     order.set("hide", options_.folder);
     order.set("tty", terminal);
+    order.set("logBytes", options_.log_limits.bytes);
+    order.set("logFiles", options_.log_limits.files);
     order.set("files", ends.theirs.size());
     const bool sent = send_frame(spawner_.socket(), order, ends.theirs);
     ends.close_theirs();
@@ -498,25 +500,56 @@ class SpawnedRuntime final : public ProcessRuntime {
   }
 
   void take(const Value& event) {
-    const std::lock_guard lock(mutex_);
-    const auto process = processes_.find(event["id"].as_int());
-    if (process == processes_.end()) {
-      if (execs_.erase(event["id"].as_int()) > 0 && event["event"].as_string() == "exited") {
-        sessions_.finish(event["id"].as_int(), static_cast<int>(event["code"].as_int()));
-      }
-      return;
-    }
-    const auto [uid, index] = process->second;
+    const std::int64_t id = event["id"].as_int();
+    const int code = static_cast<int>(event["code"].as_int());
     const std::string_view kind = event["event"].as_string();
-    if (kind == "log") {
-      logs_.grew(uid, pods_.at(uid).machine.container(index)["name"].as_string());
-    } else if (kind == "exited") {
-      ended(process->first, static_cast<int>(event["code"].as_int()));
+    std::optional<Step> step;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto process = processes_.find(id);
+      if (process == processes_.end()) {
+        if (execs_.erase(id) > 0 && kind == "exited") {
+          sessions_.finish(id, code);
+        }
+        return;
+      }
+      const auto [uid, index] = process->second;
+      const Pod& pod = pods_.at(uid);
+      if (kind == "log") {
+        logs_.grew(uid, pod.machine.container(index)["name"].as_string());
+      }
+      if (kind != "exited") {
+        return;
+      }
+      if (pod.machine.spec()["sequential"].as_bool()) {
+        step = Step{.directory = pod.directory, .container = pod.machine.container(index)};
+      }
     }
+    const Ending ending = step ? ending_of(*step, code) : Ending{.code = code};
+    const std::lock_guard lock(mutex_);
+    ended(id, ending);
+  }
+
+  // A step that has ended, and where its files are.
+  struct Step {
+    PodDirectory directory;
+    Value container{};
+  };
+  struct Ending {
+    int code = 0;
+    std::string message{};
+  };
+
+  // Without the lock: what a step left behind may be anything.
+  static Ending ending_of(const Step& step, int code) {
+    step.directory.write_exit_code(step.container, code);
+    auto results = step.directory.read_results(step.container);
+    return results.ok() ? Ending{.code = code, .message = *std::move(results)}
+                        : Ending{.code = 1, .message = results.error().message};
   }
 
   // With the lock held.
-  void ended(std::int64_t id, int code) {
+  void ended(std::int64_t id, const Ending& ending) {
     const auto [uid, index] = processes_.at(id);
     processes_.erase(id);
     sessions_.finish(id, 0);  // those who are attached
@@ -524,28 +557,12 @@ class SpawnedRuntime final : public ProcessRuntime {
     pod.processes.erase(index);
     pod.inputs.erase(index);
     const std::string name = pod.machine.container(index)["name"].str();
-    end_of(pod, index, code);
+    pod.machine.exited(index, ending.code, ending.message, options_.clock->now());
     logs_.end_container(uid, name);
     advance(uid, pod);
     if (processes_.empty()) {
       idle_.notify_all();
     }
-  }
-
-  void end_of(Pod& pod, std::size_t index, int code) const {
-    const Value& container = pod.machine.container(index);
-    std::string message;
-    if (pod.machine.spec()["sequential"].as_bool()) {
-      pod.directory.write_exit_code(container, code);
-      auto results = pod.directory.read_results(container);
-      if (results.ok()) {
-        message = *std::move(results);
-      } else {
-        code = 1;
-        message = results.error().message;
-      }
-    }
-    pod.machine.exited(index, code, std::move(message), options_.clock->now());
   }
 
   // The spawner died, and its children with it.
@@ -554,7 +571,7 @@ class SpawnedRuntime final : public ProcessRuntime {
     constexpr int kKilled = 137;
     log::error("the spawner of pod processes ended unexpectedly; pods cannot run any more");
     while (!processes_.empty()) {
-      ended(processes_.begin()->first, kKilled);
+      ended(processes_.begin()->first, {.code = kKilled});
     }
     for (const std::int64_t exec : std::exchange(execs_, {})) {
       sessions_.finish(exec, kKilled);

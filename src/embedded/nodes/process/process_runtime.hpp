@@ -10,6 +10,7 @@
 #include "embedded/apiserver/core/pod_logs.hpp"
 #include "embedded/apiserver/extras/pod_streams.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
+#include "embedded/nodes/process/log_files.hpp"
 #include "embedded/nodes/process/pod_directory.hpp"
 #include "embedded/nodes/process/spawner.hpp"
 
@@ -22,6 +23,7 @@ struct ProcessRuntimeOptions {
   // Containers see neither the folder nor other processes, and give up what they need no more
   // (confinement.hpp), where the kernel allows.
   bool isolate = true;
+  LogLimits log_limits{};
 };
 
 // A PodRuntime that also serves its pods' logs and streams. Thread-safe; owns one thread.

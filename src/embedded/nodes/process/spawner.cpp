@@ -27,6 +27,7 @@
 #include "base/time.hpp"
 #include "embedded/nodes/process/container_process.hpp"
 #include "embedded/nodes/process/framing.hpp"
+#include "embedded/nodes/process/log_files.hpp"
 #include "embedded/nodes/process/log_format.hpp"
 #include "embedded/nodes/process/own_pids.hpp"
 #include "embedded/nodes/process/private_root.hpp"
@@ -46,6 +47,8 @@ struct Child {
   pid_t pid = -1;
   int output = -1;
   int log = -1;
+  std::string log_path{};
+  LogLimits log_limits{};
   std::string partial{};
   bool grew = false;  // the log did, and nobody was told yet
 };
@@ -151,7 +154,10 @@ class SpawnerLoop {
 
   // `files` that go on in the child's keeping are taken out.
   void run_child(const Value& order, std::vector<int>& files) {
-    Child child{.id = order["id"].as_int()};
+    Child child{.id = order["id"].as_int(),
+                .log_path = order["log"].str(),
+                .log_limits = {.bytes = order["logBytes"].as_int(),
+                               .files = static_cast<int>(order["logFiles"].as_int())}};
     int ends[2] = {-1, -1};
     const bool terminal = order["tty"].as_bool() && files.size() == 2;
     ContainerFiles given;
@@ -160,7 +166,7 @@ class SpawnerLoop {
     } else if (!files.empty()) {
       given.input = files[0];
     }
-    child.log = ::open(order["log"].str().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    child.log = open_log_to_write(child.log_path);
     const bool ready = child.log >= 0 && (terminal || ::pipe2(ends, O_CLOEXEC) == 0);
     given.output = ends[1];
     Parent parent{.pid = self_};
@@ -261,12 +267,25 @@ class SpawnerLoop {
         copy_to_taps(child.id, std::string_view(chunk, static_cast<std::size_t>(count)));
         append_log(child.log, child.partial,
                    std::string_view(chunk, static_cast<std::size_t>(count)), now);
+        begin_next_log(child);
         child.grew = true;
       } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
         ::close(std::exchange(child.output, -1));
       } else if (errno == EAGAIN) {
         return;
       }
+    }
+  }
+
+  // Begins the next file of a log that is large enough. Where it cannot be made the old one goes
+  // on.
+  static void begin_next_log(Child& child) {
+    if (::lseek(child.log, 0, SEEK_END) < child.log_limits.bytes ||
+        !shift_logs(child.log_path, child.log_limits.files)) {
+      return;
+    }
+    if (const int next = open_log_to_write(child.log_path); next >= 0) {
+      ::close(std::exchange(child.log, next));
     }
   }
 

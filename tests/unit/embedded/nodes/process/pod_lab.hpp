@@ -21,7 +21,8 @@ class PodLab {
  public:
   // Without isolation a pod's pids are those of the test.
   enum class Isolation : std::uint8_t { On, Off };
-  explicit PodLab(Isolation isolation = Isolation::On);
+  explicit PodLab(Isolation isolation = Isolation::On, LogLimits log_limits = {});
+  explicit PodLab(LogLimits log_limits) : PodLab(Isolation::On, log_limits) {}
   ~PodLab();
   PodLab(const PodLab&) = delete;
   PodLab& operator=(const PodLab&) = delete;
@@ -53,6 +54,7 @@ class PodLab {
   void open();
 
   Isolation isolation_;
+  LogLimits log_limits_;
   std::string folder_;
   std::unique_ptr<Clock> clock_;
   std::mutex mutex_{};

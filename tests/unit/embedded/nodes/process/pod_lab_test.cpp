@@ -28,8 +28,11 @@ std::string fresh_folder() {
 
 }  // namespace
 
-PodLab::PodLab(Isolation isolation)
-    : isolation_(isolation), folder_(fresh_folder()), clock_(wall_clock()) {
+PodLab::PodLab(Isolation isolation, LogLimits log_limits)
+    : isolation_(isolation),
+      log_limits_(log_limits),
+      folder_(fresh_folder()),
+      clock_(wall_clock()) {
   open();
 }
 
@@ -49,7 +52,8 @@ void PodLab::open() {
       *std::move(spawner), {.folder = folder_,
                             .tokens = [this](const TokenWish& wish) { return tokens(wish); },
                             .clock = clock_.get(),
-                            .isolate = isolation_ == Isolation::On});
+                            .isolate = isolation_ == Isolation::On,
+                            .log_limits = log_limits_});
   EXPECT_TRUE(runtime.ok());
   runtime_ = *std::move(runtime);
   runtime_->listen([this](const std::string& query, Value state) {
@@ -95,7 +99,8 @@ std::string PodLab::log(const std::string& pod, const std::string& container,
     return "error: " + stream.error().message;
   }
   std::string text;
-  static_cast<void>((*stream)->pull(text));
+  EXPECT_TRUE(eventually([&] { return (*stream)->pull(text) == apiserver::Stream::State::Ended; }))
+      << text.substr(0, 1000);
   return text;
 }
 

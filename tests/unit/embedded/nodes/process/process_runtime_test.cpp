@@ -180,11 +180,15 @@ TEST(ProcessRuntime, LogsAreFollowedWhileTheyGrow) {
   ASSERT_TRUE(eventually([&] { return lab.log("p", "c") == "one\n"; }));
   auto stream = lab.runtime().open({"ns", "p"}, "uid-p", {.container = "c", .follow = true});
   ASSERT_TRUE(stream.ok());
-  std::atomic<int> woken = 0;
+  std::atomic<int> woken = 1;
   (*stream)->on_ready([&woken] { ++woken; });
   std::string text;
-  EXPECT_EQ((*stream)->pull(text), apiserver::Stream::State::Open);
-  EXPECT_EQ(text, "one\n");
+  EXPECT_TRUE(eventually([&] {
+    if (woken.exchange(0) > 0) {
+      EXPECT_EQ((*stream)->pull(text), apiserver::Stream::State::Open);
+    }
+    return text == "one\n";
+  }));
   write_text(lab.volume("p", "v") + "/go", "");
   auto state = apiserver::Stream::State::Open;
   EXPECT_TRUE(eventually([&] {
@@ -205,7 +209,7 @@ TEST(ProcessRuntime, FollowingAnEndedContainerOfARunningPodEnds) {
   auto stream = lab.runtime().open({"ns", "p"}, "uid-p", {.container = "a", .follow = true});
   ASSERT_TRUE(stream.ok());
   std::string text;
-  EXPECT_EQ((*stream)->pull(text), apiserver::Stream::State::Ended);
+  EXPECT_TRUE(eventually([&] { return (*stream)->pull(text) == apiserver::Stream::State::Ended; }));
   EXPECT_EQ(text, "hi\n");
 }
 
@@ -220,6 +224,61 @@ TEST(ProcessRuntime, LogOptions) {
   EXPECT_TRUE(parse_time(stamped.substr(0, stamped.find(' ')))) << stamped;
   EXPECT_EQ(stamped.substr(stamped.find(' ')), " line 5\n");
   EXPECT_EQ(lab.log("p", "c", {.previous = true}), "error: container c has no previous log");
+}
+
+// Whatever a step leaves where the node looks: only regular files count, and nobody waits for them.
+TEST(ProcessRuntime, PipesAndLinksInPlaceOfAStepsFilesHangNobody) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: step-a, results: [pipe, link, folder, "
+      "device, real], stepResults: [inner], command: [/bin/sh, -c, 'cd /tekton/results; mkfifo "
+      "pipe; ln -s /etc/passwd link; mkdir folder; ln -s /dev/zero device; printf x > real; rm -rf "
+      "/tekton/steps/step-a/results; ln -s /etc /tekton/steps/step-a/results; mkfifo "
+      "/tekton/steps/step-a/exitCode /tekton/scripts/step-b']}, {name: step-b, script: 'cat "
+      "/tekton/steps/step-a/exitCode; echo; echo ran'}]}");
+  const Value state = lab.wait_end("p");
+  EXPECT_EQ(container_of(state, "step-a")["message"].str(),
+            R"([{"key":"real","value":"x","type":1}])");
+  EXPECT_EQ(container_of(state, "step-b")["exitCode"].as_int(-1), 0);
+  EXPECT_EQ(lab.log("p", "step-b"), "0\nran\n");
+}
+
+// As a kubelet's: what is read begins in the newest file, what is followed goes on into the next.
+TEST(ProcessRuntime, LogsRotateAndAreFollowedAcrossFiles) {
+  PodLab lab({.bytes = 200'000, .files = 3});
+  constexpr int kLines = 100'000;
+  lab.start(pod(shell(fmt::format("until [ -e /v/go ]; do sleep 0.01; done; i=0; while [ $i -lt {} "
+                                  "]; do echo line $i; i=$((i+1)); done",
+                                  kLines),
+                      ", mounts: [{volume: v, path: /v}]"),
+                ", volumes: [{name: v, type: empty}]"));
+  lab.wait("p", [](const Value& s) { return container_of(s, "c")["state"].str() == "running"; });
+  auto stream = lab.runtime().open({"ns", "p"}, "uid-p", {.container = "c", .follow = true});
+  ASSERT_TRUE(stream.ok());
+  write_text(lab.volume("p", "v") + "/go", "");
+  std::string text;
+  EXPECT_TRUE(eventually([&] { return (*stream)->pull(text) == apiserver::Stream::State::Ended; }));
+  std::istringstream lines(text);
+  int last = -1;
+  for (std::string word; lines >> word;) {
+    int number = 0;
+    lines >> number;
+    EXPECT_GT(number, last) << "in their order, none twice";
+    last = number;
+  }
+  EXPECT_EQ(last, kLines - 1);
+  lab.wait_end("p");
+  std::uintmax_t bytes = 0;
+  int files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(lab.folder() + "/pods/uid-p/logs")) {
+    bytes += file.file_size();
+    ++files;
+  }
+  EXPECT_EQ(files, 3);
+  EXPECT_LT(bytes, 2'000'000U) << "of some 3,700,000";
+  const std::string newest = lab.log("p", "c");
+  EXPECT_LT(newest.size(), text.size() / 3);
+  EXPECT_TRUE(newest.empty() || newest.ends_with(fmt::format("line {}\n", kLines - 1)));
 }
 
 TEST(ProcessRuntime, RestartsKeepTheLogOfTheRunBefore) {

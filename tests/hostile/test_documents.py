@@ -5,12 +5,12 @@ import json
 import signal
 
 import pytest
-from support import DEADLINE, Lab
+from attackers import MIB, watched
+from support import DEADLINE
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DEEP = "/apis/hostile.example.com/v1/namespaces/default/deeps"
-BOUNDED = ("bash", "-c", 'ulimit -v 6000000; exec "$@"', "athanor")  # a doubling copy ends here, not with the machine
 KINDS = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -29,16 +29,6 @@ KINDS = {
         ],
     },
 }
-
-
-@pytest.fixture(scope="module")
-def victim(tmp_path_factory):
-    one = Lab(tmp_path_factory.mktemp("hostile") / "lab", ["--pods", "timed"])
-    try:
-        one.start(wrapper=BOUNDED)
-        yield one
-    finally:
-        one.close()
 
 
 def check_alive(lab):
@@ -71,9 +61,9 @@ def nested(levels, inner="x"):
 
 @pytest.mark.parametrize("path", ["/apis/apps/v1/namespaces/default/controllerrevisions", MAPS, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"])
 def test_envelopes_within_envelopes(victim, path):
-    answer = victim.http("POST", path, nested_envelopes(50_000), content_type="application/vnd.kubernetes.protobuf")
-    assert answer.code == 400, answer.text[:500]
-    check_alive(victim)
+    with watched(victim):
+        answer = victim.http("POST", path, nested_envelopes(50_000), content_type="application/vnd.kubernetes.protobuf")
+        assert answer.code == 400, answer.text[:500]
 
 
 def test_patches_that_double(victim):
@@ -84,10 +74,10 @@ def test_patches_that_double(victim):
         deeper.append({"op": "copy", "from": "/data", "path": "/data" + "/a" * levels})
         levels *= 2
     larger = [{"op": "copy", "from": "/data", "path": f"/data/k{i}"} for i in range(22)]
-    for patch in (deeper, larger):
-        answer = victim.http("PATCH", f"{MAPS}/doubled", patch, content_type="application/json-patch+json")
-        assert answer.code in (400, 413, 422), answer.text[:500]
-        check_alive(victim)
+    with watched(victim, memory=300 * MIB):
+        for patch in (deeper, larger):
+            answer = victim.http("PATCH", f"{MAPS}/doubled", patch, content_type="application/json-patch+json")
+            assert answer.code in (400, 413, 422), answer.text[:500]
 
 
 def test_what_was_acknowledged_can_be_read_back(victim):
@@ -103,7 +93,7 @@ def test_what_was_acknowledged_can_be_read_back(victim):
     assert victim.http("PATCH", f"{DEEP}/d100", grow, content_type="application/json-patch+json").code in (400, 422)
     victim.process.send_signal(signal.SIGKILL)
     victim.process.wait(DEADLINE)
-    victim.start(wrapper=BOUNDED)
+    victim.start(wrapper=victim.wrapper)
     assert [item["metadata"]["name"] for item in victim.get(DEEP)["items"]] == kept
 
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cancellation: work under way that is to end, since its time is over, whoever asked for it is gone
+// or the program ends.
+//
+// Loops whose length somebody outside decides call give_up_if_cancelled(). Where the thread works
+// in a CancellationScope whose Cancellation is over, that throws Cancelled; everywhere else it
+// costs a decrement. Not to be called in noexcept functions.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+namespace athanor {
+
+class Cancellation {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  enum class Reason : std::uint8_t {
+    None,
+    Overdue,  // the deadline has passed
+    Gone,     // nobody waits for the result
+    Ending,   // the program ends
+  };
+
+  // `ending`: becomes true when the program ends, for all that share it; may be null.
+  explicit Cancellation(std::shared_ptr<const std::atomic<bool>> ending = {});
+
+  // From any thread. The first reason stays.
+  void cancel(Reason reason) noexcept;
+  // From any thread; the last one counts.
+  void set_deadline(Time deadline) noexcept;
+  [[nodiscard]] Reason reason() const noexcept;
+
+ private:
+  std::shared_ptr<const std::atomic<bool>> ending_;
+  std::atomic<Reason> reason_{Reason::None};
+  std::atomic<Time::rep> deadline_{Time::max().time_since_epoch().count()};
+};
+
+// What ends the work. Whoever makes a scope catches it.
+class Cancelled : public std::exception {
+ public:
+  explicit Cancelled(Cancellation::Reason reason) : reason_(reason) {}
+  [[nodiscard]] Cancellation::Reason reason() const noexcept { return reason_; }
+  [[nodiscard]] const char* what() const noexcept override { return "cancelled"; }
+
+ private:
+  Cancellation::Reason reason_;
+};
+
+// While one lives, its thread works under that Cancellation; null: under none, for work that must
+// not stay half done.
+class CancellationScope {
+ public:
+  explicit CancellationScope(std::shared_ptr<Cancellation> cancellation);
+  CancellationScope(const CancellationScope&) = delete;
+  CancellationScope& operator=(const CancellationScope&) = delete;
+  ~CancellationScope();
+
+  // Returns that of the thread's innermost scope; null without one.
+  static std::shared_ptr<Cancellation> current();
+
+ private:
+  std::shared_ptr<Cancellation> before_;
+};
+
+namespace detail {
+inline thread_local int loops_until_look = 0;
+// Throws Cancelled if the thread's work is cancelled.
+void look_for_cancellation();
+}  // namespace detail
+
+inline void give_up_if_cancelled() {
+  if (--detail::loops_until_look < 0) {
+    detail::look_for_cancellation();
+  }
+}
+
+}  // namespace athanor

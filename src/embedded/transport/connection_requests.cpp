@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests of a connection: handed to a worker, handled there, answered.
+#include <exception>
+#include <utility>
+
+#include "base/cancellation.hpp"
+#include "base/contain.hpp"
+#include "base/log.hpp"
+#include "embedded/apiserver/read/encode.hpp"
+#include "embedded/transport/connection.hpp"
+#include "net/response_writer.hpp"
+
+namespace athanor::transport {
+namespace {
+
+constexpr std::size_t kJoinedBody =
+    std::size_t{14} * 1024;  // goes into one TLS record with its head
+
+// A bug, but one that must cost this request only (docs/spec/apiserver.md 2.10).
+std::shared_ptr<apiserver::Response> failed_inside(const std::string& path, const char* what) {
+  const CancellationScope to_its_end(nullptr);
+  log::error("a request failed inside the server", {{"path", path}, {"error", what}});
+  return std::make_shared<apiserver::Response>(
+      status_response(Error::internal("Internal error occurred")));
+}
+
+}  // namespace
+
+void Connection::dispatch() {
+  state_ = State::Handling;
+  clear_deadline();
+  submit(reader_.take(), 0);
+  when_readable();
+}
+
+// Requests are told apart by what they show, before anybody knows who that is.
+Flow Connection::flow_of(const apiserver::Request& request) const {
+  Flow flow;
+  flow.connection = number_;
+  flow.mutating = request.method != "GET" && request.method != "HEAD";
+  if (const std::string_view token = request.header("authorization"); !token.empty()) {
+    flow.user = "token " + std::string(token);
+  } else if (credentials_.certificate) {
+    flow.user = "certificate " + credentials_.certificate->sha256_hex;
+  }
+  return flow;
+}
+
+void Connection::submit(apiserver::Request request, std::int32_t stream) {
+  request.credentials = credentials_;
+  request.peer = peer_;
+  Flow flow = flow_of(request);
+  const auto cancellation = std::make_shared<Cancellation>(core_->ending);
+  running_[stream] = cancellation;
+  core_->workers.submit(std::move(flow), [self = shared_from_this(), stream, cancellation,
+                                          request = std::move(request)](bool overdue) mutable {
+    request.overdue = overdue;
+    self->handle(std::move(request), stream, cancellation);
+  });
+}
+
+void Connection::abandon(std::int32_t stream) {
+  if (const auto found = running_.find(stream); found != running_.end()) {
+    found->second->cancel(Cancellation::Reason::Gone);
+    running_.erase(found);
+  }
+}
+
+void Connection::handle(apiserver::Request request, std::int32_t stream,
+                        const std::shared_ptr<Cancellation>& cancellation) {
+  if (cancellation->reason() == Cancellation::Reason::Gone) {
+    return;  // before its turn came
+  }
+  const CancellationScope under(cancellation);
+  const auto& dependencies = core_->dependencies;
+  // What encoding needs of the request, which the API server takes.
+  apiserver::Request asked;
+  asked.method = request.method;
+  asked.path = request.path;
+  asked.query = request.query;
+  asked.headers = request.headers;
+  const auto resume = [core = core_, flow = flow_of(request)](UniqueFunction<void()> task) {
+    core->workers.submit(flow, [task = std::move(task)](bool /*overdue*/) mutable { task(); });
+  };
+  try {
+    const Containment scope;
+    dependencies.server->handle_async(
+        std::move(request), dependencies.clock->now(), resume,
+        [self = shared_from_this(), asked, stream](apiserver::Response answered) {
+          self->handled(asked, std::move(answered), stream);
+        });
+  } catch (const std::exception& failure) {
+    answer(failed_inside(asked.path, failure.what()), stream);
+  }
+}
+
+// On a worker, too: the answer is there.
+void Connection::handled(const apiserver::Request& asked, apiserver::Response answered,
+                         std::int32_t stream) {
+  const auto& dependencies = core_->dependencies;
+  auto response = std::make_shared<apiserver::Response>(std::move(answered));
+  try {
+    const Containment scope;
+    if (response->stream == nullptr && response->tunnel == nullptr) {
+      apiserver::encode(asked, *response);
+    }
+  } catch (const Cancelled&) {
+    const CancellationScope to_its_end(nullptr);
+    response = std::make_shared<apiserver::Response>(status_response(
+        {.code = 504,
+         .reason = "Timeout",
+         .message = "Timeout: request did not complete within the allotted timeout"}));
+  } catch (const std::exception& failure) {
+    response = failed_inside(asked.path, failure.what());
+  }
+  if (response->durable_after == 0 || dependencies.store == nullptr) {
+    return answer(std::move(response), stream);
+  }
+  dependencies.store->when_durable(response->durable_after, [self = shared_from_this(), response,
+                                                             stream](const Result<void>& outcome) {
+    if (!outcome.ok()) {
+      *response = status_response(
+          Error::internal("the write could not be stored: " + outcome.error().message));
+    }
+    self->answer(response, stream);
+  });
+}
+
+void Connection::answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream) {
+  core_->loop.post([self = shared_from_this(), response = std::move(response), stream] {
+    self->running_.erase(stream);
+    if (self->state_ == State::Handling) {
+      self->respond(*response);
+    } else if (self->state_ == State::Multiplexed) {
+      self->http2_->respond(stream, *response);
+      self->pump();
+    }
+  });
+}
+
+void Connection::respond(apiserver::Response& response) {
+  state_ = State::Responding;
+  clear_deadline();
+  close_after_ = close_after_ || !reader_.keep_alive() || core_->draining;
+  Framing framing{.keep_alive = !close_after_, .http_1_0 = reader_.http_1_0()};
+  if (response.tunnel != nullptr) {
+    return respond_with_tunnel(response, framing);
+  }
+  if (response.stream != nullptr) {
+    return respond_with_stream(response, framing);
+  }
+  respond_with_body(response, framing);
+}
+
+void Connection::respond_with_body(apiserver::Response& response, Framing framing) {
+  framing.length = response.body.size();
+  std::string head = response_head(response, framing, date());
+  if (reader_.is_head() || !has_body(response.status)) {
+    response.body.clear();
+  }
+  if (response.body.size() <= kJoinedBody) {
+    head += response.body;
+    send(std::move(head));
+  } else {
+    send(std::move(head));
+    send(std::move(response.body));
+  }
+  flush();
+}
+
+void Connection::respond_with_stream(apiserver::Response& response, Framing framing) {
+  stream_chunked_ = !reader_.http_1_0();
+  framing.chunked = stream_chunked_;
+  close_after_ = close_after_ || !stream_chunked_;  // its end is the connection's
+  framing.keep_alive = !close_after_;
+  send(response_head(response, framing, date()));
+  if (reader_.is_head()) {
+    return flush();
+  }
+  begin_stream(std::move(response.stream));
+  when_readable();
+  pull_stream();
+}
+
+void Connection::respond_with_tunnel(apiserver::Response& response, Framing framing) {
+  framing.keep_alive = true;  // the head speaks of its connection itself
+  close_after_ = true;        // nothing comes behind the tunnel
+  stream_chunked_ = false;
+  send(response_head(response, framing, date()));
+  tunnel_ = response.tunnel.get();
+  begin_stream(std::move(response.tunnel));
+  flush();
+  if (state_ == State::Streaming) {
+    read_tunnel();
+  }
+}
+
+}  // namespace athanor::transport
