@@ -91,6 +91,11 @@ void add_serving(CLI::App& verb, UpOptions& options) {
                   options.serving.max_mutating_requests_inflight,
                   "writes under way at a time; more wait a second, then 429")
       ->capture_default_str();
+  verb.add_option("--max-connections-per-address", options.serving.max_connections_per_address,
+                  "connections of one client address; further ones take the place of those that "
+                  "rest")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   verb.add_option("--encryption-provider-config", options.serving.encryption_config,
                   "which objects are kept encrypted on the disk, and the keys");
   verb.add_option("--request-timeout", options.request_timeout,

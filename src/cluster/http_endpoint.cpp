@@ -10,23 +10,32 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/contain.hpp"
 
 namespace athanor::cluster {
 
 namespace {
 
 constexpr std::size_t kHeadLimit = 8192;
-constexpr int kSendSeconds = 5;  // until a client takes more of an answer
-constexpr int kBacklog = 64;
+constexpr int kBacklog = 128;
+constexpr auto kLinger = std::chrono::seconds(1);          // until a client takes the end
+constexpr auto kStarved = std::chrono::milliseconds(100);  // without descriptors
+constexpr std::int64_t kLongestWait = 60'000;              // milliseconds
 constexpr int kMostPort = 65535;
 
 // An owned descriptor.
@@ -70,52 +79,89 @@ std::string_view reason_of(int status) {
   }
 }
 
-void send_all(int socket, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t sent = ::send(socket, text.data(), text.size(), MSG_NOSIGNAL);
-    if (sent <= 0) {
-      return;  // the client is gone or too slow: nobody to tell
-    }
-    text.remove_prefix(static_cast<std::size_t>(sent));
-  }
-}
-
-void answer(int socket, const EndpointAnswer& answer, bool with_body) {
-  send_all(socket, fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n"
-                               "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
-                               answer.status, reason_of(answer.status), answer.content_type,
-                               answer.body.size()));
-  if (with_body) {
-    send_all(socket, answer.body);
-  }
+std::string text_of(const EndpointAnswer& answer, bool with_body) {
+  return fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n"
+      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{}",
+      answer.status, reason_of(answer.status), answer.content_type, answer.body.size(),
+      with_body ? std::string_view(answer.body) : std::string_view());
 }
 
 EndpointAnswer refusal(int status) {
   return {.status = status, .body = fmt::format("{}\n", reason_of(status))};
 }
 
-// The head up to its empty line; empty: it did not come whole within `patience`, however many of
-// its bytes did.
-std::string read_head(int socket, Duration patience) {
-  using SteadyClock = std::chrono::steady_clock;
-  const auto end = SteadyClock::now() + patience;
-  std::string head;
-  std::array<char, 2048> buffer{};
-  while (head.find("\r\n\r\n") == std::string::npos && head.size() <= kHeadLimit) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
-    pollfd waited{.fd = socket, .events = POLLIN, .revents = 0};
-    if (left.count() <= 0 || ::poll(&waited, 1, static_cast<int>(left.count())) <= 0) {
-      return {};
+using SteadyClock = std::chrono::steady_clock;
+
+// One client of the endpoint's own thread.
+struct Client {
+  enum class Stage : std::uint8_t { Reading, Handling, Writing, Lingering, Over };
+
+  Client(std::uint64_t number, int descriptor, SteadyClock::time_point until)
+      : id(number), socket(descriptor), deadline(until) {}
+
+  std::uint64_t id;  // they come in this order
+  Descriptor socket;
+  Stage stage = Stage::Reading;
+  SteadyClock::time_point deadline;  // of this stage
+  std::string head{};
+  std::string out{};
+  std::size_t sent = 0;
+
+  [[nodiscard]] short events() const {
+    switch (stage) {
+      case Stage::Reading:
+      case Stage::Lingering:
+        return POLLIN;
+      case Stage::Writing:
+        return POLLOUT;
+      case Stage::Handling:
+      case Stage::Over:
+        break;
     }
-    const ssize_t got = ::recv(socket, buffer.data(), buffer.size(), 0);
-    if (got <= 0) {
-      return {};
-    }
-    head.append(buffer.data(), static_cast<std::size_t>(got));
+    return 0;
   }
-  return head;
-}
+
+  // Takes more of the head; true when it is whole or too large.
+  bool read() {
+    std::array<char, 2048> buffer{};
+    const ssize_t got = ::recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got <= 0) {
+      stage = got < 0 && (errno == EAGAIN || errno == EINTR) ? stage : Stage::Over;
+      return false;
+    }
+    if (stage == Stage::Lingering) {
+      return false;
+    }
+    const std::size_t from = head.size() < 3 ? 0 : head.size() - 3;
+    head.append(buffer.data(), static_cast<std::size_t>(got));
+    return head.find("\r\n\r\n", from) != std::string::npos || head.size() > kHeadLimit;
+  }
+
+  void write(SteadyClock::time_point now, Duration patience) {
+    const ssize_t went =
+        ::send(socket.get(), out.data() + sent, out.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (went < 0) {
+      stage = errno == EAGAIN || errno == EINTR ? stage : Stage::Over;
+      return;
+    }
+    sent += static_cast<std::size_t>(went);
+    deadline = now + patience;
+    if (sent == out.size()) {
+      // Closing now would reset what a client that still sends has not read.
+      ::shutdown(socket.get(), SHUT_WR);
+      out = {};
+      stage = Stage::Lingering;
+      deadline = now + kLinger;
+    }
+  }
+};
+
+// A request for the handler, and its answer.
+struct Work {
+  std::uint64_t client = 0;
+  std::string text{};
+};
 
 struct Listening {
   Descriptor socket{};
@@ -185,74 +231,209 @@ Result<Listening> open_socket(const std::string& address) {
 struct HttpEndpoint::State {
   State(Listening from, Handler what, Duration how_long)
       : listening(std::move(from)),
-        ending(::eventfd(0, EFD_CLOEXEC)),
+        news(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         handler(std::move(what)),
         patience(how_long) {}
 
-  void serve() {
-    while (true) {
-      std::array<pollfd, 2> waited{};
-      waited[0].fd = listening.socket.get();
-      waited[1].fd = ending.get();
-      waited[0].events = POLLIN;
-      waited[1].events = POLLIN;
-      if (::poll(waited.data(), waited.size(), -1) < 0 && errno != EINTR) {
-        return;
-      }
-      if (waited[1].revents != 0) {
-        return;
-      }
-      const Descriptor client(::accept4(listening.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (client.get() >= 0) {
-        serve(client.get());
-      }
-    }
-  }
+  // The endpoint's own thread, and what it alone touches.
+  void serve();
+  void accept_all(SteadyClock::time_point now);
+  void make_room();
+  void advance(Client& client, SteadyClock::time_point now);
+  void take_answers(SteadyClock::time_point now);
+  [[nodiscard]] int poll_all(std::vector<pollfd>& waited, SteadyClock::time_point now) const;
+  std::map<std::uint64_t, Client> clients{};
+  std::uint64_t last_client = 0;
+  SteadyClock::time_point starved_until{};  // no descriptor was left
 
-  void serve(int client) const {
-    const timeval pause{.tv_sec = kSendSeconds, .tv_usec = 0};
-    ::setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &pause, sizeof(pause));
-    const std::string head = read_head(client, patience);
-    if (head.empty()) {
-      return;
-    }
-    if (head.size() > kHeadLimit) {
-      answer(client, refusal(431), true);
-      return;
-    }
-    const std::string_view line = std::string_view(head).substr(0, head.find("\r\n"));
-    const std::size_t first = line.find(' ');
-    const std::size_t second = line.find(' ', first + 1);
-    if (first == std::string_view::npos || second == std::string_view::npos) {
-      answer(client, refusal(400), true);
-      return;
-    }
-    const std::string_view method = line.substr(0, first);
-    const std::string_view target = line.substr(first + 1, second - first - 1);
-    if (method != "GET" && method != "HEAD") {
-      answer(client, refusal(405), true);
-      return;
-    }
-    const std::size_t mark = target.find('?');
-    answer(client,
-           handler(target.substr(0, mark),
-                   mark == std::string_view::npos ? "" : target.substr(mark + 1)),
-           method == "GET");
+  // The handler's threads.
+  void handle();
+  [[nodiscard]] std::string answer_to(const std::string& head) const;
+  void wake() const {
+    const std::uint64_t one = 1;
+    static_cast<void>(::write(news.get(), &one, sizeof(one)));
   }
 
   Listening listening;
-  Descriptor ending;
-  Handler handler;
+  Descriptor news;
+  const Handler handler;
   const Duration patience;
+  std::mutex mutex{};
+  std::condition_variable more{};
+  std::deque<Work> asked{};     // mutex
+  std::deque<Work> answered{};  // mutex
+  bool ending = false;          // mutex
   std::vector<std::thread> threads{};
 };
+
+int HttpEndpoint::State::poll_all(std::vector<pollfd>& waited, SteadyClock::time_point now) const {
+  const bool accepts = now >= starved_until;
+  waited.assign({{.fd = news.get(), .events = POLLIN, .revents = 0},
+                 {.fd = accepts ? listening.socket.get() : -1, .events = POLLIN, .revents = 0}});
+  auto first = accepts ? SteadyClock::time_point::max() : starved_until;
+  for (const auto& [id, client] : clients) {
+    waited.push_back({.fd = client.socket.get(), .events = client.events(), .revents = 0});
+    first = std::min(first, client.deadline);
+  }
+  int wait = -1;
+  if (first != SteadyClock::time_point::max()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - now).count();
+    wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, kLongestWait));
+  }
+  return ::poll(waited.data(), waited.size(), wait);
+}
+
+void HttpEndpoint::State::serve() {
+  std::vector<pollfd> waited;
+  while (true) {
+    if (poll_all(waited, SteadyClock::now()) < 0 && errno != EINTR) {
+      return;
+    }
+    std::uint64_t count = 0;
+    static_cast<void>(::read(news.get(), &count, sizeof(count)));
+    const auto now = SteadyClock::now();
+    {
+      const std::lock_guard lock(mutex);
+      if (ending) {
+        return;
+      }
+    }
+    // In their order: nobody came or went since.
+    std::size_t at = 2;
+    for (auto& [id, client] : clients) {
+      if (waited[at++].revents != 0) {
+        advance(client, now);
+      }
+      if (now >= client.deadline) {
+        client.stage = Client::Stage::Over;
+      }
+    }
+    take_answers(now);
+    std::erase_if(clients,
+                  [](const auto& entry) { return entry.second.stage == Client::Stage::Over; });
+    if (waited[1].revents != 0) {
+      accept_all(now);
+    }
+  }
+}
+
+void HttpEndpoint::State::accept_all(SteadyClock::time_point now) {
+  for (int i = 0; i < kBacklog; ++i) {
+    const int client = ::accept4(listening.socket.get(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (client < 0) {
+      if (errno == EMFILE || errno == ENFILE) {
+        make_room();
+        starved_until = now + kStarved;
+      }
+      return;
+    }
+    if (clients.size() >= kClients) {
+      make_room();
+    }
+    const std::uint64_t id = ++last_client;
+    clients.try_emplace(id, id, client, now + patience);
+  }
+}
+
+// Who came first has had the longest time.
+void HttpEndpoint::State::make_room() {
+  if (!clients.empty()) {
+    clients.erase(clients.begin());
+  }
+}
+
+void HttpEndpoint::State::advance(Client& client, SteadyClock::time_point now) {
+  switch (client.stage) {
+    case Client::Stage::Reading:
+      if (client.read()) {
+        client.stage = Client::Stage::Handling;
+        client.deadline = SteadyClock::time_point::max();
+        const std::lock_guard lock(mutex);
+        asked.push_back({.client = client.id, .text = std::exchange(client.head, {})});
+        more.notify_one();
+      }
+      return;
+    case Client::Stage::Lingering:
+      client.read();
+      return;
+    case Client::Stage::Writing:
+      return client.write(now, patience);
+    case Client::Stage::Handling:
+      client.stage = Client::Stage::Over;  // it left
+      return;
+    case Client::Stage::Over:
+      return;
+  }
+}
+
+void HttpEndpoint::State::take_answers(SteadyClock::time_point now) {
+  std::deque<Work> ready;
+  {
+    const std::lock_guard lock(mutex);
+    ready.swap(answered);
+  }
+  for (Work& work : ready) {
+    const auto client = clients.find(work.client);
+    if (client == clients.end() || client->second.stage != Client::Stage::Handling) {
+      continue;  // it left, or had to make room
+    }
+    client->second.out = std::move(work.text);
+    client->second.stage = Client::Stage::Writing;
+    client->second.write(now, patience);
+    if (client->second.stage == Client::Stage::Writing) {
+      client->second.deadline = now + patience;
+    }
+  }
+}
+
+void HttpEndpoint::State::handle() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    more.wait(lock, [this] { return ending || !asked.empty(); });
+    if (ending) {
+      return;
+    }
+    Work work = std::move(asked.front());
+    asked.pop_front();
+    lock.unlock();
+    work.text = answer_to(work.text);
+    lock.lock();
+    answered.push_back(std::move(work));
+    wake();
+  }
+}
+
+std::string HttpEndpoint::State::answer_to(const std::string& head) const {
+  if (head.size() > kHeadLimit) {
+    return text_of(refusal(431), true);
+  }
+  const std::string_view line = std::string_view(head).substr(0, head.find("\r\n"));
+  const std::size_t first = line.find(' ');
+  const std::size_t second = line.find(' ', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) {
+    return text_of(refusal(400), true);
+  }
+  const std::string_view method = line.substr(0, first);
+  const std::string_view target = line.substr(first + 1, second - first - 1);
+  if (method != "GET" && method != "HEAD") {
+    return text_of(refusal(405), true);
+  }
+  const std::size_t mark = target.find('?');
+  EndpointAnswer answer;
+  const auto broken = contain([&] {
+    answer = handler(target.substr(0, mark),
+                     mark == std::string_view::npos ? "" : target.substr(mark + 1));
+  });
+  return text_of(broken ? refusal(500) : answer, method == "GET");
+}
 
 Result<std::unique_ptr<HttpEndpoint>> HttpEndpoint::listen(const std::string& address,
                                                            Handler handler, Duration patience) {
   ATHANOR_TRY(Listening listening, open_socket(address));
   auto state = std::make_unique<State>(std::move(listening), std::move(handler), patience);
+  state->threads.emplace_back([raw = state.get()] { raw->serve(); });
   for (int i = 0; i < kThreads; ++i) {
-    state->threads.emplace_back([raw = state.get()] { raw->serve(); });
+    state->threads.emplace_back([raw = state.get()] { raw->handle(); });
   }
   return std::unique_ptr<HttpEndpoint>(new HttpEndpoint(std::move(state)));
 }
@@ -260,8 +441,12 @@ Result<std::unique_ptr<HttpEndpoint>> HttpEndpoint::listen(const std::string& ad
 HttpEndpoint::HttpEndpoint(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 HttpEndpoint::~HttpEndpoint() {
-  const std::uint64_t one = 1;
-  static_cast<void>(::write(state_->ending.get(), &one, sizeof(one)));
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->ending = true;
+  }
+  state_->more.notify_all();
+  state_->wake();
   for (std::thread& thread : state_->threads) {
     thread.join();
   }

@@ -3,6 +3,7 @@
 // answer a connection. Nothing secret may leave by it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,13 +22,16 @@ struct EndpointAnswer {
 
 class HttpEndpoint {
  public:
-  // Called on the endpoint's threads, at most kThreads at a time; `query` without "?".
+  // Called on the endpoint's threads, at most kThreads at a time; `query` without "?". Clients hold
+  // none of them: one more thread reads and writes for all.
   using Handler = std::function<EndpointAnswer(std::string_view path, std::string_view query)>;
-  static constexpr int kThreads = 16;  // a slow client holds one for its patience at most
+  static constexpr int kThreads = 4;
+  static constexpr std::size_t kClients = 512;  // a further one takes the place of the oldest
   static constexpr Duration kPatience = std::chrono::seconds(5);
 
   // Listens on "HOST:PORT", an address; no host: every address; port 0: a free one. A request's
-  // head has to come whole within `patience`. Errors: what is no address, or is taken.
+  // head has to come whole within `patience`, and an answer goes on within as much. Errors: what is
+  // no address, or is taken.
   static Result<std::unique_ptr<HttpEndpoint>> listen(const std::string& address, Handler handler,
                                                       Duration patience = kPatience);
   HttpEndpoint(const HttpEndpoint&) = delete;

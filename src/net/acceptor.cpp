@@ -15,6 +15,7 @@ namespace athanor::transport {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{100};  // when out of descriptors
+constexpr int kPerTurn = 32;                      // connections; others want to be served, too
 
 }  // namespace
 
@@ -46,7 +47,10 @@ void Acceptor::arm() {
 }
 
 void Acceptor::accept_all() {
-  while (accepting_) {
+  for (int turn = 0; accepting_; ++turn) {
+    if (turn == kPerTurn) {
+      return arm();
+    }
     const int client = ::accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (client >= 0) {
       starved_ = false;

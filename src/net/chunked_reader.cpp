@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kLongestLine = 4096;
 constexpr std::size_t kTrailerLimit = 8192;
 constexpr std::size_t kMostDigits = 16;
+constexpr std::size_t kFramingLimit = std::size_t{64} * 1024;  // beyond what the chunks excuse
+constexpr std::size_t kExcusedLine = 16;                       // of each chunk's size line
 
 }  // namespace
 
@@ -25,13 +27,15 @@ ChunkedReader::State ChunkedReader::read(std::string_view input, std::size_t& ta
       continue;
     }
     const std::string_view rest = input.substr(taken);
-    const std::size_t end = rest.find('\n');
+    const std::size_t end = rest.find('\n', searched_);
     if (std::min(end, rest.size()) > kLongestLine) {
       return State::Malformed;
     }
     if (end == std::string_view::npos) {
+      searched_ = rest.size();
       return State::More;
     }
+    searched_ = 0;
     if (end == 0 || rest[end - 1] != '\r') {
       return State::Malformed;
     }
@@ -86,6 +90,13 @@ ChunkedReader::State ChunkedReader::read_size(std::string_view line) {
   }
   total_ += size;
   left_ = size;
+  // Extensions, and chunks of a few bytes, cost more than they bring.
+  const std::size_t excused = kExcusedLine + size;
+  framing_ += line.size();
+  framing_ -= std::min(framing_, excused);
+  if (framing_ > kFramingLimit) {
+    return State::Malformed;
+  }
   part_ = size == 0 ? Part::Trailer : Part::Data;
   return State::More;
 }

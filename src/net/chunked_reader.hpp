@@ -13,7 +13,7 @@ class ChunkedReader {
  public:
   enum class State : std::uint8_t { More, Done, Malformed, TooLarge };
 
-  // Body bytes beyond `limit` are TooLarge.
+  // Body bytes beyond `limit` are TooLarge; much framing around few of them is Malformed.
   explicit ChunkedReader(std::size_t limit) : limit_(limit) {}
   // Appends what the front of `input` carries to `body` and adds the bytes read to `taken`. Chunk
   // extensions and trailers are read and dropped: a trailer must not pose as a header.
@@ -30,6 +30,8 @@ class ChunkedReader {
   std::size_t left_ = 0;      // bytes of the chunk that did not come yet
   std::size_t total_ = 0;     // bytes of all chunks so far
   std::size_t trailers_ = 0;  // bytes of trailers
+  std::size_t searched_ = 0;  // bytes of the line that are known to hold no end
+  std::size_t framing_ = 0;   // bytes of lines that carried nothing
 };
 
 }  // namespace athanor::transport

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/contain.hpp"
+
 namespace athanor::transport {
 
 namespace asio = boost::asio;
@@ -42,8 +44,10 @@ void EventLoop::post(Task task) {
   }
 }
 
+// Whoever is served contains its own failures; what is left costs one task.
 void EventLoop::run() {
-  state_->context.run();
+  while (contain([this] { state_->context.run(); })) {
+  }
 }
 
 void EventLoop::stop() {

@@ -21,7 +21,7 @@ class EventLoop {
 
   // Runs `task` on the loop's thread; from any thread. Dropped once close() was called.
   void post(Task task);
-  // Runs tasks on the calling thread until stop().
+  // Runs tasks on the calling thread until stop(). A broken invariant in one ends that task.
   void run();
   // From any thread.
   void stop();

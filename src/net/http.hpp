@@ -49,6 +49,8 @@ struct Request {
   std::string peer{};  // the client's address, without its port; empty in the process
   // It waited too long among too many: refused with 429, unless it is exempt.
   bool overdue = false;
+  // Server::admits() refused it, and its body was not read: it is answered, but never served.
+  bool without_body = false;
 
   // Returns the first value, empty without one.
   [[nodiscard]] std::string_view header(std::string_view lower_case_name) const;

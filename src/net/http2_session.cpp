@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/contain.hpp"
 #include "net/paced_stream.hpp"
 #include "net/request_head.hpp"
 #include "net/response_writer.hpp"
@@ -20,11 +22,17 @@ namespace athanor::transport {
 namespace {
 
 constexpr std::uint32_t kRequestWindow = std::uint32_t{1} << 20;  // bytes of a body under way
+constexpr std::uint32_t kFirstWindow = std::uint32_t{1} << 16;    // before it is screened
+constexpr std::size_t kFieldCost = 128;    // bytes of memory beside a header field's own
+constexpr std::size_t kMostQueued = 4096;  // frames that the client does not read
 
 struct FreeCallbacks {
   void operator()(nghttp2_session_callbacks* callbacks) const {
     nghttp2_session_callbacks_del(callbacks);
   }
+};
+struct FreeOption {
+  void operator()(nghttp2_option* option) const { nghttp2_option_del(option); }
 };
 struct FreeSession {
   void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
@@ -68,11 +76,18 @@ std::vector<std::pair<std::string, std::string>> fields_of(const apiserver::Resp
   return fields;
 }
 
+std::size_t declared_body(const apiserver::Request& request) {
+  const std::string_view text = request.header("content-length");
+  std::size_t size = 0;
+  std::from_chars(text.data(), text.data() + text.size(), size);
+  return size;
+}
+
 apiserver::Response busy_response() {
   apiserver::Response busy = status_response(
       {.code = 429,
        .reason = "TooManyRequests",
-       .message = "too much is under way on this connection, please try again later"});
+       .message = "too many unfinished requests on this connection, please try again later"});
   busy.headers.emplace_back("Retry-After", "1");
   return busy;
 }
@@ -85,12 +100,14 @@ struct Http2Session::Stream {
   std::string target{};
   std::string body{};
   std::size_t header_bytes = 0;
-  std::size_t kept_bytes = 0;  // of its head, counted in Impl::buffered
+  std::size_t held = 0;        // bytes of it in Impl::buffered
+  std::size_t unconsumed = 0;  // bytes of the body that the window does not know of
+  bool screening = false;      // asked
+  bool taken = false;          // and its body is taken
+  bool busy = false;           // there was no room for its head
   bool complete = false;       // handed over, or answered before
   bool refused = false;
-  bool known = false;      // its sender may send a large body
-  bool overflows = false;  // its head was more than the connection may keep
-  Time since{};            // of its last progress
+  Time since{};  // of its last progress
 
   std::string answer{};
   std::size_t sent = 0;
@@ -109,9 +126,11 @@ struct Http2Session::Impl {
   const Callbacks callbacks;
   std::unique_ptr<nghttp2_session, FreeSession> session{};
   std::map<std::int32_t, Stream> streams{};
-  std::size_t buffered = 0;  // bytes of bodies of requests that are not complete
+  std::size_t buffered = 0;  // bytes of requests that are not answered
+  std::size_t unsent = 0;    // bytes of answers
   Time now{};
   int resets_left = 0;
+  int own_resets = 0;  // that are to be sent, and that nobody provoked
   Time resets_at{};
   bool broken = false;
 
@@ -121,16 +140,22 @@ struct Http2Session::Impl {
     return found == streams.end() ? nullptr : &found->second;
   }
   void add_header(Stream& stream, std::string_view name, std::string_view value);
+  void headers_done(std::int32_t id, Stream& stream, bool body_follows);
   void add_body(std::int32_t id, Stream& stream, std::string_view bytes);
+  void screen(std::int32_t id, Stream& stream, std::size_t body);
+  void take_body(std::int32_t id, Stream& stream);
   void complete(std::int32_t id, Stream& stream);
   void refuse(std::int32_t id, Stream& stream, apiserver::Response response);
   void note_reset();
   void answer(std::int32_t id, Stream& stream, apiserver::Response& response);
-  ssize_t read(Stream& stream, std::uint8_t* buffer, std::size_t size, std::uint32_t& flags) const;
+  ssize_t read(Stream& stream, std::uint8_t* buffer, std::size_t size, std::uint32_t& flags);
+  // False: the answer goes no further.
+  bool pull(Stream& stream);
   void close(std::int32_t id);
+  void reset(std::int32_t id);
+  bool hold(Stream& stream, std::size_t bytes);
   void release(Stream& stream);
-  // Bytes of answers that the client has not taken.
-  [[nodiscard]] std::size_t unread() const;
+  void heard(const nghttp2_frame& frame);
 
   static Impl& of(void* user) { return *static_cast<Impl*>(user); }
   static int on_begin_headers(nghttp2_session* session, const nghttp2_frame* frame, void* user);
@@ -140,6 +165,7 @@ struct Http2Session::Impl {
   static int on_data(nghttp2_session* session, std::uint8_t flags, std::int32_t id,
                      const std::uint8_t* data, std::size_t size, void* user);
   static int on_frame(nghttp2_session* session, const nghttp2_frame* frame, void* user);
+  static int on_invalid(nghttp2_session* session, const nghttp2_frame* frame, int code, void* user);
   static int on_sent(nghttp2_session* session, const nghttp2_frame* frame, void* user);
   static int on_close(nghttp2_session* session, std::int32_t id, std::uint32_t code, void* user);
   static ssize_t on_read(nghttp2_session* session, std::int32_t id, std::uint8_t* buffer,
@@ -155,14 +181,19 @@ void Http2Session::Impl::begin() {
   nghttp2_session_callbacks_set_on_header_callback(made, on_header);
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, on_data);
   nghttp2_session_callbacks_set_on_frame_recv_callback(made, on_frame);
+  nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(made, on_invalid);
   nghttp2_session_callbacks_set_on_frame_send_callback(made, on_sent);
   nghttp2_session_callbacks_set_on_stream_close_callback(made, on_close);
+  nghttp2_option* option = nullptr;
+  nghttp2_option_new(&option);
+  const std::unique_ptr<nghttp2_option, FreeOption> options(option);
+  nghttp2_option_set_no_auto_window_update(option, 1);  // bodies wait until they are screened
   nghttp2_session* raw = nullptr;
-  nghttp2_session_server_new(&raw, made, this);
+  nghttp2_session_server_new2(&raw, made, this, option);
   session.reset(raw);
   const std::array<nghttp2_settings_entry, 3> settings = {
       {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams},
-       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kRequestWindow},
+       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kFirstWindow},
        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<std::uint32_t>(limits.header_bytes)}}};
   nghttp2_submit_settings(raw, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
   nghttp2_session_set_local_window_size(raw, NGHTTP2_FLAG_NONE, 0,
@@ -195,34 +226,58 @@ int Http2Session::Impl::on_header(nghttp2_session* /*session*/, const nghttp2_fr
 int Http2Session::Impl::on_data(nghttp2_session* /*session*/, std::uint8_t /*flags*/,
                                 std::int32_t id, const std::uint8_t* data, std::size_t size,
                                 void* user) {
-  Impl& self = of(user);
-  if (Stream* stream = self.find(id)) {
-    self.add_body(id, *stream, text_of(data, size));
-  }
-  return 0;
+  const auto failure = contain([&] {
+    Impl& self = of(user);
+    if (Stream* stream = self.find(id)) {
+      self.add_body(id, *stream, text_of(data, size));
+    }
+  });
+  return failure ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
 int Http2Session::Impl::on_frame(nghttp2_session* /*session*/, const nghttp2_frame* frame,
                                  void* user) {
-  Impl& self = of(user);
-  if (frame->hd.type == NGHTTP2_RST_STREAM) {
-    self.note_reset();
+  // Nothing may be thrown through nghttp2.
+  const auto failure = contain([&] { of(user).heard(*frame); });
+  return failure ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+}
+
+void Http2Session::Impl::heard(const nghttp2_frame& frame) {
+  if (frame.hd.type == NGHTTP2_RST_STREAM) {
+    note_reset();
   }
-  const bool may_end = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
-  if (may_end && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
-    if (Stream* stream = self.find(frame->hd.stream_id)) {
-      self.complete(frame->hd.stream_id, *stream);
+  const std::int32_t id = frame.hd.stream_id;
+  const bool ends = (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+  const bool headers = frame.hd.type == NGHTTP2_HEADERS;
+  if (Stream* stream = find(id);
+      stream != nullptr && headers && frame.headers.cat == NGHTTP2_HCAT_REQUEST) {
+    headers_done(id, *stream, !ends);
+  }
+  if (ends && (headers || frame.hd.type == NGHTTP2_DATA)) {
+    if (Stream* stream = find(id)) {
+      complete(id, *stream);
     }
   }
+}
+
+// What breaks the rules of one stream is answered by a reset: the client may provoke as many as it
+// likes, and give up requests without a reset of its own (CVE-2025-8671).
+int Http2Session::Impl::on_invalid(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/,
+                                   int /*code*/, void* user) {
+  of(user).note_reset();
   return 0;
 }
 
-// Resets that the client provokes by frames that break the rules cost as much as its own.
 int Http2Session::Impl::on_sent(nghttp2_session* /*session*/, const nghttp2_frame* frame,
                                 void* user) {
-  if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_CANCEL &&
-      frame->rst_stream.error_code != NGHTTP2_NO_ERROR) {
-    of(user).note_reset();
+  Impl& self = of(user);
+  if (frame->hd.type != NGHTTP2_RST_STREAM) {
+    return 0;
+  }
+  if (self.own_resets > 0) {
+    --self.own_resets;
+  } else {
+    self.note_reset();
   }
   return 0;
 }
@@ -247,18 +302,18 @@ ssize_t Http2Session::Impl::on_read(nghttp2_session* /*session*/, std::int32_t i
 
 void Http2Session::Impl::add_header(Stream& stream, std::string_view name, std::string_view value) {
   constexpr std::size_t kFieldOverhead = 32;  // as SETTINGS_MAX_HEADER_LIST_SIZE counts
-  const std::size_t size = name.size() + value.size() + kFieldOverhead;
-  stream.header_bytes += size;
-  if (stream.overflows || stream.header_bytes > limits.header_bytes ||
-      buffered + size > limits.buffered_bytes) {
-    stream.overflows = true;
-    release(stream);
+  const std::size_t size = name.size() + value.size();
+  stream.header_bytes += size + kFieldOverhead;
+  if (stream.header_bytes > limits.header_bytes || stream.busy) {
     stream.request.headers.clear();
-    stream.target.clear();
-    return;
+    return release(stream);
   }
-  buffered += size;
-  stream.kept_bytes += size;
+  // A byte of HPACK may stand for a field of many.
+  if (!hold(stream, size + kFieldCost)) {
+    stream.busy = true;
+    stream.request.headers.clear();
+    return release(stream);
+  }
   if (name == ":method") {
     stream.request.method = std::string(value);
   } else if (name == ":path") {
@@ -273,42 +328,12 @@ void Http2Session::Impl::add_header(Stream& stream, std::string_view name, std::
   }
 }
 
-void Http2Session::Impl::add_body(std::int32_t id, Stream& stream, std::string_view bytes) {
-  if (stream.refused) {
-    return;
-  }
-  stream.since = now;
-  if (stream.body.size() + bytes.size() > limits.body_bytes) {
-    return refuse(id, stream,
-                  rejection_response({.status = 413,
-                                      .message = "Request entity too large: limit is " +
-                                                 std::to_string(limits.body_bytes)}));
-  }
-  const std::size_t size = stream.body.size() + bytes.size();
-  if (size > limits.unknown_body && !stream.known && callbacks.takes_body) {
-    if (!callbacks.takes_body(stream.request)) {
-      return refuse(
-          id, stream,
-          status_response({.code = 401, .reason = "Unauthorized", .message = "Unauthorized"}));
-    }
-    stream.known = true;
-  }
-  if (buffered + bytes.size() > limits.buffered_bytes) {
-    return refuse(id, stream, busy_response());
-  }
-  buffered += bytes.size();
-  stream.body += bytes;
-}
-
-void Http2Session::Impl::complete(std::int32_t id, Stream& stream) {
-  if (std::exchange(stream.complete, true)) {
-    return;
-  }
+void Http2Session::Impl::headers_done(std::int32_t id, Stream& stream, bool body_follows) {
   if (stream.header_bytes > limits.header_bytes) {
     return refuse(id, stream,
                   rejection_response({.status = 431, .message = "the header block is too large"}));
   }
-  if (stream.overflows) {
+  if (stream.busy) {
     return refuse(id, stream, busy_response());
   }
   const std::string_view target = stream.target;
@@ -322,7 +347,56 @@ void Http2Session::Impl::complete(std::int32_t id, Stream& stream) {
   if (question != std::string_view::npos) {
     stream.request.query = decode_query(target.substr(question + 1));
   }
-  buffered -= stream.body.size() + std::exchange(stream.kept_bytes, 0);
+  const std::size_t declared = body_follows ? declared_body(stream.request) : 0;
+  if (declared > limits.unscreened_body && declared <= limits.body_bytes) {
+    screen(id, stream, declared);
+  }
+}
+
+void Http2Session::Impl::add_body(std::int32_t id, Stream& stream, std::string_view bytes) {
+  nghttp2_session_consume_connection(session.get(), bytes.size());
+  if (stream.refused) {
+    nghttp2_session_consume_stream(session.get(), id, bytes.size());
+    return;
+  }
+  stream.since = now;
+  stream.unconsumed += bytes.size();
+  if (stream.body.size() + bytes.size() > limits.body_bytes) {
+    return refuse(id, stream,
+                  rejection_response({.status = 413,
+                                      .message = "Request entity too large: limit is " +
+                                                 std::to_string(limits.body_bytes)}));
+  }
+  if (!hold(stream, bytes.size())) {
+    return refuse(id, stream, busy_response());
+  }
+  stream.body += bytes;
+  if (stream.taken) {
+    take_body(id, stream);
+  } else if (stream.body.size() > limits.unscreened_body) {
+    screen(id, stream, limits.body_bytes);
+  }
+}
+
+// Until the verdict the client may send what the stream's first window holds.
+void Http2Session::Impl::screen(std::int32_t id, Stream& stream, std::size_t body) {
+  if (!std::exchange(stream.screening, true)) {
+    callbacks.screen(id, stream.request, body);
+  }
+}
+
+void Http2Session::Impl::take_body(std::int32_t id, Stream& stream) {
+  if (!std::exchange(stream.taken, true)) {
+    nghttp2_session_set_local_window_size(session.get(), NGHTTP2_FLAG_NONE, id,
+                                          static_cast<std::int32_t>(kRequestWindow));
+  }
+  nghttp2_session_consume_stream(session.get(), id, std::exchange(stream.unconsumed, 0));
+}
+
+void Http2Session::Impl::complete(std::int32_t id, Stream& stream) {
+  if (std::exchange(stream.complete, true)) {
+    return;
+  }
   stream.request.body = std::exchange(stream.body, {});
   apiserver::Request request = std::move(stream.request);
   stream.request.method = request.method;  // whether it is a HEAD
@@ -333,13 +407,27 @@ void Http2Session::Impl::complete(std::int32_t id, Stream& stream) {
 void Http2Session::Impl::refuse(std::int32_t id, Stream& stream, apiserver::Response response) {
   stream.complete = true;
   stream.refused = true;
-  release(stream);
+  nghttp2_session_consume_stream(session.get(), id, std::exchange(stream.unconsumed, 0));
   answer(id, stream, response);
 }
 
+bool Http2Session::Impl::hold(Stream& stream, std::size_t bytes) {
+  if (buffered + bytes > limits.buffered_bytes) {
+    return false;
+  }
+  buffered += bytes;
+  stream.held += bytes;
+  return true;
+}
+
 void Http2Session::Impl::release(Stream& stream) {
-  buffered -= std::min(buffered, stream.body.size() + std::exchange(stream.kept_bytes, 0));
+  buffered -= std::exchange(stream.held, 0);
   stream.body = {};
+}
+
+void Http2Session::Impl::reset(std::int32_t id) {
+  ++own_resets;
+  nghttp2_submit_rst_stream(session.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
 }
 
 // Requests that are given up at once cost the server more than the client (CVE-2023-44487).
@@ -360,19 +448,23 @@ void Http2Session::Impl::answer(std::int32_t id, Stream& stream, apiserver::Resp
     return;
   }
   stream.since = now;
+  release(stream);
   const bool bodiless = stream.request.method == "HEAD" || !has_body(response.status);
   const bool streams_on = response.stream != nullptr;
   auto fields = fields_of(
       response, streams_on ? std::nullopt : std::optional<std::size_t>(response.body.size()),
       callbacks.date());
+  std::vector<nghttp2_nv> table;
+  table.reserve(fields.size());
+  for (auto& [name, value] : fields) {
+    table.push_back(
+        {bytes_of(name), bytes_of(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
+  }
   nghttp2_data_provider provider{};
   provider.read_callback = on_read;
   if (!bodiless) {
-    if (unread() + response.body.size() > limits.unread_bytes) {
-      response = busy_response();
-      fields = fields_of(response, response.body.size(), callbacks.date());
-    }
     stream.answer = std::move(response.body);
+    unsent += stream.answer.size();
     stream.more = std::move(response.stream);
     stream.ended = stream.more == nullptr;
     stream.paced = dynamic_cast<apiserver::PacedStream*>(stream.more.get()) != nullptr;
@@ -380,27 +472,34 @@ void Http2Session::Impl::answer(std::int32_t id, Stream& stream, apiserver::Resp
       stream.more->on_ready(callbacks.waker(id));
     }
   }
-  std::vector<nghttp2_nv> table;
-  table.reserve(fields.size());
-  for (auto& [name, value] : fields) {
-    table.push_back(
-        {bytes_of(name), bytes_of(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
-  }
   nghttp2_submit_response(session.get(), id, table.data(), table.size(),
                           bodiless ? nullptr : &provider);
 }
 
+bool Http2Session::Impl::pull(Stream& stream) {
+  stream.answer.clear();
+  stream.sent = 0;
+  const auto failure = contain(
+      [&] { stream.ended = stream.more->pull(stream.answer) == apiserver::Stream::State::Ended; });
+  if (failure || !callbacks.may_hold(stream.answer.size())) {
+    stream.answer = {};
+    return false;
+  }
+  unsent += stream.answer.size();
+  return true;
+}
+
 ssize_t Http2Session::Impl::read(Stream& stream, std::uint8_t* buffer, std::size_t size,
-                                 std::uint32_t& flags) const {
-  if (stream.sent == stream.answer.size() && stream.more != nullptr && !stream.ended) {
-    stream.answer.clear();
-    stream.sent = 0;
-    stream.ended = stream.more->pull(stream.answer) == apiserver::Stream::State::Ended;
+                                 std::uint32_t& flags) {
+  if (stream.sent == stream.answer.size() && stream.more != nullptr && !stream.ended &&
+      !pull(stream)) {
+    return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   }
   const std::size_t count = std::min(size, stream.answer.size() - stream.sent);
   const std::string_view next = std::string_view(stream.answer).substr(stream.sent, count);
   std::memcpy(buffer, next.data(), next.size());
   stream.sent += count;
+  unsent -= count;
   if (stream.sent == stream.answer.size() && stream.ended) {
     flags |= NGHTTP2_DATA_FLAG_EOF;
     stream.answer = {};
@@ -414,18 +513,11 @@ ssize_t Http2Session::Impl::read(Stream& stream, std::uint8_t* buffer, std::size
   return static_cast<ssize_t>(count);
 }
 
-std::size_t Http2Session::Impl::unread() const {
-  std::size_t bytes = 0;
-  for (const auto& [id, stream] : streams) {
-    bytes += stream.answer.size() - stream.sent;
-  }
-  return bytes;
-}
-
 void Http2Session::Impl::close(std::int32_t id) {
   const auto found = streams.find(id);
   if (found != streams.end()) {
     release(found->second);
+    unsent -= found->second.answer.size() - found->second.sent;
     streams.erase(found);
   }
   if (callbacks.gone) {
@@ -446,7 +538,9 @@ bool Http2Session::feed(std::string_view bytes, Time now) {
       impl_->session.get(),
       // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): nghttp2 speaks unsigned bytes
       reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  return count >= 0 && !impl_->broken;
+  // Answers that a client provokes and does not read pile up here.
+  return count >= 0 && !impl_->broken &&
+         nghttp2_session_get_outbound_queue_size(impl_->session.get()) <= kMostQueued;
 }
 
 bool Http2Session::take_output(std::string& out, std::size_t limit) {
@@ -465,6 +559,24 @@ bool Http2Session::take_output(std::string& out, std::size_t limit) {
 void Http2Session::respond(std::int32_t stream, apiserver::Response& response) {
   if (Stream* found = impl_->find(stream)) {
     impl_->answer(stream, *found, response);
+  }
+}
+
+void Http2Session::screened(std::int32_t stream, Verdict verdict) {
+  Stream* found = impl_->find(stream);
+  if (found == nullptr || found->complete) {
+    return;
+  }
+  switch (verdict) {
+    case Verdict::Go:
+      return impl_->take_body(stream, *found);
+    case Verdict::Busy:
+      return impl_->refuse(stream, *found, busy_response());
+    case Verdict::Refuse:
+      found->refused = true;
+      found->request.without_body = true;
+      impl_->release(*found);
+      return impl_->complete(stream, *found);
   }
 }
 
@@ -489,13 +601,21 @@ void Http2Session::check_time(Time now) {
     const bool unread = stream.answered && !stream.waiting && !stream.paced &&
                         now > stream.since + impl_->limits.progress_timeout;
     if (unfinished || unread) {
-      nghttp2_submit_rst_stream(impl_->session.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
+      impl_->reset(id);
     }
   }
 }
 
 bool Http2Session::idle() const {
   return impl_->streams.empty();
+}
+
+std::size_t Http2Session::request_bytes() const {
+  return impl_->buffered;
+}
+
+std::size_t Http2Session::answer_bytes() const {
+  return impl_->unsent;
 }
 
 bool Http2Session::over() const {

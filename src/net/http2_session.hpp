@@ -17,31 +17,38 @@
 namespace athanor::transport {
 
 struct Http2Limits {
-  std::uint32_t streams = 250;                         // at a time (docs/spec/apiserver.md 2.2)
-  std::size_t header_bytes = std::size_t{1} << 20;     // of one request: 431
-  std::size_t body_bytes = std::size_t{3} << 20;       // of one request: 413
-  std::size_t buffered_bytes = std::size_t{32} << 20;  // of unfinished requests, heads too: 429
-  std::size_t unread_bytes = std::size_t{64} << 20;    // of answers that wait for a window: 429
-  std::size_t unknown_body = std::size_t{64} << 10;    // of a sender that nobody knows: 401
-  int resets = 200;                                    // by the client, in a row
-  int resets_per_second = 20;                          // that are forgiven
-  std::chrono::milliseconds request_timeout{120'000};  // from a request's head to its end
-  std::chrono::milliseconds progress_timeout{60'000};  // of an answer that the client lets wait
+  std::uint32_t streams = 250;                          // at a time (docs/spec/apiserver.md 2.2)
+  std::size_t header_bytes = std::size_t{1} << 20;      // of one request: 431
+  std::size_t body_bytes = std::size_t{3} << 20;        // of one request: 413
+  std::size_t buffered_bytes = std::size_t{32} << 20;   // of unanswered requests together: 429
+  std::size_t unscreened_body = std::size_t{32} << 10;  // taken before anybody knows who sends it
+  int resets = 200;                                     // by the client or provoked, in a row
+  int resets_per_second = 20;                           // that are forgiven
+  std::chrono::milliseconds request_timeout{120'000};   // from a request's head to its end
+  std::chrono::milliseconds progress_timeout{60'000};   // of an answer that the client lets wait
 };
 
 class Http2Session {
  public:
   using Time = std::chrono::steady_clock::time_point;
+  // What becomes of a request whose body is still to come.
+  enum class Verdict : std::uint8_t {
+    Go,      // the body is taken
+    Refuse,  // the request is handled without its body, to be refused (Request::without_body)
+    Busy,    // 429
+  };
   struct Callbacks {
     // A request is complete.
     std::function<void(std::int32_t stream, apiserver::Request request)> request{};
+    // A request has a large body; ends in screened().
+    std::function<void(std::int32_t stream, apiserver::Request head, std::size_t body)> screen{};
+    // Whether the session may hold so many more bytes of answers; if not, the stream is reset.
+    std::function<bool(std::size_t more)> may_hold{};
     // What wakes a stream's answer, from any thread; ends in wake().
     std::function<std::function<void()>(std::int32_t stream)> waker{};
     // A stream ended, its request answered or not; may be empty.
     std::function<void(std::int32_t stream)> gone{};
     std::function<std::string()> date{};
-    // Whether a sender may send more than Http2Limits::unknown_body; empty: everybody may.
-    std::function<bool(const apiserver::Request& head)> takes_body{};
   };
 
   Http2Session(const Http2Limits& limits, Callbacks callbacks);
@@ -55,6 +62,8 @@ class Http2Session {
   bool take_output(std::string& out, std::size_t limit);
   // The answer of a request; dropped when the client has given it up.
   void respond(std::int32_t stream, apiserver::Response& response);
+  // What screening found; dropped when the client has given the request up.
+  void screened(std::int32_t stream, Verdict verdict);
   // The stream's answer may have more.
   void wake(std::int32_t stream);
   // Takes no further requests; over() when those that run are done.
@@ -62,6 +71,10 @@ class Http2Session {
   // Resets streams that stand still.
   void check_time(Time now);
   [[nodiscard]] bool idle() const;
+  // Bytes of requests that are not answered, heads and bodies.
+  [[nodiscard]] std::size_t request_bytes() const;
+  // Bytes of answers that are not sent.
+  [[nodiscard]] std::size_t answer_bytes() const;
   // Nothing more to read or write.
   [[nodiscard]] bool over() const;
 

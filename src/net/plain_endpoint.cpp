@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cerrno>
-#include <set>
+#include <list>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kHeadLimit = 8192;  // bytes
 constexpr auto kTimeLimit = std::chrono::seconds(5);
+constexpr std::size_t kMostClients = 256;  // a further one takes the place of the oldest
 
 std::string answer_text(std::string_view status, std::string_view body) {
   return "HTTP/1.1 " + std::string(status) +
@@ -51,12 +52,15 @@ struct PlainEndpoint::State {
   EventLoop loop{};
   const std::map<std::string, std::string> answers;
   Acceptor acceptor;
-  std::set<ClientPtr> clients{};
+  std::list<ClientPtr> clients{};  // in the order in which they came
   std::thread thread{};
 };
 
 void PlainEndpoint::State::adopt(int socket) {
-  const auto client = *clients.insert(std::make_shared<Client>(loop, socket)).first;
+  if (clients.size() >= kMostClients) {
+    part(ClientPtr(clients.front()));
+  }
+  const auto client = clients.emplace_back(std::make_shared<Client>(loop, socket));
   client->deadline.set(kTimeLimit, [this, client] { part(client); });
   read(client);
 }
@@ -86,7 +90,7 @@ void PlainEndpoint::State::read(const ClientPtr& client) {
 void PlainEndpoint::State::part(const ClientPtr& client) {
   client->deadline.cancel();
   client->descriptor.close();
-  clients.erase(client);
+  clients.remove(client);
 }
 
 void PlainEndpoint::State::answer(const ClientPtr& client) {

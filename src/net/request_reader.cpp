@@ -6,29 +6,15 @@
 #include <utility>
 
 namespace athanor::transport {
-
 namespace {
 
-constexpr std::size_t kMostBlankBytes = 64;  // of empty lines between two requests
+constexpr std::size_t kEmptyLines = 64;  // bytes of empty lines in front of a request
 
 }  // namespace
 
 RequestReader::State RequestReader::feed(std::string& input) {
   if (state_ == State::Idle) {
-    // A few empty lines in front of a request are allowed (RFC 9112, 2.2).
-    std::size_t blank = 0;
-    while (std::string_view(input).substr(blank).starts_with("\r\n")) {
-      blank += 2;
-    }
-    input.erase(0, blank);
-    blank_bytes_ += blank;
-    if (blank_bytes_ > kMostBlankBytes) {
-      fail({.status = 400, .message = "too many empty lines in front of a request"});
-      return state_;
-    }
-    if (!input.empty() && input != "\r") {
-      state_ = State::Head;
-    }
+    skip_empty_lines(input);
   }
   if (state_ == State::Head) {
     read_head(input);
@@ -37,6 +23,22 @@ RequestReader::State RequestReader::feed(std::string& input) {
     read_body(input);
   }
   return state_;
+}
+
+// Empty lines in front of a request are allowed (RFC 9112, 2.2), but not for ever.
+void RequestReader::skip_empty_lines(std::string& input) {
+  std::size_t size = 0;
+  while (std::string_view(input).substr(size).starts_with("\r\n")) {
+    size += 2;
+  }
+  input.erase(0, size);
+  empty_ += size;
+  if (empty_ > kEmptyLines) {
+    fail({.status = 400, .message = "too many empty lines"});
+  } else if (!input.empty() && input != "\r") {
+    empty_ = 0;
+    state_ = State::Head;
+  }
 }
 
 void RequestReader::read_head(std::string& input) {
@@ -135,7 +137,6 @@ apiserver::Request RequestReader::take() {
   request_.body = std::exchange(body_, {});
   chunked_.reset();
   state_ = State::Idle;
-  blank_bytes_ = 0;
   return std::exchange(request_, {});
 }
 

@@ -30,12 +30,6 @@ class RequestReader {
   // Reads from the front of `input` and erases what was read. Bytes behind a complete request stay.
   State feed(std::string& input);
   [[nodiscard]] State state() const { return state_; }
-  // The request as far as its head tells, from State::Body on.
-  [[nodiscard]] const apiserver::Request& head() const { return request_; }
-  // Returns true if the body is longer than that, or its length is not announced.
-  [[nodiscard]] bool body_exceeds(std::size_t bytes) const {
-    return chunked_.has_value() || body_left_ > bytes;
-  }
   [[nodiscard]] const Rejection& rejection() const { return rejection_; }
   // Once per request, from Body on: the client waits for "100 Continue" before it sends the body.
   [[nodiscard]] bool take_expectation();
@@ -43,10 +37,19 @@ class RequestReader {
   [[nodiscard]] bool keep_alive() const { return keep_alive_; }
   [[nodiscard]] bool http_1_0() const { return http_1_0_; }
   [[nodiscard]] bool is_head() const { return is_head_; }
+  // Bytes of the body that came.
+  [[nodiscard]] std::size_t body_size() const { return body_.size(); }
+  // How large the body may become: its length where that is told, else the limit.
+  [[nodiscard]] std::size_t expected_body() const {
+    return chunked_ ? body_limit_ : body_.size() + body_left_;
+  }
+  // The request whose head came last, without its body.
+  [[nodiscard]] const apiserver::Request& head() const { return request_; }
   // The complete request without credentials; the reader is ready for the next one.
   apiserver::Request take();
 
  private:
+  void skip_empty_lines(std::string& input);
   void read_head(std::string& input);
   void read_body(std::string& input);
   void read_chunked(std::string& input);
@@ -57,8 +60,8 @@ class RequestReader {
   const std::size_t header_limit_;
   const std::size_t body_limit_;
   State state_ = State::Idle;
-  std::size_t searched_ = 0;     // bytes of the input known to hold no end of a head
-  std::size_t blank_bytes_ = 0;  // of empty lines in front of the request
+  std::size_t searched_ = 0;  // bytes of the input known to hold no end of a head
+  std::size_t empty_ = 0;     // bytes of empty lines in front of the request
   apiserver::Request request_{};
   std::string body_{};
   std::size_t body_left_ = 0;

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/contain.hpp"
 #include "net/response_writer.hpp"
 
 namespace athanor::transport {
@@ -12,7 +13,8 @@ namespace {
 
 using Outcome = TlsStream::Outcome;
 
-constexpr int kReadsPerTurn = 32;  // others want to be read, too
+constexpr std::size_t kSmall = std::size_t{64} * 1024;      // bytes that any connection may hold
+constexpr std::size_t kReadAhead = std::size_t{64} * 1024;  // bytes of the next request
 
 }  // namespace
 
@@ -32,13 +34,32 @@ ServedConnection::~ServedConnection() = default;
 
 void ServedConnection::start() {
   expect_within(world_.limits.handshake);
-  shake_hands();
+  run(&ServedConnection::shake_hands);
+}
+
+void ServedConnection::run(Step step) {
+  if (!closed_ && contain([&] { (this->*step)(); })) {
+    end();
+  }
+}
+
+std::optional<std::chrono::steady_clock::time_point> ServedConnection::resting_since() const {
+  return busy_ || closed_ ? std::nullopt : std::optional(since_);
+}
+
+bool ServedConnection::account() {
+  const std::size_t bytes = closed_ ? 0 : input_.size() + reader_.body_size();
+  const bool fits = bytes <= held_ || bytes <= kSmall ||
+                    world_.requests + (bytes - held_) <= world_.limits.requests;
+  world_.requests += bytes - std::exchange(held_, bytes);
+  return fits;
 }
 
 void ServedConnection::close() {
   if (std::exchange(closed_, true)) {
     return;
   }
+  account();
   deadline_.cancel();
   delay_.cancel();
   descriptor_.close();
@@ -60,27 +81,18 @@ void ServedConnection::when_readable(Step step) {
   }
   descriptor_.when_readable([self = shared_from_this()] {
     self->armed_ = false;
-    const Step next = std::exchange(self->on_readable_, nullptr);
-    if (!self->closed_ && next != nullptr) {
-      ((*self).*next)();
+    if (const Step next = std::exchange(self->on_readable_, nullptr)) {
+      self->run(next);
     }
   });
 }
 
 void ServedConnection::when_writable(Step step) {
-  descriptor_.when_writable([self = shared_from_this(), step] {
-    if (!self->closed_) {
-      ((*self).*step)();
-    }
-  });
+  descriptor_.when_writable([self = shared_from_this(), step] { self->run(step); });
 }
 
 void ServedConnection::later(Step step) {
-  world_.loop.post([self = shared_from_this(), step] {
-    if (!self->closed_) {
-      ((*self).*step)();
-    }
-  });
+  world_.turns.add([self = shared_from_this(), step] { self->run(step); });
 }
 
 void ServedConnection::expect_within(std::chrono::milliseconds time) {
@@ -103,17 +115,24 @@ void ServedConnection::shake_hands() {
 
 void ServedConnection::read() {
   using State = RequestReader::State;
-  for (int reads = 0;; ++reads) {
-    if (reads == kReadsPerTurn) {
-      return later(&ServedConnection::read);
-    }
+  Turn turn;
+  while (true) {
     const State state = reader_.feed(input_);
+    const bool fits = account();
     if (state == State::Complete) {
       return handle(reader_.take());
+    }
+    if (!fits) {
+      keep_alive_ = false;
+      return respond(status_response(
+          {.code = 429, .reason = "TooManyRequests", .message = "too many unfinished requests"}));
     }
     if (state == State::Failed) {
       keep_alive_ = false;
       return respond(rejection_response(reader_.rejection()));
+    }
+    if (!turn.goes_on()) {
+      return later(&ServedConnection::read);
     }
     std::size_t size = 0;
     switch (tls_.read(world_.block, size)) {
@@ -134,6 +153,7 @@ void ServedConnection::handle(apiserver::Request request) {
   request.credentials = tls_.credentials();
   keep_alive_ = reader_.keep_alive();
   waiting_ = true;
+  busy_ = true;
   expect_within(world_.limits.answer);
   handle_(std::move(request),
           [weak = weak_from_this()](apiserver::Response response, std::chrono::milliseconds after) {
@@ -153,8 +173,8 @@ void ServedConnection::answer(apiserver::Response response, std::chrono::millise
   }
   expect_within(after + world_.limits.answer);
   delay_.set(after, [self = shared_from_this(), response = std::move(response)]() mutable {
-    if (!self->closed_) {
-      self->respond(std::move(response));
+    if (!self->closed_ && contain([&] { self->respond(std::move(response)); })) {
+      self->end();
     }
   });
 }
@@ -177,11 +197,16 @@ void ServedConnection::respond(apiserver::Response response) {
 }
 
 void ServedConnection::flush() {
+  Turn turn;
   while (written_ < output_.size()) {
+    if (!turn.goes_on()) {
+      return later(&ServedConnection::flush);
+    }
     std::size_t size = 0;
     switch (tls_.write(std::string_view(output_).substr(written_), size)) {
       case Outcome::Done:
         written_ += size;
+        turn.wrote(size);
         break;
       case Outcome::WantRead:
         return when_readable(&ServedConnection::flush);
@@ -224,6 +249,8 @@ void ServedConnection::finish() {
     tls_.shutdown();
     return end();
   }
+  busy_ = false;
+  since_ = std::chrono::steady_clock::now();
   expect_within(world_.limits.idle);
   // Not at once: a client that sends many requests together would deepen the stack.
   later(&ServedConnection::read);
@@ -231,12 +258,12 @@ void ServedConnection::finish() {
 
 void ServedConnection::watch() {
   if (!waiting_ && stream_ == nullptr) {
-    return;  // the answer went out meanwhile
+    return;  // the answer was quicker than this turn
   }
-  // Beyond the next request nothing is taken; then only time ends the connection.
-  for (int reads = 0; !closed_ && input_.size() < world_.limits.head + world_.limits.body;
-       ++reads) {
-    if (reads == kReadsPerTurn) {
+  // Beyond the start of the next request nothing is taken; then only time ends the connection.
+  Turn turn;
+  while (!closed_ && input_.size() < kReadAhead) {
+    if (!turn.goes_on()) {
       return later(&ServedConnection::watch);
     }
     std::size_t size = 0;

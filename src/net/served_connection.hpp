@@ -9,9 +9,11 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.hpp"
+#include "net/turns.hpp"
 #include "net/event_loop.hpp"
 #include "net/http.hpp"
 #include "net/request_reader.hpp"
@@ -23,6 +25,7 @@ namespace athanor::transport {
 struct ServedLimits {
   std::size_t head = std::size_t{64} * 1024;
   std::size_t body = std::size_t{1024} * 1024;
+  std::size_t requests = std::size_t{256} * 1024 * 1024;  // of all connections together: 429
   std::chrono::milliseconds handshake{10'000};
   std::chrono::milliseconds idle{90'000};    // for the next request
   std::chrono::milliseconds stall{60'000};   // without progress in sending
@@ -32,8 +35,10 @@ struct ServedLimits {
 // What the connections of one server share; for the loop's thread alone.
 struct ServedWorld {
   EventLoop loop{};
+  TurnQueue turns{loop};
   const Clock* clock = nullptr;
   ServedLimits limits{};
+  std::size_t requests = 0;                          // bytes that are not answered
   std::array<char, std::size_t{16} * 1024> block{};  // where reads go first
 };
 
@@ -59,6 +64,10 @@ class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
   void start();
   // Ends it without calling `gone`.
   void close();
+  // Ends it so that another has room.
+  void give_way() { end(); }
+  // Since when it waits for a request; nullopt: it has something to do.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> resting_since() const;
 
  private:
   using Step = void (ServedConnection::*)();
@@ -78,6 +87,10 @@ class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
   void when_readable(Step step);
   void when_writable(Step step);
   void later(Step step);
+  // Runs a step; a broken invariant in it costs the connection.
+  void run(Step step);
+  // Notes what it holds; false: the server holds too much.
+  bool account();
   void expect_within(std::chrono::milliseconds time);
 
   ServedWorld& world_;
@@ -94,7 +107,10 @@ class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
   std::string output_{};
   std::size_t written_ = 0;
   std::unique_ptr<apiserver::Stream> stream_{};
+  std::size_t held_ = 0;  // bytes of it in the world's count
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   bool armed_ = false;    // a task waits for something to read
+  bool busy_ = false;     // a whole request came, and its answer is not gone
   bool waiting_ = false;  // for the handler
   bool keep_alive_ = false;
   bool closed_ = false;

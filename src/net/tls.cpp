@@ -17,9 +17,14 @@
 namespace athanor::transport {
 namespace {
 
-// The BIO's data is the TlsStream's socket.
-int socket_of(BIO* bio) {
-  return *static_cast<const int*>(BIO_get_data(bio));
+// OpenSSL goes on reading while records carry nothing for us: enough for one record of any size.
+constexpr int kReceives = 4;
+// Of a connection; one is due after 2^24 records. Each costs a derivation of keys.
+constexpr int kMostKeyUpdates = 64;
+
+// The BIO's data are the TlsStream's calls.
+TlsCalls& calls_of(BIO* bio) {
+  return *static_cast<TlsCalls*>(BIO_get_data(bio));
 }
 
 bool would_block() {
@@ -28,7 +33,15 @@ bool would_block() {
 
 int socket_read(BIO* bio, char* buffer, int size) {
   BIO_clear_retry_flags(bio);
-  const auto got = ::recv(socket_of(bio), buffer, static_cast<std::size_t>(size), 0);
+  TlsCalls& calls = calls_of(bio);
+  if (calls.key_updates > kMostKeyUpdates) {
+    return -1;
+  }
+  if (calls.receives_left-- <= 0) {
+    BIO_set_retry_read(bio);
+    return -1;
+  }
+  const auto got = ::recv(calls.socket, buffer, static_cast<std::size_t>(size), 0);
   if (got < 0 && would_block()) {
     BIO_set_retry_read(bio);
   }
@@ -37,7 +50,8 @@ int socket_read(BIO* bio, char* buffer, int size) {
 
 int socket_write(BIO* bio, const char* bytes, int size) {
   BIO_clear_retry_flags(bio);
-  const auto sent = ::send(socket_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+  const auto sent =
+      ::send(calls_of(bio).socket, bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
   if (sent < 0 && would_block()) {
     BIO_set_retry_write(bio);
   }
@@ -86,9 +100,15 @@ int note_verification(int ok, X509_STORE_CTX* verification) {
   if (ok == 0) {
     const auto* stream = static_cast<ssl_st*>(
         X509_STORE_CTX_get_ex_data(verification, SSL_get_ex_data_X509_STORE_CTX_idx()));
-    *static_cast<bool*>(SSL_get_app_data(stream)) = true;
+    static_cast<TlsCalls*>(SSL_get_app_data(stream))->certificate_rejected = true;
   }
   return 1;
+}
+
+void count_key_updates(const ssl_st* stream, int where, int /*result*/) {
+  if ((where & SSL_CB_LOOP) != 0 && SSL_get_state(stream) == TLS_ST_SR_KEY_UPDATE) {
+    ++static_cast<TlsCalls*>(SSL_get_app_data(stream))->key_updates;
+  }
 }
 
 Result<void> use_chain(ssl_ctx_st* context, const std::string& certificate_pem,
@@ -160,6 +180,7 @@ Result<TlsContext> TlsContext::create(const std::string& certificate_pem,
                                    SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_read_ahead(context, 1);  // one system call a record instead of two
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_info_callback(context, count_key_updates);
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, http2 ? nullptr : context);
   ATHANOR_TRY_VOID(use_chain(context, certificate_pem, key_pem));
@@ -187,12 +208,12 @@ void TlsStream::Free::operator()(ssl_st* stream) const {
 }
 
 TlsStream::TlsStream(const TlsContext& context, int socket)
-    : context_(context), socket_(socket), stream_(SSL_new(context.context_.get())) {
+    : context_(context), stream_(SSL_new(context.context_.get())), calls_{.socket = socket} {
   BIO* bio = BIO_new(socket_method());
-  BIO_set_data(bio, &socket_);
+  BIO_set_data(bio, &calls_);
   BIO_set_init(bio, 1);
   SSL_set_bio(stream_.get(), bio, bio);
-  SSL_set_app_data(stream_.get(), &certificate_rejected_);
+  SSL_set_app_data(stream_.get(), &calls_);
   SSL_set_accept_state(stream_.get());
 }
 TlsStream::~TlsStream() = default;
@@ -213,16 +234,19 @@ TlsStream::Outcome TlsStream::outcome_of(int result) {
 
 TlsStream::Outcome TlsStream::handshake() {
   ERR_clear_error();
+  calls_.receives_left = kReceives;
   return outcome_of(SSL_do_handshake(stream_.get()));
 }
 
 TlsStream::Outcome TlsStream::read(std::span<char> buffer, std::size_t& size) {
   ERR_clear_error();
+  calls_.receives_left = kReceives;
   return outcome_of(SSL_read_ex(stream_.get(), buffer.data(), buffer.size(), &size));
 }
 
 TlsStream::Outcome TlsStream::write(std::string_view bytes, std::size_t& size) {
   ERR_clear_error();
+  calls_.receives_left = kReceives;
   return outcome_of(SSL_write_ex(stream_.get(), bytes.data(), bytes.size(), &size));
 }
 
@@ -271,7 +295,7 @@ apiserver::Credentials TlsStream::credentials() const {
   if (verifies_as_front_proxy()) {
     credentials.front_proxy = known.common_name;
   }
-  if (certificate_rejected_) {
+  if (calls_.certificate_rejected) {
     credentials.certificate_rejected = true;
     return credentials;
   }

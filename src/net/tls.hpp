@@ -45,6 +45,14 @@ class TlsContext {
   std::unique_ptr<x509_store_st, FreeStore> front_proxies_{};  // null: there are none
 };
 
+// What OpenSSL's calls back into tls.cpp work on.
+struct TlsCalls {
+  int socket = -1;
+  int receives_left = 0;  // of this call
+  int key_updates = 0;    // by the client
+  bool certificate_rejected = false;
+};
+
 // One connection; the socket stays the caller's. One thread at a time.
 class TlsStream {
  public:
@@ -56,7 +64,7 @@ class TlsStream {
   ~TlsStream();
 
   Outcome handshake();
-  // Done: `size` bytes came (went).
+  // Done: `size` bytes came (went). WantRead may also mean that enough was read for one call.
   Outcome read(std::span<char> buffer, std::size_t& size);
   Outcome write(std::string_view bytes, std::size_t& size);
   // Tells the peer that nothing more will come; best effort.
@@ -74,9 +82,8 @@ class TlsStream {
   // Whether the certificate is one of an authenticating proxy.
   [[nodiscard]] bool verifies_as_front_proxy() const;
   const TlsContext& context_;
-  int socket_;
   std::unique_ptr<ssl_st, Free> stream_;
-  bool certificate_rejected_ = false;
+  TlsCalls calls_{};
 };
 
 }  // namespace athanor::transport

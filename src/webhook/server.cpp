@@ -12,6 +12,7 @@
 
 #include "base/check.hpp"
 #include "base/contain.hpp"
+#include "base/memory.hpp"
 #include "net/acceptor.hpp"
 #include "net/listen.hpp"
 #include "net/response_writer.hpp"
@@ -24,6 +25,7 @@ namespace {
 using transport::ServedConnection;
 
 constexpr std::size_t kMostConnections = 1024;
+constexpr std::chrono::seconds kMemoryLooks{1};
 constexpr transport::ServedLimits kLimits{
     .body = std::size_t{10} * 1024 * 1024,  // an object, old and new
     .idle = std::chrono::seconds(120),      // API servers keep theirs
@@ -59,11 +61,16 @@ struct Server::State : std::enable_shared_from_this<State> {
       : options(std::move(server_options)),
         host(std::move(host_name)),
         port(transport::port_of(listening)),
-        acceptor(world.loop, listening, [this](int client) { welcome(client); }) {
+        acceptor(world.loop, listening, [this](int client) { welcome(client); }),
+        spike_timer(world.loop) {
     world.clock = options.clock;
   }
 
+  // Gives back what many large questions left behind.
+  void look_at_memory();
   void welcome(int client);
+  // False: every connection has something to do.
+  bool make_room();
   void handle(const apiserver::Request& request, const ServedConnection::Answer& answer);
   void count(const Question& question, const Verdict& verdict, Instant began);
 
@@ -75,11 +82,34 @@ struct Server::State : std::enable_shared_from_this<State> {
   std::shared_ptr<const transport::TlsContext> context{};  // of the loop's thread
   std::atomic<bool> serving{false};
   std::set<std::shared_ptr<ServedConnection>> connections{};
+  memory::IdleRelease idle{};
+  transport::EventLoop::Timer spike_timer;
   std::thread thread{};
 };
 
+void Server::State::look_at_memory() {
+  idle.look(std::chrono::steady_clock::now());
+  spike_timer.set(kMemoryLooks, [this] { look_at_memory(); });
+}
+
+// API servers ask again when a connection that rests is closed; those who come to take all
+// connections only rest.
+bool Server::State::make_room() {
+  std::shared_ptr<ServedConnection> longest;
+  for (const auto& connection : connections) {
+    const auto since = connection->resting_since();
+    if (since && (longest == nullptr || *since < *longest->resting_since())) {
+      longest = connection;
+    }
+  }
+  if (longest != nullptr) {
+    longest->give_way();
+  }
+  return longest != nullptr;
+}
+
 void Server::State::welcome(int client) {
-  if (!context || connections.size() >= kMostConnections) {
+  if (!context || (connections.size() >= kMostConnections && !make_room())) {
     ::close(client);
     return;
   }
@@ -156,7 +186,10 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     return listening.error();
   }
   auto state = std::make_shared<State>(std::move(options), *listening, host);
-  state->world.loop.post([raw = state.get()] { raw->acceptor.start(); });
+  state->world.loop.post([raw = state.get()] {
+    raw->acceptor.start();
+    raw->look_at_memory();
+  });
   state->thread = std::thread([raw = state.get()] { raw->world.loop.run(); });
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
   return std::unique_ptr<Server>(new Server(std::move(state)));
@@ -172,6 +205,7 @@ Server::~Server() {
     connection->close();
   }
   state_->acceptor.close();
+  state_->spike_timer.cancel();
   state_->world.loop.close();
 }
 

@@ -75,6 +75,7 @@ class Watch:
             self.peak = max(self.peak, resident(self.lab.process.pid))
 
     def end(self):
+        wait_for("the quiet client is answered a few times", lambda: self.answers >= 5 or self.failures, 60, 0.05)
         self.over.set()
         self.thread.join(60)
 
@@ -89,7 +90,6 @@ def watched(lab, memory=200 * MIB):
         watch.end()
     assert lab.process.poll() is None, lab.err[-2000:]
     assert not watch.failures, watch.failures[:5]
-    assert watch.answers >= 5
     assert watch.slowest < ANSWER, f"{watch.slowest:.2f} s, {watch.answers} answers"
     grown = watch.peak - watch.before
     assert grown < memory, f"{grown / MIB:.0f} MiB"

@@ -71,7 +71,7 @@ def test_lists_that_nobody_reads(victim):
         answer = victim.http("POST", MAPS, {"metadata": {"name": f"large-{i}"}, "data": {"k": "x" * 900_000}})
         assert answer.code in (201, 409), answer.text
     try:
-        with watched(victim, memory=420 * MIB), contextlib.ExitStack() as stack:
+        with watched(victim, memory=512 * MIB), contextlib.ExitStack() as stack:
             for _ in range(80):
                 sock = stack.enter_context(contextlib.closing(connect(victim, anonymous=False, receive_buffer=8192)))
                 sock.sendall(f"GET {MAPS} HTTP/1.1\r\nHost: a\r\n{authorization(victim)}\r\n".encode())

@@ -60,6 +60,8 @@ constexpr std::array kFlags = {
     FlagSpec{"kubelet-client-certificate", Text, "", kNothing},
     FlagSpec{"kubelet-client-key", Text, "", kNothing},
     FlagSpec{"kubelet-preferred-address-types", List, "", kNothing},
+    FlagSpec{"max-connections-per-address", Number, "4096",
+             "connections of one client address; further ones take the place of those that rest"},
     FlagSpec{"max-mutating-requests-inflight", Number, "200",
              "writes under way at a time; more wait a second, then 429"},
     FlagSpec{"max-requests-inflight", Number, "400",
@@ -226,6 +228,11 @@ Result<void> read_serving(const FlagValues& flags, lab::ServingOptions& serving)
   serving.max_requests_inflight = static_cast<std::size_t>(flags.number("max-requests-inflight"));
   serving.max_mutating_requests_inflight =
       static_cast<std::size_t>(flags.number("max-mutating-requests-inflight"));
+  if (flags.number("max-connections-per-address") < 1) {
+    return Error::bad_request("--max-connections-per-address must be positive");
+  }
+  serving.max_connections_per_address =
+      static_cast<std::size_t>(flags.number("max-connections-per-address"));
   serving.encryption_config = flags.text("encryption-provider-config");
   serving.request_timeout = flags.time("request-timeout");
   if (serving.request_timeout < Duration::zero()) {

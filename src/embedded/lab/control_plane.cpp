@@ -207,7 +207,8 @@ class RunningControlPlane final : public ControlPlane {
                   .client_ca_pem = pki_.ca_certificate,
                   .front_proxy_ca_pem = pki_.front_proxy_ca,
                   .max_reading = options_.serving.max_requests_inflight,
-                  .max_mutating = options_.serving.max_mutating_requests_inflight};
+                  .max_mutating = options_.serving.max_mutating_requests_inflight,
+                  .connections_each = options_.serving.max_connections_per_address};
     ATHANOR_TRY(auto tokens, transport::ensure_token_file(directory_->tokens()));
     plan.server = {
         .ca_certificate_pem = pki_.ca_certificate,

@@ -2,11 +2,12 @@
 #include "embedded/tekton/runs.hpp"
 
 #include <cstddef>
-#include <unordered_map>
+#include <map>
+#include <string>
 #include <vector>
 
+#include "kube/text/json.hpp"
 #include "kube/value/condition.hpp"
-#include "kube/value/value_hash.hpp"
 
 namespace athanor::tekton {
 
@@ -101,12 +102,12 @@ Value merged_named(const Value& base, const Value& over, std::string_view key) {
     return base.is_list() ? base : Value::list();
   }
   std::vector<Value> merged(base.items().begin(), base.items().end());
-  std::unordered_map<Value, std::size_t, ValueHash> places;  // of the first item of each name
+  std::map<std::string, std::size_t> places;  // of the first item of each name
   for (std::size_t i = 0; i < merged.size(); ++i) {
-    places.emplace(merged[i][key], i);
+    places.emplace(json::print(merged[i][key]), i);
   }
   for (const Value& item : over.items()) {
-    const auto [place, fresh] = places.emplace(item[key], merged.size());
+    const auto [place, fresh] = places.emplace(json::print(item[key]), merged.size());
     if (fresh) {
       merged.push_back(item);
     } else {

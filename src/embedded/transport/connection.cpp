@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a connection: handshake, then requests and responses in turn.
+// The life of a connection: handshake, then reading and writing in turn (what becomes of its
+// requests is in connection_requests.cpp).
 #include "embedded/transport/connection.hpp"
 
 #include <netdb.h>
@@ -11,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/log.hpp"
 #include "net/paced_stream.hpp"
 #include "net/response_writer.hpp"
 
@@ -21,12 +21,10 @@ namespace {
 constexpr auto kLingerTime = std::chrono::seconds(2);
 constexpr std::size_t kReadAhead =
     std::size_t{64} * 1024;  // of a client that talks during a stream
-constexpr std::size_t kPacedLimit = std::size_t{256} * 1024;    // unsent bytes of tunnels and logs
-constexpr std::size_t kFramesAhead = std::size_t{128} * 1024;   // unsent bytes of HTTP/2
-constexpr std::size_t kBytesPerTurn = std::size_t{512} * 1024;  // others want to be served, too
-constexpr std::size_t kProgress = std::size_t{64} * 1024;       // bytes that count as progress
-constexpr std::size_t kUnknownsBody = std::size_t{64} * 1024;   // of whoever is not known
-constexpr int kReadsPerTurn = 32;                               // others want to be read, too
+constexpr std::size_t kPacedLimit = std::size_t{256} * 1024;   // unsent bytes of tunnels and logs
+constexpr std::size_t kFramesAhead = std::size_t{128} * 1024;  // unsent bytes of HTTP/2
+constexpr std::size_t kSmall = std::size_t{64} * 1024;         // bytes that any connection may hold
+constexpr std::size_t kProgress = std::size_t{64} * 1024;      // bytes that count as progress
 constexpr std::size_t kChunkPrefix = 2 * sizeof(std::size_t) + 2;  // hex digits, CR LF
 
 Connection::Time now() {
@@ -72,13 +70,53 @@ Connection::Connection(std::shared_ptr<TransportCore> core, int socket)
       peer_(peer_of(socket)),
       descriptor_(core_->loop, socket),
       tls_(core_->tls, socket),
+      since_(now()),
+      requests_(core_->requests),
+      answers_(core_->answers),
+      holder_(holder_of({})),
       reader_(core_->options.header_limit, core_->options.body_limit) {}
 
 Connection::~Connection() = default;
 
 void Connection::start() {
   set_deadline(core_->options.header_timeout);
-  shake_hands();
+  contained([this] { shake_hands(); });
+}
+
+std::optional<Connection::Time> Connection::resting_since() const {
+  const bool rests = state_ == State::Handshake || state_ == State::Reading ||
+                     state_ == State::Lingering || (state_ == State::Multiplexed && http2_->idle());
+  return rests ? std::optional(since_) : std::nullopt;
+}
+
+void Connection::yield() {
+  if (!std::exchange(turn_waits_, true)) {
+    core_->turns.add([self = shared_from_this()] {
+      self->turn_waits_ = false;
+      self->contained([&] { self->on_turn(); });
+    });
+  }
+}
+
+void Connection::on_turn() {
+  switch (state_) {
+    case State::Reading:
+      flush();  // "100 Continue"
+      return read_requests();
+    case State::Streaming:
+      return look_for_disconnect();
+    case State::Responding:
+    case State::Handling:
+    case State::Screening:
+      return flush();
+    case State::Multiplexed:
+      return read_frames();
+    case State::Lingering:
+      return linger();
+    case State::Handshake:
+    case State::Closed:
+      return;
+  }
 }
 
 void Connection::set_deadline(std::chrono::milliseconds from_now) {
@@ -95,19 +133,23 @@ void Connection::check_time(Time time) {
     return close();
   }
   if (state_ == State::Multiplexed) {
-    http2_->check_time(time);
-    pump();
+    contained([&] {
+      http2_->check_time(time);
+      pump();
+    });
   }
 }
 
 void Connection::drain() {
-  if (state_ == State::Handshake ||
-      (state_ == State::Reading && reader_.state() == RequestReader::State::Idle)) {
-    end();
-  } else if (state_ == State::Multiplexed) {
-    http2_->drain();
-    pump();
-  }
+  contained([this] {
+    if (state_ == State::Handshake ||
+        (state_ == State::Reading && reader_.state() == RequestReader::State::Idle)) {
+      end();
+    } else if (state_ == State::Multiplexed) {
+      http2_->drain();
+      pump();
+    }
+  });
 }
 
 void Connection::close() {
@@ -122,12 +164,15 @@ void Connection::close() {
   stream_.reset();
   http2_.reset();
   output_.clear();
+  output_bytes_ = 0;
+  input_ = {};
+  requests_.set({}, 0);
+  answers_.set({}, 0);
   descriptor_.close();
-  if (core_->connections.erase(self) > 0) {
-    if (const auto peer = core_->of_address.find(peer_);
-        peer != core_->of_address.end() && --peer->second == 0) {
-      core_->of_address.erase(peer);
-    }
+  core_->connections.erase(self);
+  if (const auto address = core_->addresses.find(peer_);
+      address != core_->addresses.end() && --address->second == 0) {
+    core_->addresses.erase(address);
   }
   if (core_->connections.empty() && core_->when_empty) {
     core_->when_empty();
@@ -138,7 +183,7 @@ void Connection::when_readable() {
   if (!std::exchange(read_armed_, true)) {
     descriptor_.when_readable([self = shared_from_this()] {
       self->read_armed_ = false;
-      self->on_readable();
+      self->contained([&] { self->on_readable(); });
     });
   }
 }
@@ -147,7 +192,7 @@ void Connection::when_writable() {
   if (!std::exchange(write_armed_, true)) {
     descriptor_.when_writable([self = shared_from_this()] {
       self->write_armed_ = false;
-      self->on_writable();
+      self->contained([&] { self->on_writable(); });
     });
   }
 }
@@ -167,6 +212,7 @@ void Connection::on_readable() {
       return flush();  // TLS may have had to read before it could write
     case State::Lingering:
       return linger();
+    case State::Screening:
     case State::Closed:
       return;
   }
@@ -181,6 +227,7 @@ void Connection::on_writable() {
       return read_requests();
     case State::Responding:
     case State::Streaming:
+    case State::Screening:
     case State::Handling:
       return flush();
     case State::Multiplexed:
@@ -211,9 +258,10 @@ void Connection::shake_hands() {
 }
 
 void Connection::read_requests() {
-  for (int reads = 0; state_ == State::Reading; ++reads) {
-    if (reads == kReadsPerTurn) {
-      return read_later();
+  Turn turn;
+  while (state_ == State::Reading) {
+    if (!turn.goes_on()) {
+      return yield();
     }
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
@@ -245,26 +293,28 @@ void Connection::feed_reader() {
   if (after == RequestReader::State::Head && before == RequestReader::State::Idle) {
     set_deadline(core_->options.header_timeout);
   }
-  if (after == RequestReader::State::Body && before != RequestReader::State::Body) {
-    if (reader_.body_exceeds(kUnknownsBody) && !takes_body_of(reader_.head())) {
-      close_after_ = true;
-      auto response =
-          status_response({.code = 401, .reason = "Unauthorized", .message = "Unauthorized"});
-      return respond(response);
+  if (after == RequestReader::State::Head && input_.size() > kSmall) {
+    account_requests();
+  }
+  if (after == RequestReader::State::Body) {
+    if (before != RequestReader::State::Body) {
+      set_deadline(core_->options.body_timeout);
     }
-    set_deadline(core_->options.body_timeout);
-    if (reader_.take_expectation() && input_.empty()) {
-      send("HTTP/1.1 100 Continue\r\n\r\n");
-      flush();
-    }
+    begin_body();
   }
 }
 
-bool Connection::takes_body_of(const apiserver::Request& head) const {
-  apiserver::Request asked = head;
-  asked.credentials = credentials_;
-  const auto& dependencies = core_->dependencies;
-  return dependencies.server->takes_body_of(asked, dependencies.clock->now());
+// A body of some size is taken only from those who may send it.
+void Connection::begin_body() {
+  const std::size_t body = reader_.expected_body();
+  if (!screened_ && body > kSmall) {
+    state_ = State::Screening;
+    return screen(reader_.head(), 0, body);
+  }
+  if (reader_.take_expectation() && input_.empty()) {
+    send("HTTP/1.1 100 Continue\r\n\r\n");
+    flush();
+  }
 }
 
 // While a request is handled or a stream runs, the only thing of interest from the client is its
@@ -274,11 +324,10 @@ void Connection::look_for_disconnect() {
   if (tunnel_ != nullptr) {
     return read_tunnel();
   }
-  for (int reads = 0;
-       (state_ == State::Streaming || state_ == State::Handling) && input_.size() < kReadAhead;
-       ++reads) {
-    if (reads == kReadsPerTurn) {
-      return read_later();
+  Turn turn;
+  while ((state_ == State::Streaming || state_ == State::Handling) && input_.size() < kReadAhead) {
+    if (!turn.goes_on()) {
+      return yield();
     }
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
@@ -295,27 +344,14 @@ void Connection::look_for_disconnect() {
   }
 }
 
-// Goes on reading in the loop's next turn.
-void Connection::read_later() {
-  core_->loop.post([self = shared_from_this()] { self->on_readable(); });
-}
-
-// What the client sends goes into the tunnel, as fast as that takes it and the client takes what
-// comes back.
+// What the client sends goes into the tunnel, as fast as that takes it.
 void Connection::read_tunnel() {
   if (!input_.empty()) {
     tunnel_->feed(std::exchange(input_, {}));
   }
-  for (int reads = 0; tunnel_ != nullptr && state_ == State::Streaming && tunnel_->wants_more();
-       ++reads) {
-    if (output_bytes_ >= kPacedLimit) {
-      tunnel_waits_ = true;  // until the socket has taken what is there
-      break;
-    }
-    if (reads == kReadsPerTurn) {
-      read_later();
-      break;
-    }
+  Turn turn;
+  bool waits = false;
+  while (tunnel_->wants_more() && !waits && turn.goes_on()) {
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
       case TlsStream::Outcome::Done:
@@ -323,15 +359,21 @@ void Connection::read_tunnel() {
         break;
       case TlsStream::Outcome::WantRead:
         when_readable();
-        return pull_stream();
+        waits = true;
+        break;
       case TlsStream::Outcome::WantWrite:
         when_writable();
-        return pull_stream();
+        waits = true;
+        break;
       case TlsStream::Outcome::Closed:
         return close();
     }
   }
   pull_stream();
+  // Answers that the tunnel had to get rid of first are gone, or the turn was over.
+  if (tunnel_ != nullptr && !waits && tunnel_->wants_more()) {
+    yield();
+  }
 }
 
 void Connection::begin_stream(std::unique_ptr<apiserver::Stream> stream) {
@@ -375,14 +417,18 @@ void Connection::post_wake(const std::shared_ptr<Waker>& waker) {
     const auto self = wakes->connection.lock();
     for (const auto& one : ready) {
       one->posted = false;
-      if (self != nullptr && self->state_ == State::Multiplexed) {
-        self->http2_->wake(one->stream);
-      } else if (self != nullptr) {
-        self->on_wake();
-      }
     }
     if (self != nullptr) {
-      self->pump();
+      self->contained([&] {
+        for (const auto& one : ready) {
+          if (self->state_ == State::Multiplexed) {
+            self->http2_->wake(one->stream);
+          } else {
+            self->on_wake();
+          }
+        }
+        self->pump();
+      });
     }
   });
 }
@@ -398,18 +444,21 @@ void Connection::begin_http2() {
       Http2Session::Callbacks{
           .request = [this](std::int32_t stream,
                             apiserver::Request request) { submit(std::move(request), stream); },
+          .screen = [this](std::int32_t stream, apiserver::Request head,
+                           std::size_t body) { screen(std::move(head), stream, body); },
+          .may_hold = [this](std::size_t more) { return core_->answers.admits(holder_, more); },
           .waker = [this](std::int32_t stream) { return make_waker(stream); },
           .gone = [this](std::int32_t stream) { abandon(stream); },
-          .date = [this] { return date(); },
-          .takes_body = [this](const apiserver::Request& head) { return takes_body_of(head); }});
+          .date = [this] { return date(); }});
   set_deadline(options.idle_timeout);
   read_frames();
 }
 
 void Connection::read_frames() {
-  for (int reads = 0; state_ == State::Multiplexed; ++reads) {
-    if (reads == kReadsPerTurn) {
-      core_->loop.post([self = shared_from_this()] { self->read_frames(); });
+  Turn turn;
+  while (state_ == State::Multiplexed) {
+    if (!turn.goes_on()) {
+      yield();
       return pump();
     }
     std::size_t size = 0;
@@ -419,6 +468,7 @@ void Connection::read_frames() {
           pump();
           return close();
         }
+        account_requests();
         break;
       case TlsStream::Outcome::WantRead:
         when_readable();
@@ -433,10 +483,11 @@ void Connection::read_frames() {
 }
 
 void Connection::pump() {
-  std::size_t taken = 0;
+  Turn turn;
   while (state_ == State::Multiplexed) {
-    if (taken >= kBytesPerTurn) {
-      return pump_later();
+    if (!turn.goes_on()) {
+      account();
+      return yield();
     }
     std::string bytes;
     while (output_bytes_ + bytes.size() < kFramesAhead &&
@@ -445,15 +496,17 @@ void Connection::pump() {
     if (bytes.empty() && output_.empty()) {
       break;
     }
-    taken += bytes.size();
+    turn.wrote(bytes.size());
     if (!bytes.empty()) {
       send(std::move(bytes));
     }
     flush();
     if (!output_.empty()) {
-      return;  // the socket is full
+      return;  // the socket is full, or the others have their turn
     }
   }
+  account();
+  account_requests();
   if (state_ != State::Multiplexed) {
     return;
   }
@@ -463,21 +516,14 @@ void Connection::pump() {
   if (!http2_->idle()) {
     clear_deadline();
   } else if (deadline_ == Time::max()) {
+    since_ = now();
+    requests_.set({}, 0);
     set_deadline(core_->options.idle_timeout);
   }
 }
 
-void Connection::pump_later() {
-  if (!std::exchange(pump_posted_, true)) {
-    core_->loop.post([self = shared_from_this()] {
-      self->pump_posted_ = false;
-      self->pump();
-    });
-  }
-}
-
 void Connection::on_wake() {
-  if (tunnel_ != nullptr && state_ == State::Streaming && !read_armed_) {
+  if (tunnel_ != nullptr && state_ == State::Streaming && !read_armed_ && !turn_waits_) {
     return read_tunnel();  // it may take more now
   }
   pull_stream();
@@ -519,6 +565,10 @@ void Connection::pull_stream() {
     }
   }
   flush();
+  // Of many watches that nobody reads each would hold its share.
+  if (state_ == State::Streaming && output_bytes_ > kSmall && core_->answers.exceeded(holder_)) {
+    close();
+  }
 }
 
 void Connection::send(std::string bytes, std::size_t offset) {
@@ -531,26 +581,53 @@ void Connection::send(std::string bytes, std::size_t offset) {
 }
 
 void Connection::flush() {
+  Turn turn;
   while (!output_.empty()) {
+    if (!turn.goes_on()) {
+      account();
+      return yield();
+    }
     Piece& piece = output_.front();
     std::size_t size = 0;
     switch (tls_.write(std::string_view(piece.bytes).substr(piece.offset), size)) {
       case TlsStream::Outcome::Done:
         note_progress(size);
+        turn.wrote(size);
         piece.offset += size;
         if (piece.offset == piece.bytes.size()) {
           output_.pop_front();
         }
         break;
       case TlsStream::Outcome::WantRead:
+        account();
         return when_readable();
       case TlsStream::Outcome::WantWrite:
+        account();
         return when_writable();
       case TlsStream::Outcome::Closed:
         return close();
     }
   }
+  account();
   on_drained();
+}
+
+void Connection::account() {
+  answers_.set(holder_, output_bytes_ + (http2_ ? http2_->answer_bytes() : 0));
+}
+
+// Of requests that nobody has looked at the address pays.
+void Connection::account_requests() {
+  if (state_ != State::Multiplexed && state_ != State::Reading) {
+    return;
+  }
+  const std::size_t bytes = http2_ ? http2_->request_bytes() : input_.size();
+  const std::size_t before = requests_.bytes();
+  const std::string address = holder_of({});
+  if (bytes > before && bytes > kSmall && !core_->requests.admits(address, bytes - before)) {
+    return close();
+  }
+  requests_.set(address, bytes > kSmall ? bytes : 0);
 }
 
 void Connection::note_progress(std::size_t size) {
@@ -565,10 +642,11 @@ void Connection::note_progress(std::size_t size) {
 void Connection::on_drained() {
   if (state_ == State::Responding) {
     finish_response();
-  } else if (state_ == State::Streaming && std::exchange(tunnel_waits_, false)) {
-    read_later();
   } else if (state_ == State::Streaming && stream_waits_) {
     pull_stream();
+    if (tunnel_ != nullptr && !read_armed_) {
+      yield();  // it may take more now
+    }
   }
 }
 
@@ -577,6 +655,11 @@ void Connection::finish_response() {
     return end();
   }
   state_ = State::Reading;
+  since_ = now();
+  requests_.set({}, 0);
+  if (input_.empty() && input_.capacity() > kSmall) {
+    input_ = {};
+  }
   set_deadline(core_->options.idle_timeout);
   if (!input_.empty()) {
     feed_reader();
@@ -586,7 +669,7 @@ void Connection::finish_response() {
 
 void Connection::end() {
   tls_.shutdown();
-  if (reader_.state() != RequestReader::State::Failed && input_.empty()) {
+  if (reader_.state() != RequestReader::State::Failed && input_.empty() && !body_unread_) {
     return close();
   }
   // The client may still be sending, and closing now would reset the connection before it has read
@@ -598,9 +681,10 @@ void Connection::end() {
 }
 
 void Connection::linger() {
-  for (int reads = 0;; ++reads) {
-    if (reads == kReadsPerTurn) {
-      return read_later();
+  Turn turn;
+  while (true) {
+    if (!turn.goes_on()) {
+      return yield();
     }
     const auto size = ::recv(socket_, core_->block.data(), core_->block.size(), MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {

@@ -11,11 +11,16 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/cancellation.hpp"
+#include "base/contain.hpp"
 #include "embedded/transport/https_server.hpp"
+#include "embedded/transport/ledger.hpp"
+#include "net/turns.hpp"
 #include "net/event_loop.hpp"
 #include "net/http2_session.hpp"
 #include "net/request_reader.hpp"
@@ -34,6 +39,8 @@ struct TransportCore {
       : options(std::move(server_options)),
         dependencies(server_dependencies),
         tls(std::move(context)),
+        requests({.each = options.requests_each, .all = options.requests_all}),
+        answers({.each = options.unread_each, .all = options.unread_all}),
         workers(options.workers,
                 {.reading = options.max_reading,
                  .mutating = options.max_mutating,
@@ -44,11 +51,13 @@ struct TransportCore {
   const HttpsDependencies dependencies;
   const TlsContext tls;
   EventLoop loop{};
-  WorkerPool workers;
   // For the loop's thread alone:
+  TurnQueue turns{loop};
+  Ledger requests;  // bytes that are not answered
+  Ledger answers;   // bytes that are not read
   std::set<std::shared_ptr<Connection>> connections{};
-  std::map<std::string, std::size_t> of_address{};  // connections, by the client's address
-  std::function<void()> when_empty{};               // the last connection is gone
+  std::map<std::string, std::size_t> addresses{};  // how many connections each has
+  std::function<void()> when_empty{};              // the last connection is gone
   std::uint64_t last_connection = 0;
   bool draining = false;  // connections close after their response
   // True once what runs is to end.
@@ -57,6 +66,8 @@ struct TransportCore {
       block{};         // where reads go first, so that idle connections have none
   std::string date{};  // of date_second
   std::chrono::sys_seconds date_second{};
+  // For every thread; its tasks hold connections, so it goes first.
+  WorkerPool workers;
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -71,6 +82,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void start();
   [[nodiscard]] const std::string& peer() const { return peer_; }
+  // Since when nothing was asked of it; nullopt: it has something to do.
+  [[nodiscard]] std::optional<Time> resting_since() const;
+  // It has brought a whole request.
+  [[nodiscard]] bool served() const { return served_; }
   // Closes the connection when one of its deadlines has passed.
   void check_time(Time now);
   // Ends the connection as soon as no request is under way.
@@ -82,6 +97,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class State : std::uint8_t {
     Handshake,
     Reading,      // a request, or nothing yet
+    Screening,    // a worker looks at the head, the body has to wait
     Handling,     // a worker has it, or the disk
     Responding,   // the rest of the response is in output_
     Streaming,    // more comes from stream_
@@ -96,6 +112,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Wakes;
   struct Waker;
 
+  // Runs `work`; a broken invariant in it costs the connection.
+  template <class Work>
+  void contained(Work&& work);
+  // Goes on when the others had their turn.
+  void yield();
+  void on_turn();
+
   // Reading.
   void when_readable();
   void when_writable();
@@ -106,14 +129,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void look_for_disconnect();
   void read_tunnel();
   void feed_reader();
-  [[nodiscard]] bool takes_body_of(const apiserver::Request& head) const;
+  void begin_body();
   void linger();
-  void read_later();
 
   // Handling.
   void dispatch();
   // `stream` is HTTP/2's, 0 otherwise.
   void submit(apiserver::Request request, std::int32_t stream);
+  // Asks whether a body of so many bytes may come; ends in screened().
+  void screen(apiserver::Request head, std::int32_t stream, std::size_t body);
+  void screened(std::int32_t stream, Http2Session::Verdict verdict);
+  Http2Session::Verdict verdict_of(bool admitted, const std::string& user, std::size_t body);
+  // Whom bytes are held for.
+  [[nodiscard]] std::string holder_of(const Flow& flow) const;
+  // Answers 429 instead when the client has too many answers to read.
+  void bound_answer(apiserver::Response& response) const;
   [[nodiscard]] Flow flow_of(const apiserver::Request& request) const;
   // Nobody waits for the answer any more.
   void abandon(std::int32_t stream);
@@ -121,7 +151,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void handle(apiserver::Request request, std::int32_t stream,
               const std::shared_ptr<Cancellation>& cancellation);
   void handled(const apiserver::Request& asked, apiserver::Response answered, std::int32_t stream);
-  void answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream);  // any thread
+  enum class Means : std::uint8_t { Reading, Writing };  // what the request wanted
+  void answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream,
+              Means means);  // any thread
   std::function<void()> make_waker(std::int32_t stream);
   static void post_wake(const std::shared_ptr<Waker>& waker);  // any thread
   void respond(apiserver::Response& response);
@@ -135,12 +167,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_frames();
   // Sends what the session has to say, as long as the socket takes it.
   void pump();
-  // The rest of it, after the others' turn.
-  void pump_later();
 
   // Writing.
   void send(std::string bytes, std::size_t offset = 0);
   void flush();
+  // Writes down what it holds for its client.
+  void account();
+  void account_requests();
   void note_progress(std::size_t size);
   void on_drained();
   void on_wake();
@@ -162,13 +195,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
   State state_ = State::Handshake;
   bool read_armed_ = false;
   bool write_armed_ = false;
+  bool turn_waits_ = false;
+  bool served_ = false;
   Time deadline_ = Time::max();
+  Time since_;  // when it had nothing to do for the last time
+  Ledger::Share requests_;
+  Ledger::Share answers_;
+  std::string holder_{};  // of the answers
 
   // Of the requests that workers have, by stream.
   std::map<std::int32_t, std::shared_ptr<Cancellation>> running_{};
 
   std::string input_{};  // read and not yet parsed
   RequestReader reader_;
+  bool screened_ = false;     // the body may come
+  bool body_unread_ = false;  // and it may not: the client still sends it
   apiserver::Credentials credentials_{};
 
   std::deque<Piece> output_{};
@@ -179,13 +220,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::unique_ptr<Http2Session> http2_{};
   std::shared_ptr<Wakes> wakes_{};  // once a stream needs it
-  bool pump_posted_ = false;
   std::unique_ptr<apiserver::Stream> stream_{};
   apiserver::Tunnel* tunnel_ = nullptr;  // stream_, when it takes bytes, too
   bool paced_ = false;                   // stream_ waits for a client that does not read
   bool stream_chunked_ = false;
-  bool tunnel_waits_ = false;  // the client sends faster than it takes what comes back
   bool stream_waits_ = false;  // it may have more, but output_ is full
 };
+
+template <class Work>
+void Connection::contained(Work&& work) {
+  if (contain(std::forward<Work>(work))) {
+    close();
+  }
+}
 
 }  // namespace athanor::transport

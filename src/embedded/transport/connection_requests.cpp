@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of a connection: handed to a worker, handled there, answered.
+// What becomes of a connection's requests: screened, handled by a worker, answered.
 #include <exception>
 #include <utility>
 
@@ -13,6 +13,7 @@
 namespace athanor::transport {
 namespace {
 
+constexpr std::size_t kSmallAnswer = std::size_t{64} * 1024;
 constexpr std::size_t kJoinedBody =
     std::size_t{14} * 1024;  // goes into one TLS record with its head
 
@@ -24,10 +25,18 @@ std::shared_ptr<apiserver::Response> failed_inside(const std::string& path, cons
       status_response(Error::internal("Internal error occurred")));
 }
 
+apiserver::Response too_much(const char* message) {
+  apiserver::Response response =
+      status_response({.code = 429, .reason = "TooManyRequests", .message = message});
+  response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
 }  // namespace
 
 void Connection::dispatch() {
   state_ = State::Handling;
+  screened_ = false;
   clear_deadline();
   submit(reader_.take(), 0);
   when_readable();
@@ -46,10 +55,88 @@ Flow Connection::flow_of(const apiserver::Request& request) const {
   return flow;
 }
 
+std::string Connection::holder_of(const Flow& flow) const {
+  return flow.user.empty() ? "address " + peer_ : flow.user;
+}
+
+void Connection::screen(apiserver::Request head, std::int32_t stream, std::size_t body) {
+  head.credentials = credentials_;
+  head.peer = peer_;
+  Flow flow = flow_of(head);
+  std::string holder = holder_of(flow);
+  core_->workers.submit(std::move(flow), [self = shared_from_this(), head = std::move(head), stream,
+                                          body,
+                                          holder = std::move(holder)](bool /*overdue*/) mutable {
+    const auto& dependencies = self->core_->dependencies;
+    bool admitted = false;
+    static_cast<void>(
+        contain([&] { admitted = dependencies.server->admits(head, dependencies.clock->now()); }));
+    EventLoop& loop = self->core_->loop;
+    loop.post([self = std::move(self), stream, body, admitted, holder = std::move(holder)] {
+      self->contained([&] { self->screened(stream, self->verdict_of(admitted, holder, body)); });
+    });
+  });
+}
+
+Http2Session::Verdict Connection::verdict_of(bool admitted, const std::string& user,
+                                             std::size_t body) {
+  if (!admitted) {
+    return Http2Session::Verdict::Refuse;
+  }
+  if (!core_->requests.admits(user, body)) {
+    return Http2Session::Verdict::Busy;
+  }
+  if (state_ == State::Screening) {
+    requests_.set(user, body);
+  }
+  return Http2Session::Verdict::Go;
+}
+
+void Connection::screened(std::int32_t stream, Http2Session::Verdict verdict) {
+  if (state_ == State::Multiplexed) {
+    http2_->screened(stream, verdict);
+    return pump();
+  }
+  if (state_ != State::Screening) {
+    return;  // closed meanwhile
+  }
+  if (verdict == Http2Session::Verdict::Go) {
+    screened_ = true;
+    state_ = State::Reading;
+    begin_body();
+    return read_requests();
+  }
+  close_after_ = true;
+  body_unread_ = true;
+  apiserver::Request request = reader_.take();
+  if (verdict == Http2Session::Verdict::Refuse) {
+    state_ = State::Handling;
+    clear_deadline();
+    request.body = std::string();
+    request.without_body = true;
+    return submit(std::move(request), 0);
+  }
+  apiserver::Response busy = too_much("too many unfinished requests, please try again later");
+  respond(busy);
+}
+
+void Connection::bound_answer(apiserver::Response& response) const {
+  // Small ones always: else one client of a user would silence the others.
+  if (response.body.size() > kSmallAnswer &&
+      !core_->answers.admits(holder_, response.body.size())) {
+    response = too_much("too many answers of yours are not read, please try again later");
+  }
+}
+
 void Connection::submit(apiserver::Request request, std::int32_t stream) {
   request.credentials = credentials_;
   request.peer = peer_;
+  served_ = true;
   Flow flow = flow_of(request);
+  if (std::string holder = holder_of(flow); holder != holder_) {
+    holder_ = std::move(holder);
+    account();
+  }
   const auto cancellation = std::make_shared<Cancellation>(core_->ending);
   running_[stream] = cancellation;
   core_->workers.submit(std::move(flow), [self = shared_from_this(), stream, cancellation,
@@ -90,7 +177,7 @@ void Connection::handle(apiserver::Request request, std::int32_t stream,
           self->handled(asked, std::move(answered), stream);
         });
   } catch (const std::exception& failure) {
-    answer(failed_inside(asked.path, failure.what()), stream);
+    answer(failed_inside(asked.path, failure.what()), stream, Means::Writing);
   }
 }
 
@@ -103,6 +190,10 @@ void Connection::handled(const apiserver::Request& asked, apiserver::Response an
     const Containment scope;
     if (response->stream == nullptr && response->tunnel == nullptr) {
       apiserver::encode(asked, *response);
+      // A text that grew has room for as much again, and may wait for long.
+      if (response->body.capacity() - response->body.size() > kSmallAnswer) {
+        response->body.shrink_to_fit();
+      }
     }
   } catch (const Cancelled&) {
     const CancellationScope to_its_end(nullptr);
@@ -113,28 +204,39 @@ void Connection::handled(const apiserver::Request& asked, apiserver::Response an
   } catch (const std::exception& failure) {
     response = failed_inside(asked.path, failure.what());
   }
+  // Whoever wrote hears of it.
+  const bool reads = asked.method == "GET" || asked.method == "HEAD";
+  const Means means = reads ? Means::Reading : Means::Writing;
   if (response->durable_after == 0 || dependencies.store == nullptr) {
-    return answer(std::move(response), stream);
+    return answer(std::move(response), stream, means);
   }
-  dependencies.store->when_durable(response->durable_after, [self = shared_from_this(), response,
-                                                             stream](const Result<void>& outcome) {
-    if (!outcome.ok()) {
-      *response = status_response(
-          Error::internal("the write could not be stored: " + outcome.error().message));
-    }
-    self->answer(response, stream);
-  });
+  dependencies.store->when_durable(
+      response->durable_after,
+      [self = shared_from_this(), response, stream, means](const Result<void>& outcome) {
+        if (!outcome.ok()) {
+          *response = status_response(
+              Error::internal("the write could not be stored: " + outcome.error().message));
+        }
+        self->answer(response, stream, means);
+      });
 }
 
-void Connection::answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream) {
-  core_->loop.post([self = shared_from_this(), response = std::move(response), stream] {
-    self->running_.erase(stream);
-    if (self->state_ == State::Handling) {
-      self->respond(*response);
-    } else if (self->state_ == State::Multiplexed) {
-      self->http2_->respond(stream, *response);
-      self->pump();
-    }
+void Connection::answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream,
+                        Means means) {
+  core_->loop.post([self = shared_from_this(), response = std::move(response), stream, means] {
+    self->contained([&] {
+      self->running_.erase(stream);
+      if (means == Means::Reading) {
+        self->bound_answer(*response);
+      }
+      if (self->state_ == State::Handling) {
+        self->respond(*response);
+      } else if (self->state_ == State::Multiplexed) {
+        self->http2_->respond(stream, *response);
+        self->account();
+        self->pump();
+      }
+    });
   });
 }
 

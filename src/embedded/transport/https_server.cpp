@@ -2,13 +2,16 @@
 // Listening, accepting, the clock of the connections' deadlines, starting and stopping.
 #include "embedded/transport/https_server.hpp"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/contain.hpp"
 #include "base/log.hpp"
 #include "embedded/transport/connection.hpp"
 #include "net/acceptor.hpp"
@@ -24,18 +27,38 @@ std::chrono::milliseconds tick_of(const HttpsOptions& options) {
   return std::clamp(shortest / 4, std::chrono::milliseconds(10), std::chrono::milliseconds(500));
 }
 
+// Descriptors that the rest of the process leaves.
+std::size_t affordable_connections() {
+  constexpr rlim_t kMostForOthers = 1024;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return std::numeric_limits<std::size_t>::max();
+  }
+  return limit.rlim_cur - std::min(limit.rlim_cur / 4, kMostForOthers);
+}
+
 }  // namespace
 
 struct HttpsServer::State {
   explicit State(std::shared_ptr<TransportCore> transport_core)
-      : core(std::move(transport_core)), ticker(core->loop), grace(core->loop) {}
+      : core(std::move(transport_core)),
+        most_connections(core->options.connections_all > 0 ? core->options.connections_all
+                                                           : affordable_connections()),
+        ticker(core->loop),
+        grace(core->loop) {}
 
   // All of these on the loop's thread.
   void adopt(int socket);
   void tick();
   void drain(std::chrono::milliseconds time);
 
+  // Closes a connection that rests, of this address (empty: of any), so that another has room.
+  // False: all have something to do.
+  bool make_room(const std::string& address);
+
   std::shared_ptr<TransportCore> core;
+  std::size_t most_connections = 0;
+  bool crowded = false;  // it was said
   std::vector<std::unique_ptr<Acceptor>> acceptors{};
   EventLoop::Timer ticker;
   EventLoop::Timer grace;
@@ -46,18 +69,46 @@ struct HttpsServer::State {
 void HttpsServer::State::adopt(int socket) {
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-  auto connection = std::make_shared<Connection>(core, socket);
-  std::size_t& of_address = core->of_address[connection->peer()];
-  if (of_address >= core->options.connections_per_address) {
-    log::debug("too many connections from one address", {{"address", connection->peer()}});
-    return;  // its end closes the socket
-  }
-  ++of_address;
-  core->connections.insert(connection);
-  connection->start();
+  static_cast<void>(contain([&] {
+    auto connection = std::make_shared<Connection>(core, socket);
+    const std::string& address = connection->peer();
+    const bool many = core->addresses[address] >= core->options.connections_each;
+    const bool full = core->connections.size() >= most_connections;
+    const bool room = !(many || full) || make_room(many ? address : std::string());
+    core->connections.insert(connection);
+    ++core->addresses[address];
+    if ((many || full) && !std::exchange(crowded, true)) {
+      log::warn("many connections: those that rest longest are closed",
+                {{"address", address}, {"connections", std::to_string(core->connections.size())}});
+    }
+    if (room) {
+      connection->start();
+    } else {
+      connection->close();
+    }
+  }));
   if (!std::exchange(ticking, true)) {
     ticker.set(tick_of(core->options), [this] { tick(); });
   }
+}
+
+// First those that never brought a request, then those that rest longest.
+bool HttpsServer::State::make_room(const std::string& address) {
+  std::shared_ptr<Connection> chosen;
+  for (const auto& connection : core->connections) {
+    const auto since = connection->resting_since();
+    if (!since || (!address.empty() && connection->peer() != address)) {
+      continue;
+    }
+    if (chosen == nullptr || std::pair(connection->served(), *since) <
+                                 std::pair(chosen->served(), *chosen->resting_since())) {
+      chosen = connection;
+    }
+  }
+  if (chosen != nullptr) {
+    chosen->close();
+  }
+  return chosen != nullptr;
 }
 
 void HttpsServer::State::tick() {
@@ -135,6 +186,7 @@ void HttpsServer::stop(std::chrono::milliseconds grace) {
     connection->close();
   }
   state_->acceptors.clear();
+  core.turns.clear();
   core.loop.close();
 }
 

@@ -25,13 +25,21 @@ struct HttpsOptions {
   std::string front_proxy_ca_pem{};  // of proxies that authenticate; may be empty
   bool http2 = true;
   int workers = 4;
-  std::size_t connections_per_address = 4000;  // more are closed at once
   // Waiting and running requests above which one may wait a second only, then 429.
   std::size_t max_reading = 400;
   std::size_t max_mutating = 200;
   std::size_t header_limit = std::size_t{1} << 20;   // more: 431
   std::size_t body_limit = std::size_t{3} << 20;     // more: 413
   std::size_t stream_limit = std::size_t{16} << 20;  // unsent bytes of a stream, see stall_timeout
+  // What one user, or one address without a user, makes the server hold, and all together: requests
+  // that are not answered, and answers that are not read. More: 429, or the end of a stream.
+  std::size_t requests_each = std::size_t{128} << 20;
+  std::size_t requests_all = std::size_t{512} << 20;
+  std::size_t unread_each = std::size_t{256} << 20;
+  std::size_t unread_all = std::size_t{1} << 30;
+  // Further connections take the place of those that rest, or are closed.
+  std::size_t connections_each = 4096;               // of one address
+  std::size_t connections_all = 0;                   // 0: what the limit of descriptors allows
   std::chrono::milliseconds header_timeout{32'000};  // handshake; first to last byte of a head
   std::chrono::milliseconds body_timeout{120'000};
   std::chrono::milliseconds idle_timeout{90'000};   // between requests

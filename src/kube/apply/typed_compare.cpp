@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/cancellation.hpp"
 #include "kube/apply/typed_fields.hpp"
 #include "kube/apply/typed_node.hpp"
+#include "kube/value/member_lookup.hpp"
 
 namespace athanor {
 
@@ -19,36 +19,14 @@ using typed::ElementIndex;
 using typed::Node;
 using typed::Shape;
 
-// The members of one map. Large ones are found by hash and visited in the order of their names: a
-// FieldSet whose elements come in any order moves all behind the place of each.
-class MemberTable {
- public:
-  static constexpr std::size_t kManyMembers = 32;
-
-  explicit MemberTable(const Value& map) : map_(map) {
-    if (map.members().size() > kManyMembers) {
-      for (const Member& member : map.members()) {
-        table_.emplace(member.key(), &member.value);
-      }
-    }
-  }
-  [[nodiscard]] const Value* find(std::string_view name) const {
-    if (table_.empty()) {
-      return map_.find(name);
-    }
-    const auto found = table_.find(name);
-    return found == table_.end() ? nullptr : found->second;
-  }
-
- private:
-  const Value& map_;
-  std::unordered_map<std::string_view, const Value*> table_{};
-};
+// Wider maps and lists are visited in the order of their names: a FieldSet whose elements come in
+// any order moves all behind the place of each.
+constexpr std::size_t kManyMembers = 32;
 
 template <class Visit>
 void each_in_order(const Value& map, const Visit& visit) {
   const auto members = map.members();
-  if (members.size() <= MemberTable::kManyMembers) {
+  if (members.size() <= kManyMembers) {
     std::ranges::for_each(members, visit);
     return;
   }
@@ -77,7 +55,7 @@ std::vector<Element> elements_in_order(const Schema& list, const Value& items) {
       elements.push_back({.element = std::move(element), .item = &item});
     }
   }
-  if (elements.size() > MemberTable::kManyMembers) {
+  if (elements.size() > kManyMembers) {
     std::ranges::stable_sort(elements, [](const Element& a, const Element& b) {
       return path_element::compare(a.element.as_string(), b.element.as_string()) < 0;
     });
@@ -202,8 +180,8 @@ void compare_member(std::string_view name, Pair pair, const Node& parent, bool p
 
 void compare_maps(const Pair& pair, const Node& node, FieldChanges& out) {
   static const Value kNone;
-  const MemberTable from(pair.from == nullptr ? kNone : *pair.from);
-  const MemberTable to(pair.to == nullptr ? kNone : *pair.to);
+  MemberLookup from(pair.from == nullptr ? kNone : *pair.from);
+  MemberLookup to(pair.to == nullptr ? kNone : *pair.to);
   const bool parent_from = pair.from != nullptr && pair.from->is_object();
   const bool parent_to = pair.to != nullptr && pair.to->is_object();
   std::size_t shared = 0;
@@ -246,7 +224,7 @@ bool same_places(const Pair& pair, const Schema& list) {
   std::size_t changed = 0;  // each of them looks at all items: many are found by their index
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (!from[i].identical(to[i]) &&
-        (++changed > MemberTable::kManyMembers || !typed::same_element(list, from[i], to[i]) ||
+        (++changed > kManyMembers || !typed::same_element(list, from[i], to[i]) ||
          is_repeated(list, *pair.to, i))) {
       return false;
     }
@@ -283,7 +261,7 @@ void compare_repeated(const Pair& pair, const Node& item, const Value& element,
 
 // Those of a large list in the order of a FieldSet, each once.
 std::vector<Value> in_order(std::vector<Value> elements) {
-  if (elements.size() > MemberTable::kManyMembers) {
+  if (elements.size() > kManyMembers) {
     std::ranges::stable_sort(elements, [](const Value& a, const Value& b) {
       return path_element::compare(a.as_string(), b.as_string()) < 0;
     });

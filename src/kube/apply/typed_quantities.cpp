@@ -3,6 +3,7 @@
 // field all the same.
 #include "kube/apply/typed_fields.hpp"
 #include "kube/apply/typed_node.hpp"
+#include "kube/value/member_lookup.hpp"
 
 namespace athanor {
 namespace {
@@ -14,8 +15,9 @@ FieldSet respelled(const Value& live, const Value& config, const Node& node);
 
 FieldSet respelled_members(const Value& live, const Value& config, const Node& node) {
   FieldSet out;
+  MemberLookup lookup(live);
   for (const Member& member : config.members()) {
-    const Value* existing = live.find(member.key());
+    const Value* const existing = lookup.find(member.key());
     if (existing == nullptr || existing->identical(member.value)) {
       continue;
     }
@@ -30,6 +32,18 @@ FieldSet respelled_members(const Value& live, const Value& config, const Node& n
   return out;
 }
 
+FieldSet respelled_items(const Value& live, const Value& config, const Node& node) {
+  FieldSet out;
+  const typed::ElementIndex index(*node.schema, &live);
+  for (const Value& item : config.items()) {
+    const Value element = typed::element_of(*node.schema, item);
+    if (const auto position = index.first(element)) {
+      out.add_below(element, respelled(live[*position], item, node.item()));
+    }
+  }
+  return out;
+}
+
 FieldSet respelled(const Value& live, const Value& config, const Node& node) {
   FieldSet out;
   switch (node.shape(&live, &config)) {
@@ -38,15 +52,7 @@ FieldSet respelled(const Value& live, const Value& config, const Node& node) {
     case Shape::Map:
       return respelled_members(live, config, node);
     case Shape::List:
-      for (const Value& item : config.items()) {
-        for (const Value& other : live.items()) {
-          if (typed::same_element(*node.schema, other, item)) {
-            out.add_below(typed::element_of(*node.schema, item),
-                          respelled(other, item, node.item()));
-            break;
-          }
-        }
-      }
+      out = respelled_items(live, config, node);
       break;
   }
   return out;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "kube/value/member_lookup.hpp"
 #include "kube/value/value_access.hpp"
 
 namespace athanor {
@@ -79,13 +80,11 @@ bool same(const Value& a, const Value& b) {
   return false;  // scalars of one type are identical or differ
 }
 
-// The member of that name, which mostly has the same place.
-const Value& counterpart(const Value& like, std::size_t place, const Value& name) {
-  const auto members = like.members();
-  if (place < members.size() && same(members[place].name, name)) {
-    return members[place].value;
-  }
-  return like[name.as_string()];
+// Returns the member of that name, which mostly has the same place; null without one.
+const Value& counterpart(MemberLookup& like, const Value& name) {
+  static const Value kNone;
+  const Value* value = like.find(name.as_string());
+  return value == nullptr ? kNone : *value;
 }
 
 }  // namespace
@@ -152,8 +151,9 @@ Value Interner::share_object(const Value& object, const Value& like, std::size_t
   const auto members = object.members();
   std::vector<Member> parts;
   parts.reserve(members.size());
+  MemberLookup lookup(like);
   for (std::size_t i = 0, at = mark + 1; i < members.size(); ++i) {
-    const Value& before = counterpart(like, i, members[i].name);
+    const Value& before = counterpart(lookup, members[i].name);
     Value name = members[i].name;
     if (is_long(name)) {
       Slot& slot = slot_of(scalar_hash(name));
@@ -226,9 +226,10 @@ Value object_shared_with(const Value& object, const Value& like) {
   bool news = members.size() != before.size();
   std::vector<Member> parts;
   parts.reserve(members.size());
+  MemberLookup lookup(like);
   for (std::size_t i = 0; i < members.size(); ++i) {
     const bool in_place = i < before.size() && same(before[i].name, members[i].name);
-    const Value& there = in_place ? before[i].value : like[members[i].name.as_string()];
+    const Value& there = in_place ? before[i].value : counterpart(lookup, members[i].name);
     parts.emplace_back(in_place ? before[i].name : members[i].name,
                        shared_with(members[i].value, there));
     news = news || !in_place || !parts.back().value.identical(there);

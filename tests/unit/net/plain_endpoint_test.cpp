@@ -11,6 +11,7 @@
 
 #include <array>
 #include <string_view>
+#include <vector>
 
 namespace athanor::transport {
 namespace {
@@ -86,6 +87,22 @@ TEST(PlainEndpoint, AClientThatSaysNothingKeepsNobodyWaiting) {
   server.reset();
   EXPECT_THAT(read_all(silent), IsEmpty());
   ::close(silent);
+}
+
+TEST(PlainEndpoint, ManySilentClientsMakeRoom) {
+  auto server = endpoint();
+  std::vector<int> silent;
+  for (int i = 0; i < 300; ++i) {
+    silent.push_back(connect_to(server->port()));
+  }
+  EXPECT_THAT(ask(server->port(), "GET /health HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 200 OK"));
+  const timeval limit{.tv_sec = 2, .tv_usec = 0};
+  ::setsockopt(silent.front(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+  char byte = 0;
+  EXPECT_EQ(::recv(silent.front(), &byte, 1, 0), 0) << "the oldest was closed";
+  for (const int client : silent) {
+    ::close(client);
+  }
 }
 
 TEST(PlainEndpoint, APortInUseIsAnError) {

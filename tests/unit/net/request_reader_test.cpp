@@ -25,23 +25,21 @@ std::string with(const std::string& lines) {
   return "GET / HTTP/1.1\r\nHost: a\r\n" + lines + "\r\n";
 }
 
-std::string empty_lines(int count) {
-  std::string lines;
-  for (int i = 0; i < count; ++i) {
-    lines += "\r\n";
-  }
-  return lines;
-}
-
 std::vector<Case> cases() {
   std::string many;
+  std::string empty_lines;
   for (int i = 0; i < 128; ++i) {
     many += "x-" + std::to_string(i) + ": 1\r\n";
+    empty_lines += "\r\n";
+  }
+  std::string extensions = with("Transfer-Encoding: chunked\r\n");
+  for (int i = 0; i < 40; ++i) {
+    extensions += "1;" + std::string(4000, 'x') + "\r\nx\r\n";
   }
   return {
       {"plain", with(""), 0},
       {"leading empty lines", "\r\n\r\n" + with(""), 0},
-      {"nothing but empty lines", empty_lines(1000), 400},
+      {"endless empty lines", empty_lines + with(""), 400},
       {"unknown method", "BREW / HTTP/1.1\r\nHost: a\r\n\r\n", 0},
       {"absolute target", "GET https://a/b?c HTTP/1.1\r\nHost: a\r\n\r\n", 0},
       {"HTTP/1.0 without host", "GET / HTTP/1.0\r\n\r\n", 0},
@@ -89,6 +87,7 @@ std::vector<Case> cases() {
        with("Transfer-Encoding: chunked\r\n") + "1;" + std::string(5000, 'x') +
            "\r\nx\r\n0\r\n\r\n",
        400},
+      {"little in long chunk extensions", extensions + "0\r\n\r\n", 400},
       {"broken chunk", with("Transfer-Encoding: chunked\r\n") + "zz\r\n", 400},
       {"other version", "GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505},
       {"other expectation", with("Expect: miracles\r\n"), 417},
@@ -149,6 +148,20 @@ TEST(RequestReaderTest, ReadsEverythingOfARequest) {
   EXPECT_EQ(input, "GET /next");
   EXPECT_EQ(reader.state(), RequestReader::State::Idle);
   EXPECT_EQ(reader.feed(input), RequestReader::State::Head);
+}
+
+TEST(RequestReaderTest, TellsHowLargeTheBodyMayBecome) {
+  RequestReader reader(kHeaderLimit, kBodyLimit);
+  std::string input = "PUT /a HTTP/1.1\r\nHost: a\r\nContent-Length: 40\r\n\r\nabc";
+  ASSERT_EQ(reader.feed(input), RequestReader::State::Body);
+  EXPECT_EQ(reader.body_size(), 3U);
+  EXPECT_EQ(reader.expected_body(), 40U);
+  EXPECT_EQ(reader.head().path, "/a");
+  RequestReader chunked(kHeaderLimit, kBodyLimit);
+  input = "PUT /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc";
+  ASSERT_EQ(chunked.feed(input), RequestReader::State::Body);
+  EXPECT_EQ(chunked.body_size(), 3U);
+  EXPECT_EQ(chunked.expected_body(), kBodyLimit);
 }
 
 TEST(RequestReaderTest, TellsOnceThatTheClientWaits) {

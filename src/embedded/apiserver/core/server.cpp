@@ -151,12 +151,14 @@ class ServerImpl final : public Server {
     start_exchange(exchanges_, std::move(request), now, std::move(resume), std::move(done));
   }
 
-  bool takes_body_of(const Request& head, Instant now) override {
-    if (core_.options.always_allow) {
-      return true;
+  [[nodiscard]] bool admits(const Request& head, Instant now) override {
+    auto user = core_.authenticator->authenticate(head, now);
+    if (user.ok()) {
+      user = impersonate(core_, head, *std::move(user));
     }
-    const auto user = core_.authenticator->authenticate(head, now);
-    return user.ok() && user->name != "system:anonymous";
+    return user.ok() &&
+           core_.authorizer->authorize(attributes_of(parse_request_path(head), head, *user))
+               .allowed;
   }
 
   void tick(Instant now) override {
@@ -242,6 +244,9 @@ class ServerImpl final : public Server {
     call.annotate("authorization.k8s.io/reason", decision.reason);
     if (!decision.allowed) {
       return access_denied(attributes, decision);
+    }
+    if (call.request.without_body) {
+      return status::too_many_requests("the rights of the request changed, please try again", 1);
     }
     if (call.conversation.expired) {
       return status::timeout(
@@ -340,6 +345,10 @@ class ServerImpl final : public Server {
 void Server::handle_async(Request request, Instant now, Executor /*resume*/,
                           UniqueFunction<void(Response)> done) {
   done(handle(std::move(request), now));
+}
+
+bool Server::admits(const Request& /*head*/, Instant /*now*/) {
+  return true;
 }
 
 Result<std::unique_ptr<Server>> Server::create(Options options, Dependencies dependencies) {

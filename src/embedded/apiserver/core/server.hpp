@@ -28,11 +28,9 @@ class Server {
   // else in a task of `resume`. The server outlives both.
   virtual void handle_async(Request request, Instant now, Executor resume,
                             UniqueFunction<void(Response)> done);
-  // Returns true if the sender of a request, of which the head alone has come, may send a large
-  // body: somebody known, or anybody where all is allowed. Never waits.
-  [[nodiscard]] virtual bool takes_body_of(const Request& /*head*/, Instant /*now*/) {
-    return true;
-  }
+  // Returns true if the body of this request, whose head alone is here, may be sent: its sender is
+  // known and may do it. Never waits. Refused requests go to handle() with `without_body`.
+  [[nodiscard]] virtual bool admits(const Request& head, Instant now);
   // What the server owes to time alone: event TTL, watch timeouts and bookmarks, history. About
   // every 250 ms.
   virtual void tick(Instant now) = 0;

@@ -106,6 +106,7 @@ class RunningServer final : public BareServer {
     ATHANOR_TRY(https.front_proxy_ca_pem, text_of(options_.requestheader_client_ca_file));
     https.max_reading = options_.serving.max_requests_inflight;
     https.max_mutating = options_.serving.max_mutating_requests_inflight;
+    https.connections_each = options_.serving.max_connections_per_address;
     return https;
   }
 

@@ -22,8 +22,8 @@ class LateServer final : public apiserver::Server {
                     UniqueFunction<void(apiserver::Response)> done) override {
     inner().handle_async(std::move(request), now, std::move(resume), std::move(done));
   }
-  [[nodiscard]] bool takes_body_of(const apiserver::Request& head, Instant now) override {
-    return inner().takes_body_of(head, now);
+  [[nodiscard]] bool admits(const apiserver::Request& head, Instant now) override {
+    return inner().admits(head, now);
   }
   void tick(Instant now) override { inner().tick(now); }
   void begin_shutdown() override { inner().begin_shutdown(); }

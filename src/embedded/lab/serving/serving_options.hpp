@@ -17,6 +17,8 @@ struct ServingOptions {
   // Requests above these wait a second at most, then 429.
   std::size_t max_requests_inflight = 400;
   std::size_t max_mutating_requests_inflight = 200;
+  // Connections of one address; further ones take the place of those that rest.
+  std::size_t max_connections_per_address = 4096;
   std::string encryption_config{};  // --encryption-provider-config; empty: nothing is encrypted
   Duration request_timeout = std::chrono::seconds(60);
   // services/NAME/proxy goes where annotation athanor.dev/endpoint or externalName says.

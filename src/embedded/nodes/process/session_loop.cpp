@@ -92,17 +92,19 @@ struct Session {
       return false;
     }
     const bool was_full = in.size() >= kChunk;
-    while (!in.empty()) {
-      const ssize_t count = ::write(files.input, in.data(), in.size());
+    std::size_t written = 0;  // a terminal takes small pieces of what may be a lot
+    while (written < in.size()) {
+      const ssize_t count = ::write(files.input, in.data() + written, in.size() - written);
       if (count > 0) {
-        in.erase(0, static_cast<std::size_t>(count));
+        written += static_cast<std::size_t>(count);
       } else if (count < 0 && would_block()) {
         break;
       } else {
-        in.clear();
+        written = in.size();
         closing = true;
       }
     }
+    in.erase(0, written);
     if (in.empty() && closing) {
       end_input();
     }

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +22,7 @@
 #include "embedded/kinds/resource_info.hpp"
 #include "embedded/transport/https_server.hpp"
 #include "net/pki.hpp"
-#include "unit/embedded/transport/tls_client.hpp"
+#include "support/net/tls_client.hpp"
 
 namespace athanor::transport {
 
@@ -102,6 +103,15 @@ class FakeServer final : public apiserver::Server {
     }
     return handler ? handler(request) : echo(request);
   }
+  // What admits() says of a path; every request is admitted unless the test says otherwise.
+  void refuse(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    refused_.insert(path);
+  }
+  [[nodiscard]] bool admits(const apiserver::Request& head, Instant /*now*/) override {
+    const std::lock_guard lock(mutex_);
+    return !refused_.contains(head.path);
+  }
   void tick(Instant /*now*/) override {}
   void begin_shutdown() override {}
   [[nodiscard]] const apiserver::ResourceRegistry& registry() const override { return registry_; }
@@ -123,6 +133,7 @@ class FakeServer final : public apiserver::Server {
   }
   std::mutex mutex_{};
   std::map<std::string, Handler> handlers_{};
+  std::set<std::string> refused_{};
   const apiserver::ResourceRegistry registry_{};
 };
 

@@ -2,6 +2,7 @@
 // exec and attach: the channels of one PodSession.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -28,6 +29,32 @@ constexpr unsigned char kError = 3;
 constexpr unsigned char kResize = 4;
 constexpr unsigned char kCloseChannel = 255;
 
+// What a client said at once: handed over in one piece, and of sizes the last, as each costs the
+// session's lock and a system call.
+struct News {
+  std::string input{};
+  std::optional<std::string> size{};
+  bool closed = false;  // nothing is written behind it
+  bool told = false;    // the session knows
+
+  void write(std::string_view bytes) {
+    if (!closed) {
+      input += bytes;
+    }
+  }
+  void hand_over(PodSession& session) {
+    if (!input.empty()) {
+      session.write(std::exchange(input, {}));
+    }
+    if (size) {
+      apply_resize(session, *std::exchange(size, std::nullopt));
+    }
+    if (closed && !std::exchange(told, true)) {
+      session.close_input();
+    }
+  }
+};
+
 class WebSocketExec final : public Tunnel {
  public:
   WebSocketExec(std::unique_ptr<PodSession> session, bool input, bool can_close)
@@ -35,9 +62,7 @@ class WebSocketExec final : public Tunnel {
 
   void feed(std::string_view bytes) override {
     peer_.feed(bytes, [this](std::string_view message) { take(message); });
-    if (const auto size = std::exchange(resize_, std::nullopt)) {
-      apply_resize(*session_, *size);
-    }
+    news_.hand_over(*session_);
   }
   [[nodiscard]] bool wants_more() const override { return session_->unread() < kInputLimit; }
   void on_ready(std::function<void()> wake) override { session_->on_ready(std::move(wake)); }
@@ -75,18 +100,18 @@ class WebSocketExec final : public Tunnel {
     const auto channel = static_cast<unsigned char>(message.front());
     message.remove_prefix(1);
     if (channel == kStdin && input_) {
-      session_->write(message);
-    } else if (channel == kResize) {
-      resize_ = message.substr(0, kLongestLine);  // the newest of those that came together
+      news_.write(message);
+    } else if (channel == kResize && message.size() <= kLongestLine) {
+      news_.size = message;
     } else if (channel == kCloseChannel && can_close_ && message == std::string_view("\0", 1)) {
-      session_->close_input();
+      news_.closed = true;
     }
   }
 
   std::unique_ptr<PodSession> session_;
+  News news_{};
   bool input_;
   bool can_close_;
-  std::optional<std::string> resize_{};
   WebSocketPeer peer_{};
 };
 
@@ -103,8 +128,11 @@ class SpdyExec final : public Tunnel {
     while (const auto event = spdy_.next()) {
       take(*event);
     }
+    news_.hand_over(*session_);
   }
-  [[nodiscard]] bool wants_more() const override { return session_->unread() < kInputLimit; }
+  [[nodiscard]] bool wants_more() const override {
+    return session_->unread() < kInputLimit && !spdy_.congested();
+  }
   void on_ready(std::function<void()> wake) override { session_->on_ready(std::move(wake)); }
 
   State pull(std::string& out) override {
@@ -161,22 +189,18 @@ class SpdyExec final : public Tunnel {
     if (input == streams_.end() || input->second != event.stream) {
       return;
     }
-    if (!event.data.empty()) {
-      session_->write(event.data);
-    }
-    if (event.last) {
-      session_->close_input();
-    }
+    news_.write(event.data);
+    news_.closed = news_.closed || event.last;
   }
 
   void take_resize(std::string_view bytes) {
     resizes_ += bytes;
-    if (const std::size_t end = resizes_.rfind('\n'); end != std::string::npos) {
-      // The newest of those that came together.
-      const std::size_t before = end == 0 ? std::string::npos : resizes_.rfind('\n', end - 1);
+    const std::size_t last = resizes_.rfind('\n');
+    if (last != std::string::npos) {
+      const std::size_t before = last == 0 ? std::string::npos : resizes_.rfind('\n', last - 1);
       const std::size_t start = before == std::string::npos ? 0 : before + 1;
-      apply_resize(*session_, std::string_view(resizes_).substr(start, end - start));
-      resizes_.erase(0, end + 1);
+      news_.size = resizes_.substr(start, std::min(last - start, kLongestLine));
+      resizes_.erase(0, last + 1);
     }
     if (resizes_.size() > kLongestLine) {
       resizes_.clear();
@@ -184,6 +208,7 @@ class SpdyExec final : public Tunnel {
   }
 
   std::unique_ptr<PodSession> session_;
+  News news_{};
   bool terminal_;
   unsigned wanted_ = 0;  // streams to wait for
   SpdyConnection spdy_{};

@@ -15,6 +15,8 @@ namespace athanor::apiserver {
 namespace {
 
 constexpr std::size_t kInputLimit = std::size_t{1} << 20;  // bytes a server did not read yet
+constexpr std::size_t kAllInput = std::size_t{4} << 20;    // bytes all servers did not read yet
+constexpr std::size_t kLongestId = 256;                    // of a connection
 constexpr std::size_t kPullBytes = std::size_t{64} << 10;  // a connection
 constexpr std::size_t kMostForwards = 1024;                // at a time
 
@@ -45,16 +47,22 @@ class SpdyPorts final : public Tunnel {
   }
 
   [[nodiscard]] bool wants_more() const override {
-    return std::all_of(forwards_.begin(), forwards_.end(), [](const auto& forward) {
-      return forward.second.session == nullptr || forward.second.session->unread() < kInputLimit;
-    });
+    std::size_t all = 0;
+    for (const auto& [id, forward] : forwards_) {
+      const std::size_t unread = forward.session == nullptr ? 0 : forward.session->unread();
+      all += unread;
+      if (unread >= kInputLimit || all >= kAllInput) {
+        return false;
+      }
+    }
+    return !spdy_.congested();
   }
 
   void on_ready(std::function<void()> wake) override { wake_ = std::move(wake); }
 
   State pull(std::string& out) override {
     for (auto it = forwards_.begin(); it != forwards_.end();) {
-      it = advance(it->second) ? forwards_.erase(it) : std::next(it);
+      it = advance(it->second) ? erase(it) : std::next(it);
     }
     out += spdy_.take_output();
     return spdy_.ended() ? State::Ended : State::Open;
@@ -71,21 +79,27 @@ class SpdyPorts final : public Tunnel {
   void open(const SpdyEvent& event) {
     const std::string id = text_of(event.headers, "requestid");
     const std::string type = text_of(event.headers, "streamtype");
-    if ((type != "error" && type != "data") ||
+    if ((type != "error" && type != "data") || id.size() > kLongestId ||
         (!forwards_.contains(id) && forwards_.size() >= kMostForwards)) {
       return spdy_.reset(event.stream);
     }
+    const auto at = forwards_.try_emplace(id).first;
+    Forward& forward = at->second;
+    // A second pair of the same name would leave the first without an end.
+    if ((type == "error" ? forward.error : forward.data) != 0) {
+      return spdy_.reset(event.stream);
+    }
     spdy_.accept(event.stream);
-    Forward& forward = forwards_[id];
     if (type == "error") {
       forward.error = event.stream;
       return;
     }
     forward.data = event.stream;
+    by_stream_[event.stream] = at;
     auto session = dial_(port_of(text_of(event.headers, "port")));
     if (!session.ok()) {
       end(forward, session.error().message);
-      forwards_.erase(id);
+      erase(at);
       return;
     }
     forward.session = *std::move(session);
@@ -93,14 +107,13 @@ class SpdyPorts final : public Tunnel {
   }
 
   void take(const SpdyEvent& event) {
-    const auto found = std::find_if(forwards_.begin(), forwards_.end(), [&](const auto& forward) {
-      return forward.second.data == event.stream;
-    });
-    if (found == forwards_.end() || found->second.session == nullptr) {
+    const auto known = by_stream_.find(event.stream);
+    if (known == by_stream_.end() || known->second->second.session == nullptr) {
       return;  // of a connection that is over, or about an error stream
     }
+    const auto found = known->second;
     if (event.type == SpdyEvent::Type::Reset) {
-      forwards_.erase(found);
+      erase(found);
       return;
     }
     if (!event.data.empty()) {
@@ -109,6 +122,12 @@ class SpdyPorts final : public Tunnel {
     if (event.last) {
       found->second.session->close_input();
     }
+  }
+
+  using Forwards = std::map<std::string, Forward, std::less<>>;
+  Forwards::iterator erase(Forwards::iterator at) {
+    by_stream_.erase(at->second.data);
+    return forwards_.erase(at);
   }
 
   // True when it is over.
@@ -138,7 +157,8 @@ class SpdyPorts final : public Tunnel {
   PortDialer dial_;
   std::function<void()> wake_{};
   SpdyConnection spdy_{};
-  std::map<std::string, Forward, std::less<>> forwards_{};  // by request
+  Forwards forwards_{};                                      // by request
+  std::map<std::uint32_t, Forwards::iterator> by_stream_{};  // by their data streams
 };
 
 class WebSocketPorts final : public Tunnel {

@@ -14,10 +14,9 @@ namespace {
 
 constexpr unsigned kVersion = 3;
 constexpr std::size_t kHead = 8;
-constexpr std::size_t kFrameLimit = std::size_t{1} << 20;  // payload; clients send 32 KiB at most
-constexpr std::size_t kHeadersLimit = std::size_t{64} << 10;  // uncompressed
-constexpr std::size_t kAnswerLimit = std::size_t{64} << 10;   // unsent bytes, for pings
-constexpr std::size_t kOutputLimit = std::size_t{8} << 20;    // of a client that reads nothing
+constexpr std::size_t kFrameLimit = std::size_t{1} << 20;    // payload; clients send 32 KiB at most
+constexpr std::size_t kHeadersLimit = std::size_t{8} << 10;  // uncompressed
+constexpr std::size_t kPingSize = 4;
 constexpr unsigned kSynStream = 1;
 constexpr unsigned kSynReply = 2;
 constexpr unsigned kRstStream = 3;
@@ -198,11 +197,11 @@ SpdyConnection::SpdyConnection() : zlib_(std::make_unique<Zlib>()) {}
 SpdyConnection::~SpdyConnection() = default;
 
 void SpdyConnection::feed(std::string_view bytes) {
-  input_.erase(0, start_);
-  start_ = 0;
   input_ += bytes;
   while (!ended_ && read_frame()) {
   }
+  // Once for many frames: a client may send very small ones.
+  input_.erase(0, std::exchange(read_, 0));
 }
 
 std::optional<SpdyEvent> SpdyConnection::next() {
@@ -219,7 +218,7 @@ std::string SpdyConnection::take_output() {
 }
 
 bool SpdyConnection::read_frame() {
-  const std::string_view input = std::string_view(input_).substr(start_);
+  const std::string_view input = std::string_view(input_).substr(read_);
   if (input.size() < kHead) {
     return false;
   }
@@ -233,13 +232,13 @@ bool SpdyConnection::read_frame() {
   if (input.size() < kHead + size) {
     return false;
   }
-  std::string payload(input.substr(kHead, size));
-  start_ += kHead + size;
+  const std::string_view payload = input.substr(kHead, size);
+  read_ += kHead + size;
   if ((first & kControl) == 0) {
     events_.push_back({.type = SpdyEvent::Type::Data,
                        .stream = first,
                        .headers = {},
-                       .data = std::move(payload),
+                       .data = std::string(payload),
                        .last = (flags & kFin) != 0});
   } else if ((first >> 16U & 0x7FFFU) != kVersion) {
     ended_ = true;
@@ -269,7 +268,8 @@ void SpdyConnection::read_control(unsigned type, unsigned flags, std::string_vie
                        .data = {},
                        .last = true});
   } else if (type == kPing) {
-    if (output_.size() < kAnswerLimit) {
+    ended_ = payload.size() != kPingSize;
+    if (!ended_) {
       control(kPing, 0, payload);
     }
   } else if (type == kGoAway) {
@@ -314,10 +314,6 @@ std::optional<SpdyHeaders> SpdyConnection::headers_of(std::string_view block) {
 }
 
 void SpdyConnection::control(unsigned type, unsigned flags, std::string_view payload) {
-  if (output_.size() > kOutputLimit) {
-    ended_ = true;
-    return;
-  }
   append_number(output_, kControl | kVersion << 16U | type, 4);
   append_number(output_, flags, 1);
   append_number(output_, static_cast<std::uint32_t>(payload.size()), 3);

@@ -44,8 +44,11 @@ class SpdyConnection {
   // What goes to the client; moved out.
   std::string take_output();
   [[nodiscard]] bool has_output() const { return !output_.empty(); }
+  // The client gets so many answers that it is to read them before it may say more.
+  [[nodiscard]] bool congested() const { return output_.size() >= kAnswersLimit; }
 
  private:
+  static constexpr std::size_t kAnswersLimit = std::size_t{64} << 10;  // bytes
   struct Zlib;  // the two compression contexts
   bool read_frame();
   void read_control(unsigned type, unsigned flags, std::string_view payload);
@@ -54,7 +57,7 @@ class SpdyConnection {
 
   std::unique_ptr<Zlib> zlib_;
   std::string input_{};
-  std::size_t start_ = 0;  // of it was read
+  std::size_t read_ = 0;  // bytes of input_ that were read
   std::string output_{};
   std::deque<SpdyEvent> events_{};
   bool ended_ = false;

@@ -9,7 +9,6 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::size_t kMessageLimit = std::size_t{4} << 20;  // bytes; clients send far less
 constexpr std::uint16_t kProtocolError = 1002;
 constexpr std::uint16_t kTooBig = 1009;
 constexpr unsigned kFin = 0x80;
@@ -18,6 +17,7 @@ constexpr unsigned kMasked = 0x80;
 constexpr unsigned kLength16 = 126;
 constexpr unsigned kLength64 = 127;
 constexpr std::size_t kMaskSize = 4;
+constexpr std::size_t kKeptCapacity = std::size_t{64} << 10;  // bytes of an empty buffer
 
 unsigned byte_at(std::string_view bytes, std::size_t index) {
   return static_cast<unsigned char>(bytes[index]);
@@ -79,9 +79,13 @@ std::string websocket_close(std::uint16_t code, std::string_view reason) {
   return websocket_frame(WebSocketOpcode::Close, payload);
 }
 
+// What was read goes once for many frames: a client may send very small ones.
 void WebSocketReader::feed(std::string_view bytes) {
-  input_.erase(0, start_);
-  start_ = 0;
+  input_.erase(0, read_);
+  read_ = 0;
+  if (input_.empty() && input_.capacity() > kKeptCapacity) {
+    input_.shrink_to_fit();
+  }
   input_ += bytes;
 }
 
@@ -111,7 +115,7 @@ std::optional<WebSocketReader::Head> WebSocketReader::read_head() {
     head.payload = number_at(input, head.size, size);
     head.size += size;
   }
-  if (head.payload > kMessageLimit) {
+  if (head.payload > limit_) {
     broken_ = kTooBig;
     return std::nullopt;
   }
@@ -130,7 +134,7 @@ std::optional<WebSocketReader::Message> WebSocketReader::next() {
     const std::string_view mask = rest().substr(head->size, kMaskSize);
     std::string payload(
         rest().substr(head->size + kMaskSize, static_cast<std::size_t>(head->payload)));
-    start_ += head->size + kMaskSize + payload.size();
+    read_ += head->size + kMaskSize + payload.size();
     for (std::size_t i = 0; i < payload.size(); ++i) {
       payload[i] = static_cast<char>(byte_at(payload, i) ^ byte_at(mask, i % kMaskSize));
     }
@@ -155,7 +159,7 @@ std::optional<WebSocketReader::Message> WebSocketReader::add_frame(const Head& h
     partial_ = Message{.opcode = head.opcode, .payload = {}};
   }
   partial_->payload += payload;
-  if (partial_->payload.size() > kMessageLimit) {
+  if (partial_->payload.size() > limit_) {
     broken_ = kTooBig;
     return std::nullopt;
   }

@@ -35,6 +35,11 @@ class WebSocketReader {
     std::string payload{};
   };
 
+  static constexpr std::size_t kMessageLimit = std::size_t{4} << 20;  // bytes
+
+  // Messages of more than `limit` bytes break the protocol.
+  explicit WebSocketReader(std::size_t limit = kMessageLimit) : limit_(limit) {}
+
   void feed(std::string_view bytes);
   // nullopt: not complete yet, or broken().
   std::optional<Message> next();
@@ -51,11 +56,12 @@ class WebSocketReader {
   std::optional<Head> read_head();
   std::optional<Message> add_frame(const Head& head, std::string payload);
 
-  // What is not read yet.
-  [[nodiscard]] std::string_view rest() const { return std::string_view(input_).substr(start_); }
+  // What came and was not read.
+  [[nodiscard]] std::string_view rest() const { return std::string_view(input_).substr(read_); }
 
+  const std::size_t limit_;
   std::string input_{};
-  std::size_t start_ = 0;             // of it was read
+  std::size_t read_ = 0;              // bytes of input_ that were read
   std::optional<Message> partial_{};  // of a message in several frames
   std::uint16_t broken_ = 0;
 };

@@ -2,7 +2,9 @@
 // One WebSocket conversation as a tunnel sees it: data messages in, pings and closes answered.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +14,9 @@ namespace athanor::apiserver {
 
 class WebSocketPeer {
  public:
+  // Closes when the client sends a message of more than `limit` bytes.
+  explicit WebSocketPeer(std::size_t limit = WebSocketReader::kMessageLimit) : reader_(limit) {}
+
   // Hands each text or binary message to `take`.
   void feed(std::string_view bytes, const std::function<void(std::string_view)>& take);
   // Moves what the protocol itself has to say to `out`.
@@ -20,9 +25,9 @@ class WebSocketPeer {
   [[nodiscard]] bool closed() const { return closed_; }
 
  private:
-  WebSocketReader reader_{};
-  std::string pong_{};  // to the newest ping: older ones need none (RFC 6455, 5.5.3)
-  std::string answers_{};
+  WebSocketReader reader_;
+  std::optional<std::string> ping_{};  // the last that was not answered
+  std::string close_{};                // the frame that ends the conversation
   bool closed_ = false;
 };
 

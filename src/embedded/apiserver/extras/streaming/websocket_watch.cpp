@@ -7,6 +7,7 @@ namespace athanor::apiserver {
 namespace {
 
 constexpr std::uint16_t kNormalClosure = 1000;
+constexpr std::size_t kMessageLimit = std::size_t{4} << 10;  // of those who only listen
 
 class WatchTunnel final : public Tunnel {
  public:
@@ -40,7 +41,7 @@ class WatchTunnel final : public Tunnel {
 
  private:
   std::unique_ptr<Stream> events_;
-  WebSocketPeer peer_{};
+  WebSocketPeer peer_{kMessageLimit};
   std::string text_{};
   bool ended_ = false;
 };

@@ -18,6 +18,7 @@ namespace athanor::apiserver::test {
 
 struct SessionLog {
   std::string input{};
+  int writes = 0;
   bool input_closed = false;
   std::vector<std::pair<unsigned, unsigned>> sizes{};
   std::string out{};
@@ -34,7 +35,10 @@ class FakeSession final : public PodSession {
   FakeSession(const FakeSession&) = delete;
   FakeSession& operator=(const FakeSession&) = delete;
   ~FakeSession() override { log_->gone = true; }
-  void write(std::string_view bytes) override { log_->input += bytes; }
+  void write(std::string_view bytes) override {
+    log_->input += bytes;
+    ++log_->writes;
+  }
   void close_input() override { log_->input_closed = true; }
   [[nodiscard]] std::size_t unread() const override { return log_->unread; }
   void resize(unsigned columns, unsigned rows) override { log_->sizes.emplace_back(columns, rows); }

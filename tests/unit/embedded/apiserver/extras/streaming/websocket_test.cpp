@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 
 #include "embedded/apiserver/extras/streaming/websocket_peer.hpp"
@@ -130,15 +131,51 @@ TEST(WebSocket, PeersAnswerPingsAndCloses) {
   EXPECT_EQ(out, websocket_close(1002));
 }
 
-// Clients that ping and never read cost a bounded buffer.
-TEST(WebSocket, PongsAreBounded) {
+// Clients that ping and never read cost one answer (RFC 6455, 5.5.3).
+TEST(WebSocket, OfManyPingsTheLastIsAnswered) {
   WebSocketPeer peer;
   for (int i = 0; i < 10'000; ++i) {
     peer.feed(masked(kPing, std::string(100, 'x')), [](std::string_view) {});
   }
+  peer.feed(masked(kPing, "last"), [](std::string_view) {});
   std::string out;
   peer.flush(out);
-  EXPECT_EQ(out.size(), 102U) << "the newest ping's alone";
+  EXPECT_EQ(out, "\x8a\x04last");
+  out.clear();
+  peer.flush(out);
+  EXPECT_EQ(out, "");
+}
+
+// A million small frames at once: each is read once, not moved for each that comes before it.
+TEST(WebSocket, ManySmallFramesCostNoMoreThanTheirBytes) {
+  std::string bytes;
+  for (int i = 0; i < 500'000; ++i) {
+    bytes += masked(kPing, "");
+  }
+  WebSocketReader reader;
+  reader.feed(bytes);
+  const auto began = std::chrono::steady_clock::now();
+  std::size_t count = 0;
+  while (reader.next()) {
+    ++count;
+  }
+  EXPECT_EQ(count, 500'000U);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+}
+
+TEST(WebSocket, MessagesAreBoundedByWhatTheReaderIsFor) {
+  for (const bool fragments : {false, true}) {
+    WebSocketReader reader(300);
+    reader.feed(masked(kBinary, std::string(300, 'x')));
+    EXPECT_TRUE(reader.next());
+    if (fragments) {
+      reader.feed(masked(0x02, std::string(200, 'x')) + masked(0x80, std::string(101, 'x')));
+    } else {
+      reader.feed(masked(kBinary, std::string(301, 'x')));
+    }
+    EXPECT_FALSE(reader.next());
+    EXPECT_EQ(reader.broken(), 1009);
+  }
 }
 
 }  // namespace

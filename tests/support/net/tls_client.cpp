@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tests' HTTPS client.
-#include "unit/embedded/transport/tls_client.hpp"
+#include "support/net/tls_client.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/pem.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
+#include <csignal>
 
 #include "net/crypto.hpp"
 
@@ -52,6 +54,7 @@ std::size_t number(const std::string& text, int base) {
 TlsClient::TlsClient(int port, const ClientOptions& options)
     : context_(SSL_CTX_new(TLS_client_method())),
       socket_(connect_to(port, options.receive_buffer)) {
+  std::signal(SIGPIPE, SIG_IGN);  // servers close connections that tests still write to
   if (!options.certificate_pem.empty()) {
     const auto chain = parse_certificates(options.certificate_pem);
     const auto key = parse_key(options.key_pem);
@@ -92,6 +95,11 @@ std::string TlsClient::protocol() const {
 bool TlsClient::send(std::string_view bytes) {
   return SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())) ==
          static_cast<int>(bytes.size());
+}
+
+bool TlsClient::update_key() {
+  return SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1 &&
+         SSL_do_handshake(ssl_.get()) == 1;
 }
 
 bool TlsClient::fill() {
@@ -185,6 +193,22 @@ ClientResponse TlsClient::read_response(std::string_view method) {
   }
   response.body = std::exchange(input_, {});
   return response;
+}
+
+std::size_t TlsClient::skip(std::size_t size) {
+  std::size_t read = 0;
+  while (read < size && (!input_.empty() || fill())) {
+    const std::size_t part = std::min(size - read, input_.size());
+    input_.erase(0, part);
+    read += part;
+  }
+  return read;
+}
+
+bool TlsClient::readable_within(std::chrono::milliseconds time) {
+  pollfd waited{.fd = socket_, .events = POLLIN, .revents = 0};
+  return !input_.empty() || SSL_pending(ssl_.get()) > 0 ||
+         ::poll(&waited, 1, static_cast<int>(time.count())) > 0;
 }
 
 bool TlsClient::at_end() {

@@ -4,6 +4,7 @@
 
 #include <openssl/ssl.h>
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,12 +37,18 @@ class TlsClient {
   [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] std::string protocol() const;  // chosen by ALPN
   bool send(std::string_view bytes);
+  // New keys, the message of which carries nothing.
+  bool update_key();
   // Only the head; what follows is read by read_chunk() or read_body().
   ClientResponse read_head();
   // The whole response to a request with that method.
   ClientResponse read_response(std::string_view method = "GET");
   // The next chunk of a chunked body; "" is its end, nullopt the end of the connection.
   std::optional<std::string> read_chunk();
+  // Reads so many bytes, or fewer at the end of the connection; returns how many.
+  std::size_t skip(std::size_t size);
+  // True when something came, or the end.
+  bool readable_within(std::chrono::milliseconds time);
   // True when the server ends the connection and sends nothing before.
   bool at_end();
 
