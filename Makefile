@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 export IMG WNS SNS CNS
 .PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
-	image image-test docker-build docker-push install deploy dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
+	image image-test docker-build docker-push install deploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,12 @@ ci-run: build
 
 ci-stop:
 	@scripts/dev ci-stop
+
+sync-vault-secrets: build ## Vault's entries as Secrets of SNS (VAULT_ADDR, VAULT_TOKEN, VAULT_SECRET_PATH; FILES=DIR: from files)
+	@build/release/athanor vault sync -n $(or $(SNS),psap-secrets) $(if $(FILES),--from-files $(FILES))
+
+sync-vault-secrets-dry-run: build ## what that would write and delete
+	@build/release/athanor vault sync -n $(or $(SNS),psap-secrets) $(if $(FILES),--from-files $(FILES)) --dry-run
 
 clean: ## remove what was built
 	@rm -rf build

@@ -52,14 +52,17 @@ constexpr std::string_view kCategories[] = {"tekton", "tekton-pipelines"};
 
 constexpr TypeOf kPipelineRunRoot = run_root<pipeline_run_spec_type, pipeline_run_status_type>;
 constexpr TypeOf kTaskRunRoot = run_root<task_run_spec_type, task_run_status_type>;
+constexpr TypeOf kPipelineRunBeta =
+    run_root<pipeline_run_spec_beta_type, pipeline_run_status_beta_type>;
+constexpr TypeOf kTaskRunBeta = run_root<task_run_spec_beta_type, task_run_status_beta_type>;
 
 constexpr VersionInfo kPipelineRunVersions[] = {
     {.name = "v1", .type = kPipelineRunRoot, .columns = kRunColumns},
-    {.name = "v1beta1", .storage = false, .type = kPipelineRunRoot, .columns = kRunColumns},
+    {.name = "v1beta1", .storage = false, .type = kPipelineRunBeta, .columns = kRunColumns},
 };
 constexpr VersionInfo kTaskRunVersions[] = {
     {.name = "v1", .type = kTaskRunRoot, .columns = kRunColumns},
-    {.name = "v1beta1", .storage = false, .type = kTaskRunRoot, .columns = kRunColumns},
+    {.name = "v1beta1", .storage = false, .type = kTaskRunBeta, .columns = kRunColumns},
 };
 constexpr VersionInfo kPipelineVersions[] = {
     {.name = "v1", .type = definition_root<pipeline_spec_type>},
@@ -67,7 +70,7 @@ constexpr VersionInfo kPipelineVersions[] = {
 };
 constexpr VersionInfo kTaskVersions[] = {
     {.name = "v1", .type = definition_root<task_spec_type>},
-    {.name = "v1beta1", .storage = false, .type = definition_root<task_spec_type>},
+    {.name = "v1beta1", .storage = false, .type = definition_root<task_spec_beta_type>},
 };
 constexpr VersionInfo kStepActionVersions[] = {
     {.name = "v1beta1", .type = definition_root<step_action_spec_type>},

@@ -81,4 +81,11 @@ const TypeInfo& task_run_status_type();
 const TypeInfo& pipeline_run_spec_type();
 const TypeInfo& pipeline_run_status_type();
 
+// Those of v1beta1 that differ.
+const TypeInfo& task_spec_beta_type();
+const TypeInfo& task_run_spec_beta_type();
+const TypeInfo& task_run_status_beta_type();
+const TypeInfo& pipeline_run_spec_beta_type();
+const TypeInfo& pipeline_run_status_beta_type();
+
 }  // namespace athanor::api::tekton_schema

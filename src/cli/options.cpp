@@ -16,8 +16,9 @@
 #include <vector>
 
 #include "base/near_name.hpp"
-#include "cli/cluster_flags.hpp"
-#include "cli/target_flags.hpp"
+#include "cli/flags/cluster_flags.hpp"
+#include "cli/flags/setting_flags.hpp"
+#include "cli/flags/target_flags.hpp"
 #include "cli/verb_words.hpp"
 #include "systems/list.hpp"
 
@@ -68,6 +69,7 @@ struct Parsed {
   ReplayOptions replay{};
   SystemsOptions systems{};
   std::vector<SystemVerbOptions> system_verbs = system_verb_table();
+  VaultSyncOptions vault{};
   VersionOptions version{};
   CompletionOptions completion{};
 };
@@ -145,6 +147,7 @@ void add_up(CLI::App& app, UpOptions& options) {
   verb.add_flag("--proxy-named-endpoints", options.serving.proxy_named_endpoints,
                 "services/NAME/proxy goes where a Service's annotation athanor.dev/endpoint or its "
                 "externalName says: whoever may edit Services reaches every port of this machine");
+  add_settings(verb, options.settings);
   verb.add_flag("--unsafe-no-sync", options.unsafe_no_sync,
                 "do not wait for the disk: what a crash of the machine loses is lost");
   verb.add_flag(
@@ -283,7 +286,8 @@ void add_rbac(CLI::App& app, RbacOptions& options) {
                   "controllers; * is all systems");
   rbac.add_option("-n,--namespace", options.namespaces,
                   "where they work; may be repeated (default: as FOURNOS_* and HEARTH_* say when "
-                  "FOURNOS_WORKLOAD_NAMESPACE is set, each with what is done there; else the whole "
+                  "FOURNOS_WORKLOAD_NAMESPACE (or FOURNOS_NAMESPACE) is set, each with what is "
+                  "done there; else the whole "
                   "cluster)")
       ->delimiter(',');
   rbac.add_option("--install-namespace", options.install_namespace, "where they run");
@@ -418,6 +422,7 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   }
   auto& systems = *app->add_subcommand("systems", "List the systems and what each consists of");
   add_output(systems, parsed.systems.output, {Output::Table, Output::Json, Output::Yaml});
+  add_vault(*app, parsed.vault);
 
   auto& version = *app->add_subcommand("version", "Print the version");
   add_output(version, parsed.version.output, {Output::Table, Output::Json});
@@ -559,6 +564,9 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
     if (app.got_subcommand(std::string(verb.verb->name))) {
       return std::move(verb);
     }
+  }
+  if (app.got_subcommand("vault")) {
+    return std::move(parsed.vault);
   }
   if (app.got_subcommand("version")) {
     return parsed.version;

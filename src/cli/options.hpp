@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "cli/controllers/controllers_flags.hpp"
+#include "cli/flags/vault_flags.hpp"
 #include "cli/lab/apiserver_flags.hpp"
 #include "cli/lab/etcd_flags.hpp"
 #include "embedded/lab/serving/serving_options.hpp"
@@ -47,6 +48,7 @@ struct UpOptions {
   lab::ServingOptions serving{};
   std::string request_timeout = "60s";
   std::uint64_t history_max_bytes = std::uint64_t{256} << 20;
+  std::vector<std::string> settings{};  // NAME=VALUE, over the environment's
   int verbosity = 2;
 };
 
@@ -269,7 +271,7 @@ using Command =
                  ClusterAddOptions, ClusterCheckOptions, ClusterRemoveOptions, LockOptions,
                  UnlockOptions, BackupOptions, RestoreOptions, SimulateOptions, CrdsOptions,
                  RbacOptions, WebhooksOptions, ReplayOptions, SystemsOptions, SystemVerbOptions,
-                 VersionOptions, CompletionOptions>;
+                 VaultSyncOptions, VersionOptions, CompletionOptions>;
 
 // Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
 // kubectl, it says that there is none.

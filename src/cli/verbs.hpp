@@ -37,6 +37,7 @@ int run(const WebhooksOptions& options);
 int run(const ReplayOptions& options);
 int run(const SystemsOptions& options);
 int run(const SystemVerbOptions& options);
+int run(const VaultSyncOptions& options);
 int run(const VersionOptions& options);
 int run(const CompletionOptions& options);
 int run(const Message& message);

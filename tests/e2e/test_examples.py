@@ -64,6 +64,14 @@ def test_the_engine_job_runs_with_its_vault_entry(prepared, created):
     assert "/var/run/secrets/fournos/placeholder/placeholder: 12 bytes" in logs and "[mock-run] done" in logs
 
 
+def test_the_mock_resolver_fills_in_what_a_job_leaves_open(lab):
+    job = {"apiVersion": "fournos.dev/v1", "kind": "FournosJob", "metadata": {"name": "resolved"}}
+    job["spec"] = {"cluster": "cluster-1", "pipeline": "mock-engine", "exclusive": False, "executionEngine": {"mix": {}}}
+    assert lab.http("POST", f"/apis/fournos.dev/v1/namespaces/{JOBS}/fournosjobs", job).code == 201
+    done = lab.wait_phase("resolved", "Succeeded")
+    assert done["spec"]["hardware"] == {"gpuType": "a100", "gpuCount": 2} and done["spec"]["secretRefs"] == ["placeholder"]
+
+
 def test_the_clusterless_job_runs_without_a_workload(prepared, created):
     job = prepared.wait_phase(created(ENGINE / "clusterless-job.yaml"), "Succeeded")
     assert job["status"]["cluster"] == "[clusterless]"

@@ -58,11 +58,11 @@ class Cluster:
         self.kubectl("apply", "--server-side", "-f", "-", stdin=run([ATHANOR, "crds", "--group", group]).out)
         self.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
 
-    def replica(self, user):
+    def replica(self, user, variable="FOURNOS_WORKLOAD_NAMESPACE"):
         name = f"{user}-{len(self.replicas)}"
         one = Replica(
             [ATHANOR, "controllers", "--kubeconfig", self.config(user), "--controllers", "fournos", "--metrics-address=127.0.0.1:0", "--leader-elect=false"],
-            self.folder / f"{name}.log", env={"FOURNOS_WORKLOAD_NAMESPACE": NAMESPACE, "POD_NAME": name},
+            self.folder / f"{name}.log", env={variable: NAMESPACE, "POD_NAME": name},
         )  # fmt: skip
         self.replicas.append(one)
         wait_for("the address of its metrics", lambda: '"metrics are served"' in one.text)
@@ -120,6 +120,17 @@ def test_each_missing_kind_is_named_and_jobs_say_what_they_wait_for(cluster):
     assert gauges(replica) == dict.fromkeys({*NEEDED, "fournosjobs.fournos.dev"}, 0.0)
     wait_for("the job to go on", lambda: job_status(cluster).get("phase") == "Failed")
     assert job_status(cluster)["message"] == "No GPU types configured"
+
+
+def watched(replica):
+    """(resource, namespace) of every watch; no namespace: all of them."""
+    return {(one["resource"], one.get("namespace", "")) for one in json.loads(replica.get("/debug/watches"))}
+
+
+def test_the_older_variable_alone_names_where_jobs_are_watched(cluster):
+    newer, older = cluster.replica("root"), cluster.replica("root", variable="FOURNOS_NAMESPACE")
+    assert ("fournosjobs", NAMESPACE) in watched(older)
+    assert watched(older) == watched(newer)
 
 
 def test_a_refused_list_counts_as_seen_and_is_shown(cluster):

@@ -31,6 +31,18 @@ def test_the_example_with_two_fleets_and_a_page(tmp_path):
     assert "http" not in text and "<script" not in text
 
 
+def test_jobs_use_the_fleets_own_queue(tmp_path):
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text(
+        "apiVersion: athanor.dev/v1\nkind: Lab\nclusters:\n- {name: c, quota: {fournos/gpu-h200: 8, fournos/cluster-slot: 100}}\nqueues:\n- name: bench\n",
+        encoding="utf-8",
+    )
+    trace = tmp_path / "trace.csv"
+    trace.write_text(HEADER + "0,a,h200,1,60,,\n", encoding="utf-8")
+    [only] = simulate(trace, "--fleet", fleet, "-o", "json").json["fleets"]
+    assert only["jobs"] == only["succeeded"] == 1
+
+
 def test_generated_traces_are_played_and_the_same_twice(tmp_path):
     trace = tmp_path / "trace.csv"
     made = simulate("--generate", "--jobs", 60, "--days", 1, "--seed", 4, "--fleet", FLEET).out

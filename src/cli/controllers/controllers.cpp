@@ -25,6 +25,7 @@
 #include "cli/controllers/record_file.hpp"
 #include "cli/controllers/status_server.hpp"
 #include "cli/ending.hpp"
+#include "cli/flags/setting_flags.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "client/api_client.hpp"
@@ -213,7 +214,11 @@ class Production {
   static constexpr Duration kTracePatience = std::chrono::seconds(10);
 
   Result<void> settle_namespaces() {
-    const std::string workloads = value_of(variables_, "FOURNOS_WORKLOAD_NAMESPACE");
+    ATHANOR_TRY_VOID(apply_settings(options_.settings, variables_));
+    std::string workloads = value_of(variables_, "FOURNOS_WORKLOAD_NAMESPACE");
+    if (workloads.empty()) {
+      workloads = value_of(variables_, "FOURNOS_NAMESPACE");
+    }
     if (!options_.all_namespaces) {
       namespaces_ = options_.namespaces;
       if (namespaces_.empty() && !workloads.empty()) {

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "cli/controllers/environment.hpp"
+#include "cli/flags/setting_flags.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
@@ -54,6 +55,7 @@ void add_connection(CLI::App& verb, ControllersOptions& options) {
 }
 
 void add_scope(CLI::App& verb, ControllersOptions& options) {
+  add_settings(verb, options.settings);
   verb.add_option("--controllers", options.controllers,
                   "systems and controllers to run; * is all systems, -name leaves one out")
       ->take_last()

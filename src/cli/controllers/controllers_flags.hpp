@@ -23,6 +23,7 @@ struct ControllersOptions {
   std::vector<std::string> namespaces{};
   bool all_namespaces = false;
   std::string controllers = "*";
+  std::vector<std::string> settings{};  // NAME=VALUE, over the environment's
   bool leader_elect = true;
   std::string leader_namespace{};
   std::string leader_name{};  // empty: lease_of() the operators

@@ -98,7 +98,9 @@ int run(const RbacOptions& options) {
     rbac.converted_crds = options.webhook_crds;
   }
   const auto variables = environment_map();
-  if (!options.namespaces.empty() || !variables.contains("FOURNOS_WORKLOAD_NAMESPACE")) {
+  const bool placed =
+      variables.contains("FOURNOS_WORKLOAD_NAMESPACE") || variables.contains("FOURNOS_NAMESPACE");
+  if (!options.namespaces.empty() || !placed) {
     print_objects(runtime::rbac_objects(*operators, rbac), options.output);
     return 0;
   }

@@ -8,7 +8,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "cli/flag_table.hpp"
+#include "cli/flags/flag_table.hpp"
 #include "embedded/lab/serving/bare_server.hpp"
 
 namespace athanor::cli {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "cli/flag_table.hpp"
+#include "cli/flags/flag_table.hpp"
 
 namespace athanor::cli {
 

@@ -84,8 +84,8 @@ const Operator& replayed_job_operator() {
 Result<std::map<std::string, Value, std::less<>>> config_of(const lab::Lab& fleet) {
   std::map<std::string, std::string> variables = fleet.settings;
   variables["FOURNOS_NAMESPACE"] = fleet.ns;
-  if (!variables.contains("FOURNOS_LOCAL_QUEUE") && !fleet.queues.empty()) {
-    variables["FOURNOS_LOCAL_QUEUE"] = fleet.queues.front().name;
+  if (!variables.contains("FOURNOS_KUEUE_LOCAL_QUEUE_NAME") && !fleet.queues.empty()) {
+    variables["FOURNOS_KUEUE_LOCAL_QUEUE_NAME"] = fleet.queues.front().name;
   }
   ATHANOR_TRY(fournos::Settings settings, fournos::parse_settings(variables));
   // Nothing is missed here: a second look at a job of hours would only find what is there.

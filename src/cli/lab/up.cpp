@@ -12,6 +12,7 @@
 #include "cli/controllers/environment.hpp"
 #include "cli/controllers/operator_list.hpp"
 #include "cli/ending.hpp"
+#include "cli/flags/setting_flags.hpp"
 #include "cli/lab/default_lab.hpp"
 #include "cli/terminal.hpp"
 #include "cli/up_hints.hpp"
@@ -28,6 +29,8 @@ namespace {
 constexpr Duration kPodGrace = std::chrono::seconds(2);
 // Pods and requests in turn have had theirs by then.
 constexpr Duration kEndTime = std::chrono::seconds(6);
+// Where the examples' secrets are.
+constexpr const char* kSecretsNamespace = "psap-secrets";
 
 std::vector<LabNodeMember> node_members() {
   std::vector<LabNodeMember> members;
@@ -121,8 +124,24 @@ log::Level level_of(int verbosity) {
                           : log::Level::Debug;
 }
 
+// Settings may have moved the jobs and the secrets: the queue, kubeconfigs, secrets and pipelines
+// of the lab go with them.
+void move_lab(lab::ControlPlaneOptions& plan) {
+  const Value& fournos = plan.config["fournos"];
+  const std::string jobs = fournos["workloadNamespace"].str();
+  if (!jobs.empty() && jobs != plan.lab.ns) {
+    plan.lab.moved.emplace(plan.lab.ns, jobs);
+    plan.lab.ns = jobs;
+  }
+  const std::string secrets = fournos["secretsNamespace"].str();
+  if (!secrets.empty() && secrets != kSecretsNamespace) {
+    plan.lab.moved.emplace(kSecretsNamespace, secrets);
+  }
+}
+
 Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
-  const auto environment = environment_map();
+  auto environment = environment_map();
+  ATHANOR_TRY_VOID(apply_settings(options.settings, environment));
   lab::ControlPlaneOptions result;
   result.data = options.data.empty() ? default_data() : options.data;
   result.port = options.port;
@@ -152,8 +171,7 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
     return placed(config.error(), result.lab, environment);
   }
   result.config = *std::move(config);
-  // A setting may have moved the jobs: the queue, kubeconfigs and pipelines go with them.
-  result.lab.ns = result.config["fournos"]["workloadNamespace"].str();
+  move_lab(result);
   result.hooked = hooked_operators();
   return result;
 }

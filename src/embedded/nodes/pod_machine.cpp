@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "embedded/nodes/step_results.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::nodes {
@@ -15,6 +16,9 @@ constexpr int kKilled = 137;
 constexpr int kCannotStart = 128;
 constexpr Duration kFirstBackoff = std::chrono::seconds(10);
 constexpr Duration kMostBackoff = std::chrono::seconds(300);
+constexpr std::int64_t kSidecarGraceSeconds = 30;
+// What Tekton's kubelets say of a sidecar that ended with its steps.
+constexpr const char* kSidecarStopped = "Sidecar container successfully stopped by nop image";
 constexpr int kExitCodeResult = 3;  // the type of bookkeeping entries in a step's message
 
 // Real code of a step that may fail: its container ends with 0 and the message tells
@@ -70,23 +74,65 @@ bool PodMachine::over() const {
          });
 }
 
+// Neither of the steps nor what the pod lives by.
+bool PodMachine::is_beside(const Container& container) {
+  return container.ephemeral || container.spec["sidecar"].as_bool();
+}
+
+bool PodMachine::steps_over() const {
+  return sequential_ && std::ranges::all_of(containers_, [](const Container& c) {
+           return is_beside(c) || (c.state == State::Ended && !c.restart_at);
+         });
+}
+
 bool PodMachine::main_over() const {
   if (std::ranges::any_of(containers_, [](const Container& c) {
-        return !c.ephemeral && (c.state == State::Running || c.restart_at);
+        return !is_beside(c) && (c.state == State::Running || c.restart_at);
       })) {
     return false;
   }
   const bool init_failed =
       std::ranges::any_of(containers_, [this](const Container& c) { return c.init && failed(c); });
   return init_failed || std::ranges::all_of(containers_, [](const Container& c) {
-           return c.ephemeral || c.state == State::Ended;
+           return is_beside(c) || c.state == State::Ended;
          });
 }
 
 void PodMachine::advance(Instant now, std::vector<Order>& orders) {
   enforce_ends(now, orders);
-  if (!stopping_) {
-    start_ready(now, orders);
+  if (stopping_) {
+    return;
+  }
+  start_ready(now, orders);
+  if (!steps_over()) {
+    return;
+  }
+  if (!sidecars_kill_at_) {
+    sidecars_kill_at_ = now + std::chrono::seconds(spec_["grace"].as_int(kSidecarGraceSeconds));
+  }
+  for (std::size_t i = 0; i < containers_.size(); ++i) {
+    if (containers_[i].spec["sidecar"].as_bool()) {
+      end_sidecar(i, now, orders);
+    }
+  }
+}
+
+void PodMachine::end_sidecar(std::size_t index, Instant now, std::vector<Order>& orders) {
+  Container& sidecar = containers_[index];
+  if (sidecar.state == State::Waiting) {
+    sidecar.state = State::Ended;
+    sidecar.code = 0;
+    sidecar.reason = "Completed";
+    sidecar.message = kSidecarStopped;
+    sidecar.started = sidecar.started ? sidecar.started : now;
+    sidecar.finished = now;
+    sidecar.restart_at.reset();
+  } else if (sidecar.state == State::Running && !sidecar.terminated_asked) {
+    sidecar.terminated_asked = true;
+    orders.push_back({Order::Type::Terminate, index});
+  } else if (sidecar.state == State::Running && *sidecars_kill_at_ <= now && !sidecar.kill_asked) {
+    sidecar.kill_asked = true;
+    orders.push_back({Order::Type::Kill, index});
   }
 }
 
@@ -121,14 +167,22 @@ void PodMachine::enforce_ends(Instant now, std::vector<Order>& orders) {
 }
 
 void PodMachine::start_ready(Instant now, std::vector<Order>& orders) {
+  const bool inits_over = std::ranges::all_of(
+      containers_, [](const Container& c) { return !c.init || c.state == State::Ended; });
   for (std::size_t i = 0; i < containers_.size(); ++i) {
-    if (containers_[i].ephemeral && containers_[i].state == State::Waiting) {
+    const Container& beside = containers_[i];
+    const bool ready = beside.ephemeral || (!sidecars_kill_at_ && inits_over);
+    if (is_beside(beside) && ready && beside.state == State::Waiting &&
+        (!beside.restart_at || *beside.restart_at <= now)) {
       start(i, now, orders);
     }
   }
   for (std::size_t i = 0; i < containers_.size(); ++i) {
     Container& container = containers_[i];
-    if (container.ephemeral) {
+    if (is_beside(container)) {
+      continue;
+    }
+    if (container.state == State::Waiting && skip_guarded(i, now, orders)) {
       continue;
     }
     if (container.state == State::Ended) {
@@ -165,10 +219,33 @@ void PodMachine::start(std::size_t index, Instant now, std::vector<Order>& order
   orders.push_back({Order::Type::Run, index});
 }
 
+bool PodMachine::skip_guarded(std::size_t index, Instant now, std::vector<Order>& orders) {
+  Container& container = containers_[index];
+  if (!sequential_ || container.init) {
+    return false;
+  }
+  StepResults results;
+  for (std::size_t i = 0; i < index; ++i) {
+    results.add(containers_[i].spec["name"].as_string(), containers_[i].message);
+  }
+  if (results.allow(container.spec["when"])) {
+    container.spec = results.substituted(std::move(container.spec));
+    return false;
+  }
+  container.state = State::Ended;
+  container.code = 0;
+  container.reason = "Completed";
+  container.message = skipped_message();
+  container.started = now;
+  container.finished = now;
+  orders.push_back({Order::Type::Skip, index});
+  return true;
+}
+
 void PodMachine::skip_from(std::size_t index, Instant now) {
   for (; index < containers_.size(); ++index) {
     Container& container = containers_[index];
-    if (container.state == State::Waiting && !container.ephemeral) {
+    if (container.state == State::Waiting && !is_beside(container)) {
       container.state = State::Ended;
       container.code = 1;
       container.reason = "Skipped";
@@ -186,7 +263,12 @@ void PodMachine::exited(std::size_t index, int code, std::string message, Instan
   container.message = std::move(message);
   container.finished = now;
   container.timeout_at.reset();
-  if (container.timed_out) {
+  const bool asked = container.terminated_asked || container.kill_asked;
+  if (container.spec["sidecar"].as_bool() && asked && !stopping_) {
+    container.code = 0;
+    container.reason = "Completed";
+    container.message = kSidecarStopped;
+  } else if (container.timed_out) {
     container.code = 1;
     container.reason = "TimeoutExceeded";
   } else if (code != 0 && container.spec["onError"].as_string() == "continue" && !stopping_) {
@@ -246,6 +328,7 @@ std::optional<Instant> PodMachine::next_due() const {
     if (container.state == State::Running && !container.kill_asked) {
       earlier(due, container.timeout_at);
       earlier(due, stopping_ ? kill_at_ : std::nullopt);
+      earlier(due, container.spec["sidecar"].as_bool() ? sidecars_kill_at_ : std::nullopt);
     }
   }
   return due;
@@ -258,6 +341,9 @@ bool PodMachine::failed(const Container& container) const {
 bool PodMachine::restarts_after(const Container& container) const {
   if (stopping_ || container.ephemeral) {
     return false;
+  }
+  if (container.spec["sidecar"].as_bool()) {
+    return container.spec["restartPolicy"].as_string() == "Always" && !container.terminated_asked;
   }
   const std::string_view policy = spec_["restartPolicy"].as_string();
   if (container.init) {

@@ -14,7 +14,8 @@
 namespace athanor::nodes {
 
 struct Order {
-  enum class Type : std::uint8_t { Run, Terminate, Kill };
+  // Skip: a step ended with exit code 0 without having run.
+  enum class Type : std::uint8_t { Run, Terminate, Kill, Skip };
   Type type = Type::Run;
   std::size_t container = 0;
 };
@@ -73,6 +74,12 @@ class PodMachine {
   // Of those that make the pod: none runs and none will.
   [[nodiscard]] bool main_over() const;
   void skip_from(std::size_t index, Instant now);
+  // Ends a step whose guards do not hold; false when they do.
+  bool skip_guarded(std::size_t index, Instant now, std::vector<Order>& orders);
+  // Every step has ended: what runs beside them has to, too.
+  [[nodiscard]] bool steps_over() const;
+  void end_sidecar(std::size_t index, Instant now, std::vector<Order>& orders);
+  [[nodiscard]] static bool is_beside(const Container& container);
   void start_ready(Instant now, std::vector<Order>& orders);
   void enforce_ends(Instant now, std::vector<Order>& orders);
   [[nodiscard]] bool restarts_after(const Container& container) const;
@@ -85,6 +92,7 @@ class PodMachine {
   bool sequential_ = false;
   bool stopping_ = false;
   std::optional<Instant> kill_at_{};
+  std::optional<Instant> sidecars_kill_at_{};
 };
 
 }  // namespace athanor::nodes

@@ -10,6 +10,7 @@
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
 #include "base/time.hpp"
+#include "embedded/nodes/image_entrypoints.hpp"
 #include "embedded/nodes/sandbox_volumes.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/quantity.hpp"
@@ -18,15 +19,6 @@ namespace athanor::nodes {
 namespace {
 
 constexpr std::int64_t kDefaultGraceSeconds = 30;
-
-// What an image name stands for when a container names no command.
-Value entrypoint_of(std::string_view image) {
-  const std::string_view name = image.substr(image.rfind('/') + 1);
-  if (name.starts_with("pause")) {
-    return Value::list({"/bin/sleep", "infinity"});
-  }
-  return Value::list({"/bin/sh"});
-}
 
 // "limits.memory" in units of the divisor (1 without one), rounded up.
 std::string resource_of(const Value& container, const Value& reference) {
@@ -180,6 +172,35 @@ Value mounts_of(const Value& container, const EnvironmentBuilder& environment) {
   return mounts;
 }
 
+// A script takes the place of the command and gets the arguments; without either, the image's own
+// entrypoint does. `problem`: what keeps a process from running it.
+Value command_of(const View& view, const Value& container, const Value& step,
+                 std::string& problem) {
+  if (step.contains("script")) {
+    return container["args"].is_list() ? container["args"] : Value::list();
+  }
+  if (container["command"].empty()) {
+    const std::string_view image = container["image"].as_string();
+    const Value& own = view.config("tekton")["run"]["imageEntrypoints"];
+    if (auto known = image_command(image, container["args"], own)) {
+      return *std::move(known);
+    }
+    if (container["stdin"].as_bool()) {
+      return Value::list({"/bin/sh"});  // somebody is there to say what it shall run
+    }
+    problem = fmt::format(
+        "image \"{}\" is not run here, and its entrypoint is not known: give the container a "
+        "command, or name the entrypoint in TEKTON_IMAGE_ENTRYPOINTS",
+        image);
+    return Value::list();
+  }
+  Value command = container["command"];
+  for (const Value& arg : container["args"].items()) {
+    command.push_back(arg);
+  }
+  return command;
+}
+
 // One container; `step` is its entry of the steps annotation, Null without one.
 std::string add_container(const View& view, const Object& pod, const Value& container,
                           const Value& step, Value& list) {
@@ -191,18 +212,11 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
   for (const Member& variable : settings["environment"].members()) {
     environment.set(std::string(variable.key()), variable.value.str());
   }
-  if (std::string problem = environment.build(container); !problem.empty()) {
-    return problem;
+  if (std::string missing = environment.build(container); !missing.empty()) {
+    return missing;
   }
-  // A script takes the place of the command and gets the arguments.
-  Value command = Value::list();
-  if (!step.contains("script")) {
-    command = container["command"].empty() ? entrypoint_of(container["image"].as_string())
-                                           : container["command"];
-  }
-  for (const Value& arg : container["args"].items()) {
-    command.push_back(arg);
-  }
+  std::string problem;
+  Value command = command_of(view, container, step, problem);
   for (std::size_t i = 0; i < command.size(); ++i) {
     command.item(i) = environment.expand(command[i].as_string());
   }
@@ -211,12 +225,16 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
                                 {"env", environment.list()},
                                 {"workingDir", container["workingDir"].str()},
                                 {"mounts", mounts_of(container, environment)}});
+  if (!problem.empty()) {
+    result.set("problem", problem);
+  }
   for (const char* key : {"stdin", "stdinOnce", "tty"}) {
     if (container[key].as_bool()) {
       result.set(key, true);
     }
   }
-  for (const char* key : {"script", "results", "stepResults", "onError"}) {
+  for (const char* key : {"script", "results", "stepResults", "onError", "when", "stdout", "stderr",
+                          "sidecar", "restartPolicy"}) {
     if (step.contains(key)) {
       result.set(key, step[key]);
     }
@@ -284,8 +302,12 @@ SandboxSpec make_sandbox_spec(const View& view, const Object& original) {
       Value& target = list == std::string_view("containers")       ? containers
                       : list == std::string_view("initContainers") ? init
                                                                    : ephemeral;
-      if (std::string problem = add_container(
-              view, pod, container, step_of(steps, container["name"].as_string()), target);
+      Value step = step_of(steps, container["name"].as_string());
+      if (step.is_null() && steps.is_list() && &target == &containers) {
+        // A webhook added it: it runs beside the steps.
+        step = Value::object({{"sidecar", true}});
+      }
+      if (std::string problem = add_container(view, pod, container, step, target);
           !problem.empty()) {
         spec.waiting_reason = "CreateContainerConfigError";
         spec.waiting_message = std::move(problem);

@@ -6,7 +6,8 @@
 //    init: [container...], containers: [container...], ephemeral: [container...] where some are,
 //    volumes: [volume...]}
 //   container: {name, command: [..], script, env: [[name, value]..], workingDir, results: [..],
-//   stepResults: [..], onError, timeoutMs,
+//   stepResults: [..], onError, timeoutMs, when: [..], stdout, stderr (files), sidecar,
+//   restartPolicy (of sidecars), problem (why no process can run it),
 //               mounts: [{volume, path, subPath, readOnly}], stdin, stdinOnce, tty}
 //   volume: {name, type: "empty" | "files" | "claim", claim, files: [{path, data (base64), mode}],
 //            tokens: [{path, audience, seconds}], serviceAccount}
@@ -21,7 +22,7 @@
 namespace athanor::nodes {
 
 // Steps run one after another (Tekton's pods): the annotation that says so, a list with one entry
-// per container.
+// per container. Sidecars run beside them from before the first to after the last.
 inline constexpr const char* kStepsAnnotation = "athanor.dev/steps";
 // "pause": the containers wait and do nothing; whoever wrote the pod stands in for their work.
 inline constexpr const char* kEmulateAnnotation = "athanor.dev/emulate";

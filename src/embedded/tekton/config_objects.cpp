@@ -2,6 +2,8 @@
 #include "embedded/tekton/config_objects.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,20 +15,25 @@ namespace {
 
 constexpr std::string_view kNamespace = "tekton-pipelines";
 
+// Whether the engine reads a key, or works as with its documented value whatever is written.
+enum class Use : std::uint8_t { Fixed, Read };
+
 struct Setting {
   std::string_view key{};
   std::string_view value{};
   std::string_view kind{};  // "number", "flag", "yaml", or the allowed words split by '|'
+  Use use = Use::Fixed;
 };
 
 constexpr Setting kDefaults[] = {
-    {"default-timeout-minutes", "60", "number"},
-    {"default-service-account", "default", ""},
-    {"default-managed-by-label-value", "tekton-pipelines", ""},
-    {"default-max-matrix-combinations-count", "256", "number"},
+    {"default-timeout-minutes", "60", "number", Use::Read},
+    {"default-service-account", "default", "", Use::Read},
+    {"default-managed-by-label-value", "tekton-pipelines", "", Use::Read},
+    {"default-max-matrix-combinations-count", "256", "number", Use::Read},
     {"default-imagepullbackoff-timeout", "0", ""},
-    {"default-pod-template", "", "yaml"},
-    {"default-resolver-type", "", ""},
+    {"default-pod-template", "", "yaml", Use::Read},
+    {"default-resolver-type", "", "", Use::Read},
+    {"default-task-run-workspace-binding", "", ""},
     {"default-forbidden-env", "", ""},
 };
 constexpr Setting kFlags[] = {
@@ -36,21 +43,24 @@ constexpr Setting kFlags[] = {
     {"await-sidecar-readiness", "true", "flag"},
     {"running-in-environment-with-injected-sidecars", "true", "flag"},
     {"results-from", "termination-message", "termination-message|sidecar-logs"},
-    {"max-result-size", "4096", "number"},
+    {"max-result-size", "4096", "number", Use::Read},
     {"keep-pod-on-cancel", "false", "flag"},
-    {"enable-provenance-in-status", "true", "flag"},
+    {"enable-provenance-in-status", "true", "flag", Use::Read},
     {"set-security-context", "false", "flag"},
     {"enable-cel-in-whenexpression", "false", "flag"},
-    {"enable-param-enum", "false", "flag"},
+    {"enable-param-enum", "false", "flag", Use::Read},
     {"enable-artifacts", "false", "flag"},
     {"disable-inline-spec", "", ""},
 };
 
-template <std::size_t Count>
-Value config_map(std::string_view name, const Setting (&settings)[Count]) {
+using Table = std::span<const Setting>;
+
+Value config_map(std::string_view name, Table settings, const Value& given) {
   Value data = Value::object();
   for (const Setting& setting : settings) {
-    if (!setting.value.empty()) {
+    if (const std::string_view own = given[setting.key].as_string(); !own.empty()) {
+      data.set(setting.key, own);
+    } else if (!setting.value.empty()) {
       data.set(setting.key, setting.value);
     }
   }
@@ -99,9 +109,7 @@ std::string problem_of(const Setting& setting, std::string_view value, std::stri
              : "invalid value for feature flag " + quoted(setting.key) + ": " + quoted(value);
 }
 
-template <std::size_t Count>
-std::string first_problem(const Value& data, const Setting (&settings)[Count],
-                          std::string_view config) {
+std::string first_problem(const Value& data, Table settings, std::string_view config) {
   for (const Setting& setting : settings) {
     if (const Value* value = data.find(setting.key)) {
       if (std::string problem = problem_of(setting, value->as_string(), config); !problem.empty()) {
@@ -112,18 +120,57 @@ std::string first_problem(const Value& data, const Setting (&settings)[Count],
   return {};
 }
 
+bool is_true(std::string_view word) {
+  return is_word_of(word, "true|True|TRUE|t|T|1");
+}
+
+// Returns true if the two mean the same to Tekton.
+bool same_meaning(const Setting& setting, std::string_view value) {
+  return setting.kind == "flag" ? is_true(setting.value) == is_true(value) : setting.value == value;
+}
+
+std::string ignored_key(std::string_view config, const Setting& setting, std::string_view value) {
+  return std::string(config) + ": " + std::string(setting.key) + ": " + quoted(value) +
+         " has no effect: the embedded engine works as with " + quoted(setting.value);
+}
+
+std::vector<std::string> ignored_keys(const Value& data, Table settings, std::string_view config) {
+  std::vector<std::string> warnings;
+  for (const Member& member : data.members()) {
+    const auto setting = std::ranges::find(settings, member.key(), &Setting::key);
+    if (setting == settings.end()) {
+      if (member.key() != "_example") {
+        warnings.push_back(std::string(config) + ": " + std::string(member.key()) +
+                           " has no effect: the embedded engine does not read it");
+      }
+    } else if (setting->use == Use::Fixed && !same_meaning(*setting, member.value.as_string())) {
+      warnings.push_back(ignored_key(config, *setting, member.value.as_string()));
+    }
+  }
+  return warnings;
+}
+
+bool is_config(const Value& object) {
+  return object["kind"].as_string() == "ConfigMap" &&
+         object["metadata"]["namespace"].as_string() == kNamespace;
+}
+
 }  // namespace
 
-std::vector<Value> config_objects() {
+std::vector<Value> config_objects(const Value& section) {
+  Value flags = Value::object();
+  if (const Value& size = section["run"]["maxResultSize"]; size.is_number()) {
+    flags.set("max-result-size", std::to_string(size.as_int()));
+  }
   return {Value::object({{"apiVersion", "v1"},
                          {"kind", "Namespace"},
                          {"metadata", Value::object({{"name", kNamespace}})}}),
-          config_map("config-defaults", kDefaults), config_map("feature-flags", kFlags)};
+          config_map("config-defaults", kDefaults, section["defaults"]),
+          config_map("feature-flags", kFlags, flags)};
 }
 
 std::optional<Error> validate_config(const Value& object) {
-  if (object["kind"].as_string() != "ConfigMap" ||
-      object["metadata"]["namespace"].as_string() != kNamespace) {
+  if (!is_config(object)) {
     return std::nullopt;
   }
   const std::string_view name = object["metadata"]["name"].as_string();
@@ -140,6 +187,24 @@ std::optional<Error> validate_config(const Value& object) {
       "admission webhook \"config.webhook.pipeline.tekton.dev\" denied the request: validation "
       "failed: " +
       problem);
+}
+
+std::vector<std::string> config_warnings(const Value& object) {
+  if (!is_config(object)) {
+    return {};
+  }
+  const std::string_view name = object["metadata"]["name"].as_string();
+  if (name == "config-defaults") {
+    return ignored_keys(object["data"], kDefaults, name);
+  }
+  if (name == "feature-flags") {
+    return ignored_keys(object["data"], kFlags, name);
+  }
+  if (name == "kube-root-ca.crt" || object["data"].empty()) {
+    return {};
+  }
+  return {std::string(name) + " has no effect: of namespace " + std::string(kNamespace) +
+          " the embedded engine reads ConfigMaps config-defaults and feature-flags alone"};
 }
 
 }  // namespace athanor::tekton

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configuration objects of namespace tekton-pipelines (docs/spec/tekton.md 14): what is there
-// after the start, and which changes are refused.
+// after the start, which changes are refused, and which have no effect.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.hpp"
@@ -11,12 +12,16 @@
 
 namespace athanor::tekton {
 
-// The namespace, config-defaults and feature-flags, with their documented values.
-std::vector<Value> config_objects();
+// The namespace, config-defaults and feature-flags, with their documented values, or those that
+// section "tekton" of the settings has in their place.
+std::vector<Value> config_objects(const Value& section = {});
 
 // The denial of a wrong value in one of these ConfigMaps (400, `admission webhook
 // "config.webhook.pipeline.tekton.dev" denied the request: validation failed: …`); nullopt for
 // every other object.
 std::optional<Error> validate_config(const Value& object);
+// One sentence for every key of these ConfigMaps, and for every other ConfigMap of the namespace,
+// that this engine does not read: what is written there has no effect.
+std::vector<std::string> config_warnings(const Value& object);
 
 }  // namespace athanor::tekton

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "embedded/tekton/text.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -131,7 +133,58 @@ void collect_bad_indexes(const Value& tree, const std::map<std::string, Value>& 
   }
 }
 
+// A string, a number or a boolean as text; nullopt for everything else.
+std::optional<Value> text_of(const Value& value) {
+  if (value.is_string()) {
+    return value;
+  }
+  return value.is_number() || value.is_bool() ? std::optional<Value>(json::print(value))
+                                              : std::nullopt;
+}
+
+std::optional<Value> texts_of(const Value& list) {
+  Value texts = Value::list();
+  for (const Value& item : list.items()) {
+    auto text = text_of(item);
+    if (!text) {
+      return std::nullopt;
+    }
+    texts.push_back(*std::move(text));
+  }
+  return texts;
+}
+
+std::optional<Value> text_map_of(const Value& object) {
+  Value texts = Value::object();
+  for (const Member& member : object.members()) {
+    auto text = text_of(member.value);
+    if (!text) {
+      return std::nullopt;
+    }
+    texts.set(member.key(), *std::move(text));
+  }
+  return texts;
+}
+
 }  // namespace
+
+Value param_value(const Value& written) {
+  if (written.is_string() || written.is_null()) {
+    return written;
+  }
+  auto read = written.is_list()     ? texts_of(written)
+              : written.is_object() ? text_map_of(written)
+                                    : std::nullopt;
+  return read ? *std::move(read) : Value(json::print(written));
+}
+
+void read_param_value(Value& holder, std::string_view field) {
+  if (const Value* written = holder.find(field)) {
+    if (Value read = param_value(*written); read != *written) {
+      holder.set(field, std::move(read));
+    }
+  }
+}
 
 std::string_view value_type(const Value& value) {
   if (value.is_list()) {
@@ -198,6 +251,18 @@ std::map<std::string, std::vector<std::string>> missing_object_keys(const Value&
   return missing;
 }
 
+std::string param_outside_enum(const Value& specs, const Value& params) {
+  for (const Value& param : params.items()) {
+    const std::string_view name = param["name"].as_string();
+    const Value& allowed = named(specs, name)["enum"];
+    const Value value = param_value(param["value"]);
+    if (!allowed.empty() && std::ranges::find(allowed.items(), value) == allowed.items().end()) {
+      return "param `" + std::string(name) + "` value: " + value.str() + " is not in the enum list";
+    }
+  }
+  return {};
+}
+
 std::string go_map(const std::map<std::string, std::vector<std::string>>& keys) {
   std::vector<std::string> entries;
   entries.reserve(keys.size());
@@ -212,13 +277,13 @@ Result<std::map<std::string, Value>> param_values(const Value& specs, const Valu
   std::set<std::string> defaulted;
   for (const Value& spec : specs.items()) {
     if (const Value* fallback = spec.find("default")) {
-      values[spec["name"].str()] = *fallback;
+      values[spec["name"].str()] = param_value(*fallback);
       defaulted.insert(spec["name"].str());
     }
   }
   for (const Value& param : params.items()) {
     const std::string name = param["name"].str();
-    Value value = param["value"];
+    Value value = param_value(param["value"]);
     if (const auto fallback = values.find(name);
         value.is_object() && fallback != values.end() && fallback->second.is_object()) {
       for (const Member& key : fallback->second.members()) {

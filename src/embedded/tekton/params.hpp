@@ -15,6 +15,11 @@
 
 namespace athanor::tekton {
 
+// A param's value: a string, a list of strings or a map of strings. Numbers and booleans become
+// their text, deeper values their JSON.
+Value param_value(const Value& written);
+// Puts param_value() in the place of member `field` where it is present.
+void read_param_value(Value& holder, std::string_view field);
 // "string", "array" or "object": of a value.
 std::string_view value_type(const Value& value);
 // Of a declaration {name, type, default, properties}: the type given, else what default or
@@ -28,6 +33,8 @@ std::vector<std::string> mismatched_params(const Value& specs, const Value& para
 // Object params and the keys of their properties that neither value nor default has.
 std::map<std::string, std::vector<std::string>> missing_object_keys(const Value& specs,
                                                                     const Value& params);
+// The first given param that its declaration's enum does not name, in Tekton's words; empty: none.
+std::string param_outside_enum(const Value& specs, const Value& params);
 // "map[p:[k] q:[a b]]".
 std::string go_map(const std::map<std::string, std::vector<std::string>>& keys);
 

@@ -41,6 +41,12 @@ void set_defaults(Settings& settings, const Value& data) {
   if (const auto& manager = data["default-managed-by-label-value"]; !manager.as_string().empty()) {
     settings.managed_by = manager.str();
   }
+  if (const auto most = number_of(data["default-max-matrix-combinations-count"].as_string())) {
+    settings.max_combinations = *most;
+  }
+  if (const auto& resolver = data["default-resolver-type"]; !resolver.as_string().empty()) {
+    settings.default_resolver = resolver.str();
+  }
   if (const auto& text = data["default-pod-template"]; !text.as_string().empty()) {
     if (auto pod_template = yaml::parse(text.as_string())) {
       settings.default_pod_template = *std::move(pod_template);
@@ -48,9 +54,34 @@ void set_defaults(Settings& settings, const Value& data) {
   }
 }
 
+// Go's strconv.ParseBool.
+std::optional<bool> flag_of(std::string_view text) {
+  for (const std::string_view word : {"true", "True", "TRUE", "t", "T", "1"}) {
+    if (text == word) {
+      return true;
+    }
+  }
+  return text.empty() ? std::nullopt : std::optional(false);
+}
+
+void set_flags(Settings& settings, const Value& data) {
+  settings.max_result_size =
+      number_of(data["max-result-size"].as_string()).value_or(settings.max_result_size);
+  settings.param_enum =
+      flag_of(data["enable-param-enum"].as_string()).value_or(settings.param_enum);
+  settings.provenance_in_status = flag_of(data["enable-provenance-in-status"].as_string())
+                                      .value_or(settings.provenance_in_status);
+}
+
+Value data_of(const View& view, std::string_view name) {
+  const auto config = view.get(api::kConfigMap, Key{"tekton-pipelines", std::string(name)});
+  return config ? config->body()["data"] : Value();
+}
+
 }  // namespace
 
-Settings settings_of(const Value& section, const Value& config_defaults) {
+Settings settings_of(const Value& section, const Value& config_defaults,
+                     const Value& feature_flags) {
   Settings settings;
   set_profile(settings, section["run"]["profile"].as_string());
   settings.max_result_size = section["run"]["maxResultSize"].as_int(settings.max_result_size);
@@ -59,13 +90,13 @@ Settings settings_of(const Value& section, const Value& config_defaults) {
   }
   set_defaults(settings, section["defaults"]);
   set_defaults(settings, config_defaults);
+  set_flags(settings, feature_flags);
   return settings;
 }
 
 Settings read_settings(const View& view) {
-  static const Key kDefaults{"tekton-pipelines", "config-defaults"};
-  const auto config = view.get(api::kConfigMap, kDefaults);
-  return settings_of(view.config("tekton"), config ? config->body()["data"] : Value());
+  return settings_of(view.config("tekton"), data_of(view, "config-defaults"),
+                     data_of(view, "feature-flags"));
 }
 
 Value feature_flags(const Settings& settings) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of the run engine: section "tekton" of the configuration, and ConfigMap config-defaults
-// of namespace tekton-pipelines on top of it (docs/spec/tekton.md head, 14).
+// Settings of the run engine: section "tekton" of the configuration, and ConfigMaps config-defaults
+// and feature-flags of namespace tekton-pipelines on top of it (docs/spec/tekton.md head, 14).
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,16 @@ struct Settings {
   Value default_pod_template{};
   Duration startup_grace = std::chrono::seconds(60);  // 17; 0: a pod may wait until the timeout
   std::int64_t max_result_size = 4096;                // bytes
+  std::string default_resolver{};                     // empty: a reference must name something
+  std::int64_t max_combinations = 256;                // of a matrix
+  bool param_enum = false;                            // enable-param-enum
+  bool provenance_in_status = true;                   // enable-provenance-in-status
 };
 
 Settings read_settings(const View& view);
-// From the section and the ConfigMap's data alone.
-Settings settings_of(const Value& section, const Value& config_defaults);
+// From the section and the ConfigMaps' data alone.
+Settings settings_of(const Value& section, const Value& config_defaults,
+                     const Value& feature_flags = {});
 
 // What status.provenance.featureFlags shows.
 Value feature_flags(const Settings& settings);

@@ -3,7 +3,9 @@
 
 #include "api/tekton.hpp"
 #include "embedded/tekton/config_objects.hpp"
+#include "embedded/tekton/conversion.hpp"
 #include "embedded/tekton/operators.hpp"
+#include "embedded/tekton/setting_variables.hpp"
 #include "embedded/tekton/validation/webhooks.hpp"
 
 namespace athanor::tekton {
@@ -13,8 +15,13 @@ std::vector<const api::CustomKind*> kinds(const Value& /*settings*/) {
   return {api::tekton_kinds().begin(), api::tekton_kinds().end()};
 }
 
-std::vector<Value> lab_objects(const LabFacts& /*lab*/) {
-  return config_objects();
+std::vector<Value> lab_objects(const LabFacts& lab) {
+  const auto section = lab.config.find("tekton");
+  return config_objects(section == lab.config.end() ? Value() : section->second);
+}
+
+Result<Value> convert_object(const Value& object, std::string_view to_version) {
+  return convert(object, to_version);
 }
 
 }  // namespace
@@ -24,8 +31,11 @@ const System& system() {
                               .summary = "Tekton-compatible pipelines",
                               .stand_in = true,
                               .kinds = kinds,
+                              .convert = convert_object,
                               .operators = {&pipelinerun_operator(), &taskrun_operator()},
                               .webhooks = {webhooks().begin(), webhooks().end()},
+                              .settings = read_section,
+                              .variables = {setting_variables().begin(), setting_variables().end()},
                               .lab_objects = lab_objects};
   return kSystem;
 }

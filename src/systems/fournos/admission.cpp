@@ -2,6 +2,10 @@
 // Pending: reading the Workload, and saying what the job waits for (docs/spec/fournos.md 8.1, 8.2).
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+#include <string_view>
+
 #include "api/kueue.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/fournos/desired.hpp"
@@ -47,6 +51,31 @@ std::string locker_of(const Tick& tick, const std::string& cluster) {
   return std::string(text::kLockerUnknown);
 }
 
+// The flavors that follow `words` in Kueue's message: each name ends at a comma or at the end.
+std::set<std::string_view> flavors_after(std::string_view message, std::string_view words) {
+  std::set<std::string_view> flavors;
+  for (std::size_t at = message.find(words); at != std::string_view::npos;
+       at = message.find(words, at + 1)) {
+    const std::string_view rest = message.substr(at + words.size());
+    flavors.insert(rest.substr(0, rest.find(',')));
+  }
+  return flavors;
+}
+
+// Returns true if no flavor would have the GPUs even with its slots free: a lock is not what the
+// job waits for.
+bool lacks_gpus(const Tick& tick, std::string_view workload_message) {
+  const auto& hardware = tick.job.spec().hardware;
+  if (!hardware || hardware->gpu_type.empty()) {
+    return false;
+  }
+  const std::string gpu = tick.settings.gpu_prefix + hardware->gpu_type;
+  const auto never = flavors_after(workload_message, fmt::format(text::kQuota, gpu));
+  auto busy = flavors_after(workload_message, fmt::format(text::kUnusedQuota, gpu));
+  busy.merge(flavors_after(workload_message, fmt::format(text::kUnusedQuota, name::kClusterSlot)));
+  return !never.empty() && std::ranges::includes(never, busy);
+}
+
 std::string waiting_message(const Tick& tick, std::string_view workload_message) {
   if (workload_message.empty()) {
     return std::string(text::kWaiting);
@@ -54,6 +83,12 @@ std::string waiting_message(const Tick& tick, std::string_view workload_message)
   const std::string& cluster = tick.job.spec().cluster;
   if (workload_message.find(name::kClusterSlot) == std::string_view::npos) {
     return fmt::format(text::kWaitingAdmission, workload_message);
+  }
+  if (lacks_gpus(tick, workload_message)) {
+    const api::FournosHardware& hardware = *tick.job.spec().hardware;
+    return cluster.empty()
+               ? fmt::format(text::kNeverFits, hardware.gpu_count, hardware.gpu_type)
+               : fmt::format(text::kNeverFitsThere, cluster, hardware.gpu_count, hardware.gpu_type);
   }
   if (cluster.empty()) {
     return std::string(text::kAllLocked);
@@ -64,17 +99,41 @@ std::string waiting_message(const Tick& tick, std::string_view workload_message)
   return fmt::format(text::kLockedBy, cluster, locker_of(tick, cluster));
 }
 
-Plan keep_waiting(const Tick& tick, const Object& workload) {
-  std::string_view reason;
-  std::string_view message;
+// What Kueue said last of the Workload; empty: nothing yet.
+struct Word {
+  std::string_view reason{};
+  std::string_view message{};
+};
+
+Word last_word(const Object& workload) {
+  Word word;
   for (const Value& condition : workload.status()["conditions"].items()) {
     // Our own word is no reason to wait.
     if (condition["type"].as_string() != name::kPodsReady &&
         !condition["message"].as_string().empty()) {
-      reason = condition["reason"].as_string();
-      message = condition["message"].as_string();
+      word = {condition["reason"].as_string(), condition["message"].as_string()};
     }
   }
+  return word;
+}
+
+// Returns true if Kueue gives reasons and none of them is about the job's own cluster: its flavor
+// may be gone. Only then is it read, as ten thousand waiting jobs are to read little.
+bool passes_cluster_over(const Tick& tick, const Object& workload) {
+  const std::string_view message = last_word(workload).message;
+  const std::string words = "flavor " + tick.job.spec().cluster;
+  for (std::size_t at = message.find(words); at != std::string_view::npos;
+       at = message.find(words, at + 1)) {
+    const std::size_t end = at + words.size();
+    if (end == message.size() || message[end] == ' ' || message[end] == ',') {
+      return false;
+    }
+  }
+  return !message.empty();
+}
+
+Plan keep_waiting(const Tick& tick, const Object& workload) {
+  const auto [reason, message] = last_word(workload);
   const std::string text = waiting_message(tick, message);
   Plan plan;
   if (text != tick.job.status().message) {
@@ -134,6 +193,29 @@ Plan make_again(const Tick& tick) {
   return plan;
 }
 
+// The cluster that the job names was removed while it waited: nothing would ever admit it. nullopt:
+// the cluster is there, or nobody may say.
+std::optional<Plan> leave_removed_cluster(const Tick& tick) {
+  const std::string& cluster = tick.job.spec().cluster;
+  if (cluster.empty()) {
+    return std::nullopt;
+  }
+  const Sure flavor = surely(tick, api::kueue::kResourceFlavor, Key{.name = cluster});
+  if (!flavor.known && !flavor.error) {
+    return await_answer(tick);
+  }
+  if (!flavor.absent() || flavor.error) {
+    return std::nullopt;
+  }
+  const std::string message = fmt::format(text::kNoCluster, cluster);
+  Plan plan = release_workload(tick);
+  StatusWrite(tick)
+      .enter(phase::kFailed, message)
+      .condition(condition::kWorkloadAdmitted, Truth::False, "ClusterNotFound", message)
+      .into(plan);
+  return plan;
+}
+
 }  // namespace
 
 Plan release_workload(const Tick& tick) {
@@ -161,11 +243,19 @@ std::optional<Plan> expire_lock(const Tick& tick) {
 Plan await_admission(const Tick& tick) {
   const Child workload = workload_of(tick);
   if (!workload.ours() || workload.object.deleting()) {
-    auto waiting = await_kinds(tick);
-    return waiting ? *std::move(waiting) : make_again(tick);
+    if (auto waiting = await_kinds(tick)) {
+      return *std::move(waiting);
+    }
+    auto leaving = leave_removed_cluster(tick);
+    return leaving ? *std::move(leaving) : make_again(tick);
   }
   if (condition_is(workload.object.status()["conditions"], "Admitted", "True")) {
     return take_admission(tick, workload.object);
+  }
+  if (passes_cluster_over(tick, workload.object)) {
+    if (auto leaving = leave_removed_cluster(tick)) {
+      return *std::move(leaving);
+    }
   }
   return keep_waiting(tick, workload.object);
 }

@@ -331,6 +331,9 @@ Plan create(const Tick& tick) {
   if (!spec.ttl.empty() && !parse_ttl(spec.ttl)) {
     return rejected(tick, fmt::format(text::kInvalidTtl, spec.ttl));
   }
+  if (!spec.schedule.empty()) {
+    return rejected(tick, std::string(text::kRecurring));
+  }
   if (auto waiting = await_start(tick)) {
     return *std::move(waiting);
   }

@@ -51,6 +51,9 @@ inline constexpr std::string_view kInvalidTtl = "Invalid ttl value: '{}'";
 inline constexpr std::string_view kInvalidLockUntil = "Invalid lockUntil: '{}'";
 inline constexpr std::string_view kLockUntilConflict =
     "lockUntil cannot be combined with lockOnly: false";
+inline constexpr std::string_view kRecurring =
+    "spec.schedule: recurring jobs are not supported yet; leave it out, or set "
+    "spec.scheduledStartTime for one run at a later time";
 inline constexpr std::string_view kScheduledFor = "Scheduled to start at {}";
 inline constexpr std::string_view kAwaitingKinds =
     "Waiting for kinds that the cluster does not have: {}";
@@ -122,6 +125,13 @@ inline constexpr std::string_view kLockedBy =
     "Cluster {} is exclusively locked by {}, waiting for it to finish";
 inline constexpr std::string_view kLockerJob = "job {}";
 inline constexpr std::string_view kLockerUnknown = "another job";
+// Parts of Kueue's reasons (R8.1).
+inline constexpr std::string_view kUnusedQuota = "insufficient unused quota for {} in flavor ";
+inline constexpr std::string_view kQuota = "insufficient quota for {} in flavor ";
+inline constexpr std::string_view kNeverFits =
+    "Waiting for admission: no cluster has {} GPUs of type {}";
+inline constexpr std::string_view kNeverFitsThere =
+    "Waiting for admission: cluster {} does not have {} GPUs of type {}";
 inline constexpr std::string_view kAllLocked =
     "All eligible clusters are exclusively locked, waiting for availability";
 inline constexpr std::string_view kWaitingAdmission = "Waiting for admission: {}";

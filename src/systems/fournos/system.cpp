@@ -7,6 +7,7 @@
 #include "kube/text/yaml.hpp"
 #include "systems/fournos/instruments.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/mock_resolver.hpp"
 #include "systems/fournos/operators.hpp"
 #include "systems/fournos/settings.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
@@ -69,7 +70,8 @@ const System& system() {
                     "FOURNOS_TEKTON_DASHBOARD_URL", "FOURNOS_VAULT_SECRET_PATTERN",
                     "FOURNOS_WORKLOAD_NAMESPACE"},
       .log_level_variable = "FOURNOS_LOG_LEVEL",
-      .places = places};
+      .places = places,
+      .node_hooks = {&mock_resolver()}};
   return kSystem;
 }
 

@@ -165,11 +165,11 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
     names.push_back(verb.name);
   }
   EXPECT_EQ(names, (std::vector<std::string>{
-                       "up",      "controllers", "apiserver", "etcd",    "envtest",     "submit",
-                       "jobs",    "logs",        "cancel",    "queue",   "appwrappers", "clusters",
-                       "lock",    "unlock",      "backup",    "restore", "simulate",    "crds",
-                       "rbac",    "webhooks",    "replay",    "slices",  "numa",        "systems",
-                       "version", "completion",  "help"}));
+                       "up",    "controllers", "apiserver",  "etcd",    "envtest",     "submit",
+                       "jobs",  "logs",        "cancel",     "queue",   "appwrappers", "clusters",
+                       "lock",  "unlock",      "backup",     "restore", "simulate",    "crds",
+                       "rbac",  "webhooks",    "replay",     "slices",  "numa",        "systems",
+                       "vault", "version",     "completion", "help"}));
 }
 
 }  // namespace

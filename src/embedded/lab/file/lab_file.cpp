@@ -159,7 +159,6 @@ Result<Lab> parse_lab(std::string_view text, std::string_view name, const LabWor
     }
     if (root.contains("namespace")) {
       lab.ns = reader.dns_name(root["namespace"], "namespace");
-      lab.file_ns = lab.ns;
     }
     lab.nodes = read_list<Node>(reader, root["nodes"], "nodes",
                                 [&](Reader& one, const Value& value, const std::string& path) {

@@ -70,9 +70,8 @@ struct Lab {
       settings{};  // environment of the controllers: FOURNOS_..., ...
   // Where each setting stands: "lab.yaml:7: settings.NAME".
   std::map<std::string, std::string> setting_places{};
-  // The namespace as the file has it. Where a setting moves `ns`, manifests that name this one
-  // move along.
-  std::string file_ns = ns;
+  // Namespaces that manifests name, and where their objects go instead.
+  std::map<std::string, std::string> moved{};
 };
 
 // Reads and checks one lab file. Every problem is one line "NAME:LINE: PATH: what is wrong" of the

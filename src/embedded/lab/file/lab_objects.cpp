@@ -131,6 +131,30 @@ Value local_queue_object(const Lab& lab, const Queue& queue) {
   return object;
 }
 
+// Puts an object of a manifest into the namespace that stands for its own, with the accounts that
+// its role binding names.
+void move(Value& object, const std::map<std::string, std::string>& moved) {
+  const auto follow = [&moved](Value& holder, std::string_view member) {
+    const auto to = moved.find(holder[member].str());
+    if (to != moved.end()) {
+      holder.set(member, to->second);
+    }
+  };
+  if (!object["metadata"].is_object()) {
+    return;
+  }
+  follow(object.member("metadata"),
+         object["kind"].as_string() == "Namespace" ? "name" : "namespace");
+  if (object["subjects"].is_list()) {
+    Value& subjects = object.member("subjects");
+    for (std::size_t i = 0; i < subjects.size(); ++i) {
+      if (subjects[i].is_object()) {
+        follow(subjects.item(i), "namespace");
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::vector<Value>> lab_objects(const Lab& lab, const ReadFile& read_file) {
@@ -166,9 +190,7 @@ Result<std::vector<Value>> lab_objects(const Lab& lab, const ReadFile& read_file
       if (!document["kind"].is_string() || !document["apiVersion"].is_string()) {
         return Error::bad_request(fmt::format("{}: an object without apiVersion or kind", name));
       }
-      if (lab.ns != lab.file_ns && document["metadata"]["namespace"].as_string() == lab.file_ns) {
-        document.member("metadata").set("namespace", lab.ns);
-      }
+      move(document, lab.moved);
       objects.push_back(std::move(document));
     }
   }

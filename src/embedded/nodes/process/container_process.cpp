@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "embedded/nodes/process/confinement.hpp"
+#include "embedded/nodes/process/output_copies.hpp"
 #include "embedded/nodes/process/own_pids.hpp"
 #include "embedded/nodes/process/private_root.hpp"
 
@@ -137,6 +138,9 @@ std::vector<std::string> environment_of(const Value& order) {
 }
 
 [[noreturn]] void run(const Value& order) {
+  if (const std::string problem = order["problem"].str(); !problem.empty()) {
+    give_up(problem);
+  }
   const std::string folder = order["cwd"].str();
   if (!folder.empty() && ::chdir(folder.c_str()) != 0) {
     give_up(fmt::format("working directory {}: {}", folder, error_text()));
@@ -174,6 +178,12 @@ void begin_session(const ContainerFiles& files, int error, Role role) {
   if (order["isolate"].as_bool()) {
     confine();
   }
+  const OutputFiles copies{.output = order["stdout"].str(), .error = order["stderr"].str()};
+  if (!copies.output.empty() || !copies.error.empty()) {
+    if (const std::string problem = copy_output(copies); !problem.empty()) {
+      give_up(problem);
+    }
+  }
   run(order);
 }
 
@@ -198,7 +208,9 @@ void begin_session(const ContainerFiles& files, int error, Role role) {
 
 void become_container(const Value& order, const ContainerFiles& files, const Parent& parent) {
   end_with(parent);
-  View view{.scratch = order["scratch"].str(), .made_by = parent.made_by};
+  View view{.scratch = order["scratch"].str(),
+            .working_folder = order["cwd"].str(),
+            .made_by = parent.made_by};
   if (order["isolate"].as_bool()) {
     view.hidden = order["hide"].str();
   }

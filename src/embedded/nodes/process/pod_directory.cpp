@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/digest.hpp"
+#include "embedded/nodes/process/interpreters.hpp"
 #include "embedded/nodes/process/log_files.hpp"
 #include "embedded/nodes/process/regular_file.hpp"
 #include "kube/text/json.hpp"
@@ -115,7 +116,11 @@ Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
   const auto add = [&](const std::string& from, std::string_view to, bool read_only) {
     mounts.push_back(Value::object({{"from", from}, {"to", to}, {"readOnly", read_only}}));
   };
-  if (spec["sequential"].as_bool()) {
+  if (container["sidecar"].as_bool()) {
+    if (container.contains("script")) {
+      add(path_ + "/tekton/scripts", "/tekton/scripts", true);
+    }
+  } else if (spec["sequential"].as_bool()) {
     add(path_ + "/tekton", "/tekton", false);
     add(path_ + "/workspace", "/workspace", false);
   }
@@ -166,13 +171,19 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
   const std::string name = container["name"].str();
   const std::string scratch = fmt::format("{}/scratch/{}", path_, name);
   ATHANOR_TRY_VOID(make_folders(scratch));
-  const bool steps = spec["sequential"].as_bool();
+  const bool steps = spec["sequential"].as_bool() && !container["sidecar"].as_bool();
   Value argv = container["command"];
   if (container.contains("script")) {
-    const std::string script = fmt::format("/tekton/scripts/{}", name);
-    ATHANOR_TRY_VOID(
-        write_file(path_ + script, script_text(container["script"].as_string()), 0755));
-    argv.insert_item(0, script);
+    const std::string path = fmt::format("/tekton/scripts/{}", name);
+    const std::string script = script_text(container["script"].as_string());
+    ATHANOR_TRY_VOID(write_file(path_ + path, script, 0755));
+    argv.insert_item(0, path);
+    const std::vector<std::string> interpreter = script_interpreter(script, find_program);
+    for (auto word = interpreter.rbegin(); word != interpreter.rend(); ++word) {
+      argv.insert_item(0, *word);
+    }
+  } else {
+    argv = with_present_shell(std::move(argv), find_program);
   }
   if (steps) {
     ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/steps/{}/results", path_, name)));
@@ -181,11 +192,11 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
   std::string folder = container["workingDir"].str();
   if (folder.empty()) {
     folder = steps ? "/workspace" : "/";
-  } else if (folder.front() != '/') {
-    const bool inside = is_inside(folder);
-    folder = "/workspace/" + folder;
-    if (inside) {
-      ATHANOR_TRY_VOID(make_folders(path_ + folder));
+  } else {
+    // As a path in the container's view, whatever ".." it holds.
+    folder = (std::filesystem::path("/workspace") / folder).lexically_normal().string();
+    if (folder.size() > 1 && folder.back() == '/') {
+      folder.pop_back();
     }
   }
   return Value::object({{"op", "run"},
@@ -195,6 +206,9 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
                         {"cwd", folder},
                         {"scratch", scratch},
                         {"mounts", mounts_of(spec, container)},
+                        {"stdout", container["stdout"]},
+                        {"stderr", container["stderr"]},
+                        {"problem", container["problem"]},
                         {"log", log_path(name)}});
 }
 
@@ -241,6 +255,11 @@ void PodDirectory::write_exit_code(const Value& container, int code) const {
   static_cast<void>(
       write_file(fmt::format("{}/tekton/steps/{}/exitCode", path_, container["name"].as_string()),
                  fmt::format("{}", code), 0644));
+}
+
+void PodDirectory::skip(const Value& container) const {
+  write_exit_code(container, 0);
+  static_cast<void>(write_file(log_path(container["name"].as_string()), "", 0600));
 }
 
 void PodDirectory::rotate_log(std::string_view container) const {

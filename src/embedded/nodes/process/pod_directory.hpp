@@ -32,6 +32,8 @@ class PodDirectory {
   void write_exit_code(const Value& container, int code) const;
 
   [[nodiscard]] std::string log_path(std::string_view container) const;
+  // Leaves what a step leaves that did not run: exit code 0 and an empty log.
+  void skip(const Value& container) const;
   // Keeps the log of the run before for `logs --previous`.
   void rotate_log(std::string_view container) const;
   void remove() const;

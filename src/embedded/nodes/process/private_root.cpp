@@ -110,19 +110,9 @@ class RootBuilder {
       : root_(view.scratch), own_proc_(view.made_by.has_value()) {
     opened_.insert("/");
     for (const Mount& mount : view.mounts) {
-      // The first folder on the way that the host lacks must be made, so every one above it is
-      // opened.
-      std::string path = mount.to;
-      while (path != "/" && !is_folder(path)) {
-        path = parent_of(path);
-      }
-      if (path == mount.to) {
-        continue;
-      }
-      for (; path != "/"; path = parent_of(path)) {
-        opened_.insert(path);
-      }
+      open_way_to(mount.to);
     }
+    open_way_to(view.working_folder);
   }
 
   // Fills an opened folder with what the host has there.
@@ -153,6 +143,20 @@ class RootBuilder {
   }
 
  private:
+  // The first folder on the way that the host lacks must be made, so every one above it is opened.
+  void open_way_to(const std::string& folder) {
+    std::string path = folder;
+    while (path != "/" && !is_folder(path)) {
+      path = parent_of(path);
+    }
+    if (path == folder) {
+      return;
+    }
+    for (; path != "/"; path = parent_of(path)) {
+      opened_.insert(path);
+    }
+  }
+
   std::string add(const std::string& path) {
     const std::string target = root_ + path;
     struct stat status {};
@@ -300,6 +304,7 @@ std::string enter_private_root(View view) {
   for (Mount& mount : view.mounts) {
     mount.to = resolve(mount.to);
   }
+  view.working_folder = view.working_folder.empty() ? "/" : resolve(view.working_folder);
   // Outer mounts before the ones inside them.
   std::ranges::stable_sort(view.mounts, {},
                            [](const Mount& mount) { return std::ranges::count(mount.to, '/'); });
@@ -317,6 +322,10 @@ std::string enter_private_root(View view) {
     if (problem.empty()) {
       problem = bind_mount(view.scratch, mount);
     }
+  }
+  const std::string folder = view.scratch + view.working_folder;
+  if (problem.empty() && view.working_folder != "/" && !is_folder(folder)) {
+    problem = make_folders(folder);
   }
   return problem.empty() ? change_root(view.scratch, view.made_by.has_value()) : problem;
 }

@@ -26,7 +26,8 @@ Ids own_ids();
 struct View {
   std::string scratch{};  // an empty folder of the host that the view is built on
   std::vector<Mount> mounts{};
-  std::string hidden{};  // a folder of the host that is empty in the view; may be empty
+  std::string working_folder{};  // made in the view where it is missing; may be empty
+  std::string hidden{};          // a folder of the host that is empty in the view; may be empty
   // Set: the namespaces are made (own_pids.hpp), by a user of these ids; the view gets a /proc of
   // its own.
   std::optional<Ids> made_by{};

@@ -348,6 +348,10 @@ class SpawnedRuntime final : public ProcessRuntime {
   }
 
   bool carry_out(const std::string& uid, Pod& pod, const Order& order) {
+    if (order.type == Order::Type::Skip) {
+      pod.directory.skip(pod.machine.container(order.container));
+      return true;
+    }
     if (order.type != Order::Type::Run) {
       const auto process = pod.processes.find(order.container);
       if (process != pod.processes.end()) {
@@ -521,8 +525,9 @@ class SpawnedRuntime final : public ProcessRuntime {
       if (kind != "exited") {
         return;
       }
-      if (pod.machine.spec()["sequential"].as_bool()) {
-        step = Step{.directory = pod.directory, .container = pod.machine.container(index)};
+      const Value& container = pod.machine.container(index);
+      if (pod.machine.spec()["sequential"].as_bool() || container.contains("problem")) {
+        step = Step{.directory = pod.directory, .container = container};
       }
     }
     const Ending ending = step ? ending_of(*step, code) : Ending{.code = code};
@@ -542,6 +547,9 @@ class SpawnedRuntime final : public ProcessRuntime {
 
   // Without the lock: what a step left behind may be anything.
   static Ending ending_of(const Step& step, int code) {
+    if (std::string problem = step.container["problem"].str(); !problem.empty()) {
+      return {.code = code, .message = std::move(problem)};
+    }
     step.directory.write_exit_code(step.container, code);
     auto results = step.directory.read_results(step.container);
     return results.ok() ? Ending{.code = code, .message = *std::move(results)}

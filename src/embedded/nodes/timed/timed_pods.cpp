@@ -13,7 +13,8 @@ namespace {
 constexpr double kUsualSeconds = 0.1;
 constexpr int kTerminated = 143;
 constexpr int kKilled = 137;
-constexpr int kStringResult = 1;
+constexpr int kTaskResult = 1;
+constexpr int kStepResult = 4;
 constexpr std::string_view kStepPrefix = "step-";
 
 const Value& simulation_of(const Value& spec, std::string_view container) {
@@ -26,14 +27,18 @@ const Value& simulation_of(const Value& spec, std::string_view container) {
 // A step's message, as the steps of real pods leave it.
 std::string results_of(const Value& container, const Value& simulation) {
   Value entries = Value::list();
-  for (const Value& declared : container["results"].items()) {
-    if (const Value* value = simulation["results"].find(declared.as_string())) {
-      entries.push_back(
-          Value::object({{"key", declared},
-                         {"value", value->is_string() ? value->str() : json::print(*value)},
-                         {"type", kStringResult}}));
+  const auto add = [&](const Value& declarations, int type) {
+    for (const Value& declared : declarations.items()) {
+      if (const Value* value = simulation["results"].find(declared.as_string())) {
+        entries.push_back(
+            Value::object({{"key", declared},
+                           {"value", value->is_string() ? value->str() : json::print(*value)},
+                           {"type", type}}));
+      }
     }
-  }
+  };
+  add(container["results"], kTaskResult);
+  add(container["stepResults"], kStepResult);
   return entries.empty() ? std::string{} : json::print(entries);
 }
 
@@ -46,7 +51,8 @@ Value nothing() {
 std::optional<TimedPods::Ending> TimedPods::ending_of(const Value& spec, const Value& container,
                                                       Instant now) {
   const Value& simulation = simulation_of(spec, container["name"].as_string());
-  if (simulation.is_null() && spec["restartPolicy"].as_string() == "Always") {
+  const bool sidecar = container["sidecar"].as_bool();
+  if (simulation.is_null() && (sidecar || spec["restartPolicy"].as_string() == "Always")) {
     return std::nullopt;
   }
   const std::chrono::duration<double> time(simulation["seconds"].as_double(kUsualSeconds));
@@ -131,7 +137,7 @@ void TimedPods::run(const std::string& uid, Pod& pod, Instant now) {
         if (ending) {
           pod.endings[order.container] = *std::move(ending);
         }
-      } else {
+      } else if (order.type != Order::Type::Skip) {
         pod.endings[order.container] = {
             .at = now, .code = order.type == Order::Type::Kill ? kKilled : kTerminated};
         again = true;

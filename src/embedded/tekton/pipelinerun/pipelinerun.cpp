@@ -135,7 +135,7 @@ void Pass::write_status(const Outcome& outcome, Value status) {
   if (outcome.terminal()) {
     status.set("completionTime", format_time(now_));
   }
-  if (!run_.status().contains("provenance")) {
+  if (settings_.provenance_in_status && !run_.status().contains("provenance")) {
     status.set("provenance", Value::object({{"featureFlags", feature_flags(settings_)}}));
   }
   if (wanted_status(run_.status(), status) == run_.status()) {

@@ -78,6 +78,10 @@ Checked check_params(const Object& run, const Value& spec, const Names& names) {
             names.pipeline +
             "'s parameters: pipelineRun missing object keys for parameters: " + go_map(keys));
   }
+  if (const std::string problem = param_outside_enum(specs, params); !problem.empty()) {
+    return user_error("InvalidParamValue",
+                      "PipelineRun " + names.run + " parameters have invalid value: " + problem);
+  }
   return std::nullopt;
 }
 
@@ -247,6 +251,7 @@ Value task_params(const Value& pipeline_task, const std::map<std::string, Value>
 }
 
 Result<ResolvedPipeline, Refusal> resolve_pipeline(const View& view, const Object& run) {
+  const Settings settings = read_settings(view);
   ResolvedPipeline resolved;
   auto found = found_spec(view, run, resolved);
   if (!found) {
@@ -257,7 +262,8 @@ Result<ResolvedPipeline, Refusal> resolve_pipeline(const View& view, const Objec
   if (auto refusal = check_graph(spec, names)) {
     return *std::move(refusal);
   }
-  if (const FieldErrors errors = validate_pipeline_spec(spec, Place::Inline); !errors.empty()) {
+  if (const FieldErrors errors = validate_pipeline_spec(spec, Place::Inline, settings);
+      !errors.empty()) {
     return user_error(
         "PipelineValidationFailed",
         "Pipeline " + names.pipeline + " can't be Run; it has an invalid spec: " + errors.text());

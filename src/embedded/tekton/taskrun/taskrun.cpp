@@ -3,9 +3,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
+#include "embedded/tekton/ignored_fields.hpp"
 #include "embedded/tekton/operators.hpp"
 #include "embedded/tekton/runs.hpp"
 #include "embedded/tekton/settings.hpp"
@@ -69,6 +71,8 @@ class Pass {
   void create_pod(const ResolvedTask& task);
   void write_status(const Outcome& outcome, Value status);
   void delete_pod();
+  void tell_of_sidecars();
+  void tell_of_ignored(const Value& task_spec);
   void adopt_metadata(const ResolvedTask& task);
   [[nodiscard]] Outcome judged(Outcome outcome) const;
   [[nodiscard]] bool may_retry() const;
@@ -102,7 +106,37 @@ Plan Pass::clean_up() {
   if (takes_pod(reason) && phase != "Succeeded" && phase != "Failed") {
     delete_pod();
   }
+  tell_of_sidecars();
   return std::move(plan_);
+}
+
+// Sidecars end after the TaskRun: what became of them is written then.
+void Pass::tell_of_sidecars() {
+  const Value& known = task_run_.status()["sidecars"];
+  if (!pod_ || known.empty()) {
+    return;
+  }
+  const Value now = sidecar_states(task_run_.status()["taskSpec"], *pod_);
+  if (!now.empty() && now != known) {
+    plan_.then(Status{.target = ref_,
+                      .status = Value::object({{"sidecars", now}}),
+                      .guard = {.uid = std::string(task_run_.uid())}});
+  }
+}
+
+// What the pod cannot do of what the task asks for (admission warned of it, too).
+void Pass::tell_of_ignored(const Value& task_spec) {
+  std::vector<std::string> ignored = ignored_fields(task_spec);
+  if (!task_run_.spec()["debug"].empty()) {
+    ignored.emplace_back(kDebugIgnored);
+  }
+  if (!ignored.empty()) {
+    plan_.then(Emit{.about = ref_,
+                    .about_uid = std::string(task_run_.uid()),
+                    .type = "Warning",
+                    .reason = "FieldsIgnored",
+                    .note = join(ignored, "; ")});
+  }
 }
 
 void Pass::write_status(const Outcome& outcome, Value status) {
@@ -114,7 +148,7 @@ void Pass::write_status(const Outcome& outcome, Value status) {
     attempt_ended_ = true;
     status.set("completionTime", format_time(now_));
   }
-  if (!task_run_.status().contains("provenance")) {
+  if (settings_.provenance_in_status && !task_run_.status().contains("provenance")) {
     status.set("provenance", Value::object({{"featureFlags", feature_flags(settings_)}}));
   }
   if (wanted_status(task_run_.status(), status) == task_run_.status()) {
@@ -288,6 +322,7 @@ void Pass::create_pod(const ResolvedTask& task) {
     const auto error = refused(view_, step);
     if (!error) {
       plan_.then(std::move(step));
+      tell_of_ignored(task.spec);
       if (!started_before_) {
         plan_.wake_at(start_ + kPendingGrace);
       }
@@ -341,6 +376,9 @@ void Pass::mirror_pod(const Value& task_spec) {
   Value status = Value::object({{"podName", pod_key_.name}, {"taskSpec", task_spec}});
   if (!steps.empty()) {
     status.set("steps", std::move(steps));
+  }
+  if (Value sidecars = sidecar_states(task_spec, *pod_); !sidecars.empty()) {
+    status.set("sidecars", std::move(sidecars));
   }
   if (outcome.terminal()) {
     auto results = task_results(task_spec, *pod_);

@@ -2,6 +2,7 @@
 #include "embedded/tekton/taskrun/taskrun_pod.hpp"
 
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/digest.hpp"
@@ -124,7 +125,55 @@ Value step_entry(const Value& spec, std::size_t index) {
       entry.set(member, step[member]);
     }
   }
+  if (!step["when"].empty()) {
+    entry.set("when", step["when"]);
+  }
+  constexpr std::pair<std::string_view, std::string_view> kCopies[] = {{"stdoutConfig", "stdout"},
+                                                                       {"stderrConfig", "stderr"}};
+  for (const auto& [config, member] : kCopies) {
+    if (const Value& path = step[config]["path"]; !path.as_string().empty()) {
+      entry.set(member, path);
+    }
+  }
   return entry;
+}
+
+Value sidecar_entry(const Value& sidecar, std::size_t index) {
+  Value entry =
+      Value::object({{"container", sidecar_container(sidecar, index)}, {"sidecar", true}});
+  if (sidecar.contains("script")) {
+    entry.set("script", script_text(sidecar));
+  }
+  if (!sidecar["restartPolicy"].as_string().empty()) {
+    entry.set("restartPolicy", sidecar["restartPolicy"]);
+  }
+  return entry;
+}
+
+// A container beside the steps.
+Value sidecar_of(const Object& task_run, const ResolvedTask& task, std::size_t index,
+                 const WorkspaceVolumes& workspaces, const Value& pod_env) {
+  const Value& sidecar = task.spec["sidecars"][index];
+  Value container =
+      Value::object({{"name", sidecar_container(sidecar, index)}, {"image", sidecar["image"]}});
+  copy_members(sidecar, container,
+               {"command", "args", "workingDir", "envFrom", "ports", "volumeMounts",
+                "imagePullPolicy", "securityContext", "readinessProbe", "livenessProbe",
+                "startupProbe", "lifecycle", "stdin", "stdinOnce", "tty"});
+  if (sidecar.contains("script")) {
+    container.set("command", Value::list({"/tekton/scripts/sidecar-" + std::to_string(index)}));
+  }
+  if (Value env = merged_named(sidecar["env"], pod_env); !env.empty()) {
+    container.set("env", std::move(env));
+  }
+  const Value& given =
+      named(task_run.spec()["sidecarSpecs"], sidecar["name"].as_string())["computeResources"];
+  if (const Value& resources = given.is_object() ? given : sidecar["computeResources"];
+      resources.is_object()) {
+    container.set("resources", resources);
+  }
+  mount_workspaces(container, sidecar, workspaces, isolated_workspaces(task.spec));
+  return container;
 }
 
 Result<Value> volumes_of(const ResolvedTask& task, const WorkspaceVolumes& workspaces,
@@ -155,6 +204,9 @@ Value metadata_of(const Object& task_run, const Value& labels, const Value& anno
   Value steps = Value::list();
   for (std::size_t i = 0; i < spec["steps"].size(); ++i) {
     steps.push_back(step_entry(spec, i));
+  }
+  for (std::size_t i = 0; i < spec["sidecars"].size(); ++i) {
+    steps.push_back(sidecar_entry(spec["sidecars"][i], i));
   }
   pod_annotations.set(kStepsAnnotation, json::print(steps));
   return Value::object(
@@ -194,6 +246,9 @@ Result<Value> make_pod(const Object& task_run, const Value& labels, const Value&
   Value containers = Value::list();
   for (std::size_t i = 0; i < task.spec["steps"].size(); ++i) {
     containers.push_back(container_of(task_run, task, i, workspaces, pod_template["env"]));
+  }
+  for (std::size_t i = 0; i < task.spec["sidecars"].size(); ++i) {
+    containers.push_back(sidecar_of(task_run, task, i, workspaces, pod_template["env"]));
   }
   Value spec = Value::object({{"restartPolicy", "Never"}});
   const Value& account = task_run.spec()["serviceAccountName"];

@@ -120,6 +120,11 @@ std::string step_container(const Value& step, std::size_t index) {
   return "step-" + step_name(step, index);
 }
 
+std::string sidecar_container(const Value& sidecar, std::size_t index) {
+  const std::string_view name = sidecar["name"].as_string();
+  return name.empty() ? "sidecar-unnamed-" + std::to_string(index) : "sidecar-" + std::string(name);
+}
+
 std::string pod_failure_hint(const Object& task_run) {
   const std::string_view name = task_run.spec()["taskRef"]["name"].as_string();
   if (name.empty()) {
@@ -144,6 +149,9 @@ Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_
     return Refusal{"TaskRunValidationFailed", user_error_prefix() +
                                                   "invalid input params for task " +
                                                   task_name(task_run) + ": " + problem};
+  }
+  if (const std::string problem = param_outside_enum(spec["params"], params); !problem.empty()) {
+    return Refusal{"InvalidParamValue", user_error_prefix() + problem};
   }
   const auto values = param_values(spec["params"], params);
   if (!values) {

@@ -26,6 +26,8 @@ Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_
 
 // "step-<name>", or "step-unnamed-<i>".
 std::string step_container(const Value& step, std::size_t index);
+// "sidecar-<name>".
+std::string sidecar_container(const Value& sidecar, std::size_t index);
 // "<name>", or "unnamed-<i>".
 std::string step_name(const Value& step, std::size_t index);
 // `Maybe missing or invalid Task <ns>/<t>`, or for an inline spec `Maybe invalid TaskSpec`.

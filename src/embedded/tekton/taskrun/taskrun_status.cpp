@@ -85,7 +85,10 @@ void set_terminated(Value& state, const Value& step, const Value& container_stat
   if (const std::string started = internal_entry(entries, "StartedAt"); parse_time(started)) {
     terminated.set("startedAt", format_time(*parse_time(started)));
   }
-  terminated.erase("message");
+  // Words that are no results say why the container could not run.
+  if (!entries.empty() || terminated["exitCode"].as_int() == 0) {
+    terminated.erase("message");
+  }
   Value words = Value::list();
   for (const Value& entry : entries.items()) {
     if (!is_entry(entry, EntryType::Internal)) {
@@ -155,6 +158,12 @@ std::optional<Outcome> unstartable(const Object& task_run, const Value& steps) {
   return std::nullopt;
 }
 
+// A sidecar that ended with an error of its own.
+bool failed_sidecar(const Value& container_status) {
+  return container_status["name"].as_string().starts_with("sidecar-") &&
+         container_status["state"]["terminated"]["exitCode"].as_int() != 0;
+}
+
 Outcome failure(const Object& pod, const Value& steps, const Settings& settings) {
   Outcome outcome{.status = "False", .reason = "Failed"};
   const auto precise = [&](std::string_view reason) {
@@ -188,6 +197,17 @@ Outcome failure(const Object& pod, const Value& steps, const Settings& settings)
       outcome.message += ": " + std::string(reason);
     }
     return outcome;
+  }
+  for (const Value& status : pod.status()["containerStatuses"].items()) {
+    if (failed_sidecar(status)) {
+      precise(status["state"]["terminated"]["reason"].as_string() == "OOMKilled" ? "SidecarOOM"
+                                                                                 : "SidecarFailed");
+      outcome.message =
+          fmt::format("{} exited with code {}: {}", quoted(status["name"].as_string()),
+                      status["state"]["terminated"]["exitCode"].as_int(),
+                      status["state"]["terminated"]["reason"].as_string());
+      return outcome;
+    }
   }
   const std::string_view message = pod.status()["message"].as_string();
   outcome.message =
@@ -238,6 +258,29 @@ Value step_states(const Value& task_spec, const Object& pod) {
       state.set("running", now["running"]);
     } else if (now.contains("waiting")) {
       state.set("waiting", now["waiting"]);
+    }
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+Value sidecar_states(const Value& task_spec, const Object& pod) {
+  Value states = Value::list();
+  for (std::size_t i = 0; i < task_spec["sidecars"].size(); ++i) {
+    const Value& sidecar = task_spec["sidecars"][i];
+    const std::string container = sidecar_container(sidecar, i);
+    const Value& status = container_status(pod, container);
+    if (status.is_null()) {
+      continue;
+    }
+    Value state = Value::object({{"name", sidecar["name"]}, {"container", container}});
+    if (!status["imageID"].as_string().empty()) {
+      state.set("imageID", status["imageID"]);
+    }
+    for (const std::string_view member : {"terminated", "running", "waiting"}) {
+      if (const Value* now = status["state"].find(member)) {
+        state.set(member, *now);
+      }
     }
     states.push_back(std::move(state));
   }
@@ -346,6 +389,9 @@ Outcome pod_outcome(const Object& task_run, const Value& task_spec, const Object
     all_ended = all_ended && step.contains("terminated");
     any_failed = any_failed || (step["terminated"]["exitCode"].as_int() != 0 &&
                                 step["terminationReason"].as_string() != "Continued");
+  }
+  for (const Value& status : pod.status()["containerStatuses"].items()) {
+    any_failed = any_failed || failed_sidecar(status);
   }
   if (phase == "Failed" || phase == "Succeeded" || all_ended) {
     if (any_failed) {

@@ -14,6 +14,8 @@ namespace athanor::tekton {
 
 // status.steps in the order of the spec; a step without a container status yet is left out.
 Value step_states(const Value& task_spec, const Object& pod);
+// status.sidecars, likewise.
+Value sidecar_states(const Value& task_spec, const Object& pod);
 // The same when the pod is taken away: what has not ended is terminated for `reason`.
 Value terminated_steps(Value steps, std::string_view pod, std::string_view reason, Instant now);
 

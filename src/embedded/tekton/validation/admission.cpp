@@ -45,8 +45,27 @@ void each(Value& holder, std::string_view list, Change change) {
   }
 }
 
+void read_params(Value& holder) {
+  each(holder, "params", [](Value& param) { read_param_value(param, "value"); });
+}
+
+void read_ref_params(Value& holder, std::string_view ref) {
+  if (holder[ref].is_object()) {
+    read_params(holder.member(ref));
+  }
+}
+
+void read_matrix(Value& task) {
+  if (task["matrix"].is_object()) {
+    Value& matrix = task.member("matrix");
+    read_params(matrix);
+    each(matrix, "include", read_params);
+  }
+}
+
 void default_param_specs(Value& spec) {
   each(spec, "params", [](Value& param) {
+    read_param_value(param, "default");
     param.set("type", declared_type(param));
     if (!param["properties"].is_object()) {
       return;
@@ -72,24 +91,43 @@ void default_task_spec(Value& spec) {
       result.set("type", result.contains("properties") ? "object" : "string");
     }
   });
-  each(spec, "steps", [](Value& step) { normalise(step, "timeout"); });
+  each(spec, "steps", [](Value& step) {
+    normalise(step, "timeout");
+    read_params(step);
+    read_ref_params(step, "ref");
+  });
 }
 
-void default_task_ref(Value& holder) {
+bool is_unnamed(const Value& ref) {
+  return ref["name"].as_string().empty() && ref["resolver"].as_string().empty();
+}
+
+// A reference that names nothing uses ConfigMap config-defaults' default-resolver-type.
+void default_resolver(Value& holder, std::string_view ref, const Settings& settings) {
+  if (!settings.default_resolver.empty() && holder[ref].is_object() && is_unnamed(holder[ref])) {
+    holder.member(ref).set("resolver", settings.default_resolver);
+  }
+}
+
+void default_task_ref(Value& holder, const Settings& settings) {
   if (!holder["taskRef"].is_object()) {
     return;
   }
+  read_ref_params(holder, "taskRef");
+  default_resolver(holder, "taskRef", settings);
   const Value& ref = holder["taskRef"];
   if (ref["kind"].as_string().empty() && ref["resolver"].as_string().empty()) {
     holder.member("taskRef").set("kind", "Task");
   }
 }
 
-void default_pipeline_spec(Value& spec) {
+void default_pipeline_spec(Value& spec, const Settings& settings) {
   default_param_specs(spec);
   for (const std::string_view part : {"tasks", "finally"}) {
-    each(spec, part, [](Value& task) {
-      default_task_ref(task);
+    each(spec, part, [&settings](Value& task) {
+      read_params(task);
+      read_matrix(task);
+      default_task_ref(task, settings);
       normalise(task, "timeout");
       if (task["taskSpec"].is_object()) {
         default_task_spec(task.member("taskSpec"));
@@ -132,6 +170,9 @@ void default_pipeline_run(Value& object, const Settings& settings) {
   if (spec == nullptr) {
     return;
   }
+  read_params(*spec);
+  read_ref_params(*spec, "pipelineRef");
+  default_resolver(*spec, "pipelineRef", settings);
   default_timeouts(*spec, settings);
   if (Value* shared = object_member(*spec, "taskRunTemplate")) {
     default_text(*shared, "serviceAccountName", settings.default_service_account);
@@ -139,7 +180,7 @@ void default_pipeline_run(Value& object, const Settings& settings) {
   }
   each(*spec, "taskRunSpecs", [](Value& one) { normalise(one, "timeout"); });
   if ((*spec)["pipelineSpec"].is_object()) {
-    default_pipeline_spec(spec->member("pipelineSpec"));
+    default_pipeline_spec(spec->member("pipelineSpec"), settings);
   }
 }
 
@@ -157,11 +198,12 @@ void default_task_run(Value& object, const Settings& settings) {
   if (spec == nullptr) {
     return;
   }
+  read_params(*spec);
   normalise(*spec, "timeout");
   default_text(*spec, "timeout", format_go_duration(settings.default_timeout));
   default_text(*spec, "serviceAccountName", settings.default_service_account);
   default_pod_template(*spec, settings);
-  default_task_ref(*spec);
+  default_task_ref(*spec, settings);
   if ((*spec)["taskSpec"].is_object()) {
     default_task_spec(spec->member("taskSpec"));
   }
@@ -183,18 +225,18 @@ FieldErrors errors_of(const Value& object, const Value& old_object, const Settin
     return validate_pipeline_run(object, old_object, settings);
   }
   if (kind == "TaskRun") {
-    return validate_task_run(object, old_object);
+    return validate_task_run(object, old_object, settings);
   }
   FieldErrors errors;
   if (kind == "Pipeline" || kind == "Task" || kind == "StepAction") {
     errors = validate_run_metadata(object["metadata"]);
   }
   if (kind == "Pipeline") {
-    errors.merge(validate_pipeline_spec(object["spec"], Place::StandAlone), "spec");
+    errors.merge(validate_pipeline_spec(object["spec"], Place::StandAlone, settings), "spec");
   } else if (kind == "Task") {
-    errors.merge(validate_task_spec(object["spec"], Place::StandAlone), "spec");
+    errors.merge(validate_task_spec(object["spec"], Place::StandAlone, settings), "spec");
   } else if (kind == "StepAction") {
-    errors.merge(validate_step_action_spec(object["spec"]), "spec");
+    errors.merge(validate_step_action_spec(object["spec"], settings), "spec");
   }
   return errors;
 }
@@ -215,9 +257,11 @@ void apply_defaults(Value& object, WriteKind write, const Settings& settings) {
   } else if (kind == "TaskRun") {
     default_task_run(object, settings);
   } else if (kind == "Pipeline" && object["spec"].is_object()) {
-    default_pipeline_spec(object.member("spec"));
+    default_pipeline_spec(object.member("spec"), settings);
   } else if (kind == "Task" && object["spec"].is_object()) {
     default_task_spec(object.member("spec"));
+  } else if (kind == "StepAction" && object["spec"].is_object()) {
+    default_param_specs(object.member("spec"));
   }
 }
 

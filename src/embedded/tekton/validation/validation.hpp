@@ -13,13 +13,14 @@ namespace athanor::tekton {
 // Whether the spec stands alone or inside a run, where outer params and workspaces are visible.
 enum class Place : unsigned char { StandAlone, Inline };
 
-FieldErrors validate_pipeline_spec(const Value& spec, Place place);
-FieldErrors validate_task_spec(const Value& spec, Place place);
-FieldErrors validate_step_action_spec(const Value& spec);
+FieldErrors validate_pipeline_spec(const Value& spec, Place place, const Settings& settings);
+FieldErrors validate_task_spec(const Value& spec, Place place, const Settings& settings);
+FieldErrors validate_step_action_spec(const Value& spec, const Settings& settings);
 // `old_object` is Null at creation.
 FieldErrors validate_pipeline_run(const Value& object, const Value& old_object,
                                   const Settings& settings);
-FieldErrors validate_task_run(const Value& object, const Value& old_object);
+FieldErrors validate_task_run(const Value& object, const Value& old_object,
+                              const Settings& settings);
 
 // Shared by both runs.
 FieldErrors validate_run_metadata(const Value& metadata);

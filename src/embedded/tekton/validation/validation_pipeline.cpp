@@ -18,9 +18,7 @@
 namespace athanor::tekton {
 namespace {
 
-constexpr std::size_t kMaxCombinations = 256;
-
-void check_kind_of_task(const Value& task, FieldErrors& errors) {
+void check_kind_of_task(const Value& task, const Settings& settings, FieldErrors& errors) {
   for (const std::string_view field : {"pipelineRef", "pipelineSpec"}) {
     if (task.contains(field)) {
       errors.add(
@@ -40,7 +38,7 @@ void check_kind_of_task(const Value& task, FieldErrors& errors) {
              task["taskRef"]["resolver"].as_string().empty() && !is_custom_task(task["taskRef"])) {
     errors.missing("taskRef.name");
   } else if (has_spec && !is_custom_task(task["taskSpec"])) {
-    errors.merge(validate_task_spec(task["taskSpec"], Place::Inline), "taskSpec");
+    errors.merge(validate_task_spec(task["taskSpec"], Place::Inline, settings), "taskSpec");
   }
 }
 
@@ -59,29 +57,7 @@ void check_on_error(const Value& task, FieldErrors& errors) {
   }
 }
 
-void check_when(const Value& when, FieldErrors& errors) {
-  for (std::size_t i = 0; i < when.size(); ++i) {
-    const Value& one = when[i];
-    const std::string path = at("when", i);
-    if (const std::string_view cel = one["cel"].as_string(); !cel.empty()) {
-      errors.add("feature flag enable-cel-in-whenexpression should be set to true to use CEL: " +
-                     std::string(cel) + " in WhenExpression",
-                 {path});
-      continue;
-    }
-    const std::string_view op = one["operator"].as_string();
-    if (!one.contains("input") && op.empty() && one["values"].empty()) {
-      errors.missing(path);
-    } else if (op != "in" && op != "notin") {
-      errors.invalid("operator " + quoted(op) + " is not recognized. valid operators: in,notin",
-                     path);
-    } else if (one["values"].empty()) {
-      errors.invalid("expecting non-empty values field", path);
-    }
-  }
-}
-
-void check_matrix(const Value& task, FieldErrors& errors) {
+void check_matrix(const Value& task, const Settings& settings, FieldErrors& errors) {
   const Value& matrix = task["matrix"];
   if (!matrix.is_object()) {
     return;
@@ -95,8 +71,10 @@ void check_matrix(const Value& task, FieldErrors& errors) {
     }
   }
   combinations = std::max(combinations, matrix["include"].size());
-  if (combinations > kMaxCombinations) {
-    errors.add("expected 0 <= " + std::to_string(combinations) + " <= 256", {"matrix"});
+  const auto most = static_cast<std::size_t>(settings.max_combinations);
+  if (combinations > most) {
+    errors.add("expected 0 <= " + std::to_string(combinations) + " <= " + std::to_string(most),
+               {"matrix"});
   }
 }
 
@@ -130,17 +108,17 @@ void check_task_workspaces(const Value& task, const std::set<std::string>& decla
   }
 }
 
-FieldErrors check_task(const Value& task) {
+FieldErrors check_task(const Value& task, const Settings& settings) {
   FieldErrors errors;
   const std::string_view name = task["name"].as_string();
   if (!is_dns_label(name)) {
     errors.add("invalid value " + quoted(name), {"name"},
                "Pipeline Task name " + std::string(kDnsDetails));
   }
-  check_kind_of_task(task, errors);
+  check_kind_of_task(task, settings, errors);
   check_on_error(task, errors);
-  check_when(task["when"], errors);
-  check_matrix(task, errors);
+  errors.merge(validate_when(task["when"]));
+  check_matrix(task, settings, errors);
   if (is_negative(task["timeout"])) {
     errors.invalid(task["timeout"].str() + " should be >= 0", "timeout");
   }
@@ -155,6 +133,12 @@ void check_variables(const Value& spec, Place place, const std::string& path, co
                      FieldErrors& errors) {
   const VariableRules rules(spec["params"], place == Place::StandAlone);
   for (const Value& param : task["params"].items()) {
+    for (const Variable& variable : variables_in(param["value"].as_string())) {
+      if (is_artifact_of(dotted(variable.name), "tasks.")) {
+        errors.add("feature flag enable-artifacts should be set to true to use artifacts feature.",
+                   {below(path, at("params", param["name"].as_string()))});
+      }
+    }
     rules.check_param_value(errors, param["value"],
                             below(path, at("params", param["name"].as_string())));
   }
@@ -170,7 +154,7 @@ void check_variables(const Value& spec, Place place, const std::string& path, co
 
 }  // namespace
 
-FieldErrors validate_pipeline_spec(const Value& spec, Place place) {
+FieldErrors validate_pipeline_spec(const Value& spec, Place place, const Settings& settings) {
   FieldErrors errors;
   if (spec.empty()) {
     errors.add("expected at least one, got none",
@@ -183,7 +167,7 @@ FieldErrors validate_pipeline_spec(const Value& spec, Place place) {
     for (std::size_t i = 0; i < spec[part].size(); ++i) {
       const Value& task = spec[part][i];
       const std::string path = at(part, i);
-      errors.merge(check_task(task), path);
+      errors.merge(check_task(task, settings), path);
       if (!names.insert(task["name"].str()).second) {
         errors.got_both({path + ".name"});
       }
@@ -206,7 +190,7 @@ FieldErrors validate_pipeline_spec(const Value& spec, Place place) {
       !graph && graph.error().message != "duplicate pipeline task") {
     errors.invalid(graph.error().message, "tasks");
   }
-  errors.merge(validate_param_specs(spec["params"]));
+  errors.merge(validate_param_specs(spec["params"], settings));
   errors.merge(validate_task_references(spec));
   errors.merge(validate_pipeline_results(spec));
   return errors;

@@ -239,7 +239,8 @@ FieldErrors validate_pipeline_run(const Value& object, const Value& old_object,
   const Value& spec = object["spec"];
   check_one_of(spec, "pipelineRef", "pipelineSpec", errors);
   if (spec["pipelineSpec"].is_object()) {
-    errors.merge(validate_pipeline_spec(spec["pipelineSpec"], Place::Inline), "spec.pipelineSpec");
+    errors.merge(validate_pipeline_spec(spec["pipelineSpec"], Place::Inline, settings),
+                 "spec.pipelineSpec");
   }
   check_timeouts(spec["timeouts"], settings, errors);
   check_pipeline_run_status(object, errors);
@@ -252,12 +253,13 @@ FieldErrors validate_pipeline_run(const Value& object, const Value& old_object,
   return errors;
 }
 
-FieldErrors validate_task_run(const Value& object, const Value& old_object) {
+FieldErrors validate_task_run(const Value& object, const Value& old_object,
+                              const Settings& settings) {
   FieldErrors errors = validate_run_metadata(object["metadata"]);
   const Value& spec = object["spec"];
   check_one_of(spec, "taskRef", "taskSpec", errors);
   if (spec["taskSpec"].is_object()) {
-    errors.merge(validate_task_spec(spec["taskSpec"], Place::Inline), "spec.taskSpec");
+    errors.merge(validate_task_spec(spec["taskSpec"], Place::Inline, settings), "spec.taskSpec");
   }
   const std::string_view status = spec["status"].as_string();
   if (!status.empty() && status != "TaskRunCancelled" && status != "TaskRunPending") {

@@ -51,6 +51,31 @@ void check_names(const Value& specs, FieldErrors& errors) {
   }
 }
 
+// params[].enum, as Tekton's flag allows it.
+void check_enum(const Value& spec, const Settings& settings, FieldErrors& errors) {
+  if (spec["enum"].empty()) {
+    return;
+  }
+  const std::string path = at("params", spec["name"].as_string());
+  if (!settings.param_enum) {
+    errors.add("feature flag `enable-param-enum` should be set to true to use Enum", {path});
+  }
+  if (declared_type(spec) != "string") {
+    errors.add("enum can only be set with string type param", {path});
+  }
+  const std::vector<std::string> allowed = strings_of(spec["enum"]);
+  std::set<std::string> seen;
+  for (const std::string& word : allowed) {
+    if (!seen.insert(word).second) {
+      errors.add("parameter enum value " + word + " appears more than once", {path});
+    }
+  }
+  const std::string fallback = spec["default"].str();
+  if (!fallback.empty() && !seen.contains(fallback)) {
+    errors.add("param default value " + fallback + " not in the enum list", {path});
+  }
+}
+
 }  // namespace
 
 bool is_negative(const Value& duration) {
@@ -58,7 +83,31 @@ bool is_negative(const Value& duration) {
   return !duration.as_string().empty() && (!parsed || *parsed < Duration::zero());
 }
 
-FieldErrors validate_param_specs(const Value& specs) {
+FieldErrors validate_when(const Value& when) {
+  FieldErrors errors;
+  for (std::size_t i = 0; i < when.size(); ++i) {
+    const Value& one = when[i];
+    const std::string path = at("when", i);
+    if (const std::string_view cel = one["cel"].as_string(); !cel.empty()) {
+      errors.add("feature flag enable-cel-in-whenexpression should be set to true to use CEL: " +
+                     std::string(cel) + " in WhenExpression",
+                 {path});
+      continue;
+    }
+    const std::string_view op = one["operator"].as_string();
+    if (!one.contains("input") && op.empty() && one["values"].empty()) {
+      errors.missing(path);
+    } else if (op != "in" && op != "notin") {
+      errors.invalid("operator " + quoted(op) + " is not recognized. valid operators: in,notin",
+                     path);
+    } else if (one["values"].empty()) {
+      errors.invalid("expecting non-empty values field", path);
+    }
+  }
+  return errors;
+}
+
+FieldErrors validate_param_specs(const Value& specs, const Settings& settings) {
   FieldErrors errors;
   std::set<std::string> seen;
   for (const Value& spec : specs.items()) {
@@ -80,11 +129,22 @@ FieldErrors validate_param_specs(const Value& specs) {
     if (type == "object" && !spec.contains("properties")) {
       errors.missing(name + ".properties");
     }
+    check_enum(spec, settings, errors);
   }
   FieldErrors names;
   check_names(specs, names);
   errors.merge(std::move(names), "params");
   return errors;
+}
+
+bool is_artifact_of(std::string_view variable, std::string_view prefix) {
+  const std::size_t dot =
+      variable.starts_with(prefix) ? variable.find('.', prefix.size()) : std::string_view::npos;
+  if (dot == std::string_view::npos) {
+    return false;
+  }
+  const std::string_view rest = variable.substr(dot + 1);
+  return rest.starts_with("inputs") || rest.starts_with("outputs");
 }
 
 VariableRules::VariableRules(const Value& param_specs, bool strict) : strict_(strict) {

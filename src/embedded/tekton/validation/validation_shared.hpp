@@ -7,13 +7,19 @@
 #include <string>
 #include <string_view>
 
+#include "embedded/tekton/settings.hpp"
 #include "embedded/tekton/validation/field_errors.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::tekton {
 
 // params[] of a definition.
-FieldErrors validate_param_specs(const Value& specs);
+FieldErrors validate_param_specs(const Value& specs, const Settings& settings);
+// when[] of a pipeline task or a step.
+FieldErrors validate_when(const Value& when);
+
+// Returns true for "<prefix><name>.inputs…" and "….outputs…": artifacts of a task or a step.
+bool is_artifact_of(std::string_view variable, std::string_view prefix);
 
 // What a text may refer to, and how.
 class VariableRules {

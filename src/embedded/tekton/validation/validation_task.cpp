@@ -62,6 +62,40 @@ void check_on_error(const Value& step, FieldErrors& errors) {
   }
 }
 
+// Variables of the artifacts feature, which is off: $(artifacts.path), $(step.artifacts.path),
+// $(steps.<s>.outputs.<a>), $(inputs.<a>), $(outputs.<a>).
+bool is_artifact(std::string_view variable) {
+  if (variable == "artifacts.path" || variable == "step.artifacts.path" ||
+      variable.starts_with("inputs.") || variable.starts_with("outputs.")) {
+    return true;
+  }
+  return is_artifact_of(variable, "steps.");
+}
+
+void check_artifact_text(const Value& text, std::string_view field, FieldErrors& errors) {
+  for (const Variable& variable : variables_in(text.as_string())) {
+    if (is_artifact(dotted(variable.name))) {
+      errors.add("feature flag enable-artifacts should be set to true to use artifacts feature.",
+                 {std::string(field)});
+      return;
+    }
+  }
+}
+
+void check_artifacts(const Value& step, FieldErrors& errors) {
+  for (const std::string_view field : {"image", "script", "workingDir"}) {
+    check_artifact_text(step[field], field, errors);
+  }
+  for (const std::string_view field : {"command", "args"}) {
+    for (const Value& word : step[field].items()) {
+      check_artifact_text(word, field, errors);
+    }
+  }
+  for (const Value& variable : step["env"].items()) {
+    check_artifact_text(variable["value"], "env", errors);
+  }
+}
+
 FieldErrors check_step(const Value& step) {
   FieldErrors errors;
   if (step["ref"].is_object()) {
@@ -87,6 +121,8 @@ FieldErrors check_step(const Value& step) {
   }
   check_on_error(step, errors);
   check_mounts(step, errors);
+  check_artifacts(step, errors);
+  errors.merge(validate_when(step["when"]));
   return errors;
 }
 
@@ -236,24 +272,29 @@ void check_variables(const Value& spec, Place place, FieldErrors& errors) {
       }
     }
     check_result_paths(spec, step["script"], path + ".script", errors);
+    for (std::size_t j = 0; j < step["when"].size(); ++j) {
+      const std::string when = path + "." + at("when", j);
+      rules.check_text(errors, step["when"][j]["input"], when + ".input");
+      rules.check_items(errors, step["when"][j]["values"], when + ".values");
+    }
   }
 }
 
 }  // namespace
 
-FieldErrors validate_task_spec(const Value& spec, Place place) {
+FieldErrors validate_task_spec(const Value& spec, Place place, const Settings& settings) {
   FieldErrors errors;
   check_steps(spec, errors);
   check_volumes(spec, errors);
   check_workspaces(spec, errors);
   check_sidecars(spec, errors);
   check_results(spec, errors);
-  errors.merge(validate_param_specs(spec["params"]));
+  errors.merge(validate_param_specs(spec["params"], settings));
   check_variables(spec, place, errors);
   return errors;
 }
 
-FieldErrors validate_step_action_spec(const Value& spec) {
+FieldErrors validate_step_action_spec(const Value& spec, const Settings& settings) {
   FieldErrors errors;
   if (spec["image"].as_string().empty()) {
     errors.missing("Image");
@@ -262,7 +303,8 @@ FieldErrors validate_step_action_spec(const Value& spec) {
     errors.add("script cannot be used with command", {"script"});
   }
   check_mounts(spec, errors);
-  errors.merge(validate_param_specs(spec["params"]));
+  check_artifacts(spec, errors);
+  errors.merge(validate_param_specs(spec["params"], settings));
   const VariableRules rules(spec["params"], true);
   for (const std::string_view field : {"image", "workingDir", "script"}) {
     rules.check_text(errors, spec[field], std::string(field));

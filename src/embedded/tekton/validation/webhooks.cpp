@@ -4,6 +4,8 @@
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
 #include "embedded/tekton/config_objects.hpp"
+#include "embedded/tekton/ignored_fields.hpp"
+#include "embedded/tekton/settings.hpp"
 #include "embedded/tekton/validation/admission.hpp"
 
 namespace athanor::tekton {
@@ -13,20 +15,31 @@ bool is_update(const AdmissionRequest& request) {
   return request.operation == AdmissionRequest::Operation::Update;
 }
 
-Verdict mutate(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
+Verdict mutate(const View& view, const AdmissionRequest& request, Instant /*now*/) {
   Value object = request.object;
-  apply_defaults(object, is_update(request) ? WriteKind::Update : WriteKind::Create);
+  apply_defaults(object, is_update(request) ? WriteKind::Update : WriteKind::Create,
+                 read_settings(view));
   return Verdict::change(request.object, object);
 }
 
-Verdict judge(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
-  const auto denial = validate(request.object, is_update(request) ? &request.old_object : nullptr);
-  return denial ? Verdict::refuse(*denial) : Verdict::allow();
+Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  const auto denial = validate(request.object, is_update(request) ? &request.old_object : nullptr,
+                               read_settings(view));
+  if (denial) {
+    return Verdict::refuse(*denial);
+  }
+  Verdict verdict = Verdict::allow();
+  verdict.warnings = ignored_fields_of(request.object);
+  return verdict;
 }
 
 Verdict judge_config(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
-  const auto denial = validate_config(request.object);
-  return denial ? Verdict::refuse(*denial) : Verdict::allow();
+  if (const auto denial = validate_config(request.object)) {
+    return Verdict::refuse(*denial);
+  }
+  Verdict verdict = Verdict::allow();
+  verdict.warnings = config_warnings(request.object);
+  return verdict;
 }
 
 constexpr std::string_view kWrites = "CREATE UPDATE";

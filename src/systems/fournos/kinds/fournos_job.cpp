@@ -86,6 +86,8 @@ constexpr Row kSpecRows[] = {
     {field<&Spec::scheduled_start_time>("scheduledStartTime", "Do not start before this time.",
                                         {.format = "date-time"}),
      false, false},
+    {field<&Spec::schedule>("schedule", "Not supported yet: a job with a schedule is refused."),
+     false, false},
     {field<&Spec::lock_until>("lockUntil", "Hold the cluster until this time (RFC 3339)."), false,
      false},
 };

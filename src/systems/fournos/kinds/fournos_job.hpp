@@ -48,6 +48,7 @@ struct FournosJobSpec {
   std::string shutdown{};  // Stop, Terminate
   std::string ttl{};
   std::string scheduled_start_time{};
+  std::string schedule{};
   std::string lock_until{};
 };
 

@@ -27,6 +27,7 @@ class PodMachineTest : public testing::Test {
     for (const Order& order : orders) {
       const char* verb = order.type == Order::Type::Run         ? "run "
                          : order.type == Order::Type::Terminate ? "terminate "
+                         : order.type == Order::Type::Skip      ? "skip "
                                                                 : "kill ";
       text += (text.empty() ? "" : ", ") + std::string(verb) + std::to_string(order.container);
     }
@@ -49,6 +50,64 @@ TEST_F(PodMachineTest, ContainersStartTogetherInitContainersOneByOne) {
   machine.exited(3, 0, "", now);
   EXPECT_TRUE(machine.over());
   EXPECT_TRUE(all_ended(machine.state()));
+}
+
+TEST_F(PodMachineTest, AStepWhoseGuardsDoNotHoldIsSkippedAndTheNextOneRuns) {
+  PodMachine machine = make(
+      "sequential: true, containers: [{name: step-a}, {name: step-b, when: [{input: "
+      "'$(steps.a.results.go)', operator: in, values: ['yes']}]}, {name: step-c, when: [{input: "
+      "'$(steps.a.results.go)', operator: notin, values: ['yes']}], command: [echo, "
+      "'$(steps.a.results.go)']}]");
+  EXPECT_EQ(advance(machine), "run 0");
+  machine.exited(0, 0, R"([{"key":"go","value":"no","type":4}])", now);
+  EXPECT_EQ(advance(machine), "skip 1, run 2");
+  EXPECT_EQ(machine.container(2)["command"][1], Value("no"));
+  machine.exited(2, 0, "", now);
+  EXPECT_EQ(advance(machine), "");
+  EXPECT_TRUE(machine.over());
+  const Value skipped = machine.state()["containers"][1];
+  EXPECT_EQ(skipped["exitCode"].as_int(-1), 0);
+  EXPECT_EQ(skipped["message"], Value(R"([{"key":"Reason","value":"Skipped","type":3}])"));
+}
+
+TEST_F(PodMachineTest, SidecarsRunFromBeforeTheFirstStepToAfterTheLast) {
+  PodMachine machine = make(
+      "restartPolicy: Never, grace: 5, sequential: true, containers: [{name: step-a}, {name: "
+      "step-b}, {name: sidecar-s, sidecar: true}, {name: sidecar-t, sidecar: true}]");
+  EXPECT_EQ(advance(machine), "run 2, run 3, run 0");
+  machine.exited(0, 0, "", now);
+  EXPECT_EQ(advance(machine), "run 1");
+  machine.exited(1, 0, "", now);
+  EXPECT_FALSE(machine.over());
+  EXPECT_EQ(advance(machine), "terminate 2, terminate 3");
+  EXPECT_EQ(advance(machine), "");
+  machine.exited(2, 143, "", now);
+  EXPECT_EQ(machine.next_due(), now + seconds(5));
+  now += seconds(5);
+  EXPECT_EQ(advance(machine), "kill 3");
+  machine.exited(3, 137, "", now);
+  EXPECT_TRUE(machine.over());
+  for (const std::size_t i : {2U, 3U}) {
+    const Value sidecar = machine.state()["containers"][i];
+    EXPECT_EQ(sidecar["exitCode"].as_int(-1), 0);
+    EXPECT_EQ(sidecar["message"], Value("Sidecar container successfully stopped by nop image"));
+  }
+}
+
+TEST_F(PodMachineTest, ASidecarThatFailsKeepsItsCodeAndOneThatRestartsDoesNot) {
+  PodMachine machine = make(
+      "restartPolicy: Never, sequential: true, containers: [{name: step-a}, {name: sidecar-s, "
+      "sidecar: true}, {name: sidecar-t, sidecar: true, restartPolicy: Always}]");
+  EXPECT_EQ(advance(machine), "run 1, run 2, run 0");
+  machine.exited(1, 3, "", now);
+  machine.exited(2, 4, "", now);
+  EXPECT_EQ(advance(machine), "run 2");
+  machine.exited(2, 4, "", now);
+  machine.exited(0, 0, "", now);
+  EXPECT_EQ(advance(machine), "");
+  EXPECT_TRUE(machine.over()) << "one that waits for its restart is over with the steps";
+  EXPECT_EQ(machine.state()["containers"][1]["exitCode"].as_int(), 3);
+  EXPECT_EQ(machine.state()["containers"][2]["exitCode"].as_int(-1), 0);
 }
 
 TEST_F(PodMachineTest, EphemeralContainersJoinAndDoNotKeepThePodAlive) {

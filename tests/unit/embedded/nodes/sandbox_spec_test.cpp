@@ -184,6 +184,37 @@ TEST_F(SandboxSpecTest, CommandsAreExpandedAndImagesHaveEntrypoints) {
   }
 }
 
+TEST_F(SandboxSpecTest, AnUnknownImageWithoutACommandSaysSo) {
+  const std::string unknown =
+      "image \"quay.io/team/tool:1\" is not run here, and its entrypoint is not known: give the "
+      "container a command, or name the entrypoint in TEKTON_IMAGE_ENTRYPOINTS";
+  for (const char* container :
+       {"image: 'quay.io/team/tool:1'", "image: 'quay.io/team/tool:1', args: [-q]"}) {
+    const SandboxSpec spec = make(pod(std::string("containers: [{name: c, ") + container + "}]"));
+    EXPECT_EQ(spec.value["containers"][0]["problem"], Value(unknown)) << container;
+  }
+  world.configure("tekton", from_yaml("{run: {imageEntrypoints: {tool: [tool]}}}"));
+  const SandboxSpec known = make(pod("containers: [{name: c, image: 'quay.io/team/tool:1'}]"));
+  EXPECT_EQ(json::print(known.value["containers"][0]["command"]), R"(["tool"])");
+  EXPECT_TRUE(known.value["containers"][0]["problem"].is_null());
+}
+
+TEST_F(SandboxSpecTest, ContainersBesideStepsAreSidecars) {
+  const SandboxSpec spec = make(
+      pod("containers: [{name: step-a, command: [a]}, {name: sidecar-s, command: [s]}, {name: "
+          "injected, command: [i]}]",
+          ", annotations: {athanor.dev/steps: '[{\"container\":\"step-a\",\"when\":[{\"input\":"
+          "\"x\"}],\"stdout\":\"/f\"},{\"container\":\"sidecar-s\",\"sidecar\":true,"
+          "\"restartPolicy\":\"Always\"}]'}"));
+  const Value& containers = spec.value["containers"];
+  EXPECT_EQ(containers[0]["when"][0]["input"], Value("x"));
+  EXPECT_EQ(containers[0]["stdout"], Value("/f"));
+  EXPECT_TRUE(containers[0]["sidecar"].is_null());
+  EXPECT_EQ(containers[1]["restartPolicy"], Value("Always"));
+  EXPECT_TRUE(containers[1]["sidecar"].as_bool());
+  EXPECT_TRUE(containers[2]["sidecar"].as_bool());
+}
+
 TEST_F(SandboxSpecTest, StepsTakeTheirScriptsFromTheAnnotation) {
   const SandboxSpec spec = make(
       pod("containers: [{name: step-a, command: [/tekton/scripts/x], args: [one]}]",

@@ -111,6 +111,133 @@ TEST(Matrix, AnEmptyListSkipsTheTask) {
             "build (Matrix Parameters have an empty array), use (Parent Tasks were skipped)");
 }
 
+TEST(Sidecars, AreInThePodAndInTheStatus) {
+  Lab lab;
+  lab.put(R"y(
+apiVersion: tekton.dev/v1
+kind: TaskRun
+metadata: {name: run}
+spec:
+  workspaces: [{name: w, emptyDir: {}}]
+  sidecarSpecs: [{name: db, computeResources: {limits: {cpu: 1}}}]
+  taskSpec:
+    params: [{name: p, default: 3}]
+    workspaces: [{name: w}]
+    steps: [{name: main, image: i, command: [x], stdoutConfig: {path: /workspace/out},
+             when: [{input: $(params.p), operator: in, values: ['3']}]}]
+    sidecars:
+    - {name: db, image: db:$(params.p), args: ["$(params.p)"], ports: [{containerPort: 5432}],
+       readinessProbe: {exec: {command: [up]}}}
+    - {name: other, image: o, script: "echo", restartPolicy: Always}
+)y");
+  lab.settle();
+  const Object pod = lab.pod("run-pod");
+  const Value& sidecar = pod.spec()["containers"][1];
+  EXPECT_EQ(sidecar["name"], Value("sidecar-db"));
+  EXPECT_EQ(sidecar["image"], Value("db:3"));
+  EXPECT_EQ(sidecar["args"][0], Value("3"));
+  EXPECT_EQ(sidecar["ports"][0]["containerPort"].as_int(), 5432);
+  EXPECT_EQ(sidecar["resources"]["limits"]["cpu"].as_int(), 1);
+  EXPECT_EQ(sidecar["volumeMounts"][0]["mountPath"], Value("/workspace/w"));
+  EXPECT_EQ(
+      json::parse(pod.annotation("athanor.dev/steps")).value(),
+      yaml::parse("[{container: step-main, when: [{input: '3', operator: in, values: ['3']}], "
+                  "stdout: /workspace/out}, {container: sidecar-db, sidecar: true}, "
+                  "{container: sidecar-other, sidecar: true, script: \"#!/bin/sh\\nset "
+                  "-e\\necho\", restartPolicy: Always}]")
+          .value());
+  const auto told = [&] {
+    for (const auto& event : lab.world.events) {
+      if (event.reason == "FieldsIgnored") {
+        return event.note;
+      }
+    }
+    return std::string();
+  };
+  EXPECT_EQ(told(),
+            "sidecars[0].readinessProbe is not run: the first step starts as soon as the "
+            "sidecar runs");
+  lab.set_pod_status("run-pod", R"y({phase: Running, containerStatuses: [
+    {name: step-main, state: {terminated: {exitCode: 0, reason: Completed, startedAt: "2026-01-05T00:00:01Z", finishedAt: "2026-01-05T00:00:02Z"}}},
+    {name: sidecar-db, imageID: x, state: {running: {startedAt: "2026-01-05T00:00:01Z"}}},
+    {name: sidecar-other, state: {running: {startedAt: "2026-01-05T00:00:01Z"}}}]})y");
+  lab.settle();
+  EXPECT_EQ(Lab::outcome(lab.task_run("run")),
+            "True/Succeeded: All Steps have completed executing");
+  EXPECT_EQ(lab.task_run("run").status()["sidecars"][0]["container"], Value("sidecar-db"));
+  EXPECT_TRUE(lab.task_run("run").status()["sidecars"][0].contains("running"));
+  lab.set_pod_status("run-pod", R"y({phase: Succeeded, containerStatuses: [
+    {name: step-main, state: {terminated: {exitCode: 0, reason: Completed, startedAt: "2026-01-05T00:00:01Z", finishedAt: "2026-01-05T00:00:02Z"}}},
+    {name: sidecar-db, imageID: x, state: {terminated: {exitCode: 0, reason: Completed}}},
+    {name: sidecar-other, state: {terminated: {exitCode: 0, reason: Completed}}}]})y");
+  lab.settle();
+  EXPECT_EQ(lab.task_run("run").status()["sidecars"][1]["terminated"]["reason"],
+            Value("Completed"));
+}
+
+TEST(Sidecars, OneThatFailsByItselfFailsTheTask) {
+  Lab lab;
+  lab.put(R"y(
+apiVersion: tekton.dev/v1
+kind: TaskRun
+metadata: {name: run}
+spec:
+  taskSpec:
+    steps: [{name: main, image: i, command: [x]}]
+    sidecars: [{name: db, image: i}]
+)y");
+  lab.settle();
+  lab.set_pod_status("run-pod", R"y({phase: Failed, containerStatuses: [
+    {name: step-main, state: {terminated: {exitCode: 0, reason: Completed, startedAt: "2026-01-05T00:00:01Z", finishedAt: "2026-01-05T00:00:02Z"}}},
+    {name: sidecar-db, state: {terminated: {exitCode: 3, reason: Error}}}]})y");
+  lab.settle();
+  EXPECT_EQ(Lab::outcome(lab.task_run("run")),
+            "False/Failed: \"sidecar-db\" exited with code 3: Error");
+}
+
+TEST(Guards, ASkippedStepIsToldInTheStatus) {
+  Lab lab;
+  lab.put(R"y(
+apiVersion: tekton.dev/v1
+kind: TaskRun
+metadata: {name: run}
+spec:
+  taskSpec:
+    steps: [{name: main, image: i, command: [x], when: [{input: a, operator: in, values: [b]}]}]
+)y");
+  lab.settle();
+  lab.set_pod_status("run-pod", R"y({phase: Succeeded, containerStatuses: [
+    {name: step-main, state: {terminated: {exitCode: 0, reason: Completed, startedAt: "2026-01-05T00:00:01Z", finishedAt: "2026-01-05T00:00:01Z",
+     message: '[{"key":"Reason","value":"Skipped","type":3}]'}}}]})y");
+  lab.settle();
+  EXPECT_EQ(Lab::outcome(lab.task_run("run")),
+            "True/Succeeded: All Steps have completed executing");
+  const Value& step = lab.task_run("run").status()["steps"][0];
+  EXPECT_EQ(step["terminationReason"], Value("Skipped"));
+  EXPECT_EQ(step["terminated"]["exitCode"].as_int(-1), 0);
+}
+
+TEST(Params, EnumsAreCheckedWhenTheFlagIsSet) {
+  constexpr std::string_view kRun = R"y(
+apiVersion: tekton.dev/v1
+kind: TaskRun
+metadata: {name: run}
+spec:
+  params: [{name: p, value: c}]
+  taskSpec:
+    params: [{name: p, enum: [a, b]}]
+    steps: [{name: main, image: i, command: [x]}]
+)y";
+  Lab lab;
+  lab.put(
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: feature-flags, namespace: "
+      "tekton-pipelines}, data: {enable-param-enum: 'true'}}");
+  lab.put(kRun);
+  lab.settle();
+  EXPECT_EQ(Lab::outcome(lab.task_run("run")),
+            "False/InvalidParamValue: [User error] param `p` value: c is not in the enum list");
+}
+
 TEST(StepActions, TakeThePlaceOfTheStep) {
   Lab lab;
   lab.put(R"y(

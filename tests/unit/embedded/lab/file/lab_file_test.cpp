@@ -81,6 +81,7 @@ TEST(LabFile, ManifestsMoveWithTheNamespaceTheyName) {
   auto lab =
       parse_lab(std::string(kHead) + "namespace: here\nmanifests: [m]\n", "lab.yaml").value();
   lab.ns = "there";
+  lab.moved.emplace("here", "there");
   const auto objects = lab_objects(lab, [](const std::string&) -> Result<std::string> {
     return std::string(
         "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: here}}\n---\n"

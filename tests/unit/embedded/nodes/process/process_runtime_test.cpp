@@ -319,6 +319,115 @@ TEST(ProcessRuntime, StepsRunInOrderAndHandResultsOn) {
   EXPECT_EQ(lab.log("p", "step-b"), "v 1\n0/workspace/sub\narg\n");
 }
 
+TEST(ProcessRuntime, AMissingWorkingFolderIsMadeInTheContainersViewAlone) {
+  PodLab lab;
+  lab.start(
+      "{name: p, volumes: [{name: v, type: empty}], containers: [{name: c, command: [/bin/sh, -c, "
+      "'pwd; touch here && ls'], workingDir: /no/such/folder}, {name: d, command: [pwd], "
+      "workingDir: /v/deep/er, mounts: [{volume: v, path: /v}]}, {name: e, command: [pwd], "
+      "workingDir: /usr/no-such-folder}]}");
+  lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "c"), "/no/such/folder\nhere\n");
+  EXPECT_EQ(lab.log("p", "d"), "/v/deep/er\n");
+  EXPECT_EQ(lab.log("p", "e"), "/usr/no-such-folder\n");
+  EXPECT_FALSE(std::filesystem::exists("/no"));
+  EXPECT_FALSE(std::filesystem::exists("/usr/no-such-folder"));
+  EXPECT_TRUE(std::filesystem::exists(lab.folder() + "/pods/uid-p/volumes/v/deep/er"));
+}
+
+TEST(ProcessRuntime, AStepsWorkingFolderIsBelowTheWorkspaceAndNeverOutside) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: step-a, workingDir: /workspace/a/b, "
+      "command: [pwd]}, {name: step-b, workingDir: ../../made, command: [pwd]}]}");
+  lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "step-a"), "/workspace/a/b\n");
+  EXPECT_EQ(lab.log("p", "step-b"), "/made\n");
+  EXPECT_FALSE(std::filesystem::exists(lab.folder() + "/pods/made"));
+  EXPECT_FALSE(std::filesystem::exists("/made"));
+}
+
+TEST(ProcessRuntime, ScriptsOfAshRunWithTheirArguments) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: step-a, script: \"#!/bin/ash -e\\necho $1; "
+      "false; echo no\\n\", command: [one], onError: continue}, {name: step-b, script: "
+      "\"#!/bin/busybox sh\\necho two\\n\"}, {name: step-c, command: [ash, -c, 'echo three']}]}");
+  const Value state = lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "step-a"), "one\n");
+  EXPECT_EQ(lab.log("p", "step-b"), "two\n");
+  EXPECT_EQ(lab.log("p", "step-c"), "three\n");
+  EXPECT_EQ(container_of(state, "step-a")["message"].str(),
+            R"([{"key":"ExitCode","value":"1","type":3}])");
+}
+
+TEST(ProcessRuntime, OutputIsKeptInFilesBesideTheLog) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: step-a, results: [r], stdout: "
+      "/tekton/results/r, stderr: /workspace/logs/err, command: [/bin/sh, -c, 'echo out; echo err "
+      ">&2; printf more; exit 3'], onError: continue}, {name: step-b, command: [cat, "
+      "/workspace/logs/err]}]}");
+  const Value state = lab.wait_end("p");
+  EXPECT_EQ(
+      container_of(state, "step-a")["message"].str(),
+      R"([{"key":"r","value":"out\nmore","type":1},{"key":"ExitCode","value":"3","type":3}])");
+  EXPECT_EQ(lab.log("p", "step-b"), "err\n");
+  const std::string log = lab.log("p", "step-a");
+  EXPECT_NE(log.find("out\n"), std::string::npos) << log;
+  EXPECT_NE(log.find("err\n"), std::string::npos) << log;
+}
+
+TEST(ProcessRuntime, AStepWhoseOutputIsKeptCanBeStopped) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: step-a, stdout: /workspace/out, command: "
+      "[/bin/sh, -c, 'trap \"echo bye; exit 7\" TERM; echo up; while true; do sleep 0.02; "
+      "done']}]}");
+  EXPECT_TRUE(eventually([&] { return lab.log("p", "step-a") == "up\n"; }));
+  lab.runtime().stop("uid-p", seconds(10));
+  const Value state = lab.wait_end("p");
+  EXPECT_EQ(container_of(state, "step-a")["exitCode"].as_int(), 7);
+  const std::string log = lab.log("p", "step-a");
+  EXPECT_TRUE(log.starts_with("up\n") && log.ends_with("bye\n")) << log;
+}
+
+TEST(ProcessRuntime, WhatCannotRunSaysWhy) {
+  PodLab lab;
+  lab.start(pod("{name: c, command: [], problem: 'image x is not run here'}"));
+  const Value container = container_of(lab.wait_end("p"), "c");
+  EXPECT_EQ(container["exitCode"].as_int(), 127);
+  EXPECT_EQ(container["message"].str(), "image x is not run here");
+  EXPECT_EQ(lab.log("p", "c"), "athanor: image x is not run here\n");
+}
+
+TEST(ProcessRuntime, ASkippedStepLeavesExitCodeZero) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, containers: [{name: step-a, when: [{input: a, operator: in, "
+      "values: [b]}], command: [touch, /workspace/no]}, {name: step-b, command: [cat, "
+      "/tekton/steps/step-a/exitCode]}]}");
+  lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "step-a"), "");
+  EXPECT_EQ(lab.log("p", "step-b"), "0");
+  EXPECT_FALSE(std::filesystem::exists(lab.folder() + "/pods/uid-p/workspace/no"));
+}
+
+TEST(ProcessRuntime, SidecarsServeTheStepsAndEndAfterThem) {
+  PodLab lab;
+  lab.start(
+      "{name: p, sequential: true, grace: 10, volumes: [{name: v, type: empty}], containers: "
+      "[{name: step-a, command: [/bin/sh, -c, 'until [ -e /v/up ]; do sleep 0.02; done; cat "
+      "/v/up'], mounts: [{volume: v, path: /v}]}, {name: sidecar-s, sidecar: true, script: "
+      "\"#!/bin/sh\\necho ready > /v/up; ls -d /workspace; exec sleep 1000\\n\", mounts: [{volume: "
+      "v, path: /v}]}]}");
+  const Value state = lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "step-a"), "ready\n");
+  EXPECT_EQ(container_of(state, "sidecar-s")["exitCode"].as_int(-1), 0);
+  EXPECT_EQ(container_of(state, "sidecar-s")["message"].str(),
+            "Sidecar container successfully stopped by nop image");
+}
+
 TEST(ProcessRuntime, StepResultsAreTheStepsOwn) {
   PodLab lab;
   lab.start(

@@ -51,6 +51,19 @@ class TimedPodsTest : public testing::Test {
   int told = 0;
 };
 
+TEST_F(TimedPodsTest, SidecarsLastAsLongAsTheStepsAndSkippedStepsTakeNoTime) {
+  start(
+      "sequential: true, containers: [{name: step-a, stepResults: [go]}, {name: step-b, when: "
+      "[{input: $(steps.a.results.go), operator: in, values: ['yes']}]}, {name: sidecar-s, "
+      "sidecar: "
+      "true}], simulate: {/a: {seconds: 2, results: {go: 'no'}}}");
+  EXPECT_EQ(run(), seconds(2));
+  EXPECT_EQ(container(1)["message"], Value(R"([{"key":"Reason","value":"Skipped","type":3}])"));
+  EXPECT_EQ(container(2)["exitCode"].as_int(-1), 0);
+  EXPECT_EQ(container(2)["message"], Value("Sidecar container successfully stopped by nop image"));
+  EXPECT_TRUE(all_ended(last));
+}
+
 TEST_F(TimedPodsTest, AContainerTakesATenthOfASecond) {
   start("containers: [{name: c}]");
   EXPECT_EQ(container(0)["state"].str(), "running");

@@ -56,6 +56,98 @@ timeouts: {tasks: 90m}
   EXPECT_EQ(run["metadata"]["annotations"], parsed("{a: b}"));
 }
 
+TEST(Defaults, ParamsWrittenAsNumbersAndBooleansBecomeTheirText) {
+  Value run = object_of("PipelineRun", R"y(
+params: [{name: n, value: 3}, {name: b, value: true}, {name: f, value: 1.5}, {name: l, value: [a, b]},
+  {name: mixed, value: [1, 2]}, {name: m, value: {k: v}}, {name: o, value: {k: 1}}, {name: deep, value: [[1]]}]
+pipelineSpec:
+  params: [{name: n, default: 4}, {name: on, default: true}, {name: l, default: [x]}]
+  tasks:
+  - name: t
+    params: [{name: x, value: 5}]
+    matrix: {params: [{name: y, value: [a]}], include: [{params: [{name: z, value: false}]}]}
+    taskSpec:
+      params: [{name: d, default: 0}]
+      steps: [{name: s, ref: {name: act}, params: [{name: p, value: 6}]}]
+)y");
+  apply_defaults(run);
+  EXPECT_EQ(
+      run["spec"]["params"],
+      parsed("[{name: n, value: '3'}, {name: b, value: 'true'}, {name: f, value: '1.5'}, "
+             "{name: l, value: [a, b]}, {name: mixed, value: ['1', '2']}, {name: m, value: {k: "
+             "v}}, {name: o, value: {k: '1'}}, {name: deep, value: '[[1]]'}]"));
+  const Value& pipeline = run["spec"]["pipelineSpec"];
+  EXPECT_EQ(pipeline["params"],
+            parsed("[{name: n, type: string, default: '4'}, {name: on, type: string, default: "
+                   "'true'}, {name: l, type: array, default: [x]}]"));
+  const Value& task = pipeline["tasks"][0];
+  EXPECT_EQ(task["params"][0]["value"], Value("5"));
+  EXPECT_EQ(task["matrix"]["include"][0]["params"][0]["value"], Value("false"));
+  EXPECT_EQ(task["taskSpec"]["params"][0], parsed("{name: d, type: string, default: '0'}"));
+  EXPECT_EQ(task["taskSpec"]["steps"][0]["params"][0]["value"], Value("6"));
+  for (const char* kind : {"TaskRun", "Pipeline", "Task", "StepAction"}) {
+    Value object = object_of(kind, "params: [{name: n, value: 3, default: 3}]");
+    apply_defaults(object);
+    const Value& param = object["spec"]["params"][0];
+    EXPECT_TRUE(param["value"] == Value("3") || param["default"] == Value("3")) << kind;
+  }
+}
+
+TEST(Defaults, AReferenceThatNamesNothingTakesTheDefaultResolver) {
+  Settings settings;
+  settings.default_resolver = "cluster";
+  Value run = object_of("PipelineRun", "pipelineRef: {params: [{name: name, value: p}]}");
+  apply_defaults(run, WriteKind::Create, settings);
+  EXPECT_EQ(run["spec"]["pipelineRef"]["resolver"], Value("cluster"));
+}
+
+TEST(Refusals, EnumsAreCheckedWhereTheFlagAllowsThem) {
+  const Value task = object_of("Task",
+                               "{params: [{name: p, type: string, enum: [a, b, a], default: "
+                               "c}], steps: [{image: i}]}");
+  EXPECT_EQ(errors_of(task),
+            "feature flag `enable-param-enum` should be set to true to use Enum: spec.params[p]\n"
+            "param default value c not in the enum list: spec.params[p]\n"
+            "parameter enum value a appears more than once: spec.params[p]");
+  Settings on;
+  on.param_enum = true;
+  const Value good = object_of("Task",
+                               "{params: [{name: p, type: string, enum: [a, b]}], steps: "
+                               "[{image: i}]}");
+  EXPECT_FALSE(validate(good, nullptr, on));
+  EXPECT_TRUE(validate(good, nullptr));
+}
+
+TEST(Refusals, ArtifactsAndGuardsOfSteps) {
+  const auto of_step = [](const std::string& step) {
+    return errors_of(object_of("Task", "{steps: [{image: i, " + step + "}]}"));
+  };
+  constexpr std::string_view kFlag =
+      "feature flag enable-artifacts should be set to true to use artifacts feature.: ";
+  EXPECT_EQ(of_step("script: 'cat $(artifacts.path)'"),
+            std::string(kFlag) + "spec.steps[0].script");
+  EXPECT_EQ(of_step("args: ['$(steps.a.outputs.x)']"), std::string(kFlag) + "spec.steps[0].args");
+  EXPECT_EQ(of_step("env: [{name: A, value: '$(step.artifacts.path)'}]"),
+            std::string(kFlag) + "spec.steps[0].env");
+  EXPECT_EQ(of_step("args: ['$(steps.a.results.x)', '$(steps.a.results.outputs.k)']"), "");
+  const auto of_pipeline = [](const std::string& value) {
+    return errors_of(object_of("Pipeline",
+                               "{tasks: [{name: a, taskRef: {name: t}}, {name: b, taskRef: "
+                               "{name: t}, params: [{name: p, value: '" +
+                                   value + "'}]}]}"));
+  };
+  EXPECT_EQ(of_pipeline("$(tasks.a.outputs.x)"), std::string(kFlag) + "spec.tasks[1].params[p]");
+  EXPECT_EQ(of_pipeline("$(tasks.a.results.outputs)"), "");
+  EXPECT_EQ(of_step("when: [{input: a, operator: is, values: [b]}]"),
+            "invalid value: operator \"is\" is not recognized. valid operators: in,notin: "
+            "spec.steps[0].when[0]");
+  EXPECT_EQ(of_step("when: [{cel: 'true'}]"),
+            "feature flag enable-cel-in-whenexpression should be set to true to use CEL: true in "
+            "WhenExpression: spec.steps[0].when[0]");
+  EXPECT_EQ(of_step("when: [{input: '$(params.x)', operator: in, values: [b]}]"),
+            "non-existent variable in \"$(params.x)\": spec.steps[0].when[0].input");
+}
+
 TEST(Defaults, OfATaskRunAndItsLabel) {
   Value run = object_of("TaskRun", "taskRef: {name: t}");
   apply_defaults(run);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flags in the manner of Kubernetes' programs: forms, fallbacks, refusals word for word.
-#include "cli/flag_table.hpp"
+#include "cli/flags/flag_table.hpp"
 
 #include <gtest/gtest.h>
 

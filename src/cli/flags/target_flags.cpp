@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/target_flags.hpp"
+#include "cli/flags/target_flags.hpp"
 
 #include <fmt/core.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/flag_table.hpp"
+#include "cli/flags/flag_table.hpp"
 
 #include <fmt/format.h>
 

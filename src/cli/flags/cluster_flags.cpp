@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cluster_flags.hpp"
+#include "cli/flags/cluster_flags.hpp"
 
 #include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 
-#include "cli/target_flags.hpp"
+#include "cli/flags/target_flags.hpp"
 
 namespace athanor::cli {
 namespace {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/flags/setting_flags.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
+
+#include "base/near_name.hpp"
+#include "systems/list.hpp"
+
+namespace athanor::cli {
+namespace {
+
+std::vector<std::string> known_settings() {
+  std::vector<std::string> names;
+  for (const System* system : all_systems()) {
+    names.insert(names.end(), system->variables.begin(), system->variables.end());
+  }
+  return names;
+}
+
+Error unknown(const std::string& name, const std::vector<std::string>& known) {
+  return Error::bad_request(
+      fmt::format("--set {}: there is no such setting{}; athanor systems -o yaml lists them", name,
+                  near_hint(name, known)));
+}
+
+}  // namespace
+
+void add_settings(CLI::App& verb, std::vector<std::string>& settings) {
+  verb.add_option("--set", settings,
+                  "a setting of a system (athanor systems -o yaml), over the environment's; "
+                  "repeatable")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
+Result<void> apply_settings(const std::vector<std::string>& settings,
+                            std::map<std::string, std::string>& variables) {
+  const std::vector<std::string> known = known_settings();
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return Error::bad_request(fmt::format("--set {}: is not NAME=VALUE", setting));
+    }
+    const std::string name = setting.substr(0, equals);
+    if (std::ranges::find(known, name) == known.end()) {
+      return unknown(name, known);
+    }
+    variables.insert_or_assign(name, setting.substr(equals + 1));
+  }
+  return {};
+}
+
+}  // namespace athanor::cli

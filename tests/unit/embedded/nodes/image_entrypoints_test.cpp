@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What images run without a command (docs/spec/tekton.md 12).
+#include "embedded/nodes/image_entrypoints.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+std::string command_of(std::string_view image, std::string_view args, std::string_view own = "{}") {
+  const auto command = image_command(image, yaml::parse(args).value(), yaml::parse(own).value());
+  return command ? json::print(*command) : "unknown";
+}
+
+TEST(ImageEntrypoints, KnownImagesRunTheirOwn) {
+  EXPECT_EQ(command_of("bash:5", "[-c, 'echo hi']"), R"(["bash","-c","echo hi"])");
+  EXPECT_EQ(command_of("bash", "[ls, -l]"), R"(["ls","-l"])");
+  EXPECT_EQ(command_of("docker.io/library/alpine:3.20", "[echo, hi]"), R"(["echo","hi"])");
+  EXPECT_EQ(command_of("busybox", "[]"), R"(["/bin/sh"])");
+  EXPECT_EQ(command_of("localhost:5000/python:3.12@sha256:aa", "[-c, 'print(1)']"),
+            R"x(["python3","-c","print(1)"])x");
+  EXPECT_EQ(command_of("python", "[script.py]"), R"(["script.py"])");
+  EXPECT_EQ(command_of("alpine/git", "[clone, x]"), R"(["git","clone","x"])");
+  EXPECT_EQ(command_of("registry.k8s.io/kubectl:v1", "[get, pods]"), R"(["kubectl","get","pods"])");
+  EXPECT_EQ(command_of("registry.k8s.io/pause:3.10", "[]"), R"(["/bin/sleep","infinity"])");
+}
+
+TEST(ImageEntrypoints, TheSettingWinsAndOthersAreUnknown) {
+  EXPECT_EQ(command_of("quay.io/team/tool:1", "[-q]", "{quay.io/team/tool: [tool, run]}"),
+            R"(["tool","run","-q"])");
+  EXPECT_EQ(command_of("quay.io/team/tool:1", "[]", "{tool: [tool]}"), R"(["tool"])");
+  EXPECT_EQ(command_of("alpine", "[-x]", "{alpine: [other]}"), R"(["other","-x"])");
+  EXPECT_EQ(command_of("quay.io/team/tool:1", "[-q]"), "unknown");
+  EXPECT_EQ(command_of("", "[]"), "unknown");
+}
+
+}  // namespace
+}  // namespace athanor::nodes
