@@ -12,6 +12,7 @@
 #include "cluster/admission_review.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::cli {
 
@@ -98,15 +99,16 @@ int run(const RbacOptions& options) {
     rbac.converted_crds = options.webhook_crds;
   }
   const auto variables = environment_map();
+  const auto config = read_config(variables, "default");
+  if (!config.ok()) {
+    return fail(config.error());
+  }
+  *operators = those_that_run(all_systems(), *std::move(operators), *config);
   const bool placed =
       variables.contains("FOURNOS_WORKLOAD_NAMESPACE") || variables.contains("FOURNOS_NAMESPACE");
   if (!options.namespaces.empty() || !placed) {
     print_objects(runtime::rbac_objects(*operators, rbac), options.output);
     return 0;
-  }
-  const auto config = read_config(variables, "");
-  if (!config.ok()) {
-    return fail(config.error());
   }
   print_objects(runtime::rbac_objects_of(parts_of(*operators, *config), rbac), options.output);
   return 0;

@@ -156,7 +156,7 @@ class RunningControlPlane final : public ControlPlane {
     if (!options_.lab.targets.empty()) {
       operators.push_back(&target_operator());
     }
-    return operators;
+    return those_that_run(options_.systems, std::move(operators), options_.config);
   }
 
   Result<std::unique_ptr<store::Journal>> journal() const {

@@ -14,9 +14,10 @@ namespace athanor::tekton {
 
 struct Settings {
   // run.profile sets all of these; without it they are as here.
-  bool finally_after_tasks_timeout = true;  // 8.5
-  bool task_timeout_follows_tasks = true;   // 8.6
-  bool results_of_failed_tasks = true;      // 7.3
+  // Differences from the reference that clients see, by section of docs/spec/tekton.md.
+  bool finally_after_tasks_timeout = true;  // 8.5: a timeout of the tasks leaves finally its time
+  bool task_timeout_follows_tasks = true;   // 8.6: a task gets no more than the tasks have left
+  bool results_of_failed_tasks = true;      // 7.3: finally may read what a failed task left
   bool result_validation_details = true;    // 7.5: texts behind "Failed Validation: <n>"
   bool precise_failure_reasons = false;     // 10.4: StepFailed, StepOOM, PodEvicted …
 

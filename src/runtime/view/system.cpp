@@ -41,6 +41,23 @@ const System* system_of_kind(Systems systems, std::string_view group, std::strin
   return found == systems.end() ? nullptr : *found;
 }
 
+std::vector<const Operator*> those_that_run(Systems systems, std::vector<const Operator*> operators,
+                                            const SystemConfig& config) {
+  static const Value kNone;
+  for (const System* system : systems) {
+    if (system->runs == nullptr) {
+      continue;
+    }
+    const auto section = config.find(system->name);
+    const Value& settings = section == config.end() ? kNone : section->second;
+    std::erase_if(operators, [&](const Operator* op) {
+      return std::ranges::find(system->operators, op) != system->operators.end() &&
+             !system->runs(*op, settings);
+    });
+  }
+  return operators;
+}
+
 Places places_of_all(std::span<const Operator* const> operators, const Place& place) {
   Places places;
   for (const Operator* op : operators) {

@@ -94,6 +94,8 @@ struct System {
   // nullptr: served versions differ in their apiVersion alone.
   Result<Value> (*convert)(const Value& object, std::string_view to_version) = nullptr;
   std::vector<const Operator*> operators{};
+  // Whether one of them has anything to do; nullptr: all always have.
+  bool (*runs)(const Operator& op, const Value& settings) = nullptr;
   // Custom kinds that its operators read and that a cluster may lack: the process is ready without.
   std::vector<const Kind*> optional_kinds{};
   // What it answers beside objects in a lab; nullptr: nothing.
@@ -143,6 +145,9 @@ Result<SystemConfig> read_settings(Systems systems, SettingsSource source);
 std::vector<const api::CustomKind*> kinds_of(Systems systems, const SystemConfig& config = {});
 // The system with a custom kind of this group and name; nullptr: none.
 const System* system_of_kind(Systems systems, std::string_view group, std::string_view kind);
+// Leaves out the operators that have nothing to do with these settings.
+std::vector<const Operator*> those_that_run(Systems systems, std::vector<const Operator*> operators,
+                                            const SystemConfig& config);
 // Every kind that these operators touch and that has namespaces, at this place.
 Places places_of_all(std::span<const Operator* const> operators, const Place& place);
 

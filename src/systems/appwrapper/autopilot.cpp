@@ -8,6 +8,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/text/quantity.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -71,6 +72,40 @@ void add_required(Value& node_affinity, const Excluded& excluded) {
   }
 }
 
+bool is_out_of_reach(const Value& taint) {
+  return taint["key"].as_string() == "node.kubernetes.io/unreachable" ||
+         taint["key"].as_string() == "node.kubernetes.io/not-ready";
+}
+
+bool carries(const Object& node, const ResourceTaint& taint) {
+  return node.metadata()["labels"].contains(taint.key) && node.label(taint.key) == taint.value;
+}
+
+// When the node was last reached; nullopt: it is reached.
+std::optional<Instant> lost_since(const Object& node) {
+  for (const Value& taint : node.spec()["taints"].items()) {
+    if (is_out_of_reach(taint)) {
+      const auto added = parse_time(taint["timeAdded"].as_string());
+      return added ? added
+                   : parse_time(
+                         find_condition(node.status()["conditions"], "Ready")["lastTransitionTime"]
+                             .as_string());
+    }
+  }
+  return std::nullopt;
+}
+
+void add_amount(std::map<std::string, Quantity>& sums, std::string_view resource,
+                const Value& amount) {
+  const auto parsed = Quantity::parse(amount);
+  if (parsed && !parsed->is_zero() && !parsed->is_negative()) {
+    const auto [sum, fresh] = sums.emplace(resource, *parsed);
+    if (!fresh) {
+      sum->second += *parsed;
+    }
+  }
+}
+
 }  // namespace
 
 void add_anti_affinities(Value& pod_spec, const Autopilot& autopilot) {
@@ -118,8 +153,7 @@ std::set<std::string> nodes_to_leave(const View& view, const std::vector<Object>
       const auto node = view.get(api::kNode, {"", pod.spec()["nodeName"].str()});
       const bool leave =
           node && !node->deleting() && std::ranges::any_of(taints, [&](const ResourceTaint& taint) {
-            return taint.effect == "NoExecute" && node->metadata()["labels"].contains(taint.key) &&
-                   node->label(taint.key) == taint.value;
+            return taint.effect == "NoExecute" && carries(*node, taint);
           });
       if (leave) {
         nodes.insert(std::string(node->name()));
@@ -127,6 +161,55 @@ std::set<std::string> nodes_to_leave(const View& view, const std::vector<Object>
     }
   }
   return nodes;
+}
+
+Unreachable unreachable_nodes(const View& view, const std::vector<Object>& running_pods,
+                              Duration grace, Instant now) {
+  Unreachable result;
+  for (const Object& pod : running_pods) {
+    const std::string name = pod.spec()["nodeName"].str();
+    const auto node = name.empty() ? std::nullopt : view.get(api::kNode, {"", name});
+    const auto since = node ? lost_since(*node) : std::nullopt;
+    if (!since) {
+      continue;
+    }
+    const Instant over = *since + grace;
+    if (now >= over) {
+      result.nodes.insert(name);
+    } else {
+      result.next = std::min(result.next.value_or(over), over);
+    }
+  }
+  return result;
+}
+
+std::map<std::string, Quantity> unusable_resources(const std::vector<Object>& nodes,
+                                                   const Autopilot& autopilot) {
+  std::map<std::string, Quantity> sums;
+  for (const Object& node : nodes) {
+    if (node.deleting()) {
+      continue;
+    }
+    const Value& capacity = node.status()["capacity"];
+    const auto& taints = node.spec()["taints"].items();
+    if (node.spec()["unschedulable"].as_bool() || std::ranges::any_of(taints, is_out_of_reach)) {
+      for (const Member& one : capacity.members()) {
+        if (one.key() != "pods") {
+          add_amount(sums, one.key(), one.value);
+        }
+      }
+      continue;
+    }
+    for (const auto& [resource, marks] : autopilot.resource_taints) {
+      const bool marked = std::ranges::any_of(marks, [&](const ResourceTaint& mark) {
+        return mark.effect != "PreferNoSchedule" && carries(node, mark);
+      });
+      if (marked) {
+        add_amount(sums, resource, capacity[resource]);
+      }
+    }
+  }
+  return sums;
 }
 
 }  // namespace athanor::appwrapper

@@ -14,6 +14,7 @@
 #include "systems/appwrapper/components.hpp"
 #include "systems/appwrapper/desired.hpp"
 #include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/pod_sets.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
@@ -31,6 +32,9 @@ class Creator {
   Creator(const Tick& tick, StatusEdit& edit) : tick_(tick), edit_(edit) {}
 
   Creation run() {
+    if (is_gang(tick_.app) && !make_pod_group()) {
+      return std::move(result_);
+    }
     for (std::size_t i = 0; i < tick_.app.spec.components.size(); ++i) {
       if (edit_.component_condition(i)["status"].as_string() == "True") {
         continue;
@@ -46,6 +50,27 @@ class Creator {
   }
 
  private:
+  // The PodGroup is there before any pod asks for it. False: the walk ends here.
+  bool make_pod_group() {
+    const Kind& wanted = pod_group_kind();
+    const auto kind = find_component_kind(tick_.view, wanted.api_version(), wanted.name);
+    if (!kind) {
+      return fail(fmt::format("no matches for kind \"{}\" in version \"{}\"", wanted.name,
+                              wanted.api_version()));
+    }
+    const std::string name(tick_.name());
+    const std::optional<bool> there = find_ours(*kind, name);
+    if (!there) {
+      return false;
+    }
+    if (!*there) {
+      result_.plan.then(
+          Create{.target = {kind->kind, {std::string(tick_.ns()), name}},
+                 .object = pod_group_object(tick_.app, expected_pods(tick_.pod_sets))});
+    }
+    return true;
+  }
+
   // False: the walk ends here.
   bool one(std::size_t index) {
     const Value& wanted = tick_.app.spec.components[index].template_value;
@@ -125,6 +150,14 @@ class Creator {
   // True: the object exists and is ours; nullopt: the walk ends here.
   std::optional<bool> find_named(std::size_t index, const ComponentKind& kind,
                                  const std::string& name) {
+    const std::optional<bool> there = find_ours(kind, name);
+    if (there && *there) {
+      adopt(index, *kind.kind, name);
+    }
+    return there;
+  }
+
+  std::optional<bool> find_ours(const ComponentKind& kind, const std::string& name) {
     const Lookup found = look_up(tick_, kind, name, Absence::AsCached);
     if (found.state == Lookup::State::Absent) {
       return false;
@@ -141,7 +174,6 @@ class Creator {
       wait(fmt::format("{} \"{}\" is being deleted", kind.kind->name, name));
       return std::nullopt;
     }
-    adopt(index, *kind.kind, name);
     return true;
   }
 

@@ -10,8 +10,10 @@
 
 #include "kube/value/object.hpp"
 #include "systems/appwrapper/autopilot.hpp"
+#include "systems/appwrapper/fault_tolerance.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/template_path.hpp"
+#include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -57,12 +59,15 @@ void append_gates(Value& spec, const Value& gates) {
   }
 }
 
-Result<void> inject(Value& pod_template, const Value& info, std::string_view app_name,
+Result<void> inject(Value& pod_template, const Value& info, const AppWrapper& app,
                     const Settings& settings) {
   ATHANOR_TRY_VOID(
       add_entries(pod_template, {"metadata", "annotations"}, info["annotations"], "annotations"));
   Value labels = info["labels"].is_object() ? info["labels"] : Value::object();
-  labels.set(name::kLabel, app_name);
+  labels.set(name::kLabel, app.object.name());
+  if (is_gang(app)) {
+    labels.set(name::kPodGroupLabel, app.object.name());
+  }
   ATHANOR_TRY_VOID(add_entries(pod_template, {"metadata", "labels"}, labels, "labels"));
   ATHANOR_TRY_VOID(
       add_entries(pod_template, {"spec", "nodeSelector"}, info["nodeSelector"], "nodeSelector"));
@@ -78,21 +83,23 @@ Result<void> inject(Value& pod_template, const Value& info, std::string_view app
   return {};
 }
 
+Value owner_reference(const AppWrapper& app) {
+  return OwnerReference{.api_version = kAppWrapper.api_version(),
+                        .kind = std::string(kAppWrapper.name),
+                        .name = std::string(app.object.name()),
+                        .uid = std::string(app.object.uid()),
+                        .controller = true,
+                        .block_owner_deletion = true}
+      .to_value();
+}
+
 Result<void> own(Value& object, const AppWrapper& app) {
   const Object typed(object);
   if (const auto other = typed.controller()) {
     return fatal(fmt::format("object {}/{} is already owned by another {} controller {}",
                              typed.ns(), typed.name(), other->kind, other->name));
   }
-  object.member("metadata")
-      .member("ownerReferences")
-      .push_back(OwnerReference{.api_version = kAppWrapper.api_version(),
-                                .kind = std::string(kAppWrapper.name),
-                                .name = std::string(app.object.name()),
-                                .uid = std::string(app.object.uid()),
-                                .controller = true,
-                                .block_owner_deletion = true}
-                     .to_value());
+  object.member("metadata").member("ownerReferences").push_back(owner_reference(app));
   return {};
 }
 
@@ -115,7 +122,7 @@ Result<Value> desired_object(const AppWrapper& app, std::size_t index,
   }
   for (std::size_t i = 0; i < pod_sets.size(); ++i) {
     const auto edited = edit_at(object, pod_sets[i].path, [&](Value& pod_template) {
-      return inject(pod_template, component.pod_set_infos[i], app.object.name(), settings);
+      return inject(pod_template, component.pod_set_infos[i], app, settings);
     });
     if (!edited.ok()) {
       return edited.error();
@@ -123,6 +130,23 @@ Result<Value> desired_object(const AppWrapper& app, std::size_t index,
   }
   ATHANOR_TRY_VOID(own(object, app));
   return object;
+}
+
+bool is_gang(const AppWrapper& app) {
+  return app.object.annotation(std::string(name::kAnnotationPrefix) +
+                               std::string(annotation::kGang)) == "true";
+}
+
+Value pod_group_object(const AppWrapper& app, std::int64_t expected_pods) {
+  const Kind& kind = pod_group_kind();
+  return Value::object(
+      {{"apiVersion", kind.api_version()},
+       {"kind", kind.name},
+       {"metadata", Value::object({{"name", app.object.name()},
+                                   {"namespace", app.object.ns()},
+                                   {"labels", Value::object({{name::kLabel, app.object.name()}})},
+                                   {"ownerReferences", Value::list({owner_reference(app)})}})},
+       {"spec", Value::object({{"minMember", expected_pods}})}});
 }
 
 }  // namespace athanor::appwrapper

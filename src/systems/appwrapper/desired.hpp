@@ -18,4 +18,9 @@ namespace athanor::appwrapper {
 Result<Value> desired_object(const AppWrapper& app, std::size_t index,
                              const std::vector<PodSet>& pod_sets, const Settings& settings);
 
+// Returns true if the pods of the AppWrapper are scheduled together (B-8).
+bool is_gang(const AppWrapper& app);
+// Returns the PodGroup of a gang, owned by the AppWrapper.
+Value pod_group_object(const AppWrapper& app, std::int64_t expected_pods);
+
 }  // namespace athanor::appwrapper

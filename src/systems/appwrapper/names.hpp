@@ -19,6 +19,7 @@ inline constexpr std::string_view kPriorityClass = "kueue.x-k8s.io/priority-clas
 inline constexpr std::string_view kMaxExecTime = "kueue.x-k8s.io/max-exec-time-seconds";
 inline constexpr std::string_view kElasticJob = "kueue.x-k8s.io/elastic-job";
 inline constexpr std::string_view kPrebuiltWorkload = "kueue.x-k8s.io/prebuilt-workload-name";
+inline constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
 inline constexpr std::string_view kJobUid = "kueue.x-k8s.io/job-uid";
 // Prefix of the annotations of section 6.2 and of PodSet annotations (2.4).
 inline constexpr std::string_view kAnnotationPrefix = "workload.codeflare.dev.appwrapper/";

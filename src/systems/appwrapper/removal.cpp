@@ -13,6 +13,7 @@
 #include "kube/value/condition.hpp"
 #include "runtime/view/live.hpp"
 #include "systems/appwrapper/components.hpp"
+#include "systems/appwrapper/desired.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
@@ -106,6 +107,25 @@ bool find_left(const Tick& tick, std::size_t index, std::vector<Left>& left) {
   return found.state != Lookup::State::Asked;
 }
 
+// The PodGroup of a gang. Returns false if the answer is not there yet.
+bool find_pod_group(const Tick& tick, std::vector<Left>& left) {
+  const Kind& wanted = pod_group_kind();
+  const auto kind = find_component_kind(tick.view, wanted.api_version(), wanted.name);
+  if (!kind) {
+    return true;
+  }
+  // Whoever took the annotation away meanwhile left one behind that the cache knows.
+  const Lookup found =
+      look_up(tick, *kind, tick.name(), is_gang(tick.app) ? Absence::Confirmed : Absence::AsCached);
+  const bool component = std::ranges::any_of(left, [&](const Left& one) {
+    return found.object && one.object.uid() == found.object->uid();
+  });
+  if (found.object && !component && is_controlled(tick, *found.object)) {
+    left.push_back({.ref = {kind->kind, found.object->key()}, .object = *found.object});
+  }
+  return found.state != Lookup::State::Asked;
+}
+
 void force(const std::vector<Left>& left, const std::vector<Object>& pods, Plan& deletes) {
   const auto kill = [&](const Ref& ref, const Object& object) {
     deletes.then(
@@ -138,6 +158,7 @@ bool remove_components(const Tick& tick, StatusEdit& edit, Plan& deletes) {
       edit.component(i, "False", kDeleted);
     }
   }
+  asked = !find_pod_group(tick, left) || asked;
   const std::vector<Object> pods = pods_of(tick);
   if (left.empty() && pods.empty() && !asked) {
     edit.set(condition::kDeletingResources, false, kComplete);

@@ -67,7 +67,19 @@ class Running {
     }
     if (const auto nodes = nodes_to_leave(tick_.view, seen_.running_pods, tick_.settings.autopilot);
         !nodes.empty()) {
-      return leave(nodes);
+      return leave(fmt::format("Workload contains pods using NoExecute resources on Nodes: {}",
+                               node_map(nodes)));
+    }
+    if (tick_.settings.autopilot.enabled && tick_.settings.autopilot.evacuate_unreachable) {
+      const Unreachable lost =
+          unreachable_nodes(tick_.view, seen_.running_pods, tick_.limits.failure_grace, tick_.now);
+      if (!lost.nodes.empty()) {
+        return leave(
+            fmt::format("Workload contains pods on unreachable Nodes: {}", node_map(lost.nodes)));
+      }
+      if (lost.next) {
+        plan_.wake_at(*lost.next);
+      }
     }
     edit_.clear(condition::kUnhealthy, "FoundNoFailedPods");
     return readiness();
@@ -114,9 +126,8 @@ class Running {
     return std::move(plan_);
   }
 
-  Plan leave(const std::set<std::string>& nodes) {
-    const std::string message = fmt::format(
-        "Workload contains pods using NoExecute resources on Nodes: {}", node_map(nodes));
+  // Its pods must leave their nodes: a reset that is not counted.
+  Plan leave(const std::string& message) {
     edit_.set(condition::kUnhealthy, true, "AutopilotNoExecute", message);
     reset_or_fail(tick_, edit_, {.counts = 0}, plan_);
     plan_.then(tick_.event("Unhealthy", message));

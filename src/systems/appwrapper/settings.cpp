@@ -136,6 +136,7 @@ Result<void> read_autopilot(const Value& config, Autopilot& into) {
   }
   ATHANOR_TRY_VOID(read_flag(*group, "injectAntiAffinities", into.inject_anti_affinities));
   ATHANOR_TRY_VOID(read_flag(*group, "monitorNodes", into.monitor_nodes));
+  ATHANOR_TRY_VOID(read_flag(*group, "evacuateUnreachableNodes", into.evacuate_unreachable));
   if (const Value* weight = group->find("preferNoScheduleWeight")) {
     into.prefer_no_schedule_weight = weight->as_int(1);
   }
@@ -165,6 +166,11 @@ Result<Settings> read_settings(const Value& config) {
   }
   ATHANOR_TRY_VOID(read_text(config, "schedulerName", settings.scheduler_name));
   ATHANOR_TRY_VOID(read_text(config, "defaultQueueName", settings.default_queue_name));
+  ATHANOR_TRY_VOID(read_text(config, "slackQueueName", settings.slack_queue_name));
+  if (!settings.slack_queue_name.empty() &&
+      !(settings.autopilot.enabled && settings.autopilot.monitor_nodes)) {
+    return wrong("slackQueueName", "needs appwrapper.autopilot.monitorNodes: true");
+  }
   ATHANOR_TRY_VOID(read_flag(config["kueueJobReconciller"], "manageJobsWithoutQueueName",
                              settings.manage_without_queue));
   return settings;

@@ -41,6 +41,7 @@ struct Autopilot {
   bool monitor_nodes = true;
   std::map<std::string, std::vector<ResourceTaint>> resource_taints{};  // by resource
   std::int64_t prefer_no_schedule_weight = 50;
+  bool evacuate_unreachable = false;  // B-18
 };
 
 struct Settings {
@@ -51,6 +52,7 @@ struct Settings {
   std::int64_t max_pod_sets = 8;  // B-7
   std::string scheduler_name{};
   std::string default_queue_name{};
+  std::string slack_queue_name{};     // the ClusterQueue whose lending shrinks (7.4)
   bool manage_without_queue = false;  // Kueue's manageJobsWithoutQueueName
 };
 

@@ -6,6 +6,7 @@
 #include "api/kueue.hpp"
 #include "base/environment.hpp"
 #include "kube/text/yaml.hpp"
+#include "systems/appwrapper/instruments.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/operators.hpp"
 #include "systems/appwrapper/settings.hpp"
@@ -94,6 +95,11 @@ Result<Value> read(const SettingsSource& source) {
   return section;
 }
 
+// The slack queue's controller needs a setting, and Kueue.
+bool runs(const Operator& op, const Value& settings) {
+  return &op != &slack_queue_operator() || !settings["slackQueueName"].as_string().empty();
+}
+
 }  // namespace
 
 const System& system() {
@@ -101,11 +107,14 @@ const System& system() {
       .name = "appwrapper",
       .summary = "groups of resources queued, started, repaired and removed as one",
       .kinds = kinds,
-      .operators = {&appwrapper_operator()},
+      .operators = {&appwrapper_operator(), &slack_queue_operator()},
+      .runs = runs,
       .optional_kinds = {wrapped_kinds().begin(), wrapped_kinds().end()},
       .webhooks = {webhooks().begin(), webhooks().end()},
+      .instruments = &appwrapper_instruments(),
       .settings = read,
       .variables = {kConfigVariable},
+      .lease_name = "f134c674.codeflare.dev",  // upstream's: one of both leads
       .sample_objects = sample_objects};
   return kSystem;
 }

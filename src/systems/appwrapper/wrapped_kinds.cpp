@@ -85,6 +85,10 @@ bool serves(const Value& definition, std::string_view version) {
 
 }  // namespace
 
+const Kind& pod_group_kind() {
+  return kPodGroup;
+}
+
 std::span<const Kind* const> wrapped_kinds() {
   return kKinds;
 }

@@ -16,6 +16,8 @@ namespace athanor::appwrapper {
 
 // The kinds that are watched and written, in a fixed order.
 std::span<const Kind* const> wrapped_kinds();
+// PodGroups of the coscheduling plugin, one a gang (B-8).
+const Kind& pod_group_kind();
 // One of them, or nullptr.
 const Kind* find_wrapped_kind(std::string_view api_version, std::string_view kind);
 

@@ -15,7 +15,8 @@
 
 namespace athanor::fournos {
 
-// Section 7.1. `priority` is the class's value, present exactly when spec.priority is set.
+// Returns the job's Workload (docs/spec/fournos.md 7.1). `priority` is the class's value, present
+// exactly when spec.priority is set.
 Value workload_object(const Tick& tick, std::optional<std::int64_t> priority);
 
 // One secret reference of a job: the copy's name and keys, as the run mounts them (9.2).
@@ -24,12 +25,14 @@ struct SecretMount {
   std::string secret{};
   std::vector<std::string> keys{};  // ascending
 };
-// Section 9.3. `pipeline` is the Pipeline when it is known: each dialect also passes the other's
-// parameters that it declares, and the artifacts workspace.
+// Returns the job's PipelineRun (docs/spec/fournos.md 9.3). `pipeline` is the Pipeline when it is
+// known: each dialect also passes the other's parameters that it declares, and the artifacts
+// workspace.
 Value pipeline_run_object(const Tick& tick, const std::optional<Object>& pipeline,
                           const std::vector<SecretMount>& mounts);
 
-// Section 6.1, from the template in the settings or the built-in one.
+// Returns the resolver's Job, from the template in the settings or the built-in one
+// (docs/spec/fournos.md 6.1).
 Value resolve_job_object(const Tick& tick, std::string_view image);
 
 // A copy of `source` in the job's namespace, owned by the job but not controlled (section 1).

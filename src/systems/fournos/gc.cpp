@@ -77,7 +77,8 @@ Plan collect(const View& view, const Key& key, Instant now) {
     plan.wake_at(due);
     return plan;
   }
-  // The last look past the caches, right before deleting (R14.5).
+  // The last look past the caches, right before deleting
+  // (docs/spec/fournos.md R14.5).
   const Live live = read_live(view, api::kFournosJob, job_key, now);
   const Object* seen = live.objects.empty() ? nullptr : &live.objects.front();
   if (live.known && (is_stray(belonging, seen) || is_forgotten(K, seen))) {

@@ -15,21 +15,21 @@ namespace athanor::fournos {
 
 // Empty phase, and Scheduled until its time has come (section 5, 13, 19).
 Plan create(const Tick& tick);
-// Section 6; engine dialect alone.
+// Finds out what an engine job runs (docs/spec/fournos.md 6).
 Plan resolve(const Tick& tick);
-// Section 8.1, 8.2.
+// Waits for quota and says what for (8.1, 8.2).
 Plan await_admission(const Tick& tick);
-// Section 9.
+// Makes the PipelineRun (9).
 Plan start_run(const Tick& tick);
-// Section 10.
+// Follows the PipelineRun to its end (10).
 Plan watch_run(const Tick& tick);
-// Section 8.4: the plan when an eviction takes this run of the operator, else nullopt.
+// Returns the plan when the Workload is evicted (8.4), else nullopt.
 std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, const Child& run);
 // Adds PodsReady=True to the Workload of a job whose run exists, or of a lock that is held: Kueue
 // evicts an admitted Workload that does not get it in time, and nobody else writes it on a Workload
 // without a Kueue job (docs/spec/kueue.md 8.5).
 void mark_pods_ready(const Tick& tick, Plan& plan);
-// Section 11.2 and 11.3.
+// Ends a job on request (11.2, 11.3).
 Plan begin_shutdown(const Tick& tick);
 Plan finish_shutdown(const Tick& tick);
 

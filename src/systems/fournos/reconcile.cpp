@@ -143,7 +143,8 @@ const Operator& fournosjob_operator() {
       .writes = kWrites,
       .reconcile = reconcile,
       .sees_all = true,  // from an older state a job's run would be made a second time
-      .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},  // R14.4
+      // docs/spec/fournos.md R14.4
+      .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},
       .small = kSmall,
       .access = kAccess,
   };

@@ -14,7 +14,7 @@
 namespace athanor::fournos {
 namespace {
 
-// R9.1; empty without a base.
+// Returns the run's page on the dashboard (docs/spec/fournos.md R9.1); empty without a base.
 std::string dashboard_url(const Tick& tick) {
   std::string base = tick.settings.dashboard_url;
   base.erase(base.find_last_not_of('/') + 1);

@@ -39,7 +39,7 @@ struct Settings {
   std::string finally_timeout = "1h0m0s";
   std::string api_name = "auto";
   std::string eviction_policy_name = "requeue";
-  // R4.1: every live job is looked at again after this, whatever was missed.
+  // Every live job is looked at again after this, whatever was missed (docs/spec/fournos.md R4.1).
   std::int64_t second_look_seconds = 600;
 
   [[nodiscard]] api::FournosApi api() const;

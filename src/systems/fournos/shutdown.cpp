@@ -31,7 +31,8 @@ Plan request_cancel(const Tick& tick, const Child& run) {
   return plan;
 }
 
-// R6.5: a resolution that nobody waits for any more; nullopt: not known yet whether there is one.
+// docs/spec/fournos.md R6.5: a resolution that nobody waits for any more; nullopt: not known yet
+// whether there is one.
 std::optional<Plan> drop_resolution(const Tick& tick) {
   Plan plan;
   if (tick.job.status().phase == phase::kResolving) {

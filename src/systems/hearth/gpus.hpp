@@ -15,7 +15,8 @@
 
 namespace athanor::hearth {
 
-// 7.3: what jobs call a product. `vendor` is the name when nothing is left of the label.
+// Returns what jobs call a product (docs/spec/hearth.md 7.3). `vendor` is the name when nothing is
+// left of the label.
 std::string short_name(std::string_view vendor, std::string_view product, const Settings& settings);
 
 struct GpuCount {

@@ -101,7 +101,7 @@ std::optional<Instant> last_success(const Tick& tick) {
   return tick.spec().hardware ? read_time(tick.spec().hardware->last_discovery) : std::nullopt;
 }
 
-// 7.6, 7.7; the epoch: at once.
+// Returns when the next probe is due (docs/spec/hearth.md 7.6, 7.7); the epoch: at once.
 Instant due_time(const Tick& tick, const LastProbe& last) {
   if (!last.at || !last.same_question) {
     return {};

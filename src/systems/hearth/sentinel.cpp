@@ -40,7 +40,7 @@ std::string display_name(const std::string& cluster, const std::string& owner) {
   return fmt::format("Cluster lock: {} (owner: {})", cluster, owner);
 }
 
-// 9.1.
+// Returns the lockOnly job that holds the cluster for its owner (docs/spec/hearth.md 9.1).
 Value sentinel_object(const Tick& tick, const std::string& owner) {
   const std::string cluster = tick.name();
   Value object = Value::object(

@@ -67,7 +67,8 @@ Value metadata_of(const RunContext& context, const TaskState& task, const Value&
   return metadata;
 }
 
-// 8.6.
+// Returns the timeout of a task's TaskRun: its own, at most what the run has left
+// (docs/spec/tekton.md 8.6).
 std::string timeout_of(const RunContext& context, const RunFacts& facts, const TaskState& task,
                        const Value& overrides) {
   for (const Value* given : {&overrides["timeout"], &task.task["timeout"]}) {

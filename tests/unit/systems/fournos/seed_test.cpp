@@ -516,7 +516,7 @@ TEST_F(SeedJob, UpstreamFinalizerIsDropped) {
             yaml_value("[keep.me/here]"));
 }
 
-// A26, R12.2.
+// A status that others write stays (docs/spec/fournos.md A26, R12.2).
 TEST_F(SeedJob, ForeignStatusSurvives) {
   start("job", kShared);
   world.update(api::kFournosJob, key("job"), [](Value& object) {

@@ -148,7 +148,8 @@ TEST_F(Kubeconfigs, StatesAndTexts) {
   EXPECT_TRUE(questions.empty());
 }
 
-TEST_F(Kubeconfigs, WithoutASpecNothingStorms) {  // 2.6
+// docs/spec/hearth.md 2.6
+TEST_F(Kubeconfigs, WithoutASpecNothingStorms) {
   put("{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: bare, namespace: "
       "hearth}}");
   settle();
@@ -203,7 +204,8 @@ TEST_F(Kubeconfigs, ARenamedSecretIsAnotherCluster) {  // S8, S9
   EXPECT_EQ(status("edge")["kubeconfigStatus"], Value("Valid"));
 }
 
-TEST_F(Kubeconfigs, AHubThatWithholdsTheSecretSaysNothingOfTheCluster) {  // 6.1
+// docs/spec/hearth.md 6.1
+TEST_F(Kubeconfigs, AHubThatWithholdsTheSecretSaysNothingOfTheCluster) {
   onboard("edge");
   targets.insert_or_assign(
       "edge", Result<Value>(Error{
@@ -311,7 +313,8 @@ TEST_F(Probes, NoGpusAnyMore) {  // A10
   EXPECT_EQ(condition("edge", "GPUDiscovered"), "True/Discovered 0 GPUs on 0 nodes");
 }
 
-TEST_F(Probes, HandWrittenHardware) {  // 2.6, 7.4
+// docs/spec/hearth.md 2.6, 7.4
+TEST_F(Probes, HandWrittenHardware) {
   secret("kubeconfig-edge", kubeconfig());
   settle();
   edit("edge", [](Value& object) {
@@ -324,7 +327,8 @@ TEST_F(Probes, HandWrittenHardware) {  // 2.6, 7.4
   EXPECT_EQ(world.event_count("HardwareIgnored", "edge"), 1);
 }
 
-TEST_F(Probes, MetadataOfTheSecretIsNoReasonToAskAgain) {  // 7.4
+// docs/spec/hearth.md 7.4
+TEST_F(Probes, MetadataOfTheSecretIsNoReasonToAskAgain) {
   onboard("edge");
   edit("edge", [](Value& object) {
     object.set_path({"spec", "hardware", "gpus"}, *yaml::parse("[{shortName: a100, count: 4}]"));

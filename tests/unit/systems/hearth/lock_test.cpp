@@ -26,7 +26,8 @@ class Locks : public Lab {
   std::string lock_state() { return status("c1")["lockState"].str(); }
 };
 
-TEST_F(Locks, TheSentinelIsExactlyThis) {  // 9.1
+// docs/spec/hearth.md 9.1
+TEST_F(Locks, TheSentinelIsExactlyThis) {
   set_owner("c1", "alice");
   const Object job = sentinel();
   EXPECT_EQ(
@@ -185,7 +186,8 @@ TEST_F(Locks, AFailedSentinelIsMadeAgainEverMoreSlowly) {
   }
 }
 
-TEST_F(Locks, FairAcquisition) {  // 9.5
+// docs/spec/hearth.md 9.5
+TEST_F(Locks, FairAcquisition) {
   workload("job-a", "c1", 1);
   settle();
   set_owner("c1", "alice");

@@ -198,7 +198,8 @@ TEST_F(Offboarding, WithoutKueueNothingHangs) {
   EXPECT_FALSE(has("c1"));
 }
 
-TEST_F(Offboarding, ManualModeLeavesAllButTheSentinel) {  // 10.1
+// docs/spec/hearth.md 10.1
+TEST_F(Offboarding, ManualModeLeavesAllButTheSentinel) {
   configure({{"HEARTH_OFFBOARDING", "manual"}});
   world.restart();
   settle();

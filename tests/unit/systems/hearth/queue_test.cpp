@@ -63,7 +63,8 @@ TEST_F(QueueWriter, AForeignFlavorIsNotTaken) {
   EXPECT_EQ(world.must(api::kueue::kResourceFlavor, {"", "edge"}).metadata()["labels"], Value());
 }
 
-TEST_F(QueueWriter, NamesThatDoNotFitALabel) {  // 2.6
+// docs/spec/hearth.md 2.6
+TEST_F(QueueWriter, NamesThatDoNotFitALabel) {
   const std::string name(64, 'a');
   put("{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: " + name +
       ", namespace: hearth}, spec: {kubeconfigSecret: s}}");
@@ -94,7 +95,8 @@ void take_out(test::FakeWorld& world) {
   });
 }
 
-TEST_F(QueueWriter, RepairsAndFights) {  // 8.5
+// docs/spec/hearth.md 8.5
+TEST_F(QueueWriter, RepairsAndFights) {
   onboard("edge");
   for (int i = 1; i <= 6; ++i) {
     take_out(world);
@@ -151,7 +153,8 @@ TEST_F(QueueWriter, ConflictsWithoutEndAreTold) {  // X2
   EXPECT_TRUE(condition("edge", "KueueSynced").starts_with("True/Synced"));
 }
 
-TEST_F(QueueWriter, AFlavorThatMayNotBeMadeIsTold) {  // 8.5
+// docs/spec/hearth.md 8.5
+TEST_F(QueueWriter, AFlavorThatMayNotBeMadeIsTold) {
   std::string query;
   world.fault = [&](const Step& step) -> std::optional<Error> {
     const auto* create = std::get_if<Create>(&step);
@@ -172,7 +175,8 @@ TEST_F(QueueWriter, AFlavorThatMayNotBeMadeIsTold) {  // 8.5
   EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
 }
 
-TEST_F(QueueWriter, Cordons) {  // 8.6
+// docs/spec/hearth.md 8.6
+TEST_F(QueueWriter, Cordons) {
   onboard("edge");
   edit("edge", [](Value& object) { object.set_path({"spec", "cordoned"}, true); });
   EXPECT_EQ(queue(), "edge cluster-slot=0 gpu-a100=16");

@@ -208,7 +208,8 @@ TEST_F(NumaOperators, PausedPoolsAndSeveralPoolsOfAGroup) {
   EXPECT_EQ(world.must(kOperatorKind, kOperatorKey).status()["nodeGroups"].size(), 2U);
 }
 
-TEST_F(NumaOperators, PlainKubernetesTakesPoolNames) {  // 16.3
+// docs/spec/numa.md 16.3
+TEST_F(NumaOperators, PlainKubernetesTakesPoolNames) {
   world.remove(kClusterVersion, {"", "version"});
   world.remove(kMachineConfigPool, {"", "worker"});
   world.remove(kMachineConfigPool, {"", "master"});
@@ -286,7 +287,8 @@ TEST_F(NumaOperators, TheSchedulerAndItsConfiguration) {  // A13 to A16
             "greater than the number of the nodes with role control-plane");
 }
 
-TEST(NumaImages, Texts) {  // 8.2
+// docs/spec/numa.md 8.2
+TEST(NumaImages, Texts) {
   const std::string digest = "sha256:" + std::string(64, 'a');
   const std::vector<std::string> trusted{digest};
   EXPECT_TRUE(check_scheduler_image("repo/s@" + digest, trusted).ok());
@@ -301,7 +303,8 @@ TEST(NumaImages, Texts) {  // 8.2
                 "variable \"SCHEDULER_IMAGE_DIGESTS\" with comma separated list of digests");
 }
 
-TEST(NumaConversion, BothWaysWithoutLoss) {  // 2.5
+// docs/spec/numa.md 2.5
+TEST(NumaConversion, BothWaysWithoutLoss) {
   const Value object = from_yaml(R"({apiVersion: nodetopology.openshift.io/v1,
     kind: NUMAResourcesOperator, metadata: {name: numaresourcesoperator}, spec: {nodeGroups: [
     {poolName: a, annotations: {x: y}}, {machineConfigPoolSelector: {}, config: {

@@ -120,7 +120,8 @@ TEST(NumaFilter, SparseZonesKeepTheirIds) {
   EXPECT_EQ(trace.chosen, (std::vector<std::pair<std::string, int>>{{"c0", 700}, {"c1", 3}}));
 }
 
-TEST(NumaFilter, RestrictedByOption) {  // 11.9
+// docs/spec/numa.md 11.9
+TEST(NumaFilter, RestrictedByOption) {
   NodeTopology topology = make_topology({"8/16Gi", "8/16Gi"}, "container", "restricted");
   topology.zones[0].available = make_amounts("4/16Gi");
   topology.zones[1].available = make_amounts("4/16Gi");

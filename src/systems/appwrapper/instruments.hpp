@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics of AppWrappers (docs/spec/appwrapper.md 8.6, B-16).
+#pragma once
+
+#include "runtime/view/instruments.hpp"
+
+namespace athanor::appwrapper {
+
+const Instruments& appwrapper_instruments();
+
+}  // namespace athanor::appwrapper
