@@ -33,7 +33,7 @@ ELSEWHERE = {
     "kubectl patch fj NAME": "NAME is a name of the reader's; test_fournos.py stops and terminates jobs",
     "kubectl delete fj NAME": "NAME is a name of the reader's; test_fournos.py deletes jobs",
     "athanor up --repair": "tests/e2e/test_faults.py",
-    "athanor up --set NAME=VALUE": "tests/e2e/test_cli.py: settings of the command line",
+    "athanor up --set NAME=VALUE": "tests/e2e/test_pipelines.py: settings of the command line",
     "athanor vault sync": "tests/e2e/test_vault.py",
     "kubectl create -f examples/fournos/engine/engine-job.yaml": "tests/e2e/test_examples.py",
     "athanor up --data": "every lab of the tests",

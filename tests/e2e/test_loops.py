@@ -279,3 +279,41 @@ def test_a_pending_pod_is_deleted_by_force_again_and_again(lab, ns):
         gone = lab.http("DELETE", f"{url}/p?gracePeriodSeconds=0")
         assert gone.code == 200 and gone.json["metadata"]["uid"] == made.json["metadata"]["uid"], gone.text
         wait_for("the pod to go", lambda: lab.http("GET", f"{url}/p").code == 404)
+
+
+def test_a_stuck_namespace_says_why(lab):
+    """Pods go first; what keeps the namespace is in its conditions."""
+    core = "/api/v1/namespaces/stuck"
+    create(lab, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "stuck"}})
+    wait_for("the service account", lambda: lab.http("GET", f"{core}/serviceaccounts/default").code == 200)
+    held = {"name": "held", "namespace": "stuck", "finalizers": ["example.com/held"]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": held, "spec": {"nodeName": "nowhere", "containers": [{"name": "c", "image": "i"}]}}
+    create(lab, pod)
+    create(lab, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept", "namespace": "stuck"}})
+    lab.kubectl("delete", "namespace", "stuck", "--wait=false")
+
+    def conditions():
+        return {c["type"]: c for c in lab.get(core)["status"].get("conditions", [])}
+
+    wait_for("the conditions", lambda: "NamespaceFinalizersRemaining" in conditions())
+    said = conditions()
+    assert said["NamespaceContentRemaining"]["message"] == "Some resources are remaining: pods. has 1 resource instances"
+    assert "example.com/held in 1 resource instances" in said["NamespaceFinalizersRemaining"]["message"]
+    assert lab.http("GET", f"{core}/configmaps/kept").code == 200, "the rest waits until the pods have ended"
+    release = [{"op": "remove", "path": "/metadata/finalizers"}]
+    assert lab.http("PATCH", f"{core}/pods/held", release, content_type="application/json-patch+json").code == 200
+    wait_for("the namespace is gone", lambda: lab.http("GET", core).code == 404)
+
+
+def test_refusals_of_control_loops_are_logged_and_counted(make_lab):
+    one = make_lab("--pods", "timed", "-v", "1").start()
+    role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:controller:namespace-controller"
+    kept = one.get(role)
+    kept["metadata"]["annotations"]["rbac.authorization.kubernetes.io/autoupdate"] = "false"
+    assert one.http("PUT", role, {**kept, "rules": []}).code == 200
+    create(one, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "refused"}})
+    one.kubectl("delete", "namespace", "refused", "--wait=false")
+    wait_for("it is counted", lambda: 'athanor_loop_refusals_total{loop="namespace-controller",code="403"}' in one.http("GET", "/metrics").text)
+    assert "a request of a control loop was refused" in one.err
+    assert one.http("PUT", role, {**one.get(role), "rules": kept["rules"]}).code == 200
+    wait_for("the namespace is gone", lambda: one.http("GET", "/api/v1/namespaces/refused").code == 404)

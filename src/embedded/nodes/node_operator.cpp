@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // An emulated node: reports its capacity, is ready, and gives back the volumes claims ask for.
+#include <algorithm>
+#include <string>
+#include <utility>
+
 #include "api/builtin.hpp"
+#include "base/digest.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "kube/text/json.hpp"
+#include "kube/text/quantity.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::nodes {
@@ -10,16 +16,112 @@ namespace {
 
 constexpr const char* kNotReadyTaint = "node.kubernetes.io/not-ready";
 
-Value capacity_of(const Object& node) {
+// The resources that the node itself has: those of its annotation, and the basic ones.
+Value own_resources(const Object& node) {
   const auto parsed = json::parse(node.annotation(kCapacityAnnotation));
-  Value capacity = parsed.ok() && parsed->is_object() ? *parsed : node.status()["capacity"];
+  Value capacity = parsed.ok() && parsed->is_object() ? *parsed : Value::object();
   for (const auto& [resource, amount] :
        {std::pair{"cpu", "16"}, {"memory", "64Gi"}, {"pods", "1000"}}) {
     if (!capacity.contains(resource)) {
-      capacity.set(resource, amount);
+      const Value& reported = node.status()["capacity"][resource];
+      capacity.set(resource, reported.is_null() || parsed.ok() ? Value(amount) : reported);
     }
   }
   return capacity;
+}
+
+// Capacity and allocatable of a node.
+struct Resources {
+  Value own{};  // what the node and its hooks report
+  Value capacity{};
+  Value allocatable{};
+};
+
+// Names that the node reported last time, and that are no longer its own.
+bool is_withdrawn(const Value& reported, const Value& own, std::string_view resource) {
+  return !own.contains(resource) && std::ranges::any_of(reported.items(), [&](const Value& name) {
+    return name.as_string() == resource;
+  });
+}
+
+// Resources that others added to the status (device plugins, slice operators) stay, and can be
+// allocated as far as nobody said otherwise.
+void add_resources_of_others(const Object& node, Resources& resources) {
+  const auto reported = json::parse(node.annotation(kReportedAnnotation));
+  for (const Member& one : node.status()["capacity"].members()) {
+    if (resources.own.contains(one.key()) ||
+        is_withdrawn(reported.ok() ? *reported : Value(), resources.own, one.key())) {
+      continue;
+    }
+    resources.capacity.set(one.key(), one.value);
+    const Value& allocatable = node.status()["allocatable"][one.key()];
+    const auto most = Quantity::parse(one.value);
+    const auto given = Quantity::parse(allocatable);
+    resources.allocatable.set(one.key(),
+                              given && most && *given <= *most ? allocatable : one.value);
+  }
+}
+
+Resources resources_of(const View& view, const Object& node,
+                       std::span<const NodeHooks* const> hooks) {
+  Resources resources{.own = own_resources(node)};
+  for (const NodeHooks* one : hooks) {
+    const Value more = one->capacity == nullptr ? Value() : one->capacity(view, node);
+    for (const Member& resource : more.members()) {
+      resources.own.set(resource.key(), resource.value);
+    }
+  }
+  resources.capacity = resources.own;
+  resources.allocatable = resources.own;
+  for (const NodeHooks* one : hooks) {
+    const Value less = one->allocatable == nullptr ? Value() : one->allocatable(view, node);
+    for (const Member& resource : less.members()) {
+      resources.allocatable.set(resource.key(), resource.value);
+    }
+  }
+  add_resources_of_others(node, resources);
+  return resources;
+}
+
+// As a kubelet on a machine of its own tells it; ids from the node's name.
+Value node_info(std::string_view name) {
+  const std::string id = sha256_hex(name).substr(0, 32);
+  const std::string uuid = id.substr(0, 8) + "-" + id.substr(8, 4) + "-" + id.substr(12, 4) + "-" +
+                           id.substr(16, 4) + "-" + id.substr(20, 12);
+  return Value::object({{"kubeletVersion", "v1.35.4"},
+                        {"operatingSystem", "linux"},
+                        {"architecture", "amd64"},
+                        {"osImage", "emulated by athanor"},
+                        {"containerRuntimeVersion", "athanor://1"},
+                        {"kernelVersion", "emulated"},
+                        {"kubeProxyVersion", "v1.35.4"},
+                        {"machineID", id},
+                        {"systemUUID", uuid},
+                        {"bootID", uuid}});
+}
+
+// The patch of what the node says of itself beside its status: it is ready, and which resources are
+// its own.
+Value own_patch(const Object& node, const Resources& resources) {
+  Value patch = Value::object();
+  Value taints = Value::list();
+  for (const Value& taint : node.spec()["taints"].items()) {
+    if (taint["key"].as_string() != kNotReadyTaint) {
+      taints.push_back(taint);
+    }
+  }
+  if (taints.size() != node.spec()["taints"].size()) {
+    patch.set("spec", Value::object({{"taints", taints.empty() ? Value() : taints}}));
+  }
+  Value names = Value::list();
+  for (const Member& resource : resources.own.members()) {
+    names.push_back(std::string(resource.key()));
+  }
+  const std::string reported = json::print(names);
+  if (node.annotation(kReportedAnnotation) != reported) {
+    patch.set_path({"metadata", "annotations"}, Value::object({{kReportedAnnotation, reported}}));
+  }
+  return patch;
 }
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
@@ -35,20 +137,7 @@ Plan report_node(const View& view, const Key& key, Instant now,
     return Plan::done();
   }
   Plan plan;
-  Value capacity = capacity_of(*node);
-  for (const NodeHooks* one : hooks) {
-    const Value more = one->capacity == nullptr ? Value() : one->capacity(view, *node);
-    for (const Member& resource : more.members()) {
-      capacity.set(resource.key(), resource.value);
-    }
-  }
-  Value allocatable = capacity;
-  for (const NodeHooks* one : hooks) {
-    const Value less = one->allocatable == nullptr ? Value() : one->allocatable(view, *node);
-    for (const Member& resource : less.members()) {
-      allocatable.set(resource.key(), resource.value);
-    }
-  }
+  const Resources resources = resources_of(view, *node, hooks);
   Value conditions = node->status()["conditions"];
   const auto set = [&](const char* type, const char* status, const char* reason,
                        const char* message) {
@@ -63,33 +152,17 @@ Plan report_node(const View& view, const Key& key, Instant now,
   plan.then(
       Status{.target = {&api::kNode, key},
              .status = Value::object(
-                 {{"capacity", capacity},
-                  {"allocatable", allocatable},
+                 {{"capacity", resources.capacity},
+                  {"allocatable", resources.allocatable},
                   {"conditions", conditions},
                   {"addresses",
                    Value::list({Value::object({{"type", "InternalIP"}, {"address", "127.0.0.1"}}),
                                 Value::object({{"type", "Hostname"}, {"address", key.name}})})},
-                  {"nodeInfo", Value::object({{"kubeletVersion", "v1.35.4"},
-                                              {"operatingSystem", "linux"},
-                                              {"architecture", "amd64"},
-                                              {"osImage", "emulated by athanor"},
-                                              {"containerRuntimeVersion", "athanor://1"},
-                                              {"kernelVersion", ""},
-                                              {"kubeProxyVersion", ""},
-                                              {"machineID", ""},
-                                              {"systemUUID", ""},
-                                              {"bootID", ""}})}}),
+                  {"nodeInfo", node_info(key.name)}}),
              .guard = {.uid = std::string(node->uid())}});
-  Value taints = Value::list();
-  for (const Value& taint : node->spec()["taints"].items()) {
-    if (taint["key"].as_string() != kNotReadyTaint) {
-      taints.push_back(taint);
-    }
-  }
-  if (taints.size() != node->spec()["taints"].size()) {
+  if (Value patch = own_patch(*node, resources); !patch.empty()) {
     plan.then(Patch{.target = {&api::kNode, key},
-                    .merge = Value::object(
-                        {{"spec", Value::object({{"taints", taints.empty() ? Value() : taints}})}}),
+                    .merge = std::move(patch),
                     .guard = {.uid = std::string(node->uid())}});
   }
   return plan;

@@ -14,6 +14,8 @@ namespace athanor::nodes {
 inline constexpr const char* kEmulatedLabel = "athanor.dev/emulated";
 // What an emulated node has, as JSON of resource names and quantities; its kubelet reports it.
 inline constexpr const char* kCapacityAnnotation = "athanor.dev/capacity";
+// Written by the node: the names of the resources that are its own, a JSON list.
+inline constexpr const char* kReportedAnnotation = "athanor.dev/reported-resources";
 
 // One pod bound to an emulated node: started, watched, reported, stopped.
 const Operator& kubelet_operator();

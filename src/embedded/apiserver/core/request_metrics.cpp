@@ -105,6 +105,11 @@ void RequestMetrics::note(const Call& call, int code, Duration took) {
   histogram.sum += seconds;
 }
 
+void RequestMetrics::note_refusal(const std::string& loop, int code) {
+  const std::lock_guard lock(mutex_);
+  ++refusals_[{loop, code}];
+}
+
 std::string RequestMetrics::text(const Core& core) const {
   std::string out;
   const auto line = std::back_inserter(out);
@@ -132,6 +137,12 @@ std::string RequestMetrics::text(const Core& core) const {
   head(out, "apiserver_request_total", "counter", "Requests by what they asked and their answer.");
   for (const auto& [labels, count] : totals_) {
     fmt::format_to(line, "apiserver_request_total{{{}}} {}\n", labels, count);
+  }
+  head(out, "athanor_loop_refusals_total", "counter",
+       "Requests of control loops that were refused.");
+  for (const auto& [refusal, count] : refusals_) {
+    fmt::format_to(line, "athanor_loop_refusals_total{{loop=\"{}\",code=\"{}\"}} {}\n",
+                   refusal.first, refusal.second, count);
   }
   constexpr std::string_view kDuration = "apiserver_request_duration_seconds";
   head(out, kDuration, "histogram", "How long answers took.");

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/time.hpp"
 
@@ -34,6 +35,8 @@ class RequestMetrics {
 
   // One request that was answered.
   void note(const Call& call, int code, Duration took);
+  // One request of a control loop that was refused.
+  void note_refusal(const std::string& loop, int code);
   [[nodiscard]] std::string text(const Core& core) const;
   // Of /metrics/slis: each health check's state.
   [[nodiscard]] static std::string health_text(const Core& core);
@@ -51,6 +54,7 @@ class RequestMetrics {
   mutable std::mutex mutex_{};
   std::map<std::string, std::uint64_t, std::less<>> totals_{};  // by their printed labels
   std::map<std::string, Histogram, std::less<>> durations_{};
+  std::map<std::pair<std::string, int>, std::uint64_t> refusals_{};  // by loop and code
 };
 
 }  // namespace athanor::apiserver

@@ -181,6 +181,10 @@ class ServerImpl final : public Server {
     core_.revisions->end();
   }
 
+  void note_refusal(const std::string& loop, int code) override {
+    core_.metrics->note_refusal(loop, code);
+  }
+
   [[nodiscard]] const ResourceRegistry& registry() const override { return core_.registry; }
 
  private:

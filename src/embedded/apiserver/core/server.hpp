@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/result.hpp"
 #include "base/time.hpp"
@@ -37,6 +38,8 @@ class Server {
   // From now on /readyz answers 500 and watches end.
   virtual void begin_shutdown() = 0;
   // What is served: what the control loops work on (loops/control_loop.hpp).
+  // Counts a request of a control loop that was refused.
+  virtual void note_refusal(const std::string& /*loop*/, int /*code*/) {}
   [[nodiscard]] virtual const ResourceRegistry& registry() const = 0;
 };
 

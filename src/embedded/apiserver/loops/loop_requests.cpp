@@ -6,8 +6,15 @@
 
 #include <utility>
 
+#include "base/log.hpp"
+
 namespace athanor::apiserver {
 namespace {
+
+// Answers that a loop reckons with: the object went, or changed, meanwhile.
+constexpr int kGone = 404;
+constexpr int kConflict = 409;
+constexpr Duration kWarningPause = std::chrono::minutes(1);
 
 std::string path_of(const ResourceInfo& resource, const std::string& ns, const std::string& name,
                     std::string_view subresource) {
@@ -65,6 +72,7 @@ Result<void> LoopRequests::create(const ResourceInfo& resource, const std::strin
 
 Result<void> LoopRequests::send(std::string method, std::string path, std::string content_type,
                                 Value body, Instant now) {
+  const std::string request_line = method + " " + path;
   Request request;
   request.method = std::move(method);
   request.path = std::move(path);
@@ -77,9 +85,25 @@ Result<void> LoopRequests::send(std::string method, std::string path, std::strin
     return {};
   }
   const Value status = response.value.value_or(Value());
-  return Error{.code = response.status,
-               .reason = status["reason"].str(),
-               .message = status["message"].str()};
+  Error error{.code = response.status,
+              .reason = status["reason"].str(),
+              .message = status["message"].str()};
+  if (error.code != kGone && error.code != kConflict) {
+    note_refusal(request_line, error, now);
+  }
+  return error;
+}
+
+void LoopRequests::note_refusal(const std::string& request_line, const Error& error, Instant now) {
+  server_.note_refusal(user_.substr(user_.rfind(':') + 1), error.code);
+  // A loop comes back again and again.
+  if (now < next_warning_ && error.message == last_warning_) {
+    return;
+  }
+  next_warning_ = now + kWarningPause;
+  last_warning_ = error.message;
+  log::warn("a request of a control loop was refused",
+            {{"loop", user_}, {"request", request_line}, {"error", error.message}});
 }
 
 }  // namespace athanor::apiserver

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "embedded/apiserver/loops/control_loop.hpp"
 #include "kube/value/kind.hpp"
 #include "kube/value/value.hpp"
@@ -31,8 +32,13 @@ class LoopRequests {
   Result<void> send(std::string method, std::string path, std::string content_type, Value body,
                     Instant now);
 
+  // Counts what the server refused, and logs it once a minute.
+  void note_refusal(const std::string& request_line, const Error& error, Instant now);
+
   Server& server_;
   std::string user_;
+  std::string last_warning_{};
+  Instant next_warning_{};
 };
 
 }  // namespace athanor::apiserver

@@ -99,14 +99,17 @@ class NamespaceController final : public ControlLoop {
     if (namespaces == nullptr) {
       return false;
     }
-    report(*namespaces, name, remains, now);
+    if (!report(*namespaces, name, remains, now)) {
+      return false;
+    }
     if (!remains.resources.empty() || !remains.failure.empty()) {
       return remains.failure.empty();  // what is left ends with events of its own
     }
     return finalize(*namespaces, name, now);
   }
 
-  // Deletes everything in the namespace, pods first; counts what stays.
+  // Deletes everything in the namespace, pods first: the rest stays until they have ended, since
+  // what they use must not go before they do. Counts what stays.
   Remains sweep(const ResourceTable& table, const std::string& name, Instant now) {
     std::vector<const ResourceInfo*> resources;
     std::set<std::string> seen;
@@ -121,6 +124,9 @@ class NamespaceController final : public ControlLoop {
     Remains remains;
     for (const ResourceInfo* resource : resources) {
       sweep_resource(*resource, name, now, remains);
+      if (resource->storage == "pods" && !remains.resources.empty()) {
+        break;
+      }
     }
     return remains;
   }
@@ -155,11 +161,13 @@ class NamespaceController final : public ControlLoop {
     }
   }
 
-  void report(const ResourceInfo& namespaces, const std::string& name, const Remains& remains,
+  // Writes the conditions that say why the namespace is still there. False: they could not be
+  // written.
+  bool report(const ResourceInfo& namespaces, const std::string& name, const Remains& remains,
               Instant now) {
     const store::StoredPtr stored = store_.get("namespaces", {"", name});
     if (!stored) {
-      return;
+      return true;
     }
     Value conditions = stored->body["status"]["conditions"];
     const auto set = [&](const char* type, bool problem, const char* reason,
@@ -198,13 +206,12 @@ class NamespaceController final : public ControlLoop {
     }
     if (conditions == stored->body["status"]["conditions"] ||
         (remains.resources.empty() && remains.failure.empty())) {
-      return;  // nothing new, or about to go
+      return true;  // nothing new, or about to go
     }
-    const Value patch = Value::object({{"status", Value::object({{"conditions", conditions}})}});
-    if (const auto outcome = requests_.merge_patch(namespaces, {"", name}, "status", patch, now);
-        !outcome.ok()) {
-      due_.insert(name);
-    }
+    Value object = stored->body;
+    object.set_path({"status", "conditions"}, std::move(conditions));
+    const auto outcome = requests_.put(namespaces, {"", name}, "status", std::move(object), now);
+    return outcome.ok() || outcome.error().code == 404;
   }
 
   bool finalize(const ResourceInfo& namespaces, const std::string& name, Instant now) {

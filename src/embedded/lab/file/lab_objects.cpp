@@ -46,6 +46,7 @@ Value node_object(const Node& node, const std::string& name) {
   Value labels = text_map(node.labels);
   labels.set("kubernetes.io/hostname", name);
   labels.set("kubernetes.io/os", "linux");
+  labels.set("kubernetes.io/arch", "amd64");
   labels.set(nodes::kEmulatedLabel, "true");
   object.set_path({"metadata", "labels"}, labels);
   object.set("spec", Value::object());

@@ -27,6 +27,9 @@ class LateServer final : public apiserver::Server {
   }
   void tick(Instant now) override { inner().tick(now); }
   void begin_shutdown() override { inner().begin_shutdown(); }
+  void note_refusal(const std::string& loop, int code) override {
+    inner().note_refusal(loop, code);
+  }
   [[nodiscard]] const apiserver::ResourceRegistry& registry() const override {
     return inner().registry();
   }
