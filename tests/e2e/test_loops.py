@@ -3,6 +3,7 @@
 
 import base64
 import json
+import time
 
 from support import TIMEOUT, free_port, run, wait_for
 
@@ -229,7 +230,8 @@ def test_requests_reach_processes_of_pods_through_the_proxy(lab, ns):
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
         "spec": {"restartPolicy": "Never", "containers": [{
             "name": "c", "image": "python", "ports": [{"containerPort": port}],
-            "command": ["python3", "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", "/etc"]}]},
+            "command": ["python3", "-m", "http.server", str(port), "--bind", "$(POD_IP)", "--directory", "/etc"],
+            "env": [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]}]},
     }))  # fmt: skip
     path = f"/api/v1/namespaces/{ns}/pods/web:{port}/proxy/hostname"
     answer = wait_for("the pod answers", lambda: (a := lab.http("GET", path)).code == 200 and a)
@@ -317,3 +319,61 @@ def test_refusals_of_control_loops_are_logged_and_counted(make_lab):
     assert "a request of a control loop was refused" in one.err
     assert one.http("PUT", role, {**one.get(role), "rules": kept["rules"]}).code == 200
     wait_for("the namespace is gone", lambda: one.http("GET", "/api/v1/namespaces/refused").code == 404)
+
+
+def test_replaced_pods_have_new_names_and_every_pod_an_address(lab, ns):
+    labels = {"app": "w"}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "w", "namespace": ns}, "spec": {"selector": labels, "ports": [{"port": 80}]}}
+    create(lab, service)
+    create(lab, workload("DaemonSet", ns))
+    nodes = len(lab.get("/api/v1/nodes")["items"])
+
+    def ready():
+        return [p for p in pods(lab, ns) if p["status"].get("podIP") and p["status"]["phase"] == "Running"]
+
+    wait_for("a pod a node", lambda: len(ready()) == nodes)
+    before = {p["metadata"]["name"]: p["status"]["podIP"] for p in ready()}
+    assert len(set(before.values())) == nodes and all(ip.startswith("127.") and ip != "127.0.0.1" for ip in before.values())
+    slices = f"/apis/discovery.k8s.io/v1/namespaces/{ns}/endpointslices"
+
+    def addresses():
+        return {a for s in lab.get(slices)["items"] for e in s["endpoints"] or [] for a in e["addresses"]}
+
+    wait_for("the endpoints", lambda: addresses() == set(before.values()))
+    time.sleep(1)  # names differ from second to second
+    gone = sorted(before)[0]
+    lab.kubectl("delete", "pod", gone, "-n", ns)
+    wait_for("another pod", lambda: len(ready()) == nodes)
+    after = {p["metadata"]["name"] for p in ready()}
+    assert gone not in after and len(after - set(before)) == 1
+
+
+def test_termination_messages_and_init_containers(lab, ns):
+    def container(name, script, **more):
+        return {"name": name, "image": "busybox:1", "command": ["sh", "-c", script], **more}
+
+    spec = {
+        "restartPolicy": "Never",
+        "initContainers": [container("first", "sleep 2"), container("second", "true")],
+        "containers": [
+            container("file", "echo why > /dev/termination-log; exit 3"),
+            container("path", "echo there > /tmp/said", terminationMessagePath="/tmp/said"),
+            container("log", "echo last words; exit 1", terminationMessagePolicy="FallbackToLogsOnError"),
+            container("quiet", "echo not this; exit 1"),
+        ],
+    }
+    create(lab, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "words", "namespace": ns}, "spec": spec})
+    path = f"/api/v1/namespaces/{ns}/pods/words"
+
+    def status():
+        return lab.get(path)["status"]
+
+    wait_for("the first runs", lambda: "running" in status().get("initContainerStatuses", [{"state": {}}])[0]["state"])
+    early = status()
+    assert [(c["ready"], c["state"].get("waiting", {}).get("reason")) for c in early["initContainerStatuses"]] == [(False, None), (False, "PodInitializing")]
+    assert {c["state"]["waiting"]["reason"] for c in early["containerStatuses"]} == {"PodInitializing"}
+    wait_for("the end", lambda: status()["phase"] == "Failed")
+    end = status()
+    assert [c["ready"] for c in end["initContainerStatuses"]] == [True, True]
+    said = {c["name"]: c["state"]["terminated"].get("message", "") for c in end["containerStatuses"]}
+    assert said == {"file": "why\n", "path": "there\n", "log": "last words\n", "quiet": ""}

@@ -10,6 +10,7 @@
 
 #include "api/builtin.hpp"
 #include "embedded/nodes/nodes.hpp"
+#include "embedded/nodes/pod_address.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/pod_status.hpp"
 #include "embedded/nodes/sandbox_spec.hpp"
@@ -74,18 +75,18 @@ Plan clean_up(const Value& state) {
   return plan;
 }
 
-Plan end(const Object& pod, const Value& state, Instant now) {
+Plan end(const View& view, const Object& pod, const Value& state, Instant now) {
   Plan plan;
   const bool known = state["uid"].as_string() == pod.uid();
   if (known && !all_ended(state)) {
     stop(plan, pod.uid(),
          pod.metadata()["deletionGracePeriodSeconds"].as_int(kDefaultGraceSeconds));
-    write_status(plan, pod, running_status(pod, state, now));
+    write_status(plan, pod, running_status(pod, pod_address(view, pod), state, now));
     return plan;
   }
   if (known) {
     if (!is_terminal(pod)) {
-      write_status(plan, pod, running_status(pod, state, now));
+      write_status(plan, pod, running_status(pod, pod_address(view, pod), state, now));
     }
     forget(plan, pod.uid());
   }
@@ -167,7 +168,8 @@ std::optional<Plan> admit(const View& view, const Object& pod, Instant now, Hook
       const std::string message =
           own ? admission.message
               : fmt::format("Allocate failed due to {}, which is unexpected", admission.message);
-      write_status(steps, pod, failed_status(pod, Value(), reason, message, now));
+      write_status(steps, pod,
+                   failed_status(pod, pod_address(view, pod), Value(), reason, message, now));
       emit(steps, pod, "Warning", reason.c_str(), message);
       return std::move(steps);
     }
@@ -187,8 +189,8 @@ Plan begin(const View& view, const Object& pod, Instant now, Hooks hooks) {
   SandboxSpec spec = make_sandbox_spec(view, pod);
   if (!spec.waiting_reason.empty()) {
     write_status(plan, pod,
-                 waiting_status(pod, spec.waiting_reason, spec.waiting_message,
-                                spec.failing_container, now));
+                 waiting_status(pod, pod_address(view, pod), spec.waiting_reason,
+                                spec.waiting_message, spec.failing_container, now));
     emit(plan, pod, "Warning",
          spec.waiting_reason == "ContainerCreating" ? "FailedMount" : "Failed",
          spec.waiting_message);
@@ -237,7 +239,7 @@ Plan run_pod(const View& view, const Key& key, Instant now,
     return Plan::done();
   }
   if (pod->deleting()) {
-    return end(*pod, state, now);
+    return end(view, *pod, state, now);
   }
   if (is_terminal(*pod)) {
     return Plan::done();
@@ -250,7 +252,7 @@ Plan run_pod(const View& view, const Key& key, Instant now,
     }
     write_status(
         plan, *pod,
-        failed_status(*pod, state, "DeadlineExceeded",
+        failed_status(*pod, pod_address(view, *pod), state, "DeadlineExceeded",
                       "Pod was active on the node longer than the specified deadline", now));
     return plan;
   }
@@ -258,7 +260,7 @@ Plan run_pod(const View& view, const Key& key, Instant now,
     plan = begin(view, *pod, now, hooks);
   } else {
     add_ephemeral(view, *pod, state, plan);
-    write_status(plan, *pod, running_status(*pod, state, now));
+    write_status(plan, *pod, running_status(*pod, pod_address(view, *pod), state, now));
   }
   if (deadline && !all_ended(state)) {
     plan.wake_at(*deadline);
@@ -276,10 +278,12 @@ const Operator& kubelet_operator() {
   static const Kind* const kWrites[] = {&api::kPod, &api::kEvent};
   static const Access kAccess[] = {
       {&api::kPod, "delete"}, {&api::kPod, "patch", "status"}, {&api::kEvent, "create patch"}};
+  static const Index kIndexes[] = {pod_address_index()};
   static const Operator kOperator{.name = "kubelet",
                                   .primary = &api::kPod,
                                   .reads = kReads,
                                   .writes = kWrites,
+                                  .indexes = kIndexes,
                                   .reconcile = reconcile,
                                   .user = "system:serviceaccount:kube-system:kubelet",
                                   .access = kAccess};

@@ -2,6 +2,7 @@
 // Downward API fields.
 #include <fmt/core.h>
 
+#include "embedded/nodes/pod_address.hpp"
 #include "embedded/nodes/sandbox_spec.hpp"
 #include "kube/text/json.hpp"
 
@@ -30,7 +31,8 @@ std::optional<std::pair<std::string, std::string>> keyed(std::string_view path) 
 
 }  // namespace
 
-std::optional<std::string> pod_field(const Object& pod, std::string_view path) {
+std::optional<std::string> pod_field(const Object& pod, std::string_view address,
+                                     std::string_view path) {
   if (const auto key = keyed(path)) {
     return pod.metadata()[key->first][key->second].str();
   }
@@ -43,9 +45,11 @@ std::optional<std::string> pod_field(const Object& pod, std::string_view path) {
   if (path == "spec.nodeName" || path == "spec.serviceAccountName") {
     return pod.spec()[path.substr(5)].str();
   }
-  if (path == "status.podIP" || path == "status.hostIP" || path == "status.podIPs" ||
-      path == "status.hostIPs") {
-    return std::string("127.0.0.1");
+  if (path == "status.podIP" || path == "status.podIPs") {
+    return std::string(address);
+  }
+  if (path == "status.hostIP" || path == "status.hostIPs") {
+    return std::string(kHostAddress);
   }
   return std::nullopt;
 }

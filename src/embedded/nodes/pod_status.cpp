@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/digest.hpp"
+#include "embedded/nodes/pod_address.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::nodes {
@@ -46,7 +47,14 @@ Value terminated(const Value& state, const std::string& id) {
   return result;
 }
 
-Value container_status(const Object& pod, const Value& container, const Value& state) {
+bool is_done(const Value& state) {
+  return state["state"].as_string() == "terminated" && state["exitCode"].as_int() == 0;
+}
+
+// An init container is ready once it has done its work, any other while it runs.
+enum class Group : std::uint8_t { Init, Main };
+
+Value container_status(const Object& pod, const Value& container, const Value& state, Group group) {
   const std::string_view kind = state["state"].as_string();
   const std::string id = container_id(pod, container["name"].as_string());
   const bool running = kind == "running";
@@ -54,7 +62,7 @@ Value container_status(const Object& pod, const Value& container, const Value& s
       {{"name", container["name"]},
        {"image", container["image"]},
        {"imageID", ""},
-       {"ready", running},
+       {"ready", group == Group::Init ? is_done(state) : running},
        {"started", running},
        {"restartCount", state["restarts"].as_int()},
        {"lastState", state["last"].is_object()
@@ -82,16 +90,17 @@ Value container_status(const Object& pod, const Value& container, const Value& s
   return status;
 }
 
-Value container_statuses(const Object& pod, const char* list, const Value& states) {
+Value container_statuses(const Object& pod, const char* list, const Value& states,
+                         Group group = Group::Main) {
   Value statuses = Value::list();
   for (const Value& container : pod.spec()[list].items()) {
     statuses.push_back(
-        container_status(pod, container, find_named(states, container["name"].as_string())));
+        container_status(pod, container, find_named(states, container["name"].as_string()), group));
   }
   return statuses;
 }
 
-// Containers that wait for init containers say so.
+// What waits in a pod with init containers says so, as a kubelet does.
 Value with_initializing(const Value& states) {
   Value list = Value::list();
   for (Value state : states.items()) {
@@ -101,10 +110,6 @@ Value with_initializing(const Value& states) {
     list.push_back(std::move(state));
   }
   return list;
-}
-
-bool is_done(const Value& state) {
-  return state["state"].as_string() == "terminated" && state["exitCode"].as_int() == 0;
 }
 
 // The init containers that have not succeeded, as a kubelet lists them; empty: all have.
@@ -152,14 +157,14 @@ class Conditions {
   Instant now_;
 };
 
-Value base_status(const Object& pod, Instant now) {
+Value base_status(const Object& pod, const std::string& address, Instant now) {
   Value status = Value::object();
   const Value& started = pod.status()["startTime"];
   status.set("startTime", started.is_null() ? Value(format_time(now)) : started);
-  status.set("hostIP", "127.0.0.1");
-  status.set("hostIPs", Value::list({Value::object({{"ip", "127.0.0.1"}})}));
-  status.set("podIP", "127.0.0.1");
-  status.set("podIPs", Value::list({Value::object({{"ip", "127.0.0.1"}})}));
+  status.set("hostIP", kHostAddress);
+  status.set("hostIPs", Value::list({Value::object({{"ip", kHostAddress}})}));
+  status.set("podIP", address);
+  status.set("podIPs", Value::list({Value::object({{"ip", address}})}));
   return status;
 }
 
@@ -212,17 +217,20 @@ bool all_ended(const Value& state) {
                              [](const Value& s) { return s["state"].as_string() == "terminated"; });
 }
 
-Value running_status(const Object& pod, const Value& state, Instant now) {
-  Value status = base_status(pod, now);
+Value running_status(const Object& pod, const std::string& address, const Value& state,
+                     Instant now) {
+  Value status = base_status(pod, address, now);
   const std::string phase = phase_of(state);
   status.set("phase", phase);
   const std::string uninitialized = incomplete(state["init"]);
+  const bool has_init = !pod.spec()["initContainers"].empty();
   const Value statuses = container_statuses(
-      pod, "containers",
-      uninitialized.empty() ? state["containers"] : with_initializing(state["containers"]));
+      pod, "containers", has_init ? with_initializing(state["containers"]) : state["containers"]);
   status.set("containerStatuses", statuses);
-  if (!pod.spec()["initContainers"].empty()) {
-    status.set("initContainerStatuses", container_statuses(pod, "initContainers", state["init"]));
+  if (has_init) {
+    status.set(
+        "initContainerStatuses",
+        container_statuses(pod, "initContainers", with_initializing(state["init"]), Group::Init));
   }
   if (!state["ephemeral"].empty()) {
     status.set("ephemeralContainerStatuses",
@@ -258,8 +266,8 @@ Value running_status(const Object& pod, const Value& state, Instant now) {
   return status;
 }
 
-Value waiting_status(const Object& pod, std::string_view reason, std::string_view message,
-                     std::string_view container, Instant now) {
+Value waiting_status(const Object& pod, const std::string& address, std::string_view reason,
+                     std::string_view message, std::string_view container, Instant now) {
   Value state = Value::object({{"containers", Value::list()}});
   for (const Value& entry : pod.spec()["containers"].items()) {
     const bool culprit = container.empty() || entry["name"].as_string() == container;
@@ -276,11 +284,11 @@ Value waiting_status(const Object& pod, std::string_view reason, std::string_vie
       state.member("containers").item(i).set("message", "");
     }
   }
-  return running_status(pod, state, now);
+  return running_status(pod, address, state, now);
 }
 
-Value failed_status(const Object& pod, const Value& state, std::string_view reason,
-                    std::string_view message, Instant now) {
+Value failed_status(const Object& pod, const std::string& address, const Value& state,
+                    std::string_view reason, std::string_view message, Instant now) {
   Value ended = state;
   const std::string time = format_time(now);
   Value containers = Value::list();
@@ -298,7 +306,7 @@ Value failed_status(const Object& pod, const Value& state, std::string_view reas
     containers.push_back(std::move(known));
   }
   ended.set("containers", containers);
-  Value status = running_status(pod, ended, now);
+  Value status = running_status(pod, address, ended, now);
   status.set("phase", "Failed");
   status.set("reason", reason);
   status.set("message", message);

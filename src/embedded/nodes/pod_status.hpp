@@ -9,14 +9,15 @@
 namespace athanor::nodes {
 
 // The whole status to write. `state` as in pod_runtime.hpp.
-Value running_status(const Object& pod, const Value& state, Instant now);
+Value running_status(const Object& pod, const std::string& address, const Value& state,
+                     Instant now);
 // A pod whose containers cannot start yet: all of them wait with this reason.
-Value waiting_status(const Object& pod, std::string_view reason, std::string_view message,
-                     std::string_view container, Instant now);
+Value waiting_status(const Object& pod, const std::string& address, std::string_view reason,
+                     std::string_view message, std::string_view container, Instant now);
 // Ended by its node: phase Failed with this reason; containers that still ran end with exit code
 // 137.
-Value failed_status(const Object& pod, const Value& state, std::string_view reason,
-                    std::string_view message, Instant now);
+Value failed_status(const Object& pod, const std::string& address, const Value& state,
+                    std::string_view reason, std::string_view message, Instant now);
 
 bool is_terminal(const Object& pod);
 // Every container of the runtime's state has ended for good.

@@ -11,6 +11,7 @@
 #include "base/digest.hpp"
 #include "base/time.hpp"
 #include "embedded/nodes/image_entrypoints.hpp"
+#include "embedded/nodes/pod_address.hpp"
 #include "embedded/nodes/sandbox_volumes.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/quantity.hpp"
@@ -119,7 +120,8 @@ class EnvironmentBuilder {
       return {};
     }
     if (from.contains("fieldRef")) {
-      const auto field = pod_field(pod_, from["fieldRef"]["fieldPath"].as_string());
+      const auto field =
+          pod_field(pod_, pod_address(view_, pod_), from["fieldRef"]["fieldPath"].as_string());
       set(name, field.value_or(""));
       return {};
     }
@@ -157,6 +159,20 @@ class EnvironmentBuilder {
   std::map<std::string, std::string, std::less<>> values_{};
   std::vector<std::string> order_{};
 };
+
+// What is wrong with the mounts' paths below their volumes, as a kubelet says it; empty: nothing.
+std::string path_problem(const Value& mounts) {
+  for (const Value& mount : mounts.items()) {
+    const std::string path = mount["subPath"].str();
+    if (path.starts_with('/')) {
+      return fmt::format("error SubPath `{}` must not be an absolute path", path);
+    }
+    if (("/" + path + "/").find("/../") != std::string::npos) {
+      return fmt::format("unable to provision SubPath `{}`: must not contain '..'", path);
+    }
+  }
+  return {};
+}
 
 Value mounts_of(const Value& container, const EnvironmentBuilder& environment) {
   Value mounts = Value::list();
@@ -220,11 +236,19 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
   for (std::size_t i = 0; i < command.size(); ++i) {
     command.item(i) = environment.expand(command[i].as_string());
   }
+  Value mounts = mounts_of(container, environment);
+  if (std::string wrong = path_problem(mounts); !wrong.empty()) {
+    return wrong;
+  }
   Value result = Value::object({{"name", container["name"]},
                                 {"command", command},
                                 {"env", environment.list()},
                                 {"workingDir", container["workingDir"].str()},
-                                {"mounts", mounts_of(container, environment)}});
+                                {"mounts", std::move(mounts)},
+                                {"messagePath", container["terminationMessagePath"].str()}});
+  if (container["terminationMessagePolicy"].as_string() == "FallbackToLogsOnError") {
+    result.set("logsOnError", true);
+  }
   if (!problem.empty()) {
     result.set("problem", problem);
   }

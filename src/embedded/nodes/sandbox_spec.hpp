@@ -42,8 +42,9 @@ struct SandboxSpec {
 // (docs/spec/tekton.md 10.4).
 SandboxSpec make_sandbox_spec(const View& view, const Object& pod);
 
-// The value of a downward API field path of a pod ("metadata.labels['a']"), or nullopt when there
-// is no such field.
-std::optional<std::string> pod_field(const Object& pod, std::string_view path);
+// Returns the value of a downward API field path of a pod ("metadata.labels['a']") with this
+// address, or nullopt when there is no such field.
+std::optional<std::string> pod_field(const Object& pod, std::string_view address,
+                                     std::string_view path);
 
 }  // namespace athanor::nodes

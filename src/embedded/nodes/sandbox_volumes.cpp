@@ -113,7 +113,7 @@ class VolumeBuilder {
 
   void add_fields(const Value& source, std::int64_t mode) {
     for (const Value& item : source["items"].items()) {
-      const auto field = pod_field(pod_, item["fieldRef"]["fieldPath"].as_string());
+      const auto field = pod_field(pod_, {}, item["fieldRef"]["fieldPath"].as_string());
       add_file(item["path"].as_string(), base64_encode(field.value_or("")),
                item["mode"].as_int(mode));
     }

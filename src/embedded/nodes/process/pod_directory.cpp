@@ -3,6 +3,7 @@
 #include "embedded/nodes/process/pod_directory.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include "base/digest.hpp"
 #include "embedded/nodes/process/interpreters.hpp"
 #include "embedded/nodes/process/log_files.hpp"
+#include "embedded/nodes/process/log_format.hpp"
 #include "embedded/nodes/process/regular_file.hpp"
 #include "kube/text/json.hpp"
 
@@ -42,6 +44,47 @@ Result<void> make_folders(const std::string& path) {
 Result<void> write_file(const std::string& path, std::string_view data, unsigned mode) {
   ATHANOR_TRY_VOID(make_folders(path.substr(0, path.rfind('/'))));
   return write_new_file(path, data, mode);
+}
+
+// What a kubelet takes of a termination log, and of a log in its place.
+constexpr std::size_t kMaxTermination = 4096;
+constexpr std::size_t kMostLogBytes = 2048;
+constexpr std::size_t kMostLogLines = 80;
+
+std::string termination_file(const Value& container) {
+  return "termination/" + container["name"].str();
+}
+
+std::string end_of_log(const std::string& path) {
+  // Each line stands behind its time; twice the bytes hold what is wanted.
+  const int file = open_regular(path);
+  if (file < 0) {
+    return {};
+  }
+  constexpr std::size_t kRead = std::size_t{4} * kMostLogBytes;
+  std::string text(kRead, '\0');
+  const off_t size = ::lseek(file, 0, SEEK_END);
+  const off_t from = std::max<off_t>(0, size - static_cast<off_t>(kRead));
+  const ssize_t count = ::pread(file, text.data(), text.size(), from);
+  ::close(file);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, count)));
+  std::string message;
+  std::size_t lines = 0;
+  while (!text.empty() && lines < kMostLogLines && message.size() < kMostLogBytes) {
+    if (text.back() == '\n') {
+      text.pop_back();
+    }
+    const std::size_t line_end = text.rfind('\n');
+    if (line_end == std::string::npos && from > 0) {
+      break;  // the beginning of this line was not read
+    }
+    const std::size_t begin = line_end == std::string::npos ? 0 : line_end + 1;
+    const LogLine line = parse_log_line(std::string_view(text).substr(begin));
+    message.insert(0, std::string(line.text) + (line.finished ? "\n" : ""));
+    text.resize(begin);
+    ++lines;
+  }
+  return message.size() > kMostLogBytes ? message.substr(message.size() - kMostLogBytes) : message;
 }
 
 // Paths inside a volume stay inside it.
@@ -124,13 +167,17 @@ Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
     add(path_ + "/tekton", "/tekton", false);
     add(path_ + "/workspace", "/workspace", false);
   }
+  if (const std::string message = container["messagePath"].str();
+      !message.empty() && !spec["sequential"].as_bool()) {
+    add(fmt::format("{}/{}", path_, termination_file(container)), message, false);
+  }
   for (const Value& mount : container["mounts"].items()) {
     for (const Value& volume : spec["volumes"].items()) {
       if (volume["name"] != mount["volume"]) {
         continue;
       }
       std::string from = volume_path(volume);
-      if (is_inside(mount["subPath"].as_string())) {
+      if (!mount["subPath"].as_string().empty()) {  // inside: sandbox_spec.cpp refuses others
         from += "/" + mount["subPath"].str();
         if (!std::filesystem::exists(from)) {
           std::error_code ignored;  // a failing bind mount says it better
@@ -184,6 +231,11 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
     }
   } else {
     argv = with_present_shell(std::move(argv), find_program);
+  }
+  if (!spec["sequential"].as_bool()) {
+    ATHANOR_TRY_VOID(make_folders(path_ + "/termination"));
+    ATHANOR_TRY_VOID(
+        write_new_file(fmt::format("{}/{}", path_, termination_file(container)), "", 0666));
   }
   if (steps) {
     ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/steps/{}/results", path_, name)));
@@ -255,6 +307,16 @@ void PodDirectory::write_exit_code(const Value& container, int code) const {
   static_cast<void>(
       write_file(fmt::format("{}/tekton/steps/{}/exitCode", path_, container["name"].as_string()),
                  fmt::format("{}", code), 0644));
+}
+
+std::string PodDirectory::termination_message(const Value& container, int code) const {
+  auto message = read_regular_below(path_, termination_file(container), kMaxTermination);
+  if (message && !message->empty()) {
+    return *std::move(message);
+  }
+  return code != 0 && container["logsOnError"].as_bool()
+             ? end_of_log(log_path(container["name"].as_string()))
+             : std::string{};
 }
 
 void PodDirectory::skip(const Value& container) const {

@@ -30,6 +30,9 @@ class PodDirectory {
   // The results a step wrote, as its status message; the error is a step's failure (too large).
   Result<std::string> read_results(const Value& container) const;
   void write_exit_code(const Value& container, int code) const;
+  // Returns the message that a container of an ordinary pod left: its termination log, else, where
+  // it failed and asks for that, the end of its log.
+  [[nodiscard]] std::string termination_message(const Value& container, int code) const;
 
   [[nodiscard]] std::string log_path(std::string_view container) const;
   // Leaves what a step leaves that did not run: exit code 0 and an empty log.

@@ -507,7 +507,7 @@ class SpawnedRuntime final : public ProcessRuntime {
     const std::int64_t id = event["id"].as_int();
     const int code = static_cast<int>(event["code"].as_int());
     const std::string_view kind = event["event"].as_string();
-    std::optional<Step> step;
+    std::optional<Ended> ended_one;
     {
       const std::lock_guard lock(mutex_);
       const auto process = processes_.find(id);
@@ -525,33 +525,36 @@ class SpawnedRuntime final : public ProcessRuntime {
       if (kind != "exited") {
         return;
       }
-      const Value& container = pod.machine.container(index);
-      if (pod.machine.spec()["sequential"].as_bool() || container.contains("problem")) {
-        step = Step{.directory = pod.directory, .container = container};
-      }
+      ended_one = Ended{.directory = pod.directory,
+                        .container = pod.machine.container(index),
+                        .is_step = pod.machine.spec()["sequential"].as_bool()};
     }
-    const Ending ending = step ? ending_of(*step, code) : Ending{.code = code};
+    const Ending ending = ending_of(*ended_one, code);
     const std::lock_guard lock(mutex_);
     ended(id, ending);
   }
 
-  // A step that has ended, and where its files are.
-  struct Step {
+  // A container that has ended, and where its files are.
+  struct Ended {
     PodDirectory directory;
     Value container{};
+    bool is_step = false;
   };
   struct Ending {
     int code = 0;
     std::string message{};
   };
 
-  // Without the lock: what a step left behind may be anything.
-  static Ending ending_of(const Step& step, int code) {
-    if (std::string problem = step.container["problem"].str(); !problem.empty()) {
+  // Without the lock: what a container left behind may be anything.
+  static Ending ending_of(const Ended& ended, int code) {
+    if (std::string problem = ended.container["problem"].str(); !problem.empty()) {
       return {.code = code, .message = std::move(problem)};
     }
-    step.directory.write_exit_code(step.container, code);
-    auto results = step.directory.read_results(step.container);
+    if (!ended.is_step) {
+      return {.code = code, .message = ended.directory.termination_message(ended.container, code)};
+    }
+    ended.directory.write_exit_code(ended.container, code);
+    auto results = ended.directory.read_results(ended.container);
     return results.ok() ? Ending{.code = code, .message = *std::move(results)}
                         : Ending{.code = 1, .message = results.error().message};
   }

@@ -11,6 +11,9 @@ namespace athanor::nodes {
 namespace {
 
 constexpr double kUsualSeconds = 0.1;
+// What a polite signal takes: the first, and so many more at most, by the pod's uid.
+constexpr Duration kLeastStop = std::chrono::milliseconds(10);
+constexpr std::uint64_t kStopSpread = 41;
 constexpr int kTerminated = 143;
 constexpr int kKilled = 137;
 constexpr int kTaskResult = 1;
@@ -42,17 +45,28 @@ std::string results_of(const Value& container, const Value& simulation) {
   return entries.empty() ? std::string{} : json::print(entries);
 }
 
+// Between 10 and 50 ms, the same each time.
+Duration stop_time(std::string_view uid) {
+  std::uint64_t sum = 0;
+  for (const char letter : uid) {
+    sum = sum * 31 + static_cast<unsigned char>(letter);
+  }
+  return kLeastStop + std::chrono::milliseconds(sum % kStopSpread);
+}
+
 Value nothing() {
   return Value::object({{"uid", ""}, {"init", Value::list()}, {"containers", Value::list()}});
 }
 
 }  // namespace
 
-std::optional<TimedPods::Ending> TimedPods::ending_of(const Value& spec, const Value& container,
-                                                      Instant now) {
+std::optional<TimedPods::Ending> TimedPods::ending_of(const Value& spec, std::size_t index,
+                                                      const Value& container, Instant now) {
   const Value& simulation = simulation_of(spec, container["name"].as_string());
-  const bool sidecar = container["sidecar"].as_bool();
-  if (simulation.is_null() && (sidecar || spec["restartPolicy"].as_string() == "Always")) {
+  const bool init = index < spec["init"].size();
+  const bool serves =
+      container["sidecar"].as_bool() || (!init && spec["restartPolicy"].as_string() == "Always");
+  if (simulation.is_null() && serves) {
     return std::nullopt;
   }
   const std::chrono::duration<double> time(simulation["seconds"].as_double(kUsualSeconds));
@@ -132,15 +146,19 @@ void TimedPods::run(const std::string& uid, Pod& pod, Instant now) {
     pod.machine.advance(now, orders);
     for (const Order& order : orders) {
       if (order.type == Order::Type::Run) {
-        auto ending = ending_of(pod.machine.spec(), pod.machine.container(order.container), now);
+        auto ending = ending_of(pod.machine.spec(), order.container,
+                                pod.machine.container(order.container), now);
         again = again || (ending && ending->at <= now);
         if (ending) {
           pod.endings[order.container] = *std::move(ending);
         }
       } else if (order.type != Order::Type::Skip) {
-        pod.endings[order.container] = {
-            .at = now, .code = order.type == Order::Type::Kill ? kKilled : kTerminated};
-        again = true;
+        const bool killed = order.type == Order::Type::Kill;
+        // Sidecars take no time of the steps.
+        const bool at_once = killed || pod.machine.container(order.container)["sidecar"].as_bool();
+        pod.endings[order.container] = {.at = at_once ? now : now + stop_time(uid),
+                                        .code = killed ? kKilled : kTerminated};
+        again = again || at_once;
       }
     }
   }

@@ -257,10 +257,12 @@ class DaemonSetRun {
     if (closing_.retries() || changes_++ >= kMostChanges) {
       return;
     }
+    // The second is part of the name: a pod that replaces another has one of its own.
     std::string name;
     for (int attempt = 0; name.empty() || !taken_.insert(name).second; ++attempt) {
       name = hashed_name(fmt::format("{}-", set_.name()),
-                         fmt::format("{}/{}/{}/{}", set_.uid(), node, current_.hash, attempt));
+                         fmt::format("{}/{}/{}/{}/{}", set_.uid(), node, current_.hash,
+                                     format_time(now_), attempt));
     }
     Step step = Create{.target = {&api::kPod, {std::string(set_.ns()), name}},
                        .object = make_daemon_pod(set_, name, node, current_.hash)};

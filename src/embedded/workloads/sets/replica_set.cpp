@@ -58,8 +58,10 @@ class ReplicaSetRun {
   void create(std::int64_t count) {
     std::set<std::string> taken = names_of(pods_);
     for (std::int64_t ordinal = 0; count > 0; ++ordinal) {
+      // The second is part of the name: a pod that replaces another has one of its own.
       const std::string name =
-          hashed_name(fmt::format("{}-", set_.name()), fmt::format("{}/{}", set_.uid(), ordinal));
+          hashed_name(fmt::format("{}-", set_.name()),
+                      fmt::format("{}/{}/{}", set_.uid(), format_time(now_), ordinal));
       if (!taken.insert(name).second) {
         continue;
       }

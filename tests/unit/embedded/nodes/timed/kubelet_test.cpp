@@ -221,7 +221,7 @@ TEST_F(KubeletTest, APodThatCannotStartEndsAtItsDeadline) {
 TEST_F(KubeletTest, ADeletedPodGoesWhenItsContainersHaveEnded) {
   pod("containers: [{name: c}]", kLong);
   world.remove(api::kPod, {"ns", "p"});
-  settle();
+  pass(milliseconds(60));
   EXPECT_TRUE(gone());
   EXPECT_EQ(pods.state(pod_query("ns", "p"))["uid"].str(), "");
   ASSERT_EQ(world.acts.size(), 3U);
@@ -303,7 +303,7 @@ TEST_F(KubeletTest, PodsOfADeletedNodeCanStillBeDeleted) {
   pod("containers: [{name: c}]", kLong);
   world.remove(api::kNode, {"", "n1"});
   world.remove(api::kPod, {"ns", "p"});
-  settle();
+  pass(milliseconds(60));
   EXPECT_TRUE(gone());
 }
 

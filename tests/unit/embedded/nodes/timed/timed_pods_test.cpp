@@ -107,19 +107,39 @@ TEST_F(TimedPodsTest, TimeoutsEndAStep) {
   EXPECT_EQ(container(0)["reason"].str(), "TimeoutExceeded");
 }
 
-TEST_F(TimedPodsTest, StoppingEndsAtOnce) {
+TEST_F(TimedPodsTest, StoppingTakesTenToFiftyMilliseconds) {
   start("simulate: {c: {seconds: 100}}, containers: [{name: c}]");
   pods.forget("u");
   now += seconds(10);
   pods.stop("u", seconds(30), now);
   tell();
+  EXPECT_EQ(container(0)["state"].str(), "running");
+  now += milliseconds(9);
+  tell();
+  EXPECT_EQ(container(0)["state"].str(), "running");
+  now += milliseconds(41);
+  tell();
   EXPECT_EQ(container(0)["exitCode"].as_int(), 143);
-  EXPECT_EQ(container(0)["finishedAt"].str(), format_time(now));
   EXPECT_FALSE(pods.next_due());
   pods.forget("u");
   tell();
   EXPECT_EQ(last["uid"].str(), "");
   EXPECT_EQ(pods.state("pod:ns/p")["uid"].str(), "");
+}
+
+TEST_F(TimedPodsTest, NoGraceKillsAtOnce) {
+  start("simulate: {c: {seconds: 100}}, containers: [{name: c}]");
+  pods.stop("u", seconds(0), now);
+  tell();
+  EXPECT_EQ(container(0)["exitCode"].as_int(), 137);
+}
+
+TEST_F(TimedPodsTest, InitContainersOfAServerEnd) {
+  start("restartPolicy: Always, init: [{name: i}], containers: [{name: c}]");
+  now += seconds(1);
+  tell();
+  EXPECT_EQ(last["init"][0]["exitCode"].as_int(-1), 0);
+  EXPECT_EQ(container(0)["state"].str(), "running");
 }
 
 TEST_F(TimedPodsTest, AServerRunsUntilItIsStopped) {
