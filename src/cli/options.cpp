@@ -50,6 +50,7 @@ Exit codes:
 struct Parsed {
   UpOptions up{};
   ControllersOptions controllers{};
+  ExtenderOptions extender{};
   EnvtestOptions envtest{};
   SubmitOptions submit{};
   JobsOptions jobs{};
@@ -387,6 +388,7 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   app->set_version_flag("--version", "athanor " ATHANOR_VERSION);
   add_up(*app, parsed.up);
   add_controllers(*app, parsed.controllers);
+  add_extender(*app, parsed.extender);
   add_stand_ins(*app, parsed.envtest);
   add_submit(*app, parsed.submit);
   add_readers(*app, parsed);
@@ -491,6 +493,9 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   }
   if (app.got_subcommand("controllers")) {
     return std::move(parsed.controllers);
+  }
+  if (app.got_subcommand("extender")) {
+    return std::move(parsed.extender);
   }
   if (app.got_subcommand("envtest")) {
     return std::move(parsed.envtest);

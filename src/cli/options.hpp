@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "cli/controllers/controllers_flags.hpp"
+#include "cli/extender/extender_flags.hpp"
 #include "cli/lab/apiserver_flags.hpp"
 #include "cli/lab/etcd_flags.hpp"
 #include "embedded/lab/serving/serving_options.hpp"
@@ -263,13 +264,13 @@ struct Message {
 };
 
 using Command =
-    std::variant<Message, UpOptions, ControllersOptions, ApiServerOptions, EtcdOptions,
-                 EnvtestOptions, SubmitOptions, JobsOptions, LogsOptions, CancelOptions,
-                 QueueOptions, AppWrappersOptions, AppWrapperActOptions, ClustersOptions,
-                 ClusterAddOptions, ClusterCheckOptions, ClusterRemoveOptions, LockOptions,
-                 UnlockOptions, BackupOptions, RestoreOptions, SimulateOptions, CrdsOptions,
-                 RbacOptions, WebhooksOptions, ReplayOptions, SystemsOptions, SystemVerbOptions,
-                 VersionOptions, CompletionOptions>;
+    std::variant<Message, UpOptions, ControllersOptions, ExtenderOptions, ApiServerOptions,
+                 EtcdOptions, EnvtestOptions, SubmitOptions, JobsOptions, LogsOptions,
+                 CancelOptions, QueueOptions, AppWrappersOptions, AppWrapperActOptions,
+                 ClustersOptions, ClusterAddOptions, ClusterCheckOptions, ClusterRemoveOptions,
+                 LockOptions, UnlockOptions, BackupOptions, RestoreOptions, SimulateOptions,
+                 CrdsOptions, RbacOptions, WebhooksOptions, ReplayOptions, SystemsOptions,
+                 SystemVerbOptions, VersionOptions, CompletionOptions>;
 
 // Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
 // kubectl, it says that there is none.

@@ -2,7 +2,9 @@
 #include "net/served_connection.hpp"
 
 #include <fmt/core.h>
+#include <sys/socket.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "net/response_writer.hpp"
@@ -13,6 +15,16 @@ namespace {
 using Outcome = TlsStream::Outcome;
 
 constexpr int kReadsPerTurn = 32;  // others want to be read, too
+
+// What a call on a plain socket came to.
+Outcome plain_outcome(ssize_t result, Outcome later, std::size_t& size) {
+  if (result > 0) {
+    size = static_cast<std::size_t>(result);
+    return Outcome::Done;
+  }
+  const bool busy = result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+  return busy ? later : Outcome::Closed;
+}
 
 }  // namespace
 
@@ -25,8 +37,12 @@ ServedConnection::ServedConnection(ServedWorld& world, std::shared_ptr<const Tls
       descriptor_(world.loop, socket),
       deadline_(world.loop),
       delay_(world.loop),
-      tls_(*context_, socket),
-      reader_(world.limits.head, world.limits.body) {}
+      socket_(socket),
+      reader_(world.limits.head, world.limits.body) {
+  if (context_ != nullptr) {
+    tls_.emplace(*context_, socket);
+  }
+}
 
 ServedConnection::~ServedConnection() = default;
 
@@ -87,8 +103,20 @@ void ServedConnection::expect_within(std::chrono::milliseconds time) {
   deadline_.set(time, [self = shared_from_this()] { self->end(); });
 }
 
+Outcome ServedConnection::receive(std::span<char> buffer, std::size_t& size) {
+  return tls_ ? tls_->read(buffer, size)
+              : plain_outcome(::recv(socket_, buffer.data(), buffer.size(), 0), Outcome::WantRead,
+                              size);
+}
+
+Outcome ServedConnection::transmit(std::string_view bytes, std::size_t& size) {
+  return tls_ ? tls_->write(bytes, size)
+              : plain_outcome(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                              Outcome::WantWrite, size);
+}
+
 void ServedConnection::shake_hands() {
-  switch (tls_.handshake()) {
+  switch (tls_ ? tls_->handshake() : Outcome::Done) {
     case Outcome::Done:
       expect_within(world_.limits.idle);
       return read();
@@ -116,7 +144,7 @@ void ServedConnection::read() {
       return respond(rejection_response(reader_.rejection()));
     }
     std::size_t size = 0;
-    switch (tls_.read(world_.block, size)) {
+    switch (receive(world_.block, size)) {
       case Outcome::Done:
         input_.append(world_.block.data(), size);
         break;
@@ -131,7 +159,9 @@ void ServedConnection::read() {
 }
 
 void ServedConnection::handle(apiserver::Request request) {
-  request.credentials = tls_.credentials();
+  if (tls_) {
+    request.credentials = tls_->credentials();
+  }
   keep_alive_ = reader_.keep_alive();
   waiting_ = true;
   expect_within(world_.limits.answer);
@@ -179,7 +209,7 @@ void ServedConnection::respond(apiserver::Response response) {
 void ServedConnection::flush() {
   while (written_ < output_.size()) {
     std::size_t size = 0;
-    switch (tls_.write(std::string_view(output_).substr(written_), size)) {
+    switch (transmit(std::string_view(output_).substr(written_), size)) {
       case Outcome::Done:
         written_ += size;
         break;
@@ -221,7 +251,11 @@ void ServedConnection::finish() {
   output_.clear();
   output_.shrink_to_fit();
   if (!keep_alive_) {
-    tls_.shutdown();
+    if (tls_) {
+      tls_->shutdown();
+    } else {
+      ::shutdown(socket_, SHUT_WR);
+    }
     return end();
   }
   expect_within(world_.limits.idle);
@@ -240,7 +274,7 @@ void ServedConnection::watch() {
       return later(&ServedConnection::watch);
     }
     std::size_t size = 0;
-    switch (tls_.read(world_.block, size)) {
+    switch (receive(world_.block, size)) {
       case Outcome::Done:
         input_.append(world_.block.data(), size);
         break;

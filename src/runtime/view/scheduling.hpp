@@ -56,6 +56,9 @@ struct SchedulingHooks {
   std::unique_ptr<SchedulingSession> (*begin)(const View& view, Instant now) = nullptr;
   // More such values, where objects name them; nullptr: none.
   std::vector<std::string> (*profiles)(const View& view) = nullptr;
+  // Extended resources, one of which every pod that concerns the hooks asks for; nullptr: other
+  // pods may concern them.
+  std::vector<std::string> (*resources)() = nullptr;
 };
 
 }  // namespace athanor

@@ -17,6 +17,8 @@
 #include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/placement/placement.hpp"
+#include "systems/das/placement/profile.hpp"
+#include "systems/das/placement/tables.hpp"
 #include "systems/das/request.hpp"
 #include "systems/das/settings.hpp"
 
@@ -226,6 +228,17 @@ std::unique_ptr<SchedulingSession> begin(const View& view, Instant now) {
   return std::make_unique<Session>(view, now);
 }
 
+// Of every model, each once.
+std::vector<std::string> resources() {
+  std::set<std::string> names;
+  for (const GpuModel& model : gpu_models()) {
+    for (const MigProfile& profile : model.table.profiles) {
+      names.insert(resource_of(profile.name));
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 const SchedulingHooks& mig_scheduling() {
@@ -239,7 +252,8 @@ const SchedulingHooks& mig_scheduling() {
                                       .reads = kKinds,
                                       .writes = kWrites,
                                       .indexes = kIndexes,
-                                      .begin = begin};
+                                      .begin = begin,
+                                      .resources = resources};
   return kHooks;
 }
 

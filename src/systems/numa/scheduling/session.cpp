@@ -182,7 +182,11 @@ std::optional<Profile> read_scheduler_config(std::string_view text) {
 }
 
 std::optional<Profile> profile_of(const View& view) {
-  const std::string ns = settings_of(view.config("numa")).ns;
+  const Value& section = view.config("numa");
+  if (const std::string_view name = section[kExtenderProfile].as_string(); !name.empty()) {
+    return Profile{.name = std::string(name), .aggressive = true};
+  }
+  const std::string ns = settings_of(section).ns;
   const auto deployment = view.get(api::kDeployment, {ns, kDeploymentName});
   if (!deployment || deployment->status()["availableReplicas"].as_int() < 1) {
     return std::nullopt;
