@@ -131,7 +131,12 @@ int print_configuration(const ExtenderOptions& options, const Hooks& hooks) {
 
 int print_rbac(const ExtenderOptions& options, const Hooks& hooks) {
   const extender::Watching watching(hooks);
-  const Operator* const operators[] = {&watching.get()};
+  std::vector<const Operator*> operators{&watching.get()};
+  for (const SchedulingHooks* one : hooks) {
+    if (one->beside != nullptr) {
+      operators.push_back(one->beside);
+    }
+  }
   std::string text;
   for (const Value& object :
        runtime::rbac_objects(operators, {.name = "athanor-extender",
@@ -256,7 +261,13 @@ class Extender {
                         log::info("the cluster is seen");
                         done(Value::object());
                       });
-    const Operator* const operators[] = {&watching_.get()};
+    executors_.take_log_levels();
+    std::vector<const Operator*> operators{&watching_.get()};
+    for (const SchedulingHooks* one : hooks_) {
+      if (one->beside != nullptr) {
+        operators.push_back(one->beside);
+      }
+    }
     driver_ = std::make_unique<cluster::ClusterDriver>(
         operators, cluster::DriverOptions{.client = client_,
                                           .clock = clock_.get(),
@@ -283,6 +294,11 @@ class Extender {
     for (const System* system : systems_) {
       if (system->instruments != nullptr) {
         all.push_back(system->instruments);
+      }
+    }
+    for (const SchedulingHooks* one : hooks_) {
+      if (one->instruments != nullptr) {
+        all.push_back(one->instruments);
       }
     }
     return all;

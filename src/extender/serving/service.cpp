@@ -62,7 +62,7 @@ struct Service::State : std::enable_shared_from_this<State> {
   Prepared prepare(const View& base, Instant now, const BindQuestion& question,
                    const std::optional<Object>& fetched);
   void fetch(const BindQuestion& question, const Answer& answer);
-  void carry_out(Binding binding, const Answer& answer, Instant began);
+  void carry_out(Binding binding, const Answer& answer);
   void ended(const Object& pod, const std::vector<Ref>& claims, const BindingResult& result);
   void count(const FilterAnswer& answer) const;
 
@@ -160,7 +160,7 @@ void Service::State::bind(const BindQuestion& question, std::optional<Object> fe
     } else if (prepared.unknown_pod) {
       self->fetch(question, answer);
     } else if (prepared.binding) {
-      self->carry_out(*std::move(prepared.binding), answer, now);
+      self->carry_out(*std::move(prepared.binding), answer);
     } else {
       answer(bind_answer(prepared.error));
     }
@@ -185,7 +185,7 @@ void Service::State::fetch(const BindQuestion& question, const Answer& answer) {
                        });
 }
 
-void Service::State::carry_out(Binding binding, const Answer& answer, Instant began) {
+void Service::State::carry_out(Binding binding, const Answer& answer) {
   std::vector<Ref> claims;
   for (const Step& step : binding.steps) {
     if (const auto* create = std::get_if<Create>(&step)) {
@@ -194,8 +194,8 @@ void Service::State::carry_out(Binding binding, const Answer& answer, Instant be
   }
   const Object pod = binding.pod;
   const std::string node = binding.node;
-  binder->start(std::move(binding), [weak = weak_from_this(), answer, pod, node, claims,
-                                     began](const BindingResult& result) {
+  binder->start(std::move(binding), [weak = weak_from_this(), answer, pod, node,
+                                     claims](const BindingResult& result) {
     const auto self = weak.lock();
     if (!self) {
       return;
@@ -204,12 +204,6 @@ void Service::State::carry_out(Binding binding, const Answer& answer, Instant be
     if (result.error) {
       log::warn("a pod was not bound",
                 {{"pod", pod.key().text()}, {"node", node}, {"error", result.error->message}});
-    } else if (self->options.metrics != nullptr && !claims.empty()) {
-      self->options.metrics
-          ->histogram("das_schedule_seconds",
-                      "From the scheduler's choice of a node to the binding, of pods with slices.",
-                      Metrics::duration_buckets())
-          .observe(std::chrono::duration<double>(self->options.clock->now() - began).count());
     }
     answer(bind_answer(result.error ? result.error->message : std::string()));
   });

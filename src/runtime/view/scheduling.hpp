@@ -14,6 +14,7 @@
 
 #include "base/time.hpp"
 #include "kube/value/object.hpp"
+#include "runtime/view/instruments.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
@@ -59,6 +60,10 @@ struct SchedulingHooks {
   // Extended resources, one of which every pod that concerns the hooks asks for; nullptr: other
   // pods may concern them.
   std::vector<std::string> (*resources)() = nullptr;
+  // Runs beside the hooks in a process without the system's controllers; may be null.
+  const Operator* beside = nullptr;
+  // Of the process that schedules; may be null.
+  const Instruments* instruments = nullptr;
 };
 
 }  // namespace athanor

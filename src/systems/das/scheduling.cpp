@@ -14,6 +14,7 @@
 #include "api/builtin.hpp"
 #include "systems/das/claim.hpp"
 #include "systems/das/kinds.hpp"
+#include "systems/das/log_level.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/placement/placement.hpp"
@@ -253,7 +254,8 @@ const SchedulingHooks& mig_scheduling() {
                                       .writes = kWrites,
                                       .indexes = kIndexes,
                                       .begin = begin,
-                                      .resources = resources};
+                                      .resources = resources,
+                                      .beside = &log_level_operator()};
   return kHooks;
 }
 

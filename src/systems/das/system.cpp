@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "systems/das/instruments.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/operators.hpp"
@@ -86,6 +87,7 @@ const System& system() {
       .kinds = kinds,
       .operators = {das_operators().begin(), das_operators().end()},
       .webhooks = {das_webhooks().begin(), das_webhooks().end()},
+      .instruments = &das_instruments(),
       .settings = read,
       .variables = {"DAS_CUDA_VISIBLE_DEVICES", "DAS_GPU_ORDER", "DAS_NODE_SCORING_POLICY",
                     "DAS_PLACEMENT_POLICY", "EMULATED_DEVICE_IDS", "EMULATED_GPU_COUNT",

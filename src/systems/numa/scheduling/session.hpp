@@ -35,6 +35,9 @@ std::optional<Profile> read_scheduler_config(std::string_view text);
 NodeView believed(const View& view, const Object& node, const Profile& profile,
                   const std::vector<PodRequest>& placed);
 
+// Whether the node's object accounts every pod on it that it should.
+bool accounts_all(const View& view, const Object& node, const NodeTopology& topology);
+
 const SchedulingHooks& numa_scheduling();
 
 }  // namespace athanor::numa
