@@ -141,6 +141,9 @@ void add_up(CLI::App& app, UpOptions& options) {
   verb.add_flag("--proxy-named-endpoints", options.serving.proxy_named_endpoints,
                 "services/NAME/proxy goes where a Service's annotation athanor.dev/endpoint or its "
                 "externalName says: whoever may edit Services reaches every port of this machine");
+  verb.add_flag(
+      "--emulate-cluster-policy", options.emulate_cluster_policy,
+      "serve a ready ClusterPolicy of NVIDIA's GPU operator, for agents that wait for it");
   verb.add_flag("--unsafe-no-sync", options.unsafe_no_sync,
                 "do not wait for the disk: what a crash of the machine loses is lost");
   verb.add_flag(

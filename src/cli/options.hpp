@@ -44,6 +44,7 @@ struct UpOptions {
   std::string pod_isolation = "on";
   std::string controllers = "*";
   bool unsafe_no_sync = false;
+  bool emulate_cluster_policy = false;
   bool repair = false;
   lab::ServingOptions serving{};
   std::string request_timeout = "60s";

@@ -91,6 +91,12 @@ std::vector<Object> Overlay::list(const Kind& kind, const Select& select) const 
   return objects;
 }
 
+std::shared_ptr<const void> Overlay::derived(const Derivation& derivation) const {
+  const bool changed = std::ranges::any_of(
+      derivation.kinds, [&](const Kind* kind) { return !pending_.of(*kind).empty(); });
+  return changed ? Snapshot::derived(derivation) : base_.derived<void>(derivation);
+}
+
 Observed Overlay::observe(std::string_view query, Duration max_age) const {
   return base_.observe(query, max_age);
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,6 +59,8 @@ class Overlay final : public Snapshot {
 
   [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const override;
   [[nodiscard]] std::vector<Object> list(const Kind& kind, const Select& select) const override;
+  // As the base has it, where nothing of its kinds is pending.
+  [[nodiscard]] std::shared_ptr<const void> derived(const Derivation& derivation) const override;
   [[nodiscard]] Observed observe(std::string_view query, Duration max_age) const override;
   [[nodiscard]] const Value& config(std::string_view section) const override;
 

@@ -22,6 +22,9 @@ inline constexpr const char* kRuntimeClassAnnotation = "das.inference.redhat.com
 inline constexpr const char* kMutateLabel = "das.inference.redhat.com/mutate";
 inline constexpr const char* kCleanupFinalizer = "das.inference.redhat.com/cleanup";
 
+// When an emulated slice began to be made or removed, with microseconds; only with such a latency.
+inline constexpr const char* kSinceAnnotation = "das.inference.redhat.com/emulated-since";
+
 // States of a claim (docs/spec/das.md 3.1).
 inline constexpr const char* kStaged = "staged";
 inline constexpr const char* kCreated = "created";

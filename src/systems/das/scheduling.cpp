@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -36,8 +37,20 @@ struct Held {
   bool staged = false;  // provisional: another scheduler may take it away
 };
 
+// The GPUs of all nodes: read once for each state of the NodeAccelerators.
+using Inventories = std::map<Key, NodeGpus>;
+std::shared_ptr<const void> read_inventories(const View& view) {
+  auto all = std::make_shared<Inventories>();
+  for (const Object& object : view.list(kNodeAccelerator)) {
+    all->emplace(object.key(), read_resources(object.status()["nodeResources"]));
+  }
+  return all;
+}
+constexpr const Kind* kInventoryKinds[] = {&kNodeAccelerator};
+constexpr Derivation kInventories{.kinds = kInventoryKinds, .make = read_inventories};
+
 struct NodeSlots {
-  NodeGpus inventory{};
+  const NodeGpus* inventory = nullptr;
   std::vector<Held> held{};
 };
 
@@ -105,7 +118,7 @@ class Session final : public SchedulingSession {
     for (std::size_t i = 0; i < placed->size(); ++i) {
       const SliceRequest& slice = request.slices[i];
       const PlacedSlice& place = (*placed)[i];
-      const std::string& gpu = slots.inventory.gpus[place.gpu].uuid;
+      const std::string& gpu = slots.inventory->gpus[place.gpu].uuid;
       Value claim = make_claim({.pod = pod,
                                 .ns = settings_.ns,
                                 .node = name,
@@ -169,7 +182,10 @@ class Session final : public SchedulingSession {
   NodeSlots& slots_of(const Object& accelerator) {
     const auto [entry, fresh] = nodes_.try_emplace(std::string(accelerator.name()));
     if (fresh) {
-      entry->second.inventory = read_resources(accelerator.status()["nodeResources"]);
+      if (inventories_ == nullptr) {
+        inventories_ = view_.derived<Inventories>(kInventories);
+      }
+      entry->second.inventory = &inventories_->find(accelerator.key())->second;
       for (const Claim& claim : claims_on(view_, accelerator.name())) {
         entry->second.held.push_back({.pod_uid = claim.pod_uid,
                                       .gpu = claim.gpu,
@@ -188,8 +204,8 @@ class Session final : public SchedulingSession {
     const NodeSlots& node = slots_of(accelerator);
     const std::string_view wanted = pod.annotation(kGpuAnnotation);
     std::vector<GpuSlots> gpus;
-    for (const NodeGpu& gpu : node.inventory.gpus) {
-      GpuSlots state{.table = &node.inventory.tables[gpu.table],
+    for (const NodeGpu& gpu : node.inventory->gpus) {
+      GpuSlots state{.table = &node.inventory->tables[gpu.table],
                      .open = gpu.healthy && (wanted.empty() || wanted == gpu.uuid)};
       for (const Held& held : node.held) {
         if (held.gpu != gpu.uuid || held.pod_uid == pod.uid() ||
@@ -221,6 +237,7 @@ class Session final : public SchedulingSession {
   const View& view_;
   Instant now_;
   Settings settings_;
+  std::shared_ptr<const Inventories> inventories_{};
   std::map<std::string, NodeSlots, std::less<>> nodes_{};
   std::map<std::string, PodSlices, std::less<>> requests_{};
 };
@@ -253,6 +270,7 @@ const SchedulingHooks& mig_scheduling() {
                                       .reads = kKinds,
                                       .writes = kWrites,
                                       .indexes = kIndexes,
+                                      .small = kInventoryKinds,
                                       .begin = begin,
                                       .resources = resources,
                                       .beside = &log_level_operator()};

@@ -52,6 +52,86 @@ const MigProfile& profile_of(std::size_t kind) {
   return table().profiles[static_cast<std::size_t>(table().find(kMixProfiles[kind]))];
 }
 
+using Counts = std::array<int, 6>;  // by kMixProfiles
+
+// Every set of slices that one empty GPU holds.
+std::vector<Counts> legal_sets() {
+  std::vector<Counts> sets;
+  const GpuSlots empty{.table = &table()};
+  const auto extend = [&](const auto& self, Counts set, std::size_t kind) -> void {
+    if (kind == set.size()) {
+      sets.push_back(set);
+      return;
+    }
+    for (;; ++set[kind]) {
+      std::vector<std::string> wanted;
+      for (std::size_t i = 0; i <= kind; ++i) {
+        wanted.insert(wanted.end(), static_cast<std::size_t>(set[i]), std::string(kMixProfiles[i]));
+      }
+      if (!wanted.empty() && !place(std::span(&empty, 1), wanted)) {
+        return;
+      }
+      self(self, set, kind + 1);
+    }
+  };
+  extend(extend, {}, 0);
+  return sets;
+}
+
+// GPUs used when each takes the set of what is left that weighs most.
+int fill(Counts left, const std::vector<Counts>& sets, const std::array<double, 6>& weights) {
+  int gpus = 0;
+  while (std::ranges::any_of(left, [](int count) { return count > 0; })) {
+    double most = -1;
+    const Counts* best = nullptr;
+    for (const Counts& set : sets) {
+      double weight = 0;
+      bool fits = true;
+      for (std::size_t i = 0; i < set.size() && fits; ++i) {
+        fits = set[i] <= left[i];
+        weight += weights[i] * set[i];
+      }
+      if (fits && weight > most) {
+        most = weight;
+        best = &set;
+      }
+    }
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      left[i] -= (*best)[i];
+    }
+    ++gpus;
+  }
+  return gpus;
+}
+
+// The whole batch is known: the best of several ways to weigh slices, mixtures of the bound's terms
+// (docs/spec/das.md 16.2).
+int fill_best(const Counts& counts) {
+  static const std::vector<Counts> kSets = legal_sets();
+  constexpr std::array<std::array<double, 6>, 4> kTerms{{
+      {1 / 8.0, 2 / 8.0, 2 / 8.0, 4 / 8.0, 4 / 8.0, 8 / 8.0},
+      {1 / 7.0, 1 / 7.0, 2 / 7.0, 3 / 7.0, 4 / 7.0, 7 / 7.0},
+      {0, 0, 1 / 3.0, 1 / 3.0, 2 / 3.0, 3 / 3.0},
+      {0, 0, 0, 0, 1, 1},
+  }};
+  constexpr double kTie = 1e-3;  // more slices rather than fewer
+  const int bound = least_gpus(counts);
+  int best = kBatch;
+  for (unsigned mixture = 1; mixture < 81 && best > bound; ++mixture) {
+    std::array<double, 6> weights{};
+    weights.fill(kTie);
+    unsigned rest = mixture;
+    for (const auto& term : kTerms) {
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        weights[i] += (rest % 3) * term[i];
+      }
+      rest /= 3;
+    }
+    best = std::min(best, fill(counts, kSets, weights));
+  }
+  return best;
+}
+
 // The running slices of a fleet, and the time they took.
 class Fleet {
  public:
@@ -178,18 +258,14 @@ int least_gpus(const std::array<int, 6>& counts) {
 
 double play_batch(const Mix& mix, Batch batch, std::uint64_t seed) {
   Numbers numbers(seed);
-  std::array<int, 6> counts{};
+  Counts counts{};
   std::vector<std::size_t> kinds;
   for (int i = 0; i < kBatch; ++i) {
     kinds.push_back(numbers.pick(mix));
     ++counts[kinds.back()];
   }
   if (batch == Batch::Offline) {
-    std::ranges::stable_sort(kinds, [](std::size_t a, std::size_t b) {
-      const MigProfile& first = profile_of(a);
-      const MigProfile& second = profile_of(b);
-      return std::pair(first.size, first.compute) > std::pair(second.size, second.compute);
-    });
+    return static_cast<double>(fill_best(counts)) / least_gpus(counts);
   }
   std::vector<GpuSlots> gpus;
   const PlacementOptions options{.policy = PlacementPolicy::FirstFit};
