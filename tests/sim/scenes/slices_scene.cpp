@@ -20,6 +20,7 @@
 #include "systems/das/names.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/hooked.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -57,8 +58,7 @@ Invariant no_slot_twice() {
           .check = [](const World& world,
                       std::span<const store::EventPtr> news) -> std::optional<std::string> {
             const bool about_claims = std::ranges::any_of(news, [](const store::EventPtr& event) {
-              return event->resource == das::kAllocationClaim.plural ||
-                     event->resource.find("allocationclaims") != std::string::npos;
+              return event->object->resource.starts_with(das::kAllocationClaim.plural);
             });
             if (!about_claims) {
               return std::nullopt;
@@ -66,13 +66,12 @@ Invariant no_slot_twice() {
             std::map<std::pair<std::string, int>, std::string> owners;
             for (const Object& object : world.list(das::kAllocationClaim)) {
               const auto claim = das::read_claim(object);
-              for (int slot = claim ? claim->start : 0;
-                   claim && slot < claim->start + claim->size; ++slot) {
-                const auto [at, first] =
-                    owners.try_emplace({claim->gpu, slot}, claim->pod_uid);
+              for (int slot = claim ? claim->start : 0; claim && slot < claim->start + claim->size;
+                   ++slot) {
+                const auto [at, first] = owners.try_emplace({claim->gpu, slot}, claim->pod_uid);
                 if (!first && at->second != claim->pod_uid) {
-                  return "slot " + std::to_string(slot) + " of " + claim->gpu + " belongs to pods " +
-                         at->second + " and " + claim->pod_uid;
+                  return "slot " + std::to_string(slot) + " of " + claim->gpu +
+                         " belongs to pods " + at->second + " and " + claim->pod_uid;
                 }
               }
             }
@@ -82,31 +81,32 @@ Invariant no_slot_twice() {
 
 // Every pod that runs has its slices in use, and every claim is of such a pod.
 Invariant claims_are_those_of_pods() {
-  return {.name = "claims are those of live pods",
-          .when = Invariant::When::AtRest,
-          .check = [](const World& world,
-                      std::span<const store::EventPtr> /*news*/) -> std::optional<std::string> {
-            std::set<std::string> holders;
-            for (const Object& object : world.list(das::kAllocationClaim)) {
-              const auto claim = das::read_claim(object);
-              const auto pod = claim ? world.get(api::kPod, claim->pod) : std::nullopt;
-              if (!pod || pod->uid() != claim->pod_uid ||
-                  pod->status()["phase"].as_string() != "Running") {
-                return "claim " + std::string(object.name()) + " is of no running pod";
-              }
-              if (claim->state != das::kInUse || claim->node != pod->spec()["nodeName"].as_string()) {
-                return "claim " + std::string(object.name()) + " is " + claim->state;
-              }
-              holders.insert(claim->pod_uid);
-            }
-            for (const Object& pod : world.list(api::kPod, kNs)) {
-              if (pod.status()["phase"].as_string() == "Running" &&
-                  !holders.contains(std::string(pod.uid()))) {
-                return "pod " + std::string(pod.name()) + " runs without a slice";
-              }
-            }
-            return std::nullopt;
-          }};
+  return {
+      .name = "claims are those of live pods",
+      .when = Invariant::When::AtRest,
+      .check = [](const World& world,
+                  std::span<const store::EventPtr> /*news*/) -> std::optional<std::string> {
+        std::set<std::string> holders;
+        for (const Object& object : world.list(das::kAllocationClaim)) {
+          const auto claim = das::read_claim(object);
+          const auto pod = claim ? world.get(api::kPod, claim->pod) : std::nullopt;
+          if (!pod || pod->uid() != claim->pod_uid ||
+              pod->status()["phase"].as_string() != "Running") {
+            return "claim " + std::string(object.name()) + " is of no running pod";
+          }
+          if (claim->state != das::kInUse || claim->node != pod->spec()["nodeName"].as_string()) {
+            return "claim " + std::string(object.name()) + " is " + claim->state;
+          }
+          holders.insert(claim->pod_uid);
+        }
+        for (const Object& pod : world.list(api::kPod, kNs)) {
+          if (pod.status()["phase"].as_string() == "Running" &&
+              !holders.contains(std::string(pod.uid()))) {
+            return "pod " + std::string(pod.name()) + " runs without a slice";
+          }
+        }
+        return std::nullopt;
+      }};
 }
 
 }  // namespace
