@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binder: carries out one reservation and its binding, step by step, and takes the reservation back
-// when the pod is certainly not bound (docs/spec/das.md 7.4.2).
+// when the pod is certainly not bound (docs/spec/das.md 7.4).
 #pragma once
 
 #include <cstdint>

@@ -201,7 +201,7 @@ TEST_F(DecisionsTest, WhatNoCacheEverShowsIsForgottenInTime) {
 }
 
 // A crash between claims and binding: the same pod's claims are kept, and its next attempt writes
-// nothing anew (docs/spec/das.md 7.4.3).
+// nothing anew (docs/spec/das.md 7.4).
 TEST_F(DecisionsTest, AnAttemptAfterACrashFindsItsClaims) {
   node("n1");
   const Object waiting = pod("p", "mig.das.com/2g.10gb: 1");
