@@ -147,6 +147,24 @@ def test_a_pod_runs_with_its_slice(das_lab, replicas):
     assert 'athanor_extender_requests_total{code="200",verb="bind"}' in metrics and "das_schedule_seconds_count 1" in metrics
     das_lab.kubectl("delete", "pod", "p", "--wait=false")
     wait_for("the claim is gone", lambda: claims(das_lab) == [])
+    assert not extender.denied()
+
+
+def test_a_claim_that_goes_touches_its_node(das_lab, replicas):
+    """docs/spec/das.md 7.3 X8: what a kube-scheduler hears of is the node."""
+    extender = replicas(das_lab)
+    wait_for("the extender answers", extender.served)
+    holder = pod(das_lab, "holder", profile="7g.40gb", count=2)
+    assert extender.schedule(holder, ["n1"])[0] == "n1"
+    waits = pod(das_lab, "waits", profile="7g.40gb", count=2)
+    refused = {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1: 1 no GPU available."}]}}
+    path = "/api/v1/namespaces/default/pods/waits/status"
+    assert das_lab.http("PATCH", path, refused, content_type="application/merge-patch+json").code == 200
+    digest = lambda: das_lab.get("/api/v1/nodes/n1")["metadata"].get("annotations", {}).get("das.inference.redhat.com/claims")  # noqa: E731
+    before = wait_for("the node's claims are noted", digest)
+    das_lab.kubectl("delete", "pod", "holder", "--wait=false")
+    wait_for("the node is touched", lambda: digest() != before)
+    assert extender.schedule(waits, ["n1"])[0] == "n1"
 
 
 def test_bad_questions_get_a_sentence(das_lab, replicas):

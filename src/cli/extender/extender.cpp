@@ -133,9 +133,7 @@ int print_rbac(const ExtenderOptions& options, const Hooks& hooks) {
   const extender::Watching watching(hooks);
   std::vector<const Operator*> operators{&watching.get()};
   for (const SchedulingHooks* one : hooks) {
-    if (one->beside != nullptr) {
-      operators.push_back(one->beside);
-    }
+    operators.insert(operators.end(), one->beside.begin(), one->beside.end());
   }
   std::string text;
   for (const Value& object :
@@ -264,9 +262,7 @@ class Extender {
     executors_.take_log_levels();
     std::vector<const Operator*> operators{&watching_.get()};
     for (const SchedulingHooks* one : hooks_) {
-      if (one->beside != nullptr) {
-        operators.push_back(one->beside);
-      }
+      operators.insert(operators.end(), one->beside.begin(), one->beside.end());
     }
     driver_ = std::make_unique<cluster::ClusterDriver>(
         operators, cluster::DriverOptions{.client = client_,

@@ -60,8 +60,8 @@ struct SchedulingHooks {
   // Extended resources, one of which every pod that concerns the hooks asks for; nullptr: other
   // pods may concern them.
   std::vector<std::string> (*resources)() = nullptr;
-  // Runs beside the hooks in a process without the system's controllers; may be null.
-  const Operator* beside = nullptr;
+  // Run beside the hooks where a stock scheduler asks them.
+  std::span<const Operator* const> beside{};
   // Of the process that schedules; may be null.
   const Instruments* instruments = nullptr;
 };

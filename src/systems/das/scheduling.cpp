@@ -23,6 +23,7 @@
 #include "systems/das/placement/tables.hpp"
 #include "systems/das/request.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/wake.hpp"
 
 namespace athanor::das {
 namespace {
@@ -265,6 +266,7 @@ const SchedulingHooks& mig_scheduling() {
   static constexpr const Kind* kWrites[] = {&kAllocationClaim};
   static const Index kIndexes[] = {{&kAllocationClaim, kClaimsByNode, claim_nodes},
                                    {&kAllocationClaim, kClaimsByPod, claim_pods}};
+  static const Operator* const kBeside[] = {&log_level_operator(), &wake_operator()};
   static const SchedulingHooks kHooks{.name = "MigAccelerator",
                                       .schedulers = kSchedulers,
                                       .reads = kKinds,
@@ -273,7 +275,7 @@ const SchedulingHooks& mig_scheduling() {
                                       .small = kInventoryKinds,
                                       .begin = begin,
                                       .resources = resources,
-                                      .beside = &log_level_operator()};
+                                      .beside = kBeside};
   return kHooks;
 }
 

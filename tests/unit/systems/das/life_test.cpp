@@ -17,6 +17,7 @@
 #include "systems/das/operators.hpp"
 #include "systems/das/request.hpp"
 #include "systems/das/scheduling.hpp"
+#include "systems/das/wake.hpp"
 
 namespace athanor::das {
 namespace {
@@ -412,6 +413,28 @@ TEST_F(LifeTest, SettingsOfFaultsAreChecked) {
     EXPECT_NE(refused.error().message.find("must be a number from 0 to 1"), std::string::npos);
   }
   EXPECT_FALSE(parse_settings({{"EMULATE_CLUSTER_POLICY", "yes"}}).ok());
+}
+
+// docs/spec/das.md 7.3 X8: a scheduler that sees no claims hears of the node.
+TEST_F(LifeTest, AClaimThatGoesTouchesTheNodeWhilePodsWait) {
+  node("n1");
+  const auto digest = [&] {
+    world.settle({&wake_operator(), &claim_operator()});
+    return std::string(world.must(api::kNode, {"", "n1"}).annotation(kClaimsAnnotation));
+  };
+  const Object holder = pod("holder", "mig.das.com/7g.40gb: 1");
+  EXPECT_EQ(schedule(holder, "n1"), "");
+  EXPECT_EQ(digest(), "") << "nobody waits";
+  const Object waits = pod("waits", "mig.das.com/7g.40gb: 2");
+  world.update(api::kPod, waits.key(), [](Value& object) {
+    object.set_path({"status", "conditions"},
+                    Value::list({Value::object({{"type", "PodScheduled"}, {"status", "False"}})}));
+  });
+  const std::string before = digest();
+  EXPECT_NE(before, "");
+  world.remove(api::kPod, holder.key());
+  EXPECT_NE(digest(), before);
+  EXPECT_EQ(digest(), digest());
 }
 
 TEST_F(LifeTest, PodWithoutItsClaimsFailsAdmission) {
