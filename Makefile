@@ -1,7 +1,7 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
 export IMG WNS SNS CNS
-.PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
+.PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
 	image image-test docker-build docker-push install deploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
@@ -42,6 +42,12 @@ bench-apiserver: build ## the API server beside the real one, every target
 
 bench-hearth: build ## a thousand target clusters, figures beside their targets
 	@scripts/bench-hearth
+
+bench-das: ## slices: packing, one decision, the extender, figures beside their targets
+	@scripts/bench-das
+
+bench-numa: ## zones: filter, scores, resync, fingerprints, figures beside their targets
+	@scripts/bench-numa
 
 bench-sim: ## the simulation's speed: a week of 50,000 jobs, steps per second
 	@scripts/bench-sim

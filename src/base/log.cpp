@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 
+#include "base/log_level.hpp"
 #include "base/time.hpp"
 
 namespace athanor::log {
@@ -32,7 +34,9 @@ struct Window {
 
 // The state of the process's log; guarded where it is not atomic.
 struct Sink {
-  std::atomic<Level> level{Level::Info};
+  std::atomic<Level> level{Level::Info};       // the more verbose of the two below
+  std::atomic<Level> configured{Level::Info};  // by who runs the process
+  std::atomic<Level> asked{Level::Error};      // by an object of the API
   std::atomic<Format> format{Format::Auto};
   std::mutex mutex{};
   std::map<std::string, Window, std::less<>> windows{};  // guarded by mutex
@@ -183,8 +187,14 @@ Field::Field(std::string_view field_name, std::uint64_t number)
     : name(field_name), value(std::to_string(number)) {}
 
 void configure(Level level, Format format) {
-  sink().level = level;
+  sink().configured = level;
+  sink().level = std::max<Level>(level, sink().asked);
   sink().format = format;
+}
+
+void at_least(Level level) {
+  sink().asked = level;
+  sink().level = std::max<Level>(level, sink().configured);
 }
 
 bool enabled(Level level) {

@@ -51,6 +51,7 @@ Exit codes:
 struct Parsed {
   UpOptions up{};
   ControllersOptions controllers{};
+  ExtenderOptions extender{};
   EnvtestOptions envtest{};
   SubmitOptions submit{};
   JobsOptions jobs{};
@@ -148,6 +149,9 @@ void add_up(CLI::App& app, UpOptions& options) {
                 "services/NAME/proxy goes where a Service's annotation athanor.dev/endpoint or its "
                 "externalName says: whoever may edit Services reaches every port of this machine");
   add_settings(verb, options.settings);
+  verb.add_flag(
+      "--emulate-cluster-policy", options.emulate_cluster_policy,
+      "serve a ready ClusterPolicy of NVIDIA's GPU operator, for agents that wait for it");
   verb.add_flag("--unsafe-no-sync", options.unsafe_no_sync,
                 "do not wait for the disk: what a crash of the machine loses is lost");
   verb.add_flag(
@@ -396,6 +400,7 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   app->set_version_flag("--version", "athanor " ATHANOR_VERSION);
   add_up(*app, parsed.up);
   add_controllers(*app, parsed.controllers);
+  add_extender(*app, parsed.extender);
   add_stand_ins(*app, parsed.envtest);
   add_submit(*app, parsed.submit);
   add_readers(*app, parsed);
@@ -501,6 +506,9 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   }
   if (app.got_subcommand("controllers")) {
     return std::move(parsed.controllers);
+  }
+  if (app.got_subcommand("extender")) {
+    return std::move(parsed.extender);
   }
   if (app.got_subcommand("envtest")) {
     return std::move(parsed.envtest);

@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "cli/controllers/controllers_flags.hpp"
+#include "cli/extender/extender_flags.hpp"
 #include "cli/flags/vault_flags.hpp"
 #include "cli/lab/apiserver_flags.hpp"
 #include "cli/lab/etcd_flags.hpp"
@@ -44,6 +45,7 @@ struct UpOptions {
   std::string pod_isolation = "on";
   std::string controllers = "*";
   bool unsafe_no_sync = false;
+  bool emulate_cluster_policy = false;
   bool repair = false;
   lab::ServingOptions serving{};
   std::string request_timeout = "60s";
@@ -265,13 +267,13 @@ struct Message {
 };
 
 using Command =
-    std::variant<Message, UpOptions, ControllersOptions, ApiServerOptions, EtcdOptions,
-                 EnvtestOptions, SubmitOptions, JobsOptions, LogsOptions, CancelOptions,
-                 QueueOptions, AppWrappersOptions, AppWrapperActOptions, ClustersOptions,
-                 ClusterAddOptions, ClusterCheckOptions, ClusterRemoveOptions, LockOptions,
-                 UnlockOptions, BackupOptions, RestoreOptions, SimulateOptions, CrdsOptions,
-                 RbacOptions, WebhooksOptions, ReplayOptions, SystemsOptions, SystemVerbOptions,
-                 VaultSyncOptions, VersionOptions, CompletionOptions>;
+    std::variant<Message, UpOptions, ControllersOptions, ExtenderOptions, ApiServerOptions,
+                 EtcdOptions, EnvtestOptions, SubmitOptions, JobsOptions, LogsOptions,
+                 CancelOptions, QueueOptions, AppWrappersOptions, AppWrapperActOptions,
+                 ClustersOptions, ClusterAddOptions, ClusterCheckOptions, ClusterRemoveOptions,
+                 LockOptions, UnlockOptions, BackupOptions, RestoreOptions, SimulateOptions,
+                 CrdsOptions, RbacOptions, WebhooksOptions, ReplayOptions, SystemsOptions,
+                 SystemVerbOptions, VaultSyncOptions, VersionOptions, CompletionOptions>;
 
 // Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
 // kubectl, it says that there is none.

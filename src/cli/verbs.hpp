@@ -12,6 +12,7 @@ namespace athanor::cli {
 
 int run(const UpOptions& options);
 int run(const ControllersOptions& options);
+int run(const ExtenderOptions& options);
 int run(const ApiServerOptions& options);
 int run(const EtcdOptions& options);
 int run(const EnvtestOptions& options);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <memory>
 #include <system_error>
 
@@ -60,6 +61,30 @@ Result<int> listen_on(const std::string& host, int port) {
                               std::generic_category().message(errno));
   }
   return socket;
+}
+
+Result<Listening> listen_at(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  const char* const end = address.data() + address.size();
+  int port = -1;
+  if (colon == std::string::npos || colon + 1 == address.size() ||
+      std::from_chars(address.data() + colon + 1, end, port).ptr != end || port < 0 ||
+      port > 65535) {
+    return Error::bad_request("\"" + address + "\" is no address: HOST:PORT");
+  }
+  std::string host = address.substr(0, colon);
+  if (host.size() > 1 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  const std::string where = host.empty() ? "::" : host;
+  auto socket = listen_on(where, port);
+  if (!socket.ok() && host.empty()) {
+    socket = listen_on("0.0.0.0", port);  // a host without IPv6
+  }
+  if (!socket.ok()) {
+    return socket.error();
+  }
+  return Listening{.socket = *socket, .host = where};
 }
 
 int port_of(int socket) {

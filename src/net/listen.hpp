@@ -13,6 +13,13 @@ std::string address_text(const std::string& host, int port);
 // A non-blocking socket that listens on an address or host name; port 0: any free one. Error
 // Unavailable: the address is not ours, or taken.
 Result<int> listen_on(const std::string& host, int port);
+// A socket that listens on "HOST:PORT"; no host: every address. Errors: what is no address, and as
+// of listen_on().
+struct Listening {
+  int socket = -1;
+  std::string host{};  // what it listens on
+};
+Result<Listening> listen_at(const std::string& address);
 // The port that a socket is bound to.
 int port_of(int socket);
 

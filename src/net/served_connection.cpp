@@ -2,7 +2,9 @@
 #include "net/served_connection.hpp"
 
 #include <fmt/core.h>
+#include <sys/socket.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "base/contain.hpp"
@@ -16,6 +18,16 @@ using Outcome = TlsStream::Outcome;
 constexpr std::size_t kSmall = std::size_t{64} * 1024;      // bytes that any connection may hold
 constexpr std::size_t kReadAhead = std::size_t{64} * 1024;  // bytes of the next request
 
+// What a call on a plain socket came to.
+Outcome plain_outcome(ssize_t result, Outcome later, std::size_t& size) {
+  if (result > 0) {
+    size = static_cast<std::size_t>(result);
+    return Outcome::Done;
+  }
+  const bool busy = result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+  return busy ? later : Outcome::Closed;
+}
+
 }  // namespace
 
 ServedConnection::ServedConnection(ServedWorld& world, std::shared_ptr<const TlsContext> tls,
@@ -27,8 +39,12 @@ ServedConnection::ServedConnection(ServedWorld& world, std::shared_ptr<const Tls
       descriptor_(world.loop, socket),
       deadline_(world.loop),
       delay_(world.loop),
-      tls_(*context_, socket),
-      reader_(world.limits.head, world.limits.body) {}
+      socket_(socket),
+      reader_(world.limits.head, world.limits.body) {
+  if (context_ != nullptr) {
+    tls_.emplace(*context_, socket);
+  }
+}
 
 ServedConnection::~ServedConnection() = default;
 
@@ -99,8 +115,20 @@ void ServedConnection::expect_within(std::chrono::milliseconds time) {
   deadline_.set(time, [self = shared_from_this()] { self->end(); });
 }
 
+Outcome ServedConnection::receive(std::span<char> buffer, std::size_t& size) {
+  return tls_ ? tls_->read(buffer, size)
+              : plain_outcome(::recv(socket_, buffer.data(), buffer.size(), 0), Outcome::WantRead,
+                              size);
+}
+
+Outcome ServedConnection::transmit(std::string_view bytes, std::size_t& size) {
+  return tls_ ? tls_->write(bytes, size)
+              : plain_outcome(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                              Outcome::WantWrite, size);
+}
+
 void ServedConnection::shake_hands() {
-  switch (tls_.handshake()) {
+  switch (tls_ ? tls_->handshake() : Outcome::Done) {
     case Outcome::Done:
       expect_within(world_.limits.idle);
       return read();
@@ -135,7 +163,7 @@ void ServedConnection::read() {
       return later(&ServedConnection::read);
     }
     std::size_t size = 0;
-    switch (tls_.read(world_.block, size)) {
+    switch (receive(world_.block, size)) {
       case Outcome::Done:
         input_.append(world_.block.data(), size);
         break;
@@ -150,7 +178,9 @@ void ServedConnection::read() {
 }
 
 void ServedConnection::handle(apiserver::Request request) {
-  request.credentials = tls_.credentials();
+  if (tls_) {
+    request.credentials = tls_->credentials();
+  }
   keep_alive_ = reader_.keep_alive();
   waiting_ = true;
   busy_ = true;
@@ -203,7 +233,7 @@ void ServedConnection::flush() {
       return later(&ServedConnection::flush);
     }
     std::size_t size = 0;
-    switch (tls_.write(std::string_view(output_).substr(written_), size)) {
+    switch (transmit(std::string_view(output_).substr(written_), size)) {
       case Outcome::Done:
         written_ += size;
         turn.wrote(size);
@@ -246,7 +276,11 @@ void ServedConnection::finish() {
   output_.clear();
   output_.shrink_to_fit();
   if (!keep_alive_) {
-    tls_.shutdown();
+    if (tls_) {
+      tls_->shutdown();
+    } else {
+      ::shutdown(socket_, SHUT_WR);
+    }
     return end();
   }
   busy_ = false;
@@ -267,7 +301,7 @@ void ServedConnection::watch() {
       return later(&ServedConnection::watch);
     }
     std::size_t size = 0;
-    switch (tls_.read(world_.block, size)) {
+    switch (receive(world_.block, size)) {
       case Outcome::Done:
         input_.append(world_.block.data(), size);
         break;

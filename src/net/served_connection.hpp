@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One client of a small server: HTTP/1.1 over TLS, one request after another. Everything on the
-// event loop's thread. (The API server's own connections, with HTTP/2, watches and workers, are in
-// connection.hpp.)
+// One client of a small server: HTTP/1.1, over TLS or plain, one request after another. Everything
+// on the event loop's thread. (The API server's own connections, with HTTP/2, watches and workers,
+// are in connection.hpp.)
 #pragma once
 
 #include <array>
@@ -10,14 +10,16 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "base/clock.hpp"
-#include "net/turns.hpp"
 #include "net/event_loop.hpp"
 #include "net/http.hpp"
 #include "net/request_reader.hpp"
 #include "net/tls.hpp"
+#include "net/turns.hpp"
 
 namespace athanor::transport {
 
@@ -53,8 +55,8 @@ class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
   using Handle = std::function<void(apiserver::Request request, Answer answer)>;
   using Gone = std::function<void(const std::shared_ptr<ServedConnection>& self)>;
 
-  // Owns the socket, which is non-blocking; `world` outlives it. `gone` is called once, when it has
-  // ended by itself.
+  // Owns the socket, which is non-blocking; `world` outlives it. Without `tls` bytes go as they
+  // are. `gone` is called once, when it has ended by itself.
   ServedConnection(ServedWorld& world, std::shared_ptr<const TlsContext> tls, int socket,
                    Handle handle, Gone gone);
   ServedConnection(const ServedConnection&) = delete;
@@ -73,6 +75,8 @@ class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
   using Step = void (ServedConnection::*)();
 
   void shake_hands();
+  TlsStream::Outcome receive(std::span<char> buffer, std::size_t& size);
+  TlsStream::Outcome transmit(std::string_view bytes, std::size_t& size);
   void read();
   void handle(apiserver::Request request);
   void answer(apiserver::Response response, std::chrono::milliseconds after);
@@ -100,7 +104,8 @@ class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
   EventLoop::Descriptor descriptor_;
   EventLoop::Timer deadline_;
   EventLoop::Timer delay_;
-  TlsStream tls_;
+  const int socket_;
+  std::optional<TlsStream> tls_{};
   RequestReader reader_;
   Step on_readable_ = nullptr;
   std::string input_{};

@@ -3,9 +3,7 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <set>
 #include <thread>
 #include <utility>
@@ -32,27 +30,6 @@ constexpr transport::ServedLimits kLimits{
     .stall = std::chrono::seconds(30),
     .answer = std::chrono::seconds(31),  // API servers wait 30 s at most
 };
-
-struct Address {
-  std::string host{};
-  int port = 0;
-};
-
-Result<Address> parse_address(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  Address address;
-  const char* const end = text.data() + text.size();
-  if (colon == std::string::npos ||
-      std::from_chars(text.data() + colon + 1, end, address.port).ptr != end ||
-      colon + 1 == text.size() || address.port < 0 || address.port > 65535) {
-    return Error::bad_request("\"" + text + "\" is no address: HOST:PORT");
-  }
-  address.host = text.substr(0, colon);
-  if (address.host.size() > 1 && address.host.front() == '[' && address.host.back() == ']') {
-    address.host = address.host.substr(1, address.host.size() - 2);
-  }
-  return address;
-}
 
 }  // namespace
 
@@ -176,16 +153,8 @@ void Server::State::count(const Question& question, const Verdict& verdict, Inst
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
   ATHANOR_CHECK(options.decide != nullptr && options.clock != nullptr,
                 "a webhook server needs a judge and a clock");
-  ATHANOR_TRY(const Address address, parse_address(options.address));
-  const std::string host = address.host.empty() ? "::" : address.host;
-  auto listening = transport::listen_on(host, address.port);
-  if (!listening.ok() && address.host.empty()) {
-    listening = transport::listen_on("0.0.0.0", address.port);  // a host without IPv6
-  }
-  if (!listening.ok()) {
-    return listening.error();
-  }
-  auto state = std::make_shared<State>(std::move(options), *listening, host);
+  ATHANOR_TRY(const transport::Listening listening, transport::listen_at(options.address));
+  auto state = std::make_shared<State>(std::move(options), listening.socket, listening.host);
   state->world.loop.post([raw = state.get()] {
     raw->acceptor.start();
     raw->look_at_memory();

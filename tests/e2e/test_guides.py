@@ -42,6 +42,11 @@ ELSEWHERE = {
     "kubectl describe pod": "tests/real/test_kubectl_versions.py::test_get_and_describe",
     "kubectl logs -f": "tests/e2e/test_streams.py",
     "kubectl auth can-i": "tests/unit/embedded/targets/server_test.cpp",
+    "kubectl get allocationclaims -A": "tests/e2e/das_seed.sh lists claims",
+    "kubectl get lease athanor-extender": "tests/e2e/test_extender.py reads who leads from /readyz",
+    "athanor extender --print-scheduler-config": "tests/e2e/test_extender.py::test_the_schedulers_configuration_and_roles",
+    "athanor slices defrag --dry-run": "tests/e2e/test_das_lab.py::test_slices_answers_what_would_fit_and_who_could_move",
+    "athanor numa explain POD NODE": "POD and NODE are names of the reader's; test_numa.py explains pods",
     "kubectl get fournosjobs -A -w": "runs on; docs/fournos.md's `-w` is run",
 }
 

@@ -36,16 +36,17 @@ const std::map<std::string_view, Names> kThirdParty{
 
 // Layers that may ask the operating system (files, processes, sockets).
 const Names kMayUsePosix{"base",      "client",  "cluster", "webhook", "store", "net",
-                         "transport", "process", "targets", "lab",     "cli"};
+                         "transport", "process", "targets", "lab",     "cli",   "extender_serving"};
 constexpr std::string_view kPosix[] = {"sys/",    "netinet/",  "arpa/",    "unistd.h", "fcntl.h",
                                        "poll.h",  "dirent.h",  "signal.h", "csignal",  "pthread.h",
                                        "sched.h", "termios.h", "netdb.h",  "spawn.h",  "grp.h",
                                        "pwd.h",   "dlfcn.h",   "linux/"};
 
 // Layers whose functions are pure: no clock, environment, randomness, thread, unordered iteration.
-const Names kPure{"fournos", "fournos_kinds", "hearth_kinds", "hearth", "appwrapper",
-                  "das",     "numa",          "kueue",        "tekton", "workloads",
-                  "wrapped", "scheduler",     "nodes",        "view",   "api"};
+const Names kPure{"fournos",    "fournos_kinds", "hearth_kinds", "hearth",
+                  "appwrapper", "das",           "numa",         "kueue",
+                  "tekton",     "workloads",     "wrapped",      "scheduler",
+                  "nodes",      "view",          "api",          "extender"};
 constexpr std::string_view kImpure[] = {"system_clock",
                                         "steady_clock",
                                         "high_resolution_clock",

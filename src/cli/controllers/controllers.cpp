@@ -416,6 +416,7 @@ class Production {
       pods_ = lab::timed_pods(*clock_, executors_);
       config_["kubelet"] = Value::object({{"environment", Value::object()}});
     }
+    executors_.take_log_levels();
     ATHANOR_TRY_VOID(start_record());
     driver_ = std::make_unique<cluster::ClusterDriver>(
         operators_, cluster::DriverOptions{.client = client_,

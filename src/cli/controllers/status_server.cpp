@@ -97,6 +97,11 @@ class Paths final : public StatusServer {
       body += line("webhooks", served);
       ready = ready && served;
     }
+    for (const ReadyCheck& check : options_.checks) {
+      const bool good = check.good();
+      body += line(check.name.c_str(), good);
+      ready = ready && good;
+    }
     return {.status = ready ? 200 : 503, .body = body};
   }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,12 @@
 
 namespace athanor::cli {
 
+// One more thing that has to be so before the process is ready.
+struct ReadyCheck {
+  std::string name{};
+  std::function<bool()> good{};
+};
+
 struct StatusServerOptions {
   std::string metrics_address{};  // "0": none
   std::string health_address{};   // likewise; empty: the metrics'
@@ -26,6 +33,7 @@ struct StatusServerOptions {
   std::string lease_name{};       // empty: no election
   // Kinds that are watched and that the cluster need not have.
   std::vector<const Kind*> optional{};
+  std::vector<ReadyCheck> checks{};
   // All outlive it; leadership may be null.
   cluster::ClusterDriver* driver = nullptr;
   cluster::Leadership* leadership = nullptr;

@@ -163,6 +163,9 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   // The lab file's settings lie below the environment's.
   std::map<std::string, std::string> variables = environment;
   variables.insert(result.lab.settings.begin(), result.lab.settings.end());
+  if (options.emulate_cluster_policy) {
+    variables["EMULATE_CLUSTER_POLICY"] = "true";
+  }
   auto config = read_settings(all_systems(), {.variables = variables,
                                               .jobs_namespace = result.lab.ns,
                                               .in_lab = true,

@@ -70,6 +70,26 @@ Result<void> read_integrations(const Environment& variables, Value& section) {
   return {};
 }
 
+// Resources that systems before this one count as others. What the settings say of an input wins.
+void add_transformations(const SystemConfig& config, Value& section) {
+  constexpr const char* kMember = "resourceTransformations";
+  Value all = section[kMember].is_list() ? section[kMember] : Value::list();
+  const auto known = [&](const Value& input) {
+    return std::ranges::any_of(all.items(),
+                               [&](const Value& one) { return one["input"] == input; });
+  };
+  for (const auto& [name, other] : config) {
+    for (const Value& one : other[kMember].items()) {
+      if (!known(one["input"])) {
+        all.push_back(one);
+      }
+    }
+  }
+  if (!all.empty()) {
+    section.set(kMember, std::move(all));
+  }
+}
+
 Result<Value> read(const SettingsSource& source) {
   ATHANOR_TRY(const Settings settings, parse_settings(source.variables));
   Value section = api::encode(settings);
@@ -77,6 +97,7 @@ Result<Value> read(const SettingsSource& source) {
   std::string path;
   Environment(source.variables).text(kConfigVariable, path);
   if (path.empty()) {
+    add_transformations(source.config, section);
     return section;
   }
   if (!source.read_file) {
@@ -84,7 +105,11 @@ Result<Value> read(const SettingsSource& source) {
   }
   ATHANOR_TRY(const std::string text, source.read_file(path));
   auto read = apply_configuration(section, text);
-  return read.ok() ? std::move(read) : Result<Value>(read.error().with_context(path));
+  if (!read.ok()) {
+    return read.error().with_context(path);
+  }
+  add_transformations(source.config, *read);
+  return read;
 }
 
 std::vector<const Operator*> all_operators() {

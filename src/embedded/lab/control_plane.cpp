@@ -378,6 +378,11 @@ class RunningControlPlane final : public ControlPlane {
       if (system->instruments != nullptr) {
         found.push_back(system->instruments);
       }
+      for (const SchedulingHooks* hooks : system->scheduling) {
+        if (hooks->instruments != nullptr) {
+          found.push_back(hooks->instruments);
+        }
+      }
     }
     return found;
   }
@@ -390,7 +395,7 @@ class RunningControlPlane final : public ControlPlane {
     }
     register_pods();
     register_probes();
-    register_log_level();
+    executors_.take_log_levels();
     register_targets();
     driver_ = std::make_unique<EngineDriver>(
         enabled_, DriverOptions{.server = &api_->server(),
@@ -461,16 +466,6 @@ class RunningControlPlane final : public ControlPlane {
         [this](const std::string& query, const runtime::Executors::Completion& done) {
           done(sign_account_token(*signer_, query));
         });
-  }
-
-  // The process's verbosity, as an operator of a system asks for it.
-  void register_log_level() {
-    executors_.on_act("log.level", [](const std::string& /*id*/, const Value& args,
-                                      const runtime::Executors::Completion& done) {
-      const bool normal = args["level"].as_string() == "Normal";
-      log::configure(normal ? log::Level::Info : log::Level::Debug, log::Format::Auto);
-      done(Value::object());
-    });
   }
 
   // Systems ask target clusters questions: on threads and connections of their own.

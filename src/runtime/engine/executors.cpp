@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking executors up.
 #include "runtime/engine/executors.hpp"
 
+#include "base/log_level.hpp"
+
 namespace athanor::runtime {
+
+void Executors::take_log_levels() {
+  on_act("log.level", [](const std::string& /*id*/, const Value& args, const Completion& done) {
+    const std::string_view level = args["level"].as_string();
+    log::at_least(level == "Debug"                          ? log::Level::Debug
+                  : level == "Trace" || level == "TraceAll" ? log::Level::Trace
+                                                            : log::Level::Error);
+    log::info("log level asked for", {{"level", level}});
+    done(Value::object());
+  });
+}
 
 const Executors::Act* Executors::act(std::string_view verb) const {
   const auto at = acts_.find(verb);

@@ -27,6 +27,10 @@ class Executors {
   // Observations whose query starts with `prefix` and ':' (or is the prefix).
   void on_probe(std::string prefix, Probe ask) { probes_[std::move(prefix)] = std::move(ask); }
 
+  // Carries out "log.level" {"level": "Normal" | "Debug" | "Trace" | "TraceAll"}: the process logs
+  // at least as much.
+  void take_log_levels();
+
   // nullptr: nobody registered.
   [[nodiscard]] const Act* act(std::string_view verb) const;
   [[nodiscard]] const Probe* probe(std::string_view query) const;

@@ -14,6 +14,7 @@
 
 #include "base/time.hpp"
 #include "kube/value/object.hpp"
+#include "runtime/view/instruments.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
@@ -56,6 +57,13 @@ struct SchedulingHooks {
   std::unique_ptr<SchedulingSession> (*begin)(const View& view, Instant now) = nullptr;
   // More such values, where objects name them; nullptr: none.
   std::vector<std::string> (*profiles)(const View& view) = nullptr;
+  // Extended resources, one of which every pod that concerns the hooks asks for; nullptr: other
+  // pods may concern them.
+  std::vector<std::string> (*resources)() = nullptr;
+  // Run beside the hooks where a stock scheduler asks them.
+  std::span<const Operator* const> beside{};
+  // Of the process that schedules; may be null.
+  const Instruments* instruments = nullptr;
 };
 
 }  // namespace athanor

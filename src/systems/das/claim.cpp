@@ -24,7 +24,9 @@ std::vector<Claim> read_all(const std::vector<Object>& objects) {
     }
   }
   std::ranges::stable_sort(claims, [](const Claim& a, const Claim& b) {
-    return a.object.creation_time() < b.object.creation_time();
+    // All are written in one form, whose texts are in order.
+    return a.object.metadata()["creationTimestamp"].as_string() <
+           b.object.metadata()["creationTimestamp"].as_string();
   });
   return claims;
 }
@@ -129,6 +131,28 @@ Value claim_status(const Value& status, std::vector<std::string_view> states,
                   now);
   }
   return Value::object({{"state", states.back()}, {"conditions", std::move(conditions)}});
+}
+
+std::optional<Instant> ends_at(const Claim& claim, std::string_view step, Duration takes,
+                               Instant now, Plan& plan) {
+  if (takes <= Duration::zero()) {
+    return std::nullopt;
+  }
+  const std::string head = std::string(step) + " ";
+  const std::string_view noted = claim.object.annotation(kSinceAnnotation);
+  const auto since =
+      noted.starts_with(head) ? parse_time(noted.substr(head.size())) : std::optional<Instant>();
+  if (since) {
+    return *since + takes <= now ? std::nullopt : std::optional(*since + takes);
+  }
+  plan.then(Patch{
+      .target = {&kAllocationClaim, claim.object.key()},
+      .merge = Value::object(
+          {{"metadata",
+            Value::object({{"annotations", Value::object({{kSinceAnnotation,
+                                                           head + format_micro_time(now)}})}})}}),
+      .guard = {.uid = std::string(claim.object.uid())}});
+  return now + takes;
 }
 
 }  // namespace athanor::das

@@ -12,6 +12,7 @@
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 #include "runtime/view/operator.hpp"
+#include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
 #include "systems/das/placement/slots.hpp"
 #include "systems/das/request.hpp"
@@ -64,5 +65,10 @@ Value make_claim(const NewClaim& wanted);
 // and one condition for each state reached. `states`: all that are reached by this write, in order.
 Value claim_status(const Value& status, std::vector<std::string_view> states,
                    std::int64_t generation, Instant now);
+
+// An emulated step that takes time (docs/spec/das.md E-B4): notes its beginning on the claim, and
+// says when it ends. nullopt: it is over.
+std::optional<Instant> ends_at(const Claim& claim, std::string_view step, Duration takes,
+                               Instant now, Plan& plan);
 
 }  // namespace athanor::das

@@ -11,6 +11,7 @@
 #include "systems/das/claim.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/settings.hpp"
 
 namespace athanor::das {
 namespace {
@@ -18,9 +19,17 @@ namespace {
 // How long a claim without a pod uid is kept (docs/spec/das.md G8).
 constexpr Duration kUnknownPod = std::chrono::minutes(5);
 
-Plan release(const Object& object, const std::optional<Claim>& claim) {
+Plan release(const Object& object, const std::optional<Claim>& claim, const Settings& settings,
+             Instant now) {
   Plan plan;
   if (claim) {
+    // Of a slice that was made.
+    const bool made = claim->state == kInUse || claim->state == kProcessing;
+    const Duration takes = std::chrono::milliseconds(made ? settings.slice_destroy_ms : 0);
+    if (const auto end = ends_at(*claim, "destroy", takes, now, plan)) {
+      plan.wake_at(*end);
+      return plan;
+    }
     for (const CdiDevice& device : devices_of({*claim})) {
       plan.then(Act{.id = fmt::format("{}/{}/cdi", object.uid(), device.id),
                     .verb = std::string(kRemoveNodeFile),
@@ -55,8 +64,9 @@ bool ended(const Object& pod) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
-Plan collect(const Object& object, const std::optional<Claim>& claim, std::string_view why) {
-  Plan plan = release(object, claim);
+Plan collect(const Object& object, const std::optional<Claim>& claim, std::string_view why,
+             Instant now) {
+  Plan plan = release(object, claim, Settings(), now);
   plan.then(Emit{.about = {&kAllocationClaim, object.key()},
                  .about_uid = std::string(object.uid()),
                  .reason = "ClaimGarbageCollected",
@@ -70,13 +80,14 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   const auto claim = read_claim(*object);
+  const Settings settings = settings_of(view);
   const Value& reference = object->spec()["podRef"];
   const std::string uid = reference["uid"].str();
   const Key pod_key{reference["namespace"].str(), reference["name"].str()};
   if (uid.empty() || pod_key.name.empty()) {
     const auto due = object->creation_time().value_or(now) + kUnknownPod;
     if (due <= now) {
-      return collect(*object, claim, "the claim names no pod");
+      return collect(*object, claim, "the claim names no pod", now);
     }
     Plan plan = claim ? Plan::done() : mark_invalid(*object, now);
     plan.wake_at(due);
@@ -90,24 +101,24 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
       return Plan::done();
     }
     if (live.absent() || live.objects.front().uid() != uid) {
-      return release(*object, claim);
+      return release(*object, claim, settings, now);
     }
     return Plan::done();
   }
   if (ended(*pod)) {
-    return release(*object, claim);
+    return release(*object, claim, settings, now);
   }
   const Key place{"", object->spec()["nodename"].str()};
   if (!place.name.empty() && !view.get(api::kNode, place)) {
     const Live live = read_live(view, api::kNode, place, now, object->resource_version());
-    return live.absent() ? release(*object, claim) : Plan::done();
+    return live.absent() ? release(*object, claim, settings, now) : Plan::done();
   }
   const std::string_view node = pod->spec()["nodeName"].as_string();
   if (!node.empty() && node != object->spec()["nodename"].as_string()) {
-    return release(*object, claim);  // the pod was bound elsewhere
+    return release(*object, claim, settings, now);  // the pod was bound elsewhere
   }
   if (node.empty() && pod->deleting()) {
-    return release(*object, claim);
+    return release(*object, claim, settings, now);
   }
   return claim ? Plan::done() : mark_invalid(*object, now);
 }
@@ -117,7 +128,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 const Operator& claim_operator() {
   static constexpr const Kind* kReads[] = {&kAllocationClaim, &api::kPod, &api::kNode};
   static constexpr const Kind* kWrites[] = {&kAllocationClaim};
-  static constexpr Access kAccess[] = {{&kAllocationClaim, "delete"},
+  static constexpr Access kAccess[] = {{&kAllocationClaim, "delete patch"},
                                        {&kAllocationClaim, "patch", "status"},
                                        {&api::kPod, "get"},
                                        {&api::kNode, "get"},

@@ -4,8 +4,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
 
 #include "api/builtin.hpp"
+#include "base/digest.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/das/agent.hpp"
 #include "systems/das/cdi.hpp"
@@ -63,6 +67,46 @@ void write_state(Plan& plan, const Claim& claim, std::vector<std::string_view> s
                    .guard = {.uid = std::string(claim.object.uid())}});
 }
 
+// Whether the emulated GPU fails to make this slice: the same claim always does.
+bool fails(const Claim& claim, const Settings& settings) {
+  constexpr std::int64_t kMillion = 1'000'000;
+  std::uint64_t number = 0;
+  const std::string digits = sha256_hex(claim.object.uid()).substr(0, 12);
+  std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  return static_cast<std::int64_t>(number % kMillion) < settings.fail_per_million;
+}
+
+// Faults and latency of emulated slices (docs/spec/das.md E-B4); nullopt: go on.
+std::optional<NodeAdmission> held_up(const std::vector<Claim>& own, const Settings& settings,
+                                     Instant now) {
+  for (const Claim& claim : own) {
+    if (claim.state != kInUse && fails(claim, settings)) {
+      return refuse(
+          fmt::format("emulated fault: slice {} of {} cannot be made", claim.profile, claim.gpu));
+    }
+  }
+  NodeAdmission admission{.answer = NodeAdmission::Answer::Wait};
+  bool waits = false;
+  for (const Claim& claim : own) {
+    if (claim.state == kInUse) {
+      continue;
+    }
+    Plan noted;
+    const auto end =
+        ends_at(claim, "create", std::chrono::milliseconds(settings.slice_create_ms), now, noted);
+    if (!end) {
+      continue;
+    }
+    waits = true;
+    if (claim.state == kCreated) {
+      write_state(admission.steps, claim, {kProcessing}, now);
+    }
+    admission.steps.merge(std::move(noted));
+    admission.steps.wake_at(*end);
+  }
+  return waits ? std::optional(std::move(admission)) : std::nullopt;
+}
+
 NodeAdmission admit(const View& view, const Object& pod, const Object& node, Instant now) {
   const PodSlices request = slices_of(pod.spec());
   if (request.empty()) {
@@ -93,6 +137,9 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
     return refuse(std::move(problem));
   }
   const Settings settings = settings_of(view);
+  if (auto held = held_up(own, settings, now)) {
+    return *std::move(held);
+  }
   NodeAdmission admission;
   for (const Claim& claim : own) {
     if (claim.state == kCreated) {
@@ -124,7 +171,8 @@ const NodeHooks& mig_node_hooks() {
   static constexpr const Kind* kReads[] = {&kAllocationClaim, &kDASOperator};
   static constexpr const Kind* kWrites[] = {&kAllocationClaim};
   static const Index kIndexes[] = {{&kAllocationClaim, kClaimsByNode, claim_nodes}};
-  static constexpr Access kAccess[] = {{&kAllocationClaim, "patch", "status"}};
+  static constexpr Access kAccess[] = {{&kAllocationClaim, "patch"},
+                                       {&kAllocationClaim, "patch", "status"}};
   static const NodeHooks kHooks{.name = "mig",
                                 .reads = kReads,
                                 .writes = kWrites,

@@ -97,6 +97,22 @@ constexpr api::VersionInfo kNodeVersions[] = {
 constexpr api::VersionInfo kClaimVersions[] = {
     {.name = "v1alpha1", .type = &api::Describe<AllocationClaim>::type, .columns = kClaimColumns}};
 
+// Stored as it is sent: the GPU operator itself checks it.
+const api::TypeInfo& policy_type() {
+  static const api::FieldInfo kFields[] = {
+      api::schema_field<Value>("spec", "As the GPU operator defines it.",
+                               {.preserve_unknown = true}),
+      api::schema_field<Value>("status", "As the GPU operator defines it.",
+                               {.preserve_unknown = true})};
+  static const api::TypeInfo kType{
+      .name = "ClusterPolicy", .doc = "Stored as it is sent.", .fields = kFields};
+  return kType;
+}
+constexpr api::VersionInfo kPolicyVersions[] = {
+    {.name = "v1", .type = policy_type, .status_subresource = false}};
+constexpr api::CustomKind kPolicyKind{
+    .kind = &kClusterPolicy, .singular = "clusterpolicy", .versions = kPolicyVersions};
+
 constexpr api::CustomKind kOperatorKind{
     .kind = &kDASOperator, .singular = "dasoperator", .versions = kOperatorVersions};
 constexpr api::CustomKind kNodeKind{
@@ -111,6 +127,10 @@ constexpr api::CustomKind kClaimKind{.kind = &kAllocationClaim,
 std::span<const api::CustomKind* const> das_kinds() {
   static constexpr const api::CustomKind* kKinds[] = {&kOperatorKind, &kNodeKind, &kClaimKind};
   return kKinds;
+}
+
+const api::CustomKind& cluster_policy_kind() {
+  return kPolicyKind;
 }
 
 }  // namespace athanor::das

@@ -20,6 +20,9 @@ inline constexpr Kind kNodeAccelerator{"inference.redhat.com", "v1alpha1", "Node
 inline constexpr Kind kAllocationClaim{"inference.redhat.com", "v1alpha1", "AllocationClaim",
                                        "allocationclaims", true};
 
+// Of NVIDIA's GPU operator; served where a lab emulates it.
+inline constexpr Kind kClusterPolicy{"nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", false};
+
 struct DASOperatorSpec {
   std::string management_state{};  // Managed, Unmanaged, Force, Removed
   std::string log_level{};         // Normal, Debug, Trace, TraceAll
@@ -66,6 +69,7 @@ struct AllocationClaim {
 };
 
 std::span<const api::CustomKind* const> das_kinds();
+const api::CustomKind& cluster_policy_kind();
 
 }  // namespace athanor::das
 

@@ -9,6 +9,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
+#include "systems/das/log_level.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/operands.hpp"
 #include "systems/das/settings.hpp"
@@ -112,12 +113,7 @@ class Run {
           .reason = "OperatorLogLevelChange",
           .note = fmt::format("Operator log level changed from \"{}\" to \"{}\"", before, wanted)});
     }
-    if (before != wanted && !(before.empty() && wanted == "Normal")) {
-      plan_.then(
-          Act{.id = fmt::format("{}/{}/{}", op_.object.uid(), op_.object.generation(), wanted),
-              .verb = "log.level",
-              .args = Value::object({{"level", wanted}})});
-    }
+    plan_.merge(take_log_level(op_));
   }
 
   void remove() {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -14,11 +15,15 @@
 #include "api/builtin.hpp"
 #include "systems/das/claim.hpp"
 #include "systems/das/kinds.hpp"
+#include "systems/das/log_level.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/placement/placement.hpp"
+#include "systems/das/placement/profile.hpp"
+#include "systems/das/placement/tables.hpp"
 #include "systems/das/request.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/wake.hpp"
 
 namespace athanor::das {
 namespace {
@@ -33,8 +38,20 @@ struct Held {
   bool staged = false;  // provisional: another scheduler may take it away
 };
 
+// The GPUs of all nodes: read once for each state of the NodeAccelerators.
+using Inventories = std::map<Key, NodeGpus>;
+std::shared_ptr<const void> read_inventories(const View& view) {
+  auto all = std::make_shared<Inventories>();
+  for (const Object& object : view.list(kNodeAccelerator)) {
+    all->emplace(object.key(), read_resources(object.status()["nodeResources"]));
+  }
+  return all;
+}
+constexpr const Kind* kInventoryKinds[] = {&kNodeAccelerator};
+constexpr Derivation kInventories{.kinds = kInventoryKinds, .make = read_inventories};
+
 struct NodeSlots {
-  NodeGpus inventory{};
+  const NodeGpus* inventory = nullptr;
   std::vector<Held> held{};
 };
 
@@ -102,7 +119,7 @@ class Session final : public SchedulingSession {
     for (std::size_t i = 0; i < placed->size(); ++i) {
       const SliceRequest& slice = request.slices[i];
       const PlacedSlice& place = (*placed)[i];
-      const std::string& gpu = slots.inventory.gpus[place.gpu].uuid;
+      const std::string& gpu = slots.inventory->gpus[place.gpu].uuid;
       Value claim = make_claim({.pod = pod,
                                 .ns = settings_.ns,
                                 .node = name,
@@ -166,7 +183,10 @@ class Session final : public SchedulingSession {
   NodeSlots& slots_of(const Object& accelerator) {
     const auto [entry, fresh] = nodes_.try_emplace(std::string(accelerator.name()));
     if (fresh) {
-      entry->second.inventory = read_resources(accelerator.status()["nodeResources"]);
+      if (inventories_ == nullptr) {
+        inventories_ = view_.derived<Inventories>(kInventories);
+      }
+      entry->second.inventory = &inventories_->find(accelerator.key())->second;
       for (const Claim& claim : claims_on(view_, accelerator.name())) {
         entry->second.held.push_back({.pod_uid = claim.pod_uid,
                                       .gpu = claim.gpu,
@@ -185,8 +205,8 @@ class Session final : public SchedulingSession {
     const NodeSlots& node = slots_of(accelerator);
     const std::string_view wanted = pod.annotation(kGpuAnnotation);
     std::vector<GpuSlots> gpus;
-    for (const NodeGpu& gpu : node.inventory.gpus) {
-      GpuSlots state{.table = &node.inventory.tables[gpu.table],
+    for (const NodeGpu& gpu : node.inventory->gpus) {
+      GpuSlots state{.table = &node.inventory->tables[gpu.table],
                      .open = gpu.healthy && (wanted.empty() || wanted == gpu.uuid)};
       for (const Held& held : node.held) {
         if (held.gpu != gpu.uuid || held.pod_uid == pod.uid() ||
@@ -218,12 +238,24 @@ class Session final : public SchedulingSession {
   const View& view_;
   Instant now_;
   Settings settings_;
+  std::shared_ptr<const Inventories> inventories_{};
   std::map<std::string, NodeSlots, std::less<>> nodes_{};
   std::map<std::string, PodSlices, std::less<>> requests_{};
 };
 
 std::unique_ptr<SchedulingSession> begin(const View& view, Instant now) {
   return std::make_unique<Session>(view, now);
+}
+
+// Of every model, each once.
+std::vector<std::string> resources() {
+  std::set<std::string> names;
+  for (const GpuModel& model : gpu_models()) {
+    for (const MigProfile& profile : model.table.profiles) {
+      names.insert(resource_of(profile.name));
+    }
+  }
+  return {names.begin(), names.end()};
 }
 
 }  // namespace
@@ -234,12 +266,16 @@ const SchedulingHooks& mig_scheduling() {
   static constexpr const Kind* kWrites[] = {&kAllocationClaim};
   static const Index kIndexes[] = {{&kAllocationClaim, kClaimsByNode, claim_nodes},
                                    {&kAllocationClaim, kClaimsByPod, claim_pods}};
+  static const Operator* const kBeside[] = {&log_level_operator(), &wake_operator()};
   static const SchedulingHooks kHooks{.name = "MigAccelerator",
                                       .schedulers = kSchedulers,
                                       .reads = kKinds,
                                       .writes = kWrites,
                                       .indexes = kIndexes,
-                                      .begin = begin};
+                                      .small = kInventoryKinds,
+                                      .begin = begin,
+                                      .resources = resources,
+                                      .beside = kBeside};
   return kHooks;
 }
 

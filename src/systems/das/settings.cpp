@@ -3,7 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <initializer_list>
+#include <system_error>
 
 #include "api/describe_ops.hpp"
 #include "base/environment.hpp"
@@ -25,6 +27,23 @@ Result<void> read_choice(const Environment& environment, std::string_view name,
     known += fmt::format("{}\"{}\"", known.empty() ? "" : " or ", choice);
   }
   return Error::bad_request(fmt::format("invalid {} \"{}\": must be {}", name, into, known));
+}
+
+// From 0 to `most`, with a fraction where `scale` has room for one.
+Result<void> read_number(const Environment& environment, std::string_view name, double most,
+                         std::int64_t scale, std::int64_t& into) {
+  const std::string* text = environment.find(name);
+  if (text == nullptr) {
+    return {};
+  }
+  double number = 0;
+  const char* const end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, number);
+  if (error != std::errc() || stop != end || !(number >= 0) || number > most) {
+    return refuse_setting(name, *text, fmt::format("must be a number from 0 to {}", most));
+  }
+  into = static_cast<std::int64_t>(number * static_cast<double>(scale));
+  return {};
 }
 
 }  // namespace
@@ -55,6 +74,17 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& enviro
                                settings.gpu_order));
   ATHANOR_TRY_VOID(read_choice(variables, "DAS_NODE_SCORING_POLICY", {"spread", "pack"},
                                settings.node_scoring_policy));
+  constexpr double kMostMs = 600'000;
+  constexpr std::int64_t kMillion = 1'000'000;
+  ATHANOR_TRY_VOID(
+      read_number(variables, "EMULATED_SLICE_CREATE_MS", kMostMs, 1, settings.slice_create_ms));
+  ATHANOR_TRY_VOID(
+      read_number(variables, "EMULATED_SLICE_DESTROY_MS", kMostMs, 1, settings.slice_destroy_ms));
+  ATHANOR_TRY_VOID(
+      read_number(variables, "EMULATED_FAIL_RATE", 1, kMillion, settings.fail_per_million));
+  std::string policy = "false";
+  ATHANOR_TRY_VOID(read_choice(variables, "EMULATE_CLUSTER_POLICY", {"true", "false"}, policy));
+  settings.cluster_policy = policy == "true";
   variables.text("EMULATED_GPU_MODEL", settings.gpu_model);
   if (find_model(settings.gpu_model) == nullptr) {
     return Error::bad_request(fmt::format("unknown emulated GPU model \"{}\"; known: {}",
@@ -88,6 +118,10 @@ const TypeInfo& Describe<das::Settings>::type() {
       field<&T::placement_policy>("placementPolicy", "firstfit or fragmin."),
       field<&T::gpu_order>("gpuOrder", "listed, emptiest or fullest."),
       field<&T::node_scoring_policy>("nodeScoringPolicy", "spread or pack."),
+      field<&T::slice_create_ms>("sliceCreateMs", "How long making an emulated slice takes."),
+      field<&T::slice_destroy_ms>("sliceDestroyMs", "How long removing one takes."),
+      field<&T::fail_per_million>("failPerMillion", "Emulated slices of a million that fail."),
+      field<&T::cluster_policy>("clusterPolicy", "Whether the GPU operator's policy is served."),
   };
   static const TypeInfo kType{.name = "DasSettings", .fields = kFields};
   return kType;

@@ -26,6 +26,12 @@ struct Settings {
   std::string placement_policy = "firstfit";   // firstfit, fragmin
   std::string gpu_order = "listed";            // listed, emptiest, fullest
   std::string node_scoring_policy = "spread";  // spread, pack
+  // Latency and faults of emulated slices (docs/spec/das.md E-B4).
+  std::int64_t slice_create_ms = 0;
+  std::int64_t slice_destroy_ms = 0;
+  std::int64_t fail_per_million = 0;
+  // True: ClusterPolicy of the GPU operator is served, and ready (docs/spec/das.md E6).
+  bool cluster_policy = false;
 
   [[nodiscard]] bool emulated() const { return emulated_mode == "enabled"; }
   [[nodiscard]] PlacementOptions placement() const;

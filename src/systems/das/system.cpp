@@ -3,9 +3,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "systems/das/instruments.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/operators.hpp"
+#include "systems/das/placement/profile.hpp"
 #include "systems/das/placement/tables.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/das/verb.hpp"
@@ -18,8 +24,32 @@ constexpr const char* kAsked = "askedFor";  // the user set EMULATED_MODE
 constexpr std::int64_t kMostGpus = 16;
 constexpr std::int64_t kDefaultGpus = 2;
 
-std::vector<const api::CustomKind*> kinds(const Value& /*settings*/) {
-  return {das_kinds().begin(), das_kinds().end()};
+std::vector<const api::CustomKind*> kinds(const Value& settings) {
+  std::vector<const api::CustomKind*> kinds(das_kinds().begin(), das_kinds().end());
+  if (api::decode<Settings>(settings).cluster_policy) {
+    kinds.push_back(&cluster_policy_kind());
+  }
+  return kinds;
+}
+
+// Both spellings of a slice are one resource to whoever counts quota (docs/spec/das.md K1).
+Value counted_as_one() {
+  std::set<std::string> profiles;
+  for (const GpuModel& model : gpu_models()) {
+    for (const MigProfile& profile : model.table.profiles) {
+      profiles.insert(profile.name);
+    }
+  }
+  Value list = Value::list();
+  for (const std::string& profile : profiles) {
+    const std::string resource = resource_of(profile);
+    std::string spelled = profile;  // as NVIDIA's device plugin spells it: 1g.5gb.me
+    std::ranges::replace(spelled, '+', '.');
+    list.push_back(Value::object({{"input", std::string(kNvidiaMigPrefix) + spelled},
+                                  {"strategy", "Replace"},
+                                  {"outputs", Value::object({{resource, "1"}})}}));
+  }
+  return list;
 }
 
 // The nodes of a lab have no other GPUs than emulated ones.
@@ -32,16 +62,30 @@ Result<Value> read(const SettingsSource& source) {
   ATHANOR_TRY(const Settings settings, parse_settings(variables));
   Value section = api::encode(settings);
   section.set(kAsked, asked && settings.emulated());
+  if (settings.emulated()) {
+    section.set("resourceTransformations", counted_as_one());
+  }
   return section;
 }
 
 // A lab without GPUs, whose user did not ask for them, runs no pods of DAS.
 std::vector<Value> lab_objects(const LabFacts& lab) {
   const auto section = lab.config.find(kSettingsSection);
-  if (section == lab.config.end() || !(lab.equipped || section->second[kAsked].as_bool())) {
+  if (section == lab.config.end()) {
     return {};
   }
-  return das_lab_objects(api::decode<Settings>(section->second));
+  const auto settings = api::decode<Settings>(section->second);
+  std::vector<Value> objects;
+  if (lab.equipped || section->second[kAsked].as_bool()) {
+    objects = das_lab_objects(settings);
+  }
+  if (settings.cluster_policy) {
+    objects.push_back(Value::object({{"apiVersion", kClusterPolicy.api_version()},
+                                     {"kind", kClusterPolicy.name},
+                                     {"metadata", Value::object({{"name", "gpu-cluster-policy"}})},
+                                     {"status", Value::object({{"state", "ready"}})}}));
+  }
+  return objects;
 }
 
 // Emulated GPUs of a node that can be sliced: {model, count} (docs/spec/das.md 9.2).
@@ -86,10 +130,13 @@ const System& system() {
       .kinds = kinds,
       .operators = {das_operators().begin(), das_operators().end()},
       .webhooks = {das_webhooks().begin(), das_webhooks().end()},
+      .instruments = &das_instruments(),
       .settings = read,
       .variables = {"DAS_CUDA_VISIBLE_DEVICES", "DAS_GPU_ORDER", "DAS_NODE_SCORING_POLICY",
-                    "DAS_PLACEMENT_POLICY", "EMULATED_DEVICE_IDS", "EMULATED_GPU_COUNT",
-                    "EMULATED_GPU_MODEL", "EMULATED_MODE", "INSTASLICE_NAMESPACE"},
+                    "DAS_PLACEMENT_POLICY", "EMULATED_DEVICE_IDS", "EMULATED_FAIL_RATE",
+                    "EMULATED_GPU_COUNT", "EMULATED_GPU_MODEL", "EMULATED_MODE",
+                    "EMULATED_SLICE_CREATE_MS", "EMULATED_SLICE_DESTROY_MS",
+                    "EMULATE_CLUSTER_POLICY", "INSTASLICE_NAMESPACE"},
       .scheduling = {das_scheduling().begin(), das_scheduling().end()},
       .node_hooks = {das_nodes().begin(), das_nodes().end()},
       .lab_node_members = {{.name = "gpus", .read = read_gpus}},

@@ -8,6 +8,7 @@
 #include "systems/numa/conversion.hpp"
 #include "systems/numa/emulation/node_profile.hpp"
 #include "systems/numa/emulation/node_state.hpp"
+#include "systems/numa/instruments.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/operator/operators.hpp"
@@ -134,6 +135,7 @@ const System& system() {
       .kinds = kinds,
       .convert = convert,
       .operators = {numa_operators().begin(), numa_operators().end()},
+      .instruments = &operator_instruments(),
       .settings = read,
       .variables = {"EXPORTER_IMAGE_RESTRICTION", "NUMA_EMULATE_OPENSHIFT", "NUMA_EXPORTER_IMAGE",
                     "NUMA_NAMESPACE", "NUMA_PLATFORM", "SCHEDULER_IMAGE_DIGESTS",

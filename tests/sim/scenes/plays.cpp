@@ -111,6 +111,32 @@ Play workloads_play() {
           .stride = 13};
 }
 
+// Nothing dies but the engine: schedulers and agents that hand over, caches from the past.
+Play slices_play() {
+  return {.name = "slices",
+          .make = slices_scene,
+          .projection = slices_as_seen,
+          .storm = stormy(),
+          .stride = 13};
+}
+
+Play slices_deaths_play() {
+  Play play = slices_play();
+  play.name = "slices-deaths";
+  play.storm = laptop_storm();
+  play.storm.pod_death = 0.05;
+  play.storm.node_death = 0.01;
+  return play;
+}
+
+Play zones_play() {
+  return {.name = "zones",
+          .make = zones_scene,
+          .projection = zones_as_seen,
+          .storm = laptop_storm(),
+          .stride = 13};
+}
+
 // Pods and nodes die, too: what has to be there is there in the end.
 Play deaths_play() {
   Faults storm = laptop_storm();
@@ -138,9 +164,10 @@ std::optional<Finding> check_storm(const Trial& trial, const Faults& storm) {
 }  // namespace
 
 const std::vector<Play>& plays() {
-  static const std::vector<Play> kPlays = {small_play(),  fournos_play(),  replicas_play(),
-                                           tekton_play(), main_job_play(), workloads_play(),
-                                           deaths_play(), hearth_play(),   hearth_replicas_play()};
+  static const std::vector<Play> kPlays = {
+      small_play(),           fournos_play(),   replicas_play(),      tekton_play(),
+      main_job_play(),        workloads_play(), deaths_play(),        hearth_play(),
+      hearth_replicas_play(), slices_play(),    slices_deaths_play(), zones_play()};
   return kPlays;
 }
 

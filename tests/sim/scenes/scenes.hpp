@@ -24,6 +24,12 @@ Scene three_jobs();
 // One of the three is deleted in the middle of its run, one is stopped by its user.
 Scene interrupted_jobs();
 Value jobs_as_seen(const World& world);
+// Pods that want slices of GPUs, more than there are at times.
+Scene slices_scene();
+Value slices_as_seen(const World& world);
+// Bursts of pods of quality Guaranteed on nodes with zones.
+Scene zones_scene();
+Value zones_as_seen(const World& world);
 Scene workloads_scene();
 Value workloads_as_seen(const World& world);
 // A few ReplicaSets whose pods run at once, made, scaled, deleted; `bystanders` that nothing

@@ -164,12 +164,27 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
   for (const VerbSummary& verb : verb_summaries()) {
     names.push_back(verb.name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "up",    "controllers", "apiserver",  "etcd",    "envtest",     "submit",
-                       "jobs",  "logs",        "cancel",     "queue",   "appwrappers", "clusters",
-                       "lock",  "unlock",      "backup",     "restore", "simulate",    "crds",
-                       "rbac",  "webhooks",    "replay",     "slices",  "numa",        "systems",
-                       "vault", "version",     "completion", "help"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "up",       "controllers", "extender", "apiserver",  "etcd",    "envtest",
+                "submit",   "jobs",        "logs",     "cancel",     "queue",   "appwrappers",
+                "clusters", "lock",        "unlock",   "backup",     "restore", "simulate",
+                "crds",     "rbac",        "webhooks", "replay",     "slices",  "numa",
+                "systems",  "vault",       "version",  "completion", "help"}));
+}
+
+TEST(Options, ExtenderNeedsBothHalvesOfItsCertificate) {
+  const auto exit_of = [](std::vector<const char*> words) {
+    words.insert(words.begin(), {"athanor", "extender"});
+    const Command command = parse(static_cast<int>(words.size()), words.data());
+    const auto* message = std::get_if<Message>(&command);
+    return message == nullptr ? 0 : message->exit_code;
+  };
+  EXPECT_EQ(exit_of({"--tls-cert-file=a"}), 2);
+  EXPECT_EQ(exit_of({"--tls-private-key-file=a"}), 2);
+  EXPECT_EQ(exit_of({"--tls-cert-file=a", "--tls-private-key-file=b"}), 0);
+  EXPECT_EQ(exit_of({"--url=http://h:1"}), 2) << "of --print-scheduler-config alone";
+  EXPECT_EQ(exit_of({"--log-level=loud"}), 2);
 }
 
 }  // namespace

@@ -29,21 +29,33 @@ std::vector<std::size_t> order_of(std::span<const GpuSlots> gpus, GpuOrder order
   return indexes;
 }
 
-PlacedSlice take(std::vector<GpuSlots>& gpus, std::size_t gpu, int profile, int start) {
-  GpuSlots& chosen = gpus[gpu];
-  chosen.occupancy.take(profile, start, *chosen.table);
-  return {.gpu = gpu,
-          .start = start,
-          .size = chosen.table->profiles[static_cast<std::size_t>(profile)].size};
+// Where one slice would go.
+struct Choice {
+  std::size_t gpu = 0;
+  int profile = 0;
+  int start = 0;
+};
+
+std::optional<Choice> first_on(const GpuSlots& gpu, std::size_t number, std::string_view profile) {
+  const int index = gpu.open ? gpu.table->find(profile) : -1;
+  const int start = index < 0 ? -1 : first_start(*gpu.table, gpu.occupancy, index);
+  return start < 0 ? std::nullopt
+                   : std::optional(Choice{.gpu = number, .profile = index, .start = start});
 }
 
-std::optional<PlacedSlice> first_fit(std::vector<GpuSlots>& gpus, std::string_view profile,
-                                     GpuOrder order) {
+std::optional<Choice> first_fit(std::span<const GpuSlots> gpus, std::string_view profile,
+                                GpuOrder order) {
+  if (order == GpuOrder::Listed) {
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      if (const auto choice = first_on(gpus[i], i, profile)) {
+        return choice;
+      }
+    }
+    return std::nullopt;
+  }
   for (const std::size_t i : order_of(gpus, order)) {
-    const int index = gpus[i].open ? gpus[i].table->find(profile) : -1;
-    const int start = index < 0 ? -1 : first_start(*gpus[i].table, gpus[i].occupancy, index);
-    if (start >= 0) {
-      return take(gpus, i, index, start);
+    if (const auto choice = first_on(gpus[i], i, profile)) {
+      return choice;
     }
   }
   return std::nullopt;
@@ -70,8 +82,8 @@ double loss_of(const MigTable& table, const Occupancy& before, const Occupancy& 
   return loss;
 }
 
-std::optional<PlacedSlice> least_loss(std::vector<GpuSlots>& gpus, std::string_view profile,
-                                      const PlacementOptions& options) {
+std::optional<Choice> least_loss(std::span<const GpuSlots> gpus, std::string_view profile,
+                                 const PlacementOptions& options) {
   using Rank = std::tuple<double, int, std::size_t, int>;
   std::optional<Rank> best;
   int chosen = -1;
@@ -98,7 +110,20 @@ std::optional<PlacedSlice> least_loss(std::vector<GpuSlots>& gpus, std::string_v
   if (!best) {
     return std::nullopt;
   }
-  return take(gpus, std::get<2>(*best), chosen, std::get<3>(*best));
+  return Choice{.gpu = std::get<2>(*best), .profile = chosen, .start = std::get<3>(*best)};
+}
+
+std::optional<Choice> choose(std::span<const GpuSlots> gpus, std::string_view profile,
+                             const PlacementOptions& options) {
+  return options.policy == PlacementPolicy::FirstFit ? first_fit(gpus, profile, options.order)
+                                                     : least_loss(gpus, profile, options);
+}
+
+PlacedSlice placed_at(std::span<const GpuSlots> gpus, const Choice& choice) {
+  const MigTable& table = *gpus[choice.gpu].table;
+  return {.gpu = choice.gpu,
+          .start = choice.start,
+          .size = table.profiles[static_cast<std::size_t>(choice.profile)].size};
 }
 
 // The size and compute slices of a profile on the first GPU that knows it.
@@ -129,25 +154,25 @@ std::vector<std::size_t> requests_in_order(std::span<const GpuSlots> gpus,
 std::optional<std::vector<PlacedSlice>> place_on(std::span<const GpuSlots> gpus,
                                                  std::span<const std::string> profiles,
                                                  const PlacementOptions& options) {
+  if (profiles.size() == 1) {  // the common case; it has no other arrangement
+    const auto choice = choose(gpus, profiles.front(), options);
+    return choice ? std::optional(std::vector{placed_at(gpus, *choice)}) : std::nullopt;
+  }
   std::vector<GpuSlots> state(gpus.begin(), gpus.end());
   std::vector<PlacedSlice> placed(profiles.size());
   bool complete = true;
   for (const std::size_t i : requests_in_order(gpus, profiles, options.policy)) {
-    const auto slice = options.policy == PlacementPolicy::FirstFit
-                           ? first_fit(state, profiles[i], options.order)
-                           : least_loss(state, profiles[i], options);
-    if (!slice) {
+    const auto choice = choose(state, profiles[i], options);
+    if (!choice) {
       complete = false;
       break;
     }
-    placed[i] = *slice;
+    GpuSlots& chosen = state[choice->gpu];
+    chosen.occupancy.take(choice->profile, choice->start, *chosen.table);
+    placed[i] = placed_at(state, *choice);
   }
-  if (complete) {
-    return placed;
-  }
-  // One slice alone has no other arrangement.
-  return profiles.size() < 2 ? std::nullopt
-                             : arrange(gpus, profiles, order_of(gpus, options.order));
+  return complete ? std::optional(std::move(placed))
+                  : arrange(gpus, profiles, order_of(gpus, options.order));
 }
 
 }  // namespace

@@ -41,16 +41,20 @@ Result<void> subtract(const Amounts& request, bool guaranteed, int id, std::vect
   return {};
 }
 
-Result<void> filter_containers(const PodRequest& pod, std::vector<Zone> zones,
+Result<void> filter_containers(const PodRequest& pod, const std::vector<Zone>& free,
                                const Amounts& node_allocatable, FitTrace* trace) {
+  std::vector<Zone> zones;  // once something was taken
   for (const ContainerRequest& container : pod.containers) {
-    const auto zone =
-        fit(container.requests, pod.guaranteed, zones, node_allocatable, trace, container.name);
+    const auto zone = fit(container.requests, pod.guaranteed, zones.empty() ? free : zones,
+                          node_allocatable, trace, container.name);
     if (!zone) {
       return Error::conflict(refusal_of(container.role));
     }
     // Init containers give back what they take before the next container starts.
-    if (container.role != Role::Init) {
+    if (container.role != Role::Init && &container != &pod.containers.back()) {
+      if (zones.empty()) {
+        zones = free;
+      }
       ATHANOR_TRY_VOID(subtract(container.requests, pod.guaranteed, *zone, zones));
     }
   }
@@ -95,13 +99,13 @@ std::optional<int> fit(const Amounts& request, bool guaranteed, const std::vecto
                        const Amounts& node_allocatable, FitTrace* trace,
                        std::string_view container) {
   const auto note = [&](const std::string& resource, std::int64_t amount, std::vector<int> ids,
-                        std::string text) {
+                        const char* text) {
     if (trace != nullptr) {
       trace->steps.push_back({.container = std::string(container),
                               .resource = resource,
                               .amount = amount,
                               .zones = std::move(ids),
-                              .note = std::move(text)});
+                              .note = text});
     }
   };
   std::vector<bool> mask(zones.size(), true);
@@ -114,31 +118,27 @@ std::optional<int> fit(const Amounts& request, bool guaranteed, const std::vecto
       note(resource, amount, {}, "the node does not have it");
       return std::nullopt;
     }
-    bool listed = false;
-    std::vector<int> ids;
-    std::vector<bool> good(zones.size(), false);
-    for (std::size_t i = 0; i < zones.size(); ++i) {
-      const auto found = zones[i].available.find(resource);
-      if (found == zones[i].available.end()) {
-        continue;
-      }
-      listed = true;
-      good[i] = (!guaranteed && is_numa_affine(resource)) || found->second >= amount;
-      if (good[i]) {
-        ids.push_back(zones[i].id);
-      }
-    }
+    const auto lists = [&](const Zone& zone) { return zone.lists(resource); };
+    const bool listed = std::ranges::any_of(zones, lists);
     if (!listed && is_host_level(resource)) {
       note(resource, amount, {}, "no zone lists it: the node as a whole serves it");
       continue;
     }
+    const bool any_amount = !guaranteed && is_numa_affine(resource);
     constrained = true;
-    note(resource, amount, std::move(ids), listed ? "" : "no zone lists it");
+    std::vector<int> ids;  // for the trace alone
     bool any = false;
     for (std::size_t i = 0; i < zones.size(); ++i) {
-      mask[i] = mask[i] && good[i];
+      const auto found = zones[i].available.find(resource);
+      const bool good =
+          found != zones[i].available.end() && (any_amount || found->second >= amount);
+      if (good && trace != nullptr) {
+        ids.push_back(zones[i].id);
+      }
+      mask[i] = mask[i] && good;
       any = any || mask[i];
     }
+    note(resource, amount, std::move(ids), listed ? "" : "no zone lists it");
     if (!any) {
       return std::nullopt;
     }

@@ -9,6 +9,7 @@
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
 #include "kube/value/condition.hpp"
+#include "systems/numa/instruments.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
@@ -160,6 +161,11 @@ NodeView believed(const View& view, const Object& node, const Profile& profile,
   return {.topology = std::move(topology)};
 }
 
+bool accounts_all(const View& view, const Object& node, const NodeTopology& topology) {
+  const std::vector<Resident> residents = residents_of(view, node, topology);
+  return covered(topology, residents) == residents.size();
+}
+
 std::optional<Profile> read_scheduler_config(std::string_view text) {
   const auto config = yaml::parse(text);
   if (!config.ok()) {
@@ -182,7 +188,11 @@ std::optional<Profile> read_scheduler_config(std::string_view text) {
 }
 
 std::optional<Profile> profile_of(const View& view) {
-  const std::string ns = settings_of(view.config("numa")).ns;
+  const Value& section = view.config("numa");
+  if (const std::string_view name = section[kExtenderProfile].as_string(); !name.empty()) {
+    return Profile{.name = std::string(name)};
+  }
+  const std::string ns = settings_of(section).ns;
   const auto deployment = view.get(api::kDeployment, {ns, kDeploymentName});
   if (!deployment || deployment->status()["availableReplicas"].as_int() < 1) {
     return std::nullopt;
@@ -195,8 +205,11 @@ std::optional<Profile> profile_of(const View& view) {
 const SchedulingHooks& numa_scheduling() {
   static const Kind* const kReads[] = {&api::kPod, &api::kNode, &kTopologyKind, &api::kDeployment,
                                        &api::kConfigMap};
-  static const SchedulingHooks kHooks{
-      .name = "numa", .reads = kReads, .begin = begin, .profiles = profiles};
+  static const SchedulingHooks kHooks{.name = "numa",
+                                      .reads = kReads,
+                                      .begin = begin,
+                                      .profiles = profiles,
+                                      .instruments = &scheduling_instruments()};
   return kHooks;
 }
 

@@ -22,6 +22,9 @@ struct Profile {
   bool aggressive = false;
   Scoring scoring{};
 };
+// Member of the section "numa" of the configuration: the name of the profile whose pods an extender
+// is asked about. It stands in for a deployed scheduler, with the plug-in's default arguments.
+inline constexpr const char* kExtenderProfile = "extenderProfile";
 // The profile of the scheduler that is deployed; nullopt: none runs.
 std::optional<Profile> profile_of(const View& view);
 // Reads a KubeSchedulerConfiguration.
@@ -31,6 +34,9 @@ std::optional<Profile> read_scheduler_config(std::string_view text);
 // there yet.
 NodeView believed(const View& view, const Object& node, const Profile& profile,
                   const std::vector<PodRequest>& placed);
+
+// Whether the node's object accounts every pod on it that it should.
+bool accounts_all(const View& view, const Object& node, const NodeTopology& topology);
 
 const SchedulingHooks& numa_scheduling();
 

@@ -17,6 +17,7 @@
 #include "systems/das/operators.hpp"
 #include "systems/das/request.hpp"
 #include "systems/das/scheduling.hpp"
+#include "systems/das/wake.hpp"
 
 namespace athanor::das {
 namespace {
@@ -337,6 +338,103 @@ TEST_F(LifeTest, ClaimsWrittenByHandBreakNothing) {
   world.settle_for({&claim_operator()}, std::chrono::minutes(6));
   EXPECT_EQ(world.count(kAllocationClaim), 1U);
   EXPECT_EQ(world.event_count("ClaimGarbageCollected"), 4);
+}
+
+// docs/spec/das.md E-B4.
+TEST_F(LifeTest, EmulatedSlicesTakeTheirTime) {
+  Settings settings;
+  settings.emulated_mode = "enabled";
+  settings.slice_create_ms = 300;
+  settings.slice_destroy_ms = 200;
+  world.configure(kSettingsSection, api::encode(settings));
+  node("n1");
+  const Object waiting = pod("p", "mig.das.com/1g.5gb: 2");
+  EXPECT_EQ(schedule(waiting, "n1"), "");
+  const NodeAdmission first = admit("p");
+  EXPECT_EQ(first.answer, NodeAdmission::Answer::Wait);
+  ASSERT_TRUE(first.steps.wake().has_value());
+  EXPECT_EQ(first.steps.wake().value_or(world.now), world.now + std::chrono::milliseconds(300));
+  ASSERT_TRUE(world.apply(first.steps).ok());
+  EXPECT_EQ(claims_of(waiting).front().state, "processing");
+  world.advance(std::chrono::milliseconds(299));
+  const NodeAdmission early = admit("p");
+  EXPECT_EQ(early.answer, NodeAdmission::Answer::Wait);
+  EXPECT_TRUE(early.steps.steps().empty());
+  world.advance(std::chrono::milliseconds(1));
+  const NodeAdmission ready = admit("p");
+  EXPECT_EQ(ready.answer, NodeAdmission::Answer::Ready);
+  ASSERT_TRUE(world.apply(ready.steps).ok());
+  EXPECT_EQ(claims_of(waiting).front().state, "inUse");
+  EXPECT_EQ(admit("p").answer, NodeAdmission::Answer::Ready) << "after a restart";
+  // The slots are taken until the slices are gone.
+  world.remove(api::kPod, waiting.key());
+  world.settle({&claim_operator()});
+  EXPECT_EQ(world.count(kAllocationClaim), 2U);
+  world.settle_for({&claim_operator()}, std::chrono::milliseconds(199));
+  EXPECT_EQ(world.count(kAllocationClaim), 2U);
+  world.settle_for({&claim_operator()}, std::chrono::milliseconds(1));
+  EXPECT_EQ(world.count(kAllocationClaim), 0U);
+}
+
+TEST_F(LifeTest, EmulatedSlicesFailAsOftenAsAsked) {
+  Settings settings;
+  settings.emulated_mode = "enabled";
+  settings.gpu_count = 16;
+  settings.fail_per_million = 250'000;
+  world.configure(kSettingsSection, api::encode(settings));
+  node("n1");
+  int failed = 0;
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    EXPECT_EQ(schedule(pod(name, "mig.das.com/1g.5gb: 1"), "n1"), "");
+    const NodeAdmission admission = admit(name);
+    EXPECT_EQ(admission.answer, admit(name).answer) << "the same slice always fails";
+    if (admission.answer == NodeAdmission::Answer::Refuse) {
+      ++failed;
+      EXPECT_TRUE(admission.message.starts_with("emulated fault: slice 1g.5gb of GPU-"));
+    }
+  }
+  EXPECT_GT(failed, 10);
+  EXPECT_LT(failed, 45);
+}
+
+TEST_F(LifeTest, SettingsOfFaultsAreChecked) {
+  const auto parsed = parse_settings({{"EMULATED_SLICE_CREATE_MS", "1500"},
+                                      {"EMULATED_SLICE_DESTROY_MS", "0"},
+                                      {"EMULATED_FAIL_RATE", "0.25"},
+                                      {"EMULATE_CLUSTER_POLICY", "true"}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->slice_create_ms, 1500);
+  EXPECT_EQ(parsed->fail_per_million, 250'000);
+  EXPECT_TRUE(parsed->cluster_policy);
+  for (const char* bad : {"-1", "x", "2", "nan", "0.5x"}) {
+    const auto refused = parse_settings({{"EMULATED_FAIL_RATE", bad}});
+    ASSERT_FALSE(refused.ok()) << bad;
+    EXPECT_NE(refused.error().message.find("must be a number from 0 to 1"), std::string::npos);
+  }
+  EXPECT_FALSE(parse_settings({{"EMULATE_CLUSTER_POLICY", "yes"}}).ok());
+}
+
+// docs/spec/das.md 7.3 X8: a scheduler that sees no claims hears of the node.
+TEST_F(LifeTest, AClaimThatGoesTouchesTheNodeWhilePodsWait) {
+  node("n1");
+  const auto digest = [&] {
+    world.settle({&wake_operator(), &claim_operator()});
+    return std::string(world.must(api::kNode, {"", "n1"}).annotation(kClaimsAnnotation));
+  };
+  const Object holder = pod("holder", "mig.das.com/7g.40gb: 1");
+  EXPECT_EQ(schedule(holder, "n1"), "");
+  EXPECT_EQ(digest(), "") << "nobody waits";
+  const Object waits = pod("waits", "mig.das.com/7g.40gb: 2");
+  world.update(api::kPod, waits.key(), [](Value& object) {
+    object.set_path({"status", "conditions"},
+                    Value::list({Value::object({{"type", "PodScheduled"}, {"status", "False"}})}));
+  });
+  const std::string before = digest();
+  EXPECT_NE(before, "");
+  world.remove(api::kPod, holder.key());
+  EXPECT_NE(digest(), before);
+  EXPECT_EQ(digest(), digest());
 }
 
 TEST_F(LifeTest, PodWithoutItsClaimsFailsAdmission) {

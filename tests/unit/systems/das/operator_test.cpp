@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands and status of the DASOperator (docs/spec/das.md 10).
 #include "systems/das/operator.hpp"
+#include "systems/das/log_level.hpp"
 
 #include <gtest/gtest.h>
 
@@ -132,6 +133,35 @@ TEST_F(OperatorTest, LogLevelChangeIsToldAndCarriedOut) {
   EXPECT_EQ(world.acts[0].args["level"].str(), "Debug");
   edit("operatorLogLevel", "Normal");
   EXPECT_EQ(world.acts.back().args["level"].str(), "Normal");
+}
+
+// docs/spec/das.md 10.5: the more verbose of both counts.
+TEST_F(OperatorTest, LogLevelOfTheOperandsCounts) {
+  settle();
+  EXPECT_TRUE(world.acts.empty()) << "Normal is what the process was started with";
+  edit("logLevel", "Trace");
+  ASSERT_EQ(world.acts.size(), 1U);
+  EXPECT_EQ(world.acts.back().args["level"].str(), "Trace");
+  EXPECT_EQ(world.event_count("OperatorLogLevelChange"), 0);
+  edit("operatorLogLevel", "Debug");
+  EXPECT_EQ(world.acts.back().args["level"].str(), "Trace");
+  edit("logLevel", "Normal");
+  EXPECT_EQ(world.acts.back().args["level"].str(), "Debug");
+  const std::size_t before = world.acts.size();
+  settle();
+  EXPECT_EQ(world.acts.size(), before);
+}
+
+// A process that starts anew takes the level over, too; so does one without the operator.
+TEST_F(OperatorTest, LogLevelOutlivesTheProcess) {
+  settle();
+  edit("operatorLogLevel", "Debug");
+  test::FakeWorld other;
+  other.configure(kSettingsSection, world.config(kSettingsSection));
+  other.put(world.must(kDASOperator, kCluster).body());
+  other.settle({&log_level_operator()});
+  ASSERT_EQ(other.acts.size(), 1U);
+  EXPECT_EQ(other.acts[0].args["level"].str(), "Debug");
 }
 
 TEST_F(OperatorTest, UnmanagedLeavesOperandsAlone) {

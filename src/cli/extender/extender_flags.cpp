@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/extender/extender_flags.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace athanor::cli {
+namespace {
+
+constexpr const char* kAbout =
+    "Serve slices and zones beside the stock kube-scheduler (a scheduler extender)";
+constexpr const char* kFooter =
+    R"(Verbs:     POST /scheduler/filter, /scheduler/prioritize, /scheduler/bind, /scheduler/preempt
+Endpoints: /healthz /livez /readyz /metrics /debug/queue /debug/watches
+Replicas:  the one that holds the Lease answers and is ready; the others answer 503.
+
+  athanor extender --print-scheduler-config --url https://das-extender.das-operator.svc:9443
+  athanor extender --print-rbac | kubectl apply -f -
+  athanor extender --tls-cert-file tls.crt --tls-private-key-file tls.key
+  athanor extender --address 127.0.0.1:9448 --zones-for my-scheduler --leader-elect=false)";
+
+void add_serving(CLI::App& verb, ExtenderOptions& options) {
+  verb.add_option("--kubeconfig", options.kubeconfig,
+                  "kubeconfig file (default: $KUBECONFIG, ~/.kube/config, then the pod's service "
+                  "account)")
+      ->take_last();
+  verb.add_option("--context", options.context, "kubeconfig context (default: its current-context)")
+      ->take_last();
+  verb.add_option("--address", options.address,
+                  "HOST:PORT where the verbs are served (default: 127.0.0.1:9443; in a pod :9443)")
+      ->take_last();
+  auto* certificate =
+      verb.add_option("--tls-cert-file", options.certificate,
+                      "PEM file of the serving certificate, read again when it changes (default: "
+                      "plain HTTP)")
+          ->type_name("FILE")
+          ->take_last();
+  auto* key = verb.add_option("--tls-private-key-file", options.key, "PEM file of its key")
+                  ->type_name("FILE")
+                  ->take_last();
+  certificate->needs(key);
+  key->needs(certificate);
+  verb.add_option("--systems", options.systems,
+                  "whose pods are judged: das (slices), numa (zones) (default: both)")
+      ->delimiter(',');
+  verb.add_option("--zones-for", options.zones_for,
+                  "scheduler profile whose pods are placed by zones (default: the profile of a "
+                  "deployed NUMAResourcesScheduler)")
+      ->take_last();
+  verb.add_option("--kube-api-qps", options.qps, "requests a second to the API server; 0: no limit")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--kube-api-burst", options.burst, "requests that may exceed it at once")
+      ->take_last()
+      ->capture_default_str();
+}
+
+void add_election(CLI::App& verb, ExtenderOptions& options) {
+  verb.add_option("--leader-elect", options.leader_elect,
+                  "answer only while holding a Lease: without it one replica alone may run")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--leader-elect-resource-namespace", options.lease_namespace,
+                  "the Lease's namespace (default: $POD_NAMESPACE, the context's)")
+      ->take_last();
+  verb.add_option("--leader-elect-resource-name", options.lease_name, "the Lease's name")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--lease-duration", options.lease_duration,
+                  "others wait this long after the last renewal")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--renew-deadline", options.renew_deadline,
+                  "without a renewal for this long nothing is written any more")
+      ->take_last()
+      ->capture_default_str();
+  verb.add_option("--retry-period", options.retry_period, "between renewals, and between attempts")
+      ->take_last()
+      ->capture_default_str();
+}
+
+void add_looks(CLI::App& verb, ExtenderOptions& options) {
+  verb.add_option(
+          "--metrics-address", options.metrics_address,
+          "HOST:PORT of /metrics and /debug; 0: none (default: 127.0.0.1:8080; in a pod :8080)")
+      ->take_last();
+  verb.add_option("--health-address", options.health_address,
+                  "HOST:PORT of /healthz, /livez and /readyz; 0: none (default: the metrics')")
+      ->take_last();
+  verb.add_option("--log-level", options.log_level, "error, warn, info, debug or trace")
+      ->take_last()
+      ->check(CLI::IsMember({"error", "warn", "info", "debug", "trace"}))
+      ->capture_default_str();
+  verb.add_option("--log-format", options.log_format, "json, text or auto (text on a terminal)")
+      ->take_last()
+      ->check(CLI::IsMember({"json", "text", "auto"}))
+      ->capture_default_str();
+}
+
+void add_prints(CLI::App& verb, ExtenderOptions& options) {
+  auto* print = verb.add_flag("--print-scheduler-config", options.print_configuration,
+                              "print the KubeSchedulerConfiguration of the scheduler that asks");
+  verb.add_option("--url", options.url, "how that scheduler reaches the extender, without a path")
+      ->needs(print)
+      ->take_last();
+  verb.add_option("--ca-file", options.ca_file,
+                  "file with the extender's CA, on that scheduler's machine")
+      ->needs(print)
+      ->take_last();
+  verb.add_option("--profile", options.profiles,
+                  "schedulerName of that scheduler; may be repeated (default: das-scheduler, and "
+                  "that of --zones-for)")
+      ->needs(print)
+      ->delimiter(',');
+  verb.add_flag("--print-rbac", options.print_rbac, "print the roles that the extender needs");
+}
+
+}  // namespace
+
+void add_extender(CLI::App& app, ExtenderOptions& options) {
+  auto& verb = *app.add_subcommand("extender", kAbout);
+  add_serving(verb, options);
+  add_election(verb, options);
+  add_looks(verb, options);
+  add_prints(verb, options);
+  verb.footer(kFooter);
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extender/configuration.hpp"
+
+#include <utility>
+
+namespace athanor::extender {
+
+Value scheduler_configuration(const ConfigurationOptions& options) {
+  const bool https = options.url.starts_with("https://");
+  Value extender = Value::object({{"urlPrefix", options.url + kPathPrefix},
+                                  {"filterVerb", "filter"},
+                                  {"prioritizeVerb", "prioritize"},
+                                  {"bindVerb", "bind"},
+                                  {"preemptVerb", "preempt"},
+                                  {"weight", 1},
+                                  {"enableHTTPS", https},
+                                  {"httpTimeout", "5s"},
+                                  {"nodeCacheCapable", true},
+                                  {"ignorable", false}});
+  if (https && !options.ca_file.empty()) {
+    extender.set("tlsConfig", Value::object({{"caFile", options.ca_file}}));
+  } else if (https) {
+    extender.set("tlsConfig", Value::object({{"insecure", true}}));
+  }
+  if (!options.resources.empty()) {
+    Value managed = Value::list();
+    for (const std::string& name : options.resources) {
+      managed.push_back(Value::object({{"name", name}, {"ignoredByScheduler", false}}));
+    }
+    extender.set("managedResources", std::move(managed));
+  }
+  Value profiles = Value::list();
+  for (const std::string& name : options.profiles) {
+    profiles.push_back(Value::object({{"schedulerName", name}}));
+  }
+  return Value::object({{"apiVersion", "kubescheduler.config.k8s.io/v1"},
+                        {"kind", "KubeSchedulerConfiguration"},
+                        {"leaderElection", Value::object({{"leaderElect", true}})},
+                        {"profiles", std::move(profiles)},
+                        {"extenders", Value::list({std::move(extender)})}});
+}
+
+}  // namespace athanor::extender

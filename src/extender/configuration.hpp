@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration of the stock kube-scheduler that asks the extender (docs/spec/das.md 7.1).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kube/value/value.hpp"
+
+namespace athanor::extender {
+
+inline constexpr const char* kPathPrefix = "/scheduler";
+
+struct ConfigurationOptions {
+  std::string url{};      // "https://das-extender.das-operator.svc:9443", without a path
+  std::string ca_file{};  // on the scheduler's machine; empty: the certificate is not verified
+  // Profiles of the scheduler that have no plug-ins of their own.
+  std::vector<std::string> profiles{};
+  // Extended resources whose pods are sent; empty: every pod is.
+  std::vector<std::string> resources{};
+};
+// A KubeSchedulerConfiguration.
+Value scheduler_configuration(const ConfigurationOptions& options);
+
+}  // namespace athanor::extender

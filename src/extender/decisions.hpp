@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decisions: the extender's verbs as functions of a View: the systems' scheduling hooks, asked as
+// the lab's scheduler asks them (docs/spec/das.md 7.4). Writes nothing.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "extender/wire.hpp"
+#include "kube/value/object.hpp"
+#include "runtime/view/plan.hpp"
+#include "runtime/view/scheduling.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::extender {
+
+// Of one question. Not thread-safe; `view` outlives it.
+class Decisions {
+ public:
+  Decisions(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks);
+
+  // A pod that no hook has a say about passes everywhere.
+  [[nodiscard]] FilterAnswer filter(const NodesQuestion& question);
+  // The mean of the hooks' scores, as points; a node that is unknown has none.
+  [[nodiscard]] Points prioritize(const NodesQuestion& question);
+  // The nodes where the pod fits once these victims are gone. Where they do not suffice, pods of
+  // lower priority that the hooks have a say about are added, the least important first.
+  [[nodiscard]] std::map<std::string, Victims> preempt(const PreemptQuestion& question);
+  // What has to stand before the pod is bound to the node; done() where no hook has a say. Errors:
+  // the reason why it may not be there.
+  [[nodiscard]] Result<Plan> reserve(const Object& pod, const Object& node);
+
+ private:
+  using Sessions = std::vector<SchedulingSession*>;
+  [[nodiscard]] Sessions concerned(const Object& pod) const;
+  [[nodiscard]] std::optional<Object> node_of(const NodesQuestion& question,
+                                              const std::string& name) const;
+  [[nodiscard]] static std::optional<HookRefusal> refusal(
+      const Sessions& sessions, const Object& pod, const Object& node,
+      std::span<const std::string_view> leaving = {});
+  [[nodiscard]] std::optional<Victims> victims_on(const Sessions& sessions, const Object& pod,
+                                                  const Object& node, Victims given) const;
+
+  const View& view_;
+  std::vector<std::unique_ptr<SchedulingSession>> sessions_{};
+};
+
+// The step that binds a pod.
+Step binding_of(const Object& pod, std::string_view node);
+
+}  // namespace athanor::extender

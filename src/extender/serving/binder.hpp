@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binder: carries out one reservation and its binding, step by step, and takes the reservation back
+// when the pod is certainly not bound (docs/spec/das.md 7.4).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "client/api_client.hpp"
+#include "cluster/leadership.hpp"
+#include "kube/value/object.hpp"
+#include "runtime/view/plan.hpp"
+#include "runtime/view/step.hpp"
+
+namespace athanor::extender {
+
+using KnownObjects = std::map<Ref, Object, RefOrder>;
+
+struct Binding {
+  Object pod{};
+  std::string node{};
+  std::vector<Step> steps{};  // the last one binds the pod
+  KnownObjects known{};       // targets that are there already
+};
+
+struct BindingResult {
+  std::optional<Error> error{};
+  // What it created and did not take back: it still counts.
+  std::vector<Ref> left{};
+};
+
+class Binder : public std::enable_shared_from_this<Binder> {
+ public:
+  using Done = std::function<void(BindingResult result)>;
+
+  // `leadership` may be null: writes at any time; else it outlives the binder.
+  Binder(std::shared_ptr<client::ApiClient> client, const cluster::Leadership* leadership)
+      : client_(std::move(client)), leadership_(leadership) {}
+
+  // Calls `done` once, on the client's thread.
+  void start(Binding binding, Done done);
+
+ private:
+  struct Attempt;
+  using AttemptPtr = std::shared_ptr<Attempt>;
+  void next(const AttemptPtr& attempt);
+  void send(const AttemptPtr& attempt, client::ApiRequest request,
+            std::function<void(client::ApiResult)> then);
+  void answered(const AttemptPtr& attempt, const Step& step, client::ApiResult result);
+  // The binding's answer was lost or says that the pod is bound: looks.
+  void look(const AttemptPtr& attempt, Error error);
+  void take_back(const AttemptPtr& attempt, Error error);
+
+  std::shared_ptr<client::ApiClient> client_;
+  const cluster::Leadership* leadership_;
+};
+
+}  // namespace athanor::extender

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server: the extender's verbs over HTTP/1.1, plain or with a certificate that may change while
+// connections last. One thread; answers come from elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor {
+class Metrics;
+}
+
+namespace athanor::extender {
+
+enum class Verb : std::uint8_t { Filter, Prioritize, Bind, Preempt };
+std::string_view name_of(Verb verb);
+// The verb of "/scheduler/filter".
+std::optional<Verb> verb_of(std::string_view path);
+
+struct ServerOptions {
+  std::string address{};  // "HOST:PORT"; no host: every address; port 0: a free one
+  bool tls = false;       // true: connections are refused until use() was called
+  // Answers with JSON, or an error whose code is the HTTP status; called once, from any thread.
+  using Answer = std::function<void(Result<Value> answer)>;
+  // Called on the server's thread; must not block.
+  std::function<void(Verb verb, Value body, Answer answer)> decide{};
+  const Clock* clock = nullptr;  // required; clock and metrics outlive the server
+  Metrics* metrics = nullptr;
+};
+
+// Thread-safe.
+class Server {
+ public:
+  // Listens. Errors: what is no address, or is taken.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();  // stops
+
+  // Serves connections from now on with this certificate; open ones keep theirs. Errors: PEM texts
+  // that cannot be used; the former certificate stays.
+  Result<void> use(const std::string& certificate, const std::string& key);
+  // "127.0.0.1:9443".
+  [[nodiscard]] std::string address() const;
+
+ private:
+  struct State;
+  explicit Server(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace athanor::extender

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extender/serving/service.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/builtin.hpp"
+#include "base/contain.hpp"
+#include "base/log.hpp"
+#include "extender/decisions.hpp"
+#include "extender/pending.hpp"
+#include "extender/serving/binder.hpp"
+#include "runtime/engine/write_request.hpp"
+#include "runtime/metrics/metrics.hpp"
+
+namespace athanor::extender {
+namespace {
+
+using Answer = ServerOptions::Answer;
+
+// The pod as it is once it is bound.
+Object bound(const Object& pod, const std::string& node) {
+  Value body = pod.body();
+  body.set_path({"spec", "nodeName"}, node);
+  return Object(std::move(body));
+}
+
+// A reason as a label: without what stands in quotes, which names objects.
+std::string label_of(const std::string& reason) {
+  return reason.substr(0, reason.find(" \""));
+}
+
+}  // namespace
+
+struct Service::State : std::enable_shared_from_this<State> {
+  explicit State(ServiceOptions service_options)
+      : options(std::move(service_options)),
+        binder(std::make_shared<Binder>(options.client, options.leadership)) {}
+
+  [[nodiscard]] bool ready() const {
+    return sighted && (options.leadership == nullptr || options.leadership->leading());
+  }
+
+  // Asks on the controllers' thread, with a view that shows what is pending.
+  void decide(const std::function<Result<Value>(Decisions& decisions)>& question,
+              const Answer& answer);
+  void bind(const BindQuestion& question, std::optional<Object> fetched, const Answer& answer);
+  // What the binding needs, or the answer where there is nothing to do. With the mutex held.
+  struct Prepared {
+    std::optional<Binding> binding{};
+    std::string error{};
+    bool unknown_pod = false;
+  };
+  Prepared prepare(const View& base, Instant now, const BindQuestion& question,
+                   const std::optional<Object>& fetched);
+  void fetch(const BindQuestion& question, const Answer& answer);
+  void carry_out(Binding binding, const Answer& answer);
+  void ended(const Object& pod, const std::vector<Ref>& claims, const BindingResult& result);
+  void count(const FilterAnswer& answer) const;
+
+  ServiceOptions options;
+  std::shared_ptr<Binder> binder;
+  std::atomic<bool> sighted{false};
+  std::mutex mutex{};  // guards the two below
+  Pending pending{};
+  std::set<std::string> under_way{};  // uids of pods that are being bound
+};
+
+void Service::State::decide(const std::function<Result<Value>(Decisions& decisions)>& question,
+                            const Answer& answer) {
+  options.inspect([self = shared_from_this(), question, answer](const View& base, Instant now) {
+    Result<Value> result = Error::internal("not decided");
+    const auto broken = contain([&] {
+      const std::scoped_lock lock(self->mutex);
+      self->pending.settle(base, now);
+      const Overlay overlay(base, self->pending, self->options.indexes);
+      Reads reads;
+      const View view(overlay, reads);
+      Decisions decisions(view, now, self->options.hooks);
+      result = question(decisions);
+    });
+    answer(broken ? Result<Value>(Error::internal(*broken)) : std::move(result));
+  });
+}
+
+Service::State::Prepared Service::State::prepare(const View& base, Instant now,
+                                                 const BindQuestion& question,
+                                                 const std::optional<Object>& fetched) {
+  pending.settle(base, now);
+  const Overlay overlay(base, pending, options.indexes);
+  Reads reads;
+  const View view(overlay, reads);
+  if (under_way.contains(question.uid)) {
+    return {.error = "the pod is being bound"};
+  }
+  auto pod = view.get(api::kPod, {question.ns, question.name});
+  if (!pod || pod->uid() != question.uid) {
+    if (!fetched) {
+      return {.unknown_pod = true};
+    }
+    pod = fetched;
+  }
+  if (pod->uid() != question.uid || pod->deleting()) {
+    return {.error = fmt::format("pods \"{}\" not found", question.name)};
+  }
+  if (const std::string bound_to = pod->spec()["nodeName"].str(); !bound_to.empty()) {
+    return {.error = bound_to == question.node
+                         ? std::string()
+                         : fmt::format("pod {}/{} is already assigned to node \"{}\"", question.ns,
+                                       question.name, bound_to)};
+  }
+  const auto node = view.get(api::kNode, {"", question.node});
+  if (!node) {
+    return {.error = "node not found"};
+  }
+  Decisions decisions(view, now, options.hooks);
+  const Result<Plan> plan = decisions.reserve(*pod, *node);
+  if (!plan.ok()) {
+    return {.error = plan.error().message};
+  }
+  Binding binding{.pod = *pod, .node = question.node, .steps = plan->steps()};
+  for (const Step& step : binding.steps) {
+    const Ref* target = target_of(step);
+    const auto known = target == nullptr ? std::nullopt : view.get(*target->kind, target->key);
+    if (known) {
+      binding.known.emplace(*target, *known);
+    }
+  }
+  for (const Step& step : binding.steps) {
+    if (const auto* create = std::get_if<Create>(&step)) {
+      binding.known.erase(create->target);  // the plan deletes it first
+      pending.put(*create->target.kind, Object(create->object));
+    }
+  }
+  pending.put(api::kPod, bound(*pod, question.node));
+  under_way.insert(question.uid);
+  binding.steps.push_back(binding_of(*pod, question.node));
+  return {.binding = std::move(binding)};
+}
+
+void Service::State::bind(const BindQuestion& question, std::optional<Object> fetched,
+                          const Answer& answer) {
+  options.inspect([self = shared_from_this(), question, fetched = std::move(fetched), answer](
+                      const View& base, Instant now) {
+    Prepared prepared{.error = "not decided"};
+    const auto broken = contain([&] {
+      const std::scoped_lock lock(self->mutex);
+      prepared = self->prepare(base, now, question, fetched);
+    });
+    if (broken) {
+      answer(Error::internal(*broken));
+    } else if (prepared.unknown_pod) {
+      self->fetch(question, answer);
+    } else if (prepared.binding) {
+      self->carry_out(*std::move(prepared.binding), answer);
+    } else {
+      answer(bind_answer(prepared.error));
+    }
+  });
+}
+
+// The scheduler saw the pod earlier than this process.
+void Service::State::fetch(const BindQuestion& question, const Answer& answer) {
+  client::ApiRequest request;
+  request.path = runtime::collection_path(api::kPod, question.ns) + "/" + question.name;
+  request.lane = client::Lane::Urgent;
+  options.client->send(std::move(request),
+                       [weak = weak_from_this(), question, answer](client::ApiResult result) {
+                         const auto self = weak.lock();
+                         if (!self) {
+                           return;
+                         }
+                         if (result.error) {
+                           return answer(bind_answer(result.error->message));
+                         }
+                         self->bind(question, Object(std::move(result.body)), answer);
+                       });
+}
+
+void Service::State::carry_out(Binding binding, const Answer& answer) {
+  std::vector<Ref> claims;
+  for (const Step& step : binding.steps) {
+    if (const auto* create = std::get_if<Create>(&step)) {
+      claims.push_back(create->target);
+    }
+  }
+  const Object pod = binding.pod;
+  const std::string node = binding.node;
+  binder->start(std::move(binding), [weak = weak_from_this(), answer, pod, node,
+                                     claims](const BindingResult& result) {
+    const auto self = weak.lock();
+    if (!self) {
+      return;
+    }
+    self->ended(pod, claims, result);
+    if (result.error) {
+      log::warn("a pod was not bound",
+                {{"pod", pod.key().text()}, {"node", node}, {"error", result.error->message}});
+    }
+    answer(bind_answer(result.error ? result.error->message : std::string()));
+  });
+}
+
+// What came of a binding counts until the caches show it.
+void Service::State::ended(const Object& pod, const std::vector<Ref>& claims,
+                           const BindingResult& result) {
+  const std::scoped_lock lock(mutex);
+  const Instant until = options.clock->now() + kPendingLife;
+  under_way.erase(std::string(pod.uid()));
+  for (const Ref& claim : claims) {
+    if (std::ranges::find(result.left, claim) == result.left.end()) {
+      pending.erase(*claim.kind, claim.key);
+    } else {
+      pending.until(*claim.kind, claim.key, until);
+    }
+  }
+  if (result.error) {
+    pending.erase(api::kPod, pod.key());
+  } else {
+    pending.until(api::kPod, pod.key(), until);
+  }
+}
+
+void Service::State::count(const FilterAnswer& answer) const {
+  if (options.metrics == nullptr) {
+    return;
+  }
+  for (const auto* reasons : {&answer.failed, &answer.unresolvable}) {
+    for (const auto& [node, reason] : *reasons) {
+      options.metrics
+          ->counter("athanor_extender_rejections_total", "Nodes that a filter refused, by reason.",
+                    {{"reason", label_of(reason)}})
+          .add();
+    }
+  }
+}
+
+Service::Service(ServiceOptions options) : state_(std::make_shared<State>(std::move(options))) {}
+
+Service::~Service() = default;
+
+void Service::sighted() {
+  state_->sighted = true;
+}
+
+bool Service::ready() const {
+  return state_->ready();
+}
+
+void Service::ask(Verb verb, Value body, Answer answer) {
+  if (!state_->ready()) {
+    return answer(Error::unavailable(
+        state_->sighted ? "this replica does not lead; ask the one that does"
+                        : "this replica does not lead, or has not seen the whole cluster yet"));
+  }
+  switch (verb) {
+    case Verb::Filter:
+    case Verb::Prioritize: {
+      auto question = read_nodes_question(body);
+      if (!question.ok()) {
+        return answer(question.error());
+      }
+      return state_->decide(
+          [raw = state_.get(), verb, question = *std::move(question)](Decisions& decisions) {
+            if (verb == Verb::Prioritize) {
+              return Result<Value>(to_value(decisions.prioritize(question)));
+            }
+            const FilterAnswer filtered = decisions.filter(question);
+            raw->count(filtered);
+            return Result<Value>(to_value(filtered, question));
+          },
+          answer);
+    }
+    case Verb::Bind: {
+      const auto question = read_bind_question(body);
+      return question.ok() ? state_->bind(*question, std::nullopt, answer)
+                           : answer(question.error());
+    }
+    case Verb::Preempt: {
+      auto question = read_preempt_question(body);
+      if (!question.ok()) {
+        return answer(question.error());
+      }
+      return state_->decide(
+          [question = *std::move(question)](Decisions& decisions) {
+            return Result<Value>(preempt_answer(decisions.preempt(question)));
+          },
+          answer);
+    }
+  }
+}
+
+}  // namespace athanor::extender

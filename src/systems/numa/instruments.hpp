@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics of zones (docs/spec/numa.md 14).
+#pragma once
+
+#include "runtime/view/instruments.hpp"
+
+namespace athanor::numa {
+
+// Of whoever schedules by zones.
+const Instruments& scheduling_instruments();
+// Of the operators.
+const Instruments& operator_instruments();
+
+}  // namespace athanor::numa

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Zones: bursts of pods of quality Guaranteed on nodes whose emulated exporters and kubelets keep
+// account of them (docs/spec/numa.md 11, 16).
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "api/builtin.hpp"
+#include "base/check.hpp"
+#include "embedded/lab/embedded_operators.hpp"
+#include "embedded/nodes/system.hpp"
+#include "sim/scenes/lab_scene.hpp"
+#include "sim/scenes/scenes.hpp"
+#include "sim/scenes/stand_ins.hpp"
+#include "sim/scenes/timed_pods.hpp"
+#include "systems/hooked.hpp"
+#include "systems/list.hpp"
+#include "systems/numa/kinds.hpp"
+#include "systems/numa/scheduling/pod_request.hpp"
+#include "systems/numa/scheduling/session.hpp"
+#include "systems/numa/settings.hpp"
+#include "systems/numa/system.hpp"
+
+namespace athanor::sim {
+namespace {
+
+constexpr const char* kNs = "default";
+
+Value burst(const std::string& name, int replicas, int cpus) {
+  return from_yaml("{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: " + name +
+                   ", namespace: default}, spec: {replicas: " + std::to_string(replicas) +
+                   ", selector: {matchLabels: {app: " + name +
+                   "}}, template: {metadata: {labels: {app: " + name +
+                   "}}, spec: {schedulerName: zones, containers: [{name: c, image: v1, command: "
+                   "[run], resources: {limits: {cpu: " +
+                   std::to_string(cpus) + ", memory: 1Gi}}}]}}}}");
+}
+
+Value zoned_node(const std::string& name) {
+  Value node = from_yaml("{apiVersion: v1, kind: Node, metadata: {name: " + name +
+                         ", labels: {athanor.dev/emulated: 'true'}}}");
+  const auto extra = numa::system().lab_node_members.front().read(from_yaml(
+      "{policy: single-numa-node, zones: [{cpus: 8, memory: 16Gi}, {cpus: 12, memory: 16Gi}]}"));
+  ATHANOR_CHECK(extra.ok(), "the zones of the scene are right");
+  for (const auto& [key, text] : extra.value().annotations) {
+    node.set_path({"metadata", "annotations", key}, text);
+  }
+  return node;
+}
+
+void must(const Result<Object>& done) {
+  ATHANOR_CHECK(done.ok(), "the API server takes a change of the scene");
+}
+
+// What the scheduler believed of a node's zones was never more than the node had.
+Invariant nobody_is_rejected() {
+  return {.name = "no pod is rejected by its node's zones",
+          .check = [](const World& /*world*/,
+                      std::span<const store::EventPtr> news) -> std::optional<std::string> {
+            for (const store::EventPtr& event : news) {
+              if (event->object->body["status"]["reason"].as_string() == "TopologyAffinityError") {
+                return "pod " + event->object->key.text() + " was rejected";
+              }
+            }
+            return std::nullopt;
+          }};
+}
+
+// At rest each node's object accounts all that runs there: no free cpu is negative or forgotten.
+Invariant zones_are_accounted() {
+  return {.name = "zones account what runs",
+          .when = Invariant::When::AtRest,
+          .check = [](const World& world,
+                      std::span<const store::EventPtr> /*news*/) -> std::optional<std::string> {
+            std::map<std::string, std::int64_t> used;
+            for (const Object& pod : world.list(api::kPod, kNs)) {
+              if (pod.status()["phase"].as_string() == "Running") {
+                used[pod.spec()["nodeName"].str()] +=
+                    numa::amount_of(numa::request_of(pod).effective, "cpu");
+              }
+            }
+            for (const Object& object : world.list(numa::kTopologyKind)) {
+              const numa::NodeTopology topology = numa::read_topology(object.body());
+              std::int64_t taken = 0;
+              for (const numa::Zone& zone : topology.zones) {
+                taken += numa::amount_of(zone.allocatable, "cpu") -
+                         numa::amount_of(zone.available, "cpu");
+              }
+              if (taken != used[topology.node]) {
+                return "node " + topology.node + " accounts " + std::to_string(taken) + " of " +
+                       std::to_string(used[topology.node]) + " thousandths of cpus";
+              }
+            }
+            return std::nullopt;
+          }};
+}
+
+}  // namespace
+
+Scene zones_scene() {
+  Scene scene;
+  std::vector<const Operator*> all = lab::embedded_operators();
+  for (const System* system : {&nodes::system(), &numa::emulation_system()}) {
+    for (const Operator* op : system->operators) {
+      if (op->name == "emulated-topology-exporter" || system == &nodes::system()) {
+        all.push_back(op);
+      }
+    }
+  }
+  for (const Operator* hooked : hooked_operators()) {
+    std::ranges::replace_if(
+        all, [&](const Operator* op) { return op->name == hooked->name; }, hooked);
+  }
+  scene.operators = std::move(all);
+  for (const api::CustomKind* kind : kinds_of(all_systems())) {
+    scene.objects.push_back(api::crd_manifest(*kind));
+  }
+  for (const char* text :
+       {"{apiVersion: v1, kind: Namespace, metadata: {name: numaresources}}",
+        "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: default}}",
+        "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: "
+        "numaresources}}",
+        "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: rte, namespace: numaresources}, "
+        "spec: {selector: {matchLabels: {name: resource-topology}}, template: {metadata: {labels: "
+        "{name: resource-topology}, annotations: {athanor.dev/emulate: pause}}, spec: {containers: "
+        "[{name: resource-topology-exporter, image: rte, args: [--pods-fingerprint, "
+        "--pods-fingerprint-method=with-exclusive-resources]}]}}}}"}) {
+    scene.objects.push_back(from_yaml(text));
+  }
+  scene.objects.push_back(zoned_node("w1"));
+  scene.objects.push_back(zoned_node("w2"));
+  numa::Settings settings;
+  settings.emulated = true;
+  scene.config["numa"] = numa::to_value(settings);
+  scene.config["numa"].set(numa::kExtenderProfile, "zones");
+  scene.admission = system_webhooks;
+  TimedPods::install(scene, std::chrono::hours(24 * 365));
+  scene.invariants = {nobody_is_rejected(), zones_are_accounted()};
+  scene.actors = {
+      {.at = std::chrono::minutes(1),
+       .act = [](World& world) { must(world.create(burst("many", 10, 3))); }},
+      // One for each zone: they wait until the others are gone.
+      {.at = std::chrono::minutes(2),
+       .act = [](World& world) { must(world.create(burst("wide", 4, 8))); }},
+      {.at = std::chrono::minutes(4), .act = [](World& world) {
+         must(world.patch(api::kReplicaSet, {kNs, "many"}, from_yaml("{spec: {replicas: 0}}")));
+       }}};
+  return scene;
+}
+
+// Pods of each set by phase, and the free cpus of each zone together.
+Value zones_as_seen(const World& world) {
+  Value pods = Value::object();
+  for (const Object& pod : world.list(api::kPod, kNs)) {
+    const std::string phase = pod.status()["phase"].str();
+    if (phase == "Failed" || phase == "Succeeded") {
+      continue;  // what died stays to be looked at
+    }
+    const std::string key = std::string(pod.label("app")) + " " + phase;
+    pods.set(key, pods[key].as_int() + 1);
+  }
+  return Value::object({{"pods", pods}, {"topologies", world.list(numa::kTopologyKind).size()}});
+}
+
+}  // namespace athanor::sim

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filter, prioritize, preempt and reserve over the systems' hooks, and what is pending between them
+// (docs/spec/das.md 7.3, 7.4).
+#include "extender/decisions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/builtin.hpp"
+#include "extender/pending.hpp"
+#include "extender/watching.hpp"
+#include "kube/text/yaml.hpp"
+#include "support/fake_world.hpp"
+#include "systems/das/agent.hpp"
+#include "systems/das/claim.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/scheduling.hpp"
+#include "systems/das/settings.hpp"
+#include "systems/numa/kinds.hpp"
+#include "systems/numa/scheduling/session.hpp"
+
+namespace athanor::extender {
+namespace {
+
+Value from_yaml(const std::string& text) {
+  return yaml::parse(text).value();
+}
+
+class DecisionsTest : public testing::Test {
+ protected:
+  DecisionsTest() {
+    das::Settings settings;
+    settings.emulated_mode = "enabled";
+    world.configure("das", api::encode(settings));
+    world.configure("numa", from_yaml("{extenderProfile: zones}"));
+    world.put(
+        from_yaml("{apiVersion: inference.redhat.com/v1alpha1, kind: DASOperator, metadata: "
+                  "{name: cluster, namespace: das-operator}, spec: {}}"));
+  }
+  Object node(const std::string& name, const std::string& capable = "true") {
+    const Object made = world.put(
+        from_yaml("{apiVersion: v1, kind: Node, metadata: {name: " + name +
+                  ", labels: {nvidia.com/mig.capable: '" + capable +
+                  "', athanor.dev/emulated: 'true'}}, status: {allocatable: {cpu: 32, memory: "
+                  "64Gi}}}"));
+    world.settle({&das::agent_operator(), &watching.get()});
+    return made;
+  }
+  Object pod(const std::string& name, const std::string& limits, int priority = 0,
+             const std::string& scheduler = "other") {
+    return world.put(from_yaml("{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+                               ", namespace: ns}, spec: {schedulerName: " + scheduler +
+                               ", priority: " + std::to_string(priority) +
+                               ", containers: [{name: c, resources: {requests: {" + limits +
+                               "}, limits: {" + limits + "}}}]}}"));
+  }
+  // One question with what is pending now.
+  template <class Ask>
+  auto with(const Ask& ask) {
+    Reads base_reads;
+    const View base(world, base_reads);
+    pending.settle(base, world.now);
+    const Overlay overlay(base, pending, watching.get().indexes);
+    Reads reads;
+    const View view(overlay, reads);
+    Decisions decisions(view, world.now, hooks);
+    return ask(decisions);
+  }
+  FilterAnswer filter(const Object& waiting, const std::vector<std::string>& names) {
+    return with([&](Decisions& one) { return one.filter({.pod = waiting, .names = names}); });
+  }
+  // As a bind that is under way: nothing reaches the world yet.
+  Result<Plan> promise(const Object& waiting, const std::string& on) {
+    auto plan = with([&](Decisions& one) {
+      return one.reserve(waiting, world.must(api::kNode, {"", on}));
+    });
+    if (plan.ok()) {
+      for (const Step& step : plan->steps()) {
+        if (const auto* create = std::get_if<Create>(&step)) {
+          pending.put(*create->target.kind, Object(create->object));
+        }
+      }
+      Value bound = waiting.body();
+      bound.set_path({"spec", "nodeName"}, on);
+      pending.put(api::kPod, Object(bound));
+    }
+    return plan;
+  }
+  // Writes everything, and the binding.
+  void place(const Object& waiting, const std::string& on) {
+    const auto plan = with([&](Decisions& one) {
+      return one.reserve(waiting, world.must(api::kNode, {"", on}));
+    });
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    ASSERT_TRUE(world.apply(*plan).ok());
+    world.update(api::kPod, waiting.key(), [&](Value& object) {
+      object.set_path({"spec", "nodeName"}, on);
+    });
+  }
+
+  test::FakeWorld world{};
+  std::vector<const SchedulingHooks*> hooks{&das::mig_scheduling(), &numa::numa_scheduling()};
+  Watching watching{hooks};
+  Pending pending{};
+};
+
+TEST_F(DecisionsTest, FilterTellsWhatPreemptionCannotHelp) {
+  node("n1");
+  node("n2", "false");
+  const FilterAnswer answer = filter(pod("p", "mig.das.com/1g.5gb: 1"), {"n1", "n2", "gone"});
+  EXPECT_EQ(answer.passed, std::vector<std::string>{"n1"});
+  EXPECT_EQ(answer.unresolvable.at("n2"), "node not MIG capable");
+  EXPECT_EQ(answer.failed.at("gone"), "node not found");
+}
+
+TEST_F(DecisionsTest, PodsWithoutSlicesPassEverywhere) {
+  node("n1", "false");
+  EXPECT_EQ(filter(pod("p", "cpu: 1"), {"n1", "x"}).passed, (std::vector<std::string>{"n1", "x"}));
+  const Points points = with(
+      [&](Decisions& one) { return one.prioritize({.pod = pod("q", "cpu: 1"), .names = {"n1"}}); });
+  EXPECT_EQ(points, (Points{{"n1", 0}}));
+}
+
+// docs/spec/das.md 7.3 X4: floor(10 x free/total).
+TEST_F(DecisionsTest, PrioritizeGivesTenths) {
+  node("n1");
+  node("n2");
+  place(pod("big", "mig.das.com/7g.40gb: 1"), "n2");
+  const Object waiting = pod("p", "mig.das.com/3g.20gb: 1");
+  const Points points = with([&](Decisions& one) {
+    return one.prioritize({.pod = waiting, .names = {"n1", "n2", "unknown"}});
+  });
+  EXPECT_EQ(points, (Points{{"n1", 7}, {"n2", 2}, {"unknown", 0}}));
+}
+
+// docs/spec/das.md 7.3 X5: the next pod's filter comes before the previous binding ended.
+TEST_F(DecisionsTest, PromisesNoSlotTwiceWhileBindingsAreUnderWay) {
+  node("n1");
+  std::set<std::pair<std::string, std::int64_t>> slots;
+  for (int i = 0; i < 14; ++i) {
+    const Object waiting = pod("p" + std::to_string(i), "mig.das.com/1g.5gb: 1");
+    const auto plan = promise(waiting, "n1");
+    ASSERT_TRUE(plan.ok()) << i << plan.error().message;
+    for (const Step& step : plan->steps()) {
+      if (const auto* create = std::get_if<Create>(&step)) {
+        const Value& spec = create->object["spec"];
+        EXPECT_TRUE(
+            slots.emplace(spec["gpuUUID"].str(), spec["migPlacement"]["start"].as_int()).second);
+      }
+    }
+  }
+  EXPECT_EQ(slots.size(), 14U);
+  const Object late = pod("late", "mig.das.com/1g.5gb: 1");
+  EXPECT_EQ(filter(late, {"n1"}).failed.at("n1"), "no GPU available");
+  const auto refused = promise(late, "n1");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "no GPU available");
+}
+
+TEST_F(DecisionsTest, WhatIsPendingIsForgottenOnceTheCachesShowIt) {
+  node("n1");
+  const Object waiting = pod("p", "mig.das.com/7g.40gb: 2");
+  const auto plan = promise(waiting, "n1");
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(pending.size(), 3U);
+  ASSERT_TRUE(world.apply(*plan).ok());
+  world.update(api::kPod, waiting.key(), [](Value& object) {
+    object.set_path({"spec", "nodeName"}, "n1");
+  });
+  EXPECT_EQ(filter(pod("q", "mig.das.com/1g.5gb: 1"), {"n1"}).failed.size(), 1U);
+  EXPECT_EQ(pending.size(), 3U) << "its writes are under way";
+  for (const Step& step : plan->steps()) {
+    if (const auto* create = std::get_if<Create>(&step)) {
+      pending.until(*create->target.kind, create->target.key, world.now + kPendingLife);
+    }
+  }
+  pending.until(api::kPod, waiting.key(), world.now + kPendingLife);
+  EXPECT_EQ(filter(pod("r", "mig.das.com/1g.5gb: 1"), {"n1"}).failed.size(), 1U);
+  EXPECT_EQ(pending.size(), 0U);
+}
+
+// The claim of a pod that ended at once may never be seen in a cache.
+TEST_F(DecisionsTest, WhatNoCacheEverShowsIsForgottenInTime) {
+  node("n1");
+  const Object waiting = pod("p", "mig.das.com/7g.40gb: 2");
+  const auto plan = promise(waiting, "n1");
+  ASSERT_TRUE(plan.ok());
+  for (const Step& step : plan->steps()) {
+    if (const auto* create = std::get_if<Create>(&step)) {
+      pending.until(*create->target.kind, create->target.key, world.now + kPendingLife);
+    }
+  }
+  pending.until(api::kPod, waiting.key(), world.now + kPendingLife);
+  const Object other = pod("q", "mig.das.com/1g.5gb: 1");
+  EXPECT_EQ(filter(other, {"n1"}).failed.size(), 1U);
+  world.advance(kPendingLife);
+  EXPECT_EQ(filter(other, {"n1"}).passed.size(), 1U);
+}
+
+// A crash between claims and binding: the same pod's claims are kept, and its next attempt writes
+// nothing anew (docs/spec/das.md 7.4).
+TEST_F(DecisionsTest, AnAttemptAfterACrashFindsItsClaims) {
+  node("n1");
+  const Object waiting = pod("p", "mig.das.com/2g.10gb: 1");
+  const auto first = with([&](Decisions& one) {
+    return one.reserve(waiting, world.must(api::kNode, {"", "n1"}));
+  });
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(world.apply(*first).ok());
+  const auto second = with([&](Decisions& one) {
+    return one.reserve(waiting, world.must(api::kNode, {"", "n1"}));
+  });
+  ASSERT_TRUE(second.ok());
+  EXPECT_TRUE(second->steps().empty()) << second->to_value()["steps"].size();
+  EXPECT_EQ(world.count(das::kAllocationClaim), 1U);
+}
+
+TEST_F(DecisionsTest, PreemptAddsTheVictimsThatFreeSlots) {
+  node("n1");
+  const Object low = pod("low", "mig.das.com/7g.40gb: 1", 1);
+  const Object lower = pod("lower", "mig.das.com/7g.40gb: 1", 0);
+  const Object plain = pod("plain", "cpu: 1", 0);
+  place(low, "n1");
+  place(lower, "n1");
+  place(plain, "n1");
+  const Object high = pod("high", "mig.das.com/3g.20gb: 1", 10);
+  const auto ask = [&](const Object& waiting, const std::vector<std::string>& given) {
+    return with([&](Decisions& one) {
+      return one.preempt({.pod = waiting, .nodes = {{"n1", {.uids = given}}}});
+    });
+  };
+  // The scheduler's own choice frees no slot: the least important pod with slices is added.
+  const auto answer = ask(high, {std::string(plain.uid())});
+  ASSERT_TRUE(answer.contains("n1"));
+  EXPECT_EQ(answer.at("n1").uids,
+            (std::vector<std::string>{std::string(plain.uid()), std::string(lower.uid())}));
+  // A choice that suffices stays as it is.
+  EXPECT_EQ(ask(high, {std::string(low.uid())}).at("n1").uids,
+            std::vector<std::string>{std::string(low.uid())});
+  // Nobody of lower priority is there: the node is left out (docs/spec/das.md 7.3 X9).
+  EXPECT_TRUE(ask(pod("same", "mig.das.com/3g.20gb: 1", 0), {std::string(plain.uid())}).empty());
+}
+
+// One process serves slices and zones.
+TEST_F(DecisionsTest, ZonesAreJudgedForTheirProfile) {
+  node("n1");
+  world.put(from_yaml(R"({apiVersion: topology.node.k8s.io/v1alpha2, kind: NodeResourceTopology,
+    metadata: {name: n1},
+    attributes: [{name: topologyManagerPolicy, value: single-numa-node},
+                 {name: topologyManagerScope, value: container}],
+    zones: [{name: node-0, type: Node, resources: [
+        {name: cpu, capacity: '8', allocatable: '8', available: '8'},
+        {name: memory, capacity: 16Gi, allocatable: 16Gi, available: 16Gi}]},
+      {name: node-1, type: Node, resources: [
+        {name: cpu, capacity: '8', allocatable: '8', available: '8'},
+        {name: memory, capacity: 16Gi, allocatable: 16Gi, available: 16Gi}]}]})"));
+  const Object wide = pod("wide", "cpu: 12, memory: 1Gi", 0, "zones");
+  EXPECT_EQ(filter(wide, {"n1"}).failed.at("n1"), "cannot align container");
+  const Object narrow = pod("narrow", "cpu: 6, memory: 1Gi", 0, "zones");
+  EXPECT_EQ(filter(narrow, {"n1"}).passed.size(), 1U);
+  EXPECT_EQ(filter(pod("foreign", "cpu: 12, memory: 1Gi", 0, "another"), {"n1"}).passed.size(), 1U);
+}
+
+}  // namespace
+}  // namespace athanor::extender

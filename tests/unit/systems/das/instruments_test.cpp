@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics of slices (docs/spec/das.md 11).
+#include "systems/das/instruments.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "api/builtin.hpp"
+#include "kube/text/yaml.hpp"
+#include "support/fake_world.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/placement/inventory.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+namespace {
+
+std::string text_of(const Samples& samples) {
+  std::string text;
+  for (const Sample& sample : samples) {
+    const char* act = sample.act == Sample::Act::Put     ? ""
+                      : sample.act == Sample::Act::Enter ? "enter "
+                      : sample.act == Sample::Act::Leave ? "leave "
+                      : sample.act == Sample::Act::Begin ? "begin "
+                                                         : "drop ";
+    text += act + std::string(sample.metric);
+    for (const auto& [name, value] : sample.labels) {
+      text.append(" ").append(name).append("=").append(value);
+    }
+    text += sample.act == Sample::Act::Put
+                ? " " + std::to_string(static_cast<long long>(sample.value * 1000)) + "\n"
+                : "\n";
+  }
+  return text;
+}
+
+std::string tally(const Kind& kind, const Object* before, const Object* after) {
+  Samples samples;
+  das_instruments().tally(ObjectChanged{.kind = kind, .before = before, .after = after}, samples);
+  return text_of(samples);
+}
+
+Object claim(const std::string& state, int start = 0) {
+  return Object(
+      yaml::parse(
+          "{apiVersion: inference.redhat.com/v1alpha1, kind: AllocationClaim, metadata: "
+          "{name: c" +
+          std::to_string(start) +
+          ", namespace: das-operator, uid: u}, spec: {profile: 2g.10gb, nodename: n1, gpuUUID: " +
+          emulated_uuid("n1", 0) + ", migPlacement: {start: " + std::to_string(start) +
+          ", size: 2}, podRef: {name: p, namespace: ns, uid: pu}}, status: {state: '" + state +
+          "'}}")
+          .value());
+}
+
+Object pod(const std::string& more) {
+  return Object(yaml::parse("{metadata: {name: p, namespace: ns, uid: pu}, spec: {containers: "
+                            "[{name: c, resources: {limits: {mig.das.com/1g.5gb: 1}}}]}, " +
+                            more + "}")
+                    .value());
+}
+
+TEST(DasInstruments, TellWhatIsTakenAndWhatStillFits) {
+  test::FakeWorld world;
+  world.configure(kSettingsSection, api::encode(Settings()));
+  Value accelerator = yaml::parse(
+                          "{apiVersion: inference.redhat.com/v1alpha1, kind: NodeAccelerator, "
+                          "metadata: {name: n1, namespace: das-operator}, spec: {}}")
+                          .value();
+  accelerator.set_path({"status", "nodeResources"},
+                       emulated_resources("n1", {.model = find_model(kDefaultModel), .count = 1}));
+  world.put(accelerator);
+  world.put(claim("inUse", 0).body());
+  Reads reads;
+  Samples samples;
+  das_instruments().state(View(world, reads), samples);
+  const std::string text = text_of(samples);
+  const std::string gpu = emulated_uuid("n1", 0);
+  for (const std::string& line :
+       {"das_slots_total node=n1 gpu=" + gpu + " 8000\n",
+        "das_slots_free node=n1 gpu=" + gpu + " 6000\n",
+        "das_fragmentation_ratio node=n1 gpu=" + gpu + " 333\n",
+        "instaslice_total_processed_gpu_slices node=n1 gpu_id=" + gpu + " 2000\n",
+        std::string("das_profile_capacity_remaining node=n1 profile=1g.5gb 5000\n"),
+        std::string("das_profile_capacity_remaining node=n1 profile=7g.40gb 0\n"),
+        std::string("instaslice_compatible_profiles node=n1 profile=3g.20gb 1000\n"),
+        "das_slices node=n1 gpu=" + gpu + " profile=2g.10gb state=inUse 1000\n",
+        "instaslice_pod_processed_slices node=n1 gpu_id=" + gpu +
+            " namespace=ns podname=p profile=2g.10gb 2000\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
+  }
+}
+
+TEST(DasInstruments, FollowClaimsThroughTheirStates) {
+  const Object empty = claim("");
+  const Object created = claim("created");
+  const Object used = claim("inUse");
+  EXPECT_EQ(tally(kAllocationClaim, nullptr, &empty), "");
+  EXPECT_EQ(tally(kAllocationClaim, &empty, &created),
+            "enter das_claim_phase_seconds phase=created\n");
+  EXPECT_EQ(tally(kAllocationClaim, &created, &created), "");
+  EXPECT_EQ(tally(kAllocationClaim, &created, &used),
+            "enter das_claim_phase_seconds phase=inUse\n");
+  EXPECT_EQ(tally(kAllocationClaim, nullptr, &used), "begin das_claim_phase_seconds phase=inUse\n");
+  EXPECT_EQ(tally(kAllocationClaim, &used, nullptr), "leave das_claim_phase_seconds\n");
+}
+
+TEST(DasInstruments, FollowPodsWithSlices) {
+  const Object fresh = pod("status: {}");
+  const std::string refused =
+      "status: {conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: "
+      "'0/1 nodes are available: 1 no GPU available.'}]}";
+  const Object waits = pod(refused);
+  Value body = fresh.body();
+  body.set_path({"spec", "nodeName"}, "n1");
+  const Object bound(body);
+  body.set("status", Value::object({{"phase", "Failed"}, {"reason", "UnexpectedAdmissionError"}}));
+  const Object failed(body);
+  EXPECT_EQ(tally(api::kPod, nullptr, &fresh), "enter das_schedule_seconds\n");
+  EXPECT_EQ(tally(api::kPod, nullptr, &waits), "begin das_schedule_seconds\n");
+  EXPECT_EQ(tally(api::kPod, &fresh, &waits),
+            "das_allocation_failures_total reason=no GPU available 1000\n");
+  EXPECT_EQ(tally(api::kPod, &waits, &waits), "");
+  EXPECT_EQ(tally(api::kPod, &waits, &bound), "leave das_schedule_seconds\n");
+  EXPECT_EQ(tally(api::kPod, &bound, &failed),
+            "das_allocation_failures_total reason=UnexpectedAdmissionError 1000\n");
+  const Object plain(yaml::parse("{metadata: {uid: x}, spec: {containers: [{name: c}]}}").value());
+  EXPECT_EQ(tally(api::kPod, nullptr, &plain), "");
+}
+
+}  // namespace
+}  // namespace athanor::das
