@@ -203,10 +203,10 @@ TEST(NumaValidate, LooksAtTopologiesPodsAndCaches) {
                  .value()));
   EXPECT_EQ(validate(facts, {"nrt"}).front().expected + validate(facts, {"nrt"}).front().detected,
             "21");
-  facts.operand_pods = {
-      Object(yaml::parse("{metadata: {name: p, namespace: ns}, spec: {nodeName: w}, status: {phase: "
-                         "Pending}}")
-                 .value())};
+  facts.operand_pods = {Object(
+      yaml::parse("{metadata: {name: p, namespace: ns}, spec: {nodeName: w}, status: {phase: "
+                  "Pending}}")
+          .value())};
   EXPECT_EQ(text_of(validate(facts, {"podst"}).front()),
             "Incorrect configuration of node \"w\" area \"kubelet\" component \"pod\" setting "
             "\"ns/p\": expected \"Running\" detected \"Pending\"");
