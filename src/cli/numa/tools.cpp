@@ -11,12 +11,15 @@
 
 #include "base/clock.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/numa/exporter.hpp"
 #include "cli/session.hpp"
 #include "cli/terminal.hpp"
 #include "systems/numa/tools/tool.hpp"
 
 namespace athanor::cli {
 namespace {
+
+constexpr const char* kExporter = "resource-topology-exporter";
 
 Error file_error(const std::string& path) {
   return Error::bad_request(fmt::format("{}: cannot be read or written", path));
@@ -170,6 +173,12 @@ std::optional<NumaToolRun> numa_tool_of(const std::vector<std::string>& words) {
       return NumaToolRun{.tool = program, .arguments = {words.begin() + 1, words.end()}};
     }
   }
+  if (program == kExporter) {
+    return NumaToolRun{.tool = program, .arguments = {words.begin() + 1, words.end()}};
+  }
+  if (words.size() > 2 && words[1] == "numa" && words[2] == "exporter") {
+    return NumaToolRun{.tool = kExporter, .arguments = {words.begin() + 3, words.end()}};
+  }
   if (words.size() > 2 && words[1] == "numa" && numa::find_tool(words[2]) != nullptr) {
     return NumaToolRun{.tool = words[2], .arguments = {words.begin() + 3, words.end()}};
   }
@@ -177,6 +186,9 @@ std::optional<NumaToolRun> numa_tool_of(const std::vector<std::string>& words) {
 }
 
 int run(const NumaToolRun& tool) {
+  if (tool.tool == kExporter) {
+    return run_exporter(tool.arguments);
+  }
   std::vector<std::string> arguments = tool.arguments;
   ClusterTools context(take_target(arguments));
   return numa::find_tool(tool.tool)->run(context, arguments);

@@ -201,7 +201,7 @@ Verb numa_verb() {
               "\nTools, each with --help and under upstream's name by a link to this program: "
               "validate,\ncache-check, pfpsync, sched-logs, watch-attributes, platform, topics, "
               "kubelet-config, jobs,\nlabel-filter, deployer, deploy, remove, render, bundle, "
-              "operator, must-gather.\n"
+              "operator, must-gather; and exporter, the process that publishes a node's zones.\n"
               "\n`fit` exits with 3 where no node's zones have the room.",
           .arguments = {{.name = "ACTION", .help = "explain, fit, or the name of a node"},
                         {.name = "POD", .help = "whom to explain"},
