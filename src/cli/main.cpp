@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/contain.hpp"
+#include "cli/numa/tools.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -20,6 +21,9 @@ int main(int argc, char** argv) {
   athanor::set_broken_invariants_fatal(wish != nullptr && std::string_view(wish) == "fatal");
   // Exceptions mean a broken invariant or no memory: nothing to go on with.
   try {
+    if (const auto tool = athanor::cli::numa_tool_of({argv, argv + argc})) {
+      return athanor::cli::run(*tool);
+    }
     const athanor::cli::Command command = athanor::cli::parse(argc, argv);
     return std::visit([](const auto& options) { return athanor::cli::run(options); }, command);
   } catch (const std::exception& error) {

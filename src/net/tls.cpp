@@ -165,6 +165,12 @@ TlsContext::TlsContext(TlsContext&&) noexcept = default;
 TlsContext& TlsContext::operator=(TlsContext&&) noexcept = default;
 TlsContext::~TlsContext() = default;
 
+Result<void> TlsContext::demand_tls13() {
+  return SSL_CTX_set_min_proto_version(context_.get(), TLS1_3_VERSION) == 1
+             ? Result<void>()
+             : openssl_error("cannot demand TLS 1.3");
+}
+
 Result<TlsContext> TlsContext::create(const std::string& certificate_pem,
                                       const std::string& key_pem, const std::string& client_ca_pem,
                                       bool http2, const std::string& front_proxy_ca_pem) {

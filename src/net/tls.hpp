@@ -28,6 +28,8 @@ class TlsContext {
   static Result<TlsContext> create(const std::string& certificate_pem, const std::string& key_pem,
                                    const std::string& client_ca_pem, bool http2 = true,
                                    const std::string& front_proxy_ca_pem = {});
+  // Refuses TLS 1.2 from now on.
+  Result<void> demand_tls13();
   TlsContext(TlsContext&&) noexcept;
   TlsContext& operator=(TlsContext&&) noexcept;
   ~TlsContext();

@@ -196,6 +196,12 @@ Verb numa_verb() {
               "  athanor numa worker-1\n"
               "  athanor numa explain POD [NODE]\n"
               "  athanor numa fit --cpu 8 --memory 16Gi --device nvidia.com/gpu=1\n"
+              "  athanor numa validate --verbose\n"
+              "  athanor numa must-gather --output gathered.tar\n"
+              "\nTools, each with --help and under upstream's name by a link to this program: "
+              "validate,\ncache-check, pfpsync, sched-logs, watch-attributes, platform, topics, "
+              "kubelet-config, jobs,\nlabel-filter, deployer, deploy, remove, render, bundle, "
+              "operator, must-gather; and exporter, the process that publishes a node's zones.\n"
               "\n`fit` exits with 3 where no node's zones have the room.",
           .arguments = {{.name = "ACTION", .help = "explain, fit, or the name of a node"},
                         {.name = "POD", .help = "whom to explain"},

@@ -1,48 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exporter on emulated nodes (docs/spec/numa.md 9.5, 9.7, 9.10): zones less what pods have.
-#include <fmt/format.h>
+// The exporter on emulated nodes (docs/spec/numa.md 9, 16.6): the exporter's own functions over
+// what the node's kubelet would answer, with the configuration of the exporter's pod.
+#include <fmt/core.h>
 
-#include <algorithm>
 #include <optional>
-#include <set>
 
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
+#include "systems/numa/emulation/emulated_podresources.hpp"
 #include "systems/numa/emulation/node_state.hpp"
+#include "systems/numa/exporter/config.hpp"
+#include "systems/numa/exporter/pod_conditions.hpp"
+#include "systems/numa/exporter/round.hpp"
+#include "systems/numa/exporter/writing.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
-#include "systems/numa/scheduling/fingerprint.hpp"
-#include "systems/numa/scheduling/placement_codec.hpp"
 
 namespace athanor::numa {
 namespace {
 
-// What the exporter's pod was started with.
-struct Flags {
-  bool publish = true;
-  bool fingerprint = false;
-  bool periodic = true;
-  std::string method{kMethodExclusive};
-};
-
-Flags flags_of(const Object& pod) {
-  Flags flags;
-  for (const Value& container : pod.spec()["containers"].items()) {
-    for (const Value& arg : container["args"].items()) {
-      const std::string_view text = arg.as_string();
-      if (text == "--no-publish") {
-        flags.publish = false;
-      } else if (text == "--pods-fingerprint") {
-        flags.fingerprint = true;
-      } else if (text.starts_with("--pods-fingerprint-method=")) {
-        flags.method = text.substr(text.find('=') + 1);
-      } else if (text == "--sleep-interval=0") {
-        flags.periodic = false;
-      }
-    }
-  }
-  return flags;
-}
+constexpr const char* kExporterContainer = "resource-topology-exporter";
 
 std::optional<Object> exporter_on(const std::vector<Object>& pods) {
   for (const Object& pod : pods) {
@@ -54,204 +31,88 @@ std::optional<Object> exporter_on(const std::vector<Object>& pods) {
   return std::nullopt;
 }
 
-Value attribute(std::string_view name, std::string_view value) {
-  return Value::object({{"name", name}, {"value", value}});
+// The text of the pod's ConfigMap, which it has mounted as its configuration.
+std::optional<std::string> mounted_config(const View& view, const Object& pod) {
+  for (const Value& volume : pod.spec()["volumes"].items()) {
+    const std::string name = volume["configMap"]["name"].str();
+    if (volume["name"].as_string() != "rte-config-volume" || name.empty()) {
+      continue;
+    }
+    const auto config = view.get(api::kConfigMap, {std::string(pod.ns()), name});
+    if (config) {
+      return config->body()["data"]["config.yaml"].str();
+    }
+  }
+  return std::nullopt;
 }
 
-class Exporter {
- public:
-  Exporter(const View& view, const Object& node, const NodeProfile& profile, Instant now)
-      : view_(view),
-        node_(node),
-        profile_(profile),
-        now_(now),
-        pods_(view.list(api::kPod, {.index = "node", .index_value = std::string(node.name())})) {}
-
-  Plan run() {
-    const auto exporter = exporter_on(pods_);
-    if (!exporter) {
-      return Plan::done();
-    }
-    flags_ = flags_of(*exporter);
-    allocations_ = allocations_of(view_, node_);
-    if (flags_.publish) {
-      publish();
-    }
-    report(*exporter);
-    return std::move(plan_);
-  }
-
- private:
-  void publish() {
-    place();
-    Value annotations = Value::object(
-        {{"k8stopologyawareschedwg/rte-update", flags_.periodic ? "periodic" : "reactive"}});
-    Value attributes = Value::list();
-    if (flags_.fingerprint) {
-      const std::string fingerprint = fingerprint_of(std::span<const Key>(fingerprinted()));
-      annotations.set("topology.node.k8s.io/fingerprint", fingerprint);
-      attributes.push_back(attribute("nodeTopologyPodsFingerprint", fingerprint));
-      attributes.push_back(attribute("nodeTopologyPodsFingerprintMethod", flags_.method));
-      if (profile_.policy == kSingleNumaNode) {
-        packed_ = pack_placement(placed_, static_cast<int>(profile_.zones.size()));
-        attributes.push_back(
-            attribute("topology.node.k8s.io/numaplacement-metadata", packed_.metadata));
-      }
-    }
-    attributes.push_back(attribute("topologyManagerScope", profile_.scope));
-    attributes.push_back(attribute("topologyManagerPolicy", profile_.policy));
-    Value body = Value::object({{"metadata", Value::object({{"annotations", annotations}})},
-                                {"attributes", std::move(attributes)},
-                                {"zones", zones()}});
-    const Ref target{&kTopologyKind, node_.key()};
-    if (view_.get(kTopologyKind, node_.key())) {
-      plan_.then(Patch{.target = target, .merge = std::move(body)});
-      return;
-    }
-    body.set("apiVersion", kTopologyKind.api_version());
-    body.set("kind", kTopologyKind.name);
-    body.member("metadata").set("name", node_.name());
-    plan_.then(Create{.target = target, .object = std::move(body)});
-  }
-
-  // The zone of each container that has something of one.
-  void place() {
-    for (const Object& pod : pods_) {
-      const auto found = allocations_.find(std::string(pod.uid()));
-      if (found == allocations_.end()) {
-        continue;
-      }
-      exclusive_.push_back(pod.key());
-      for (const auto& [container, allocation] : found->second) {
-        placed_.push_back({.name = {std::string(pod.ns()), std::string(pod.name()), container},
-                           .node = zone_of(allocation)});
+// What the process in the pod would find around it.
+ConfigSources sources_of(const View& view, const Object& pod, const Object& node,
+                         const NodeProfile& profile) {
+  ConfigSources sources;
+  for (const Value& container : pod.spec()["containers"].items()) {
+    if (container["name"].as_string() == kExporterContainer) {
+      for (const Value& arg : container["args"].items()) {
+        sources.arguments.push_back(arg.str());
       }
     }
   }
-
-  [[nodiscard]] int zone_of(const Allocation& allocation) const {
-    for (std::size_t i = 0; i < profile_.zones.size(); ++i) {
-      const auto& zone = profile_.zones[i];
-      const auto has = [&](const NodeProfile::Device& device) {
-        const auto taken = allocation.devices.find(device.resource);
-        return taken != allocation.devices.end() && !taken->second.empty() &&
-               std::ranges::find(device.ids, taken->second.front()) != device.ids.end();
-      };
-      const bool mine =
-          !allocation.cpus.empty()
-              ? std::ranges::find(zone.cpus, allocation.cpus.front()) != zone.cpus.end()
-          : !allocation.devices.empty() ? std::ranges::any_of(zone.devices, has)
-                                        : allocation.memory.contains(static_cast<int>(i));
-      if (mine) {
-        return static_cast<int>(i);
-      }
+  sources.environment = {{"NODE_NAME", std::string(node.name())},
+                         {"REFERENCE_NAMESPACE", std::string(pod.ns())},
+                         {"REFERENCE_POD_NAME", std::string(pod.name())},
+                         {"REFERENCE_CONTAINER_NAME", "shared-pool-container"}};
+  const auto config = mounted_config(view, pod);
+  const std::string kubelet = fmt::format("topologyManagerPolicy: {}\ntopologyManagerScope: {}\n",
+                                          profile.policy, profile.scope);
+  sources.read_file = [config,
+                       kubelet](const std::string& path) -> Result<std::optional<std::string>> {
+    if (path == "/etc/resource-topology-exporter/config.yaml") {
+      return config;
     }
-    return 0;
+    const bool of_kubelet =
+        path == "/podresources/config.yaml" || path == "/host-var-lib-kubelet/config.yaml";
+    return of_kubelet ? std::optional(kubelet) : std::nullopt;
+  };
+  sources.list_files = [](const std::string&) { return std::vector<std::string>(); };
+  return sources;
+}
+
+Result<ExporterConfig> config_of(const View& view, const Object& pod, const Object& node,
+                                 const NodeProfile& profile) {
+  const ConfigSources sources = sources_of(view, pod, node, profile);
+  ATHANOR_TRY(LoadedConfig loaded, load_config(sources));
+  ATHANOR_TRY_VOID(complete_policy(loaded, sources));
+  return std::move(loaded.config);
+}
+
+void publish(const View& view, const Object& node, const NodeProfile& profile,
+             const ExporterConfig& config, Plan& plan) {
+  const std::vector<PodResources> pods = pod_resources_of(view, node, profile);
+  const RoundOutput round = compute_round(
+      config, hardware_of(profile), allocatable_of(profile),
+      {.pods = pods,
+       .trigger = config.sleep_interval > Duration(0) ? Trigger::Periodic : Trigger::Reactive,
+       .owner_uid = std::string(node.uid())});
+  const Ref target{&kTopologyKind, node.key()};
+  if (view.get(kTopologyKind, node.key())) {
+    plan.then(Patch{.target = target, .merge = round.content});
+  } else {
+    plan.then(
+        Create{.target = target, .object = create_body(std::string(node.name()), round.content)});
   }
+}
 
-  [[nodiscard]] std::vector<Key> fingerprinted() const {
-    if (flags_.method == kMethodExclusive) {
-      return exclusive_;
-    }
-    std::vector<Key> keys;
-    for (const Object& pod : pods_) {
-      const std::string_view phase = pod.status()["phase"].as_string();
-      if (phase == "Running") {
-        keys.push_back(pod.key());
-      }
-    }
-    return keys;
+// A process that cannot read its configuration would not start: the pod never becomes ready.
+Value refused_conditions(const Object& pod, const Error& error, Instant now) {
+  Value conditions = pod.status()["conditions"];
+  for (const char* type : kReadinessGates) {
+    set_condition(
+        conditions,
+        {.type = type, .status = "False", .reason = "InvalidConfig", .message = error.message},
+        now);
   }
-
-  [[nodiscard]] Amounts used(std::size_t index) const {
-    const auto& zone = profile_.zones[index];
-    Amounts used;
-    for (const auto& [uid, containers] : allocations_) {
-      for (const auto& [name, allocation] : containers) {
-        used["cpu"] +=
-            std::ranges::count_if(
-                allocation.cpus,
-                [&](int cpu) { return std::ranges::find(zone.cpus, cpu) != zone.cpus.end(); }) *
-            kUnit;
-        if (const auto block = allocation.memory.find(static_cast<int>(index));
-            block != allocation.memory.end()) {
-          for (const auto& [resource, amount] : block->second) {
-            used[resource] += amount;
-          }
-        }
-        for (const NodeProfile::Device& device : zone.devices) {
-          const auto taken = allocation.devices.find(device.resource);
-          if (taken != allocation.devices.end()) {
-            used[device.resource] +=
-                std::ranges::count_if(taken->second,
-                                      [&](const std::string& id) {
-                                        return std::ranges::find(device.ids, id) !=
-                                               device.ids.end();
-                                      }) *
-                kUnit;
-          }
-        }
-      }
-    }
-    return used;
-  }
-
-  [[nodiscard]] Value zones() const {
-    Value zones = Value::list();
-    for (std::size_t i = 0; i < profile_.zones.size(); ++i) {
-      const Amounts capacity = profile_.capacity(i);
-      const Amounts taken = used(i);
-      Value resources = Value::list();
-      for (const auto& [resource, amount] : profile_.allocatable(i)) {
-        const std::int64_t left = std::max<std::int64_t>(amount - amount_of(taken, resource), 0);
-        resources.push_back(
-            Value::object({{"name", resource},
-                           {"capacity", fmt::to_string(amount_of(capacity, resource) / kUnit)},
-                           {"allocatable", fmt::to_string(amount / kUnit)},
-                           {"available", fmt::to_string(left / kUnit)}}));
-      }
-      Value costs = Value::list();
-      for (std::size_t j = 0; j < profile_.zones.size(); ++j) {
-        costs.push_back(Value::object(
-            {{"name", fmt::format("node-{}", j)}, {"value", profile_.zones[i].distances[j]}}));
-      }
-      Value zone = Value::object({{"name", fmt::format("node-{}", i)},
-                                  {"type", "Node"},
-                                  {"costs", std::move(costs)},
-                                  {"resources", std::move(resources)}});
-      if (const auto vector = packed_.vectors.find(static_cast<int>(i));
-          vector != packed_.vectors.end()) {
-        zone.set(
-            "attributes",
-            Value::list({attribute("topology.node.k8s.io/numaplacement-vector", vector->second)}));
-      }
-      zones.push_back(std::move(zone));
-    }
-    return zones;
-  }
-
-  void report(const Object& exporter) {
-    Value conditions = exporter.status()["conditions"];
-    for (const char* type : kReadinessGates) {
-      set_condition(conditions, {.type = type, .status = "True"}, now_);
-    }
-    plan_.then(athanor::Status{.target = {&api::kPod, exporter.key()},
-                               .status = Value::object({{"conditions", conditions}}),
-                               .guard = {.uid = std::string(exporter.uid())}});
-  }
-
-  const View& view_;
-  const Object& node_;
-  const NodeProfile& profile_;
-  Instant now_;
-  std::vector<Object> pods_;
-  Flags flags_{};
-  std::map<std::string, PodAllocation> allocations_{};
-  std::vector<Key> exclusive_{};
-  std::vector<PlacedContainer> placed_{};
-  PackedPlacement packed_{};
-  Plan plan_{};
-};
+  return conditions;
+}
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto node = view.get(api::kNode, key);
@@ -259,13 +120,34 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   const auto profile = profile_of(*node);
-  return profile ? Exporter(view, *node, *profile, now).run() : Plan::done();
+  if (!profile) {
+    return Plan::done();
+  }
+  const auto exporter = exporter_on(
+      view.list(api::kPod, {.index = "node", .index_value = std::string(node->name())}));
+  if (!exporter) {
+    return Plan::done();
+  }
+  Plan plan;
+  const auto config = config_of(view, *exporter, *node, *profile);
+  if (config.ok() && !config->no_publish) {
+    publish(view, *node, *profile, *config, plan);
+  }
+  const Value conditions = config.ok()
+                               ? pod_conditions(*exporter, {.scanned = true, .written = true}, now)
+                               : refused_conditions(*exporter, config.error(), now);
+  if (!conditions.is_null()) {
+    plan.then(athanor::Status{.target = {&api::kPod, exporter->key()},
+                              .status = Value::object({{"conditions", conditions}}),
+                              .guard = {.uid = std::string(exporter->uid())}});
+  }
+  return plan;
 }
 
 }  // namespace
 
 const Operator& exporter_emulation() {
-  static const Kind* const kReads[] = {&api::kNode, &api::kPod, &kTopologyKind};
+  static const Kind* const kReads[] = {&api::kNode, &api::kPod, &kTopologyKind, &api::kConfigMap};
   static const Kind* const kWrites[] = {&kTopologyKind, &api::kPod};
   static const Operator kOperator{.name = "emulated-topology-exporter",
                                   .primary = &api::kNode,

@@ -14,6 +14,7 @@
 #include "systems/numa/operator/node_groups.hpp"
 #include "systems/numa/operator/operators.hpp"
 #include "systems/numa/operator/owned.hpp"
+#include "systems/numa/operator/tls_profile.hpp"
 #include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
@@ -165,10 +166,10 @@ class ExporterRun {
       }
       const Key key{settings_.ns, daemon_set_name(pool.name)};
       const auto config = view_.get(api::kConfigMap, key);
-      apply_owned(api::kDaemonSet,
-                  exporter_daemon_set(settings_, platform_, spec_, pool,
-                                      config ? config_hash(config->body()["data"]) : ""),
-                  object_, plan_);
+      Value set = exporter_daemon_set(settings_, platform_, spec_, pool,
+                                      config ? config_hash(config->body()["data"]) : "");
+      add_tls_flags(tls_profile_of(view_, platform_), "--metrics-", set);
+      apply_owned(api::kDaemonSet, std::move(set), object_, plan_);
       if (!waiting.empty()) {
         continue;
       }
@@ -283,14 +284,23 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 }  // namespace
 
 const Operator& exporter_operator() {
-  static const Kind* const kReads[] = {&kOperatorKind,        &kMachineConfigPool,
-                                       &kMachineConfig,       &kClusterVersion,
-                                       &kInfrastructure,      &api::kDaemonSet,
-                                       &api::kConfigMap,      &api::kCustomResourceDefinition,
-                                       &api::kServiceAccount, &api::kService,
-                                       &api::kClusterRole,    &kRole,
-                                       &kRoleBinding,         &kClusterRoleBinding,
-                                       &kNetworkPolicy,       &kSecurityContextConstraints};
+  static const Kind* const kReads[] = {&kOperatorKind,
+                                       &kMachineConfigPool,
+                                       &kMachineConfig,
+                                       &kClusterVersion,
+                                       &kInfrastructure,
+                                       &api::kDaemonSet,
+                                       &api::kConfigMap,
+                                       &api::kCustomResourceDefinition,
+                                       &api::kServiceAccount,
+                                       &api::kService,
+                                       &api::kClusterRole,
+                                       &kRole,
+                                       &kRoleBinding,
+                                       &kClusterRoleBinding,
+                                       &kNetworkPolicy,
+                                       &kSecurityContextConstraints,
+                                       &kApiServer};
   static const Kind* const kWrites[] = {&kOperatorKind,        &kMachineConfig,
                                         &api::kDaemonSet,      &api::kCustomResourceDefinition,
                                         &api::kServiceAccount, &api::kService,

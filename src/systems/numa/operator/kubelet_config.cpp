@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reconcile of KubeletConfig (docs/spec/numa.md 7): the exporter's ConfigMap of its pool.
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "api/builtin.hpp"
 #include "kube/names/selector.hpp"
-#include "kube/text/yaml.hpp"
 #include "systems/numa/kinds.hpp"
-#include "systems/numa/operator/manifests.hpp"
+#include "systems/numa/operator/exporter_config.hpp"
 #include "systems/numa/operator/node_groups.hpp"
 #include "systems/numa/operator/operators.hpp"
 #include "systems/numa/operator/owned.hpp"
@@ -18,23 +15,6 @@ namespace athanor::numa {
 namespace {
 
 constexpr Duration kWait = std::chrono::seconds(30);
-
-std::string exporter_config(const Object& config, const OperatorSpec& spec) {
-  Value content = Value::object();
-  const Value& kubelet = config.spec()["kubeletConfig"];
-  Value section = Value::object();
-  for (const char* name : {"topologyManagerPolicy", "topologyManagerScope"}) {
-    if (!kubelet[name].as_string().empty()) {
-      section.set(name, kubelet[name]);
-    }
-  }
-  content.set("kubelet", std::move(section));
-  for (const NamespacedName& one : spec.pod_excludes) {
-    content.member("podExclude")
-        .push_back(Value::object({{"namespacePattern", one.ns}, {"namePattern", one.name}}));
-  }
-  return yaml::print(content);
-}
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto config = view.get(kKubeletConfig, key);
@@ -64,22 +44,9 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (pool == pools.pools.end()) {
     return plan;
   }
-  const std::string name = daemon_set_name(pool->name);
-  apply_owned(
-      api::kConfigMap,
-      Value::object(
-          {{"apiVersion", "v1"},
-           {"kind", "ConfigMap"},
-           {"metadata",
-            Value::object(
-                {{"name", name},
-                 {"namespace", settings.ns},
-                 {"labels",
-                  Value::object(
-                      {{"numaresourcesoperator.nodetopology.openshift.io/name", kOperatorName},
-                       {"nodegroup.nodetopology.openshift.io/machineconfigpool", pool->name}})}})},
-           {"data", Value::object({{"config.yaml", exporter_config(*config, spec)}})}}),
-      *config, plan);
+  apply_owned(api::kConfigMap,
+              exporter_config_map(settings, pool->name, config->spec()["kubeletConfig"], spec),
+              *config, plan);
   return plan;
 }
 

@@ -38,6 +38,10 @@ struct SchedulerPlan {
   std::int64_t resync_seconds = 5;
   bool shared_informer = false;
   std::int32_t replicas = 1;
+  bool require_topology = false;  // nodes without NodeResourceTopology are refused
+  bool trust_unfingerprinted =
+      false;  // objects without fingerprint are taken over when they change
+  std::vector<std::string> policies{};  // filtered besides single-numa-node
 };
 std::string scheduler_config(const Settings& settings, const SchedulerSpec& spec,
                              const SchedulerPlan& plan);

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/time.hpp"
 #include "kube/names/selector.hpp"
 
 namespace athanor::numa {
@@ -64,6 +65,23 @@ std::optional<std::string> annotation_problem(const std::vector<NodeGroup>& grou
     if (groups[i].annotations.size() > kMostAnnotations) {
       return fmt::format("pool #{} has too many annotations {} max {}", i,
                          groups[i].annotations.size(), kMostAnnotations);
+    }
+  }
+  return std::nullopt;
+}
+
+// A period that nothing could run at would be found by the exporter alone, where nobody looks.
+std::optional<std::string> period_problem(const std::vector<NodeGroup>& groups) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (!groups[i].config || !groups[i].config->info_refresh_period) {
+      continue;
+    }
+    const auto period = parse_go_duration(*groups[i].config->info_refresh_period);
+    if (!period.ok()) {
+      return fmt::format("node group {}: infoRefreshPeriod: {}", i, period.error().message);
+    }
+    if (*period < Duration(0)) {
+      return fmt::format("node group {}: infoRefreshPeriod must not be negative", i);
     }
   }
   return std::nullopt;
@@ -248,7 +266,7 @@ Pools pools_of(const View& view, const Object& object, const OperatorSpec& spec,
     return problem.has_value();
   };
   if (refuse(specifier_problem(spec.node_groups)) || refuse(name_problem(spec.node_groups)) ||
-      refuse(annotation_problem(spec.node_groups))) {
+      refuse(annotation_problem(spec.node_groups)) || refuse(period_problem(spec.node_groups))) {
     return result;
   }
   if (platform == Platform::HyperShift && refuse(hypershift_problem(spec.node_groups))) {

@@ -13,6 +13,8 @@ namespace athanor::numa {
 const Operator& exporter_operator();
 // One KubeletConfig: the exporter's ConfigMap of its pool.
 const Operator& kubelet_config_operator();
+// All ConfigMaps that hold KubeletConfigs, on a hosted control plane.
+const Operator& hosted_kubelet_config_operator();
 // One NUMAResourcesScheduler: the secondary scheduler.
 const Operator& scheduler_operator();
 

@@ -217,6 +217,15 @@ std::string scheduler_config(const Settings& settings, const SchedulerSpec& spec
   if (spec.preemption_mode == "Enabled") {
     args.set("preemptionMode", "Enabled");
   }
+  if (plan.require_topology) {
+    args.set("requireTopology", true);
+  }
+  if (plan.trust_unfingerprinted) {
+    args.member("cache").set("trustUnfingerprinted", true);
+  }
+  for (const std::string& policy : plan.policies) {
+    args.member("policies").push_back(policy);
+  }
   return yaml::print(config);
 }
 

@@ -10,8 +10,11 @@
 #include "systems/numa/operator/conditions.hpp"
 #include "systems/numa/operator/image.hpp"
 #include "systems/numa/operator/manifests.hpp"
+#include "systems/numa/operator/node_groups.hpp"
 #include "systems/numa/operator/operators.hpp"
 #include "systems/numa/operator/owned.hpp"
+#include "systems/numa/operator/platform_version.hpp"
+#include "systems/numa/operator/tls_profile.hpp"
 #include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
@@ -19,6 +22,13 @@ namespace {
 
 constexpr Duration kWait = std::chrono::seconds(5);
 constexpr const char* kQosRequest = "config.numa-operator.openshift.io/scheduler-qos-request";
+// Options that no upstream field has (docs/spec/numa.md 17).
+constexpr const char* kRequireTopology =
+    "config.numa-operator.openshift.io/scheduler-require-topology";
+constexpr const char* kTrustUnfingerprinted =
+    "config.numa-operator.openshift.io/scheduler-trust-unfingerprinted";
+constexpr const char* kRestrictedPolicy =
+    "config.numa-operator.openshift.io/scheduler-restricted-policy";
 constexpr std::int32_t kHighlyAvailable = 3;
 
 class SchedulerRun {
@@ -28,7 +38,8 @@ class SchedulerRun {
         object_(std::move(object)),
         now_(now),
         settings_(settings_of(view.config("numa"))),
-        spec_(api::decode<SchedulerSpec>(object_.spec())) {}
+        spec_(api::decode<SchedulerSpec>(object_.spec())),
+        platform_(platform_of(view_, settings_)) {}
 
   Plan run() {
     if (object_.name() != kSchedulerName) {
@@ -51,8 +62,11 @@ class SchedulerRun {
       plan.wake_at(now_ + kWait);
       return plan;
     }
-    for (const Value& object : scheduler_objects(settings_, spec_, wanted_,
-                                                 object_.annotation(kQosRequest) == "guaranteed")) {
+    for (Value& object : scheduler_objects(settings_, spec_, wanted_,
+                                           object_.annotation(kQosRequest) == "guaranteed")) {
+      if (object["kind"].as_string() == "Deployment") {
+        add_tls_flags(tls_profile_of(view_, platform_), "--", object);
+      }
       apply_owned(kind_of(object), object, object_, plan_);
     }
     if (const auto error = drop_refused(view_, now_, plan_)) {
@@ -106,12 +120,25 @@ class SchedulerRun {
         ++wanted_.resync_seconds;
       }
     }
-    wanted_.shared_informer = spec_.scheduler_informer == "Shared";
+    // A kubelet that lists all pods lets the scheduler share its informer.
+    wanted_.shared_informer = spec_.scheduler_informer.empty()
+                                  ? has_fixed_kubelet(platform_version_of(view_, platform_))
+                                  : spec_.scheduler_informer == "Shared";
     informer_.status = wanted_.shared_informer ? "False" : "True";
+    wanted_.require_topology = object_.annotation(kRequireTopology) == "enabled";
+    wanted_.trust_unfingerprinted = object_.annotation(kTrustUnfingerprinted) == "enabled";
+    if (object_.annotation(kRestrictedPolicy) == "enabled") {
+      wanted_.policies.emplace_back("restricted");
+    }
+    return plan_replicas();
+  }
+
+  std::optional<std::string> plan_replicas() {
+    const bool hosted = platform_ == Platform::HyperShift;
+    const std::string role = hosted ? "worker" : "control-plane";
     const auto count = static_cast<std::int32_t>(
-        std::ranges::count_if(view_.list(api::kNode), [](const Object& node) {
-          const Value* label =
-              node.metadata()["labels"].find("node-role.kubernetes.io/control-plane");
+        std::ranges::count_if(view_.list(api::kNode), [&](const Object& node) {
+          const Value* label = node.metadata()["labels"].find("node-role.kubernetes.io/" + role);
           return label != nullptr && label->as_string().empty();
         }));
     // A lab needs no control-plane nodes: its own scheduler does the work (8.3).
@@ -119,14 +146,17 @@ class SchedulerRun {
     if (spec_.replicas) {
       if (*spec_.replicas > most) {
         return "failed to compute scheduler replicas: explicitly set replicas count should not be "
-               "greater than the number of the nodes with role control-plane";
+               "greater than the number of the nodes with role " +
+               role;
       }
       wanted_.replicas = *spec_.replicas;
       return std::nullopt;
     }
     if (most == 0) {
-      return "failed to compute scheduler replicas: failed to compute scheduler replicas: no "
-             "control-plane nodes found for platform Kubernetes";
+      return fmt::format(
+          "failed to compute scheduler replicas: failed to compute scheduler replicas: no "
+          "control-plane nodes found for platform {}",
+          text_of(platform_));
     }
     wanted_.replicas = most >= kHighlyAvailable ? kHighlyAvailable : 1;
     return std::nullopt;
@@ -152,6 +182,7 @@ class SchedulerRun {
   Instant now_;
   Settings settings_;
   SchedulerSpec spec_;
+  Platform platform_;
   SchedulerPlan wanted_{};
   ExtraCondition informer_{.type = "DedicatedInformerActive"};
   Plan plan_{};
@@ -172,12 +203,13 @@ const Operator& scheduler_operator() {
       &kSchedulerKind,  &api::kNode,           &api::kDeployment,
       &api::kConfigMap, &api::kServiceAccount, &api::kClusterRole,
       &kRole,           &kRoleBinding,         &kClusterRoleBinding,
-      &kNetworkPolicy};
+      &kNetworkPolicy,  &kClusterVersion,      &kInfrastructure,
+      &kApiServer};
   static const Kind* const kWrites[] = {
       &kSchedulerKind,       &api::kDeployment,    &api::kConfigMap,
       &api::kServiceAccount, &api::kClusterRole,   &kRole,
       &kRoleBinding,         &kClusterRoleBinding, &kNetworkPolicy};
-  static const Kind* const kSmall[] = {&api::kNode};
+  static const Kind* const kSmall[] = {&api::kNode, &kClusterVersion};
   static const Operator kOperator{.name = "numaresourcesscheduler",
                                   .primary = &kSchedulerKind,
                                   .reads = kReads,
@@ -189,6 +221,7 @@ const Operator& scheduler_operator() {
 
 std::span<const Operator* const> numa_operators() {
   static const Operator* const kOperators[] = {&exporter_operator(), &kubelet_config_operator(),
+                                               &hosted_kubelet_config_operator(),
                                                &scheduler_operator()};
   return kOperators;
 }

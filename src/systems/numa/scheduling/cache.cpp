@@ -124,11 +124,16 @@ void OverReserve::resync(const Live& live, const Pods& pods) {
       continue;
     }
     if (node.attributes_changed == 0) {
-      const std::vector<ResidentPod> residents = pods(name);
-      if (residents.empty() || topology->fingerprint.empty() ||
-          !check_fingerprint(fingerprint_of(residents, *topology, compares_exclusive(*topology)),
-                             topology->fingerprint)
-               .ok()) {
+      const bool unsigned_change = options_.trust_unfingerprinted &&
+                                   topology->fingerprint.empty() && node.topology &&
+                                   node.topology->resource_version != topology->resource_version;
+      const std::vector<ResidentPod> residents =
+          unsigned_change ? std::vector<ResidentPod>() : pods(name);
+      if (!unsigned_change &&
+          (residents.empty() || topology->fingerprint.empty() ||
+           !check_fingerprint(fingerprint_of(residents, *topology, compares_exclusive(*topology)),
+                              topology->fingerprint)
+                .ok())) {
         continue;
       }
     }

@@ -60,6 +60,8 @@ class OverReserve {
     ForeignPods foreign = ForeignPods::All;
     ResyncMethod method = ResyncMethod::Autodetect;
     bool resync_attributes = true;  // resyncScope All
+    // Objects without fingerprint, written by hand, are taken over when their version changed.
+    bool trust_unfingerprinted = false;
   };
   explicit OverReserve(const Options& options) : options_(options) {}
   OverReserve() = default;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "systems/numa/scheduling/fingerprint.hpp"
+#include "systems/numa/scheduling/topology.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -211,6 +212,24 @@ Result<int> node_of(const std::map<ContainerName, int>& placement, const Contain
     return Error::not_found("unknown container");
   }
   return found->second;
+}
+
+PackedPlacement read_placement(const Value& nrt) {
+  PackedPlacement packed;
+  for (const Value& attribute : nrt["attributes"].items()) {
+    if (attribute["name"].as_string() == "topology.node.k8s.io/numaplacement-metadata") {
+      packed.metadata = attribute["value"].str();
+    }
+  }
+  for (const Value& zone : nrt["zones"].items()) {
+    const int id = zone_id(zone["name"].as_string());
+    for (const Value& attribute : zone["attributes"].items()) {
+      if (id >= 0 && attribute["name"].as_string() == "topology.node.k8s.io/numaplacement-vector") {
+        packed.vectors.insert_or_assign(id, attribute["value"].str());
+      }
+    }
+  }
+  return packed;
 }
 
 }  // namespace athanor::numa

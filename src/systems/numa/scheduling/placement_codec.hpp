@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::numa {
 
@@ -37,6 +38,9 @@ void append_number(std::uint64_t number, std::string& text);
 Result<std::vector<std::uint64_t>> read_numbers(std::string_view text);
 
 PackedPlacement pack_placement(std::span<const PlacedContainer> containers, int nodes);
+
+// Returns the packed form that a NodeResourceTopology carries; without metadata: none.
+PackedPlacement read_placement(const Value& nrt);
 
 // Returns the node of each container. `containers`: those that the packed form is about.
 Result<std::map<ContainerName, int>> unpack_placement(const PackedPlacement& packed,

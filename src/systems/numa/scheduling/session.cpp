@@ -12,6 +12,7 @@
 #include "systems/numa/instruments.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
+#include "systems/numa/scheduling/eviction.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
 #include "systems/numa/settings.hpp"
 
@@ -69,6 +70,14 @@ std::size_t covered(const NodeTopology& topology, const std::vector<Resident>& r
   return 0;
 }
 
+// A container that the exporter places: it holds cpus, memory or devices of a zone.
+bool has_place(const ContainerRequest& container, const PodRequest& pod,
+               const NodeTopology& topology) {
+  const PodRequest alone{
+      .guaranteed = pod.guaranteed, .non_native = pod.non_native, .containers = {container}};
+  return is_exclusive(alone, topology);
+}
+
 class Session final : public SchedulingSession {
  public:
   explicit Session(const View& view) : view_(view), profile_(profile_of(view)) {}
@@ -83,19 +92,26 @@ class Session final : public SchedulingSession {
     if (passes_unseen(request)) {
       return std::nullopt;
     }
-    // Without preemptionMode no eviction changes what the zones have.
-    static_cast<void>(leaving);
     const NodeView& known = look(node);
     if (!known.fresh) {
       return HookRefusal{.reason = kStaleData};
     }
     if (!known.topology) {
-      return std::nullopt;
+      return profile_->require_topology
+                 ? std::optional(HookRefusal{.reason = kNoTopology, .for_good = true})
+                 : std::nullopt;
     }
-    const auto verdict =
-        numa::filter(request, *known.topology, amounts_of(node.status()["allocatable"]));
-    return verdict.ok() ? std::nullopt
-                        : std::optional(HookRefusal{.reason = verdict.error().message});
+    const Amounts allocatable = amounts_of(node.status()["allocatable"]);
+    // Without preemptionMode no eviction changes what the zones have.
+    if (leaving.empty() || !profile_->preemption) {
+      return refusal_of(
+          numa::filter(request, *known.topology, allocatable, nullptr, profile_->filter));
+    }
+    const auto simulated = without(node, *known.topology, leaving);
+    if (!simulated.ok()) {
+      return HookRefusal{.reason = simulated.error().message};
+    }
+    return refusal_of(numa::filter(request, *simulated, allocatable, nullptr, profile_->filter));
   }
 
   std::int64_t score(const Object& pod, const Object& node) override {
@@ -112,6 +128,24 @@ class Session final : public SchedulingSession {
   }
 
  private:
+  static std::optional<HookRefusal> refusal_of(const Result<void>& verdict) {
+    return verdict.ok() ? std::nullopt
+                        : std::optional(HookRefusal{.reason = verdict.error().message});
+  }
+
+  // The zones as they would be without these pods.
+  [[nodiscard]] Result<NodeTopology> without(const Object& node, const NodeTopology& topology,
+                                             std::span<const std::string_view> leaving) const {
+    std::vector<Victim> victims;
+    for (const Object& pod :
+         view_.list(api::kPod, {.index = "node", .index_value = std::string(node.name())})) {
+      if (std::ranges::find(leaving, pod.uid()) != leaving.end()) {
+        victims.push_back({.key = pod.key(), .request = request_of(pod)});
+      }
+    }
+    return simulate_eviction(topology, victims, placement_on(view_, node));
+  }
+
   const NodeView& look(const Object& node) {
     const std::string name(node.name());
     const auto found = known_.find(name);
@@ -137,6 +171,30 @@ std::vector<std::string> profiles(const View& view) {
 }
 
 }  // namespace
+
+std::map<ContainerName, int> placement_on(const View& view, const Object& node) {
+  const auto object = view.get(kTopologyKind, {"", std::string(node.name())});
+  if (!object) {
+    return {};
+  }
+  const PackedPlacement packed = read_placement(object->body());
+  if (packed.metadata.empty()) {
+    return {};
+  }
+  const NodeTopology topology = read_topology(object->body());
+  const std::vector<Resident> residents = residents_of(view, node, topology);
+  std::vector<ContainerName> containers;
+  for (std::size_t i = 0; i < covered(topology, residents); ++i) {
+    const Object& pod = residents[i].pod;
+    for (const ContainerRequest& container : residents[i].request.containers) {
+      if (has_place(container, residents[i].request, topology)) {
+        containers.push_back({std::string(pod.ns()), std::string(pod.name()), container.name});
+      }
+    }
+  }
+  const auto placement = unpack_placement(packed, containers);
+  return placement.ok() ? *placement : std::map<ContainerName, int>();
+}
 
 NodeView believed(const View& view, const Object& node, const Profile& profile,
                   const std::vector<PodRequest>& placed) {
@@ -180,7 +238,12 @@ std::optional<Profile> read_scheduler_config(std::string_view text) {
   Profile result{.name = profile["schedulerName"].str(),
                  .cached = args["cacheResyncPeriodSeconds"].as_int() > 0,
                  .aggressive = args["cache"]["foreignPodsDetect"].as_string() == "All",
+                 .preemption = args["preemptionMode"].as_string() == "Enabled",
+                 .require_topology = args["requireTopology"].as_bool(),
                  .scoring = {.strategy = *strategy}};
+  for (const Value& policy : args["policies"].items()) {
+    result.filter.restricted = result.filter.restricted || policy.as_string() == kRestricted;
+  }
   for (const Value& resource : args["scoringStrategy"]["resources"].items()) {
     result.scoring.weights.insert_or_assign(resource["name"].str(), resource["weight"].as_int());
   }

@@ -4,6 +4,7 @@
 // not cover yet, taken from every zone.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "runtime/view/scheduling.hpp"
 #include "systems/numa/scheduling/cache.hpp"
 #include "systems/numa/scheduling/fit.hpp"
+#include "systems/numa/scheduling/placement_codec.hpp"
 #include "systems/numa/scheduling/score.hpp"
 
 namespace athanor::numa {
@@ -20,6 +22,9 @@ struct Profile {
   std::string name{};
   bool cached = true;  // false: Passthrough
   bool aggressive = false;
+  bool preemption = false;        // victims are chosen by zone (docs/spec/numa.md 11.8)
+  bool require_topology = false;  // nodes without NodeResourceTopology are refused (17, row 2)
+  FilterOptions filter{};         // policies besides single-numa-node (11.9)
   Scoring scoring{};
 };
 // Member of the section "numa" of the configuration: the name of the profile whose pods an extender
@@ -37,6 +42,11 @@ NodeView believed(const View& view, const Object& node, const Profile& profile,
 
 // Whether the node's object accounts every pod on it that it should.
 bool accounts_all(const View& view, const Object& node, const NodeTopology& topology);
+// The zone of each container that the node's object places; empty where it does not say, or where
+// what it says cannot be read.
+std::map<ContainerName, int> placement_on(const View& view, const Object& node);
+
+inline constexpr const char* kNoTopology = "no topology data";
 
 const SchedulingHooks& numa_scheduling();
 

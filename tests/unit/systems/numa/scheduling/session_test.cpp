@@ -167,5 +167,93 @@ TEST_F(NumaSession, PublishesAndReportsReady) {
   EXPECT_EQ(world.must(kTopologyKind, {"", "w"}).body()["zones"], nrt["zones"]);
 }
 
+// 9.4, 9.3: the exporter's configuration is the one that its pod has mounted.
+TEST_F(NumaSession, FollowsTheMountedConfiguration) {
+  world.put(
+      from_yaml(R"({apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: numaresources},
+    data: {config.yaml: "podExclude: [{namespacePattern: ns, namePattern: quiet-*}]\nresourceExclude: {'*': [memory]}"}})"));
+  world.update(api::kPod, {"numaresources", "rte"}, [](Value& pod) {
+    pod.member("spec").set(
+        "volumes", from_yaml("[{name: rte-config-volume, configMap: {name: c, optional: true}}]"));
+  });
+  admit(bind("quiet-one", "5"));
+  publish();
+  Value nrt = world.must(kTopologyKind, {"", "w"}).body();
+  EXPECT_EQ(nrt["attributes"][0]["value"].str(), "pfp0v001ef46db3751d8e999");  // nobody counts
+  EXPECT_EQ(nrt["zones"][0]["resources"].size(), 1U);                          // cpu alone
+  EXPECT_EQ(nrt["zones"][0]["resources"][0]["available"].str(), "8");
+  // What a process could not start with keeps the pod from being ready, and says why.
+  world.update(api::kConfigMap, {"numaresources", "c"}, [](Value& config) {
+    config.set_path({"data", "config.yaml"}, "podExclude: everything");
+  });
+  publish();
+  const Value condition =
+      world.condition(api::kPod, {"numaresources", "rte"}, "NodeTopologyUpdated");
+  EXPECT_EQ(condition["status"].str(), "False");
+  EXPECT_EQ(condition["message"].str(),
+            "/etc/resource-topology-exporter/config.yaml: podExclude: must be a list of "
+            "{namespacePattern, namePattern}");
+}
+
+// 11.8: what an eviction would give back, by the zone of each victim.
+TEST_F(NumaSession, SimulatesEvictionsByZone) {
+  const Object first = bind("first", "8");
+  admit(first);
+  publish();
+  const Object second = bind("second", "12");
+  admit(second);
+  publish();
+  EXPECT_EQ(cpus(), "0 0");
+  world.put(from_yaml(
+      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: secondary-scheduler, namespace: "
+      "numaresources}, status: {availableReplicas: 1}}"));
+  const auto configure = [&](const std::string& more) {
+    world.put(from_yaml(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: topo-aware-scheduler-config, "
+        "namespace: numaresources}, data: {config.yaml: '{profiles: [{schedulerName: topo, "
+        "pluginConfig: [{args: {cacheResyncPeriodSeconds: 5, scoringStrategy: {type: "
+        "LeastAllocated}" +
+        more + "}}]}]}'}}"));
+  };
+  const auto verdict = [&](const std::string& cpu, std::vector<std::string_view> leaving) {
+    Reads reads;
+    const View view(world, reads);
+    const auto session = numa_scheduling().begin(view, world.now);
+    const auto refusal = session->filter(make_pod({.containers = {cpu + "/1Gi"}}, "high"),
+                                         world.must(api::kNode, {"", "w"}), leaving);
+    return refusal ? refusal->reason : std::string("fits");
+  };
+  configure(", preemptionMode: Enabled");
+  EXPECT_EQ(verdict("8", {}), "cannot align container");
+  EXPECT_EQ(verdict("8", {"u-first"}), "fits");
+  EXPECT_EQ(verdict("9", {"u-first"}), "cannot align container");
+  EXPECT_EQ(verdict("9", {"u-second"}), "fits");
+  EXPECT_EQ(verdict("13", {"u-first", "u-second"}), "cannot align container");  // P3
+  configure("");
+  EXPECT_EQ(verdict("8", {"u-first"}), "cannot align container");  // the mode is off
+}
+
+TEST_F(NumaSession, RefusesNodesWithoutTopologyWhereAsked) {  // 17, row 2; N11 without
+  world.remove(kTopologyKind, {"", "w"});
+  world.put(from_yaml(
+      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: secondary-scheduler, namespace: "
+      "numaresources}, status: {availableReplicas: 1}}"));
+  for (const bool required : {true, false}) {
+    world.put(from_yaml(
+        std::string("{apiVersion: v1, kind: ConfigMap, metadata: {name: "
+                    "topo-aware-scheduler-config, namespace: numaresources}, data: {config.yaml: "
+                    "'{profiles: [{schedulerName: topo, pluginConfig: [{args: {scoringStrategy: "
+                    "{type: LeastAllocated}, requireTopology: ") +
+        (required ? "true" : "false") + "}}]}]}'}}"));
+    Reads reads;
+    const View view(world, reads);
+    const auto session = numa_scheduling().begin(view, world.now);
+    const auto refusal =
+        session->filter(make_pod({.containers = {"2/1Gi"}}), world.must(api::kNode, {"", "w"}), {});
+    EXPECT_EQ(refusal.has_value(), required);
+    EXPECT_EQ(refusal ? refusal->reason : "no topology data", "no topology data");
+  }
+}
+
 }  // namespace
 }  // namespace athanor::numa

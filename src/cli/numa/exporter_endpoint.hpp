@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the exporter shows its metrics and its health: plain HTTP or HTTPS.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "systems/numa/exporter/config.hpp"
+
+namespace athanor::cli {
+
+struct ExporterPages {
+  std::function<std::string()> metrics{};  // any thread
+  std::function<bool()> healthy{};         // any thread
+};
+
+class ExporterEndpoint {
+ public:
+  virtual ~ExporterEndpoint() = default;
+  [[nodiscard]] virtual std::string address() const = 0;
+
+  // By the configuration's metrics mode; nullptr: disabled. Errors: no such address, a certificate
+  // that cannot be used, a TLS version that nobody should speak any more.
+  static Result<std::unique_ptr<ExporterEndpoint>> start(const numa::ExporterConfig& config,
+                                                         ExporterPages pages);
+};
+
+}  // namespace athanor::cli

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/numa/tools.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "base/clock.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/numa/exporter.hpp"
+#include "cli/session.hpp"
+#include "cli/terminal.hpp"
+#include "systems/numa/tools/tool.hpp"
+
+namespace athanor::cli {
+namespace {
+
+constexpr const char* kExporter = "resource-topology-exporter";
+
+Error file_error(const std::string& path) {
+  return Error::bad_request(fmt::format("{}: cannot be read or written", path));
+}
+
+// Takes the flags out that say which API server is meant.
+Target take_target(std::vector<std::string>& arguments) {
+  Target target;
+  const std::pair<const char*, std::string*> known[] = {{"--kubeconfig", &target.kubeconfig},
+                                                        {"--context", &target.context},
+                                                        {"--server", &target.server},
+                                                        {"--token", &target.token}};
+  for (std::size_t i = 0; i < arguments.size();) {
+    bool taken = false;
+    for (const auto& [name, into] : known) {
+      const std::string prefix = std::string(name) + "=";
+      const bool separate = arguments[i] == name && i + 1 < arguments.size();
+      if (arguments[i].starts_with(prefix) || separate) {
+        *into = separate ? arguments[i + 1] : arguments[i].substr(prefix.size());
+        const auto at = arguments.begin() + static_cast<std::ptrdiff_t>(i);
+        arguments.erase(at, at + (separate ? 2 : 1));
+        taken = true;
+        break;
+      }
+    }
+    i += taken ? 0 : 1;
+  }
+  return target;
+}
+
+class ClusterTools final : public numa::ToolContext {
+ public:
+  explicit ClusterTools(Target target) : target_(std::move(target)), clock_(wall_clock()) {}
+
+  [[nodiscard]] std::string version() const override { return ATHANOR_VERSION; }
+  [[nodiscard]] Instant now() const override { return clock_->now(); }
+
+  Result<Object> get(const Kind& kind, const Key& key) override {
+    ATHANOR_TRY(Session * session, open());
+    return session->get(kind, key.ns, key.name);
+  }
+  Result<std::vector<Object>> list(const Kind& kind, const std::string& ns) override {
+    ATHANOR_TRY(Session * session, open());
+    return session->list(kind, ns);
+  }
+  Result<void> apply(const Kind& kind, const Value& object) override {
+    ATHANOR_TRY(Session * session, open());
+    const std::string path = Session::path(kind, object["metadata"]["namespace"].str(),
+                                           object["metadata"]["name"].str()) +
+                             "?fieldManager=athanor-numa&force=true";
+    const auto answer =
+        session->connection().call({.method = "PATCH",
+                                    .path = path,
+                                    .body = object,
+                                    .content_type = "application/apply-patch+yaml"});
+    return answer.ok() ? Result<void>() : answer.error();
+  }
+  Result<void> remove(const Kind& kind, const Key& key) override {
+    ATHANOR_TRY(Session * session, open());
+    const auto answer = session->connection().call(
+        {.method = "DELETE", .path = Session::path(kind, key.ns, key.name)});
+    return answer.ok() ? Result<void>() : answer.error();
+  }
+  Result<std::string> text(const std::string& path) override {
+    ATHANOR_TRY(Session * session, open());
+    return session->connection().text({.path = path, .accept = "*/*"});
+  }
+
+  Result<std::string> read_file(const std::string& path) override {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) {
+      return file_error(path);
+    }
+    std::string content(std::istreambuf_iterator<char>(file), {});
+    return content;
+  }
+  std::vector<std::string> list_files(const std::string& path) override {
+    std::vector<std::string> names;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(path, none)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+  Result<void> write_file(const std::string& path, std::string_view content) override {
+    std::error_code none;
+    if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty()) {
+      std::filesystem::create_directories(folder, none);
+    }
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file.write(content.data(), static_cast<std::streamsize>(content.size()));
+    return file.flush() ? Result<void>() : file_error(path);
+  }
+  Result<std::string> read_input() override {
+    std::string all;
+    char buffer[4096];
+    for (;;) {
+      const ssize_t count = ::read(STDIN_FILENO, static_cast<void*>(buffer), sizeof(buffer));
+      if (count < 0) {
+        return file_error("stdin");
+      }
+      if (count == 0) {
+        return all;
+      }
+      all.append(static_cast<const char*>(buffer), static_cast<std::size_t>(count));
+    }
+  }
+
+  bool pause(Duration time) override {
+    constexpr Duration kStep = std::chrono::milliseconds(50);
+    const Instant end = clock_->now() + time;
+    while (!interrupt_.came() && clock_->now() < end) {
+      ::usleep(static_cast<useconds_t>(std::min(kStep, end - clock_->now()).count()));
+    }
+    return !interrupt_.came();
+  }
+  void out(std::string_view text) override { out_.print(text); }
+  void err(std::string_view text) override { err_.print(text); }
+
+ private:
+  // At the first use: some tools need no cluster.
+  Result<Session*> open() {
+    if (!session_) {
+      auto session = Session::open(target_);
+      if (!session.ok()) {
+        return session.error();
+      }
+      session_ = std::make_unique<Session>(*std::move(session));
+    }
+    return session_.get();
+  }
+
+  Target target_;
+  std::unique_ptr<Clock> clock_;
+  std::unique_ptr<Session> session_{};
+  Interrupt interrupt_{};
+  Terminal out_{STDOUT_FILENO};
+  Terminal err_{STDERR_FILENO};
+};
+
+}  // namespace
+
+std::optional<NumaToolRun> numa_tool_of(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    return std::nullopt;
+  }
+  const std::string program = words[0].substr(words[0].rfind('/') + 1);
+  for (const numa::Tool& tool : numa::numa_tools()) {
+    if (!tool.upstream.empty() && tool.upstream == program) {
+      return NumaToolRun{.tool = program, .arguments = {words.begin() + 1, words.end()}};
+    }
+  }
+  if (program == kExporter) {
+    return NumaToolRun{.tool = program, .arguments = {words.begin() + 1, words.end()}};
+  }
+  if (words.size() > 2 && words[1] == "numa" && words[2] == "exporter") {
+    return NumaToolRun{.tool = kExporter, .arguments = {words.begin() + 3, words.end()}};
+  }
+  if (words.size() > 2 && words[1] == "numa" && numa::find_tool(words[2]) != nullptr) {
+    return NumaToolRun{.tool = words[2], .arguments = {words.begin() + 3, words.end()}};
+  }
+  return std::nullopt;
+}
+
+int run(const NumaToolRun& tool) {
+  if (tool.tool == kExporter) {
+    return run_exporter(tool.arguments);
+  }
+  std::vector<std::string> arguments = tool.arguments;
+  ClusterTools context(take_target(arguments));
+  return numa::find_tool(tool.tool)->run(context, arguments);
+}
+
+}  // namespace athanor::cli

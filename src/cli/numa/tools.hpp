@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tools of the NUMA stack (systems/numa/tools/tool.hpp) on the command line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace athanor::cli {
+
+struct NumaToolRun {
+  std::string tool{};  // either of its names
+  std::vector<std::string> arguments{};
+};
+
+// The tool that the command line means: `athanor numa TOOL ...`, or a program under the name of
+// one of upstream's tools. nullopt: another verb.
+std::optional<NumaToolRun> numa_tool_of(const std::vector<std::string>& words);
+// Runs it; returns the exit code.
+int run(const NumaToolRun& tool);
+
+}  // namespace athanor::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an emulated node's hardware and its kubelet's podresources API would say (docs/spec/numa.md
+// 16.5): its profile and its pods' allocations in the exporter's words.
+#pragma once
+
+#include <vector>
+
+#include "kube/value/object.hpp"
+#include "runtime/view/view.hpp"
+#include "systems/numa/emulation/node_profile.hpp"
+#include "systems/numa/exporter/hardware.hpp"
+#include "systems/numa/exporter/podresources.hpp"
+
+namespace athanor::numa {
+
+Hardware hardware_of(const NodeProfile& profile);
+// The answer of GetAllocatableResources.
+AllocatableResources allocatable_of(const NodeProfile& profile);
+
+struct ListOptions {
+  bool shared_cpus = false;  // containers without exclusive cpus list the shared pool, as old ones
+  bool terminal = false;     // pods that have ended stay in the list, as with old kubelets
+};
+// The answer of List: pods of the node with their containers and restartable init containers.
+std::vector<PodResources> pod_resources_of(const View& view, const Object& node,
+                                           const NodeProfile& profile,
+                                           const ListOptions& options = {});
+
+}  // namespace athanor::numa

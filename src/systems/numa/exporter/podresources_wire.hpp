@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages of v1.PodResourcesLister on the wire (docs/spec/numa.md 9.4): protobuf.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "systems/numa/exporter/podresources.hpp"
+
+namespace athanor::numa {
+
+inline constexpr std::string_view kListMethod = "/v1.PodResourcesLister/List";
+inline constexpr std::string_view kAllocatableMethod =
+    "/v1.PodResourcesLister/GetAllocatableResources";
+
+// Reads ListPodResourcesResponse and AllocatableResourcesResponse. Unknown fields are skipped; an
+// error says what is malformed.
+Result<std::vector<PodResources>> decode_list(std::string_view bytes);
+Result<AllocatableResources> decode_allocatable(std::string_view bytes);
+
+std::string encode(const std::vector<PodResources>& pods);
+std::string encode(const AllocatableResources& resources);
+
+}  // namespace athanor::numa

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// One round of the exporter (docs/spec/numa.md 9.5, 9.7): from answers of podresources to the
+// content of a NodeResourceTopology.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/value/value.hpp"
+#include "systems/numa/exporter/config.hpp"
+#include "systems/numa/exporter/hardware.hpp"
+#include "systems/numa/exporter/podresources.hpp"
+
+namespace athanor::numa {
+
+enum class Trigger : std::uint8_t { Periodic, Reactive };
+const char* text_of(Trigger trigger);
+
+struct RoundInput {
+  std::span<const PodResources> pods{};  // the answer of List as it came
+  std::set<Key> ended{};                 // pods in phase Succeeded or Failed
+  Trigger trigger = Trigger::Periodic;
+  Duration since_last{};    // measured, for --expose-timing
+  std::string owner_uid{};  // of the Node, for --add-nrt-owner; empty: no owner
+};
+
+struct RoundOutput {
+  Value content{};             // metadata without name, attributes, zones
+  std::string fingerprint{};   // empty: switched off
+  std::vector<Key> counted{};  // pods under the fingerprint
+};
+
+RoundOutput compute_round(const ExporterConfig& config, const Hardware& hardware,
+                          const AllocatableResources& allocatable, const RoundInput& input);
+
+}  // namespace athanor::numa

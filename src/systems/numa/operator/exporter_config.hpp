@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exporter's ConfigMap of one pool (docs/spec/numa.md 7).
+#pragma once
+
+#include <string>
+
+#include "kube/value/value.hpp"
+#include "systems/numa/kinds.hpp"
+#include "systems/numa/settings.hpp"
+
+namespace athanor::numa {
+
+// Without owner. `kubelet` is a kubelet's configuration.
+Value exporter_config_map(const Settings& settings, const std::string& pool, const Value& kubelet,
+                          const OperatorSpec& spec);
+
+}  // namespace athanor::numa

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags in the form of Go's programs: -name value, --name=value, booleans without a value.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace athanor::numa {
+
+struct ToolFlag {
+  std::string_view name{};
+  bool boolean = false;
+  std::string_view initial{};
+  std::string_view help{};
+};
+
+class ToolFlags {
+ public:
+  // Errors are Go's: "flag provided but not defined: -x".
+  static Result<ToolFlags> parse(std::span<const std::string> arguments,
+                                 std::span<const ToolFlag> known);
+
+  [[nodiscard]] std::string text(std::string_view name) const;
+  [[nodiscard]] bool is_set(std::string_view name) const { return text(name) == "true"; }
+  [[nodiscard]] bool given(std::string_view name) const { return given_.contains(name); }
+  [[nodiscard]] bool help() const { return help_; }
+  [[nodiscard]] Result<Duration> duration(std::string_view name) const;
+  // What is no flag, in order.
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+
+ private:
+  std::span<const ToolFlag> known_{};
+  std::map<std::string, std::string, std::less<>> given_{};
+  std::vector<std::string> words_{};
+  bool help_ = false;
+};
+
+std::string usage_of(std::string_view tool, std::span<const ToolFlag> known);
+
+}  // namespace athanor::numa
