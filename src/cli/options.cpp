@@ -251,6 +251,11 @@ void add_readers(CLI::App& app, Parsed& parsed) {
 
   auto& queue = *app.add_subcommand("queue", "Who waits for what, and why");
   add_target(queue, parsed.queue.target);
+  queue.add_option("name", parsed.queue.name, "a queue or cohort: its quota and use");
+  queue
+      .add_option("--explain", parsed.queue.explain,
+                  "why this job waits, who is ahead of it, whom it would preempt")
+      ->type_name("JOB");
   queue.add_flag("-A,--all-namespaces", parsed.queue.all_namespaces,
                  "workloads of every namespace");
   add_output(queue, parsed.queue.output,
@@ -500,6 +505,25 @@ std::optional<Message> refused_verb(const CLI::App& app, std::span<const std::st
       2};
 }
 
+// `queue NAME` and `queue --explain JOB` are what the verb `queues` does.
+Command chosen_queue(Parsed& parsed) {
+  QueueOptions& queue = parsed.queue;
+  if (queue.name.empty() && queue.explain.empty()) {
+    return std::move(queue);
+  }
+  const auto verb = std::ranges::find_if(
+      parsed.system_verbs, [](const SystemVerbOptions& one) { return one.verb->name == "queues"; });
+  SystemVerbOptions asked{.verb = verb->verb,
+                          .target = std::move(queue.target),
+                          .all_namespaces = queue.all_namespaces,
+                          .output = queue.output};
+  asked.arguments.emplace("WHAT", queue.explain.empty() ? queue.name : "explain");
+  if (!queue.explain.empty()) {
+    asked.arguments.emplace("NAME", queue.explain);
+  }
+  return asked;
+}
+
 Command chosen(const CLI::App& app, Parsed& parsed) {
   if (app.got_subcommand("up")) {
     return std::move(parsed.up);
@@ -526,7 +550,7 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
     return std::move(parsed.cancel);
   }
   if (app.got_subcommand("queue")) {
-    return std::move(parsed.queue);
+    return chosen_queue(parsed);
   }
   if (const CLI::App* list = app.get_subcommand("appwrappers"); list->parsed()) {
     if (list->get_subcommands().empty()) {

@@ -102,6 +102,8 @@ struct CancelOptions {
 
 struct QueueOptions {
   Target target{};
+  std::string name{};     // a queue or cohort, as of the verb queues
+  std::string explain{};  // a job
   bool all_namespaces = false;
   Output output = Output::Table;
 };

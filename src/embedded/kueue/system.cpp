@@ -11,6 +11,7 @@
 #include "base/environment.hpp"
 #include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
+#include "embedded/kueue/explain/verb.hpp"
 #include "embedded/kueue/instruments.hpp"
 #include "embedded/kueue/jobs/managed.hpp"
 #include "embedded/kueue/jobs/names.hpp"
@@ -174,6 +175,7 @@ const System& system() {
                     "KUEUE_RETENTION_AFTER_DEACTIVATED",
                     "KUEUE_RETENTION_AFTER_FINISHED",
                     "KUEUE_WAIT_FOR_PODS_READY"},
+      .verbs = {queues_verb()},
       .lab_namespaces = lab_namespaces,
       .lab_objects = lab_objects};
   return kSystem;

@@ -166,11 +166,11 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
   }
   EXPECT_EQ(names,
             (std::vector<std::string>{
-                "up",       "controllers", "extender", "apiserver",  "etcd",    "envtest",
-                "submit",   "jobs",        "logs",     "cancel",     "queue",   "appwrappers",
-                "clusters", "lock",        "unlock",   "backup",     "restore", "simulate",
-                "crds",     "rbac",        "webhooks", "replay",     "slices",  "numa",
-                "systems",  "vault",       "version",  "completion", "help"}));
+                "up",       "controllers", "extender", "apiserver", "etcd",       "envtest",
+                "submit",   "jobs",        "logs",     "cancel",    "queue",      "appwrappers",
+                "clusters", "lock",        "unlock",   "backup",    "restore",    "simulate",
+                "crds",     "rbac",        "webhooks", "replay",    "queues",     "slices",
+                "numa",     "systems",     "vault",    "version",   "completion", "help"}));
 }
 
 TEST(Options, ExtenderNeedsBothHalvesOfItsCertificate) {

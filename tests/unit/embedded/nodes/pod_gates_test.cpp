@@ -28,7 +28,7 @@ TEST(PodGates, APodIsReadyWhenItsGatesAre) {
                   "readinessGates: [{conditionType: A}, {conditionType: B}]}, "
                   "status: {conditions: [" +
                   conditions + "]}}"));
-    return find_condition(running_status(pod, running, Instant{})["conditions"], "Ready");
+    return find_condition(running_status(pod, "127.16.0.1", running, Instant{})["conditions"], "Ready");
   };
   const Value none = ready("");
   EXPECT_EQ(none["status"].str(), "False");

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/kueue/explain/verb.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "base/near_name.hpp"
+#include "embedded/kueue/configuration.hpp"
+#include "embedded/kueue/cycle/holding.hpp"
+#include "embedded/kueue/cycle/requests.hpp"
+#include "embedded/kueue/cycle/scheduler.hpp"
+#include "embedded/kueue/cycle/waiting.hpp"
+#include "embedded/kueue/explain/explain.hpp"
+#include "embedded/kueue/explain/listed_world.hpp"
+#include "embedded/kueue/explain/queue_tree.hpp"
+#include "embedded/kueue/system.hpp"
+
+namespace athanor::kueue {
+namespace {
+
+constexpr std::string_view kExplain = "explain";
+constexpr int kForbidden = 403;
+constexpr int kNotFound = 404;
+
+std::vector<Index> indexes() {
+  std::vector<Index> all(scheduler_operator().indexes.begin(), scheduler_operator().indexes.end());
+  all.push_back(waiting_in_index());
+  all.push_back(reserved_local_index());
+  return all;
+}
+
+// What the API server has of the queues; `missing` names what could not be read.
+struct Reading {
+  ListedWorld world;
+  std::vector<std::string> missing{};
+};
+
+Result<Reading> read_world(VerbContext& context) {
+  ATHANOR_TRY(Value config, system().settings({.in_lab = true}));
+  Reading reading{.world = ListedWorld(std::move(config), indexes())};
+  for (const Kind* kind : scheduler_operator().reads) {
+    if (kind == &api::kConfigMap) {
+      const Key key{std::string(kConfigurationNamespace), std::string(kConfigurationName)};
+      if (auto map = context.get(api::kConfigMap, key); map.ok()) {
+        reading.world.add(api::kConfigMap, {*std::move(map)});
+      }
+      continue;
+    }
+    auto objects = context.list(*kind, "");
+    if (objects.ok()) {
+      reading.world.add(*kind, *std::move(objects));
+      continue;
+    }
+    const bool essential = kind == &api::kueue::kWorkload || kind == &api::kueue::kClusterQueue ||
+                           kind == &api::kueue::kLocalQueue;
+    const int code = objects.error().code;
+    if (essential || (code != kForbidden && code != kNotFound)) {
+      return objects.error().with_context(fmt::format("cannot list {}", kind->plural));
+    }
+    reading.missing.emplace_back(kind->plural);
+  }
+  return reading;
+}
+
+std::string note_of(const Reading& reading) {
+  return reading.missing.empty()
+             ? ""
+             : fmt::format(
+                   "# without {}, which cannot be read here: quota may be more than shown\n",
+                   fmt::join(reading.missing, ", "));
+}
+
+bool is_value(const VerbContext& context) {
+  return context.output() == "json" || context.output() == "yaml";
+}
+
+// The Workload of that name, or of the object of that name that owns one; the newest of several.
+Result<Object> find_workload(const View& view, const std::string& ns, const std::string& name) {
+  std::optional<Object> found;
+  std::vector<std::string> known;
+  for (const Object& workload : view.list(api::kueue::kWorkload, {.ns = ns})) {
+    const auto owner = workload.controller();
+    known.emplace_back(owner ? owner->name : std::string(workload.name()));
+    const bool named = workload.name() == name || (owner && owner->name == name);
+    const auto created = [](const Object& one) {
+      return one.metadata()["creationTimestamp"].as_string();
+    };
+    if (named && (!found || created(*found) <= created(workload))) {
+      found = workload;
+    }
+  }
+  if (found) {
+    return *std::move(found);
+  }
+  return Error{.code = kNotFound,
+               .reason = "NotFound",
+               .message = fmt::format("no workload or job \"{}\" in {}{}", name,
+                                      ns.empty() ? "any namespace" : "namespace " + ns,
+                                      near_hint(name, known))};
+}
+
+// The nodes of the tree with that name, with all below them.
+void find_nodes(const Value& nodes, const std::string& name, Value& found) {
+  for (const Value& node : nodes.items()) {
+    const bool local = std::ranges::any_of(node["localQueues"].items(), [&](const Value& one) {
+      return one.as_string() == name || one.as_string().ends_with("/" + name);
+    });
+    if (node["name"].as_string() == name || local) {
+      found.push_back(node);
+    } else {
+      find_nodes(node["children"], name, found);
+    }
+  }
+}
+
+Result<int> explain_one(VerbContext& context, const View& view, const std::string& name) {
+  auto found = find_workload(view, context.ns(), name);
+  if (!found.ok()) {
+    found = find_workload(view, "", name);  // jobs may have a namespace of their own
+  }
+  ATHANOR_TRY(const Object workload, std::move(found));
+  const Explanation why = explain(view, workload, context.now());
+  if (is_value(context)) {
+    context.values({why.to_value()});
+  } else {
+    context.print(why.text(context.now()));
+  }
+  return 0;
+}
+
+Result<int> run(VerbContext& context) {
+  const std::optional<std::string> what = context.argument("WHAT");
+  const std::optional<std::string> name = context.argument("NAME");
+  if (what == kExplain && !name) {
+    return Error::bad_request("queues explain needs the name of a job or Workload");
+  }
+  if (name && what != kExplain) {
+    return Error::bad_request(fmt::format("queues {} {}: did you mean queues explain {}?",
+                                          what.value_or(""), *name, *name));
+  }
+  ATHANOR_TRY(const Reading reading, read_world(context));
+  Reads reads;
+  const View view(reading.world, reads);
+  if (name) {
+    return explain_one(context, view, *name);
+  }
+  Value tree = queue_tree(view);
+  if (what) {
+    Value found = Value::list();
+    find_nodes(tree, *what, found);
+    if (found.empty()) {
+      return Error{.code = kNotFound,
+                   .reason = "NotFound",
+                   .message = fmt::format("no cohort, ClusterQueue or LocalQueue \"{}\"", *what)};
+    }
+    tree = std::move(found);
+  }
+  if (is_value(context)) {
+    context.values({tree.items().begin(), tree.items().end()});
+    return 0;
+  }
+  context.print(tree.empty() ? "there are no ClusterQueues\n"
+                             : queue_tree_text(tree) + note_of(reading));
+  return 0;
+}
+
+}  // namespace
+
+Verb queues_verb() {
+  return {.name = "queues",
+          .summary = "Show quota and use of every queue, or why a job waits",
+          .footer =
+              "Examples:\n"
+              "  athanor queues                    cohorts and queues as a tree\n"
+              "  athanor queues fournos-queue      one of them\n"
+              "  athanor queues explain my-job     why it waits, who is ahead, what would "
+              "be preempted\n",
+          .arguments = {{.name = "WHAT", .help = "a cohort or queue, or the word explain"},
+                        {.name = "NAME", .help = "a job or Workload to explain"}},
+          .run = run};
+}
+
+}  // namespace athanor::kueue

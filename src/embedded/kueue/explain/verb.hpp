@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// athanor queues: quota and use of every queue, and why a job waits.
+#pragma once
+
+#include "runtime/view/verb.hpp"
+
+namespace athanor::kueue {
+
+Verb queues_verb();
+
+}  // namespace athanor::kueue

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""athanor queues, and why a job waits: the tree with its bars, causes, who is ahead, whom preemption would stop."""
+
+import json
+import os
+import time
+
+import pytest
+from support import ATHANOR, run, wait_for
+
+GROUP = "kueue.x-k8s.io/v1beta2"
+
+
+def athanor(lab, *args, code=0):
+    done = run([ATHANOR, *args], env={**os.environ, "KUBECONFIG": str(lab.kubeconfig), "NO_COLOR": "1"})
+    assert done.code == code, done.out + done.err
+    return done
+
+
+def queue(name, cohort, nominal, **spec):
+    quota = {"name": "cpu", "nominalQuota": nominal}
+    groups = [{"coveredResources": ["cpu"], "flavors": [{"name": "tree", "resources": [quota]}]}]
+    return {"apiVersion": GROUP, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": {"cohortName": cohort, "namespaceSelector": {}, "resourceGroups": groups, **spec}}
+
+
+@pytest.fixture(scope="module")
+def queues(lab):
+    objects = [
+        {"apiVersion": GROUP, "kind": "ResourceFlavor", "metadata": {"name": "tree"}},
+        queue("tree-a", "tree", "4", preemption={"withinClusterQueue": "LowerPriority"}),
+        queue("tree-b", "tree", "2"),
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tree"}},
+        {"apiVersion": GROUP, "kind": "LocalQueue", "metadata": {"name": "a", "namespace": "tree"}, "spec": {"clusterQueue": "tree-a"}},
+        {"apiVersion": GROUP, "kind": "LocalQueue", "metadata": {"name": "lost", "namespace": "tree"}, "spec": {"clusterQueue": "nowhere"}},
+    ]
+    for one in objects:
+        lab.kubectl("apply", "-f", "-", stdin=json.dumps(one))
+    return lab
+
+
+def job(lab, name, cpu, local="a", priority=None, **spec):
+    container = {"name": "c", "image": "busybox:1", "command": ["sleep", "900"], "resources": {"requests": {"cpu": cpu}}}
+    labels = {"kueue.x-k8s.io/queue-name": local, **({"kueue.x-k8s.io/max-exec-time-seconds": spec.pop("seconds")} if "seconds" in spec else {})}
+    pod = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [container], **({"priorityClassName": priority} if priority else {})}
+    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "tree", "labels": labels}, "spec": {"suspend": True, "template": {"spec": pod}, **spec}}
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps(body))
+
+
+def explained(lab, name):
+    return json.loads(athanor(lab, "queue", "--explain", name, "-n", "tree", "-o", "json").out)
+
+
+def test_why_a_job_waits(queues):
+    lab = queues
+    job(lab, "holds", "3", seconds="600")
+    wait_for("it runs", lambda: explained(lab, "holds")["state"] == "runs")
+    job(lab, "waits", "4")
+    why = wait_for("it waits", lambda: (e := explained(lab, "waits"))["state"] == "waits" and e["causes"] and e)
+    assert why["clusterQueue"] == "tree-a" and why["owner"] == "Job/waits" and why["position"] == 0
+    assert why["causes"][0]["object"] == "ClusterQueue/tree-a"
+    assert "insufficient unused quota in cohort for cpu in flavor tree" in why["causes"][0]["text"] or "insufficient unused quota for cpu in flavor tree" in why["causes"][0]["text"]
+    assert why["freeAt"] and not why["preempts"]
+    time.sleep(1.1)  # whoever is older, by the second, goes first
+    job(lab, "behind", "4")
+    behind = wait_for("it waits, too", lambda: (e := explained(lab, "behind")).get("position") == 1 and e)
+    assert [one["workload"] for one in behind["ahead"]] == [why["workload"]]
+    text = athanor(lab, "queues", "explain", "waits", "-n", "tree").out
+    assert "waits in ClusterQueue tree-a, 0 ahead of it" in text and "quota is free at" in text
+
+
+def test_what_is_missing_has_a_name(queues):
+    lab = queues
+    job(lab, "lost", "1", local="lost")
+    why = wait_for("its Workload", lambda: explained(lab, "lost"))
+    assert {"object": "ClusterQueue/nowhere", "text": "does not exist"} in why["causes"]
+    done = athanor(lab, "queue", "--explain", "wait", "-n", "tree", code=1)
+    assert 'no workload or job "wait"' in done.err and "did you mean waits?" in done.err
+    assert 'no cohort, ClusterQueue or LocalQueue "none"' in athanor(lab, "queues", "none", code=1).err
+
+
+def test_whom_it_would_preempt(queues):
+    lab = queues
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "tree-high"}, "value": 1000}
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps(high))
+    # The lab's queueing preempts at once; a stopped queue shows what it would do.
+    lab.kubectl("patch", "localqueue", "a", "-n", "tree", "--type=merge", "-p", '{"spec": {"stopPolicy": "Hold"}}')
+    job(lab, "urgent", "4", priority="tree-high")
+    why = wait_for("it waits", lambda: (e := explained(lab, "urgent"))["preempts"] and e)
+    assert [one["clusterQueue"] for one in why["preempts"]] == ["tree-a"]
+    assert {"object": "LocalQueue/tree/a", "text": "is stopped: spec.stopPolicy"} in why["causes"]
+
+
+def test_the_tree_with_its_bars(queues):
+    text = athanor(queues, "queues", "tree").out
+    lines = text.splitlines()
+    assert lines[0] == "Cohort tree" and any("tree/cpu" in line and "[##########..........] 3 of 6" in line for line in lines[:2])
+    assert any(line.strip().startswith("ClusterQueue tree-a: ") for line in lines)
+    (tree,) = [json.loads(athanor(queues, "queues", "tree", "-o", "json").out)]
+    assert tree["kind"] == "Cohort" and [child["name"] for child in tree["children"]] == ["tree-a", "tree-b"]
+    assert tree["resources"] == [{"flavor": "tree", "resource": "cpu", "quota": "6", "used": "3", "borrowed": "0", "share": 50}]
+    assert "ClusterQueue fournos-queue" in athanor(queues, "queues").out
