@@ -51,6 +51,11 @@ void Pending::settle(const View& base, Instant now) {
   });
 }
 
+bool Pending::answered() const {
+  return std::ranges::any_of(entries_,
+                             [](const auto& one) { return one.second.until != kForever; });
+}
+
 const Pending::Entry* Pending::find(const Kind& kind, const Key& key) const {
   const auto found = entries_.find(id_of(kind, key));
   return found == entries_.end() ? nullptr : &found->second;

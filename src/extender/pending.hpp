@@ -43,6 +43,8 @@ class Pending {
 
   [[nodiscard]] const Entry* find(const Kind& kind, const Key& key) const;
   [[nodiscard]] std::vector<const Entry*> of(const Kind& kind) const;
+  // Whether something counts on after its write was answered.
+  [[nodiscard]] bool answered() const;
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
  private:

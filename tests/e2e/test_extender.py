@@ -150,6 +150,19 @@ def test_a_pod_runs_with_its_slice(das_lab, replicas):
     assert not extender.denied()
 
 
+def test_what_came_and_went_between_two_questions_holds_nothing(das_lab, replicas):
+    """A pod that is bound and deleted before anybody asks again: its slots are free at once."""
+    extender = replicas(das_lab)
+    wait_for("the extender answers", extender.served)
+    short = pod(das_lab, "short", profile="7g.40gb", count=2)
+    assert extender.schedule(short, ["n1"])[0] == "n1"
+    wait_for("it runs", lambda: phase(das_lab, "short") == "Running")
+    das_lab.kubectl("delete", "pod", "short", "--wait=false")
+    wait_for("the claims are gone", lambda: claims(das_lab) == [])
+    following = pod(das_lab, "following", profile="7g.40gb", count=2)
+    wait_for("the next pod is placed", lambda: extender.schedule(following, ["n1"])[0] == "n1", deadline=10)
+
+
 def test_a_claim_that_goes_touches_its_node(das_lab, replicas):
     """docs/spec/das.md 7.3 X8: what a kube-scheduler hears of is the node."""
     extender = replicas(das_lab)
@@ -164,7 +177,7 @@ def test_a_claim_that_goes_touches_its_node(das_lab, replicas):
     before = wait_for("the node's claims are noted", digest)
     das_lab.kubectl("delete", "pod", "holder", "--wait=false")
     wait_for("the node is touched", lambda: digest() != before)
-    assert extender.schedule(waits, ["n1"])[0] == "n1"
+    wait_for("the pod that waited has its slices", lambda: extender.schedule(waits, ["n1"])[0] == "n1")
 
 
 def test_bad_questions_get_a_sentence(das_lab, replicas):

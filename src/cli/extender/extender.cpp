@@ -303,17 +303,17 @@ class Extender {
   Result<void> serve() {
     const bool in_pod = variables_.contains("KUBERNETES_SERVICE_HOST");
     const std::string host = in_pod ? "" : "127.0.0.1";
-    ATHANOR_TRY(
-        server_,
-        extender::Server::start(
-            {.address = options_.address.empty() ? host + ":9443" : options_.address,
-             .tls = !options_.certificate.empty(),
-             .decide =
-                 [this](extender::Verb verb, Value body, extender::ServerOptions::Answer answer) {
-                   service_->ask(verb, std::move(body), std::move(answer));
-                 },
-             .clock = clock_.get(),
-             .metrics = &metrics_}));
+    ATHANOR_TRY(server_,
+                extender::Server::start(
+                    {.address = options_.address.empty() ? host + ":9443" : options_.address,
+                     .tls = !options_.certificate.empty(),
+                     .decide =
+                         [this](extender::Verb verb, const Value& body,
+                                const extender::ServerOptions::Answer& answer) {
+                           service_->ask(verb, body, answer);
+                         },
+                     .clock = clock_.get(),
+                     .metrics = &metrics_}));
     if (!options_.certificate.empty()) {
       static_cast<void>(certificate_changed());
       ATHANOR_TRY_VOID(use_certificate());

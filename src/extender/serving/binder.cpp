@@ -119,7 +119,7 @@ void Binder::answered(const AttemptPtr& attempt, const Step& step, client::ApiRe
       return next(attempt);
     }
     if (is_binding(step) && (result.unknown || result.error->code == 409)) {
-      return look(attempt, *std::move(result.error));
+      return look(attempt, *result.error);
     }
     if (result.unknown) {
       return attempt->finish(*std::move(result.error));
@@ -137,7 +137,7 @@ void Binder::answered(const AttemptPtr& attempt, const Step& step, client::ApiRe
   next(attempt);
 }
 
-void Binder::look(const AttemptPtr& attempt, Error error) {
+void Binder::look(const AttemptPtr& attempt, const Error& error) {
   client::ApiRequest request;
   request.path = runtime::collection_path(api::kPod, attempt->binding.pod.ns()) + "/" +
                  std::string(attempt->binding.pod.name());

@@ -54,7 +54,7 @@ class Binder : public std::enable_shared_from_this<Binder> {
             std::function<void(client::ApiResult)> then);
   void answered(const AttemptPtr& attempt, const Step& step, client::ApiResult result);
   // The binding's answer was lost or says that the pod is bound: looks.
-  void look(const AttemptPtr& attempt, Error error);
+  void look(const AttemptPtr& attempt, const Error& error);
   void take_back(const AttemptPtr& attempt, Error error);
 
   std::shared_ptr<client::ApiClient> client_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -25,6 +26,9 @@ namespace athanor::extender {
 namespace {
 
 using Answer = ServerOptions::Answer;
+
+// Between two looks whether the caches show what was written.
+constexpr std::chrono::milliseconds kSettlePause{20};
 
 // The pod as it is once it is bound.
 Object bound(const Object& pod, const std::string& node) {
@@ -64,12 +68,16 @@ struct Service::State : std::enable_shared_from_this<State> {
   void fetch(const BindQuestion& question, const Answer& answer);
   void carry_out(Binding binding, const Answer& answer);
   void ended(const Object& pod, const std::vector<Ref>& claims, const BindingResult& result);
+  // Forgets what the caches show, soon and until nothing answered is pending: an object that comes
+  // and goes between two questions must not count on.
+  void settle_soon();
   void count(const FilterAnswer& answer) const;
 
   ServiceOptions options;
   std::shared_ptr<Binder> binder;
   std::atomic<bool> sighted{false};
-  std::mutex mutex{};  // guards the two below
+  std::mutex mutex{};     // guards those below
+  bool settling = false;  // settle_soon() is under way
   Pending pending{};
   std::set<std::string> under_way{};  // uids of pods that are being bound
 };
@@ -201,6 +209,7 @@ void Service::State::carry_out(Binding binding, const Answer& answer) {
       return;
     }
     self->ended(pod, claims, result);
+    self->settle_soon();
     if (result.error) {
       log::warn("a pod was not bound",
                 {{"pod", pod.key().text()}, {"node", node}, {"error", result.error->message}});
@@ -229,6 +238,38 @@ void Service::State::ended(const Object& pod, const std::vector<Ref>& claims,
   }
 }
 
+void Service::State::settle_soon() {
+  {
+    const std::scoped_lock lock(mutex);
+    if (std::exchange(settling, true)) {
+      return;
+    }
+  }
+  options.client->post_at(std::chrono::steady_clock::now() + kSettlePause,
+                          [weak = weak_from_this()] {
+                            const auto self = weak.lock();
+                            if (!self) {
+                              return;
+                            }
+                            self->options.inspect([weak](const View& base, Instant now) {
+                              const auto state = weak.lock();
+                              if (!state) {
+                                return;
+                              }
+                              bool more = false;
+                              {
+                                const std::scoped_lock lock(state->mutex);
+                                state->settling = false;
+                                state->pending.settle(base, now);
+                                more = state->pending.answered();
+                              }
+                              if (more) {
+                                state->settle_soon();
+                              }
+                            });
+                          });
+}
+
 void Service::State::count(const FilterAnswer& answer) const {
   if (options.metrics == nullptr) {
     return;
@@ -255,7 +296,7 @@ bool Service::ready() const {
   return state_->ready();
 }
 
-void Service::ask(Verb verb, Value body, Answer answer) {
+void Service::ask(Verb verb, const Value& body, const Answer& answer) {
   if (!state_->ready()) {
     return answer(Error::unavailable(
         state_->sighted ? "this replica does not lead; ask the one that does"

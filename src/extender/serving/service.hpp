@@ -48,7 +48,7 @@ class Service {
   void sighted();
   // Questions are answered.
   [[nodiscard]] bool ready() const;
-  void ask(Verb verb, Value body, ServerOptions::Answer answer);
+  void ask(Verb verb, const Value& body, const ServerOptions::Answer& answer);
 
  private:
   struct State;

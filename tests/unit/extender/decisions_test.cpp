@@ -172,12 +172,14 @@ TEST_F(DecisionsTest, WhatIsPendingIsForgottenOnceTheCachesShowIt) {
   });
   EXPECT_EQ(filter(pod("q", "mig.das.com/1g.5gb: 1"), {"n1"}).failed.size(), 1U);
   EXPECT_EQ(pending.size(), 3U) << "its writes are under way";
+  EXPECT_FALSE(pending.answered());
   for (const Step& step : plan->steps()) {
     if (const auto* create = std::get_if<Create>(&step)) {
       pending.until(*create->target.kind, create->target.key, world.now + kPendingLife);
     }
   }
   pending.until(api::kPod, waiting.key(), world.now + kPendingLife);
+  EXPECT_TRUE(pending.answered());
   EXPECT_EQ(filter(pod("r", "mig.das.com/1g.5gb: 1"), {"n1"}).failed.size(), 1U);
   EXPECT_EQ(pending.size(), 0U);
 }
