@@ -242,3 +242,34 @@ def test_hand_written_topologies_that_make_no_sense_harm_nobody(lab):
     # The zones go away again: the node has no data, and takes the pod.
     lab.kubectl("delete", "noderesourcetopology", "control")
     wait_for("the pod to run there", lambda: phase(lab, "there") == "Running")
+
+
+def test_every_example_is_accepted_and_works(lab):
+    for name in ("preemption", "hugepages-pod", "kubelet-config"):
+        lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
+    lab.kubectl("create", "-f", str(ROOT / "examples/numa/aligned-pod.yaml"))
+    wait_for("the pod with huge pages", lambda: phase(lab, "hugepages") == "Running")
+    wait_for("both pods", lambda: {one["status"]["phase"] for one in lab.http("GET", PODS).json["items"]} == {"Running"})
+
+    def attributes():
+        items = lab.http("GET", TOPOLOGIES).json["items"]
+        return {one["value"] for item in items for one in item["attributes"] if one["name"] == "topologyManagerScope"}
+
+    wait_for("the scope of the KubeletConfig", lambda: attributes() == {"pod"})
+    config = "/api/v1/namespaces/numaresources/configmaps/topo-aware-scheduler-config"
+    wait_for("the mode", lambda: "preemptionMode: Enabled" in lab.http("GET", config).json["data"]["config.yaml"])
+
+
+def test_a_lab_without_openshift_takes_pool_names(make_lab, tmp_path):
+    file = tmp_path / "lab.yaml"
+    file.write_text(LAB.read_text(encoding="utf-8") + "settings: {NUMA_EMULATE_OPENSHIFT: false}\n", encoding="utf-8")
+    lab = make_lab("--storage", "memory", "--lab", str(file)).start()
+    for name in ("plain-kubernetes", "scheduler"):
+        lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
+    wait_for("an object for each worker", lambda: free(lab) == FREE)
+    wait_for("Available", lambda: condition(lab, OPERATOR, "Available") == "True")
+    assert lab.athanor("numa", "platform").out == "Kubernetes\n"
+    create(lab, pod("plain", "12"))
+    wait_for("the pod to run", lambda: phase(lab, "plain") == "Running")
+    create(lab, pod("large", "14"))
+    wait_for("the reason", lambda: "cannot align container" in reason(lab, "large"))
