@@ -118,7 +118,7 @@ class Loader {
     std::vector<std::string> names = sources_.list_files(folder);
     std::ranges::sort(names);
     for (const std::string& name : names) {
-      ATHANOR_TRY_VOID(read_daemon_file(folder + "/" + name));
+      ATHANOR_TRY_VOID(read_daemon_file(fmt::format("{}/{}", folder, name)));
     }
     ATHANOR_TRY_VOID(read_extra_file(root + "/extra" + kConfigName));
     if (extra != root + "/extra" + kConfigName) {

@@ -50,7 +50,7 @@ Result<std::uint64_t> read_mem_total(std::string_view text, const std::string& p
 Result<void> read_hugepages(const SysfsTree& sysfs, const std::string& folder, HardwareNode& node) {
   for (const std::string& name : sysfs.list(folder + "/hugepages")) {
     const std::string resource = hugepage_resource(name);
-    const std::string path = folder + "/hugepages/" + name + "/nr_hugepages";
+    const std::string path = fmt::format("{}/hugepages/{}/nr_hugepages", folder, name);
     const auto text = sysfs.read(path);
     if (resource.empty() || !text) {
       continue;

@@ -53,6 +53,11 @@ class ExporterRun {
     }
     note_paused_pools();
     if (object_.annotation(kTopologyAnnotation) != "cluster") {
+      const Kind& kind = kTopologyKind;
+      if (!view_.get(api::kCustomResourceDefinition,
+                     {"", fmt::format("{}.{}", kind.plural, kind.group)})) {
+        emit("Normal", "SuccessfulCRDInstall", "Node Resource Topology CRD installed");
+      }
       apply_owned(api::kCustomResourceDefinition, api::crd_manifest(topology_crd()), object_,
                   plan_);
     }
@@ -62,6 +67,9 @@ class ExporterRun {
       return std::move(plan_);
     }
     configured_ = true;
+    if (waited_for_pool()) {
+      emit("Normal", "SuccessfulMCSync", "Enabled machine configuration for worker nodes");
+    }
     clean_up();
     for (const Value& object : exporter_objects(settings_, platform_)) {
       apply_owned(kind_of(object), object, object_, plan_);
@@ -91,6 +99,27 @@ class ExporterRun {
     return Status{.target = {&kOperatorKind, object_.key()},
                   .status = std::move(status),
                   .guard = {.uid = std::string(object_.uid())}};
+  }
+
+  // Told once: the conditions say whether the state is a new one (docs/spec/numa.md 6.8).
+  void emit(const char* type, const char* reason, std::string note) {
+    plan_.then(Emit{.about = {&kOperatorKind, object_.key()},
+                    .about_uid = std::string(object_.uid()),
+                    .type = type,
+                    .reason = reason,
+                    .note = std::move(note)});
+  }
+
+  [[nodiscard]] bool was(const char* type) const {
+    return condition_is(object_.status()["conditions"], type, "True");
+  }
+
+  [[nodiscard]] bool waited_for_pool() const {
+    const std::string message =
+        find_condition(object_.status()["conditions"], "Progressing")["message"].str();
+    return was("Progressing") && std::ranges::any_of(pools_.pools, [&](const Pool& pool) {
+             return message == fmt::format("{} is updating", pool.name);
+           });
   }
 
   void note_paused_pools() {
@@ -194,6 +223,10 @@ class ExporterRun {
   bool report_refusal() {
     const auto error = drop_refused(view_, now_, plan_);
     if (error) {
+      if (!was("Degraded")) {
+        emit("Warning", "FailedRTECreate",
+             "Failed to create Resource-Topology-Exporter DaemonSets: " + error->message);
+      }
       write_status(State::degraded("InternalError", error->message), {});
     }
     return error.has_value();
@@ -207,6 +240,9 @@ class ExporterRun {
   }
 
   void finish() {
+    if (!was("Available")) {
+      emit("Normal", "SuccessfulRTECreate", "Created Resource-Topology-Exporter DaemonSets");
+    }
     Value groups = Value::list();
     for (const Pool& pool : pools_.pools) {
       groups.push_back(Value::object(

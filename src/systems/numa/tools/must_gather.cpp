@@ -118,8 +118,9 @@ class Gathering {
           .computed = topology.fingerprint, .node = topology.node, .recorded = context_.now()};
       const std::string file = status_file_name(topology.node);
       const std::string folder = fmt::format("namespaces/{}/pfpstatus/", ns_);
-      ATHANOR_TRY(files_[folder + "resource-topology-exporters/" + file], add_sample("", exporter));
-      ATHANOR_TRY(files_[folder + "scheduler/" + file], add_sample("", sample));
+      ATHANOR_TRY(files_[fmt::format("{}resource-topology-exporters/{}", folder, file)],
+                  add_sample("", exporter));
+      ATHANOR_TRY(files_[fmt::format("{}scheduler/{}", folder, file)], add_sample("", sample));
     }
     return {};
   }

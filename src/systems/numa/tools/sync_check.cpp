@@ -123,12 +123,12 @@ int compare_folder(ToolContext& context, const std::string& root) {
   int code = kToolFailed;
   bool any = false;
   for (const std::string& ns : context.list_files(root + "/namespaces")) {
-    const std::string folder = root + "/namespaces/" + ns + "/pfpstatus/";
+    const std::string folder = fmt::format("{}/namespaces/{}/pfpstatus/", root, ns);
     for (const std::string& node : context.list_files(folder + "resource-topology-exporters")) {
       context.out("# " + node + "\n");
-      const int one =
-          compare(context, context.read_file(folder + "resource-topology-exporters/" + node),
-                  context.read_file(folder + "scheduler/" + node));
+      const int one = compare(
+          context, context.read_file(fmt::format("{}resource-topology-exporters/{}", folder, node)),
+          context.read_file(fmt::format("{}scheduler/{}", folder, node)));
       code = any ? std::max(code, one) : one;
       any = true;
     }
