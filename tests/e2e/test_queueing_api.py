@@ -283,12 +283,15 @@ def test_what_holds_quota_keeps_what_it_asked_for(lab, reserved, case):
 
 
 def test_a_status_written_by_a_go_client_changes_nothing(lab, reserved):
-    body = lab.http("GET", reserved).json
-    written = copy.deepcopy(body)
-    assignment = written["status"]["admission"]["podSetAssignments"][0]
-    assignment.pop("flavors", None)  # empty maps are dropped
-    assignment["resourceUsage"] = {"cpu": "1"}
-    assert lab.http("PUT", reserved + "/status", written).code == 200
+    def write():
+        written = copy.deepcopy(lab.http("GET", reserved).json)
+        assignment = written["status"]["admission"]["podSetAssignments"][0]
+        assignment.pop("flavors", None)  # empty maps are dropped
+        assignment["resourceUsage"] = {"cpu": "1"}
+        return lab.http("PUT", reserved + "/status", written)
+
+    answer = wait_for("a write that no controller comes before", lambda: (a := write()).code != 409 and a)
+    assert answer.code == 200, answer.text
     other = copy.deepcopy(lab.http("GET", reserved).json)
     other["status"]["admission"]["clusterQueue"] = "z"
     answer = lab.http("PUT", reserved + "/status", other)

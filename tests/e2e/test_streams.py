@@ -169,7 +169,7 @@ def test_exec_of_what_does_not_run_is_refused(lab, ns, pod):
 
 
 @contextlib.contextmanager
-def echo_server(status):
+def echo_server(host, status):
     """Answers one request with that status line and repeats what follows."""
 
     def serve():
@@ -185,17 +185,21 @@ def echo_server(status):
             seen.append("end")
 
     seen = []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server((host, 0)) as listener:
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield listener.getsockname()[1], seen
         thread.join(DEADLINE)
 
 
+def address_of(lab):
+    return lab.get("/api/v1/namespaces/e2e-streams/pods/p")["status"]["podIP"]
+
+
 def test_connections_that_leave_http_are_passed_on_to_pods(lab, pod):
     pod("get", "pod", "p")
     switching = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Own: kept\r\n\r\nwelcome"
-    with echo_server(switching) as (port, seen):
+    with echo_server(address_of(lab), switching) as (port, seen):
         wire = lab.connection()
         wire.connect()
         head = f"GET /api/v1/namespaces/e2e-streams/pods/p:{port}/proxy/a?b=c HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n"
@@ -212,7 +216,7 @@ def test_connections_that_leave_http_are_passed_on_to_pods(lab, pod):
 
 def test_a_pod_that_does_not_switch_answers_all_the_same(lab, pod):
     pod("get", "pod", "p")
-    with echo_server(b"HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nnever") as (port, _):
+    with echo_server(address_of(lab), b"HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nnever") as (port, _):
         path = f"/api/v1/namespaces/e2e-streams/pods/p:{port}/proxy/a"
         answer = lab.http("GET", path, headers={"Connection": "Upgrade", "Upgrade": "echo"})
         assert (answer.code, answer.text) == (403, "never")

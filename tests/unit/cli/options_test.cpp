@@ -169,8 +169,8 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
                 "up",       "controllers", "extender", "apiserver", "etcd",       "envtest",
                 "submit",   "jobs",        "logs",     "cancel",    "queue",      "appwrappers",
                 "clusters", "lock",        "unlock",   "backup",    "restore",    "simulate",
-                "crds",     "rbac",        "webhooks", "replay",    "queues",     "slices",
-                "numa",     "systems",     "vault",    "version",   "completion", "help"}));
+                "crds",     "rbac",        "webhooks", "replay",    "slices",     "numa",
+                "queues",   "systems",     "vault",    "version",   "completion", "help"}));
 }
 
 TEST(Options, ExtenderNeedsBothHalvesOfItsCertificate) {

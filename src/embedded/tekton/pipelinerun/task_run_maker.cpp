@@ -68,7 +68,7 @@ Value metadata_of(const RunContext& context, const TaskState& task, const Value&
 }
 
 // Returns the timeout of a task's TaskRun: its own, at most what the run has left
-// (docs/spec/tekton.md 8.6).
+// (docs/spec/tekton.md 8).
 std::string timeout_of(const RunContext& context, const RunFacts& facts, const TaskState& task,
                        const Value& overrides) {
   for (const Value* given : {&overrides["timeout"], &task.task["timeout"]}) {

@@ -28,7 +28,8 @@ TEST(PodGates, APodIsReadyWhenItsGatesAre) {
                   "readinessGates: [{conditionType: A}, {conditionType: B}]}, "
                   "status: {conditions: [" +
                   conditions + "]}}"));
-    return find_condition(running_status(pod, "127.16.0.1", running, Instant{})["conditions"], "Ready");
+    return find_condition(running_status(pod, "127.16.0.1", running, Instant{})["conditions"],
+                          "Ready");
   };
   const Value none = ready("");
   EXPECT_EQ(none["status"].str(), "False");
@@ -79,7 +80,7 @@ TEST(NodeHooksOfSystems, RefuseWithTheirOwnReasonAndReserve) {
                 "{athanor.dev/emulated: 'true'}}}"));
   world.put(
       from_yaml("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: "
-                "{nodeName: w, containers: [{name: c, image: i}]}}"));
+                "{nodeName: w, hostNetwork: true, containers: [{name: c, image: i}]}}"));
   world.observe_as(pod_query("ns", "p"), Value::object());
   Reads reads;
   const View view(world, reads);

@@ -85,7 +85,7 @@ TEST_F(SandboxSpecTest, Environment) {
       {"env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}, {name: B, valueFrom: "
        "{fieldRef: {fieldPath: spec.nodeName}}}, {name: C, valueFrom: {fieldRef: {fieldPath: "
        "\"metadata.labels['app']\"}}}, {name: D, valueFrom: {fieldRef: {fieldPath: "
-       "status.podIP}}}]",
+       "status.hostIP}}}]",
        "A=p;B=n1;C=x;D=127.0.0.1;"},
       {"env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: none}}}]",
        "CreateContainerConfigError"},
