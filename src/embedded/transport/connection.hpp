@@ -20,12 +20,12 @@
 #include "base/contain.hpp"
 #include "embedded/transport/https_server.hpp"
 #include "embedded/transport/ledger.hpp"
-#include "net/turns.hpp"
 #include "net/event_loop.hpp"
 #include "net/http2_session.hpp"
 #include "net/request_reader.hpp"
 #include "net/response_writer.hpp"
 #include "net/tls.hpp"
+#include "net/turns.hpp"
 #include "net/worker_pool.hpp"
 
 namespace athanor::transport {
