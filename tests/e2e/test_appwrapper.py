@@ -360,3 +360,33 @@ def test_it_survives_a_crash_in_the_middle(make_lab):
     assert phase(lab, "default", "service-stack") == "Running"
     lab.kubectl("delete", "aw", "--all", "-n", "default", f"--timeout={DEADLINE:.0f}s")
     assert lab.kubectl("get", "pods,jobs,deployments,workloads", "-n", "default", "-o", "name").out == ""
+
+
+def test_the_slack_queue_lends_what_nodes_can_give(make_lab, tmp_path):
+    """appwrapper.slackQueueName (7.4): a cordoned node's resources are not lent; its controller and its rights exist only then."""
+    config = tmp_path / "appwrapper.yaml"
+    config.write_text("appwrapper: {slackQueueName: slack}\n", encoding="utf-8")
+    lab = make_lab("--pods", "timed", "--set", f"APPWRAPPER_CONFIG={config}").start()
+    node = lab.get("/api/v1/nodes")["items"][0]
+    cpus = int(node["status"]["capacity"]["cpu"])
+    flavor = {"name": "slack", "resources": [{"name": "cpu", "nominalQuota": "1000"}]}
+    spec = {"cohortName": "all", "namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}]}
+    for kind, body in (("ResourceFlavor", {}), ("ClusterQueue", spec)):
+        lab.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": "slack"}, "spec": body}))
+
+    def limit():
+        queue = lab.get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/slack")
+        return queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0].get("lendingLimit")
+
+    lab.kubectl("cordon", node["metadata"]["name"])
+    wait_for("less is lent", lambda: limit() == str(1000 - cpus))
+    lab.kubectl("uncordon", node["metadata"]["name"])
+    wait_for("all is lent again", lambda: limit() is None)
+
+    def rights(**env):
+        return run([ATHANOR, "rbac", "--controllers=appwrapper"], env={**os.environ, **env}).out
+
+    assert "clusterqueues" in rights(APPWRAPPER_CONFIG=str(config)) and "clusterqueues" not in rights()
+    config.write_text("appwrapper: {slackQueueName: slack, autopilot: null}\n", encoding="utf-8")
+    done = run([ATHANOR, "rbac", "--controllers=appwrapper"], env={**os.environ, "APPWRAPPER_CONFIG": str(config)})
+    assert done.code == 1 and "appwrapper.slackQueueName" in done.err and "monitorNodes" in done.err

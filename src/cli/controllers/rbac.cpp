@@ -103,7 +103,7 @@ int run(const RbacOptions& options) {
   if (!config.ok()) {
     return fail(config.error());
   }
-  *operators = those_that_run(all_systems(), *std::move(operators), *config);
+  *operators = those_that_run(all_systems(), *operators, *config);
   const bool placed =
       variables.contains("FOURNOS_WORKLOAD_NAMESPACE") || variables.contains("FOURNOS_NAMESPACE");
   if (!options.namespaces.empty() || !placed) {
