@@ -2,11 +2,13 @@
 """AppWrapper on `athanor up`: the first contact, every rejection on the served API, the worked samples (docs/spec/appwrapper.md 9.3, 12, 13)."""
 
 import copy
+import json
+import os
 import signal
 
 import pytest
 import yaml
-from support import DEADLINE, KUBECTL, ROOT, run, wait_for
+from support import ATHANOR, DEADLINE, KUBECTL, ROOT, run, wait_for
 
 PATH = "/apis/workload.codeflare.dev/v1beta2/namespaces/{}/appwrappers"
 DENIED = 'admission webhook "vappwrapper.kb.io" denied the request: '
