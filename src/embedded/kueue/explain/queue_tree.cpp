@@ -107,7 +107,23 @@ std::string bar(std::int64_t share) {
          std::string(static_cast<std::size_t>(kBar - full), '.');
 }
 
-void print(const Value& node, std::size_t depth, std::string& out) {
+std::string cell_name(const Value& resource) {
+  return resource["flavor"].str() + "/" + resource["resource"].str();
+}
+
+// The longest name of a cell with the indentation before it.
+std::size_t width_of(const Value& nodes, std::size_t depth) {
+  std::size_t width = 0;
+  for (const Value& node : nodes.items()) {
+    for (const Value& one : node["resources"].items()) {
+      width = std::max(width, cell_name(one).size() + depth * 2);
+    }
+    width = std::max(width, width_of(node["children"], depth + 1));
+  }
+  return width;
+}
+
+void print(const Value& node, std::size_t depth, std::size_t width, std::string& out) {
   const std::string indent(depth * 2, ' ');
   out += fmt::format("{}{} {}", indent, node["kind"].as_string(), node["name"].as_string());
   if (node["kind"].as_string() == "ClusterQueue") {
@@ -120,16 +136,16 @@ void print(const Value& node, std::size_t depth, std::string& out) {
   out += "\n";
   for (const Value& one : node["resources"].items()) {
     const std::string borrowed = one["borrowed"].str();
-    out += fmt::format(
-        "{}  {:<28} [{}] {} of {}{}\n", indent, one["flavor"].str() + "/" + one["resource"].str(),
-        bar(one["share"].as_int()), one["used"].as_string(), one["quota"].as_string(),
-        borrowed == "0" ? "" : fmt::format(", {} borrowed", borrowed));
+    out +=
+        fmt::format("{}  {:<{}} [{}] {} of {}{}\n", indent, cell_name(one), width - depth * 2,
+                    bar(one["share"].as_int()), one["used"].as_string(), one["quota"].as_string(),
+                    borrowed == "0" ? "" : fmt::format(", {} borrowed", borrowed));
   }
   for (const Value& local : node["localQueues"].items()) {
     out += fmt::format("{}  LocalQueue {}\n", indent, local.as_string());
   }
   for (const Value& child : node["children"].items()) {
-    print(child, depth + 1, out);
+    print(child, depth + 1, width, out);
   }
 }
 
@@ -142,8 +158,9 @@ Value queue_tree(const View& view) {
 
 std::string queue_tree_text(const Value& tree) {
   std::string out;
+  const std::size_t width = width_of(tree, 0);
   for (const Value& root : tree.items()) {
-    print(root, 0, out);
+    print(root, 0, width, out);
   }
   return out;
 }
