@@ -194,11 +194,7 @@ def test_n13_another_schedulers_pod_is_accounted(lab):
     assert "Failed" not in phases
 
 
-# Another zone's pods may go, too, while the node's object does not show yet that the first ones have ended: one run in four.
-RACES = pytest.mark.xfail(reason="a second eviction before the exporter has published the first", strict=False)
-
-
-@pytest.mark.parametrize("mode", ["Disabled", pytest.param("Enabled", marks=RACES)])
+@pytest.mark.parametrize("mode", ["Disabled", "Enabled"])
 def test_n16_preemption_by_zone(lab, mode):
     patch(lab, SCHEDULER, {"spec": {"preemptionMode": mode}})
     config = "/api/v1/namespaces/numaresources/configmaps/topo-aware-scheduler-config"

@@ -107,6 +107,9 @@ class Session final : public SchedulingSession {
       return refusal_of(
           numa::filter(request, *known.topology, allocatable, nullptr, profile_->filter));
     }
+    if (still_shows_victims(pod)) {
+      return HookRefusal{.reason = kStaleData};
+    }
     const auto simulated = without(node, *known.topology, leaving);
     if (!simulated.ok()) {
       return HookRefusal{.reason = simulated.error().message};
@@ -131,6 +134,19 @@ class Session final : public SchedulingSession {
   static std::optional<HookRefusal> refusal_of(const Result<void>& verdict) {
     return verdict.ok() ? std::nullopt
                         : std::optional(HookRefusal{.reason = verdict.error().message});
+  }
+
+  // True while the zones of the node that was freed for the pod do not show its victims gone: more
+  // victims now, there or elsewhere, would go for nothing.
+  [[nodiscard]] bool still_shows_victims(const Object& pod) const {
+    const Key promised{"", pod.status()["nominatedNodeName"].str()};
+    const auto node = view_.get(api::kNode, promised);
+    const auto object = view_.get(kTopologyKind, promised);
+    if (!node || !object) {
+      return false;
+    }
+    const NodeTopology topology = read_topology(object->body());
+    return !topology.fingerprint.empty() && !accounts_all(view_, *node, topology);
   }
 
   // The zones as they would be without these pods.
