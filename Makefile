@@ -64,7 +64,7 @@ fuzz: bootstrap ## every parser against random input, 60 s each (TIME=n)
 sanitize: bootstrap ## the tests under AddressSanitizer, UBSan and ThreadSanitizer
 	@scripts/sanitize
 
-lint: bootstrap ## formatting, clang-tidy, the house's rules
+lint: bootstrap ## formatting, clang-tidy, the layers (what changed; scripts/lint --all: every file)
 	@scripts/lint
 
 format: bootstrap ## format every source file
