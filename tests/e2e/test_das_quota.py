@@ -17,10 +17,11 @@ def claims(lab):
     return lab.get(CLAIMS)["items"]
 
 
-def job(name, queue, profile, count=1, key="nvidia.com/mig-", parallelism=1):
+def job(name, queue, profile, count=1, key="nvidia.com/mig-", parallelism=1, seconds=60):
     return {
         "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": queue}},
-        "spec": {"parallelism": parallelism, "completions": parallelism, "template": {"spec": {"restartPolicy": "Never", "containers": [{
+        "spec": {"parallelism": parallelism, "completions": parallelism, "template": {
+            "metadata": {"annotations": {"athanor.dev/simulate": json.dumps({"c": {"seconds": seconds}})}}, "spec": {"restartPolicy": "Never", "containers": [{
             "name": "c", "image": "busybox", "command": ["sleep", "3600"], "resources": {"limits": {f"{key}{profile}": str(count)}}}]}}},
     }  # fmt: skip
 
@@ -122,6 +123,57 @@ def test_resource_quota_counts_slices_after_the_webhook(queued):
     refused = lambda: queued.http("POST", "/api/v1/namespaces/default/pods", pod)  # noqa: E731
     answer = refused()
     assert answer.code == 403 and "exceeded quota: q" in answer.text and "requests.mig.das.com/1g.5gb" in answer.text, answer.text
+
+
+def test_a_quota_of_nvidias_name_is_warned_of(queued):
+    """K6."""
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "old"}, "spec": {"hard": {"requests.nvidia.com/mig-1g.5gb": "1"}}}
+    create(queued, quota, "/api/v1/namespaces/default/resourcequotas")
+    said = queued.kubectl("apply", "-f", EXAMPLES / "test-pod-emulated.yaml", "-n", "default")
+    assert "Warning: ResourceQuota \"old\" limits requests.nvidia.com/mig-1g.5gb" in said.err, said.err
+
+
+def test_gpu_memory_can_be_a_quota(make_lab, monkeypatch):
+    """K7."""
+    monkeypatch.setenv("DAS_MEMORY_QUOTA_RESOURCE", "example.com/gpu-memory")
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLES / "lab.yaml"), "--pods", "timed").start()
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "memory"}, "spec": {"hard": {"requests.example.com/gpu-memory": "20Gi"}}}
+    create(lab, quota, "/api/v1/namespaces/default/resourcequotas")
+
+    def pod(name, profile):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [{
+            "name": "c", "image": "busybox", "command": ["sleep", "3600"], "resources": {"limits": {f"nvidia.com/mig-{profile}": "1"}}}]}}  # fmt: skip
+
+    made = create(lab, pod("a", "3g.20gb"), "/api/v1/namespaces/default/pods")
+    assert made["spec"]["containers"][0]["resources"]["requests"]["example.com/gpu-memory"] == "20Gi"
+    wait_for("the pod runs", lambda: lab.get("/api/v1/namespaces/default/pods/a")["status"]["phase"] == "Running")
+    answer = lab.http("POST", "/api/v1/namespaces/default/pods", pod("b", "1g.5gb"))
+    assert answer.code == 403 and "exceeded quota: memory" in answer.text, answer.text
+
+
+def test_events_follow_a_slice(queued):
+    """V7."""
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "told"}, "spec": {"containers": [{
+        "name": "c", "image": "busybox", "command": ["sleep", "3600"], "resources": {"limits": {"nvidia.com/mig-1g.5gb": "1"}}}]}}  # fmt: skip
+    create(queued, body, "/api/v1/namespaces/default/pods")
+
+    def events():
+        return {one["reason"]: one["message"] for one in queued.get("/api/v1/events")["items"] if one["involvedObject"]["name"] == "told"}
+
+    wait_for("its slice is told of", lambda: "SliceCreated" in events())
+    told = events()
+    assert told["SliceStaged"].startswith("1g.5gb on ") and told["SliceCreated"].startswith("1g.5gb on GPU-"), told
+    queued.kubectl("delete", "pod", "told", "--wait=false")
+    wait_for("its end is told of", lambda: "SliceReleased" in events())
+
+
+def test_a_slice_that_cannot_be_made_is_told_of(make_lab, monkeypatch):
+    """V7, E-B4."""
+    monkeypatch.setenv("EMULATED_FAIL_RATE", "1")
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLES / "lab.yaml"), "--pods", "timed").start()
+    lab.kubectl("apply", "-f", EXAMPLES / "test-pod-emulated.yaml")
+    reasons = lambda: [one["reason"] for one in lab.get("/api/v1/events")["items"]]  # noqa: E731
+    wait_for("the failure is told of", lambda: "SliceCreateFailed" in reasons())
 
 
 def test_the_configuration_for_a_real_kueue_names_each_profile_once():

@@ -163,6 +163,7 @@ std::optional<Plan> admit(const View& view, const Object& pod, Instant now, Hook
   for (const NodeHooks* one : hooks) {
     NodeAdmission admission = node ? one->admit(view, pod, *node, now) : NodeAdmission{};
     if (admission.answer == NodeAdmission::Answer::Refuse) {
+      steps.merge(std::move(admission.steps));
       const bool own = !admission.reason.empty();
       const std::string reason = own ? admission.reason : "UnexpectedAdmissionError";
       const std::string message =

@@ -65,6 +65,10 @@ std::optional<Claim> read_claim(const Object& object) {
                .state = object.status()["state"].str()};
 }
 
+std::string place_of(const Claim& claim) {
+  return fmt::format("{} on {}, slot {}", claim.profile, claim.gpu, claim.start);
+}
+
 std::vector<std::string> claim_nodes(const Object& claim) {
   return {claim.spec()["nodename"].str()};
 }

@@ -37,6 +37,9 @@ struct Claim {
 // no slot.
 std::optional<Claim> read_claim(const Object& object);
 
+// "1g.5gb on GPU-..., slot 4": where a slice is, for people.
+std::string place_of(const Claim& claim);
+
 // Indexes of claims that the scheduler and the agents read.
 inline constexpr std::string_view kClaimsByNode = "das-node";
 inline constexpr std::string_view kClaimsByPod = "das-pod";  // uid

@@ -38,6 +38,12 @@ Plan release(const Object& object, const std::optional<Claim>& claim, const Sett
   }
   plan.then(Delete{.target = {&kAllocationClaim, object.key()},
                    .guard = {.uid = std::string(object.uid())}});
+  if (claim && claim->state == kInUse) {
+    plan.then(Emit{.about = {&api::kPod, claim->pod},
+                   .about_uid = claim->pod_uid,
+                   .reason = "SliceReleased",
+                   .note = place_of(*claim)});
+  }
   return plan;
 }
 

@@ -30,8 +30,9 @@ Value capacity(const View& view, const Object& node) {
   if (!runs_agent(view, node)) {
     return Value::object();
   }
-  const auto gpus = emulated_gpus(node, settings_of(view));
-  return gpus.ok() ? emulated_capacity(*gpus) : Value::object();
+  const Settings settings = settings_of(view);
+  const auto gpus = emulated_gpus(node, settings);
+  return gpus.ok() ? emulated_capacity(*gpus, settings.memory_quota_resource) : Value::object();
 }
 
 NodeAdmission refuse(std::string message) {
@@ -67,6 +68,15 @@ void write_state(Plan& plan, const Claim& claim, std::vector<std::string_view> s
                    .guard = {.uid = std::string(claim.object.uid())}});
 }
 
+// An event about the pod of a claim.
+void tell(Plan& plan, const Claim& claim, const char* type, const char* reason, std::string note) {
+  plan.then(Emit{.about = {&api::kPod, claim.pod},
+                 .about_uid = claim.pod_uid,
+                 .type = type,
+                 .reason = reason,
+                 .note = std::move(note)});
+}
+
 // Whether the emulated GPU fails to make this slice: the same claim always does.
 bool fails(const Claim& claim, const Settings& settings) {
   constexpr std::int64_t kMillion = 1'000'000;
@@ -81,8 +91,10 @@ std::optional<NodeAdmission> held_up(const std::vector<Claim>& own, const Settin
                                      Instant now) {
   for (const Claim& claim : own) {
     if (claim.state != kInUse && fails(claim, settings)) {
-      return refuse(
+      NodeAdmission refused = refuse(
           fmt::format("emulated fault: slice {} of {} cannot be made", claim.profile, claim.gpu));
+      tell(refused.steps, claim, "Warning", "SliceCreateFailed", refused.message);
+      return refused;
     }
   }
   NodeAdmission admission{.answer = NodeAdmission::Answer::Wait};
@@ -156,11 +168,15 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
                                    {"content", cdi_file(device, admission.environment)}})});
   }
   for (const Claim& claim : own) {
-    if (claim.state == kCreated) {
-      write_state(admission.steps, claim, {kProcessing, kInUse}, now);
-    } else if (claim.state == kProcessing) {
-      write_state(admission.steps, claim, {kInUse}, now);
+    if (claim.state == kInUse) {
+      continue;  // a restart: it was made before
     }
+    std::vector<std::string_view> reached{kInUse};
+    if (claim.state == kCreated) {
+      reached.insert(reached.begin(), kProcessing);
+    }
+    write_state(admission.steps, claim, std::move(reached), now);
+    tell(admission.steps, claim, "Normal", "SliceCreated", place_of(claim));
   }
   return admission;
 }
@@ -172,7 +188,8 @@ const NodeHooks& mig_node_hooks() {
   static constexpr const Kind* kWrites[] = {&kAllocationClaim};
   static const Index kIndexes[] = {{&kAllocationClaim, kClaimsByNode, claim_nodes}};
   static constexpr Access kAccess[] = {{&kAllocationClaim, "patch"},
-                                       {&kAllocationClaim, "patch", "status"}};
+                                       {&kAllocationClaim, "patch", "status"},
+                                       {&api::kEvent, "create patch"}};
   static const NodeHooks kHooks{.name = "mig",
                                 .reads = kReads,
                                 .writes = kWrites,

@@ -200,8 +200,10 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 
 const Operator& das_operator() {
   static constexpr const Kind* kReads[] = {
-      &kDASOperator,    &kAllocationClaim, &api::kDeployment,     &api::kDaemonSet,
-      &api::kConfigMap, &api::kService,    &api::kServiceAccount, &kNetworkPolicy};
+      &kDASOperator, &kAllocationClaim, &api::kDeployment, &api::kDaemonSet, &api::kConfigMap,
+      &api::kService, &api::kServiceAccount, &kNetworkPolicy,
+      // the webhook's: opting out by namespace, quotas that never bite
+      &api::kNamespace, &api::kResourceQuota};
   static constexpr const Kind* kWrites[] = {
       &kDASOperator,  &api::kDeployment,     &api::kDaemonSet, &api::kConfigMap,
       &api::kService, &api::kServiceAccount, &kNetworkPolicy};

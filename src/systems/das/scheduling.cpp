@@ -5,6 +5,8 @@
 // claims, keeps those that it would make again and deletes the rest.
 #include "systems/das/scheduling.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -109,6 +111,7 @@ class Session final : public SchedulingSession {
       return Plan::retry(Error::conflict(kNoGpu));
     }
     Plan plan;
+    Plan events;
     std::map<std::string, const Claim*, std::less<>> own;
     const std::vector<Claim> known = claims_for(view_, pod.uid());
     for (const Claim& claim : known) {
@@ -138,6 +141,11 @@ class Session final : public SchedulingSession {
       }
       if (!same) {
         plan.then(Create{.target = ref, .object = claim});
+        events.then(Emit{
+            .about = {&api::kPod, pod.key()},
+            .about_uid = std::string(pod.uid()),
+            .reason = "SliceStaged",
+            .note = fmt::format("{} on {}, {}, slot {}", slice.profile, name, gpu, place.start)});
       }
       // `staged` and `created` in one write: the claim is for the chosen node from the start.
       const Value status = same ? view_.get(kAllocationClaim, ref.key)->status() : Value();
@@ -154,6 +162,7 @@ class Session final : public SchedulingSession {
     for (const auto& [left, claim] : own) {
       drop(plan, *claim);
     }
+    plan.merge(std::move(events));
     return plan;
   }
 

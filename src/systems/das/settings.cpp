@@ -10,6 +10,7 @@
 #include "api/describe_ops.hpp"
 #include "base/environment.hpp"
 #include "systems/das/placement/tables.hpp"
+#include "systems/das/quota.hpp"
 
 namespace athanor::das {
 namespace {
@@ -82,6 +83,12 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& enviro
       read_number(variables, "EMULATED_SLICE_DESTROY_MS", kMostMs, 1, settings.slice_destroy_ms));
   ATHANOR_TRY_VOID(
       read_number(variables, "EMULATED_FAIL_RATE", 1, kMillion, settings.fail_per_million));
+  variables.text("DAS_MEMORY_QUOTA_RESOURCE", settings.memory_quota_resource);
+  if (!settings.memory_quota_resource.empty()) {
+    if (const auto checked = check_quota_resource(settings.memory_quota_resource); !checked.ok()) {
+      return checked.error().with_context("invalid DAS_MEMORY_QUOTA_RESOURCE");
+    }
+  }
   std::string policy = "false";
   ATHANOR_TRY_VOID(read_choice(variables, "EMULATE_CLUSTER_POLICY", {"true", "false"}, policy));
   settings.cluster_policy = policy == "true";
@@ -118,6 +125,8 @@ const TypeInfo& Describe<das::Settings>::type() {
       field<&T::placement_policy>("placementPolicy", "firstfit or fragmin."),
       field<&T::gpu_order>("gpuOrder", "listed, emptiest or fullest."),
       field<&T::node_scoring_policy>("nodeScoringPolicy", "spread or pack."),
+      field<&T::memory_quota_resource>("memoryQuotaResource",
+                                       "A resource that stands for GPU memory in quotas."),
       field<&T::slice_create_ms>("sliceCreateMs", "How long making an emulated slice takes."),
       field<&T::slice_destroy_ms>("sliceDestroyMs", "How long removing one takes."),
       field<&T::fail_per_million>("failPerMillion", "Emulated slices of a million that fail."),

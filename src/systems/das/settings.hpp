@@ -26,6 +26,8 @@ struct Settings {
   std::string placement_policy = "firstfit";   // firstfit, fragmin
   std::string gpu_order = "listed";            // listed, emptiest, fullest
   std::string node_scoring_policy = "spread";  // spread, pack
+  // A resource that stands for GPU memory in quotas; empty: none (docs/spec/das.md K7).
+  std::string memory_quota_resource{};
   // Latency and faults of emulated slices (docs/spec/das.md E-B4).
   std::int64_t slice_create_ms = 0;
   std::int64_t slice_destroy_ms = 0;

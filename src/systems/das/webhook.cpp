@@ -14,6 +14,7 @@
 #include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/placement/profile.hpp"
+#include "systems/das/quota.hpp"
 #include "systems/das/settings.hpp"
 
 namespace athanor::das {
@@ -210,8 +211,14 @@ Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant /*
       rewritten->marked && !wanted.empty()) {
     rewritten->pod.member("spec").set("runtimeClassName", wanted);
   }
+  if (!settings.memory_quota_resource.empty()) {
+    charge_memory(rewritten->pod, settings.memory_quota_resource);
+  }
   Verdict verdict = Verdict::change(request.object, rewritten->pod);
   warn_of_absent(view, rewritten->profiles, verdict);
+  for (std::string& warning : quota_warnings(view, request.key.ns, rewritten->profiles)) {
+    verdict.warnings.push_back(std::move(warning));
+  }
   return verdict;
 }
 

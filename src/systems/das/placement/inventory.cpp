@@ -121,12 +121,15 @@ Value emulated_resources(std::string_view node, const EmulatedGpus& gpus) {
                         {"nodeResources", Value::object()}});
 }
 
-Value emulated_capacity(const EmulatedGpus& gpus) {
+Value emulated_capacity(const EmulatedGpus& gpus, std::string_view memory_resource) {
   Value capacity = Value::object();
   for (const MigProfile& profile : gpus.model->table.profiles) {
     const int each =
         profile.name.ends_with("+me") ? profile.most : static_cast<int>(profile.starts.size());
     capacity.set(resource_of(profile.name), fmt::format("{}", each * gpus.count));
+  }
+  if (!memory_resource.empty()) {
+    capacity.set(memory_resource, fmt::format("{}Gi", gpus.model->memory_gib * gpus.count));
   }
   return capacity;
 }

@@ -31,8 +31,8 @@ std::string emulated_uuid(std::string_view node, int index);
 // status.nodeResources of such a node.
 Value emulated_resources(std::string_view node, const EmulatedGpus& gpus);
 // Extended resources that its device manager reports: "mig.das.com/1g.5gb": "14" (docs/spec/das.md
-// 8.3, N-B5).
-Value emulated_capacity(const EmulatedGpus& gpus);
+// 8.3, N-B5). `memory_resource`: that, too, with the memory of all GPUs; empty: none.
+Value emulated_capacity(const EmulatedGpus& gpus, std::string_view memory_resource = {});
 
 struct NodeGpu {
   std::string uuid{};

@@ -231,7 +231,7 @@ TEST_F(LifeTest, CrashBetweenClaimAndBindingLosesNoSlot) {
     const View view(indexed, reads);
     const Plan plan =
         mig_scheduling().begin(view, world.now)->reserve(first, world.must(api::kNode, {"", "n1"}));
-    ASSERT_EQ(plan.steps().size(), 6U);
+    ASSERT_EQ(plan.steps().size(), 9U);  // 3 claims, their states, 3 events
     Plan part;
     for (std::size_t i = 0; i < after; ++i) {
       part.then(plan.steps()[i]);

@@ -4,13 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "kube/apply/patch.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/das/kinds.hpp"
+#include "systems/das/operators.hpp"
 #include "systems/das/settings.hpp"
 
 namespace athanor::das {
@@ -178,6 +181,64 @@ TEST_F(WebhookTest, RewritesInitContainers) {
       changed["spec"]["initContainers"][0]["resources"]["limits"]["mig.das.com/2g.10gb"].str(),
       "1");
   EXPECT_EQ(changed["spec"]["schedulerName"].str(), "das-scheduler");
+}
+
+TEST_F(WebhookTest, K6WarnsOfQuotasThatNeverBite) {
+  world.put(
+      from_yaml("{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: ns}, spec: "
+                "{hard: {requests.nvidia.com/mig-1g.5gb: '2', requests.nvidia.com/mig-2g.10gb: "
+                "'2', requests.cpu: '4'}}}"));
+  world.put(
+      from_yaml("{apiVersion: v1, kind: ResourceQuota, metadata: {name: other, namespace: other}, "
+                "spec: {hard: {requests.nvidia.com/mig-1g.5gb: '2'}}}"));
+  const Verdict verdict = ask(pod("limits: {nvidia.com/mig-1g.5gb: '1'}"));
+  ASSERT_EQ(verdict.warnings.size(), 2U);
+  EXPECT_EQ(
+      verdict.warnings[1],
+      "ResourceQuota \"q\" limits requests.nvidia.com/mig-1g.5gb, which pods no longer ask for "
+      "when quotas are checked: limit requests.mig.das.com/1g.5gb instead");
+  EXPECT_TRUE(ask(pod("limits: {cpu: '1'}")).warnings.empty());
+}
+
+TEST_F(WebhookTest, K7ChargesMemoryWhereASettingNamesIt) {
+  Settings settings;
+  settings.emulated_mode = "enabled";
+  settings.memory_quota_resource = "example.com/gpu-memory";
+  world.configure(kSettingsSection, api::encode(settings));
+  EXPECT_EQ(resources_after("limits: {nvidia.com/mig-1g.5gb: '2', nvidia.com/mig-3g.20gb: '1'}"),
+            R"({"limits":{"mig.das.com/1g.5gb":"2","mig.das.com/3g.20gb":"1",)"
+            R"("example.com/gpu-memory":"30Gi"},"requests":{"mig.das.com/1g.5gb":"2",)"
+            R"("mig.das.com/3g.20gb":"1","example.com/gpu-memory":"30Gi"}})");
+  const Value once = after(pod("limits: {nvidia.com/mig-1g.5gb: '2'}"));
+  EXPECT_TRUE(ask(once).patch.is_null());
+  EXPECT_TRUE(ask(pod("limits: {cpu: '1'}")).patch.is_null());
+  for (const char* wrong :
+       {"memory", "nvidia.com/x", "mig.das.com/x", "kubernetes.io/x", "a b/c"}) {
+    EXPECT_FALSE(parse_settings({{"DAS_MEMORY_QUOTA_RESOURCE", wrong}}).ok()) << wrong;
+  }
+}
+
+// In production the webhook sees what the operators' caches hold.
+TEST_F(WebhookTest, ReadsOnlyKindsThatTheOperatorsCache) {
+  const AdmissionRequest request{.resource = "pods",
+                                 .kind = "Pod",
+                                 .key = {"ns", "p"},
+                                 .object = pod("limits: {nvidia.com/mig-1g.5gb: '1'}")};
+  Reads reads;
+  ASSERT_TRUE(mutate_pod(View(world, reads), request, world.now).allowed);
+  std::set<std::string_view> cached;
+  for (const Operator* one : das_operators()) {
+    for (const Kind* kind : one->reads) {
+      cached.insert(kind->name);
+    }
+  }
+  ASSERT_GE(reads.objects.size() + reads.lists.size(), 4U);
+  for (const Ref& read : reads.objects) {
+    EXPECT_TRUE(cached.contains(read.kind->name)) << read.kind->name;
+  }
+  for (const Reads::ListRead& read : reads.lists) {
+    EXPECT_TRUE(cached.contains(read.kind->name)) << read.kind->name;
+  }
 }
 
 }  // namespace
