@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/kueue/rules/webhooks.hpp"
 
-#include <string>
+#include <fmt/core.h>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
@@ -31,7 +31,7 @@ Verdict judge_configuration(const View& view, const AdmissionRequest& request, I
   }
   const auto read = apply_configuration(view.config("kueue"), text.as_string());
   return read.ok() ? Verdict::allow()
-                   : Verdict::deny(std::string(kConfigurationKey) + ": " + read.error().message);
+                   : Verdict::deny(fmt::format("{}: {}", kConfigurationKey, read.error().message));
 }
 
 constexpr std::string_view kWrites = "CREATE UPDATE";
