@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
+#include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "kube/text/json.hpp"
 #include "sim/scenes/lab_scene.hpp"
@@ -149,6 +150,17 @@ Play deaths_play() {
           .stride = 13};
 }
 
+// Two replicas that hand over, as replicas_play(), in another tree of cohorts for each seed.
+Play queueing_play() {
+  return {.name = "queueing",
+          .make = [] { return queueing_scene(1); },
+          .make_of = queueing_scene,
+          .projection = queueing_ending,
+          .storm = stormy(),
+          .roots = {&api::kueue::kWorkload},
+          .stride = 13};
+}
+
 std::optional<Finding> found(std::optional<std::string> text) {
   return text ? std::optional(Finding{.text = *std::move(text)}) : std::nullopt;
 }
@@ -167,7 +179,8 @@ const std::vector<Play>& plays() {
   static const std::vector<Play> kPlays = {
       small_play(),           fournos_play(),   replicas_play(),      tekton_play(),
       main_job_play(),        workloads_play(), deaths_play(),        hearth_play(),
-      hearth_replicas_play(), slices_play(),    slices_deaths_play(), zones_play()};
+      hearth_replicas_play(), slices_play(),    slices_deaths_play(), zones_play(),
+      queueing_play()};
   return kPlays;
 }
 
@@ -179,7 +192,9 @@ const Play* play_named(std::string_view name) {
 
 std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* tally,
                                   const std::optional<FaultList>& placed, bool record) {
-  const Trial trial{.make = play.make,
+  const SceneMaker make =
+      play.make_of ? SceneMaker([&play, seed] { return play.make_of(seed); }) : play.make;
+  const Trial trial{.make = make,
                     .seed = seed,
                     .projection = play.projection,
                     .tally = tally,
@@ -192,7 +207,7 @@ std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* t
     ++tally->properties["P2 quiescence"];
   }
   const auto stormy_scene = [&] {
-    Scene scene = play.make();
+    Scene scene = make();
     scene.faults = play.storm;
     return scene;
   };

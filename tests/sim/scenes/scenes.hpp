@@ -2,6 +2,7 @@
 // The scenes that are played, and what is checked of each.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -30,6 +31,9 @@ Value slices_as_seen(const World& world);
 // Bursts of pods of quality Guaranteed on nodes with zones.
 Scene zones_scene();
 Value zones_as_seen(const World& world);
+// Queues in a random tree of cohorts, another one for each seed.
+Scene queueing_scene(std::uint64_t seed);
+Value queueing_ending(const World& world);
 Scene workloads_scene();
 Value workloads_as_seen(const World& world);
 // A few ReplicaSets whose pods run at once, made, scaled, deleted; `bystanders` that nothing
@@ -41,6 +45,7 @@ Value small_ending(const World& world);
 struct Play {
   std::string name{};
   SceneMaker make{};
+  std::function<Scene(std::uint64_t seed)> make_of{};  // instead: each seed plays its own scene
   Projection projection{};
   Faults storm{};
   std::vector<const Kind*> roots{};                // P11: what an administrator deletes

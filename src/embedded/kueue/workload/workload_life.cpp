@@ -259,16 +259,18 @@ void retire(const View& view, const Object& workload, Plan& plan, Instant now) {
   const bool finished = is_finished(workload);
   const bool by_us = !is_active(workload) && !workload.controller() &&
                      condition_is(conditions, "DeactivationTarget", "True");
-  const auto keep = finished ? settings.keep_finished()
-                    : by_us  ? settings.keep_deactivated()
-                             : std::nullopt;
+  if (!finished && !by_us) {
+    return;
+  }
+  const auto keep = finished ? settings.keep_finished() : settings.keep_deactivated();
   const Value& since = find_condition(conditions, finished ? "Finished" : "Evicted");
   const auto began = parse_time(since["lastTransitionTime"].as_string());
   if (!keep || !began || since["status"].as_string() != "True") {
     return;
   }
-  if (*began + *keep > now) {
-    plan.wake_at(*began + *keep);
+  const Instant due = *began + *keep;
+  if (due > now) {
+    plan.wake_at(due);
     return;
   }
   add_event(plan, workload, "Normal", "Deleted",

@@ -149,7 +149,8 @@ bool LogFileStream::enter_next_file(std::string& out) {
     return next_ >= 0;  // what was written before that was seen is still to be read
   }
   if (!pending_.empty()) {
-    emit(std::exchange(pending_, {}), out);
+    emit(pending_, out);
+    pending_.clear();
   }
   ::close(std::exchange(file_, std::exchange(next_, -1)));
   return true;
@@ -164,7 +165,8 @@ void LogFileStream::cut_lines(std::string& out) {
   }
   pending_.erase(0, start);
   if (pending_.size() > kLongestLine && !full_) {
-    emit(std::exchange(pending_, {}), out);
+    emit(pending_, out);
+    pending_.clear();
   }
 }
 
