@@ -6,11 +6,11 @@
 #include "api/kueue.hpp"
 #include "base/environment.hpp"
 #include "kube/text/yaml.hpp"
+#include "systems/appwrapper/admission/webhooks.hpp"
 #include "systems/appwrapper/instruments.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/operators.hpp"
 #include "systems/appwrapper/settings.hpp"
-#include "systems/appwrapper/webhooks.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {

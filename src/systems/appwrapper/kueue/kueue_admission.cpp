@@ -8,8 +8,8 @@
 
 #include "api/kueue.hpp"
 #include "kube/names/names.hpp"
-#include "systems/appwrapper/admission.hpp"
-#include "systems/appwrapper/field_texts.hpp"
+#include "systems/appwrapper/admission/admission.hpp"
+#include "systems/appwrapper/admission/field_texts.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/names.hpp"
 

@@ -15,8 +15,8 @@
 #include "kube/value/condition.hpp"
 #include "systems/appwrapper/kueue/normal_form.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/pod_sets.hpp"
-#include "systems/appwrapper/template_path.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/template_path.hpp"
 
 namespace athanor::appwrapper {
 namespace {

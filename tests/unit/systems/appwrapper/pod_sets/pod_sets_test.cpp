@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inference of PodSets, and declared against inferred ones (docs/spec/appwrapper.md 2.3, 2.5, 12.4,
 // 12.5, B-6).
-#include "systems/appwrapper/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Look-ups of wrapped objects, and the count of their pods.
-#include "systems/appwrapper/components.hpp"
+#include "systems/appwrapper/lifecycle/components.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "api/builtin.hpp"
 #include "runtime/view/live.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -114,6 +114,15 @@ Index pod_index() {
 std::vector<Object> pods_of(const Tick& tick) {
   return tick.view.list(
       api::kPod, {.index = std::string(kPodIndex), .index_value = tick.object().key().text()});
+}
+
+std::optional<std::vector<Object>> confirmed_pods_of(const Tick& tick) {
+  Live live = list_live(
+      tick.view, api::kPod,
+      {.ns = std::string(tick.ns()),
+       .label = std::string(name::kLabel) + "=" + std::string(tick.name())},
+      tick.now, tick.object().resource_version());
+  return live.known ? std::optional(std::move(live.objects)) : std::nullopt;
 }
 
 Survey survey(const Tick& tick) {

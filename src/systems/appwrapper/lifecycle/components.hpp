@@ -12,7 +12,7 @@
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
 #include "runtime/view/operator.hpp"
-#include "systems/appwrapper/tick.hpp"
+#include "systems/appwrapper/lifecycle/tick.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
@@ -35,6 +35,9 @@ bool is_controlled(const Tick& tick, const Object& object);
 // Pods of AppWrappers by namespace and label.
 Index pod_index();
 std::vector<Object> pods_of(const Tick& tick);
+// The pods as the API server has them: a cache may not show the last ones yet. nullopt: the answer
+// is not there yet.
+std::optional<std::vector<Object>> confirmed_pods_of(const Tick& tick);
 
 struct PodCounts {
   std::int64_t pending = 0, running = 0, succeeded = 0, failed = 0;

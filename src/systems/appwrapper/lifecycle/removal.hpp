@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "runtime/view/plan.hpp"
-#include "systems/appwrapper/tick.hpp"
+#include "systems/appwrapper/lifecycle/tick.hpp"
 
 namespace athanor::appwrapper {
 

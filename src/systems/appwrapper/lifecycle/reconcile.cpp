@@ -6,11 +6,11 @@
 
 #include "api/builtin.hpp"
 #include "runtime/view/any_kind.hpp"
-#include "systems/appwrapper/components.hpp"
+#include "systems/appwrapper/lifecycle/components.hpp"
+#include "systems/appwrapper/lifecycle/phases.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/operators.hpp"
-#include "systems/appwrapper/phases.hpp"
-#include "systems/appwrapper/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests in, verdicts out.
-#include "systems/appwrapper/webhooks.hpp"
+#include "systems/appwrapper/admission/webhooks.hpp"
 
 #include <string>
 
 #include "api/kueue.hpp"
 #include "kube/text/json.hpp"
-#include "systems/appwrapper/admission.hpp"
-#include "systems/appwrapper/fault_tolerance.hpp"
+#include "systems/appwrapper/admission/admission.hpp"
 #include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inference of PodSets, kind by kind.
-#include "systems/appwrapper/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 
 #include "kube/text/json.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/template_path.hpp"
+#include "systems/appwrapper/pod_sets/template_path.hpp"
 
 namespace athanor::appwrapper {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The path grammar, and strict parsing of pod specs by the schema of the built-in types.
-#include "systems/appwrapper/template_path.hpp"
+#include "systems/appwrapper/pod_sets/template_path.hpp"
 
 #include <fmt/format.h>
 

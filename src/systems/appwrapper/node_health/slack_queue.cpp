@@ -6,7 +6,7 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "kube/text/quantity.hpp"
-#include "systems/appwrapper/autopilot.hpp"
+#include "systems/appwrapper/node_health/autopilot.hpp"
 #include "systems/appwrapper/operators.hpp"
 #include "systems/appwrapper/settings.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "runtime/view/plan.hpp"
-#include "systems/appwrapper/tick.hpp"
+#include "systems/appwrapper/lifecycle/tick.hpp"
 
 namespace athanor::appwrapper {
 

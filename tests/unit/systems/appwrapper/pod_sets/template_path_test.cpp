@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The path grammar and strict pod specs (docs/spec/appwrapper.md 2.1, 2.2, 13).
-#include "systems/appwrapper/template_path.hpp"
+#include "systems/appwrapper/pod_sets/template_path.hpp"
 
 #include <gtest/gtest.h>
 

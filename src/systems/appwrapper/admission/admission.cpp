@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of this system's own webhooks.
-#include "systems/appwrapper/admission.hpp"
+#include "systems/appwrapper/admission/admission.hpp"
 
 #include <fmt/core.h>
 
@@ -10,11 +10,11 @@
 
 #include "kube/names/field_error.hpp"
 #include "kube/names/names.hpp"
-#include "systems/appwrapper/field_texts.hpp"
+#include "systems/appwrapper/admission/field_texts.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/pod_sets.hpp"
-#include "systems/appwrapper/template_path.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/template_path.hpp"
 
 namespace athanor::appwrapper {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Anti-affinities from resource taints, and pods on nodes that must be left.
-#include "systems/appwrapper/autopilot.hpp"
+#include "systems/appwrapper/node_health/autopilot.hpp"
 
 #include <algorithm>
 #include <initializer_list>

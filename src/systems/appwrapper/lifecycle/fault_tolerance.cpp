@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading of the annotations of section 6.2, and of exit codes (6.3).
-#include "systems/appwrapper/fault_tolerance.hpp"
+#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
 
 #include <fmt/core.h>
 

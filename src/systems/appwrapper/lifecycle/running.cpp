@@ -7,10 +7,10 @@
 #include <string>
 
 #include "kube/value/condition.hpp"
-#include "systems/appwrapper/autopilot.hpp"
-#include "systems/appwrapper/components.hpp"
+#include "systems/appwrapper/lifecycle/components.hpp"
+#include "systems/appwrapper/lifecycle/phases.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/phases.hpp"
+#include "systems/appwrapper/node_health/autopilot.hpp"
 
 namespace athanor::appwrapper {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions of AppWrappers and their components.
-#include "systems/appwrapper/tick.hpp"
+#include "systems/appwrapper/lifecycle/tick.hpp"
 
 #include <algorithm>
 
 #include "kube/value/condition.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
 
 namespace athanor::appwrapper {
 namespace {

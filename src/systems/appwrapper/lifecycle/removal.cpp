@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deletes in the background, then by force once the grace period is over; finalizers of wrapped
 // objects are waited for.
-#include "systems/appwrapper/removal.hpp"
+#include "systems/appwrapper/lifecycle/removal.hpp"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/live.hpp"
-#include "systems/appwrapper/components.hpp"
-#include "systems/appwrapper/desired.hpp"
+#include "systems/appwrapper/lifecycle/components.hpp"
+#include "systems/appwrapper/lifecycle/desired.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
@@ -159,10 +159,16 @@ bool remove_components(const Tick& tick, StatusEdit& edit, Plan& deletes) {
     }
   }
   asked = !find_pod_group(tick, left) || asked;
-  const std::vector<Object> pods = pods_of(tick);
+  std::vector<Object> pods = pods_of(tick);
   if (left.empty() && pods.empty() && !asked) {
-    edit.set(condition::kDeletingResources, false, kComplete);
-    return true;
+    // The removal hands on the quota: no pod may be left that a cache does not show yet.
+    if (auto confirmed = confirmed_pods_of(tick)) {
+      pods = *std::move(confirmed);
+      if (pods.empty()) {
+        edit.set(condition::kDeletingResources, false, kComplete);
+        return true;
+      }
+    }
   }
   const Instant begun = tick.is(condition::kDeletingResources)
                             ? tick.changed_at(condition::kDeletingResources).value_or(tick.now)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a template to the object that is created.
-#include "systems/appwrapper/desired.hpp"
+#include "systems/appwrapper/lifecycle/desired.hpp"
 
 #include <fmt/core.h>
 
@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "kube/value/object.hpp"
-#include "systems/appwrapper/autopilot.hpp"
-#include "systems/appwrapper/fault_tolerance.hpp"
+#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/template_path.hpp"
+#include "systems/appwrapper/node_health/autopilot.hpp"
+#include "systems/appwrapper/pod_sets/template_path.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {

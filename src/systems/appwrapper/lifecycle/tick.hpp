@@ -12,8 +12,8 @@
 #include "kube/value/value.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
-#include "systems/appwrapper/fault_tolerance.hpp"
 #include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
 #include "systems/appwrapper/settings.hpp"
 
 namespace athanor::appwrapper {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Created objects (docs/spec/appwrapper.md 5.4, 5.5, 7.2).
-#include "systems/appwrapper/desired.hpp"
+#include "systems/appwrapper/lifecycle/desired.hpp"
 
 #include <gtest/gtest.h>
 
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/appwrapper/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
 
 namespace athanor::appwrapper {
 namespace {

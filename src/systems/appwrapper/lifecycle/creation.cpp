@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each component: condition Unknown, create, condition True. What one status write says of the
 // component that was just created it says of the next one, too.
-#include "systems/appwrapper/creation.hpp"
+#include "systems/appwrapper/lifecycle/creation.hpp"
 
 #include <fmt/core.h>
 
@@ -11,10 +11,10 @@
 
 #include "runtime/view/failures.hpp"
 #include "runtime/view/live.hpp"
-#include "systems/appwrapper/components.hpp"
-#include "systems/appwrapper/desired.hpp"
+#include "systems/appwrapper/lifecycle/components.hpp"
+#include "systems/appwrapper/lifecycle/desired.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defaulting and every rejection (docs/spec/appwrapper.md 3, 13, B-5, B-7, B-11, B-12).
-#include "systems/appwrapper/admission.hpp"
+#include "systems/appwrapper/admission/admission.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include "api/kueue.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
-#include "systems/appwrapper/fault_tolerance.hpp"
-#include "systems/appwrapper/webhooks.hpp"
+#include "systems/appwrapper/admission/webhooks.hpp"
+#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
 
 namespace athanor::appwrapper {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All phases but Running.
-#include "systems/appwrapper/phases.hpp"
+#include "systems/appwrapper/lifecycle/phases.hpp"
 
 #include <fmt/core.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 
 #include "kube/value/condition.hpp"
-#include "systems/appwrapper/creation.hpp"
+#include "systems/appwrapper/lifecycle/creation.hpp"
+#include "systems/appwrapper/lifecycle/removal.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/removal.hpp"
 
 namespace athanor::appwrapper {
 namespace {
