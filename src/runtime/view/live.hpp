@@ -20,8 +20,9 @@
 namespace athanor {
 
 // The question, as drivers see it. Its text is the observation's query: "live:<group> <version>
-// <Kind> <plural> <namespace> <name> [<seen> [<label>]]", "-" for an empty part; no name: all objects
-// of the kind in that namespace (or anywhere), those with the label alone where one is named.
+// <Kind> <plural> <namespace> <name> [<seen> [<label>]]", "-" for an empty part; no name: all
+// objects of the kind in that namespace (or anywhere), those with the label alone where one is
+// named.
 struct LiveQuery {
   std::string group{}, version{}, kind{}, plural{};
   Key key{};

@@ -139,7 +139,7 @@ void check_app_name(const Value& object, const Settings& settings, Errors& error
     return;  // the server chooses it
   }
   const bool queued = !object["metadata"]["labels"][name::kQueueName].as_string().empty() ||
-                      settings.manage_without_queue;
+                      settings.queueing.without_queue;
   if (queued && (name.size() > kLongestQueued || validate_dns1123_label(name))) {
     errors.push_back(invalid("metadata.name", name,
                              fmt::format("must be a lowercase RFC 1123 label of at most {} "

@@ -55,13 +55,6 @@ Verdict answer(const Errors& errors) {
   return errors.empty() ? Verdict::allow() : Verdict::deny(joined(errors));
 }
 
-Verdict mutate(const View& view, const AdmissionRequest& request, Instant /*now*/) {
-  return Verdict::change(request.object,
-                         request.operation == Operation::Update
-                             ? with_kept_infos(request.object, request.old_object)
-                             : with_defaults(request.object, request.user_info, settings_of(view)));
-}
-
 // The namespace of the request counts: the object may leave it out.
 Value placed(const AdmissionRequest& request) {
   Value object = request.object;
@@ -69,16 +62,48 @@ Value placed(const AdmissionRequest& request) {
   return object;
 }
 
-Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+Errors kueue_errors(const View& view, const AdmissionRequest& request) {
+  if (request.operation == Operation::Create) {
+    return validate_kueue_create(request.object);
+  }
+  const bool has_default =
+      view.get(api::kueue::kLocalQueue, {request.key.ns, "default"}).has_value();
+  return validate_kueue_update(request.object, request.old_object, has_default);
+}
+
+// Where Kueue lacks its integration of AppWrappers, upstream's two webhooks have its rules, too.
+Verdict mutate(const View& view, const AdmissionRequest& request, Instant /*now*/) {
   if (request.operation == Operation::Update) {
-    return answer(validate_update(request.object, request.old_object));
+    return Verdict::change(request.object, with_kept_infos(request.object, request.old_object));
   }
   const Settings settings = settings_of(view);
-  const Entitle entitle = [&](std::string_view api_version, std::string_view kind) {
-    return entitlement(view, request, settings.user_rbac_check, api_version, kind);
-  };
-  Verdict verdict = answer(validate_create(placed(request), request.user, entitle, settings));
-  verdict.warnings = annotation_warnings(Object(request.object));
+  Value object = with_defaults(request.object, request.user_info, settings);
+  if (settings.queueing.integrated) {
+    object.set_path({"metadata", "namespace"}, request.key.ns);
+    object = with_kueue_defaults(view, object, settings);
+  }
+  return Verdict::change(request.object, object);
+}
+
+Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  const Settings settings = settings_of(view);
+  Errors errors;
+  if (request.operation == Operation::Update) {
+    errors = validate_update(request.object, request.old_object);
+  } else {
+    const Entitle entitle = [&](std::string_view api_version, std::string_view kind) {
+      return entitlement(view, request, settings.user_rbac_check, api_version, kind);
+    };
+    errors = validate_create(placed(request), request.user, entitle, settings);
+  }
+  if (settings.queueing.integrated) {
+    const Errors more = kueue_errors(view, request);
+    errors.insert(errors.end(), more.begin(), more.end());
+  }
+  Verdict verdict = answer(errors);
+  if (request.operation == Operation::Create) {
+    verdict.warnings = annotation_warnings(Object(request.object));
+  }
   return verdict;
 }
 
@@ -88,12 +113,7 @@ Verdict mutate_for_kueue(const View& view, const AdmissionRequest& request, Inst
 }
 
 Verdict judge_for_kueue(const View& view, const AdmissionRequest& request, Instant /*now*/) {
-  if (request.operation == Operation::Create) {
-    return answer(validate_kueue_create(request.object));
-  }
-  const bool has_default =
-      view.get(api::kueue::kLocalQueue, {request.key.ns, "default"}).has_value();
-  return answer(validate_kueue_update(request.object, request.old_object, has_default));
+  return answer(kueue_errors(view, request));
 }
 
 constexpr std::string_view kMutator = "mappwrapper.kb.io";

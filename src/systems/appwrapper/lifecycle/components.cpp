@@ -117,11 +117,10 @@ std::vector<Object> pods_of(const Tick& tick) {
 }
 
 std::optional<std::vector<Object>> confirmed_pods_of(const Tick& tick) {
-  Live live = list_live(
-      tick.view, api::kPod,
-      {.ns = std::string(tick.ns()),
-       .label = std::string(name::kLabel) + "=" + std::string(tick.name())},
-      tick.now, tick.object().resource_version());
+  Live live = list_live(tick.view, api::kPod,
+                        {.ns = std::string(tick.ns()),
+                         .label = std::string(name::kLabel) + "=" + std::string(tick.name())},
+                        tick.now, tick.object().resource_version());
   return live.known ? std::optional(std::move(live.objects)) : std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "runtime/view/any_kind.hpp"
+#include "systems/appwrapper/kueue/managed.hpp"
 #include "systems/appwrapper/lifecycle/components.hpp"
 #include "systems/appwrapper/lifecycle/phases.hpp"
 #include "systems/appwrapper/names.hpp"
@@ -30,7 +31,7 @@ constexpr std::pair<std::string_view, PhasePlan> kPhases[] = {
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto app = view.get<AppWrapper>(key);
-  if (!app || app->spec.managed_by.value_or(std::string(name::kController)) != name::kController) {
+  if (!app || !is_managed_here(*app)) {
     return Plan::done();
   }
   const Settings settings = settings_of(view);

@@ -335,7 +335,7 @@ TEST_F(Kueue, SuspendsWhatIsQueued) {
   EXPECT_EQ(defaulted("name: a, labels: {kueue.x-k8s.io/queue-name: q}")["spec"]["suspend"],
             Value(true));
   Settings all = settings();
-  all.manage_without_queue = true;
+  all.queueing.without_queue = true;
   EXPECT_EQ(defaulted("name: a", all)["spec"]["suspend"], Value(true));
   queue("default");
   const Value object = defaulted("name: a");
