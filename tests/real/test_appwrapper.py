@@ -59,14 +59,14 @@ class Plane(RealLab):
         assert done.code == 0, done.err
         return done.out
 
-    def token(self, namespace, account):
+    def token_of(self, namespace, account):
         return self.kubectl("create", "token", account, "-n", namespace, "--duration=2h").out.strip()
 
     def kubeconfig_of(self, namespace, account):
         admin = yaml.safe_load(self.kubeconfig.read_text(encoding="utf-8"))
         config = {
             "apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{**admin["clusters"][0], "name": "c"}],
-            "users": [{"name": "u", "user": {"token": self.token(namespace, account)}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "users": [{"name": "u", "user": {"token": self.token_of(namespace, account)}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
         }
         path = self.data / f"{account}.kubeconfig"
         path.write_text(yaml.safe_dump(config), encoding="utf-8")
@@ -302,7 +302,7 @@ def test_metrics_are_for_those_who_may_read_them(plane, operator, ns):
     assert one.scrape()[0] == 401
     assert one.scrape("forged")[0] == 401
     plane.kubectl("create", "serviceaccount", "scraper", "-n", ns)
-    token = plane.token(ns, "scraper")
+    token = plane.token_of(ns, "scraper")
     code, text = one.scrape(token)
     assert code == 403 and f"Authorization denied for user system:serviceaccount:{ns}:scraper" in text
     plane.kubectl("create", "clusterrolebinding", f"scraper-{ns}", "--clusterrole=appwrapper-metrics-reader", f"--serviceaccount={ns}:scraper")
@@ -328,12 +328,14 @@ def test_nothing_of_ours_queues_where_kueue_does(plane, operator, ns):
         {"op": "replace", "path": "/spec/suspend", "value": False},
         {"op": "add", "path": "/spec/components/0/podSetInfos", "value": infos},
     ]
-    assert plane.get(f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{ns}/workloads")["items"] == []
+    path = f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{ns}/workloads"
+    wait_for("Workloads are served", lambda: plane.http("GET", path).code == 200)
+    assert plane.get(path)["items"] == []
     assert plane.http("PATCH", f"{PATH.format(ns)}/aw", admitted, content_type="application/json-patch+json").code == 200
     wait_phase(plane, ns, "Succeeded")
     made = plane.get(f"/api/v1/namespaces/{ns}/pods/p")
     assert made["spec"]["nodeName"] == "hub-1" and made["metadata"]["labels"]["kueue.x-k8s.io/podset"] == "aw-0"
-    assert plane.get(f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{ns}/workloads")["items"] == []
+    assert plane.get(path)["items"] == []
 
 
 def test_a_kueue_without_the_integration(plane, operator, ns):
@@ -384,11 +386,13 @@ def test_a_restart_in_the_middle_loses_nothing(plane, operator, ns):
     wait_for("its objects are gone", lambda: condition(read(plane, ns), "ResourcesDeployed")["status"] == "False", SLOW)
 
 
-def test_install_and_run(plane, ns):
+def test_install_and_run(plane, operator, ns):
     """`make install run`: upstream's development variant, in namespace dev and without webhooks; `make undeploy` takes all away."""
     recipe = run(["make", "-n", "install", "run"], cwd=ROOT)
     assert "scripts/deploy install" in recipe.out and "scripts/deploy run" in recipe.out
+    running = operator()  # which releases what is left
     plane.deploy("delete", SYSTEM="appwrapper")
+    running.end()
     wait_for("the definition is gone", lambda: plane.http("GET", "/apis/workload.codeflare.dev/v1beta2").code == 404, SLOW)
     assert plane.http("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/appwrapper-manager-role").code == 404
     plane.deploy("install", SYSTEM="appwrapper")

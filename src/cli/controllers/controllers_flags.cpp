@@ -144,28 +144,28 @@ void add_upstream(CLI::App& verb, ControllersOptions& options) {
   struct Flag {
     const char* name;
     const char* help;
+    bool is_switch = false;  // as Go has it: without a value it is true
   };
   static constexpr Flag kFlags[] = {
-      {"zap-devel", "true: log-level debug as text, false: info as JSON"},
+      {"zap-devel", "true: log-level debug as text, false: info as JSON", true},
       {"zap-encoder", "json or console"},
       {"zap-log-level", "debug, info, error, panic, or a number above 0"},
       {"zap-stacktrace-level", "accepted; records have no stack traces"},
       {"zap-time-encoding", "accepted; times are RFC 3339"},
       {"metrics-bind-address", "as --metrics-address; without TLS unless --metrics-secure"},
       {"health-probe-bind-address", "as --health-address"},
-      {"enable-http2", "accepted; webhooks are served by HTTP/1.1"},
-      {"manage-no-queue", "whether AppWrappers without a queue's name wait for quota"}};
+      {"enable-http2", "accepted; webhooks are served by HTTP/1.1", true},
+      {"manage-no-queue", "whether AppWrappers without a queue's name wait for quota", true}};
   for (const Flag& flag : kFlags) {
     const std::string name = flag.name;
-    // As Go has it: a flag without a value is true.
-    verb.add_option_function<std::string>(
-            "--" + name,
-            [&options, name](const std::string& value) { options.upstream_flags[name] = value; },
-            flag.help)
-        ->expected(0, 1)
-        ->default_str("true")
-        ->take_last()
-        ->group("With --systems");
+    CLI::Option* option = verb.add_option_function<std::string>(
+        "--" + name,
+        [&options, name](const std::string& value) { options.upstream_flags[name] = value; },
+        flag.help);
+    option->take_last()->group("With --systems");
+    if (flag.is_switch) {
+      option->expected(0, 1)->default_str("true");
+    }
   }
 }
 

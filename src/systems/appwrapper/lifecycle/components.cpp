@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kPodIndex = "appwrapper";
 constexpr int kDeepestChain = 10;
+constexpr int kForbidden = 403;
 
 Lookup of_object(Object object) {
   const auto state = object.deleting() ? Lookup::State::Deleting : Lookup::State::Present;
@@ -83,7 +84,7 @@ Lookup look_up(const Tick& tick, const ComponentKind& kind, std::string_view nam
   const Live live =
       read_live(tick.view, *kind.kind, key, tick.now, tick.object().resource_version());
   if (!live.known) {
-    return {.state = Lookup::State::Asked};
+    return {.state = Lookup::State::Asked, .denied = live.error && live.error->code == kForbidden};
   }
   return live.objects.empty() ? Lookup{} : of_object(live.objects.front());
 }

@@ -21,6 +21,7 @@ struct Lookup {
   enum class State : std::uint8_t { Absent, Present, Deleting, Asked };  // Asked: not known yet
   State state = State::Absent;
   std::optional<Object> object{};
+  bool denied = false;  // Asked, and the API server does not let us read it
 };
 // A cache may lag behind: before absence decides anything the API server is asked.
 enum class Absence : std::uint8_t { AsCached, Confirmed };

@@ -104,7 +104,10 @@ bool find_left(const Tick& tick, std::size_t index, std::vector<Left>& left) {
   if (found.object) {
     add(*found.object);
   }
-  return found.state != Lookup::State::Asked;
+  // What was refused when it was to be created, and may not even be read, is not there.
+  const bool refused =
+      found.denied && condition_is(component.conditions, condition::kResourcesDeployed, "False");
+  return refused || found.state != Lookup::State::Asked;
 }
 
 // The PodGroup of a gang. Returns false if the answer is not there yet.

@@ -63,5 +63,33 @@ TEST_F(LaggingPods, KeepTheQuota) {
   EXPECT_EQ(world_.condition(kAppWrapper, kApp, "QuotaReserved")["status"], Value("False"));
 }
 
+// A kind that the operator may neither create nor read keeps no AppWrapper from being reset.
+TEST(Removal, DoesNotWaitForWhatCouldNotBeCreated) {
+  test::FakeWorld world;
+  const Error denied{.code = 403, .reason = "Forbidden", .message = "configmaps is forbidden"};
+  world.probes["live"] = [truth = world.probes["live"], denied](
+                             test::FakeWorld& here, std::string_view text) -> Result<Value> {
+    const auto query = LiveQuery::parse(text);
+    return query && query->kind == "ConfigMap" ? Result<Value>(denied) : truth(here, text);
+  };
+  world.fault = [denied](const Step& step) -> std::optional<Error> {
+    const auto* create = std::get_if<Create>(&step);
+    return create != nullptr && create->target.kind == &api::kConfigMap ? std::optional(denied)
+                                                                        : std::nullopt;
+  };
+  world.put(*yaml::parse(R"({
+apiVersion: workload.codeflare.dev/v1beta2, kind: AppWrapper, metadata: {name: aw, namespace: team, annotations: {
+  workload.codeflare.dev.appwrapper/admissionGracePeriodDuration: 2s, workload.codeflare.dev.appwrapper/retryPausePeriodDuration: 1s,
+  workload.codeflare.dev.appwrapper/retryLimit: "1"}},
+spec: {components: [{template: {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}},
+  {template: {apiVersion: v1, kind: ConfigMap, metadata: {name: cm}}}]}})"));
+  world.settle_for({&appwrapper_operator()}, std::chrono::seconds(30));
+  const AppWrapper app = world.read<AppWrapper>(kApp);
+  EXPECT_EQ(app.status.phase, "Failed");
+  EXPECT_EQ(app.status.resetting_count, 1);
+  EXPECT_EQ(world.condition(kAppWrapper, kApp, "QuotaReserved")["status"], Value("False"));
+  EXPECT_FALSE(world.has(api::kPod, {"team", "p"}));
+}
+
 }  // namespace
 }  // namespace athanor::appwrapper
