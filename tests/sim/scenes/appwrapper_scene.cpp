@@ -61,12 +61,13 @@ std::string job(const std::string& name, const std::string& container, const std
       name, pod_spec(container, cpu));
 }
 
-// Its pods never end by themselves: they run for a day.
+// Its pods run until they are stopped.
 std::string deployment(const std::string& name, int replicas) {
   return fmt::format(
       "{{template: {{apiVersion: apps/v1, kind: Deployment, metadata: {{name: {0}}}, spec: "
       "{{replicas: {1}, selector: {{matchLabels: {{app: {0}}}}}, template: {{metadata: {{labels: "
-      "{{app: {0}}}}}, spec: {{terminationGracePeriodSeconds: 1, containers: [{{name: c, image: i, "
+      "{{app: {0}}}}}, spec: {{terminationGracePeriodSeconds: 1, containers: [{{name: serves, "
+      "image: i, "
       "command: [run], resources: {{requests: {{cpu: '1'}}}}}}]}}}}}}}}}}",
       name, replicas);
 }

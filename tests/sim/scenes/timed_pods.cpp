@@ -37,13 +37,10 @@ Value ended(const Value& running, std::int64_t exit_code, Instant now) {
   return out;
 }
 
-// What a pod's containers end with: 1 where one of them says so by its name.
-std::int64_t exit_code_of(const Value& containers) {
+bool has_container(const Value& containers, std::string_view name) {
   const auto items = containers.items();
   return std::any_of(items.begin(), items.end(),
-                     [](const Value& one) { return one["name"].as_string() == kFailing; })
-             ? 1
-             : 0;
+                     [&](const Value& one) { return one["name"].as_string() == name; });
 }
 
 Value nothing_known() {
@@ -107,10 +104,12 @@ Value TimedPods::start(World& world, const Value& spec) {
                              {"containers", states(spec["containers"], world.now())},
                              {"init", Value::list()}});
   world.observe(pod.query, pod.state);
-  const std::int64_t exit_code = exit_code_of(spec["containers"]);
-  world.after(run_time_, [self = shared_from_this(), uid, exit_code](World& w) {
-    self->end(w, uid, exit_code);
-  });
+  if (!has_container(spec["containers"], kServing)) {
+    const std::int64_t exit_code = has_container(spec["containers"], kFailing) ? 1 : 0;
+    world.after(run_time_, [self = shared_from_this(), uid, exit_code](World& w) {
+      self->end(w, uid, exit_code);
+    });
+  }
   return true;
 }
 

@@ -15,6 +15,8 @@ namespace athanor::sim {
 
 // The name of a container that exits with 1; all others exit with 0.
 inline constexpr const char* kFailing = "fails";
+// And of one that runs until it is stopped.
+inline constexpr const char* kServing = "serves";
 
 class TimedPods : public std::enable_shared_from_this<TimedPods> {
  public:
