@@ -56,7 +56,8 @@ class Plane(RealLab):
 
     def deploy(self, *words, **env):
         done = run([ROOT / "scripts/deploy", *words], env={**self.env, "KUBECTL": KUBECTL, "ATHANOR": str(ATHANOR), **env}, timeout=SLOW)
-        assert done.code == 0, done.err
+        left = self.kubectl("get", "appwrappers", "-A", "-o", "yaml", code=None).out
+        assert done.code == 0, done.err + left[-6000:]
         return done.out
 
     def token_of(self, namespace, account):
@@ -405,6 +406,7 @@ def test_install_and_run(plane, operator, ns):
         create(plane, ns, wrapper(pod()))
         wait_phase(plane, ns, "Succeeded")
         assert "metrics are served over TLS" in one.text and "webhooks are served" not in one.text
+        plane.kubectl("delete", "aw", "aw", "-n", ns, f"--timeout={SLOW:.0f}s")
     finally:
         assert one.end() == 0
     plane.deploy("delete", "dev", SYSTEM="appwrapper")
