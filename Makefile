@@ -1,8 +1,8 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
-export IMG WNS SNS CNS
-.PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
-	image image-test docker-build docker-push install deploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
+export IMG WNS SNS CNS SYSTEM NAMESPACE
+.PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
+	image image-test docker-build docker-push install run deploy undeploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bench-das: ## slices: packing, one decision, the extender, figures beside their 
 bench-numa: ## zones: filter, scores, resync, fingerprints, figures beside their targets
 	@scripts/bench-numa
 
+bench-appwrapper: build ## AppWrappers: creation, failures, thousands of lives, waiting ones, figures beside their targets
+	@scripts/bench-appwrapper
+
 bench-sim: ## the simulation's speed: a week of 50,000 jobs, steps per second
 	@scripts/bench-sim
 
@@ -81,11 +84,17 @@ docker-build: image
 docker-push:
 	@scripts/image push
 
-install: ## the custom resource definitions, on the cluster of KUBECONFIG
+install: ## the custom resource definitions, on the cluster of KUBECONFIG (SYSTEM=appwrapper: that operator's alone)
 	@scripts/deploy install
 
-deploy: ## the controllers $(IMG), on the cluster of KUBECONFIG (OVERLAY=production: with monitoring)
+run: build ## the AppWrapper operator here, on the cluster of KUBECONFIG (namespace NAMESPACE, by default dev)
+	@ATHANOR=build/release/athanor scripts/deploy run
+
+deploy: ## the controllers $(IMG), on the cluster of KUBECONFIG (OVERLAY=production: with monitoring; SYSTEM=appwrapper)
 	@scripts/deploy apply $(or $(OVERLAY),default)
+
+undeploy: ## take away what deploy applied
+	@scripts/deploy delete $(or $(OVERLAY),default)
 
 dev-setup: build ## an embedded cluster with mock pipelines, to develop the operator on (WNS, SNS, CNS: namespaces)
 	@scripts/dev setup

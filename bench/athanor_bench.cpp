@@ -22,41 +22,17 @@
 
 #include "client/connection.hpp"
 #include "kube/text/json.hpp"
+#include "lab_client.hpp"
 #include "process_stats.hpp"
 
 namespace athanor::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr const char* kNamespace = "fournos-local-dev";
 constexpr int kWriters = 8;  // enough for group commits to fill
 constexpr int kClusters = 4;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-[[noreturn]] void give_up(const std::string& why) {
-  fmt::print(stderr, "athanor_bench: {}\n", why);
-  std::exit(1);
-}
-
-std::unique_ptr<client::Connection> connect() {
-  const char* kubeconfig = std::getenv("KUBECONFIG");  // NOLINT(concurrency-mt-unsafe): never set
-  client::KubeconfigOptions options;
-  options.environment["KUBECONFIG"] = kubeconfig == nullptr ? "" : kubeconfig;
-  const auto config = client::resolve_cluster(options);
-  if (!config.ok()) {
-    give_up(config.error().message);
-  }
-  auto connection = client::Connection::open(*config);
-  if (!connection.ok()) {
-    give_up(connection.error().message);
-  }
-  return *std::move(connection);
-}
 
 std::string collection(std::string_view group_version, std::string_view plural) {
   return fmt::format("{}/namespaces/{}/{}", group_version, kNamespace, plural);
@@ -82,51 +58,6 @@ void create(client::Connection& connection, const Value& job) {
   if (!created.ok()) {
     give_up("create: " + created.error().message);
   }
-}
-
-// Follows one collection; calls `seen` with each changed object until it says that it is done.
-class Watch {
- public:
-  Watch(client::Connection& connection, const std::string& path,
-        std::function<void(std::string_view type, const Value&)> seen)
-      : connection_(connection), seen_(std::move(seen)) {
-    const auto list = connection.call({.path = path + "?limit=1"});
-    if (!list.ok()) {
-      give_up("list: " + list.error().message);
-    }
-    handle_ = connection.stream(fmt::format("{}?watch=true&resourceVersion={}", path,
-                                            (*list)["metadata"]["resourceVersion"].as_string()),
-                                {.line =
-                                     [this](std::string_view line) {
-                                       const auto event = json::parse(line);
-                                       if (event.ok()) {
-                                         seen_((*event)["type"].as_string(), (*event)["object"]);
-                                       }
-                                     },
-                                 .ended = [](const Result<void>&) { give_up("a watch ended"); }});
-  }
-
-  template <class Done>
-  void until(Done done, Clock::duration limit) {
-    const auto end = Clock::now() + limit;
-    while (!done()) {
-      if (Clock::now() > end) {
-        give_up("not done in time");
-      }
-      connection_.run(milliseconds(20));
-    }
-  }
-
- private:
-  client::Connection& connection_;
-  std::function<void(std::string_view, const Value&)> seen_;
-  std::shared_ptr<void> handle_;
-};
-
-double quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  const auto index = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
-  return values[index];
 }
 
 void remove_all(client::Connection& connection) {

@@ -41,6 +41,14 @@ def crds(athanor):
     return files
 
 
+def appwrapper_crd(athanor):
+    """Without webhooks or roles: those have upstream's names, and are written by hand."""
+    (crd,) = load_all(output_of(athanor, "crds", "--group", "workload.codeflare.dev", "-o", "yaml"))
+    text = GENERATED + dump(crd)
+    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": ["crd.yaml"]}
+    return {"appwrapper/crd/crd.yaml": text, "appwrapper/crd/kustomization.yaml": GENERATED + dump(kustomization)}
+
+
 def rbac(athanor):
     """What the controllers declare that they read and write."""
     places = {
@@ -109,7 +117,7 @@ def main():
     arguments = parser.parse_args()
     athanor, kubectl = os.environ["ATHANOR"], os.environ["KUBECTL"]
     writer = Writer(arguments.check)
-    writer.write({**crds(athanor), **rbac(athanor), **queue()}, ["kustomize/base/crds"])
+    writer.write({**crds(athanor), **rbac(athanor), **queue(), **appwrapper_crd(athanor)}, ["kustomize/base/crds", "appwrapper/crd"])
     writer.write({f"chart/athanor/{path}": text for path, text in chart(rendered(kubectl, "production"), version()).items()}, ["chart"])
     if arguments.check and writer.differ:
         sys.exit(f"deploy: out of date, run scripts/deploy generate: {', '.join(writer.differ)}")

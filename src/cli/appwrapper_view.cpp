@@ -7,10 +7,10 @@
 
 #include "cli/terminal.hpp"
 #include "kube/value/condition.hpp"
-#include "systems/appwrapper/fault_tolerance.hpp"
 #include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
 
 namespace athanor::cli {
 namespace {

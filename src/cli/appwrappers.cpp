@@ -11,9 +11,9 @@
 #include "cli/appwrapper_view.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
-#include "systems/appwrapper/fault_tolerance.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/kueue/workload.hpp"
+#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
 #include "systems/appwrapper/names.hpp"
 
 namespace athanor::cli {

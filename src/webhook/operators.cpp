@@ -4,7 +4,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
@@ -33,10 +35,10 @@ Step store(const Settings& settings, const std::optional<Object>& secret, const 
              {"type", "Opaque"},
              {"data", data}})};
   }
-  return Patch{.target = target,
-               .merge = Value::object({{"data", data}}),
-               .guard = {.uid = std::string(secret->uid()),
-                         .resource_version = std::string(secret->resource_version())}};
+  // Replaced, guarded by its version: upstream's roles allow update alone.
+  Value body = secret->body();
+  body.set("data", data);
+  return Replace{.target = target, .object = std::move(body)};
 }
 
 Plan keep_certificate(const View& view, const Key& /*key*/, Instant now) {
@@ -73,18 +75,41 @@ cluster::WebhookTarget current_target(const View& view) {
   return target;
 }
 
-using PatchOf = Value (*)(const Value& object, const cluster::WebhookTarget& target);
-
-Plan keep_bundle(const View& view, const Kind& kind, const Key& key, PatchOf patch_of) {
+Plan keep_bundle(const View& view, const Kind& kind, const Key& key) {
   Plan plan;
   const auto object = view.get(kind, key);
+  const std::vector<std::string> named = read_settings(view.config(kSection)).configurations;
+  const cluster::WebhookTarget target = current_target(view);
+  if (!object || target.ca_bundle.empty() ||
+      (!named.empty() && std::ranges::find(named, key.name) == named.end())) {
+    return plan;
+  }
+  if (const Value patch = cluster::ca_bundle_patch(object->body(), target); !patch.is_null()) {
+    Value body = object->body();
+    body.set("webhooks", patch["webhooks"]);
+    plan.then(Replace{.target = {&kind, key}, .object = std::move(body)});
+  }
+  return plan;
+}
+
+Plan keep_validating(const View& view, const Key& key, Instant /*now*/) {
+  return keep_bundle(view, kValidatingConfiguration, key);
+}
+Plan keep_mutating(const View& view, const Key& key, Instant /*now*/) {
+  return keep_bundle(view, kMutatingConfiguration, key);
+}
+
+// A part of a definition: its schemas are not kept in memory.
+Plan keep_conversion(const View& view, const Key& key, Instant /*now*/) {
+  Plan plan;
+  const auto object = view.get(api::kCustomResourceDefinition, key);
   const cluster::WebhookTarget target = current_target(view);
   if (!object || target.ca_bundle.empty()) {
     return plan;
   }
-  Value patch = patch_of(object->body(), target);
+  Value patch = cluster::conversion_bundle_patch(object->body(), target);
   if (!patch.is_null()) {
-    plan.then(Patch{.target = {&kind, key},
+    plan.then(Patch{.target = {&api::kCustomResourceDefinition, key},
                     .merge = std::move(patch),
                     .guard = {.uid = std::string(object->uid()),
                               .resource_version = std::string(object->resource_version())}});
@@ -92,23 +117,13 @@ Plan keep_bundle(const View& view, const Kind& kind, const Key& key, PatchOf pat
   return plan;
 }
 
-Plan keep_validating(const View& view, const Key& key, Instant /*now*/) {
-  return keep_bundle(view, kValidatingConfiguration, key, cluster::ca_bundle_patch);
-}
-Plan keep_mutating(const View& view, const Key& key, Instant /*now*/) {
-  return keep_bundle(view, kMutatingConfiguration, key, cluster::ca_bundle_patch);
-}
-Plan keep_conversion(const View& view, const Key& key, Instant /*now*/) {
-  return keep_bundle(view, api::kCustomResourceDefinition, key, cluster::conversion_bundle_patch);
-}
-
 constexpr const Kind* kSecrets[] = {&api::kSecret};
 constexpr const Kind* kValidatingReads[] = {&kValidatingConfiguration, &api::kSecret};
 constexpr const Kind* kMutatingReads[] = {&kMutatingConfiguration, &api::kSecret};
 constexpr const Kind* kConversionReads[] = {&api::kCustomResourceDefinition, &api::kSecret};
-constexpr Access kSecretAccess[] = {{&api::kSecret, "create patch"}};
-constexpr Access kValidatingAccess[] = {{&kValidatingConfiguration, "patch"}};
-constexpr Access kMutatingAccess[] = {{&kMutatingConfiguration, "patch"}};
+constexpr Access kSecretAccess[] = {{&api::kSecret, "create update"}};
+constexpr Access kValidatingAccess[] = {{&kValidatingConfiguration, "update"}};
+constexpr Access kMutatingAccess[] = {{&kMutatingConfiguration, "update"}};
 constexpr Access kConversionAccess[] = {{&api::kCustomResourceDefinition, "patch"}};
 constexpr Backoff kBackoff{.first = std::chrono::milliseconds(200),
                            .most = std::chrono::seconds(30)};
@@ -150,8 +165,13 @@ Value to_value(const Settings& settings) {
   for (const std::string& host : settings.certificates.hosts) {
     hosts.push_back(host);
   }
+  Value configurations = Value::list();
+  for (const std::string& name : settings.configurations) {
+    configurations.push_back(name);
+  }
   return Value::object(
-      {{"secretNamespace", settings.secret.ns},
+      {{"configurations", configurations},
+       {"secretNamespace", settings.secret.ns},
        {"secret", settings.secret.name},
        {"service", settings.target.service},
        {"namespace", settings.target.ns},
@@ -168,6 +188,10 @@ Settings read_settings(const Value& value) {
                     .target = {.service = value["service"].str(),
                                .ns = value["namespace"].str(),
                                .url = value["url"].str()}};
+  const Value& configurations = value["configurations"];
+  for (const Value& name : configurations.items()) {
+    settings.configurations.push_back(name.str());
+  }
   CertificateOptions& certificates = settings.certificates;
   certificates.authority = value["authority"].str();
   certificates.organization = value["organization"].str();

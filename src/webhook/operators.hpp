@@ -27,6 +27,8 @@ struct Settings {
   Key secret{};
   cluster::WebhookTarget target{};
   CertificateOptions certificates{};
+  // The only configurations that are given the bundle; empty: all that lead to the target.
+  std::vector<std::string> configurations{};
 };
 inline constexpr std::string_view kSection = "webhooks";
 Value to_value(const Settings& settings);

@@ -1,54 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """AppWrapper on `athanor up`: the first contact, every rejection on the served API, the worked samples (docs/spec/appwrapper.md 9.3, 12, 13)."""
 
-import copy
 import json
 import os
 import signal
 
 import pytest
 import yaml
+from appwrapper_table import (
+    CHANGES,
+    DECLARED,
+    DECLARED_CHANGES,
+    DENIED,
+    FATAL,
+    PATH,
+    SERVICE,
+    changed,
+    check_changes,
+    check_fatal,
+    check_rejections,
+    condition,
+    deployment,
+    phase,
+    pod,
+    read,
+    wrapper,
+)
 from support import ATHANOR, DEADLINE, KUBECTL, ROOT, run, wait_for
 
-PATH = "/apis/workload.codeflare.dev/v1beta2/namespaces/{}/appwrappers"
-DENIED = 'admission webhook "vappwrapper.kb.io" denied the request: '
 
 
 def sample(name):
     return yaml.safe_load((ROOT / f"samples/{name}.yaml").read_text(encoding="utf-8"))
-
-
-def pod(name="p", command="sleep 0.1", cpu="100m"):
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name},
-        "spec": {
-            "restartPolicy": "Never",
-            "containers": [{"name": "c", "image": "busybox:1.36", "command": ["sh", "-c", command], "resources": {"requests": {"cpu": cpu}}}],
-        },
-    }
-
-
-def deployment(name="d", replicas=2, cpu="100m"):
-    template = {"metadata": {"labels": {"app": name}}, "spec": {"terminationGracePeriodSeconds": 0, **pod(command="sleep 1000", cpu=cpu)["spec"]}}
-    del template["spec"]["restartPolicy"]
-    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
-
-
-SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
-
-
-def wrapper(*templates, name="aw", queue=None, **metadata):
-    labels = {"kueue.x-k8s.io/queue-name": queue} if queue else {}
-    components = [one if "template" in one else {"template": one} for one in templates]
-    return {
-        "apiVersion": "workload.codeflare.dev/v1beta2",
-        "kind": "AppWrapper",
-        "metadata": {"name": name, "labels": labels, **metadata},
-        "spec": {"components": components},
-    }
 
 
 def create(lab, ns, body, code=201, **query):
@@ -57,22 +40,9 @@ def create(lab, ns, body, code=201, **query):
     return answer
 
 
-def read(lab, ns, name="aw"):
-    answer = lab.http("GET", f"{PATH.format(ns)}/{name}")
-    return answer.json if answer.code == 200 else None
-
-
-def phase(lab, ns, name="aw"):
-    return ((read(lab, ns, name) or {}).get("status") or {}).get("phase")
-
-
 def wait_phase(lab, ns, wanted, name="aw"):
     wait_for(f"{name} is {wanted}", lambda: phase(lab, ns, name) == wanted)
     return read(lab, ns, name)
-
-
-def condition(app, kind):
-    return next((one for one in app["status"].get("conditions", []) if one["type"] == kind), {})
 
 
 def queue_of(lab, ns, cpu="2"):
@@ -89,7 +59,7 @@ def queue_of(lab, ns, cpu="2"):
 
 
 @pytest.mark.parametrize("namespace", ["", "default"])
-def test_the_first_contact(make_lab, namespace):
+def test_12_1_the_first_contact(make_lab, namespace):
     lab = make_lab("--storage", "memory").start()
     env = {**lab.env, "KUBECTL": KUBECTL, "SEED_NAMESPACE": namespace, "SEED_LIMIT": f"{DEADLINE:.0f}"}
     done = run([ROOT / "tests/e2e/appwrapper_seed.sh"], env=env, cwd=ROOT, timeout=600)
@@ -110,67 +80,15 @@ def test_defaults_of_a_new_one(lab, ns):
     assert app["status"]["componentStatus"] == expected
 
 
-def test_an_object_without_components_or_kind_is_invalid(lab, ns):
-    body = wrapper(pod())
-    del body["spec"]["components"]
-    answer = create(lab, ns, body, 422)
-    assert "spec.components: Required value" in answer.json["message"]
-    body = wrapper({"template": {"apiVersion": "v1", "metadata": {"name": "x"}}})
-    assert "spec.components[0].template.kind: Required value" in create(lab, ns, body, 422).json["message"]
-    body = wrapper({"template": {"kind": "Pod", "metadata": {"name": "x"}}})
-    assert "spec.components[0].template.apiVersion: Required value" in create(lab, ns, body, 422).json["message"]
+def test_rejections(lab, ns):
+    """13: every row that admission refuses."""
+    check_rejections(lab, ns)
 
 
-NINE = [pod(f"p{i}") for i in range(9)]
-NESTED = {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "inner"}}
-ELSEWHERE = copy.deepcopy(pod())
-ELSEWHERE["metadata"]["namespace"] = "other"
-STRANGE = copy.deepcopy(pod())
-STRANGE["spec"]["foo"] = 1
-NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
-REJECTIONS = {
-    "empty": ([], ["spec.components: Invalid value: ", ": components contains no podspecs"]),
-    "service": ([SERVICE], [": components contains no podspecs"]),
-    "nine": (NINE, ["components contains 9 podspecs; at most 8 are allowed"]),
-    "nested": ([pod(), NESTED], ["spec.components[1].template: Forbidden: Nested AppWrappers are forbidden"]),
-    "namespace": ([ELSEWHERE], ["spec.components[0].template.metadata.namespace: Forbidden: AppWrappers cannot create objects in other namespaces"]),
-    "missing path": (
-        [{"template": deployment(), "podSets": [{"path": "template.spec.missing"}]}],
-        [
-            'spec.components[0].podSets[0].path: Invalid value: "template.spec.missing": path does not refer to a v1.PodSpecTemplate: '
-            "at path position 'template.spec.' missing field 'missing'",
-            "PodSet with path 'template.spec.template' is missing",
-        ],
-    ),
-    "empty path": (
-        [{"template": deployment(), "podSets": [{"path": ""}]}],
-        ["Required value: podspec must specify path", "first element of the path must be 'template'"],
-    ),
-    "replicas": (
-        [{"template": deployment(), "podSets": [{"path": "template.spec.template", "replicas": 3}]}],
-        ["replica count 3 differs from inferred count 2 for PodSet at path position 'template.spec.template'"],
-    ),
-    "pod spec": (
-        [STRANGE],
-        [
-            "error inferring PodSets: template does not refer to a v1.PodSpecTemplate: content at template.spec not parseable as a v1.PodSpec: "
-            'strict decoding error: unknown field "foo"',
-            "components contains no podspecs",
-        ],
-    ),
-    "cluster scope": ([pod(), NODE], ["spec.components[1].template: Forbidden: AppWrappers cannot contain cluster-scoped resources"]),
-    "twice": ([pod(), pod()], ['spec.components[1].template.metadata.name: Duplicate value: "p"']),
-}
-
-
-@pytest.mark.parametrize("row", REJECTIONS)
-def test_rejections(lab, ns, row):
-    templates, parts = REJECTIONS[row]
-    answer = create(lab, ns, wrapper(*templates), 403).json
-    assert answer["reason"] == "Forbidden"
-    assert answer["message"].startswith(DENIED), answer["message"]
-    for part in parts:
-        assert part in answer["message"], answer["message"]
+@pytest.mark.parametrize("row", FATAL)
+def test_what_cannot_be_created_fails(lab, ns, row):
+    """13: rows that pass admission and fail at creation, for good."""
+    check_fatal(lab, ns, row, wait_for)
 
 
 def test_a_bad_queue_name_is_denied_by_the_queueing_side(lab, ns):
@@ -202,21 +120,17 @@ def test_users_create_what_they_may_create(lab, ns):
 def test_what_cannot_change(lab, ns):
     create(lab, ns, wrapper(deployment(), queue="nowhere"))
     wait_phase(lab, ns, "Suspended")
-    changes = {
-        "spec.components[0].template.raw": [{"op": "replace", "path": "/spec/components/0/template/spec/replicas", "value": 3}],
-        "spec.components": [{"op": "add", "path": "/spec/components/-", "value": {"template": pod()}}],
-        "spec.components[0].podsets": [{"op": "add", "path": "/spec/components/0/podSets", "value": [{"path": "template.spec.template", "replicas": 2}]}],
-        "metadata.labels[workload.codeflare.dev/user]": [{"op": "replace", "path": "/metadata/labels/workload.codeflare.dev~1user", "value": "eve"}],
-        "spec.managedBy": [{"op": "add", "path": "/spec/managedBy", "value": "kueue.x-k8s.io/multikueue"}],
-    }
-    for field, patch in changes.items():
-        answer = lab.http("PATCH", PATH.format(ns) + "/aw", patch, content_type="application/json-patch+json")
-        assert answer.code == 403, answer.text
-        assert answer.json["message"] == f"{DENIED}{field}: Forbidden: attempt to change immutable field"
+    check_changes(lab, ns, "aw", CHANGES)
     moved = [{"op": "replace", "path": "/metadata/labels/kueue.x-k8s.io~1queue-name", "value": "elsewhere"}]
     assert lab.http("PATCH", PATH.format(ns) + "/aw", moved, content_type="application/json-patch+json").code == 200
     path = f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{ns}/workloads"
     wait_for("the Workload moved", lambda: [one["spec"]["queueName"] for one in lab.get(path)["items"]] == ["elsewhere"])
+
+
+def test_declared_pod_sets_cannot_change(lab, ns):
+    create(lab, ns, wrapper(*DECLARED, queue="nowhere"))
+    wait_phase(lab, ns, "Suspended")
+    check_changes(lab, ns, "aw", DECLARED_CHANGES)
 
 
 def test_without_a_queue_it_runs_at_once(lab, ns):
@@ -234,7 +148,7 @@ def test_a_manifest_of_the_seed_release(lab, ns):
     assert app["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "lq"
 
 
-def test_a_missing_component(lab, ns):
+def test_12_2_a_missing_component(lab, ns):
     """12.2"""
     queue = queue_of(lab, ns)
     create(lab, ns, wrapper(SERVICE, deployment(cpu="500m"), queue=queue))
@@ -250,7 +164,7 @@ def test_a_missing_component(lab, ns):
 
 
 @pytest.mark.parametrize("code", [1, 42])
-def test_retries(lab, ns, code):
+def test_12_3_retries(lab, ns, code):
     """12.3: two resets and then the end; none for a terminal exit code."""
     body = sample("failing-job")
     body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = queue_of(lab, ns)
@@ -268,18 +182,6 @@ def test_retries(lab, ns, code):
     lab.kubectl(*finished)
 
 
-def test_a_template_that_the_server_refuses(lab, ns):
-    broken = pod("x")
-    del broken["spec"]["containers"][0]["image"]
-    create(lab, ns, wrapper(SERVICE, broken))
-    app = wait_phase(lab, ns, "Failed")
-    message = condition(app, "Unhealthy")["message"]
-    assert condition(app, "Unhealthy")["reason"] == "CreateFailed"
-    assert message == 'error creating components: Pod "x" is invalid: spec.containers[0].image: Required value'
-    wait_for("the Service is gone", lambda: lab.get(f"/api/v1/namespaces/{ns}/services")["items"] == [])
-    lab.kubectl("delete", "aw", "aw", "-n", ns, f"--timeout={DEADLINE:.0f}s")
-
-
 def test_a_quota_that_has_no_room_is_waited_for(lab, ns):
     lab.kubectl("create", "quota", "none", "-n", ns, "--hard=pods=0")
     create(lab, ns, wrapper(pod()))
@@ -293,7 +195,7 @@ def test_a_quota_that_has_no_room_is_waited_for(lab, ns):
     wait_phase(lab, ns, "Succeeded")
 
 
-def test_queueing(lab, ns):
+def test_12_7_queueing(lab, ns):
     """12.7: the third waits without objects until the first is gone."""
     queue = queue_of(lab, ns, "2")
     for name, cpu in (("a", "500m"), ("b", "500m"), ("c", "250m")):
@@ -392,3 +294,250 @@ def test_the_slack_queue_lends_what_nodes_can_give(make_lab, tmp_path):
     config.write_text("appwrapper: {slackQueueName: slack, autopilot: null}\n", encoding="utf-8")
     done = run([ATHANOR, "rbac", "--controllers=appwrapper"], env={**os.environ, "APPWRAPPER_CONFIG": str(config)})
     assert done.code == 1 and "appwrapper.slackQueueName" in done.err and "monitorNodes" in done.err
+
+
+def test_12_4_declared_pod_sets_of_another_kind(lab, ns):
+    """Leaders and workers of a LeaderWorkerSet, declared by hand, are queued with 1 CPU."""
+    container = {"image": "busybox:1.36", "command": ["sh", "-c", "sleep 1000"]}
+    group = {
+        "size": 3,
+        "leaderTemplate": {"spec": {"containers": [{"name": "l", "resources": {"requests": {"cpu": "100m"}}, **container}]}},
+        "workerTemplate": {"spec": {"containers": [{"name": "w", "resources": {"requests": {"cpu": "200m"}}, **container}]}},
+    }
+    template = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "serve"},
+        "spec": {"replicas": 2, "leaderWorkerTemplate": group},
+    }
+    at = "template.spec.leaderWorkerTemplate"
+    declared = [{"path": f"{at}.leaderTemplate", "replicas": 2}, {"path": f"{at}.workerTemplate", "replicas": 4}]
+    create(lab, ns, wrapper({"template": template, "podSets": declared}, queue=queue_of(lab, ns, "1")))
+    wait_phase(lab, ns, "Running")
+    (workload,) = lab.get(f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{ns}/workloads")["items"]
+    assert [(one["name"], one["count"]) for one in workload["spec"]["podSets"]] == [("aw-0", 2), ("aw-1", 4)]
+    assigned = workload["status"]["admission"]["podSetAssignments"]
+    assert [one["resourceUsage"]["cpu"] for one in assigned] == ["200m", "800m"]
+    wait_for("all pods run", lambda: condition(read(lab, ns), "PodsReady").get("status") == "True")
+
+
+def replicated(name, **spec):
+    return {"name": name, "template": {"spec": {**{key: value for key, value in spec.items() if key != "replicas"}, "template": {"spec": pod()["spec"]}}},
+            **({"replicas": spec["replicas"]} if "replicas" in spec else {})}
+
+
+def ray(replicas):
+    spec = {"containers": [{"name": "c", "image": "ray"}]}
+    return {
+        "apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "ray"},
+        "spec": {"headGroupSpec": {"template": {"spec": spec}}, "workerGroupSpecs": [{"groupName": "w", "replicas": replicas, "template": {"spec": spec}}]},
+    }
+
+
+def torch(**counts):
+    roles = {role: {"replicas": count, "template": {"spec": {"containers": [{"name": "pytorch", "image": "i"}]}}} for role, count in counts.items()}
+    return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "torch"}, "spec": {"pytorchReplicaSpecs": roles}}
+
+
+def batch(**spec):
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {**spec, "template": {"spec": pod()["spec"]}}}
+
+
+INFERRED = {
+    "JobSet": (
+        {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "js"},
+         "spec": {"replicatedJobs": [replicated("workers", replicas=2, parallelism=2, completions=2), replicated("driver", parallelism=1, completions=1)]}},
+        [4, 1],
+    ),
+    "Job 2 of 4": (batch(parallelism=2, completions=4), [2]),
+    "Job 8 of 4": (batch(parallelism=8, completions=4), [4]),
+    "PyTorchJob": (torch(Master=1, Worker=3), [1, 3]),
+    "only workers": (torch(Worker=2), [2]),
+    "RayCluster": (ray(7), [1, 7]),
+}
+
+
+@pytest.mark.parametrize("row", INFERRED)
+def test_12_5_inferred_pod_sets(lab, ns, row):
+    template, counts = INFERRED[row]
+    create(lab, ns, wrapper(template, queue="nowhere"))
+    app = wait_phase(lab, ns, "Suspended")
+    pod_sets = app["status"]["componentStatus"][0]["podSets"]
+    assert [one.get("replicas", 1) for one in pod_sets] == counts
+    if row == "JobSet":
+        key = "workload.codeflare.dev.appwrapper/tas-sub-group-count"
+        assert [one["annotations"][key] for one in pod_sets] == ["2", "1"]
+
+
+TWO_NODES = """
+apiVersion: athanor.dev/v1
+kind: Lab
+namespace: default
+nodes:
+- {name: hub, count: 2, capacity: {cpu: 8, memory: 16Gi, pods: 100, nvidia.com/gpu: 2}}
+"""
+
+
+def two_nodes(make_lab, tmp_path):
+    (tmp_path / "lab.yaml").write_text(TWO_NODES, encoding="utf-8")
+    return make_lab("--storage", "memory", "--lab", str(tmp_path / "lab.yaml")).start()
+
+
+def test_12_6_pods_leave_a_node_that_is_marked(make_lab, tmp_path):
+    """A GPU job moves to another node; the reset is not counted, and the template keeps away from the marked node."""
+    lab = two_nodes(make_lab, tmp_path)
+    body = sample("gpu-job")
+    body["metadata"]["labels"].pop("kueue.x-k8s.io/queue-name")
+    body["metadata"]["annotations"] = {"workload.codeflare.dev.appwrapper/retryPausePeriodDuration": "200ms"}
+    main = body["spec"]["components"][0]["template"]["spec"]["template"]["spec"]["containers"][0]
+    main["command"] = ["sh", "-c", "sleep 1000"]
+    name = body["metadata"]["name"]
+    create(lab, "default", body)
+    wait_for("its pod runs", lambda: condition(read(lab, "default", name) or {"status": {}}, "PodsReady").get("status") == "True")
+
+    def where():
+        pods = lab.get("/api/v1/namespaces/default/pods")["items"]
+        return {one["spec"].get("nodeName") for one in pods if one["status"]["phase"] == "Running"}
+
+    (first,) = where()
+    lab.kubectl("label", "node", first, "autopilot.ibm.com/gpuhealth=EVICT")
+    wait_for("it is found", lambda: condition(read(lab, "default", name), "Unhealthy").get("reason") == "AutopilotNoExecute")
+    assert condition(read(lab, "default", name), "Unhealthy")["message"].endswith(f"on Nodes: map[{first}:{{}}]")
+    wait_for("it runs elsewhere", lambda: where() - {first})
+    app = read(lab, "default", name)
+    assert app["status"].get("resettingCount") is None
+    (made,) = lab.get("/apis/batch/v1/namespaces/default/jobs")["items"]
+    terms = made["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert terms == [{"matchExpressions": [{"key": "autopilot.ibm.com/gpuhealth", "operator": "NotIn", "values": ["TESTING", "EVICT"]}]}]
+
+
+def test_12_8_a_failure_is_kept_for_debugging(lab, ns):
+    prefix = "workload.codeflare.dev.appwrapper/"
+    annotations = {f"{prefix}deletionOnFailureGracePeriodDuration": "5m", f"{prefix}retryLimit": "0", f"{prefix}failureGracePeriodDuration": "0s"}
+    create(lab, ns, wrapper(pod(command="exit 1"), queue=queue_of(lab, ns), annotations=annotations))
+    wait_phase(lab, ns, "Failed")
+    wait_for("the delay is told", lambda: condition(read(lab, ns), "DeletingResources").get("reason") == "DeletionPaused")
+    app = read(lab, ns)
+    assert condition(app, "DeletingResources")["message"] == f"{prefix}deletionOnFailureGracePeriodDuration has value 5m0s"
+    assert condition(app, "QuotaReserved")["status"] == "True"
+    assert len(lab.get(f"/api/v1/namespaces/{ns}/pods")["items"]) == 1
+    lab.athanor("appwrappers", "suspend", "aw", "-n", ns)
+    wait_for("the objects are gone", lambda: condition(read(lab, ns), "ResourcesDeployed")["status"] == "False")
+    assert condition(read(lab, ns), "ResourcesDeployed")["message"] == "Kueue forced resource deletion by suspending AppWrapper"
+    assert lab.get(f"/api/v1/namespaces/{ns}/pods")["items"] == []
+
+
+def test_12_9_a_configuration_file(make_lab, tmp_path):
+    config = tmp_path / "appwrapper.yaml"
+    config.write_text(
+        """
+appwrapper:
+  defaultQueueName: default-queue
+  schedulerName: topo-aware-scheduler
+  userRBACAdmissionCheck: true
+  faultTolerance:
+    failureGracePeriod: 30000000000
+    retryLimit: 5
+  autopilot:
+    preferNoScheduleWeight: 20
+    resourceTaints:
+      amd.com/gpu:
+      - {key: health.example.com/gpu, value: bad, effect: NoExecute}
+controllerManager:
+  leaderElection: true
+  metrics: {bindAddress: ":8443"}
+""",
+        encoding="utf-8",
+    )
+    lab = make_lab("--storage", "memory", "--set", f"APPWRAPPER_CONFIG={config}").start()
+    create(lab, "default", wrapper(pod(command="sleep 1000")))
+    wait_phase(lab, "default", "Running")
+    app = read(lab, "default")
+    assert app["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "default-queue"
+    assert lab.get("/api/v1/namespaces/default/pods/p")["spec"]["schedulerName"] == "topo-aware-scheduler"
+    config.write_text("appwrapper: {faultTolerance: {resetPause: 25h}}\n", encoding="utf-8")
+    done = run([ATHANOR, "controllers", "--controllers=appwrapper"], env={**lab.env, "APPWRAPPER_CONFIG": str(config)})
+    assert done.code == 1 and "resetPause: 25h0m0s is longer than gracePeriodCeiling (24h0m0s)" in done.err
+
+
+# --- bad input and faults --------------------------------------------------------------------------------
+
+
+def test_a_finalizer_that_never_goes_is_named_and_keeps_the_quota(lab, ns):
+    held = changed(pod(command="sleep 1000"), "metadata", "finalizers", value=["example.com/held"])
+    create(lab, ns, wrapper(held, queue=queue_of(lab, ns), annotations={"workload.codeflare.dev.appwrapper/forcefulDeletionGracePeriodDuration": "1s"}))
+    wait_phase(lab, ns, "Running")
+    lab.athanor("appwrappers", "suspend", "aw", "-n", ns)
+    wait_phase(lab, ns, "Suspending")
+    # B-15 names what is waited for after 30 s.
+    wait_for("it is named", lambda: condition(read(lab, ns), "DeletingResources").get("message") == "waiting for Pod/p (finalizers: example.com/held), waiting for pod p", 90)
+    assert condition(read(lab, ns), "QuotaReserved")["status"] == "True"
+    lab.kubectl("patch", "pod", "p", "-n", ns, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+    wait_phase(lab, ns, "Suspended")
+
+
+def test_sizes(lab, ns):
+    """replicas: 0, a huge number, eight PodSets, and templates of nearly 1 MiB."""
+    create(lab, ns, wrapper(deployment(replicas=0), name="none"))
+    wait_phase(lab, ns, "Succeeded", "none")
+    create(lab, ns, wrapper(deployment(replicas=2_000_000_000), name="huge", queue=queue_of(lab, ns)))
+    app = wait_phase(lab, ns, "Suspended", "huge")
+    assert app["status"]["componentStatus"][0]["podSets"][0]["replicas"] == 2_000_000_000
+    path = f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{ns}/workloads"
+    wait_for("it waits", lambda: [one["spec"]["podSets"][0]["count"] for one in lab.get(path)["items"]] == [2_000_000_000])
+    create(lab, ns, wrapper(*[pod(f"eight-{i}") for i in range(8)], name="eight"))
+    wait_phase(lab, ns, "Succeeded", "eight")
+    data = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large"}, "data": {"x": "y" * 900_000}}
+    create(lab, ns, wrapper(pod("small"), data, name="large"))
+    wait_phase(lab, ns, "Succeeded", "large")
+    assert len(lab.get(f"/api/v1/namespaces/{ns}/configmaps/large")["data"]["x"]) == 900_000
+
+
+def test_eighteen_pod_sets_where_that_is_allowed(make_lab, tmp_path):
+    config = tmp_path / "appwrapper.yaml"
+    config.write_text("appwrapper: {maxPodSets: 18}\n", encoding="utf-8")
+    lab = make_lab("--storage", "memory", "--set", f"APPWRAPPER_CONFIG={config}").start()
+    create(lab, "default", wrapper(*[pod(f"p{i}", cpu="10m") for i in range(18)]))
+    wait_phase(lab, "default", "Succeeded")
+    refused = create(lab, "default", wrapper(*[pod(f"q{i}") for i in range(19)], name="more"), 403).json
+    assert "components contains 19 podspecs; at most 18 are allowed" in refused["message"]
+
+
+def test_a_component_that_is_edited_behind_our_back_stays_edited(lab, ns):
+    create(lab, ns, wrapper(deployment(replicas=1), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm"}, "data": {"a": "1"}}))
+    wait_for("it is ready", lambda: condition(read(lab, ns) or {"status": {}}, "PodsReady").get("status") == "True")
+    lab.kubectl("patch", "configmap", "cm", "-n", ns, "-p", '{"data":{"a":"2"}}')
+    lab.kubectl("scale", "deployment", "d", "-n", ns, "--replicas=3")
+    wait_for("three pods run", lambda: lab.athanor("appwrappers", "-n", ns).out.split("\n")[1].split()[4].startswith("3/"))
+    assert phase(lab, ns) == "Running"
+    assert lab.get(f"/api/v1/namespaces/{ns}/configmaps/cm")["data"] == {"a": "2"}
+
+
+def test_a_node_vanishes_with_half_of_the_pods(make_lab, tmp_path):
+    """Those of a Deployment come back elsewhere; the AppWrapper says what is missing meanwhile, and stays."""
+    lab = two_nodes(make_lab, tmp_path)
+    create(lab, "default", wrapper(deployment(replicas=8)))
+    wait_for("it is ready", lambda: condition(read(lab, "default") or {"status": {}}, "PodsReady").get("status") == "True")
+    (node, *_rest) = sorted(one["spec"]["nodeName"] for one in lab.get("/api/v1/namespaces/default/pods")["items"])
+    lab.kubectl("delete", "node", node)
+    wait_for("its pods are replaced", lambda: node not in {one["spec"].get("nodeName") for one in lab.get("/api/v1/namespaces/default/pods")["items"]})
+    wait_for("it is ready again", lambda: condition(read(lab, "default"), "PodsReady").get("status") == "True")
+    app = read(lab, "default")
+    assert (app["status"]["phase"], app["status"].get("resettingCount")) == ("Running", None)
+
+
+def test_applied_again_in_each_phase(lab, ns):
+    """B-12: the same manifest again leaves what the queueing added where it runs, and changes no phase."""
+    body = wrapper(deployment(), queue=queue_of(lab, ns))
+
+    def again():
+        return lab.kubectl("apply", "-n", ns, "-f", "-", stdin=yaml.safe_dump(body)).out
+
+    again()
+    for wanted in ("Running", "Suspended", "Running"):
+        wait_phase(lab, ns, wanted)
+        again()
+        app = read(lab, ns)
+        infos = app["spec"]["components"][0].get("podSetInfos")
+        assert app["status"]["phase"] == wanted and bool(infos) == (wanted == "Running"), app["spec"]
+        lab.athanor("appwrappers", "suspend" if wanted == "Running" else "resume", "aw", "-n", ns)

@@ -50,7 +50,12 @@ FakeWorld::FakeWorld() : now(*parse_time("2026-01-05T00:00:00Z")) {
                     .name = query->kind,
                     .plural = query->plural};
     if (query->key.name.empty()) {
-      return LiveQuery::answer(world.list(kind, {.ns = query->key.ns}));
+      const std::size_t equals = query->label.find('=');
+      Select select{.ns = query->key.ns};
+      if (equals != std::string::npos) {
+        select.labels = {{query->label.substr(0, equals), query->label.substr(equals + 1)}};
+      }
+      return LiveQuery::answer(world.list(kind, select));
     }
     const auto object = world.get(kind, query->key);
     return LiveQuery::answer(object ? std::vector<Object>{*object} : std::vector<Object>());

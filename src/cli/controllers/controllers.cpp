@@ -23,6 +23,7 @@
 #include "cli/controllers/environment.hpp"
 #include "cli/controllers/operator_list.hpp"
 #include "cli/controllers/record_file.hpp"
+#include "cli/controllers/stand_in.hpp"
 #include "cli/controllers/status_server.hpp"
 #include "cli/ending.hpp"
 #include "cli/flags/setting_flags.hpp"
@@ -138,8 +139,10 @@ std::vector<std::string> path_of(const std::string& text) {
 
 class Production {
  public:
-  explicit Production(const ControllersOptions& options)
+  // Both outlive it.
+  Production(const ControllersOptions& options, const SystemConfig& documents)
       : options_(options),
+        documents_(documents),
         variables_(environment_map()),
         clock_(wall_clock()),
         entropy_(system_entropy()) {}
@@ -230,8 +233,9 @@ class Production {
       }
     }
     ATHANOR_TRY_VOID(check_namespace());
-    ATHANOR_TRY(config_, read_config(variables_,
-                                     namespaces_.empty() ? own_namespace_ : namespaces_.front()));
+    ATHANOR_TRY(config_,
+                read_config(variables_, namespaces_.empty() ? own_namespace_ : namespaces_.front(),
+                            documents_));
     operators_ = those_that_run(all_systems(), std::move(operators_), config_);
     if (options_.namespaces.empty() && !namespaces_.empty()) {
       places_ = places_of(parts_of(operators_, config_));
@@ -246,7 +250,8 @@ class Production {
       return {};
     }
     const auto config =
-        read_settings(systems_of(operators_), {.variables = variables_, .read_file = read_file});
+        read_settings(systems_of(operators_),
+                      {.variables = variables_, .documents = documents_, .read_file = read_file});
     return config.ok() || config.error().reason != "MissingSetting" ? Result<void>()
                                                                     : config.error();
   }
@@ -472,8 +477,11 @@ class Production {
                                                                    : options_.webhook_namespace);
     webhook::Settings settings{
         .secret = {ns, options_.webhook_secret},
-        .target = {.service = options_.webhook_service, .ns = ns, .url = options_.webhook_url}};
+        .target = {.service = options_.webhook_service, .ns = ns, .url = options_.webhook_url},
+        .configurations = options_.webhook_configurations};
     webhook::CertificateOptions& certificates = settings.certificates;
+    certificates.authority = options_.webhook_authority;
+    certificates.organization = options_.webhook_organization;
     const std::string name = fmt::format("{}.{}.svc", options_.webhook_service, ns);
     certificates.hosts = {name, name + ".cluster.local"};
     certificates.hosts.insert(certificates.hosts.end(), options_.webhook_hosts.begin(),
@@ -538,6 +546,7 @@ class Production {
     }
     ATHANOR_TRY(status_server_, StatusServer::open({.metrics_address = address,
                                                     .health_address = health,
+                                                    .guarded = options_.metrics_secure,
                                                     .liveness_path = liveness.path,
                                                     .lease_name = leadership_ ? lease_name_ : "",
                                                     .optional = optional_kinds(),
@@ -552,6 +561,7 @@ class Production {
   }
 
   const ControllersOptions& options_;
+  const SystemConfig& documents_;
   Variables variables_;
   std::unique_ptr<Clock> clock_;
   std::unique_ptr<Entropy> entropy_;
@@ -633,8 +643,14 @@ int run(const ControllersOptions& options) {
   log::configure(level_of(level_name(options, environment_map())), format_of(options.log_format));
   memory::keep_little();
   EndSignals ending({SIGHUP});
-  LevelFile level(options);
-  Production production(options);
+  const auto place = stand_in(options);
+  if (!place.ok()) {
+    return fail(place.error());
+  }
+  const ControllersOptions& settled = place->options;
+  log::configure(level_of(level_name(settled, environment_map())), format_of(settled.log_format));
+  LevelFile level(settled);
+  Production production(settled, place->documents);
   if (const auto started = production.start(); !started.ok()) {
     production.stop();
     return fail(started.error());
@@ -648,7 +664,7 @@ int run(const ControllersOptions& options) {
       break;
     }
   }
-  const EndGuard guard(parse_go_duration(options.drain_timeout).value_or(Duration::zero()) +
+  const EndGuard guard(parse_go_duration(settled.drain_timeout).value_or(Duration::zero()) +
                        kEndTime);
   return production.stop();
 }

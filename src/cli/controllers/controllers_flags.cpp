@@ -33,7 +33,8 @@ Settings of the systems come from the environment (FOURNOS_*, HEARTH_*).
 
 void add_connection(CLI::App& verb, ControllersOptions& options) {
   verb.add_option("--config", options.config,
-                  "YAML file with the flags' names as keys; flags win over it")
+                  "YAML file with the flags' names as keys; flags win over it. With --systems and "
+                  "without a slash: the name of the system's ConfigMap")
       ->type_name("FILE");
   verb.add_option("--kubeconfig", options.kubeconfig,
                   "kubeconfig file (default: $KUBECONFIG, ~/.kube/config, then the pod's service "
@@ -60,6 +61,10 @@ void add_scope(CLI::App& verb, ControllersOptions& options) {
                   "systems and controllers to run; * is all systems, -name leaves one out")
       ->take_last()
       ->capture_default_str();
+  verb.add_option("--systems", options.systems,
+                  "take the place of upstream's executable of this system: its ConfigMap (--config "
+                  "names it), flags, variables and names: appwrapper")
+      ->take_last();
   verb.add_option("-n,--namespace", options.namespaces,
                   "where to work; may be repeated (default: FOURNOS_WORKLOAD_NAMESPACE and "
                   "FOURNOS_SECRETS_NAMESPACE when set, else everywhere)")
@@ -74,6 +79,7 @@ void add_scope(CLI::App& verb, ControllersOptions& options) {
 void add_election(CLI::App& verb, ControllersOptions& options) {
   verb.add_option("--leader-elect", options.leader_elect,
                   "work only while holding a Lease, so that replicas do not work together")
+      ->each([&options](const std::string& /*text*/) { options.leader_elect_given = true; })
       ->take_last()
       ->capture_default_str();
   verb.add_option("--leader-elect-namespace,--leader-elect-resource-namespace",
@@ -102,6 +108,13 @@ void add_status_server(CLI::App& verb, ControllersOptions& options) {
           "--metrics-address", options.metrics_address,
           "HOST:PORT of /metrics and /debug; 0: none (default: 127.0.0.1:8080; in a pod :8080)")
       ->take_last();
+  verb.add_flag(
+          "--metrics-secure", options.metrics_secure,
+          "serve metrics over TLS, to those whom the API server knows by their token and lets "
+          "get /metrics")
+      ->each(
+          [&options](const std::string& text) { options.upstream_flags["metrics-secure"] = text; })
+      ->take_last();
   verb.add_option("--health-address", options.health_address,
                   "HOST:PORT of /healthz, /livez and /readyz; 0: none (default: the metrics')")
       ->take_last();
@@ -124,6 +137,36 @@ void add_status_server(CLI::App& verb, ControllersOptions& options) {
                   "how long the end waits for writes under way")
       ->take_last()
       ->capture_default_str();
+}
+
+// Flags of executables that --systems takes the place of; other choices refuse them.
+void add_upstream(CLI::App& verb, ControllersOptions& options) {
+  struct Flag {
+    const char* name;
+    const char* help;
+    bool is_switch = false;  // as Go has it: without a value it is true
+  };
+  static constexpr Flag kFlags[] = {
+      {"zap-devel", "true: log-level debug as text, false: info as JSON", true},
+      {"zap-encoder", "json or console"},
+      {"zap-log-level", "debug, info, error, panic, or a number above 0"},
+      {"zap-stacktrace-level", "accepted; records have no stack traces"},
+      {"zap-time-encoding", "accepted; times are RFC 3339"},
+      {"metrics-bind-address", "as --metrics-address; without TLS unless --metrics-secure"},
+      {"health-probe-bind-address", "as --health-address"},
+      {"enable-http2", "accepted; webhooks are served by HTTP/1.1", true},
+      {"manage-no-queue", "whether AppWrappers without a queue's name wait for quota", true}};
+  for (const Flag& flag : kFlags) {
+    const std::string name = flag.name;
+    CLI::Option* option = verb.add_option_function<std::string>(
+        "--" + name,
+        [&options, name](const std::string& value) { options.upstream_flags[name] = value; },
+        flag.help);
+    option->take_last()->group("With --systems");
+    if (flag.is_switch) {
+      option->expected(0, 1)->default_str("true");
+    }
+  }
 }
 
 void add_record(CLI::App& verb, ControllersOptions& options) {
@@ -184,7 +227,12 @@ void add_controllers(CLI::App& app, ControllersOptions& options) {
   add_webhooks(verb, options);
   add_record(verb, options);
   add_status_server(verb, options);
+  add_upstream(verb, options);
   verb.footer(kFooter);
+}
+
+bool is_config_map(const std::string& config) {
+  return config.find('/') == std::string::npos;
 }
 
 Result<std::vector<std::string>> config_arguments(const std::string& text,
@@ -219,15 +267,17 @@ Result<std::vector<std::string>> with_config_file(std::vector<std::string> argum
     return arguments;
   }
   std::string file;
+  bool stands_in = false;
   for (std::size_t i = 2; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
+    stands_in = stands_in || argument.starts_with("--systems");
     if (argument == kFlag && i + 1 < arguments.size()) {
       file = arguments[i + 1];
     } else if (argument.starts_with("--config=")) {
       file = argument.substr(kFlag.size() + 1);
     }
   }
-  if (file.empty()) {
+  if (file.empty() || (stands_in && is_config_map(file))) {
     return arguments;
   }
   ATHANOR_TRY(const std::string text, read_file(file));

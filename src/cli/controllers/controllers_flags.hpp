@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,17 +25,22 @@ struct ControllersOptions {
   std::vector<std::string> namespaces{};
   bool all_namespaces = false;
   std::string controllers = "*";
+  // Systems whose own executables this process stands in for (stand_in.hpp); empty: none.
+  std::string systems{};
+  std::map<std::string, std::string, std::less<>> upstream_flags{};  // of those, as given
   std::vector<std::string> settings{};  // NAME=VALUE, over the environment's
   bool leader_elect = true;
+  bool leader_elect_given = false;
   std::string leader_namespace{};
   std::string leader_name{};  // empty: lease_of() the operators
   std::string lease_duration = "15s";
   std::string renew_deadline = "10s";
   std::string retry_period = "2s";
   std::string metrics_address{};  // empty: port 8080, in a pod of every address, else of loopback
-  std::string health_address{};   // empty: the metrics' address
-  std::string liveness{};         // URL of the health endpoint (docs/spec/fournos.md R3.5)
-  std::string log_level{};        // empty: what the systems' settings say, else info
+  bool metrics_secure = false;
+  std::string health_address{};  // empty: the metrics' address
+  std::string liveness{};        // URL of the health endpoint (docs/spec/fournos.md R3.5)
+  std::string log_level{};       // empty: what the systems' settings say, else info
   std::string log_format = "auto";
   double qps = 500;
   double burst = 1000;
@@ -49,11 +56,18 @@ struct ControllersOptions {
   std::string webhook_service = "athanor-webhooks";
   std::string webhook_namespace{};  // empty: as the Lease's
   std::string webhook_secret = "athanor-webhook-certificates";
+  // Of the certificate's authority.
+  std::string webhook_authority = "athanor-webhooks";
+  std::string webhook_organization = "athanor";
+  std::vector<std::string> webhook_configurations{};  // that get the bundle; empty: all
   std::string webhook_url{};
   std::vector<std::string> webhook_hosts{};
   std::vector<std::string> webhook_crds{};
   std::string webhook_certificate_life = "8760h";
 };
+
+// Returns true if --config names a ConfigMap, where --systems is given: a path has a slash.
+bool is_config_map(const std::string& config);
 
 void add_controllers(CLI::App& app, ControllersOptions& options);
 

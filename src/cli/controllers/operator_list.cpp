@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -59,9 +60,11 @@ std::vector<const Instruments*> instruments_of(const std::vector<const Operator*
 }
 
 Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
-                                 const std::string& jobs) {
-  return read_settings(all_systems(),
-                       {.variables = variables, .jobs_namespace = jobs, .read_file = read_file});
+                                 const std::string& jobs, const SystemConfig& documents) {
+  return read_settings(all_systems(), {.variables = variables,
+                                       .jobs_namespace = jobs,
+                                       .documents = documents,
+                                       .read_file = read_file});
 }
 
 std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& operators,
@@ -159,7 +162,9 @@ Result<std::vector<Webhook>> select_webhooks(const std::string& list) {
   ATHANOR_TRY(const std::vector<const Operator*> chosen, select_operators(list));
   std::vector<Webhook> webhooks;
   for (const System* system : systems_of(chosen)) {
-    webhooks.insert(webhooks.end(), system->webhooks.begin(), system->webhooks.end());
+    // Those of stand-ins have no path: a lab alone asks them.
+    std::ranges::copy_if(system->webhooks, std::back_inserter(webhooks),
+                         [](const Webhook& webhook) { return !webhook.path.empty(); });
   }
   return webhooks;
 }

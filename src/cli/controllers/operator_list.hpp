@@ -31,9 +31,9 @@ std::vector<const System*> systems_of(const std::vector<const Operator*>& operat
 std::vector<const Instruments*> instruments_of(const std::vector<const Operator*>& operators);
 
 // The settings of all systems from environment variables; `jobs` is the namespace of jobs where no
-// variable names one. Errors name the variable.
+// variable names one, `documents` what was read from the cluster. Errors name the variable.
 Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
-                                 const std::string& jobs);
+                                 const std::string& jobs, const SystemConfig& documents = {});
 
 // These operators by system, each with its places.
 std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& operators,

@@ -13,6 +13,7 @@
 #include "cluster/http_endpoint.hpp"
 #include "embedded/lab/process_metrics.hpp"
 #include "kube/text/json.hpp"
+#include "webhook/guarded_endpoint.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -55,7 +56,24 @@ class Paths final : public StatusServer {
                       [this](std::string_view path, std::string_view) { return health(path); }));
       log::info("health is served", {{"address", health_->address()}});
     }
-    if (options_.metrics_address != "0") {
+    if (options_.metrics_address == "0") {
+      return {};
+    }
+    if (options_.guarded) {
+      ATHANOR_TRY(guarded_,
+                  webhook::GuardedEndpoint::listen(
+                      {.address = options_.metrics_address,
+                       .client = options_.client,
+                       .clock = options_.clock,
+                       .answer = [this, apart](std::string_view path, std::string_view query) {
+                         EndpointAnswer answer = all(path, query, !apart);
+                         return webhook::GuardedAnswer{
+                             .status = answer.status,
+                             .content_type = std::move(answer.content_type),
+                             .body = std::move(answer.body)};
+                       }}));
+      log::info("metrics are served over TLS", {{"address", guarded_->address()}});
+    } else {
       ATHANOR_TRY(metrics_, cluster::HttpEndpoint::listen(
                                 options_.metrics_address,
                                 [this, apart](std::string_view path, std::string_view query) {
@@ -218,6 +236,7 @@ class Paths final : public StatusServer {
   StatusServerOptions options_;
   std::unique_ptr<cluster::HttpEndpoint> health_{};
   std::unique_ptr<cluster::HttpEndpoint> metrics_{};
+  std::unique_ptr<webhook::GuardedEndpoint> guarded_{};
 };
 
 }  // namespace

@@ -29,8 +29,10 @@ struct ReadyCheck {
 struct StatusServerOptions {
   std::string metrics_address{};  // "0": none
   std::string health_address{};   // likewise; empty: the metrics'
-  std::string liveness_path{};    // answers as /healthz does; may be empty
-  std::string lease_name{};       // empty: no election
+  // Metrics go over TLS, to those whom the API server knows and lets read them.
+  bool guarded = false;
+  std::string liveness_path{};  // answers as /healthz does; may be empty
+  std::string lease_name{};     // empty: no election
   // Kinds that are watched and that the cluster need not have.
   std::vector<const Kind*> optional{};
   std::vector<ReadyCheck> checks{};

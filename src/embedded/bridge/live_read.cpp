@@ -2,6 +2,7 @@
 // Live reads out of the store.
 #include "embedded/bridge/live_read.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "embedded/bridge/kind_feed.hpp"
@@ -30,8 +31,13 @@ Result<Value> answer_live(const store::Store& store, std::string_view text) {
     return LiveQuery::answer(objects);
   }
   ATHANOR_TRY(const store::Page page, store.list(resource, {.ns = query->key.ns}));
+  const std::size_t equals = std::min(query->label.find('='), query->label.size());
+  const std::string_view key = std::string_view(query->label).substr(0, equals);
   for (const store::StoredPtr& stored : page.items) {
-    add(stored);
+    if (key.empty() ||
+        Object(stored->body).label(key) == std::string_view(query->label).substr(equals + 1)) {
+      add(stored);
+    }
   }
   return LiveQuery::answer(objects);
 }

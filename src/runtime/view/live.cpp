@@ -44,7 +44,7 @@ std::optional<LiveQuery> LiveQuery::parse(std::string_view query) {
     return std::nullopt;
   }
   query.remove_prefix(kPrefix.size());
-  std::array<std::string, 7> parts;
+  std::array<std::string, 8> parts;
   for (std::string& one : parts) {
     const auto end = query.find(' ');
     one = query.substr(0, end) == "-" ? std::string() : std::string(query.substr(0, end));
@@ -58,7 +58,8 @@ std::optional<LiveQuery> LiveQuery::parse(std::string_view query) {
                    .kind = parts[2],
                    .plural = parts[3],
                    .key = {.ns = parts[4], .name = parts[5]},
-                   .seen = parts[6]};
+                   .seen = parts[6],
+                   .label = parts[7]};
 }
 
 std::string LiveQuery::text() const {
@@ -67,6 +68,9 @@ std::string LiveQuery::text() const {
     text += part(*one) + " ";
   }
   text += part(key.name);
+  if (!label.empty()) {
+    return text + " " + part(seen) + " " + label;
+  }
   return seen.empty() ? text : text + " " + seen;
 }
 
@@ -76,7 +80,15 @@ std::string LiveQuery::path() const {
     path += "/namespaces/" + key.ns;
   }
   path += "/" + plural;
-  return key.name.empty() ? path : path + "/" + key.name;
+  if (!key.name.empty()) {
+    return path + "/" + key.name;
+  }
+  // Of what a label is made of, only these two have a meaning in a query.
+  std::string escaped;
+  for (const char one : label) {
+    escaped += one == '/' ? "%2F" : one == '=' ? "%3D" : std::string(1, one);
+  }
+  return label.empty() ? path : path + "?labelSelector=" + escaped;
 }
 
 Value LiveQuery::answer(const std::vector<Object>& objects) {
@@ -91,6 +103,14 @@ Live read_live(const View& view, const Kind& kind, const Key& key, Instant now,
                std::string_view seen) {
   LiveQuery query = LiveQuery::of(kind, key);
   query.seen = seen;
+  return live_of(view, query, now);
+}
+
+Live list_live(const View& view, const Kind& kind, const Labelled& which, Instant now,
+               std::string_view seen) {
+  LiveQuery query = LiveQuery::of(kind, {which.ns, ""});
+  query.seen = seen;
+  query.label = which.label;
   return live_of(view, query, now);
 }
 

@@ -20,14 +20,16 @@
 namespace athanor {
 
 // The question, as drivers see it. Its text is the observation's query: "live:<group> <version>
-// <Kind> <plural> <namespace> <name> [<seen>]", "-" for an empty part; no name: all objects of the
-// kind in that namespace (or anywhere).
+// <Kind> <plural> <namespace> <name> [<seen> [<label>]]", "-" for an empty part; no name: all
+// objects of the kind in that namespace (or anywhere), those with the label alone where one is
+// named.
 struct LiveQuery {
   std::string group{}, version{}, kind{}, plural{};
   Key key{};
   // The resourceVersion that the asker's view has. It makes another question of the same words:
   // once the view has moved on, an answer of before is none.
   std::string seen{};
+  std::string label{};  // "key=value", of lists
 
   static LiveQuery of(const Kind& kind, const Key& key);
   // nullopt for any other query.
@@ -51,5 +53,12 @@ inline constexpr Duration kLiveAge = std::chrono::seconds(2);
 Live read_live(const View& view, const Kind& kind, const Key& key, Instant now,
                std::string_view seen = {});
 Live list_live(const View& view, const Kind& kind, Instant now);
+// The objects of a namespace with this label ("key=value").
+struct Labelled {
+  std::string ns{};
+  std::string label{};
+};
+Live list_live(const View& view, const Kind& kind, const Labelled& which, Instant now,
+               std::string_view seen);
 
 }  // namespace athanor

@@ -160,7 +160,7 @@ std::vector<Permission> own_permissions(const RbacOptions& options) {
   if (!options.webhook_secret.empty()) {
     add(api::kSecret, {"create"}, "");  // a name to be made cannot be restricted
     // Lists and watches name the object by a field selector.
-    add(api::kSecret, {"list", "watch", "patch"}, options.webhook_secret);
+    add(api::kSecret, {"list", "watch", "update"}, options.webhook_secret);
   }
   if (!options.lease.empty()) {
     add(api::kLease, {"create"}, "");
@@ -171,30 +171,39 @@ std::vector<Permission> own_permissions(const RbacOptions& options) {
 
 // All of a kind are looked at, as they lead to our Service or not; those with these names are
 // changed.
-void add_registrations(const std::string& group, const std::vector<std::string>& resources,
-                       const std::vector<std::string>& names, std::vector<Permission>& result) {
+struct Registrations {
+  std::string group{};
+  std::vector<std::string> resources{};
+  std::string change{};  // the verb of a change
+};
+void add_registrations(const Registrations& those, const std::vector<std::string>& names,
+                       std::vector<Permission>& result) {
   if (names.empty()) {
     return;
   }
   for (const bool change : {false, true}) {
-    for (const std::string& resource : resources) {
-      result.push_back({.group = group,
-                        .resource = resource,
-                        .namespaced = false,
-                        .verbs = change ? std::vector<std::string>{"patch"}
-                                        : std::vector<std::string>{"list", "watch"},
-                        .names = change ? names : std::vector<std::string>()});
+    for (const std::string& resource : those.resources) {
+      result.push_back(
+          {.group = those.group,
+           .resource = resource,
+           .namespaced = false,
+           .verbs = change ? std::vector{those.change} : std::vector<std::string>{"list", "watch"},
+           .names = change ? names : std::vector<std::string>()});
     }
   }
 }
 
 std::vector<Permission> webhook_permissions(const RbacOptions& options) {
   std::vector<Permission> result;
-  add_registrations("apiextensions.k8s.io", {"customresourcedefinitions"}, options.converted_crds,
-                    result);
-  add_registrations("admissionregistration.k8s.io",
-                    {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
-                    options.webhook_configurations, result);
+  add_registrations({.group = "apiextensions.k8s.io",
+                     .resources = {"customresourcedefinitions"},
+                     .change = "patch"},
+                    options.converted_crds, result);
+  add_registrations(
+      {.group = "admissionregistration.k8s.io",
+       .resources = {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
+       .change = "update"},
+      options.webhook_configurations, result);
   return result;
 }
 

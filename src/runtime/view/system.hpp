@@ -23,6 +23,7 @@
 #include "runtime/view/node_hooks.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/places.hpp"
+#include "runtime/view/process.hpp"
 #include "runtime/view/scheduling.hpp"
 #include "runtime/view/served_group.hpp"
 #include "runtime/view/verb.hpp"
@@ -42,6 +43,8 @@ struct SettingsSource {
   std::string jobs_namespace{};
   // True in `athanor up`: what a system needs of hardware is emulated.
   bool in_lab = false;
+  // Configuration that was read from the cluster, by system; wins over files.
+  SystemConfig documents{};
   // Reads a file that a setting names.
   std::function<Result<std::string>(const std::string& path)> read_file{};
 };
@@ -112,6 +115,9 @@ struct System {
   std::string_view log_level_variable{};
   // The variable with the address of metrics where this system runs and no flag names one.
   std::string_view metrics_address_variable{};
+  // Upstream's own executable, whose place `athanor controllers --systems=NAME` takes; nullptr:
+  // none.
+  const Process* process = nullptr;
   // Where its objects are, kind by kind; nullptr: wherever the process works.
   Places (*places)(const SystemConfig& config) = nullptr;
   // The Lease of a process that runs this system alone, and its namespace; an empty name: the

@@ -7,9 +7,12 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "kube/names/selector.hpp"
 
 namespace athanor::appwrapper {
 namespace {
+
+constexpr std::string_view kKueueSection = "kueue";
 
 Error wrong(std::string_view key, std::string_view what) {
   return Error::invalid(fmt::format("appwrapper.{}", key), what);
@@ -117,14 +120,6 @@ Result<void> check(const FaultTolerance& times) {
   return {};
 }
 
-std::map<std::string, std::vector<ResourceTaint>> default_taints() {
-  const std::string key = "autopilot.ibm.com/gpuhealth";
-  return {{"nvidia.com/gpu",
-           {{key, "WARN", "PreferNoSchedule"},
-            {key, "TESTING", "NoSchedule"},
-            {key, "EVICT", "NoExecute"}}}};
-}
-
 Result<void> read_autopilot(const Value& config, Autopilot& into) {
   const Value* group = config.find("autopilot");
   if (group == nullptr) {
@@ -150,9 +145,58 @@ Result<void> read_autopilot(const Value& config, Autopilot& into) {
   return {};
 }
 
+// Everywhere but where the cluster's own and the queueing's pods are (8.2).
+Value default_namespaces() {
+  return Value::object(
+      {{"matchExpressions",
+        Value::list({Value::object(
+            {{"key", "kubernetes.io/metadata.name"},
+             {"operator", "NotIn"},
+             {"values", Value::list({"kube-system", "kueue-system", "appwrapper-system"})}})})}});
+}
+
+Result<void> read_labels(const Value& list, std::vector<std::string>& into) {
+  if (!list.is_list() && !list.is_null()) {
+    return wrong("kueueJobReconciller.labelKeysToCopy", "must be a list");
+  }
+  for (const Value& label : list.items()) {
+    into.push_back(label.str());
+  }
+  return {};
+}
+
+Result<void> read_queueing(const Value& config, const Value& kueue, Queueing& into) {
+  ATHANOR_TRY_VOID(read_flag(config, "enableKueueIntegrations", into.integrated));
+  const Value& group = config["kueueJobReconciller"];
+  if (!into.integrated) {
+    const Value& written = kueue["integrations"];
+    into.without_queue = written["manageJobsWithoutQueueName"].as_bool();
+    into.namespaces = written["managedJobsNamespaceSelector"];
+    into.wait_for_pods_ready = kueue["waitForPodsReady"].as_bool(true);
+    return {};
+  }
+  into.without_queue = true;
+  ATHANOR_TRY_VOID(read_flag(group, "manageJobsWithoutQueueName", into.without_queue));
+  const Value& selector = group["manageJobsNamespaceSelector"];
+  into.namespaces = selector.is_null() ? default_namespaces() : selector;
+  if (const auto parsed = LabelSelector::from_value(into.namespaces); !parsed.ok()) {
+    return wrong("kueueJobReconciller.manageJobsNamespaceSelector", parsed.error().message);
+  }
+  ATHANOR_TRY_VOID(read_flag(group["waitForPodsReady"], "enable", into.wait_for_pods_ready));
+  return read_labels(group["labelKeysToCopy"], into.copied_labels);
+}
+
 }  // namespace
 
-Result<Settings> read_settings(const Value& config) {
+std::map<std::string, std::vector<ResourceTaint>> default_taints() {
+  const std::string key = "autopilot.ibm.com/gpuhealth";
+  return {{"nvidia.com/gpu",
+           {{key, "WARN", "PreferNoSchedule"},
+            {key, "TESTING", "NoSchedule"},
+            {key, "EVICT", "NoExecute"}}}};
+}
+
+Result<Settings> read_settings(const Value& config, const Value& kueue) {
   Settings settings;
   settings.autopilot.resource_taints = default_taints();
   ATHANOR_TRY_VOID(read_fault_tolerance(config["faultTolerance"], settings.fault_tolerance));
@@ -171,13 +215,12 @@ Result<Settings> read_settings(const Value& config) {
       !(settings.autopilot.enabled && settings.autopilot.monitor_nodes)) {
     return wrong("slackQueueName", "needs appwrapper.autopilot.monitorNodes: true");
   }
-  ATHANOR_TRY_VOID(read_flag(config["kueueJobReconciller"], "manageJobsWithoutQueueName",
-                             settings.manage_without_queue));
+  ATHANOR_TRY_VOID(read_queueing(config, kueue, settings.queueing));
   return settings;
 }
 
 Settings settings_of(const View& view) {
-  auto settings = read_settings(view.config(kSection));
+  auto settings = read_settings(view.config(kSection), view.config(kKueueSection));
   ATHANOR_CHECK(settings.ok(), "settings are checked when the program starts");
   return *std::move(settings);
 }

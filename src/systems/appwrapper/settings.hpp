@@ -35,6 +35,9 @@ struct ResourceTaint {
   std::string key{}, value{}, effect{};  // compared with labels of nodes
 };
 
+// Of NVIDIA's GPUs (7.1).
+std::map<std::string, std::vector<ResourceTaint>> default_taints();
+
 struct Autopilot {
   bool enabled = true;
   bool inject_anti_affinities = true;
@@ -42,6 +45,17 @@ struct Autopilot {
   std::map<std::string, std::vector<ResourceTaint>> resource_taints{};  // by resource
   std::int64_t prefer_no_schedule_weight = 50;
   bool evacuate_unreachable = false;  // B-18
+};
+
+// Which AppWrappers are queued, and what their Workloads get: kueueJobReconciller, or in a lab and
+// beside a Kueue of ours that Kueue's own configuration.
+struct Queueing {
+  // The rules of Kueue's integration are served by us (enableKueueIntegrations).
+  bool integrated = false;
+  bool without_queue = false;  // AppWrappers without a queue's name wait, too
+  Value namespaces{};          // in which they do: a LabelSelector; Null: everywhere
+  bool wait_for_pods_ready = true;
+  std::vector<std::string> copied_labels{};  // of the AppWrapper, onto its Workload
 };
 
 struct Settings {
@@ -52,12 +66,13 @@ struct Settings {
   std::int64_t max_pod_sets = 8;  // B-7
   std::string scheduler_name{};
   std::string default_queue_name{};
-  std::string slack_queue_name{};     // the ClusterQueue whose lending shrinks (7.4)
-  bool manage_without_queue = false;  // Kueue's manageJobsWithoutQueueName
+  std::string slack_queue_name{};  // the ClusterQueue whose lending shrinks (7.4)
+  Queueing queueing{};
 };
 
-// Defaults, and over them the members of `config` (an object or Null). Errors name the setting.
-Result<Settings> read_settings(const Value& config);
+// Defaults, and over them the members of `config` (an object or Null); `kueue` is the section of
+// the embedded Kueue, which counts where it is not ours to integrate. Errors name the setting.
+Result<Settings> read_settings(const Value& config, const Value& kueue = {});
 
 // What View::config holds; broken settings never get there.
 Settings settings_of(const View& view);

@@ -6,11 +6,12 @@
 #include "api/kueue.hpp"
 #include "base/environment.hpp"
 #include "kube/text/yaml.hpp"
+#include "systems/appwrapper/admission/webhooks.hpp"
 #include "systems/appwrapper/instruments.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/operators.hpp"
+#include "systems/appwrapper/process/process.hpp"
 #include "systems/appwrapper/settings.hpp"
-#include "systems/appwrapper/webhooks.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
@@ -72,9 +73,13 @@ std::vector<const api::CustomKind*> kinds(const Value& /*settings*/) {
   return {custom_kinds().begin(), custom_kinds().end()};
 }
 
-// APPWRAPPER_CONFIG names a file: upstream's configuration with its member `appwrapper`, or that
-// member's content alone.
+// The operator's ConfigMap; else APPWRAPPER_CONFIG names a file: upstream's configuration with its
+// member `appwrapper`, or that member's content alone.
 Result<Value> read(const SettingsSource& source) {
+  if (const auto document = source.documents.find(system().name);
+      document != source.documents.end()) {
+    return document->second;
+  }
   std::string path;
   Environment(source.variables).text(kConfigVariable, path);
   if (path.empty()) {
@@ -91,6 +96,9 @@ Result<Value> read(const SettingsSource& source) {
   Value section = parsed->contains("appwrapper") ? (*parsed)["appwrapper"] : *parsed;
   if (const auto settings = read_settings(section); !settings.ok()) {
     return settings.error().with_context(path);
+  }
+  if (source.in_lab) {
+    section.erase("enableKueueIntegrations");  // a lab always serves Kueue's side
   }
   return section;
 }
@@ -114,6 +122,7 @@ const System& system() {
       .instruments = &appwrapper_instruments(),
       .settings = read,
       .variables = {kConfigVariable},
+      .process = &operator_process(),
       .lease_name = "f134c674.codeflare.dev",  // upstream's: one of both leads
       .sample_objects = sample_objects};
   return kSystem;

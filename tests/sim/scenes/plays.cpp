@@ -8,6 +8,7 @@
 #include "kube/text/json.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "systems/appwrapper/kinds.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 
@@ -161,6 +162,24 @@ Play queueing_play() {
           .stride = 13};
 }
 
+Play appwrapper_play() {
+  return {.name = "appwrapper",
+          .make = appwrapper_scene,
+          .projection = appwrappers_as_seen,
+          .storm = laptop_storm(),
+          .stride = 13};
+}
+
+// A recorded life with a reset, with a fault at every chance in turn.
+Play appwrapper_reset_play() {
+  return {.name = "appwrapper-reset",
+          .make = appwrapper_reset_scene,
+          .projection = appwrappers_as_seen,
+          .storm = laptop_storm(),
+          .roots = {&appwrapper::kAppWrapper},
+          .stride = 1};
+}
+
 std::optional<Finding> found(std::optional<std::string> text) {
   return text ? std::optional(Finding{.text = *std::move(text)}) : std::nullopt;
 }
@@ -177,10 +196,10 @@ std::optional<Finding> check_storm(const Trial& trial, const Faults& storm) {
 
 const std::vector<Play>& plays() {
   static const std::vector<Play> kPlays = {
-      small_play(),           fournos_play(),   replicas_play(),      tekton_play(),
-      main_job_play(),        workloads_play(), deaths_play(),        hearth_play(),
-      hearth_replicas_play(), slices_play(),    slices_deaths_play(), zones_play(),
-      queueing_play()};
+      small_play(),           fournos_play(),    replicas_play(),        tekton_play(),
+      main_job_play(),        workloads_play(),  deaths_play(),          hearth_play(),
+      hearth_replicas_play(), slices_play(),     slices_deaths_play(),   zones_play(),
+      queueing_play(),        appwrapper_play(), appwrapper_reset_play()};
   return kPlays;
 }
 

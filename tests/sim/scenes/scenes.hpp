@@ -34,6 +34,10 @@ Value zones_as_seen(const World& world);
 // Queues in a random tree of cohorts, another one for each seed.
 Scene queueing_scene(std::uint64_t seed);
 Value queueing_ending(const World& world);
+// AppWrappers that are queued, preempted, reset and deleted; and one life with a reset.
+Scene appwrapper_scene();
+Scene appwrapper_reset_scene();
+Value appwrappers_as_seen(const World& world);
 Scene workloads_scene();
 Value workloads_as_seen(const World& world);
 // A few ReplicaSets whose pods run at once, made, scaled, deleted; `bystanders` that nothing

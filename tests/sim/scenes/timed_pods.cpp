@@ -2,6 +2,8 @@
 // States of pods by virtual time.
 #include "sim/scenes/timed_pods.hpp"
 
+#include <algorithm>
+
 #include "api/builtin.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 
@@ -33,6 +35,12 @@ Value ended(const Value& running, std::int64_t exit_code, Instant now) {
     out.push_back(std::move(one));
   }
   return out;
+}
+
+bool has_container(const Value& containers, std::string_view name) {
+  const auto items = containers.items();
+  return std::any_of(items.begin(), items.end(),
+                     [&](const Value& one) { return one["name"].as_string() == name; });
 }
 
 Value nothing_known() {
@@ -96,7 +104,12 @@ Value TimedPods::start(World& world, const Value& spec) {
                              {"containers", states(spec["containers"], world.now())},
                              {"init", Value::list()}});
   world.observe(pod.query, pod.state);
-  world.after(run_time_, [self = shared_from_this(), uid](World& w) { self->end(w, uid, 0); });
+  if (!has_container(spec["containers"], kServing)) {
+    const std::int64_t exit_code = has_container(spec["containers"], kFailing) ? 1 : 0;
+    world.after(run_time_, [self = shared_from_this(), uid, exit_code](World& w) {
+      self->end(w, uid, exit_code);
+    });
+  }
   return true;
 }
 

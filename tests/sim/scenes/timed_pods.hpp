@@ -13,9 +13,14 @@
 
 namespace athanor::sim {
 
+// The name of a container that exits with 1; all others exit with 0.
+inline constexpr const char* kFailing = "fails";
+// And of one that runs until it is stopped.
+inline constexpr const char* kServing = "serves";
+
 class TimedPods : public std::enable_shared_from_this<TimedPods> {
  public:
-  // Every container runs this long and exits 0.
+  // Every container runs this long.
   explicit TimedPods(Duration run_time) : run_time_(run_time) {}
   // New pods for one run, put under the verbs and the prefix of nodes/pod_runtime.hpp.
   static void install(Scene& scene, Duration run_time);

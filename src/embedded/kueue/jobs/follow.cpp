@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/kueue_pods_ready.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 
 namespace athanor::kueue::jobs {
@@ -15,41 +16,6 @@ void add_conditions(Value& list, const Object& workload, std::vector<Condition> 
     one.observed_generation = workload.generation();
     set_condition(list, one, now);
   }
-}
-
-// PodsReady as it shall be; nullopt: as it is.
-std::optional<Condition> readiness_condition(const Object& workload, const Readiness& readiness) {
-  constexpr std::string_view kReady = "All pods reached readiness and the workload is running";
-  const Value& present = find_condition(workload.status()["conditions"], "PodsReady");
-  const std::string_view status = present["status"].as_string();
-  const std::string_view reason = present["reason"].as_string();
-  if (readiness.admitted && readiness.ready) {
-    if (status == "True") {
-      return std::nullopt;
-    }
-    const bool recovered = reason == "WaitForRecovery";
-    return Condition{
-        "PodsReady", "True", recovered ? "Recovered" : "Started", std::string(kReady), {}};
-  }
-  if (!readiness.admitted && present.is_null()) {
-    return std::nullopt;  // nothing was promised yet
-  }
-  const bool was_ready = status == "True" || reason == "WaitForRecovery";
-  if (readiness.admitted && was_ready) {
-    return reason == "WaitForRecovery"
-               ? std::nullopt
-               : std::optional(Condition{"PodsReady",
-                                         "False",
-                                         "WaitForRecovery",
-                                         "At least one pod has failed, waiting for recovery",
-                                         {}});
-  }
-  return reason == "WaitForStart" ? std::nullopt
-                                  : std::optional(Condition{"PodsReady",
-                                                            "False",
-                                                            "WaitForStart",
-                                                            "Not all pods are ready or succeeded",
-                                                            {}});
 }
 
 }  // namespace
@@ -78,10 +44,8 @@ void release_quota(Plan& plan, const Object& workload, std::string_view reason, 
                   {"Admitted", "False", "NoReservation", "The workload has no reservation", {}},
                   {"Requeued", cause == "Preempted" ? "True" : "False", cause, message, {}}},
                  now);
-  if (!find_condition(list, "PodsReady").is_null()) {
-    add_conditions(
-        list, workload,
-        {{"PodsReady", "False", "WaitForStart", "Not all pods are ready or succeeded", {}}}, now);
+  if (auto stopped = api::kueue::pods_ready_after_stop(list)) {
+    add_conditions(list, workload, {*std::move(stopped)}, now);
   }
   Value status = Value::object({{"conditions", std::move(list)}});
   status.set("admission", nullptr);
@@ -94,7 +58,11 @@ void release_quota(Plan& plan, const Object& workload, std::string_view reason, 
 
 void follow_readiness(Plan& plan, const Object& workload, const Readiness& readiness, Instant now) {
   Value status = Value::object();
-  auto condition = readiness.awaited ? readiness_condition(workload, readiness) : std::nullopt;
+  auto condition = readiness.awaited
+                       ? api::kueue::pods_ready_condition(
+                             workload.status()["conditions"],
+                             {.admitted = readiness.admitted, .ready = readiness.ready})
+                       : std::nullopt;
   if (condition) {
     Value list = workload.status()["conditions"];
     add_conditions(list, workload, {*std::move(condition)}, now);

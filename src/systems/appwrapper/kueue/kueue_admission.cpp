@@ -8,9 +8,10 @@
 
 #include "api/kueue.hpp"
 #include "kube/names/names.hpp"
-#include "systems/appwrapper/admission.hpp"
-#include "systems/appwrapper/field_texts.hpp"
+#include "systems/appwrapper/admission/admission.hpp"
+#include "systems/appwrapper/admission/field_texts.hpp"
 #include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/kueue/managed.hpp"
 #include "systems/appwrapper/names.hpp"
 
 namespace athanor::appwrapper {
@@ -84,7 +85,7 @@ Value with_kueue_defaults(const View& view, const Value& object, const Settings&
   }
   const std::string queue = label(result, name::kQueueName).str();
   Value& spec = result.member("spec");
-  if (!queue.empty() || settings.manage_without_queue) {
+  if (is_queued(view, result, settings.queueing)) {
     spec.set("suspend", true);
   }
   const Value& managed = spec["managedBy"];

@@ -15,8 +15,8 @@
 #include "kube/value/condition.hpp"
 #include "systems/appwrapper/kueue/normal_form.hpp"
 #include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/pod_sets.hpp"
-#include "systems/appwrapper/template_path.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/template_path.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -172,23 +172,31 @@ Result<Priority> priority_of(const View& view, const AppWrapper& app) {
   return Priority{};
 }
 
-Value new_workload(const AppWrapper& app, const Priority& priority) {
+Value owner_of_workload(const AppWrapper& app) {
+  return OwnerReference{.api_version = kAppWrapper.api_version(),
+                        .kind = std::string(kAppWrapper.name),
+                        .name = std::string(app.object.name()),
+                        .uid = std::string(app.object.uid()),
+                        .controller = true,
+                        .block_owner_deletion = true}
+      .to_value();
+}
+
+Value new_workload(const AppWrapper& app, const Priority& priority, const Queueing& queueing) {
   const Object& object = app.object;
-  Value metadata = Value::object(
-      {{"name", workload_name(object.name(), object.uid())},
-       {"namespace", object.ns()},
-       {"labels", Value::object({{name::kJobUid, object.uid()}})},
-       {"finalizers", Value::list({api::kueue::kInUseFinalizer})},
-       {"ownerReferences", Value::list({OwnerReference{.api_version = kAppWrapper.api_version(),
-                                                       .kind = std::string(kAppWrapper.name),
-                                                       .name = std::string(object.name()),
-                                                       .uid = std::string(object.uid()),
-                                                       .controller = true,
-                                                       .block_owner_deletion = true}
-                                            .to_value()})}});
+  Value metadata = Value::object({{"name", workload_name(object.name(), object.uid())},
+                                  {"namespace", object.ns()},
+                                  {"labels", Value::object({{name::kJobUid, object.uid()}})},
+                                  {"finalizers", Value::list({api::kueue::kInUseFinalizer})},
+                                  {"ownerReferences", Value::list({owner_of_workload(app)})}});
   for (const Member& annotation : object.metadata()["annotations"].members()) {
     if (annotation.key().starts_with(kProvisioning)) {
       metadata.member("annotations").set(annotation.key(), annotation.value);
+    }
+  }
+  for (const std::string& key : queueing.copied_labels) {
+    if (const Value& label = object.metadata()["labels"][key]; !label.is_null()) {
+      metadata.member("labels").set(key, label);
     }
   }
   Value spec = Value::object({{"queueName", object.label(name::kQueueName)},

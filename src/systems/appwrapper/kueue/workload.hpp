@@ -13,12 +13,15 @@
 #include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
 #include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/settings.hpp"
 
 namespace athanor::appwrapper {
 
 // "appwrapper-sample-0b2f1".
 std::string workload_name(std::string_view app_name, std::string_view app_uid);
 
+// The AppWrapper as the controller that owns its Workload.
+Value owner_of_workload(const AppWrapper& app);
 // spec.podSets of the Workload.
 Value workload_pod_sets(const AppWrapper& app);
 
@@ -32,7 +35,7 @@ struct Priority {
 // Errors: `WorkloadPriorityClass "<n>" not found`.
 Result<Priority> priority_of(const View& view, const AppWrapper& app);
 
-Value new_workload(const AppWrapper& app, const Priority& priority);
+Value new_workload(const AppWrapper& app, const Priority& priority, const Queueing& queueing);
 
 // spec.components with the podSetInfos of an admitted Workload. Errors: `invalid podset infos:
 // expecting <e> podsets, got <g>`.

@@ -10,7 +10,9 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "api/kueue_pods_ready.hpp"
 #include "kube/value/condition.hpp"
+#include "systems/appwrapper/kueue/managed.hpp"
 #include "systems/appwrapper/kueue/workload.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/operators.hpp"
@@ -50,16 +52,16 @@ std::optional<Finish> finish_of(const AppWrapper& app) {
 
 class Manager {
  public:
-  Manager(const View& view, const AppWrapper& app, Instant now)
-      : view_(view), app_(app), now_(now) {}
+  Manager(const View& view, const AppWrapper& app, const Queueing& queueing, Instant now)
+      : view_(view), app_(app), queueing_(queueing), now_(now) {}
 
   Plan run() {
+    if (const std::string name = prebuilt_workload(app_.object); !name.empty()) {
+      return run_prebuilt(name);
+    }
     std::vector<Object> all = view_.list(
         api::kueue::kWorkload, {.index = "owner", .index_value = std::string(app_.object.uid())});
-    std::erase_if(all, [&](const Object& one) {
-      const auto owner = one.controller();
-      return !owner || owner->uid != app_.object.uid();
-    });
+    std::erase_if(all, [&](const Object& one) { return !owns(one); });
     for (const Object& workload : all) {
       if (workload.deleting()) {
         end(workload);
@@ -67,12 +69,7 @@ class Manager {
       }
     }
     const Object* current = all.empty() ? nullptr : &all.front();
-    if (const auto finish = finish_of(app_)) {
-      if (current != nullptr && !is_true(*current, "Finished")) {
-        write_finished(*current, finish->reason, finish->message);
-        tell("FinishedWorkload",
-             fmt::format("Workload '{}' is declared finished", current->key().text()));
-      }
+    if (finish(current)) {
       return std::move(plan_);
     }
     if (current == nullptr) {
@@ -92,6 +89,50 @@ class Manager {
   }
 
  private:
+  [[nodiscard]] bool owns(const Object& workload) const {
+    const auto owner = workload.controller();
+    return owner && owner->uid == app_.object.uid();
+  }
+
+  // A Workload that somebody else made, such as MultiKueue on a worker cluster: it is taken over,
+  // never made, and one that does not fit ends (4.8).
+  Plan run_prebuilt(const std::string& name) {
+    const auto workload = view_.get(api::kueue::kWorkload, {std::string(app_.object.ns()), name});
+    if (!workload || (workload->controller() && !owns(*workload))) {
+      stop("missing workload");  // it is read: once it is there this runs again
+    } else if (workload->deleting()) {
+      end(*workload);
+    } else if (!workload->controller()) {
+      Value owners = workload->metadata()["ownerReferences"];
+      owners.push_back(owner_of_workload(app_));
+      plan_.then(Patch{.target = ref_of(*workload),
+                       .merge = Value::object(
+                           {{"metadata", Value::object({{"ownerReferences", std::move(owners)}})}}),
+                       .guard = guard_of(*workload)});
+    } else if (finish(&*workload)) {
+      return std::move(plan_);
+    } else if (is_true(*workload, "Finished")) {
+      stop("Workload is finished");
+    } else if (!is_equivalent(*workload, app_)) {
+      write_finished(*workload, "OutOfSync",
+                     "The prebuilt workload is out of sync with its user job");
+    } else {
+      follow(*workload);
+    }
+    return std::move(plan_);
+  }
+
+  // Marks the Workload of an AppWrapper that is over. Returns true if it is over.
+  bool finish(const Object* workload) {
+    const auto finish = finish_of(app_);
+    if (finish && workload != nullptr && !is_true(*workload, "Finished")) {
+      write_finished(*workload, finish->reason, finish->message);
+      tell("FinishedWorkload",
+           fmt::format("Workload '{}' is declared finished", workload->key().text()));
+    }
+    return finish.has_value();
+  }
+
   [[nodiscard]] bool active() const {
     return condition_is(app_.status.conditions, condition::kQuotaReserved, "True");
   }
@@ -172,7 +213,7 @@ class Manager {
       tell("WorkloadPriorityClassNotFound", priority.error().message, "Warning");
       return;  // the class is read: its creation runs this again
     }
-    Value workload = new_workload(app_, *priority);
+    Value workload = new_workload(app_, *priority, queueing_);
     const Key key{std::string(app_.object.ns()), workload["metadata"]["name"].str()};
     plan_.then(Create{.target = {&api::kueue::kWorkload, key}, .object = std::move(workload)});
     tell("CreatedWorkload", fmt::format("Created Workload: {}", key.text()));
@@ -181,7 +222,7 @@ class Manager {
   void replace(const Object& workload) {
     const bool reserved = is_true(workload, "QuotaReserved");
     if (app_.spec.suspend && !reserved) {
-      const Value fresh = new_workload(app_, {});
+      const Value fresh = new_workload(app_, {}, queueing_);
       patch_workload(workload, Value::object({{"podSets", fresh["spec"]["podSets"]},
                                               {"maximumExecutionTimeSeconds",
                                                fresh["spec"]["maximumExecutionTimeSeconds"]}}));
@@ -203,6 +244,7 @@ class Manager {
     }
     follow_priority(workload);
     const bool admitted = is_true(workload, "Admitted");
+    follow_readiness(workload, admitted);
     if (admitted && app_.spec.suspend) {
       if (!active()) {
         start(workload);
@@ -241,6 +283,18 @@ class Manager {
          fmt::format("Updated workload priority class: {}", workload.key().text()));
   }
 
+  // PodsReady of the Workload, where Kueue waits for it (4.6).
+  void follow_readiness(const Object& workload, bool admitted) {
+    if (!queueing_.wait_for_pods_ready) {
+      return;
+    }
+    const bool ready = condition_is(app_.status.conditions, condition::kPodsReady, "True");
+    if (auto condition = api::kueue::pods_ready_condition(workload.status()["conditions"],
+                                                          {.admitted = admitted, .ready = ready})) {
+      write_conditions(workload, {*std::move(condition)}, false);
+    }
+  }
+
   void start(const Object& workload) {
     auto components = started_components(view_, app_, workload);
     if (!components.ok()) {
@@ -260,33 +314,37 @@ class Manager {
       return;
     }
     const std::string reason = evicted["reason"].str();
-    write_conditions(workload,
-                     {{"QuotaReserved", "False", "Pending", message, {}},
-                      {"Admitted", "False", "NoReservation", "The workload has no reservation", {}},
-                      {"Requeued", reason == "Preempted" ? "True" : "False", reason, message, {}}},
-                     true);
+    std::vector<Condition> conditions{
+        {"QuotaReserved", "False", "Pending", message, {}},
+        {"Admitted", "False", "NoReservation", "The workload has no reservation", {}},
+        {"Requeued", reason == "Preempted" ? "True" : "False", reason, message, {}}};
+    if (auto stopped = api::kueue::pods_ready_after_stop(workload.status()["conditions"])) {
+      conditions.push_back(*std::move(stopped));
+    }
+    write_conditions(workload, conditions, true);
   }
 
   const View& view_;
   const AppWrapper& app_;
+  const Queueing& queueing_;
   Instant now_;
   Plan plan_{};
 };
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto app = view.get<AppWrapper>(key);
-  if (!app || app->object.deleting() ||
-      app->spec.managed_by.value_or(std::string(name::kController)) != name::kController) {
+  if (!app || app->object.deleting() || !has_workload(*app)) {
     return Plan::done();
   }
-  if (app->object.label(name::kQueueName).empty() && !settings_of(view).manage_without_queue) {
+  const Settings settings = settings_of(view);
+  if (!is_queued(view, app->object.body(), settings.queueing)) {
     return Plan::done();
   }
-  // Before it was seen nothing says which pods it has.
-  if (app->status.phase.empty()) {
+  // Before it was seen nothing says which pods it has; what runs elsewhere is not seen here.
+  if (app->status.phase.empty() && is_managed_here(*app)) {
     return Plan::done();
   }
-  return Manager(view, *app, now).run();
+  return Manager(view, *app, settings.queueing, now).run();
 }
 
 // Of a Workload whose AppWrapper is gone nobody holds the quota.
@@ -324,9 +382,16 @@ Plan release(const View& view, const Key& key, Instant now) {
 }  // namespace
 
 const Operator& workload_operator() {
-  static const Kind* const kReads[] = {&kAppWrapper, &api::kueue::kWorkload,
+  // Queues, checks and namespaces are what its webhooks look at.
+  static const Kind* const kReads[] = {&kAppWrapper,
+                                       &api::kueue::kWorkload,
                                        &api::kueue::kWorkloadPriorityClass,
-                                       &api::kueue::kResourceFlavor, &api::kPriorityClass};
+                                       &api::kueue::kResourceFlavor,
+                                       &api::kPriorityClass,
+                                       &api::kueue::kLocalQueue,
+                                       &api::kueue::kClusterQueue,
+                                       &api::kueue::kAdmissionCheck,
+                                       &api::kNamespace};
   static const Kind* const kWrites[] = {&kAppWrapper, &api::kueue::kWorkload, &api::kEvent};
   static const Kind* const kSmall[] = {&api::kPriorityClass};
   static const Access kAccess[] = {{&kAppWrapper, "patch"},

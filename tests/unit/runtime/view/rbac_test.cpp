@@ -112,6 +112,7 @@ TEST(Rbac, WebhooksNeedTheirSecretAndTheirConfigurationsByName) {
   EXPECT_EQ(hook["resources"],
             Value::list({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}));
   EXPECT_EQ(hook["resourceNames"], Value::list({"athanor"}));
+  EXPECT_EQ(hook["verbs"], Value::list({"update"}));
   EXPECT_EQ(objects[3]["rules"][1]["resourceNames"], Value::list({"certs"}));
 }
 

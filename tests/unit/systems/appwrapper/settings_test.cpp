@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/text/yaml.hpp"
-#include "systems/appwrapper/fault_tolerance.hpp"
+#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
 
 namespace athanor::appwrapper {
 namespace {

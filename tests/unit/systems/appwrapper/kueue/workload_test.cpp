@@ -73,7 +73,7 @@ spec:
 }
 
 TEST(Workload, ListsPodSetsOfAllComponents) {
-  const Value workload = new_workload(app(), {});
+  const Value workload = new_workload(app(), {}, {});
   EXPECT_EQ(workload["spec"]["queueName"], Value("q"));
   EXPECT_EQ(workload["spec"]["maximumExecutionTimeSeconds"], Value(60));
   EXPECT_EQ(workload["metadata"]["annotations"], parsed("{provreq.kueue.x-k8s.io/a: b}"));
@@ -87,7 +87,7 @@ TEST(Workload, ListsPodSetsOfAllComponents) {
 }
 
 TEST(Workload, ComparesQuantitiesByValueAndTolerationsBeforeAdmission) {
-  Value workload = new_workload(app(), {});
+  Value workload = new_workload(app(), {}, {});
   Value& container = workload.member("spec")
                          .member("podSets")
                          .item(0)

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests in, verdicts out.
+#include "systems/appwrapper/admission/webhooks.hpp"
+
+#include <string>
+
+#include "api/kueue.hpp"
+#include "kube/text/json.hpp"
+#include "systems/appwrapper/admission/admission.hpp"
+#include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
+#include "systems/appwrapper/wrapped_kinds.hpp"
+
+namespace athanor::appwrapper {
+namespace {
+
+constexpr Duration kAnswerAge = std::chrono::seconds(5);
+
+using Operation = AdmissionRequest::Operation;
+
+Entitlement entitlement(const View& view, const AdmissionRequest& request, bool check,
+                        std::string_view api_version, std::string_view kind) {
+  Entitlement right;
+  const GroupVersion version = split_api_version(api_version);
+  if (const auto served = find_served(view, api_version, kind)) {
+    right.resource = served->plural;
+    right.namespaced = served->namespaced;
+  }
+  if (!check) {
+    return right;
+  }
+  Value spec =
+      Value::object({{"resourceAttributes", Value::object({{"namespace", request.key.ns},
+                                                           {"verb", "create"},
+                                                           {"group", version.group},
+                                                           {"version", version.version},
+                                                           {"resource", right.resource}})}});
+  const Value& user = request.user_info;
+  const std::pair<std::string_view, std::string_view> members[] = {
+      {"user", "username"}, {"uid", "uid"}, {"groups", "groups"}, {"extra", "extra"}};
+  for (const auto& [to, from] : members) {
+    if (!user[from].is_null()) {
+      spec.set(to, user[from]);
+    }
+  }
+  const Observed answer = view.observe("subject-access:" + json::print(spec), kAnswerAge);
+  right.allowed = answer.value && (*answer.value)["allowed"].as_bool();
+  if (!answer.value) {
+    right.error = answer.error ? answer.error->message : "the access review is not answered yet";
+  }
+  return right;
+}
+
+Verdict answer(const Errors& errors) {
+  return errors.empty() ? Verdict::allow() : Verdict::deny(joined(errors));
+}
+
+// The namespace of the request counts: the object may leave it out.
+Value placed(const AdmissionRequest& request) {
+  Value object = request.object;
+  object.set_path({"metadata", "namespace"}, request.key.ns);
+  return object;
+}
+
+Errors kueue_errors(const View& view, const AdmissionRequest& request) {
+  if (request.operation == Operation::Create) {
+    return validate_kueue_create(request.object);
+  }
+  const bool has_default =
+      view.get(api::kueue::kLocalQueue, {request.key.ns, "default"}).has_value();
+  return validate_kueue_update(request.object, request.old_object, has_default);
+}
+
+// Where Kueue lacks its integration of AppWrappers, upstream's two webhooks have its rules, too.
+Verdict mutate(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  if (request.operation == Operation::Update) {
+    return Verdict::change(request.object, with_kept_infos(request.object, request.old_object));
+  }
+  const Settings settings = settings_of(view);
+  Value object = with_defaults(request.object, request.user_info, settings);
+  if (settings.queueing.integrated) {
+    object.set_path({"metadata", "namespace"}, request.key.ns);
+    object = with_kueue_defaults(view, object, settings);
+  }
+  return Verdict::change(request.object, object);
+}
+
+Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  const Settings settings = settings_of(view);
+  Errors errors;
+  if (request.operation == Operation::Update) {
+    errors = validate_update(request.object, request.old_object);
+  } else {
+    const Entitle entitle = [&](std::string_view api_version, std::string_view kind) {
+      return entitlement(view, request, settings.user_rbac_check, api_version, kind);
+    };
+    errors = validate_create(placed(request), request.user, entitle, settings);
+  }
+  if (settings.queueing.integrated) {
+    const Errors more = kueue_errors(view, request);
+    errors.insert(errors.end(), more.begin(), more.end());
+  }
+  Verdict verdict = answer(errors);
+  if (request.operation == Operation::Create) {
+    verdict.warnings = annotation_warnings(Object(request.object));
+  }
+  return verdict;
+}
+
+Verdict mutate_for_kueue(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  return Verdict::change(placed(request),
+                         with_kueue_defaults(view, placed(request), settings_of(view)));
+}
+
+Verdict judge_for_kueue(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  return answer(kueue_errors(view, request));
+}
+
+constexpr std::string_view kMutator = "mappwrapper.kb.io";
+constexpr std::string_view kValidator = "vappwrapper.kb.io";
+constexpr std::string_view kMutatePath = "/mutate-workload-codeflare-dev-v1beta2-appwrapper";
+constexpr std::string_view kValidatePath = "/validate-workload-codeflare-dev-v1beta2-appwrapper";
+constexpr std::string_view kMutatingConfiguration = "appwrapper-mutating-webhook-configuration";
+constexpr std::string_view kValidatingConfiguration = "appwrapper-validating-webhook-configuration";
+constexpr WebhookRule kWrites[] = {{&kAppWrapper, "CREATE UPDATE", ""}};
+constexpr WebhookRule kCreates[] = {{&kAppWrapper, "CREATE", ""}};
+
+constexpr Webhook kWebhooks[] = {{.name = kMutator,
+                                  .path = kMutatePath,
+                                  .configuration = kMutatingConfiguration,
+                                  .mutating = true,
+                                  .rules = kWrites,
+                                  .admit = mutate},
+                                 {.name = kValidator,
+                                  .path = kValidatePath,
+                                  .configuration = kValidatingConfiguration,
+                                  .rules = kWrites,
+                                  .admit = judge}};
+constexpr Webhook kKueueWebhooks[] = {
+    {.name = kMutator, .mutating = true, .rules = kCreates, .admit = mutate_for_kueue},
+    {.name = kValidator, .rules = kWrites, .admit = judge_for_kueue}};
+
+}  // namespace
+
+std::span<const Webhook> webhooks() {
+  return kWebhooks;
+}
+
+std::span<const Webhook> kueue_webhooks() {
+  return kKueueWebhooks;
+}
+
+}  // namespace athanor::appwrapper

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/appwrapper/kueue/managed.hpp"
+
+#include <string>
+
+#include "api/builtin.hpp"
+#include "kube/names/selector.hpp"
+#include "systems/appwrapper/names.hpp"
+
+namespace athanor::appwrapper {
+namespace {
+
+constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
+
+// A namespace that cannot be read has its name, at least.
+bool selects(const View& view, const Value& selector, const std::string& ns) {
+  if (selector.is_null()) {
+    return true;
+  }
+  const auto found = view.get(api::kNamespace, {"", ns});
+  const Value labels = found ? found->metadata()["labels"] : Value::object({{kNamespaceName, ns}});
+  const auto parsed = LabelSelector::from_value(selector);
+  return parsed.ok() && parsed->matches(labels);
+}
+
+}  // namespace
+
+bool is_queued(const View& view, const Value& app, const Queueing& queueing) {
+  const Value& metadata = app["metadata"];
+  return !metadata["labels"][name::kQueueName].as_string().empty() ||
+         (queueing.without_queue &&
+          selects(view, queueing.namespaces, metadata["namespace"].str()));
+}
+
+bool is_managed_here(const AppWrapper& app) {
+  return app.spec.managed_by.value_or(std::string(name::kController)) == name::kController;
+}
+
+bool has_workload(const AppWrapper& app) {
+  return is_managed_here(app) || app.spec.managed_by == name::kMultiKueue;
+}
+
+std::string prebuilt_workload(const Object& app) {
+  // An annotation since Kueue 0.18, a label before.
+  const std::string_view annotation = app.annotation(name::kPrebuiltWorkload);
+  return std::string(annotation.empty() ? app.label(name::kPrebuiltWorkload) : annotation);
+}
+
+}  // namespace athanor::appwrapper

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which AppWrappers Kueue's side takes care of (docs/spec/appwrapper.md 4.2, 4.8). Pure.
+#pragma once
+
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/view/view.hpp"
+#include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/settings.hpp"
+
+namespace athanor::appwrapper {
+
+// Returns true if an AppWrapper waits for quota: by its queue's name, or because in its namespace
+// all of them do.
+bool is_queued(const View& view, const Value& app, const Queueing& queueing);
+// Returns true if the local AppWrapper controller is the one that spec.managedBy means.
+bool is_managed_here(const AppWrapper& app);
+// Returns true if Kueue makes a Workload of it: of ours, and of what MultiKueue runs elsewhere.
+bool has_workload(const AppWrapper& app);
+// The name of a Workload that somebody else made for it; empty: none.
+std::string prebuilt_workload(const Object& app);
+
+}  // namespace athanor::appwrapper

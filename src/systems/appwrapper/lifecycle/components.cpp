@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Look-ups of wrapped objects, and the count of their pods.
+#include "systems/appwrapper/lifecycle/components.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/builtin.hpp"
+#include "runtime/view/live.hpp"
+#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
+
+namespace athanor::appwrapper {
+namespace {
+
+constexpr std::string_view kPodIndex = "appwrapper";
+constexpr int kDeepestChain = 10;
+constexpr int kForbidden = 403;
+
+Lookup of_object(Object object) {
+  const auto state = object.deleting() ? Lookup::State::Deleting : Lookup::State::Present;
+  return {.state = state, .object = std::move(object)};
+}
+
+// The object below the AppWrapper that a pod belongs to: the end of its chain of controllers.
+struct Top {
+  std::string kind{}, name{};
+};
+Top top_of(const Tick& tick, const Object& pod) {
+  Object current = pod;
+  for (int depth = 0; depth < kDeepestChain; ++depth) {
+    const auto owner = current.controller();
+    if (!owner || (owner->kind == kAppWrapper.name && owner->name == tick.name())) {
+      break;
+    }
+    const Kind* kind = find_wrapped_kind(owner->api_version, owner->kind);
+    auto next = kind == nullptr ? std::nullopt
+                                : tick.view.get(*kind, {std::string(tick.ns()), owner->name});
+    if (!next) {
+      return {owner->kind, owner->name};
+    }
+    current = *std::move(next);
+  }
+  return {std::string(current.kind()), std::string(current.name())};
+}
+
+void count(const Object& pod, PodCounts& counts) {
+  const std::string_view phase = pod.status()["phase"].as_string();
+  if (phase == "Succeeded") {
+    ++counts.succeeded;
+  } else if (phase == "Failed") {
+    ++counts.failed;
+  } else if (phase == "Running") {
+    counts.running += pod.deleting() ? 0 : 1;
+  } else if (phase == "Pending") {
+    ++counts.pending;
+  }
+}
+
+struct ComponentFacts {
+  bool has_pods = false;  // it has PodSets
+  std::int64_t expected = 0;
+  Outcome outcome = Outcome::Unknown;
+  PodCounts pods{};
+  [[nodiscard]] bool succeeded() const {
+    return outcome == Outcome::Succeeded ||
+           (outcome == Outcome::Unknown && pods.succeeded >= expected && pods.only_succeeded());
+  }
+};
+
+}  // namespace
+
+Lookup look_up(const Tick& tick, const ComponentKind& kind, std::string_view name,
+               Absence absence) {
+  const Key key{std::string(tick.ns()), std::string(name)};
+  if (kind.watched) {
+    if (auto cached = tick.view.get(*kind.kind, key)) {
+      return of_object(*std::move(cached));
+    }
+    if (absence == Absence::AsCached) {
+      return {};
+    }
+  }
+  const Live live =
+      read_live(tick.view, *kind.kind, key, tick.now, tick.object().resource_version());
+  if (!live.known) {
+    return {.state = Lookup::State::Asked, .denied = live.error && live.error->code == kForbidden};
+  }
+  return live.objects.empty() ? Lookup{} : of_object(live.objects.front());
+}
+
+std::optional<Instant> next_look(const Tick& tick, Duration interval) {
+  const bool all_watched =
+      std::ranges::all_of(tick.app.status.component_status, [](const ComponentStatus& component) {
+        return component.kind.empty() ||
+               find_wrapped_kind(component.api_version, component.kind) != nullptr;
+      });
+  return all_watched ? std::nullopt : std::optional(tick.now + interval);
+}
+
+bool is_controlled(const Tick& tick, const Object& object) {
+  const auto owner = object.controller();
+  return owner && owner->kind == kAppWrapper.name && owner->name == tick.name();
+}
+
+Index pod_index() {
+  return {.kind = &api::kPod, .name = kPodIndex, .values = [](const Object& pod) {
+            const std::string_view app = pod.label(name::kLabel);
+            return app.empty()
+                       ? std::vector<std::string>{}
+                       : std::vector<std::string>{std::string(pod.ns()) + "/" + std::string(app)};
+          }};
+}
+
+std::vector<Object> pods_of(const Tick& tick) {
+  return tick.view.list(
+      api::kPod, {.index = std::string(kPodIndex), .index_value = tick.object().key().text()});
+}
+
+std::optional<std::vector<Object>> confirmed_pods_of(const Tick& tick) {
+  Live live = list_live(tick.view, api::kPod,
+                        {.ns = std::string(tick.ns()),
+                         .label = std::string(name::kLabel) + "=" + std::string(tick.name())},
+                        tick.now, tick.object().resource_version());
+  return live.known ? std::optional(std::move(live.objects)) : std::nullopt;
+}
+
+Survey survey(const Tick& tick) {
+  Survey result;
+  const auto& components = tick.app.status.component_status;
+  std::vector<ComponentFacts> facts(components.size());
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    const ComponentStatus& component = components[i];
+    for (const PodSet& pod_set : tick.pod_sets[i]) {
+      facts[i].has_pods = true;
+      facts[i].expected += pod_set.count();
+    }
+    const auto kind = find_component_kind(tick.view, component.api_version, component.kind);
+    const Lookup found = !kind || component.name.empty()
+                             ? Lookup{}
+                             : look_up(tick, *kind, component.name, Absence::Confirmed);
+    result.asked = result.asked || found.state == Lookup::State::Asked;
+    if (found.state == Lookup::State::Present) {
+      ++result.deployed;
+      facts[i].outcome = outcome_of(found.object->body());
+      result.failed_components += facts[i].outcome == Outcome::Failed ? 1 : 0;
+    }
+  }
+  result.expected = expected_pods(tick.pod_sets);
+  PodCounts strays;  // of no known component
+  for (const Object& pod : pods_of(tick)) {
+    count(pod, result.pods);
+    const Top top = top_of(tick, pod);
+    const auto at = std::ranges::find_if(components, [&](const ComponentStatus& component) {
+      return component.kind == top.kind && component.name == top.name;
+    });
+    ComponentFacts* owner = at == components.end()
+                                ? nullptr
+                                : &facts[static_cast<std::size_t>(at - components.begin())];
+    count(pod, owner == nullptr ? strays : owner->pods);
+    const std::string_view phase = pod.status()["phase"].as_string();
+    if (phase == "Failed") {
+      result.all_failed_pods.push_back(pod);
+      if (owner == nullptr || owner->outcome != Outcome::Succeeded) {
+        result.failed_pods.push_back(pod);
+      }
+    } else if (phase == "Running" && !pod.deleting()) {
+      result.running_pods.push_back(pod);
+    }
+  }
+  // Pods that no chain of owners leads to a component count for the only one that has pods.
+  const auto with_pods = std::ranges::count_if(facts, &ComponentFacts::has_pods);
+  for (ComponentFacts& one : facts) {
+    if (with_pods == 1 && one.has_pods) {
+      one.pods.pending += std::exchange(strays.pending, 0);
+      one.pods.running += std::exchange(strays.running, 0);
+      one.pods.succeeded += std::exchange(strays.succeeded, 0);
+      one.pods.failed += std::exchange(strays.failed, 0);
+    }
+  }
+  result.succeeded =
+      strays.only_succeeded() && std::ranges::all_of(facts, [](const ComponentFacts& one) {
+        return !one.has_pods || one.succeeded();
+      });
+  return result;
+}
+
+}  // namespace athanor::appwrapper

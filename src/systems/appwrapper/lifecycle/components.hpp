@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the wrapped objects and their pods (docs/spec/appwrapper.md 5.9, B-2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "runtime/view/operator.hpp"
+#include "systems/appwrapper/lifecycle/tick.hpp"
+#include "systems/appwrapper/wrapped_kinds.hpp"
+
+namespace athanor::appwrapper {
+
+struct Lookup {
+  enum class State : std::uint8_t { Absent, Present, Deleting, Asked };  // Asked: not known yet
+  State state = State::Absent;
+  std::optional<Object> object{};
+  bool denied = false;  // Asked, and the API server does not let us read it
+};
+// A cache may lag behind: before absence decides anything the API server is asked.
+enum class Absence : std::uint8_t { AsCached, Confirmed };
+// Objects of a kind that is not watched are read live in any case.
+Lookup look_up(const Tick& tick, const ComponentKind& kind, std::string_view name, Absence absence);
+// When to look again at objects that nothing watches; nullopt: all are watched.
+std::optional<Instant> next_look(const Tick& tick, Duration interval);
+
+// Returns true if an object has this AppWrapper, by name, as its controller.
+bool is_controlled(const Tick& tick, const Object& object);
+
+// Pods of AppWrappers by namespace and label.
+Index pod_index();
+std::vector<Object> pods_of(const Tick& tick);
+// The pods as the API server has them: a cache may not show the last ones yet. nullopt: the answer
+// is not there yet.
+std::optional<std::vector<Object>> confirmed_pods_of(const Tick& tick);
+
+struct PodCounts {
+  std::int64_t pending = 0, running = 0, succeeded = 0, failed = 0;
+  [[nodiscard]] bool only_succeeded() const { return pending + running + failed == 0; }
+};
+struct Survey {
+  std::size_t deployed = 0;  // components that exist and are not being deleted
+  bool asked = false;        // absence is not confirmed yet
+  std::int64_t failed_components = 0;
+  bool succeeded = false;  // the whole AppWrapper has succeeded (R3)
+  std::int64_t expected = 0;
+  PodCounts pods{};
+  std::vector<Object> failed_pods{};  // of components that have not succeeded
+  std::vector<Object> all_failed_pods{};
+  std::vector<Object> running_pods{};
+};
+Survey survey(const Tick& tick);
+
+}  // namespace athanor::appwrapper

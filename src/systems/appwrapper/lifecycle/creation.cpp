@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each component: condition Unknown, create, condition True. What one status write says of the
+// component that was just created it says of the next one, too.
+#include "systems/appwrapper/lifecycle/creation.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "runtime/view/failures.hpp"
+#include "runtime/view/live.hpp"
+#include "systems/appwrapper/lifecycle/components.hpp"
+#include "systems/appwrapper/lifecycle/desired.hpp"
+#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
+#include "systems/appwrapper/wrapped_kinds.hpp"
+
+namespace athanor::appwrapper {
+namespace {
+
+constexpr std::string_view kInitiated = "ComponentCreationInitiated";
+constexpr std::string_view kCreated = "ComponentCreatedSuccessfully";
+constexpr std::string_view kErrored = "ComponentCreationErrored";
+// Answers that another attempt would not change: invalid, and no such resource.
+constexpr int kInvalid = 422;
+constexpr int kNoSuchResource = 404;
+
+class Creator {
+ public:
+  Creator(const Tick& tick, StatusEdit& edit) : tick_(tick), edit_(edit) {}
+
+  Creation run() {
+    if (is_gang(tick_.app) && !make_pod_group()) {
+      return std::move(result_);
+    }
+    for (std::size_t i = 0; i < tick_.app.spec.components.size(); ++i) {
+      if (edit_.component_condition(i)["status"].as_string() == "True") {
+        continue;
+      }
+      if (!one(i)) {
+        return std::move(result_);
+      }
+    }
+    if (result_.state == Creation::State::Working) {
+      result_.plan.then(edit_.step());  // the last component is created
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // The PodGroup is there before any pod asks for it. False: the walk ends here.
+  bool make_pod_group() {
+    const Kind& wanted = pod_group_kind();
+    const auto kind = find_component_kind(tick_.view, wanted.api_version(), wanted.name);
+    if (!kind) {
+      return fail(fmt::format("no matches for kind \"{}\" in version \"{}\"", wanted.name,
+                              wanted.api_version()));
+    }
+    const std::string name(tick_.name());
+    const std::optional<bool> there = find_ours(*kind, name);
+    if (!there) {
+      return false;
+    }
+    if (!*there) {
+      result_.plan.then(
+          Create{.target = {kind->kind, {std::string(tick_.ns()), name}},
+                 .object = pod_group_object(tick_.app, expected_pods(tick_.pod_sets))});
+    }
+    return true;
+  }
+
+  // False: the walk ends here.
+  bool one(std::size_t index) {
+    const Value& wanted = tick_.app.spec.components[index].template_value;
+    const std::string_view api_version = wanted["apiVersion"].as_string();
+    const std::string_view kind_name = wanted["kind"].as_string();
+    auto object = desired_object(tick_.app, index, tick_.pod_sets[index], tick_.settings);
+    if (!object.ok()) {
+      return fail(object.error().message);
+    }
+    const auto kind = find_component_kind(tick_.view, api_version, kind_name);
+    if (!kind) {
+      return fail(
+          fmt::format("no matches for kind \"{}\" in version \"{}\"", kind_name, api_version));
+    }
+    const std::string name = (*object)["metadata"]["name"].str();
+    const std::optional<bool> there =
+        name.empty() ? find_generated(index, *kind, *object) : find_named(index, *kind, name);
+    if (!there) {
+      return false;
+    }
+    if (*there) {
+      return true;
+    }
+    Create create{.target = {kind->kind, {std::string(tick_.ns()), name}},
+                  .object = *std::move(object)};
+    // A refusal from before the first attempt is one of an earlier life.
+    const bool tried = !edit_.component_condition(index).is_null();
+    if (const auto refusal = refused(tick_.view, create); refusal && tried) {
+      if (!note_refusal(index, *refusal)) {
+        return false;
+      }
+    }
+    if (edit_.component_condition(index).is_null()) {
+      edit_.identify(index, name, kind_name, api_version);
+      edit_.component(index, "Unknown", kInitiated);
+    }
+    result_.plan.then(edit_.step());
+    result_.plan.then(std::move(create));
+    if (result_.state == Creation::State::Waiting) {
+      return false;  // the next run tells whether it was created now
+    }
+    result_.state = Creation::State::Working;
+    if (name.empty()) {
+      return false;  // the next run finds the name
+    }
+    edit_.component(index, "True", kCreated);
+    return true;
+  }
+
+  bool fail(std::string error) {
+    if (!result_.plan.steps().empty()) {
+      // First what comes before it is created; the next run fails.
+      result_.plan.then(edit_.step());
+      result_.state = Creation::State::Working;
+      return false;
+    }
+    result_.state = Creation::State::Fatal;
+    result_.error = std::move(error);
+    return false;
+  }
+  bool wait(std::string error = {}) {
+    result_.state = Creation::State::Waiting;
+    result_.error = std::move(error);
+    return false;
+  }
+
+  // False: fatal. A retryable one is tried again by this plan.
+  bool note_refusal(std::size_t index, const Error& refusal) {
+    edit_.component(index, "False", kErrored, refusal.message);
+    if (refusal.code == kInvalid || refusal.code == kNoSuchResource) {
+      return fail(refusal.message);
+    }
+    wait(refusal.message);
+    return true;
+  }
+
+  // True: the object exists and is ours; nullopt: the walk ends here.
+  std::optional<bool> find_named(std::size_t index, const ComponentKind& kind,
+                                 const std::string& name) {
+    const std::optional<bool> there = find_ours(kind, name);
+    if (there && *there) {
+      adopt(index, *kind.kind, name);
+    }
+    return there;
+  }
+
+  std::optional<bool> find_ours(const ComponentKind& kind, const std::string& name) {
+    const Lookup found = look_up(tick_, kind, name, Absence::AsCached);
+    if (found.state == Lookup::State::Absent) {
+      return false;
+    }
+    if (found.state == Lookup::State::Asked) {
+      wait();
+      return std::nullopt;
+    }
+    if (!is_controlled(tick_, *found.object)) {
+      fail(fmt::format("resource {} exists, but is not controlled by appwrapper", name));
+      return std::nullopt;
+    }
+    if (found.state == Lookup::State::Deleting) {
+      wait(fmt::format("{} \"{}\" is being deleted", kind.kind->name, name));
+      return std::nullopt;
+    }
+    return true;
+  }
+
+  // An object with this generateName that is ours and no other component's.
+  std::optional<bool> find_generated(std::size_t index, const ComponentKind& kind,
+                                     const Value& object) {
+    const std::string_view prefix = object["metadata"]["generateName"].as_string();
+    if (edit_.component_condition(index).is_null()) {
+      return false;  // never tried
+    }
+    const auto is_it = [&](const Object& candidate) {
+      return candidate.metadata()["generateName"].as_string() == prefix &&
+             is_controlled(tick_, candidate) && !candidate.deleting() &&
+             !is_taken(candidate.name());
+    };
+    if (kind.watched) {
+      for (const Object& candidate : tick_.view.list(
+               *kind.kind, {.index = "owner", .index_value = std::string(tick_.object().uid())})) {
+        if (is_it(candidate)) {
+          adopt(index, *kind.kind, candidate.name());
+          return true;
+        }
+      }
+    }
+    const Live live = read_live(tick_.view, *kind.kind, {std::string(tick_.ns()), ""}, tick_.now,
+                                tick_.object().resource_version());
+    if (!live.known) {
+      wait();
+      return std::nullopt;
+    }
+    const auto at = std::ranges::find_if(live.objects, is_it);
+    if (at == live.objects.end()) {
+      return false;
+    }
+    adopt(index, *kind.kind, at->name());
+    return true;
+  }
+
+  [[nodiscard]] bool is_taken(std::string_view name) const {
+    for (std::size_t i = 0; i < tick_.app.spec.components.size(); ++i) {
+      if (edit_.component_name(i) == name) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void adopt(std::size_t index, const Kind& kind, std::string_view name) {
+    edit_.identify(index, name, kind.name, kind.api_version());
+    edit_.component(index, "True", kCreated);
+    result_.state = Creation::State::Working;
+  }
+
+  const Tick& tick_;
+  StatusEdit& edit_;
+  Creation result_{};
+};
+
+}  // namespace
+
+Creation create_components(const Tick& tick, StatusEdit& edit) {
+  return Creator(tick, edit).run();
+}
+
+}  // namespace athanor::appwrapper

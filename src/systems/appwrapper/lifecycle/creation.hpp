@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Creation of the components in list order (docs/spec/appwrapper.md 5.4).
+#pragma once
+
+#include <string>
+
+#include "runtime/view/plan.hpp"
+#include "systems/appwrapper/lifecycle/tick.hpp"
+
+namespace athanor::appwrapper {
+
+struct Creation {
+  enum class State : unsigned char {
+    Done,     // every component is created
+    Working,  // the plan creates; later runs go on
+    Waiting,  // a retryable error, or an answer that is not there yet
+    Fatal,    // cannot be created
+  };
+  State state = State::Done;
+  std::string error{};  // with Waiting (may be empty) and Fatal
+  Plan plan{};          // steps, status writes among them
+};
+// `edit` takes the conditions of components along.
+Creation create_components(const Tick& tick, StatusEdit& edit);
+
+}  // namespace athanor::appwrapper

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// The phase Running: the checks R1 to R7 in this order, on one snapshot of components and pods.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "kube/value/condition.hpp"
+#include "systems/appwrapper/lifecycle/components.hpp"
+#include "systems/appwrapper/lifecycle/phases.hpp"
+#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/node_health/autopilot.hpp"
+
+namespace athanor::appwrapper {
+namespace {
+
+constexpr Duration kOften = std::chrono::seconds(5);
+constexpr Duration kRarely = std::chrono::seconds(60);
+
+std::string counts_text(const PodCounts& pods) {
+  return fmt::format("{} pods pending; {} pods running; {} pods succeeded", pods.pending,
+                     pods.running, pods.succeeded);
+}
+
+// "map[a:{} b:{}]".
+std::string node_map(const std::set<std::string>& nodes) {
+  std::string text;
+  for (const std::string& node : nodes) {
+    text += (text.empty() ? "" : " ") + node + ":{}";
+  }
+  return "map[" + text + "]";
+}
+
+class Running {
+ public:
+  explicit Running(const Tick& tick) : tick_(tick), edit_(tick), seen_(survey(tick)) {}
+
+  Plan run() {
+    // Whether all is ready decides how often objects are looked at that nothing watches.
+    const bool ready = tick_.is(condition::kPodsReady);
+    if (const auto look = next_look(tick_, ready ? kRarely : kOften)) {
+      plan_.wake_at(*look);
+    }
+    const std::size_t wanted = tick_.app.status.component_status.size();
+    if (seen_.deployed < wanted) {
+      if (seen_.asked) {
+        return std::move(plan_);  // the answer runs it again
+      }
+      const std::string message = fmt::format(
+          "Only found {} deployed components, but was expecting {}", seen_.deployed, wanted);
+      edit_.set(condition::kUnhealthy, true, "MissingComponent", message).enter(phase::kFailed);
+      plan_.then(edit_.step());
+      plan_.then(unhealthy_event(tick_, "MissingComponent", message));
+      return std::move(plan_);
+    }
+    if (seen_.failed_components > 0) {
+      const std::string message =
+          fmt::format("Found {} failed components", seen_.failed_components);
+      return failed("FailedComponent", message);
+    }
+    if (seen_.succeeded) {
+      return succeed();
+    }
+    if (!seen_.failed_pods.empty()) {
+      return failed_pods();
+    }
+    if (const auto nodes = nodes_to_leave(tick_.view, seen_.running_pods, tick_.settings.autopilot);
+        !nodes.empty()) {
+      return leave(fmt::format("Workload contains pods using NoExecute resources on Nodes: {}",
+                               node_map(nodes)));
+    }
+    if (tick_.settings.autopilot.enabled && tick_.settings.autopilot.evacuate_unreachable) {
+      const Unreachable lost =
+          unreachable_nodes(tick_.view, seen_.running_pods, tick_.limits.failure_grace, tick_.now);
+      if (!lost.nodes.empty()) {
+        return leave(
+            fmt::format("Workload contains pods on unreachable Nodes: {}", node_map(lost.nodes)));
+      }
+      if (lost.next) {
+        plan_.wake_at(*lost.next);
+      }
+    }
+    edit_.clear(condition::kUnhealthy, "FoundNoFailedPods");
+    return readiness();
+  }
+
+ private:
+  // Unhealthy with an event, then a reset.
+  Plan failed(std::string_view reason, const std::string& message) {
+    edit_.set(condition::kUnhealthy, true, reason, message);
+    reset_or_fail(tick_, edit_, {.terminal = is_terminal(seen_.all_failed_pods, tick_.limits)},
+                  plan_);
+    plan_.then(unhealthy_event(tick_, reason, message));
+    return std::move(plan_);
+  }
+
+  Plan succeed() {
+    const std::string message = fmt::format(
+        "{} pods succeeded and no running, pending, or failed pods", seen_.pods.succeeded);
+    edit_.set(condition::kQuotaReserved, false, "Succeeded", message)
+        .set(condition::kResourcesDeployed, true, "Succeeded", message)
+        .enter(phase::kSucceeded);
+    plan_.then(edit_.step());
+    return std::move(plan_);
+  }
+
+  Plan failed_pods() {
+    edit_.set(condition::kUnhealthy, true, "FoundFailedPods");
+    // A condition from before this phase does not shorten the grace.
+    Instant since = tick_.now;
+    if (tick_.is(condition::kUnhealthy)) {
+      since = std::max(tick_.changed_at(condition::kUnhealthy).value_or(tick_.now),
+                       tick_.entered(condition::kUnhealthy));
+    }
+    const Instant over = since + tick_.limits.failure_grace;
+    if (tick_.now < over) {
+      plan_.then(edit_.step());
+      plan_.wake_at(over);
+      return std::move(plan_);
+    }
+    reset_or_fail(tick_, edit_, {.terminal = is_terminal(seen_.all_failed_pods, tick_.limits)},
+                  plan_);
+    plan_.then(unhealthy_event(tick_, "FoundFailedPods",
+                               fmt::format("{} failed pods", seen_.failed_pods.size())));
+    return std::move(plan_);
+  }
+
+  // Its pods must leave their nodes: a reset that is not counted.
+  Plan leave(const std::string& message) {
+    edit_.set(condition::kUnhealthy, true, "AutopilotNoExecute", message);
+    reset_or_fail(tick_, edit_, {.counts = 0}, plan_);
+    plan_.then(tick_.event("Unhealthy", message));
+    return std::move(plan_);
+  }
+
+  // When pods have to be ready at the latest.
+  [[nodiscard]] Instant limit() const {
+    const PodCounts& pods = seen_.pods;
+    const bool admitted = pods.pending + pods.running + pods.succeeded >= seen_.expected;
+    const Instant since = tick_.changed_at(condition::kResourcesDeployed).value_or(tick_.now);
+    const Instant latest =
+        since + (admitted ? tick_.limits.warmup_grace : tick_.limits.admission_grace);
+    // B-21: who was ready once gets the time of a warm-up again.
+    if (tick_.is(condition::kPodsReady)) {
+      return std::max(latest, tick_.now + tick_.limits.warmup_grace);
+    }
+    const Value& ready = find_condition(tick_.app.status.conditions, condition::kPodsReady);
+    if (ready["reason"].as_string() == "InsufficientPodsReady") {
+      const Instant lost = tick_.changed_at(condition::kPodsReady).value_or(tick_.now);
+      return std::max(latest, lost + tick_.limits.warmup_grace);
+    }
+    return latest;
+  }
+
+  Plan readiness() {
+    const PodCounts& pods = seen_.pods;
+    if (pods.running + pods.succeeded >= seen_.expected) {
+      edit_.set(condition::kPodsReady, true, "SufficientPodsReady",
+                fmt::format("{} pods running; {} pods succeeded", pods.running, pods.succeeded));
+      plan_.then(edit_.step());
+      return std::move(plan_);
+    }
+    const std::string message = counts_text(pods);
+    const Instant latest = limit();
+    if (tick_.now < latest) {
+      edit_.clear(condition::kPodsReady, "InsufficientPodsReady", message);
+      plan_.then(edit_.step());
+      plan_.wake_at(latest);
+      return std::move(plan_);
+    }
+    return failed("InsufficientPodsReady", message);
+  }
+
+  const Tick& tick_;
+  StatusEdit edit_;
+  Survey seen_;
+  Plan plan_{};
+};
+
+}  // namespace
+
+Plan run_running(const Tick& tick) {
+  if (tick.app.spec.suspend) {
+    StatusEdit edit(tick);
+    return begin_suspending(tick, edit);
+  }
+  return Running(tick).run();
+}
+
+}  // namespace athanor::appwrapper

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator's configuration as a document (docs/spec/appwrapper.md 8.2).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kube/value/value.hpp"
+
+namespace athanor::appwrapper {
+
+// Every setting with its default; durations are nanoseconds. `ns` is the operator's namespace.
+Value default_config(const std::string& ns);
+// `config` laid over the defaults: maps merge key by key, everything else is replaced.
+Value merged_config(const Value& config, const std::string& ns);
+// Paths of keys in `config` that have no meaning.
+std::vector<std::string> unknown_keys(const Value& config);
+
+}  // namespace athanor::appwrapper

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// GuardedEndpoint: metrics over HTTPS for those whom the API server knows by their token
+// (TokenReview) and lets read the path (SubjectAccessReview). GET alone.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "client/api_client.hpp"
+
+namespace athanor::webhook {
+
+struct GuardedAnswer {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body{};
+};
+
+struct GuardedOptions {
+  std::string address{};  // "HOST:PORT"; no host: every address; port 0: a free one
+  // Client and clock outlive the endpoint.
+  client::ApiClient* client = nullptr;
+  const Clock* clock = nullptr;
+  // Called on threads of the endpoint; may block.
+  std::function<GuardedAnswer(std::string_view path, std::string_view query)> answer{};
+};
+
+class GuardedEndpoint {
+ public:
+  // Listens, with a certificate of its own that is signed by itself and kept nowhere. Errors: what
+  // is no address, or is taken.
+  static Result<std::unique_ptr<GuardedEndpoint>> listen(GuardedOptions options);
+  GuardedEndpoint(const GuardedEndpoint&) = delete;
+  GuardedEndpoint& operator=(const GuardedEndpoint&) = delete;
+  ~GuardedEndpoint();  // stops
+
+  // "127.0.0.1:8443".
+  [[nodiscard]] std::string address() const;
+
+ private:
+  struct State;
+  explicit GuardedEndpoint(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace athanor::webhook
