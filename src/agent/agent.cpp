@@ -45,14 +45,19 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-// Operators of a node, whose objects of other nodes are no business of its.
-void narrow(client::FeedScope& scope, const std::string& node) {
+// What is watched: the node's own objects, and claims of all nodes, which have no field to select
+// by. Pods are in every namespace, so that namespaces are selected as fields.
+void narrow(client::FeedScope& scope, const std::string& node, const std::string& ns) {
   scope.trim = client::trim_fields();
   const std::string_view resource = scope.kind->plural;
   if (resource == api::kPod.plural) {
     scope.field_selector = "spec.nodeName=" + node;
-  } else if (resource == api::kNode.plural || resource == das::kNodeAccelerator.plural) {
+  } else if (resource == api::kNode.plural) {
     scope.field_selector = "metadata.name=" + node;
+  } else if (resource == das::kNodeAccelerator.plural) {
+    scope.field_selector = fmt::format("metadata.name={},metadata.namespace={}", node, ns);
+  } else {
+    scope.field_selector = "metadata.namespace=" + ns;
   }
 }
 
@@ -76,6 +81,7 @@ struct Agent::State {
   Result<void> find();
   Result<bool> rebooted();
   Result<void> recover();
+  void collect(const std::vector<das::SliceRecord>& records);
   void tidy();
   void compare();
   void watch_gpus();
@@ -220,12 +226,14 @@ Result<void> Agent::State::find() {
     const std::scoped_lock lock(mutex);
     found = *std::move(now);
     known = true;
-    answers.swap(waiting);
+    if (ready) {  // what was published before has to be read first: the boot id
+      answers.swap(waiting);
+    }
   }
   for (const auto& answer : answers) {
     answer(published);
   }
-  if (driver) {
+  if (ready) {
     driver->observe(std::string(das::kGpusQuery), published);
   }
   if (plugins) {
@@ -251,6 +259,10 @@ void Agent::State::make_driver() {
                          done(*std::move(published));
                        }
                      });
+  // A release answers by itself.
+  executors.on_probe(
+      std::string(das::kReleaseVerb),
+      [](const std::string& /*query*/, const runtime::Executors::Completion& /*done*/) {});
   executors.on_probe(std::string(das::kTroubleQuery),
                      [this](const std::string& query, const runtime::Executors::Completion& done) {
                        std::string trouble;
@@ -289,21 +301,17 @@ void Agent::State::make_driver() {
   });
   static const Operator* const kOperators[] = {
       &das::publication_operator(), &das::release_operator(), &das::log_level_operator()};
-  const Place own{.watched = {options.settings.ns}, .written = {options.settings.ns}};
   driver = std::make_unique<cluster::ClusterDriver>(
-      kOperators,
-      cluster::DriverOptions{
-          .client = client,
-          .clock = clock.get(),
-          .entropy = entropy.get(),
-          .executors = &executors,
-          .metrics = &metrics,
-          .config = {{das::kSettingsSection, api::encode(options.settings)},
-                     {das::kAgentSection, Value::object({{"node", options.node}})}},
-          .places = {{&das::kAllocationClaim, own},
-                     {&das::kNodeAccelerator, own},
-                     {&das::kDASOperator, own}},
-          .narrow = [node = options.node](client::FeedScope& scope) { narrow(scope, node); }});
+      kOperators, cluster::DriverOptions{
+                      .client = client,
+                      .clock = clock.get(),
+                      .entropy = entropy.get(),
+                      .executors = &executors,
+                      .metrics = &metrics,
+                      .config = {{das::kSettingsSection, api::encode(options.settings)},
+                                 {das::kAgentSection, Value::object({{"node", options.node}})}},
+                      .narrow = [node = options.node, ns = options.settings.ns](
+                                    client::FeedScope& scope) { narrow(scope, node, ns); }});
   allocator = std::make_unique<Allocator>(
       AllocatorOptions{.node = options.node,
                        .ns = options.settings.ns,
@@ -357,10 +365,25 @@ Result<void> Agent::State::recover() {
   for (const das::CdiSpec& file : measures.remove_files) {
     folder.remove(file);
   }
-  if (!anew) {
-    allocator->adopt(das::ledger_of(folder.files(), findings.sight));
+  for (const das::SliceRecord& record : measures.forget) {
+    slices->forget(record);
   }
+  collect(measures.destroy);
+  allocator->adopt(das::ledger_of(folder.files(), findings.sight));
   return {};
+}
+
+void Agent::State::collect(const std::vector<das::SliceRecord>& records) {
+  for (const das::SliceRecord& record : records) {
+    const auto done = slices->destroy(record);
+    log::info("a slice without a claim is destroyed",
+              {{"claim", record.claim}, {"error", done.ok() ? "" : done.error().message}});
+    metrics
+        .counter("das_claims_garbage_collected_total",
+                 "What was left of claims and is collected, by reason.",
+                 {{"reason", "SliceWithoutClaim"}})
+        .add();
+  }
 }
 
 // Slices and files whose claims are gone (docs/spec/das.md G6, G7), files that are missing.
@@ -385,16 +408,7 @@ void Agent::State::tidy() {
   for (const das::CdiSpec& file : measures.remove_files) {
     folder.remove(file);
   }
-  for (const das::SliceRecord& record : measures.destroy) {
-    const auto done = slices->destroy(record);
-    log::info("a slice without a claim is destroyed",
-              {{"claim", record.claim}, {"error", done.ok() ? "" : done.error().message}});
-    metrics
-        .counter("das_claims_garbage_collected_total",
-                 "What was left of claims and is collected, by reason.",
-                 {{"reason", "SliceWithoutClaim"}})
-        .add();
-  }
+  collect(measures.destroy);
   allocator->restore_files();
 }
 

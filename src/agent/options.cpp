@@ -63,6 +63,20 @@ std::string find_config(const std::vector<std::string>& arguments) {
   return {};
 }
 
+// As CLI11 takes them. "--x=" is an empty value, not a flag that takes the next word.
+std::vector<std::string> reversed(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words;
+  for (const std::string& argument : arguments) {
+    const bool empty = argument.starts_with("--") && argument.ends_with("=");
+    words.push_back(empty ? argument.substr(0, argument.size() - 1) : argument);
+    if (empty) {
+      words.emplace_back();
+    }
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
 void add_flags(CLI::App& verb, Options& options, std::string& config, std::string& cuda) {
   verb.add_option("--config", config, "GenericOperatorConfig file: its servingInfo counts");
   verb.add_option("--kubeconfig", options.kubeconfig,
@@ -118,8 +132,7 @@ Result<Parsed> parse_options(const std::vector<std::string>& arguments,
   std::string home = das::Settings{}.ns;
   rights->add_option("--namespace", home, "the operator's namespace")->capture_default_str();
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(std::move(reversed));
+    app.parse(reversed(arguments));
   } catch (const CLI::CallForHelp&) {
     parsed.text = app.help();
     return parsed;

@@ -9,10 +9,13 @@ import signal
 import ssl
 import subprocess
 import tempfile
+import time
+import urllib.error
 import urllib.request
 
 import grpc
 import pytest
+import yaml
 from fake_kubelet import FakeKubelet, cdi_file, environment
 from support import ATHANOR, DEADLINE, free_port, run, wait_for
 
@@ -29,6 +32,7 @@ class Agent:
     def __init__(self, folder, lab, kubelet, real=False, program=AGENT):
         self.folder, self.lab, self.kubelet, self.real, self.program = pathlib.Path(folder), lab, kubelet, real, program
         self.cdi, self.port, self.process, self.runs = self.folder / "cdi", free_port(), None, 0
+        self.kubeconfig = lab.kubeconfig
         self.boot = self.folder / "boot"
         self.boot.write_text("boot-1\n")
         self.control = self.folder / "control"
@@ -40,7 +44,7 @@ class Agent:
         self.log = self.folder / f"agent-{self.runs}.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [self.program, "daemonset", f"--kubeconfig={self.lab.kubeconfig}", f"--listen=127.0.0.1:{self.port}", f"--device-plugin-dir={self.kubelet.folder}",
+                [self.program, "daemonset", f"--kubeconfig={self.kubeconfig}", f"--listen=127.0.0.1:{self.port}", f"--device-plugin-dir={self.kubelet.folder}",
                  f"--pod-resources-socket={self.kubelet.pod_resources}", f"--cdi-dir={self.cdi}", f"--boot-id-file={self.boot}",
                  f"--nvml-library={FAKE_NVML}", *([] if any("cluster-policy" in f for f in flags) else ["--cluster-policy-name="]), *(flags if any("log-level" in f for f in flags) else ["--log-level=debug", *flags])],
                 env={**os.environ, "NODE_NAME": self.kubelet.node, **mode, **(env or {})}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
@@ -247,6 +251,7 @@ def test_pods_served_in_another_order_keep_their_own_slices(real):
     for name in ("a", "b"):
         add_pod(real, name, {"nvidia.com/mig-1g.5gb": "1"})
         real.kubelet.wait_bound(name)
+        time.sleep(1.1)  # ages have whole seconds
     before = {name: c["spec"]["migPlacement"]["start"] for name, c in claims(real).items()}
     devices = {name: real.kubelet.admit(name)["c"][0] for name in ("b", "a")}  # the younger one first
     slices = {name: environment(real.cdi, device)["NVIDIA_VISIBLE_DEVICES"] for name, device in devices.items()}
@@ -341,6 +346,30 @@ def test_no_driver_is_waited_for(real):
     wait_for("it tries again", lambda: "nvmlInit: Driver Not Loaded" in real.log.read_text())
     real.tell_gpus()
     wait_for("the agent is ready", lambda: real.get("/readyz")[0] == 200)
+
+
+def test_the_printed_rights_are_enough(agent):
+    """docs/spec/das.md O-B8: `athanor-agent rbac`."""
+    agent.lab.kubectl("apply", "-f", "-", stdin=run([AGENT, "rbac"]).out)
+    token = agent.lab.kubectl("create", "token", "das-daemonset", "-n", "das-operator").out.strip()
+    config = yaml.safe_load(agent.lab.kubeconfig.read_text(encoding="utf-8"))
+    config["users"][0]["user"] = {"token": token}
+    agent.kubeconfig = agent.folder / "kubeconfig"
+    agent.kubeconfig.write_text(yaml.safe_dump(config), encoding="utf-8")
+    agent.start()
+    run_pod(agent, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    agent.stop()
+    agent.boot.write_text("boot-2\n")
+    agent.kubelet.held = {}
+    agent.start()
+    wait_for("claim and file are gone", lambda: not claims(agent) and not agent.files())
+    wait_capacity(agent)
+    run_pod(agent, "b", {"nvidia.com/mig-1g.5gb": "1"})
+    agent.kubelet.finish("b")
+    wait_for("nothing is left", lambda: not claims(agent))
+    wait_for("the events are there", lambda: {"SliceCreated", "SliceReleased"} <= {e["reason"] for e in agent.lab.get("/api/v1/namespaces/default/events")["items"]})
+    for number in (1, 2):
+        assert "orbidden" not in (agent.folder / f"agent-{number}.log").read_text()
 
 
 def test_what_cannot_be_is_said():

@@ -205,6 +205,12 @@ class RealSlices final : public Slices {
     if (std::string known = name_of(claim); !known.empty()) {
       return known;
     }
+    if (const SliceRecord begun = record_for(std::string(claim.object.uid()));
+        !begun.claim_uid.empty()) {
+      // A run before this one ended while it made the slice.
+      ATHANOR_TRY_VOID(driver_.destroy_at(begun.gpu, begun.start, begun.size));
+      forget(begun);
+    }
     ATHANOR_TRY(const SliceOrder order, order_of(claim));
     const SliceRecord intent = das::record_of(claim, "");
     ATHANOR_TRY_VOID(record(intent));

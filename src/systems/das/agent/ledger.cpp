@@ -70,6 +70,11 @@ std::vector<Claim> for_container(std::vector<Claim> claims, const Expected& ask)
   return claims;
 }
 
+// All of a pod's questions come before its kubelet says when it started.
+bool was_admitted(const Object& pod) {
+  return !pod.status()["startTime"].as_string().empty();
+}
+
 }  // namespace
 
 const Object* NodeSight::pod(std::string_view uid) const {
@@ -129,7 +134,7 @@ Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const 
       continue;
     }
     const Object* pod = sight.pod(claim.pod_uid);
-    if (pod != nullptr && has_ended(*pod)) {
+    if (pod != nullptr && (has_ended(*pod) || was_admitted(*pod))) {
       continue;
     }
     const std::vector<Claim> claims = usable(sight, claim.pod_uid, ask.profile);

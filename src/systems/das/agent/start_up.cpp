@@ -10,9 +10,28 @@
 namespace athanor::das {
 namespace {
 
-bool has_claim(const NodeSight& sight, std::string_view uid) {
-  return std::ranges::any_of(sight.claims,
-                             [&](const Claim& claim) { return claim.object.uid() == uid; });
+bool has_claim(const std::vector<Claim>& claims, std::string_view uid) {
+  return std::ranges::any_of(claims, [&](const Claim& claim) { return claim.object.uid() == uid; });
+}
+
+// While the node runs a claim in use is never stale: the end of its pod releases it.
+bool is_stale(const Claim& claim, const Findings& findings) {
+  if (!findings.rebooted || claim.state != kInUse || claim.object.deleting()) {
+    return false;
+  }
+  return findings.emulated ||
+         std::ranges::none_of(findings.records, [&](const SliceRecord& record) {
+           return record.claim_uid == claim.object.uid() &&
+                  findings.devices.contains(record.device);
+         });
+}
+
+// Each pod once, unless it has ended.
+void add_pod(const Object* pod, std::vector<Object>& pods) {
+  if (pod != nullptr && !has_ended(*pod) &&
+      std::ranges::none_of(pods, [&](const Object& one) { return one.uid() == pod->uid(); })) {
+    pods.push_back(*pod);
+  }
 }
 
 // The file's pod, as its first claim names it.
@@ -25,40 +44,28 @@ std::string pod_uid_of(const CdiSpec& file) {
 Measures measures_of(const Findings& findings) {
   Measures measures;
   const NodeSight& sight = findings.sight;
+  for (const Claim& claim : sight.claims) {
+    if (is_stale(claim, findings)) {
+      measures.stale_claims.push_back(claim);
+      add_pod(sight.pod(claim.pod_uid), measures.stale_pods);
+    }
+  }
   for (const CdiSpec& file : findings.files) {
     const bool live = std::ranges::any_of(file.claims, [&](const Value& claim) {
-      return has_claim(sight, claim["metadata"]["uid"].as_string());
+      const std::string_view uid = claim["metadata"]["uid"].as_string();
+      return has_claim(sight.claims, uid) && !has_claim(measures.stale_claims, uid);
     });
     if (!live) {
       measures.remove_files.push_back(file);
     }
   }
   for (const SliceRecord& record : findings.records) {
-    const bool there = findings.devices.contains(record.device);
-    if (!has_claim(sight, record.claim_uid)) {
+    // One that was about to be made may be there.
+    const bool there = record.device.empty() || findings.devices.contains(record.device);
+    if (!has_claim(sight.claims, record.claim_uid)) {
       (there ? measures.destroy : measures.forget).push_back(record);
-    } else if (!there && !record.device.empty()) {
+    } else if (!there) {
       measures.forget.push_back(record);
-    }
-  }
-  for (const Claim& claim : sight.claims) {
-    if (claim.state != kInUse || claim.object.deleting()) {
-      continue;
-    }
-    const bool there =
-        !findings.emulated && std::ranges::any_of(findings.records, [&](const SliceRecord& record) {
-          return record.claim_uid == claim.object.uid() && findings.devices.contains(record.device);
-        });
-    // While the node runs a claim in use is never stale: the end of its pod releases it.
-    if (!findings.rebooted || there) {
-      continue;
-    }
-    const Object* pod = sight.pod(claim.pod_uid);
-    measures.stale_claims.push_back(claim);
-    if (pod != nullptr && !has_ended(*pod) &&
-        std::ranges::none_of(measures.stale_pods,
-                             [&](const Object& one) { return one.uid() == pod->uid(); })) {
-      measures.stale_pods.push_back(*pod);
     }
   }
   return measures;

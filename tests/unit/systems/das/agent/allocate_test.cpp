@@ -220,6 +220,21 @@ TEST_F(AllocateTest, DevicesOfAPodThatHasEndedAreAnothersNow) {
   EXPECT_EQ(world.claim("b-0").state, kInUse);
 }
 
+TEST_F(AllocateTest, APodThatRunsAsksNoMore) {
+  // After a restart of the agent it may be unknown what its init container was given.
+  world.add_pod("a",
+                "{initContainers: [{name: i, resources: {limits: {mig.das.com/1g.5gb: 1}}}], "
+                "containers: [{name: c, resources: {limits: {mig.das.com/1g.5gb: 1}}}]}");
+  Value runs = world.sight.pods["a"].body();
+  runs.set("status", Value::object({{"phase", "Running"}, {"startTime", "2026-01-01T00:00:00Z"}}));
+  world.sight.pods["a"] = Object(runs);
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0, kInUse);
+  world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("b", "b-0", "1g.5gb", "c", 1);
+  ASSERT_TRUE(ask("1g.5gb", {"1g.5gb-1"}).ok());
+  EXPECT_EQ(world.claim("b-0").state, kInUse);
+}
+
 TEST_F(AllocateTest, AnInitContainerUsesTheSlicesOfTheContainersAfterIt) {
   world.add_pod("a",
                 "{initContainers: [{name: i, resources: {limits: {mig.das.com/1g.5gb: 1}}}], "

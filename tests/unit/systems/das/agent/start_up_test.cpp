@@ -75,6 +75,8 @@ TEST_F(StartUpTest, ARebootEndsClaimsAndPodsOnce) {
   findings.devices.clear();
   const Measures measures = measures_of(findings);
   EXPECT_EQ(measures.stale_claims.size(), 2U);
+  EXPECT_EQ(measures.remove_files.size(), 2U);
+  EXPECT_EQ(measures.forget.size(), 2U);
   ASSERT_EQ(measures.stale_pods.size(), 1U);
   EXPECT_EQ(measures.stale_pods[0].name(), "p");
 }
@@ -94,6 +96,14 @@ TEST_F(StartUpTest, WhatHasNoClaimAnyMoreIsDestroyed) {
   ASSERT_EQ(measures.destroy.size(), 1U);
   EXPECT_EQ(measures.destroy[0].device, "MIG-a");
   EXPECT_EQ(measures.remove_files.size(), 1U);
+}
+
+TEST_F(StartUpTest, ASliceThatWasBeingMadeIsLookedForWithoutAClaim) {
+  add("a", 0);
+  findings.records[0].device.clear();
+  EXPECT_TRUE(measures_of(findings).destroy.empty());
+  findings.sight.claims.clear();
+  EXPECT_EQ(measures_of(findings).destroy.size(), 1U);
 }
 
 TEST_F(StartUpTest, ForeignSlicesAreNeverTouched) {
