@@ -115,17 +115,20 @@ das::NodeSight Allocator::State::look() {
     sight = *std::move(seen->sight);
   }
   const std::scoped_lock lock(mutex);
+  std::map<std::string, Object, std::less<>> kept;
   for (Claim& claim : sight.claims) {
     const auto written = newest.find(claim.object.uid());
     if (written == newest.end()) {
       continue;
     }
-    if (version_of(claim.object) >= version_of(written->second)) {
-      newest.erase(written);
-    } else if (auto now = das::read_claim(written->second)) {
-      claim = *std::move(now);
+    if (version_of(claim.object) < version_of(written->second)) {
+      if (auto now = das::read_claim(written->second)) {
+        claim = *std::move(now);
+      }
     }
+    kept[written->first] = claim.object;  // a call under way may hold an older one
   }
+  newest.swap(kept);
   return sight;
 }
 
