@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "api/builtin.hpp"
-#include "base/contain.hpp"
 #include "base/log.hpp"
 #include "runtime/engine/engine_host.hpp"
 #include "runtime/engine/executors.hpp"
@@ -42,14 +41,6 @@ std::optional<Object> news_of(const runtime::Input& input, const Kind& kind, con
   return listed || !list->last ? std::nullopt : std::optional<Object>(std::in_place);
 }
 
-// A broken invariant costs the request that was asked about.
-Verdict judge(const Question& question, const View& view, Instant now) {
-  Verdict verdict;
-  const auto broken =
-      contain([&] { verdict = question.webhook->admit(view, question.request, now); });
-  return broken ? Verdict::deny(*broken, 500) : verdict;
-}
-
 // Decides questions; where a webhook asks about rights, once more with their answers.
 struct Judge {
   // A webhook that asks more after so many rounds decides with what it knows.
@@ -64,7 +55,7 @@ struct Judge {
              round](const View& view, Instant now) {
       Reads reads;
       const AnsweredView answered(view, answers);
-      Verdict verdict = judge(question, View(answered, reads), now);
+      Verdict verdict = verdict_of(question, View(answered, reads), now);
       std::vector<std::string> open = open_questions(reads, answers);
       if (open.empty() || round == kMostRounds) {
         answer(std::move(verdict));

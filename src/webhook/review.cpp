@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/contain.hpp"
 #include "cluster/admission_review.hpp"
 #include "kube/text/json.hpp"
 
@@ -35,6 +36,13 @@ Result<Question> read_question(std::span<const Webhook> webhooks, std::string_vi
   Question question{.webhook = &*found};
   ATHANOR_TRY(question.request, cluster::parse_review(*review));
   return question;
+}
+
+Verdict verdict_of(const Question& question, const View& view, Instant now) {
+  Verdict verdict;
+  const auto broken =
+      contain([&] { verdict = question.webhook->admit(view, question.request, now); });
+  return broken ? Verdict::deny(*broken, 500) : verdict;
 }
 
 std::string answer_text(const Question& question, const Verdict& verdict) {

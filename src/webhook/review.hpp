@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "runtime/view/admission.hpp"
 
 namespace athanor::webhook {
@@ -20,6 +21,9 @@ struct Question {
 Result<Question> read_question(std::span<const Webhook> webhooks, std::string_view method,
                                std::string_view path, std::string_view content_type,
                                const std::string& body);
+// Returns the webhook's verdict. A broken invariant costs this question alone: denied with code
+// 500.
+Verdict verdict_of(const Question& question, const View& view, Instant now);
 std::string answer_text(const Question& question, const Verdict& verdict);
 
 }  // namespace athanor::webhook
