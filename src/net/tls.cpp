@@ -171,6 +171,22 @@ Result<void> TlsContext::demand_tls13() {
              : openssl_error("cannot demand TLS 1.3");
 }
 
+Result<void> TlsContext::choose_ciphers(std::span<const std::string> names) {
+  std::string list;
+  for (const std::string& name : names) {
+    const std::string_view known(OPENSSL_cipher_name(name.c_str()));
+    if (known == "(NONE)") {
+      return Error::bad_request("unknown cipher suite \"" + name + "\"");
+    }
+    if (!known.starts_with("TLS_")) {
+      list += (list.empty() ? "" : ":") + std::string(known);
+    }
+  }
+  return list.empty() || SSL_CTX_set_cipher_list(context_.get(), list.c_str()) == 1
+             ? Result<void>()
+             : openssl_error("cannot choose ciphers");
+}
+
 Result<TlsContext> TlsContext::create(const std::string& certificate_pem,
                                       const std::string& key_pem, const std::string& client_ca_pem,
                                       bool http2, const std::string& front_proxy_ca_pem) {

@@ -80,6 +80,16 @@ Plan collect(const Object& object, const std::optional<Claim>& claim, std::strin
   return plan;
 }
 
+// A slice that the agent of a real node made: that ends it, and then its claim.
+bool left_to_agent(const View& view, const std::optional<Claim>& claim) {
+  if (!claim || claim->node.empty() ||
+      (claim->state != kProcessing && claim->state != kInUse && claim->state != kOrphaned)) {
+    return false;
+  }
+  const auto node = view.get(api::kNode, {"", claim->node});
+  return node && node->label("athanor.dev/emulated") != "true";
+}
+
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto object = view.get(kAllocationClaim, key);
   if (!object || object->deleting()) {
@@ -98,6 +108,9 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     Plan plan = claim ? Plan::done() : mark_invalid(*object, now);
     plan.wake_at(due);
     return plan;
+  }
+  if (left_to_agent(view, claim)) {
+    return Plan::done();
   }
   const auto pod = view.get(api::kPod, pod_key);
   if (!pod || pod->uid() != uid) {

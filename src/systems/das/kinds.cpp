@@ -59,16 +59,23 @@ constexpr std::string_view kConditions = R"JSON({
       "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"},
     "message": {"type": "string", "maxLength": 32768}}}})JSON";
 
+// The agent alone moves a claim to another slot, when the kubelet gave two pods one another's
+// devices (docs/spec/das.md N-B13); whose it is and how large never changes.
 constexpr std::string_view kClaimSpec = R"JSON({
   "type": "object", "x-kubernetes-preserve-unknown-fields": true,
-  "properties": {"migPlacement": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+  "properties": {
+    "gpuUUID": {"type": "string"}, "nodename": {"type": "string"}, "profile": {"type": "string"},
+    "podRef": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+      "properties": {"uid": {"type": "string"}}},
+    "migPlacement": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
     "required": ["size", "start"], "properties": {
       "size": {"type": "integer", "format": "int32"},
       "start": {"type": "integer", "format": "int32"}}}},
   "x-kubernetes-validations": [
     {"rule": "!has(self.migPlacement) || (self.migPlacement.start >= 0 && self.migPlacement.size >= 1 && self.migPlacement.start + self.migPlacement.size <= 8)",
      "message": "migPlacement must lie within 8 memory slices"},
-    {"rule": "self == oldSelf", "message": "spec is immutable"}]})JSON";
+    {"rule": "self == oldSelf || (has(self.podRef) && has(oldSelf.podRef) && self.podRef == oldSelf.podRef && has(self.profile) && has(oldSelf.profile) && self.profile == oldSelf.profile && has(self.nodename) && has(oldSelf.nodename) && self.nodename == oldSelf.nodename && has(self.migPlacement) && has(oldSelf.migPlacement) && self.migPlacement.size == oldSelf.migPlacement.size)",
+     "message": "spec is immutable"}]})JSON";
 
 constexpr api::PrinterColumn kClaimColumns[] = {
     {.name = "Age", .type = "date", .json_path = ".metadata.creationTimestamp"},

@@ -32,6 +32,7 @@ inline constexpr const char* kStaged = "staged";
 inline constexpr const char* kCreated = "created";
 inline constexpr const char* kProcessing = "processing";
 inline constexpr const char* kInUse = "inUse";
+inline constexpr const char* kOrphaned = "orphaned";
 
 // Reasons of the scheduler (docs/spec/das.md 6.3).
 inline constexpr const char* kNotCapable = "node not MIG capable";

@@ -5,6 +5,8 @@
 
 #include <initializer_list>
 #include <map>
+#include <string>
+#include <utility>
 
 #include "api/builtin.hpp"
 #include "systems/das/names.hpp"
@@ -46,17 +48,7 @@ Value pod_template(const Value& pod_labels, const char* account, Value container
                                {"containers", Value::list({std::move(container)})}})}});
 }
 
-Value agent(const DASOperator& op, const Settings& settings) {
-  Value container = stand_in("das-daemonset", {"/usr/bin/das-daemonset", "daemonset"});
-  Value env = Value::list({Value::object(
-      {{"name", "NODE_NAME"},
-       {"valueFrom",
-        Value::object({{"fieldRef", Value::object({{"fieldPath", "spec.nodeName"}})}})}})});
-  env.push_back(variable("NVIDIA_MIG_CONFIG_DEVICES", "all"));
-  if (settings.emulated()) {
-    env.push_back(variable("EMULATED_MODE", "enabled"));
-  }
-  container.set("env", std::move(env));
+Value agent_selector(const DASOperator& op) {
   std::map<std::string, std::string> selector{{kMigCapableLabel, "true"}};
   for (const auto& [label, value] : op.spec.node_selector) {
     selector[label] = value;
@@ -65,9 +57,96 @@ Value agent(const DASOperator& op, const Settings& settings) {
   for (const auto& [label, value] : selector) {
     node_selector.set(label, value);
   }
+  return node_selector;
+}
+
+Value node_name() {
+  return Value::object(
+      {{"name", "NODE_NAME"},
+       {"valueFrom",
+        Value::object({{"fieldRef", Value::object({{"fieldPath", "spec.nodeName"}})}})}});
+}
+
+// athanor-agent on a node with hardware, or with GPUs that it makes up (docs/spec/das.md 8.1).
+Value real_agent(const Settings& settings) {
+  Value arguments = Value::list({"daemonset", "--namespace=" + settings.ns});
+  if (settings.cuda_visible_devices != "index") {
+    arguments.push_back("--cuda-visible-devices=" + settings.cuda_visible_devices);
+  }
+  Value env = Value::list({node_name(), variable("NVIDIA_MIG_CONFIG_DEVICES", "all"),
+                           variable("NVIDIA_VISIBLE_DEVICES", "all"),
+                           variable("NVIDIA_DRIVER_CAPABILITIES", "compute,utility"),
+                           variable("NVIDIA_DISABLE_REQUIRE", "true")});
+  if (settings.emulated()) {
+    env.push_back(variable("EMULATED_MODE", "enabled"));
+    env.push_back(variable("EMULATED_GPU_MODEL", settings.gpu_model.c_str()));
+    env.push_back(variable("EMULATED_GPU_COUNT", std::to_string(settings.gpu_count).c_str()));
+    env.push_back(variable("EMULATED_DEVICE_IDS", settings.device_ids.c_str()));
+  }
+  const auto probe = [](const char* path) {
+    return Value::object(
+        {{"httpGet", Value::object({{"path", path}, {"port", "https"}, {"scheme", "HTTPS"}})},
+         {"periodSeconds", 10}});
+  };
+  constexpr int kLastWords = 30;
+  return Value::object(
+      {{"name", "das-daemonset"},
+       {"image", settings.agent_image},
+       {"args", std::move(arguments)},
+       {"env", std::move(env)},
+       {"ports", Value::list({Value::object({{"name", "https"}, {"containerPort", 8443}})})},
+       {"livenessProbe", probe("/healthz")},
+       {"readinessProbe", probe("/readyz")},
+       {"lifecycle",
+        Value::object(
+            {{"preStop", Value::object({{"sleep", Value::object({{"seconds", kLastWords}})}})}})},
+       {"securityContext",
+        Value::object({{"privileged", true},
+                       {"allowPrivilegeEscalation", true},
+                       {"runAsUser", 0},
+                       {"capabilities", Value::object({{"drop", Value::list({"ALL"})}})},
+                       {"seccompProfile", Value::object({{"type", "RuntimeDefault"}})}})}});
+}
+
+// The folders of the node that its agent works in, at the same paths.
+void add_folders(Value& pod_spec) {
+  const std::pair<const char*, const char*> folders[] = {
+      {"device-plugins", "/var/lib/kubelet/device-plugins"},
+      {"pod-resources", "/var/lib/kubelet/pod-resources"},
+      {"cdi", "/var/run/cdi"}};
+  Value mounts = Value::list();
+  Value volumes = Value::list();
+  for (const auto& [name, path] : folders) {
+    mounts.push_back(Value::object({{"name", name}, {"mountPath", path}}));
+    volumes.push_back(Value::object(
+        {{"name", name},
+         {"hostPath", Value::object({{"path", path}, {"type", "DirectoryOrCreate"}})}}));
+  }
+  pod_spec.member("containers").item(0).set("volumeMounts", std::move(mounts));
+  pod_spec.set("volumes", std::move(volumes));
+}
+
+Value agent(const DASOperator& op, const Settings& settings) {
+  Value container = stand_in("das-daemonset", {"/usr/bin/das-daemonset", "daemonset"});
+  if (settings.production) {
+    container = real_agent(settings);
+  } else {
+    Value env = Value::list({node_name(), variable("NVIDIA_MIG_CONFIG_DEVICES", "all")});
+    if (settings.emulated()) {
+      env.push_back(variable("EMULATED_MODE", "enabled"));
+    }
+    container.set("env", std::move(env));
+  }
   const Value pod_labels = labels({{"k8s-app", "das-daemonset"}, {"name", "das-daemonset"}});
-  Value pod = pod_template(pod_labels, "das-operator", std::move(container));
-  pod.member("spec").set("nodeSelector", std::move(node_selector));
+  Value pod = pod_template(pod_labels, settings.production ? "das-daemonset" : "das-operator",
+                           std::move(container));
+  pod.member("spec").set("nodeSelector", agent_selector(op));
+  if (settings.production) {
+    add_folders(pod.member("spec"));
+    if (!settings.emulated()) {
+      pod.member("spec").set("runtimeClassName", kRuntimeClass);
+    }
+  }
   Value object = make(api::kDaemonSet, "das-daemonset", settings);
   object.member("metadata").set("labels", labels({{"k8s-app", "das-daemonset"}}));
   object.set("spec",
@@ -163,11 +242,27 @@ void add_policies(const Settings& settings, std::vector<Operand>& operands) {
             Value::list({Value::object({{"ports", Value::list({port("TCP", 8443)})}})})}}));
 }
 
+std::vector<Operand> owned_by(const DASOperator& op, std::vector<Operand> operands) {
+  const OwnerReference owner{.api_version = kGroupVersion,
+                             .kind = std::string(kDASOperator.name),
+                             .name = std::string(op.object.name()),
+                             .uid = std::string(op.object.uid())};
+  for (Operand& operand : operands) {
+    operand.object.member("metadata").set("ownerReferences", Value::list({owner.to_value()}));
+  }
+  return operands;
+}
+
 }  // namespace
 
 std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings) {
   std::vector<Operand> operands;
   operands.push_back({&api::kDaemonSet, agent(op, settings)});
+  if (settings.production) {
+    operands.push_back(
+        {&api::kServiceAccount, make(api::kServiceAccount, "das-daemonset", settings)});
+    return owned_by(op, std::move(operands));
+  }
   operands.push_back({&api::kConfigMap, scheduler_config(op, settings)});
   operands.push_back(
       {&api::kServiceAccount, make(api::kServiceAccount, "das-scheduler", settings)});
@@ -193,14 +288,7 @@ std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings
                                                                    {"protocol", "TCP"}})})}}));
   operands.push_back({&api::kService, std::move(service)});
   add_policies(settings, operands);
-  for (Operand& operand : operands) {
-    const OwnerReference owner{.api_version = kGroupVersion,
-                               .kind = std::string(kDASOperator.name),
-                               .name = std::string(op.object.name()),
-                               .uid = std::string(op.object.uid())};
-    operand.object.member("metadata").set("ownerReferences", Value::list({owner.to_value()}));
-  }
-  return operands;
+  return owned_by(op, std::move(operands));
 }
 
 Value operator_deployment(const Settings& settings) {

@@ -22,7 +22,8 @@ struct Operand {
   Value object{};
 };
 // In the order in which they are applied: agent, scheduler, webhook, network policies. In a lab the
-// process itself does the work of the pods, which only stand for it.
+// process itself does the work of the pods, which only stand for it. In production the agent alone:
+// scheduler and webhook are `athanor extender` and `athanor controllers`, which are deployed.
 std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings);
 // The operator's own Deployment, which the deployment brings (docs/spec/das.md 13.1).
 Value operator_deployment(const Settings& settings);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates and the webhook's registration are no part of a lab: its server asks the webhook in
-// process.
+// Certificates and the webhook's registration are no operands: a lab's server asks the webhook in
+// process, and in production `athanor controllers` registers it.
 #include "systems/das/operator.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
@@ -136,11 +138,25 @@ class Run {
     }
   }
 
+  // In production scheduler and webhook count where they are deployed under these names; this
+  // process is the operator.
+  std::vector<Component> parts() const {
+    std::vector<Component> parts;
+    for (const auto& [name, object] :
+         {std::pair("operator", "das-operator"), std::pair("scheduler", "das-scheduler"),
+          std::pair("webhook", "das-operator-webhook")}) {
+      if (!settings_.production || view_.get(api::kDeployment, {settings_.ns, object})) {
+        parts.push_back(deployment(view_, settings_, name, object));
+      } else if (std::string_view(name) == "operator") {
+        parts.push_back({.name = name, .ready = 1, .desired = 1});
+      }
+    }
+    parts.push_back(agent(view_, settings_));
+    return parts;
+  }
+
   void judge() {
-    const std::vector<Component> components{
-        deployment(view_, settings_, "operator", "das-operator"),
-        deployment(view_, settings_, "scheduler", "das-scheduler"),
-        deployment(view_, settings_, "webhook", "das-operator-webhook"), agent(view_, settings_)};
+    const std::vector<Component> components = parts();
     const Component& nodes = components.back();
     const bool matched = nodes.desired > 0;
     const std::string absent = names_of(components, [&](const Component& one) {
@@ -188,9 +204,8 @@ class Run {
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto op = view.get<DASOperator>(key);
   const Settings settings = settings_of(view);
-  // The operands below are those of emulated nodes.
   if (!op || op->object.deleting() || key != Key{settings.ns, kOperatorName} ||
-      !settings.emulated()) {
+      (!settings.emulated() && !settings.production)) {
     return Plan::done();
   }
   return Run(view, *op, now).plan();

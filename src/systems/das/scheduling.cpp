@@ -217,6 +217,7 @@ class Session final : public SchedulingSession {
     for (const NodeGpu& gpu : node.inventory->gpus) {
       GpuSlots state{.table = &node.inventory->tables[gpu.table],
                      .open = gpu.healthy && (wanted.empty() || wanted == gpu.uuid)};
+      state.occupancy.taken = gpu.foreign;
       for (const Held& held : node.held) {
         if (held.gpu != gpu.uuid || held.pod_uid == pod.uid() ||
             std::ranges::find(leaving, held.pod_uid) != leaving.end()) {

@@ -89,6 +89,7 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& enviro
       return checked.error().with_context("invalid DAS_MEMORY_QUOTA_RESOURCE");
     }
   }
+  variables.text("RELATED_IMAGE_DAEMONSET_IMAGE", settings.agent_image);
   std::string policy = "false";
   ATHANOR_TRY_VOID(read_choice(variables, "EMULATE_CLUSTER_POLICY", {"true", "false"}, policy));
   settings.cluster_policy = policy == "true";
@@ -130,6 +131,8 @@ const TypeInfo& Describe<das::Settings>::type() {
       field<&T::slice_create_ms>("sliceCreateMs", "How long making an emulated slice takes."),
       field<&T::slice_destroy_ms>("sliceDestroyMs", "How long removing one takes."),
       field<&T::fail_per_million>("failPerMillion", "Emulated slices of a million that fail."),
+      field<&T::production>("production", "Whether nodes run agents of their own."),
+      field<&T::agent_image>("agentImage", "Image of these agents."),
       field<&T::cluster_policy>("clusterPolicy", "Whether the GPU operator's policy is served."),
   };
   static const TypeInfo kType{.name = "DasSettings", .fields = kFields};

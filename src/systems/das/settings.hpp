@@ -32,6 +32,9 @@ struct Settings {
   std::int64_t slice_create_ms = 0;
   std::int64_t slice_destroy_ms = 0;
   std::int64_t fail_per_million = 0;
+  // True: not a lab; nodes run an agent of their own in this image (docs/spec/das.md 8.1).
+  bool production = false;
+  std::string agent_image = "athanor-agent:latest";
   // True: ClusterPolicy of the GPU operator is served, and ready (docs/spec/das.md E6).
   bool cluster_policy = false;
 

@@ -59,7 +59,8 @@ Result<Value> read(const SettingsSource& source) {
   if (source.in_lab) {
     variables.emplace("EMULATED_MODE", "enabled");
   }
-  ATHANOR_TRY(const Settings settings, parse_settings(variables));
+  ATHANOR_TRY(Settings settings, parse_settings(variables));
+  settings.production = !source.in_lab;
   Value section = api::encode(settings);
   section.set(kAsked, asked && settings.emulated());
   if (settings.emulated()) {
@@ -136,7 +137,8 @@ const System& system() {
                     "DAS_NODE_SCORING_POLICY", "DAS_PLACEMENT_POLICY", "EMULATED_DEVICE_IDS",
                     "EMULATED_FAIL_RATE", "EMULATED_GPU_COUNT", "EMULATED_GPU_MODEL",
                     "EMULATED_MODE", "EMULATED_SLICE_CREATE_MS", "EMULATED_SLICE_DESTROY_MS",
-                    "EMULATE_CLUSTER_POLICY", "INSTASLICE_NAMESPACE"},
+                    "EMULATE_CLUSTER_POLICY", "INSTASLICE_NAMESPACE",
+                    "RELATED_IMAGE_DAEMONSET_IMAGE"},
       .scheduling = {das_scheduling().begin(), das_scheduling().end()},
       .node_hooks = {das_nodes().begin(), das_nodes().end()},
       .lab_node_members = {{.name = "gpus", .read = read_gpus}},

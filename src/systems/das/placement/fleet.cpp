@@ -41,6 +41,7 @@ void count(FleetNode& node) {
   node.gpus.clear();
   for (const NodeGpu& gpu : node.inventory.gpus) {
     node.gpus.push_back({.table = &node.inventory.tables[gpu.table], .open = gpu.healthy});
+    node.gpus.back().occupancy.taken = gpu.foreign;
   }
   for (const Claim& claim : node.claims) {
     occupy(node.gpus[gpu_of(node, claim.gpu)], claim);

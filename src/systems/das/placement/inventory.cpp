@@ -147,6 +147,14 @@ NodeGpus read_resources(const Value& node_resources) {
     NodeGpu entry{.uuid = gpu["gpuUuid"].str(),
                   .name = gpu["gpuName"].str(),
                   .healthy = gpu["health"].as_string() != "Unhealthy"};
+    for (const Value& slice : gpu["foreign"].items()) {
+      const std::int64_t start = slice["start"].as_int(-1);
+      const std::int64_t size = slice["size"].as_int();
+      if (start >= 0 && start < kMostSlots && size >= 1 && size <= kMostSlots) {
+        entry.foreign = static_cast<SlotMask>(
+            entry.foreign | mask_of(static_cast<int>(start), static_cast<int>(size)));
+      }
+    }
     if (gpu["migPlacement"].is_object()) {
       entry.table = table_of(gpu["migPlacement"], slots);
     } else {

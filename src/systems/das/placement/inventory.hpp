@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
+#include "systems/das/placement/slots.hpp"
 #include "systems/das/placement/tables.hpp"
 #include "systems/das/settings.hpp"
 
@@ -38,6 +39,7 @@ struct NodeGpu {
   std::string uuid{};
   std::string name{};
   bool healthy = true;
+  SlotMask foreign = 0;   // slots of instances that DAS did not make
   std::size_t table = 0;  // index into NodeGpus::tables
 };
 struct NodeGpus {

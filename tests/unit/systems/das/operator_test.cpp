@@ -193,5 +193,73 @@ TEST_F(OperatorTest, RemovalWaitsForClaimsInUse) {
   EXPECT_EQ(condition("RemovalBlocked"), "absent");
 }
 
+// On a real cluster the operator keeps the agent alone; its pods are athanor-agent.
+class ProductionTest : public testing::Test {
+ protected:
+  ProductionTest() { configure("disabled"); }
+  void configure(const std::string& emulated) {
+    Settings settings;
+    settings.production = true;
+    settings.emulated_mode = emulated;
+    settings.agent_image = "registry/agent:1";
+    world.configure(kSettingsSection, api::encode(settings));
+    world.put(
+        yaml::parse("{apiVersion: inference.redhat.com/v1alpha1, kind: DASOperator, metadata: "
+                    "{name: cluster, namespace: das-operator}, spec: {nodeSelector: {pool: gpus}}}")
+            .value());
+    world.settle({&das_operator()});
+  }
+  Value pod() {
+    return world.must(api::kDaemonSet, {"das-operator", "das-daemonset"})
+        .spec()["template"]["spec"];
+  }
+  test::FakeWorld world{};
+};
+
+TEST_F(ProductionTest, TheAgentHasWhatItNeedsOfTheNode) {
+  const Value spec = pod();
+  const Value& container = spec["containers"][0];
+  EXPECT_EQ(container["image"].as_string(), "registry/agent:1");
+  EXPECT_EQ(container["args"][0].as_string(), "daemonset");
+  EXPECT_TRUE(container["securityContext"]["privileged"].as_bool());
+  EXPECT_EQ(container["securityContext"]["capabilities"]["drop"][0].as_string(), "ALL");
+  EXPECT_EQ(container["lifecycle"]["preStop"]["sleep"]["seconds"].as_int(), 30);
+  EXPECT_EQ(container["env"][0]["name"].as_string(), "NODE_NAME");
+  EXPECT_EQ(container["env"].size(), 5U) << "nothing of emulation";
+  EXPECT_EQ(spec["runtimeClassName"].as_string(), "nvidia-legacy");
+  EXPECT_EQ(spec["serviceAccountName"].as_string(), "das-daemonset");
+  EXPECT_EQ(spec["nodeSelector"]["pool"].as_string(), "gpus");
+  EXPECT_EQ(spec["nodeSelector"]["nvidia.com/mig.capable"].as_string(), "true");
+  std::vector<std::string> mounts;
+  for (const Value& mount : container["volumeMounts"].items()) {
+    mounts.push_back(mount["mountPath"].str());
+  }
+  EXPECT_EQ(mounts, (std::vector<std::string>{"/var/lib/kubelet/device-plugins",
+                                              "/var/lib/kubelet/pod-resources", "/var/run/cdi"}));
+  EXPECT_FALSE(world.has(api::kDeployment, {"das-operator", "das-scheduler"}));
+}
+
+TEST_F(ProductionTest, EmulationIsHandedToTheAgent) {
+  configure("enabled");
+  const Value spec = pod();
+  EXPECT_FALSE(spec.contains("runtimeClassName"));
+  bool told = false;
+  for (const Value& variable : spec["containers"][0]["env"].items()) {
+    told = told || (variable["name"].as_string() == "EMULATED_MODE" &&
+                    variable["value"].as_string() == "enabled");
+  }
+  EXPECT_TRUE(told);
+}
+
+TEST_F(ProductionTest, IsAvailableWithItsAgents) {
+  world.update(api::kDaemonSet, {"das-operator", "das-daemonset"}, [](Value& object) {
+    object.set_path({"status", "numberReady"}, 2);
+    object.set_path({"status", "desiredNumberScheduled"}, 2);
+  });
+  world.settle({&das_operator()});
+  EXPECT_EQ(world.condition(kDASOperator, kCluster, "Available")["status"].as_string(), "True");
+  EXPECT_EQ(world.condition(kDASOperator, kCluster, "Degraded")["status"].as_string(), "False");
+}
+
 }  // namespace
 }  // namespace athanor::das

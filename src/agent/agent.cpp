@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: Apache-2.0
+// In the order of docs/spec/das.md 8.1: cluster policy, GPUs, caches, what was left of a run
+// before, device plugins.
+#include "agent/agent.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "agent/kubelet/kubelet_calls.hpp"
+#include "agent/kubelet/plugins.hpp"
+#include "agent/node/allocator.hpp"
+#include "agent/node/api_writes.hpp"
+#include "agent/node/exchange.hpp"
+#include "agent/node/folder_watch.hpp"
+#include "agent/node/gpu_watch.hpp"
+#include "agent/node/slices.hpp"
+#include "api/builtin.hpp"
+#include "base/log.hpp"
+#include "client/cluster_config.hpp"
+#include "cluster/cluster_driver.hpp"
+#include "runtime/metrics/metrics.hpp"
+#include "systems/das/agent/node_agent.hpp"
+#include "systems/das/agent/start_up.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/log_level.hpp"
+#include "systems/das/placement/profile.hpp"
+
+namespace athanor::agent {
+namespace {
+
+constexpr Duration kPolicyPause = std::chrono::seconds(5);
+constexpr Duration kNvmlMost = std::chrono::seconds(60);
+constexpr Duration kLook = std::chrono::minutes(5);      // at the GPUs, without an event
+constexpr std::chrono::seconds kTidy{60};                // docs/spec/das.md G7
+constexpr std::chrono::milliseconds kCompareSoon{1000};  // after an answer to the kubelet
+constexpr double kUnlimited = 0;
+
+std::string trimmed(std::string text) {
+  text.erase(text.find_last_not_of(" \n\r") + 1);
+  return text;
+}
+
+// What is watched: the node's own objects, and claims of all nodes, which have no field to select
+// by. Pods are in every namespace, so that namespaces are selected as fields.
+void narrow(client::FeedScope& scope, const std::string& node, const std::string& ns) {
+  scope.trim = client::trim_fields();
+  const std::string_view resource = scope.kind->plural;
+  if (resource == api::kPod.plural) {
+    scope.field_selector = "spec.nodeName=" + node;
+  } else if (resource == api::kNode.plural) {
+    scope.field_selector = "metadata.name=" + node;
+  } else if (resource == das::kNodeAccelerator.plural) {
+    scope.field_selector = fmt::format("metadata.name={},metadata.namespace={}", node, ns);
+  } else {
+    scope.field_selector = "metadata.namespace=" + ns;
+  }
+}
+
+}  // namespace
+
+struct Agent::State {
+  State(Options wanted, std::map<std::string, std::string> variables)
+      : options(std::move(wanted)),
+        environment(std::move(variables)),
+        clock(wall_clock()),
+        entropy(system_entropy()),
+        folder(options.cdi_folder),
+        boot_id(trimmed(read_text(options.boot_id_file))) {}
+
+  Result<void> start(const std::function<bool(Duration)>& pause);
+  Result<void> open_client();
+  Result<void> serve();
+  bool wait_for_policy(const std::function<bool(Duration)>& pause);
+  bool open_gpus(const std::function<bool(Duration)>& pause);
+  void make_driver();
+  Result<void> find();
+  Result<bool> rebooted();
+  Result<void> recover();
+  void collect(const std::vector<das::SliceRecord>& records);
+  void tidy();
+  void compare();
+  void watch_gpus();
+  void keep();
+  void stop();
+  void allocate(const std::string& profile, const AllocateAsk& ask, AllocateDone done);
+  [[nodiscard]] bool emulated() const { return options.settings.emulated(); }
+
+  Options options;
+  std::map<std::string, std::string> environment;
+  std::unique_ptr<Clock> clock;
+  std::unique_ptr<Entropy> entropy;
+  CdiFolder folder;
+  std::string boot_id;
+  Metrics metrics{};
+  runtime::Executors executors{};
+  std::shared_ptr<client::ApiClient> client{};
+  std::unique_ptr<ApiWrites> writes{};
+  std::unique_ptr<GpuDriver> gpus{};  // null: emulated
+  std::unique_ptr<Slices> slices{};
+  std::unique_ptr<Allocator> allocator{};
+  std::unique_ptr<cluster::ClusterDriver> driver{};
+  std::unique_ptr<Plugins> plugins{};
+  std::unique_ptr<StatusEndpoint> endpoint{};
+
+  mutable std::mutex mutex{};  // guards found, known, waiting and troubles
+  NodeFound found{};
+  bool known = false;                                     // found is filled
+  std::vector<runtime::Executors::Completion> waiting{};  // questions for it
+  std::map<std::string, std::string> troubles{};          // by claim uid
+
+  std::atomic<bool> ready{false};
+  std::atomic<bool> stopping{false};
+  std::atomic<bool> asked{false};  // a kubelet was answered since the last comparison
+  std::optional<FolderWatch> watch{};
+  std::thread keeper{};
+  std::thread looker{};
+};
+
+Result<void> Agent::State::open_client() {
+  ATHANOR_TRY(client::ClusterConfig config,
+              client::resolve_cluster({.path = options.kubeconfig, .environment = environment}));
+  if (options.ns.empty() && config.context == "in-cluster") {
+    options.ns = config.ns;
+  }
+  if (!options.ns.empty()) {
+    options.settings.ns = options.ns;
+  }
+  // What a kubelet waits for is not held back.
+  ATHANOR_TRY(client,
+              client::ApiClient::open(std::move(config), *clock, *entropy, {.qps = kUnlimited}));
+  writes = std::make_unique<ApiWrites>(client, *clock, *entropy);
+  return {};
+}
+
+Result<void> Agent::State::serve() {
+  if (options.listen == "0") {
+    return {};
+  }
+  ATHANOR_TRY(endpoint, StatusEndpoint::start({.address = options.listen,
+                                               .tls = options.tls,
+                                               .clock = clock.get(),
+                                               .metrics = [this] { return metrics.text(); },
+                                               .not_ready = [this]() -> std::string {
+                                                 if (!ready) {
+                                                   return "the agent is starting";
+                                                 }
+                                                 return plugins && plugins->registered()
+                                                            ? ""
+                                                            : "device plugins are not registered";
+                                               }}));
+  log::info("status is served", {{"address", endpoint->address()}});
+  return {};
+}
+
+bool Agent::State::wait_for_policy(const std::function<bool(Duration)>& pause) {
+  if (emulated() || options.cluster_policy.empty()) {
+    return true;
+  }
+  while (true) {
+    const auto policy = writes->get({&das::kClusterPolicy, {"", options.cluster_policy}});
+    if (policy.ok() && policy_is_ready(policy->body())) {
+      return true;
+    }
+    log::info("waiting for the GPU operator",
+              {{"clusterpolicy", options.cluster_policy},
+               {"why", policy.ok() ? std::string("not ready") : policy.error().message}});
+    if (!pause(kPolicyPause)) {
+      return false;
+    }
+  }
+}
+
+bool Agent::State::open_gpus(const std::function<bool(Duration)>& pause) {
+  if (emulated()) {
+    const das::Settings& settings = options.settings;
+    slices = emulated_slices({.uuids = settings.device_ids == "uuid",
+                              .create_ms = settings.slice_create_ms,
+                              .destroy_ms = settings.slice_destroy_ms,
+                              .fail_per_million = settings.fail_per_million},
+                             metrics);
+    return true;
+  }
+  Duration wait = std::chrono::seconds(1);
+  while (true) {
+    auto opened = open_nvml(options.nvml);
+    if (opened.ok()) {
+      gpus = *std::move(opened);
+      break;
+    }
+    log::warn("NVML is not there yet", {{"error", opened.error().message}});
+    if (!pause(wait)) {
+      return false;
+    }
+    wait = std::min(wait * 2, kNvmlMost);
+  }
+  slices = real_slices(
+      *gpus, folder,
+      [this] {
+        const std::scoped_lock lock(mutex);
+        return found.discovery.gpus;
+      },
+      metrics);
+  return true;
+}
+
+// Looks at the GPUs and tells everybody who wants to know.
+Result<void> Agent::State::find() {
+  Result<NodeFound> now = Error::unavailable("not looked at");
+  if (gpus) {
+    now = real_node(*gpus, slices->records(), boot_id);
+  } else {
+    ATHANOR_TRY(const Object node, writes->get({&api::kNode, {"", options.node}}));
+    now = emulated_node(node, options.settings, boot_id);
+  }
+  if (!now.ok()) {
+    return std::move(now).error();
+  }
+  const Value published = now->published;
+  std::vector<runtime::Executors::Completion> answers;
+  {
+    const std::scoped_lock lock(mutex);
+    found = *std::move(now);
+    known = true;
+    if (ready) {  // what was published before has to be read first: the boot id
+      answers.swap(waiting);
+    }
+  }
+  for (const auto& answer : answers) {
+    answer(published);
+  }
+  if (ready) {
+    driver->observe(std::string(das::kGpusQuery), published);
+  }
+  if (plugins) {
+    plugins->offer(das::device_lists(published["nodeResources"]));
+  }
+  return {};
+}
+
+void Agent::State::make_driver() {
+  executors.take_log_levels();
+  executors.on_probe(std::string(das::kGpusQuery),
+                     [this](const std::string& /*query*/, runtime::Executors::Completion done) {
+                       std::optional<Value> published;
+                       {
+                         const std::scoped_lock lock(mutex);
+                         if (ready && known) {
+                           published = found.published;
+                         } else {
+                           waiting.push_back(std::move(done));
+                         }
+                       }
+                       if (published) {
+                         done(*std::move(published));
+                       }
+                     });
+  // A release answers by itself.
+  executors.on_probe(
+      std::string(das::kReleaseVerb),
+      [](const std::string& /*query*/, const runtime::Executors::Completion& /*done*/) {});
+  executors.on_probe(std::string(das::kTroubleQuery),
+                     [this](const std::string& query, const runtime::Executors::Completion& done) {
+                       std::string trouble;
+                       {
+                         const std::scoped_lock lock(mutex);
+                         const auto told = troubles.find(query.substr(query.find(':') + 1));
+                         trouble = told == troubles.end() ? "" : told->second;
+                       }
+                       done(Value(trouble));
+                     });
+  executors.on_act(std::string(das::kReleaseVerb), [this](
+                                                       const std::string& id, const Value& args,
+                                                       const runtime::Executors::Completion& done) {
+    const auto claim = das::read_claim(Object(args["claim"]));
+    if (!claim) {
+      done(Value::object());
+      return;
+    }
+    allocator->release(*claim, {.trouble =
+                                    [this, id](const Error& error) {
+                                      {
+                                        const std::scoped_lock lock(mutex);
+                                        troubles[id] = error.message;
+                                      }
+                                      driver->observe(fmt::format("{}:{}", das::kTroubleQuery, id),
+                                                      Value(error.message));
+                                    },
+                                .done =
+                                    [this, id, done] {
+                                      {
+                                        const std::scoped_lock lock(mutex);
+                                        troubles.erase(id);
+                                      }
+                                      done(Value::object());
+                                    }});
+  });
+  static const Operator* const kOperators[] = {
+      &das::publication_operator(), &das::release_operator(), &das::log_level_operator()};
+  driver = std::make_unique<cluster::ClusterDriver>(
+      kOperators, cluster::DriverOptions{
+                      .client = client,
+                      .clock = clock.get(),
+                      .entropy = entropy.get(),
+                      .executors = &executors,
+                      .metrics = &metrics,
+                      .config = {{das::kSettingsSection, api::encode(options.settings)},
+                                 {das::kAgentSection, Value::object({{"node", options.node}})}},
+                      .narrow = [node = options.node, ns = options.settings.ns](
+                                    client::FeedScope& scope) { narrow(scope, node, ns); }});
+  allocator = std::make_unique<Allocator>(
+      AllocatorOptions{.node = options.node,
+                       .ns = options.settings.ns,
+                       .allocate = {.cuda_visible_devices = options.settings.cuda_visible_devices},
+                       .slices = slices.get(),
+                       .folder = &folder,
+                       .writes = writes.get(),
+                       .metrics = &metrics,
+                       .clock = clock.get(),
+                       .inspect = [this](std::function<void(const View&, Instant)> reader) {
+                         driver->inspect(std::move(reader));
+                       }});
+}
+
+Result<bool> Agent::State::rebooted() {
+  const auto published = writes->get({&das::kNodeAccelerator, {options.settings.ns, options.node}});
+  if (!published.ok()) {
+    return published.error().code == 404 ? Result<bool>(false) : published.error();
+  }
+  const std::string before = published->status()["nodeResources"]["bootId"].str();
+  return !before.empty() && before != boot_id;
+}
+
+// Before anything is published: what the run before this one left.
+Result<void> Agent::State::recover() {
+  ATHANOR_TRY(const bool anew, rebooted());
+  das::Findings findings{.sight = allocator->look(),
+                         .files = folder.files(),
+                         .records = slices->records(),
+                         .emulated = emulated(),
+                         .rebooted = anew};
+  for (const das::FoundSlice& slice : found.discovery.slices) {
+    findings.devices.insert(slice.device);
+  }
+  clean_exchanges(findings.sight, *writes);
+  const das::Measures measures = das::measures_of(findings);
+  std::vector<Step> steps;
+  for (const das::Claim& claim : measures.stale_claims) {
+    log::info("a claim did not outlive the node's restart", {{"claim", claim.object.name()}});
+    steps.emplace_back(Delete{.target = {&das::kAllocationClaim, claim.object.key()},
+                              .guard = {.uid = std::string(claim.object.uid())}});
+  }
+  for (const Object& pod : measures.stale_pods) {
+    log::info("a pod lost its slices in the node's restart", {{"pod", pod.name()}});
+    steps.emplace_back(
+        Delete{.target = {&api::kPod, pod.key()}, .guard = {.uid = std::string(pod.uid())}});
+  }
+  if (!steps.empty()) {
+    ATHANOR_TRY_VOID(writes->run(steps));
+  }
+  for (const das::CdiSpec& file : measures.remove_files) {
+    folder.remove(file);
+  }
+  for (const das::SliceRecord& record : measures.forget) {
+    slices->forget(record);
+  }
+  collect(measures.destroy);
+  allocator->adopt(das::ledger_of(folder.files(), findings.sight));
+  return {};
+}
+
+void Agent::State::collect(const std::vector<das::SliceRecord>& records) {
+  for (const das::SliceRecord& record : records) {
+    const auto done = slices->destroy(record);
+    log::info("a slice without a claim is destroyed",
+              {{"claim", record.claim}, {"error", done.ok() ? "" : done.error().message}});
+    metrics
+        .counter("das_claims_garbage_collected_total",
+                 "What was left of claims and is collected, by reason.",
+                 {{"reason", "SliceWithoutClaim"}})
+        .add();
+  }
+}
+
+// Slices and files whose claims are gone (docs/spec/das.md G6, G7), files that are missing.
+void Agent::State::tidy() {
+  das::Findings findings{.sight = allocator->look(),
+                         .files = folder.files(),
+                         .records = slices->records(),
+                         .emulated = emulated()};
+  if (!driver->synced()) {
+    return;
+  }
+  {
+    const std::scoped_lock lock(mutex);
+    for (const das::FoundSlice& slice : found.discovery.slices) {
+      findings.devices.insert(slice.device);
+    }
+  }
+  for (const das::SliceRecord& record : findings.records) {
+    findings.devices.insert(record.device);  // made since: to be destroyed rather than forgotten
+  }
+  const das::Measures measures = das::measures_of(findings);
+  for (const das::CdiSpec& file : measures.remove_files) {
+    folder.remove(file);
+  }
+  collect(measures.destroy);
+  allocator->restore_files();
+}
+
+void Agent::State::compare() {
+  const auto devices = list_devices(options.pod_resources);
+  if (!devices.ok()) {
+    log::debug("pod resources cannot be read", {{"error", devices.error().message}});
+    return;
+  }
+  allocator->compare(*devices);
+}
+
+void Agent::State::keep() {
+  auto due = std::chrono::steady_clock::now();
+  while (!stopping) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= due) {
+      due = now + kTidy;
+      tidy();
+      compare();
+    } else if (asked.exchange(false)) {
+      compare();
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - now);
+    if (watch->wait(asked ? std::min(kCompareSoon, left) : left) && !stopping) {
+      allocator->restore_files();
+    }
+  }
+}
+
+void Agent::State::watch_gpus() {
+  constexpr Duration kStep = std::chrono::seconds(1);
+  auto due = std::chrono::steady_clock::now() + kLook;
+  while (!stopping) {
+    const bool event = gpus ? gpus->wait_for_event(kStep) : false;
+    if (!gpus || !event) {
+      std::this_thread::sleep_for(gpus ? std::chrono::milliseconds(0)
+                                       : std::chrono::milliseconds(200));
+    }
+    if (!event && std::chrono::steady_clock::now() < due) {
+      continue;
+    }
+    due = std::chrono::steady_clock::now() + kLook;
+    if (const auto looked = find(); !looked.ok()) {
+      log::warn("the GPUs cannot be looked at", {{"error", looked.error().message}});
+    }
+  }
+}
+
+void Agent::State::allocate(const std::string& profile, const AllocateAsk& ask, AllocateDone done) {
+  std::vector<das::DeviceAsk> asks;
+  for (const std::vector<std::string>& ids : ask) {
+    asks.push_back({.profile = profile, .ids = ids});
+  }
+  allocator->ask(std::move(asks), [this, done = std::move(done)](auto devices) {
+    done(std::move(devices));
+    asked = true;
+    watch->wake();
+  });
+}
+
+Result<void> Agent::State::start(const std::function<bool(Duration)>& pause) {
+  constexpr Duration kSyncPause = std::chrono::milliseconds(20);
+  constexpr Duration kTryPause = std::chrono::seconds(1);
+  ATHANOR_TRY_VOID(open_client());
+  ATHANOR_TRY_VOID(serve());
+  watch.emplace(folder.path());
+  if (!wait_for_policy(pause) || !open_gpus(pause)) {
+    return {};
+  }
+  make_driver();
+  while (true) {
+    const auto looked = find();
+    if (looked.ok()) {
+      break;
+    }
+    if (looked.error().code == 400) {
+      return looked;  // a setting that never becomes right
+    }
+    log::warn("the node cannot be looked at", {{"error", looked.error().message}});
+    if (!pause(kTryPause)) {
+      return {};
+    }
+  }
+  driver->start();
+  while (!driver->synced()) {
+    if (!pause(kSyncPause)) {
+      return {};
+    }
+  }
+  while (true) {
+    const auto recovered = recover();
+    if (recovered.ok()) {
+      break;
+    }
+    log::warn("what a run before left cannot be looked at", {{"error", recovered.error().message}});
+    if (!pause(kTryPause)) {
+      return {};
+    }
+  }
+  plugins = std::make_unique<Plugins>(PluginsOptions{
+      .folder = options.plugin_folder,
+      .allocate = [this](const std::string& profile, const AllocateAsk& ask, AllocateDone done) {
+        allocate(profile, ask, std::move(done));
+      }});
+  ready = true;
+  ATHANOR_TRY_VOID(find());
+  keeper = std::thread([this] { keep(); });
+  looker = std::thread([this] { watch_gpus(); });
+  log::info("the agent is ready", {{"node", options.node}});
+  return {};
+}
+
+void Agent::State::stop() {
+  stopping = true;
+  if (watch) {
+    watch->wake();
+  }
+  if (plugins) {
+    plugins->stop();
+  }
+  for (std::thread* thread : {&keeper, &looker}) {
+    if (thread->joinable()) {
+      thread->join();
+    }
+  }
+  if (allocator) {
+    allocator->stop();
+  }
+  if (driver) {
+    driver->drain(std::chrono::seconds(2));
+    driver->stop();
+  }
+  endpoint.reset();
+  if (client) {
+    client->stop();
+  }
+}
+
+Agent::Agent(Options options, std::map<std::string, std::string> environment)
+    : state_(std::make_unique<State>(std::move(options), std::move(environment))) {}
+
+Agent::~Agent() {
+  stop();
+}
+
+Result<void> Agent::start(const std::function<bool(Duration)>& pause) {
+  return state_->start(pause);
+}
+
+void Agent::stop() {
+  state_->stop();
+}
+
+}  // namespace athanor::agent

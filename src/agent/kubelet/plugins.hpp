@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plugins: the device plugins of a node: one server for each resource, registered with the kubelet
+// once, and again whenever a kubelet starts (docs/spec/das.md 8.3, N-B3, N-B8).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/kubelet/plugin_server.hpp"
+#include "systems/das/agent/device_list.hpp"
+
+namespace athanor::agent {
+
+struct PluginsOptions {
+  std::string folder = "/var/lib/kubelet/device-plugins";
+  std::function<void(const std::string& profile, AllocateAsk ask, AllocateDone done)> allocate{};
+};
+
+// Owns a thread that watches the kubelet's folder. Thread-safe.
+class Plugins {
+ public:
+  explicit Plugins(PluginsOptions options);
+  Plugins(const Plugins&) = delete;
+  Plugins& operator=(const Plugins&) = delete;
+  ~Plugins();  // stops
+
+  // What the node has: resources that are new are served and registered, those that are gone are
+  // closed, the rest is told the list.
+  void offer(std::vector<das::DeviceList> lists);
+  // Every resource is registered with the kubelet that runs.
+  [[nodiscard]] bool registered() const;
+  // Closes the streams and removes the sockets.
+  void stop();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace athanor::agent

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/node/allocator.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "agent/node/api_writes.hpp"
+#include "agent/node/exchange.hpp"
+#include "agent/node/queue_thread.hpp"
+#include "api/builtin.hpp"
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "runtime/metrics/metrics.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/placement/profile.hpp"
+
+namespace athanor::agent {
+namespace {
+
+using das::Claim;
+
+constexpr std::chrono::seconds kReleaseRetry{60};
+constexpr std::chrono::seconds kLookPatience{2};
+
+// Versions of one kind grow, and are numbers.
+std::uint64_t version_of(const Object& object) {
+  std::uint64_t version = 0;
+  const std::string_view text = object.resource_version();
+  std::from_chars(text.data(), text.data() + text.size(), version);
+  return version;
+}
+
+bool names(const das::CdiSpec& file, std::string_view claim_uid) {
+  return std::ranges::any_of(file.claims, [&](const Value& claim) {
+    return claim["metadata"]["uid"].as_string() == claim_uid;
+  });
+}
+
+// An event about the pod of a claim.
+Emit event(const Claim& claim, const char* type, const char* reason, std::string note) {
+  return {.about = {&api::kPod, claim.pod},
+          .about_uid = claim.pod_uid,
+          .type = type,
+          .reason = reason,
+          .note = std::move(note)};
+}
+
+}  // namespace
+
+struct Allocator::State final : das::AllocateWorld {
+  explicit State(AllocatorOptions wanted) : options(std::move(wanted)) {}
+
+  // ---- the world of one Allocate call, on the questions' thread
+  das::NodeSight look() override;
+  void wait(Duration time) override {
+    std::unique_lock lock(mutex);
+    woken.wait_for(lock, time, [&] { return stopping; });
+  }
+  Result<void> write_state(std::span<const Claim> claims, std::string_view state) override;
+  Result<std::vector<std::string>> make_slices(std::span<const Claim> claims) override;
+  void destroy_slices(std::span<const Claim> claims) override;
+  std::string slice_of(const Claim& claim) override { return options.slices->name_of(claim); }
+  Result<void> write_file(const das::CdiSpec& spec) override { return options.folder->write(spec); }
+  void remove_file(const das::CdiSpec& spec) override { options.folder->remove(spec); }
+
+  void answer(const std::vector<das::DeviceAsk>& asks, const Done& done);
+  void release(const Claim& claim, const Released& told);
+  void remove_files(const Claim& claim);
+  void note(std::vector<Object> objects);
+
+  AllocatorOptions options;
+  std::mutex mutex{};  // guards newest and stopping
+  std::condition_variable woken{};
+  std::map<std::string, Object, std::less<>>
+      newest{};  // claims as written, until the cache shows it
+  bool stopping = false;
+  mutable std::mutex ledger_mutex{};  // guards the ledger; held for a whole question
+  das::Ledger ledger{};
+  QueueThread questions{};
+  QueueThread releases{};
+};
+
+das::NodeSight Allocator::State::look() {
+  // Shared with the reader, which may run when the question is given up.
+  struct Seen {
+    std::mutex mutex{};
+    std::condition_variable there{};
+    std::optional<das::NodeSight> sight{};
+  };
+  auto seen = std::make_shared<Seen>();
+  options.inspect([seen, node = options.node](const View& view, Instant /*now*/) {
+    das::NodeSight now{.claims = das::claims_on(view, node)};
+    for (const Object& pod : view.list(api::kPod, {.index = "node", .index_value = node})) {
+      now.pods[std::string(pod.uid())] = pod;
+    }
+    const std::scoped_lock lock(seen->mutex);
+    seen->sight = std::move(now);
+    seen->there.notify_one();
+  });
+  das::NodeSight sight;
+  {
+    std::unique_lock lock(seen->mutex);
+    if (!seen->there.wait_for(lock, kLookPatience, [&] { return seen->sight.has_value(); })) {
+      return {};
+    }
+    sight = *std::move(seen->sight);
+  }
+  const std::scoped_lock lock(mutex);
+  std::map<std::string, Object, std::less<>> kept;
+  for (Claim& claim : sight.claims) {
+    const auto written = newest.find(claim.object.uid());
+    if (written == newest.end()) {
+      continue;
+    }
+    if (version_of(claim.object) < version_of(written->second)) {
+      if (auto now = das::read_claim(written->second)) {
+        claim = *std::move(now);
+      }
+    }
+    kept[written->first] = claim.object;  // a call under way may hold an older one
+  }
+  newest.swap(kept);
+  return sight;
+}
+
+void Allocator::State::note(std::vector<Object> objects) {
+  const std::scoped_lock lock(mutex);
+  for (Object& object : objects) {
+    newest[std::string(object.uid())] = std::move(object);
+  }
+}
+
+Result<void> Allocator::State::write_state(std::span<const Claim> claims, std::string_view state) {
+  std::vector<Step> steps;
+  for (const Claim& claim : claims) {
+    // What this call wrote before counts, not what the caller saw then.
+    Value status = claim.object.status();
+    {
+      const std::scoped_lock lock(mutex);
+      if (const auto written = newest.find(claim.object.uid()); written != newest.end()) {
+        status = written->second.status();
+      }
+    }
+    if (status["state"].as_string() == state) {
+      continue;
+    }
+    steps.emplace_back(Patch{
+        .target = {&das::kAllocationClaim, claim.object.key()},
+        .merge =
+            Value::object({{"status", das::claim_status(status, {state}, claim.object.generation(),
+                                                        options.clock->now())}}),
+        .subresource = "status",
+        .guard = {.uid = std::string(claim.object.uid())}});
+  }
+  ATHANOR_TRY(std::vector<Object> written, options.writes->run(steps));
+  note(std::move(written));
+  return {};
+}
+
+Result<std::vector<std::string>> Allocator::State::make_slices(std::span<const Claim> claims) {
+  auto made = options.slices->make(claims);
+  for (const Claim& claim : claims) {
+    options.writes->tell(made.ok()
+                             ? event(claim, "Normal", "SliceCreated", das::place_of(claim))
+                             : event(claim, "Warning", "SliceCreateFailed", made.error().message));
+  }
+  return made;
+}
+
+void Allocator::State::destroy_slices(std::span<const Claim> claims) {
+  for (const Claim& claim : claims) {
+    if (const auto done = options.slices->destroy(claim); !done.ok()) {
+      log::warn("a slice was not destroyed; its record stays",
+                {{"claim", claim.object.name()}, {"error", done.error().message}});
+    }
+  }
+}
+
+void Allocator::State::answer(const std::vector<das::DeviceAsk>& asks, const Done& done) {
+  const auto began = std::chrono::steady_clock::now();
+  Result<std::vector<std::string>> devices = Error::unavailable("the agent ends");
+  {
+    const std::scoped_lock lock(ledger_mutex);
+    devices = das::allocate(asks, ledger, *this, options.allocate);
+  }
+  options.metrics
+      ->histogram("das_allocate_seconds", "How long answering a kubelet's Allocate takes.",
+                  Metrics::duration_buckets())
+      .observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  if (!devices.ok()) {
+    options.metrics
+        ->counter("das_allocation_failures_total", "Allocate calls that failed, by reason.",
+                  {{"reason", devices.error().reason}})
+        .add();
+    log::warn("devices were not allocated", {{"error", devices.error().message}});
+  }
+  done(std::move(devices));
+}
+
+void Allocator::State::remove_files(const Claim& claim) {
+  const std::scoped_lock lock(ledger_mutex);
+  for (const das::CdiSpec& file : options.folder->files()) {
+    if (names(file, claim.object.uid())) {
+      options.folder->remove(file);
+    }
+  }
+  ledger.forget_pod(claim.pod_uid);
+}
+
+void Allocator::State::release(const Claim& claim, const Released& told) {
+  remove_files(claim);
+  const auto done = options.slices->destroy(claim);
+  if (done.ok()) {
+    told.done();
+    return;
+  }
+  told.trouble(done.error());
+  log::warn("a slice cannot be destroyed; tried again in a minute",
+            {{"claim", claim.object.name()}, {"error", done.error().message}});
+  releases.add_in(kReleaseRetry, [this, claim, told] { release(claim, told); });
+}
+
+Allocator::Allocator(AllocatorOptions options)
+    : state_(std::make_unique<State>(std::move(options))) {
+  ATHANOR_CHECK(state_->options.inspect != nullptr, "claims are looked up");
+}
+
+Allocator::~Allocator() {
+  stop();
+}
+
+void Allocator::ask(std::vector<das::DeviceAsk> asks, Done done) {
+  const bool taken = state_->questions.add(
+      [state = state_.get(), asks = std::move(asks), done] { state->answer(asks, done); });
+  if (!taken) {
+    done(Error::unavailable("the agent ends"));
+  }
+}
+
+void Allocator::release(das::Claim claim, Released told) {
+  state_->releases.add([state = state_.get(), claim = std::move(claim), told = std::move(told)] {
+    state->release(claim, told);
+  });
+}
+
+das::NodeSight Allocator::look() {
+  return state_->look();
+}
+
+void Allocator::adopt(das::Ledger ledger) {
+  const std::scoped_lock lock(state_->ledger_mutex);
+  state_->ledger = std::move(ledger);
+}
+
+void Allocator::compare(const std::vector<ContainerDevices>& devices) {
+  const das::NodeSight sight = look();
+  std::vector<das::Holder> holders;
+  for (const ContainerDevices& one : devices) {
+    const auto profile = one.resource.starts_with(das::kResourcePrefix)
+                             ? das::profile_of_resource(one.resource)
+                             : std::nullopt;
+    const auto pod = std::ranges::find_if(
+        sight.pods, [&](const auto& entry) { return entry.second.key() == one.pod; });
+    if (profile && pod != sight.pods.end()) {
+      holders.push_back(
+          {.pod_uid = pod->first, .container = one.container, .profile = *profile, .ids = one.ids});
+    }
+  }
+  const std::scoped_lock lock(state_->ledger_mutex);
+  state_->ledger.learn(holders);
+  for (const auto& [one, other] : state_->ledger.mistaken(holders)) {
+    auto written = exchange_claims(one, other, sight, *state_->options.slices,
+                                   *state_->options.writes, state_->options.ns);
+    if (!written.ok()) {
+      log::warn("slices were not exchanged", {{"error", written.error().message}});
+      continue;
+    }
+    state_->note(*std::move(written));
+    state_->ledger.exchange(one.cdi_id, other.cdi_id);
+    const das::NodeSight now = look();
+    for (const das::Grant* grant : {&one, &other}) {
+      // Each pod holds the other's device now.
+      const std::string& uid = (grant == &one ? other : one).pod_uid;
+      const std::string& container = (grant == &one ? other : one).container;
+      for (const das::CdiSpec& file : das::container_files(state_->ledger, uid, container, now,
+                                                           *state_, state_->options.allocate)) {
+        static_cast<void>(state_->options.folder->write(file));
+      }
+    }
+    log::info("slices exchanged", {{"pod", one.pod_uid}, {"with", other.pod_uid}});
+  }
+}
+
+void Allocator::restore_files() {
+  const das::NodeSight sight = look();
+  const std::scoped_lock lock(state_->ledger_mutex);
+  std::set<std::pair<std::string, std::string>> containers;
+  for (const das::Grant& grant : state_->ledger.grants()) {
+    const Object* pod = sight.pod(grant.pod_uid);
+    if (pod != nullptr && !das::has_ended(*pod) && !das::never_restarts(*pod)) {
+      containers.emplace(grant.pod_uid, grant.container);
+    }
+  }
+  for (const auto& [uid, container] : containers) {
+    for (const das::CdiSpec& file : das::container_files(state_->ledger, uid, container, sight,
+                                                         *state_, state_->options.allocate)) {
+      if (!state_->options.folder->has(file)) {
+        log::info("a CDI file is written again", {{"file", file.file_name()}});
+        static_cast<void>(state_->options.folder->write(file));
+      }
+    }
+  }
+}
+
+das::Ledger Allocator::ledger() const {
+  const std::scoped_lock lock(state_->ledger_mutex);
+  return state_->ledger;
+}
+
+void Allocator::stop() {
+  {
+    const std::scoped_lock lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->woken.notify_all();
+  state_->questions.stop();
+  state_->releases.stop();
+}
+
+}  // namespace athanor::agent

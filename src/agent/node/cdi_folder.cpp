@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/node/cdi_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace athanor::agent {
+namespace {
+
+// Runtimes read files that end in .json or .yaml.
+constexpr const char* kRecords = "das-slices";
+constexpr std::string_view kPrefix = "spec.";
+constexpr mode_t kReadable = 0644;
+
+Error trouble(const std::string& path) {
+  return Error::unavailable(fmt::format("{}: {}", path, std::strerror(errno)));
+}
+
+}  // namespace
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+Result<void> CdiFolder::put(const std::string& name, const std::string& text) const {
+  std::error_code failed;
+  std::filesystem::create_directories(path_, failed);
+  const std::string temporary = fmt::format("{}/{}{}.tmp", path_, kPrefix, name);
+  const std::string target = fmt::format("{}/{}", path_, name);
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadable);
+  if (file < 0) {
+    return trouble(temporary);
+  }
+  ::fchmod(file, kReadable);  // whatever the process's mask is
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t now = ::write(file, text.data() + written, text.size() - written);
+    if (now <= 0) {
+      Error error = trouble(temporary);
+      ::close(file);
+      ::unlink(temporary.c_str());
+      return error;
+    }
+    written += static_cast<std::size_t>(now);
+  }
+  ::close(file);
+  if (std::rename(temporary.c_str(), target.c_str()) != 0) {
+    Error error = trouble(target);
+    ::unlink(temporary.c_str());
+    return error;
+  }
+  return {};
+}
+
+Result<void> CdiFolder::write(const das::CdiSpec& spec) const {
+  const std::string text = das::print_cdi(spec, path_);
+  if (read_text(fmt::format("{}/{}", path_, spec.file_name())) == text) {
+    return {};
+  }
+  return put(spec.file_name(), text);
+}
+
+void CdiFolder::remove(const das::CdiSpec& spec) const {
+  ::unlink(fmt::format("{}/{}", path_, spec.file_name()).c_str());
+}
+
+bool CdiFolder::has(const das::CdiSpec& spec) const {
+  return ::access(fmt::format("{}/{}", path_, spec.file_name()).c_str(), F_OK) == 0;
+}
+
+std::vector<das::CdiSpec> CdiFolder::files() const {
+  std::vector<das::CdiSpec> files;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, failed)) {
+    const std::string name = entry.path().filename().string();
+    if (!das::is_cdi_file(name)) {
+      continue;
+    }
+    if (auto spec = das::parse_cdi(read_text(entry.path().string()));
+        spec && spec->file_name() == name) {
+      files.push_back(*std::move(spec));
+    }
+  }
+  std::ranges::sort(files, {}, &das::CdiSpec::file_name);
+  return files;
+}
+
+Result<void> CdiFolder::write_records(const std::vector<das::SliceRecord>& records) const {
+  return put(kRecords, das::print_records(records));
+}
+
+std::vector<das::SliceRecord> CdiFolder::records() const {
+  return das::parse_records(read_text(fmt::format("{}/{}", path_, kRecords)));
+}
+
+}  // namespace athanor::agent

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the node has: real GPUs through the driver, or synthetic ones (docs/spec/das.md 8.2, 9.2).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/nvml/gpu_driver.hpp"
+#include "base/result.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::agent {
+
+// What is published, see das::kGpusQuery, and the devices that are there.
+struct NodeFound {
+  Value published{};
+  das::Discovery discovery{};
+};
+
+// Synthetic GPUs of a node: from its annotations, else the settings. Errors: an unknown model.
+Result<NodeFound> emulated_node(const Object& node, const das::Settings& settings,
+                                const std::string& boot_id);
+// Real ones; instances that no record names are foreign.
+Result<NodeFound> real_node(GpuDriver& driver, const std::vector<das::SliceRecord>& records,
+                            const std::string& boot_id);
+
+}  // namespace athanor::agent

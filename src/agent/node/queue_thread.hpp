@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// QueueThread: a thread that runs tasks one after another, at once or later.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+namespace athanor::agent {
+
+// Thread-safe.
+class QueueThread {
+ public:
+  static constexpr std::size_t kMost = 4096;  // tasks that wait; a node has fewer devices
+
+  QueueThread();
+  QueueThread(const QueueThread&) = delete;
+  QueueThread& operator=(const QueueThread&) = delete;
+  ~QueueThread();  // stops
+
+  // False: it was stopped, or too many wait; the task is dropped.
+  bool add(std::function<void()> task);
+  bool add_in(std::chrono::milliseconds delay, std::function<void()> task);
+  // Waits for the task that runs, drops the rest.
+  void stop();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace athanor::agent

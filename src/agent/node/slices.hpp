@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slices of a node: made and destroyed on its GPUs, or emulated; what this agent made is recorded
+// before it is there, so that none is lost (docs/spec/das.md 3.4 G7, 8.6, 9.2).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/nvml/gpu_driver.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "systems/das/claim.hpp"
+
+namespace athanor {
+class Metrics;
+}
+
+namespace athanor::agent {
+
+class CdiFolder;
+
+// How emulated slices behave (docs/spec/das.md E-B3, E-B4).
+struct Emulation {
+  bool uuids = false;  // else every slice is called "test"
+  std::int64_t create_ms = 0;
+  std::int64_t destroy_ms = 0;
+  std::int64_t fail_per_million = 0;
+};
+
+// Thread-safe. Calls block: one GPU makes one slice at a time, different GPUs work in parallel.
+class Slices {
+ public:
+  virtual ~Slices() = default;
+  // Names of the claims' slices, in order; those that are there already are found. After an error
+  // none that this call made is left.
+  virtual Result<std::vector<std::string>> make(std::span<const das::Claim> claims) = 0;
+  // Destroys the slice of a claim, and tries again while it is in use: five times, from 0.2 s on.
+  virtual Result<void> destroy(const das::Claim& claim) = 0;
+  // The slice of a record whose claim is gone.
+  virtual Result<void> destroy(const das::SliceRecord& record) = 0;
+  virtual void forget(const das::SliceRecord& record) = 0;
+  // What the claim's slice is called in containers; empty: it has none.
+  virtual std::string name_of(const das::Claim& claim) = 0;
+  // Each claim's slice is the other's from now on.
+  virtual void exchange(const das::Claim& one, const das::Claim& other) = 0;
+  virtual std::vector<das::SliceRecord> records() = 0;
+};
+
+// The GPUs as they were found last; a profile's numbers come from there.
+using KnownGpus = std::function<std::vector<das::FoundGpu>()>;
+
+std::unique_ptr<Slices> emulated_slices(const Emulation& emulation, Metrics& metrics);
+// `driver` and `folder` outlive it.
+std::unique_ptr<Slices> real_slices(GpuDriver& driver, const CdiFolder& folder, KnownGpus gpus,
+                                    Metrics& metrics);
+
+}  // namespace athanor::agent

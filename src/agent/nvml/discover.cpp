@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/nvml/discover.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "agent/nvml/library.hpp"
+#include "systems/das/placement/profile.hpp"
+
+namespace athanor::agent::nvml {
+namespace {
+
+constexpr unsigned int kMostProfiles = 64;  // NVML numbers 18 today, and ends with InvalidArgument
+constexpr unsigned int kMostPlacements = 64;
+constexpr unsigned int kMostInstances = 64;
+constexpr std::int64_t kMib = 1024 * 1024;
+
+// The compute-instance profile over all of a GPU instance with this many compute slices
+// (docs/spec/das.md 4.4).
+int whole_compute_profile(unsigned int slices) {
+  switch (slices) {
+    case 1:
+      return 0;
+    case 2:
+      return 1;
+    case 3:
+      return 2;
+    case 4:
+      return 3;
+    case 6:
+      return 6;
+    case 7:
+      return 4;
+    case 8:
+      return 5;
+    default:
+      return -1;
+  }
+}
+
+template <class Read>
+Result<std::string> text_of(const Calls& nvml, Device device, const Read& read, const char* call) {
+  std::array<char, kUuidSize + 1> text{};
+  if (const Return code = read(device, text.data(), kUuidSize); code != kSuccess) {
+    return error_of(nvml, code, fmt::format("{}: ", call));
+  }
+  return std::string(text.data());
+}
+
+Result<void> read_profiles(const Calls& nvml, Device device, das::FoundGpu& gpu) {
+  for (unsigned int i = 0; i < kMostProfiles; ++i) {
+    GpuInstanceProfile info{};
+    Return code = nvml.gi_profile(device, i, &info);
+    if (code == kInvalidArgument) {
+      break;
+    }
+    if (code == kNotSupported) {
+      continue;
+    }
+    if (code != kSuccess) {
+      return error_of(nvml, code, fmt::format("nvmlDeviceGetGpuInstanceProfileInfo {}: ", i));
+    }
+    std::array<Placement, kMostPlacements> places{};
+    unsigned int count = kMostPlacements;
+    code = nvml.gi_placements(device, info.id, places.data(), &count);
+    if (code != kSuccess) {
+      return error_of(nvml, code,
+                      fmt::format("nvmlDeviceGetGpuInstancePossiblePlacements {}: ", info.id));
+    }
+    const int compute = whole_compute_profile(info.slice_count);
+    das::MigProfile profile{
+        .name = das::derive_profile({.compute = static_cast<int>(info.slice_count),
+                                     .memory_mib = static_cast<std::int64_t>(info.memory_size_mb),
+                                     .gpu_total_mib = gpu.memory_bytes / kMib,
+                                     .gi_profile = static_cast<int>(i)}),
+        .compute = static_cast<int>(info.slice_count),
+        .most = static_cast<int>(info.instance_count),
+        .gi_profile = static_cast<int>(i),
+        .ci_profile = compute,
+        .memory_mib = static_cast<std::int64_t>(info.memory_size_mb)};
+    for (unsigned int p = 0; p < std::min(count, kMostPlacements); ++p) {
+      if (places[p].size > 0) {
+        profile.size = static_cast<int>(places[p].size);
+        profile.starts.push_back(static_cast<int>(places[p].start));
+      }
+    }
+    if (compute >= 0 && !profile.starts.empty() && gpu.table.find(profile.name) < 0) {
+      gpu.table.profiles.push_back(std::move(profile));
+    }
+  }
+  gpu.table.slots = das::slots_of(gpu.table);
+  return {};
+}
+
+void read_place(const Calls& nvml, Device device, das::FoundGpu& gpu) {
+  if (PciInfo pci{}; nvml.pci_info != nullptr && nvml.pci_info(device, &pci) == kSuccess) {
+    pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
+    gpu.pci_bus_id = pci.bus_id;
+  }
+  constexpr unsigned int kWords = 4;
+  std::array<unsigned long, kWords> nodes{};
+  if (nvml.memory_affinity == nullptr ||
+      nvml.memory_affinity(device, kWords, nodes.data(), kNodeScope) != kSuccess) {
+    return;
+  }
+  constexpr int kBits = 64;
+  for (int bit = 0; bit < kBits * static_cast<int>(kWords); ++bit) {
+    if ((nodes.at(static_cast<std::size_t>(bit / kBits)) >> (bit % kBits) & 1U) != 0) {
+      gpu.numa_node = gpu.numa_node < 0 ? bit : -2;  // of several: none
+    }
+  }
+  gpu.numa_node = std::max(gpu.numa_node, -1);
+}
+
+Result<das::FoundGpu> read_gpu(const Calls& nvml, Device device, int index) {
+  das::FoundGpu gpu{.index = index};
+  ATHANOR_TRY(gpu.uuid, text_of(nvml, device, nvml.device_uuid, "nvmlDeviceGetUUID"));
+  ATHANOR_TRY(gpu.name, text_of(nvml, device, nvml.device_name, "nvmlDeviceGetName"));
+  Memory memory{};
+  if (const Return code = nvml.memory_info(device, &memory); code != kSuccess) {
+    return error_of(nvml, code, "nvmlDeviceGetMemoryInfo: ");
+  }
+  gpu.memory_bytes = static_cast<std::int64_t>(memory.total);
+  read_place(nvml, device, gpu);
+  ATHANOR_TRY_VOID(read_profiles(nvml, device, gpu));
+  return gpu;
+}
+
+Result<void> read_slices(const Calls& nvml, Device device, const das::FoundGpu& gpu,
+                         std::vector<das::FoundSlice>& slices) {
+  ATHANOR_TRY(const auto instances, instances_of(nvml, device));
+  for (const Instance& one : instances) {
+    das::FoundSlice slice{.gpu = gpu.uuid, .start = one.start, .size = one.size};
+    if (!one.computes.empty()) {
+      slice.device = name_of(nvml, device, one.handle, one.computes.front()).value_or("");
+    }
+    slices.push_back(std::move(slice));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<das::Discovery> discover(const Calls& nvml, const std::vector<das::FoundGpu>& known) {
+  das::Discovery found;
+  unsigned int count = 0;
+  if (const Return code = nvml.device_count(&count); code != kSuccess) {
+    return error_of(nvml, code, "nvmlDeviceGetCount: ");
+  }
+  for (unsigned int i = 0; i < count; ++i) {
+    const auto lost = [&] {
+      const auto before = std::ranges::find(known, static_cast<int>(i), &das::FoundGpu::index);
+      if (before != known.end()) {
+        found.gpus.push_back(*before);
+        found.gpus.back().healthy = false;
+      }
+    };
+    Device device = nullptr;
+    if (const Return code = nvml.device_by_index(i, &device); code == kGpuIsLost) {
+      lost();
+      continue;
+    } else if (code != kSuccess) {
+      return error_of(nvml, code, fmt::format("nvmlDeviceGetHandleByIndex {}: ", i));
+    }
+    unsigned int current = 0;
+    unsigned int pending = 0;
+    const Return mode = nvml.mig_mode(device, &current, &pending);
+    if (mode == kGpuIsLost) {
+      lost();
+      continue;
+    }
+    if (mode == kNotSupported || (mode == kSuccess && current != kMigEnabled)) {
+      continue;
+    }
+    if (mode != kSuccess) {
+      return error_of(nvml, mode, fmt::format("nvmlDeviceGetMigMode {}: ", i));
+    }
+    auto gpu = read_gpu(nvml, device, static_cast<int>(i));
+    if (!gpu.ok() && gpu.error().reason == "GpuIsLost") {
+      lost();
+      continue;
+    }
+    if (!gpu.ok()) {
+      return gpu.error().with_context(fmt::format("GPU {}", i));
+    }
+    ATHANOR_TRY_VOID(read_slices(nvml, device, *gpu, found.slices));
+    found.gpus.push_back(*std::move(gpu));
+  }
+  return found;
+}
+
+Result<std::vector<Instance>> instances_of(const Calls& nvml, Device device) {
+  std::vector<Instance> instances;
+  for (unsigned int i = 0; i < kMostProfiles; ++i) {
+    GpuInstanceProfile profile{};
+    const Return code = nvml.gi_profile(device, i, &profile);
+    if (code == kInvalidArgument) {
+      break;
+    }
+    if (code != kSuccess) {
+      continue;
+    }
+    std::array<GpuInstance, kMostInstances> handles{};
+    unsigned int count = 0;
+    if (const Return listed = nvml.list_gi(device, profile.id, handles.data(), &count);
+        listed != kSuccess) {
+      return error_of(nvml, listed, "nvmlDeviceGetGpuInstances: ");
+    }
+    for (unsigned int g = 0; g < std::min(count, kMostInstances); ++g) {
+      GpuInstanceInfo info{};
+      if (nvml.gi_info(handles.at(g), &info) != kSuccess) {
+        continue;  // gone meanwhile
+      }
+      Instance instance{.handle = handles.at(g),
+                        .start = static_cast<int>(info.placement.start),
+                        .size = static_cast<int>(info.placement.size)};
+      for (unsigned int c = 0; c < kMostProfiles; ++c) {
+        ComputeInstanceProfile compute{};
+        const Return known = nvml.ci_profile(instance.handle, c, 0, &compute);
+        if (known == kInvalidArgument) {
+          break;
+        }
+        std::array<ComputeInstance, kMostInstances> computes{};
+        unsigned int computes_count = 0;
+        if (known == kSuccess && nvml.list_ci(instance.handle, compute.id, computes.data(),
+                                              &computes_count) == kSuccess) {
+          instance.computes.insert(instance.computes.end(), computes.begin(),
+                                   computes.begin() + std::min(computes_count, kMostInstances));
+        }
+      }
+      instances.push_back(std::move(instance));
+    }
+  }
+  return instances;
+}
+
+Result<std::string> name_of(const Calls& nvml, Device device, GpuInstance instance,
+                            ComputeInstance compute) {
+  ComputeInstanceInfo info{};
+  if (const Return code = nvml.ci_info(compute, &info); code != kSuccess) {
+    return error_of(nvml, code, "get compute instance info: ");
+  }
+  if (auto own = text_of(nvml, info.device, nvml.device_uuid, "get MIG device UUID");
+      own.ok() && own->starts_with("MIG-")) {
+    return own;
+  }
+  GpuInstanceInfo gpu_instance{};
+  if (const Return code = nvml.gi_info(instance, &gpu_instance); code != kSuccess) {
+    return error_of(nvml, code, "get GPU instance info: ");
+  }
+  unsigned int count = 0;
+  if (const Return code = nvml.mig_count(device, &count); code != kSuccess) {
+    return error_of(nvml, code, "get MIG device count: ");
+  }
+  for (unsigned int i = 0; i < count; ++i) {
+    Device mig = nullptr;
+    unsigned int gi_id = 0;
+    unsigned int ci_id = 0;
+    if (nvml.mig_by_index(device, i, &mig) == kSuccess && nvml.mig_gi_id(mig, &gi_id) == kSuccess &&
+        nvml.mig_ci_id(mig, &ci_id) == kSuccess && gi_id == gpu_instance.id && ci_id == info.id) {
+      return text_of(nvml, mig, nvml.device_uuid, "get MIG device UUID");
+    }
+  }
+  return Error::not_found("matching MIG device not found");
+}
+
+}  // namespace athanor::agent::nvml

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading GPUs, profiles and instances through NVML (docs/spec/das.md 4.4, 8.2).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/nvml/nvml_abi.hpp"
+#include "base/result.hpp"
+#include "systems/das/agent/discovery.hpp"
+
+namespace athanor::agent::nvml {
+
+struct Instance {
+  GpuInstance handle = nullptr;
+  int start = 0;
+  int size = 0;
+  std::vector<ComputeInstance> computes{};
+};
+
+// `known`: what was found before; a GPU of it that is lost now is there, unhealthy. Errors name the
+// call.
+Result<das::Discovery> discover(const Calls& nvml, const std::vector<das::FoundGpu>& known);
+// All instances of a GPU, by whomever.
+Result<std::vector<Instance>> instances_of(const Calls& nvml, Device device);
+// The MIG UUID of a compute instance: of its own device handle where the library gives that, else
+// of the MIG device with its ids.
+Result<std::string> name_of(const Calls& nvml, Device device, GpuInstance instance,
+                            ComputeInstance compute);
+
+}  // namespace athanor::agent::nvml

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// GpuDriver over NVML: the sequences of docs/spec/das.md 8.6, with their errors' words.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "agent/nvml/discover.hpp"
+#include "agent/nvml/gpu_driver.hpp"
+#include "agent/nvml/library.hpp"
+
+namespace athanor::agent {
+namespace {
+
+using nvml::Calls;
+using nvml::Return;
+
+class NvmlDriver final : public GpuDriver {
+ public:
+  explicit NvmlDriver(std::unique_ptr<nvml::Library> library)
+      : library_(std::move(library)), nvml_(library_->calls()) {}
+  ~NvmlDriver() override {
+    if (events_ != nullptr && nvml_.event_set_free != nullptr) {
+      nvml_.event_set_free(events_);
+    }
+  }
+  NvmlDriver(const NvmlDriver&) = delete;
+  NvmlDriver& operator=(const NvmlDriver&) = delete;
+
+  Result<das::Discovery> discover() override {
+    const std::scoped_lock lock(mutex_);
+    ATHANOR_TRY(auto found, nvml::discover(nvml_, known_));
+    known_ = found.gpus;
+    return found;
+  }
+
+  Result<std::string> create(const SliceOrder& order) override {
+    ATHANOR_TRY(const nvml::Device device, handle_of(order.gpu));
+    nvml::GpuInstanceProfile profile{};
+    if (const Return code =
+            nvml_.gi_profile(device, static_cast<unsigned int>(order.gi_profile), &profile);
+        code != nvml::kSuccess) {
+      return error_of(nvml_, code, "get GI profile info: ");
+    }
+    const nvml::Placement placement{static_cast<unsigned int>(order.start),
+                                    static_cast<unsigned int>(order.size)};
+    nvml::GpuInstance instance = nullptr;
+    if (const Return code = nvml_.create_gi(device, profile.id, &placement, &instance);
+        code != nvml::kSuccess) {
+      return error_of(nvml_, code, "create GPU instance: ");
+    }
+    nvml::ComputeInstance compute = nullptr;
+    auto made = fill(device, instance, order, compute);
+    if (!made.ok()) {
+      if (compute != nullptr) {
+        nvml_.destroy_ci(compute);
+      }
+      nvml_.destroy_gi(instance);
+    }
+    return made;
+  }
+
+  Result<void> destroy(const std::string& uuid) override {
+    nvml::Device mig = nullptr;
+    Return code = nvml_.device_by_uuid(uuid.c_str(), &mig);
+    nvml::Device parent = nullptr;
+    unsigned int gi_id = 0;
+    unsigned int ci_id = 0;
+    code = code != nvml::kSuccess ? code : nvml_.mig_parent(mig, &parent);
+    code = code != nvml::kSuccess ? code : nvml_.mig_gi_id(mig, &gi_id);
+    code = code != nvml::kSuccess ? code : nvml_.mig_ci_id(mig, &ci_id);
+    if (code != nvml::kSuccess) {
+      return gone_or(code, fmt::format("get device {}: ", uuid));
+    }
+    nvml::GpuInstance instance = nullptr;
+    code = nvml_.gi_by_id(parent, gi_id, &instance);
+    if (code != nvml::kSuccess) {
+      return gone_or(code, "get GPU instance: ");
+    }
+    nvml::ComputeInstance compute = nullptr;
+    code = nvml_.ci_by_id(instance, ci_id, &compute);
+    if (code == nvml::kSuccess) {
+      code = nvml_.destroy_ci(compute);
+    }
+    ATHANOR_TRY_VOID(gone_or(code, "destroy compute instance: "));
+    return gone_or(nvml_.destroy_gi(instance), "destroy GPU instance: ");
+  }
+
+  Result<void> destroy_at(const std::string& gpu, int start, int size) override {
+    ATHANOR_TRY(const nvml::Device device, handle_of(gpu));
+    ATHANOR_TRY(const auto instances, nvml::instances_of(nvml_, device));
+    for (const nvml::Instance& one : instances) {
+      if (one.start != start || one.size != size) {
+        continue;
+      }
+      for (const nvml::ComputeInstance compute : one.computes) {
+        ATHANOR_TRY_VOID(gone_or(nvml_.destroy_ci(compute), "destroy compute instance: "));
+      }
+      ATHANOR_TRY_VOID(gone_or(nvml_.destroy_gi(one.handle), "destroy GPU instance: "));
+    }
+    return {};
+  }
+
+  bool wait_for_event(Duration patience) override {
+    if (!listen()) {
+      return false;
+    }
+    nvml::EventData data{};
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(patience).count();
+    return nvml_.event_wait(events_, &data,
+                            static_cast<unsigned int>(std::max<std::int64_t>(ms, 0))) ==
+           nvml::kSuccess;
+  }
+
+ private:
+  // Handles stay good as long as the library does.
+  Result<nvml::Device> handle_of(const std::string& uuid) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto known = handles_.find(uuid); known != handles_.end()) {
+      return known->second;
+    }
+    nvml::Device device = nullptr;
+    if (const Return code = nvml_.device_by_uuid(uuid.c_str(), &device); code != nvml::kSuccess) {
+      return error_of(nvml_, code, fmt::format("get device {}: ", uuid));
+    }
+    handles_[uuid] = device;
+    return device;
+  }
+
+  Result<void> gone_or(Return code, const std::string& prefix) const {
+    if (code == nvml::kSuccess || code == nvml::kNotFound) {
+      return {};
+    }
+    return error_of(nvml_, code, prefix);
+  }
+
+  // The compute instance of a new GPU instance, and the name of both together.
+  Result<std::string> fill(nvml::Device device, nvml::GpuInstance instance, const SliceOrder& order,
+                           nvml::ComputeInstance& compute) {
+    nvml::ComputeInstanceProfile profile{};
+    if (const Return code =
+            nvml_.ci_profile(instance, static_cast<unsigned int>(order.ci_profile), 0, &profile);
+        code != nvml::kSuccess) {
+      return error_of(nvml_, code, "get CI profile info: ");
+    }
+    if (const Return code = nvml_.create_ci(instance, profile.id, &compute);
+        code != nvml::kSuccess) {
+      compute = nullptr;
+      return error_of(nvml_, code, "create compute instance: ");
+    }
+    return nvml::name_of(nvml_, device, instance, compute);
+  }
+
+  bool listen() {
+    if (nvml_.event_set_create == nullptr || nvml_.register_events == nullptr ||
+        nvml_.event_wait == nullptr) {
+      return false;
+    }
+    if (events_ != nullptr) {
+      return true;
+    }
+    nvml::EventSet set = nullptr;
+    unsigned int count = 0;
+    if (nvml_.event_set_create(&set) != nvml::kSuccess ||
+        nvml_.device_count(&count) != nvml::kSuccess) {
+      return false;
+    }
+    for (unsigned int i = 0; i < count; ++i) {
+      nvml::Device device = nullptr;
+      if (nvml_.device_by_index(i, &device) == nvml::kSuccess) {
+        nvml_.register_events(device, nvml::kXidEvent | nvml::kMigConfigEvent, set);
+      }
+    }
+    events_ = set;
+    return true;
+  }
+
+  std::unique_ptr<nvml::Library> library_;
+  const Calls& nvml_;
+  std::mutex mutex_{};  // guards known_ and handles_
+  std::vector<das::FoundGpu> known_{};
+  std::map<std::string, nvml::Device> handles_{};
+  nvml::EventSet events_ = nullptr;  // of the thread that waits
+};
+
+}  // namespace
+
+Result<std::unique_ptr<GpuDriver>> open_nvml(const std::string& library) {
+  ATHANOR_TRY(auto loaded, nvml::Library::load(library));
+  return std::unique_ptr<GpuDriver>(std::make_unique<NvmlDriver>(std::move(loaded)));
+}
+
+}  // namespace athanor::agent

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/das/agent/allocate.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "systems/das/names.hpp"
+#include "systems/das/placement/inventory.hpp"
+
+namespace athanor::das {
+namespace {
+
+// One container's question under way: what it did, so that it can be undone.
+class Call {
+ public:
+  Call(const DeviceAsk& ask, Ledger& ledger, AllocateWorld& world, const AllocateOptions& options)
+      : ask_(ask), before_(ledger), ledger_(ledger), world_(world), options_(options) {}
+
+  Result<std::string> run() {
+    auto picked = find();
+    if (!picked.ok()) {
+      return std::move(picked).error();
+    }
+    if (picked->repeated) {
+      const CdiSpec device{.profile = ask_.profile, .id = picked->repeated->cdi_id};
+      return device.device();
+    }
+    picked_ = *std::move(picked);
+    for (const Claim& claim : picked_.claims) {
+      if (claim.state == kCreated) {
+        fresh_.push_back(claim);
+      }
+    }
+    auto device = make();
+    if (!device.ok()) {
+      // Something else holds the slots: the claim must not lead another try there.
+      undo(device.error().reason == "InsufficientResources" ? kOrphaned : kCreated);
+    }
+    return device;
+  }
+
+  void undo(std::string_view state = kCreated) {
+    for (const CdiSpec& file : written_) {
+      world_.remove_file(file);
+    }
+    world_.destroy_slices(fresh_);
+    // A claim that cannot be put back waits for the pod's end, which removes it.
+    static_cast<void>(world_.write_state(fresh_, state));
+    ledger_ = before_;
+    // The container's files of other profiles list its slices as before.
+    for (const CdiSpec& file :
+         container_files(ledger_, picked_.pod_uid, picked_.container, sight_, world_, options_)) {
+      static_cast<void>(world_.write_file(file));
+    }
+  }
+
+ private:
+  Result<Picked> find() {
+    Duration pause = kAllocatePause;
+    for (int look = 1;; ++look) {
+      sight_ = world_.look();
+      auto picked = ledger_.pick(ask_, sight_);
+      if (picked.ok() || look > kAllocateLooks) {
+        return picked;
+      }
+      world_.wait(pause);
+      pause *= 2;
+    }
+  }
+
+  Result<std::string> make() {
+    ATHANOR_TRY_VOID(world_.write_state(fresh_, kProcessing));
+    ATHANOR_TRY(const std::vector<std::string> made, world_.make_slices(fresh_));
+    ATHANOR_TRY_VOID(world_.write_state(fresh_, kInUse));
+    Grant grant{.profile = ask_.profile,
+                .ids = ask_.ids,
+                .pod_uid = picked_.pod_uid,
+                .container = picked_.container,
+                .cdi_id = cdi_id_of(picked_.pod_uid, picked_.container, ask_.profile)};
+    for (const Claim& claim : picked_.claims) {
+      grant.claims.emplace_back(claim.object.uid());
+    }
+    ledger_.add(grant);
+    const CdiSpec own{.profile = grant.profile, .id = grant.cdi_id};
+    for (CdiSpec& file :
+         container_files(ledger_, picked_.pod_uid, picked_.container, sight_, world_, options_)) {
+      ATHANOR_TRY_VOID(world_.write_file(file));
+      if (file.id == own.id) {
+        written_.push_back(std::move(file));
+      }
+    }
+    return own.device();
+  }
+
+  const DeviceAsk& ask_;
+  const Ledger before_;
+  Ledger& ledger_;
+  AllocateWorld& world_;
+  const AllocateOptions& options_;
+  NodeSight sight_{};
+  Picked picked_{};
+  std::vector<Claim> fresh_{};
+  std::vector<CdiSpec> written_{};
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> allocate(std::span<const DeviceAsk> asks, Ledger& ledger,
+                                          AllocateWorld& world, const AllocateOptions& options) {
+  std::vector<Call> calls;
+  calls.reserve(asks.size());
+  std::vector<std::string> devices;
+  for (const DeviceAsk& ask : asks) {
+    auto device = calls.emplace_back(ask, ledger, world, options).run();
+    if (!device.ok()) {
+      calls.pop_back();
+      while (!calls.empty()) {  // newest first: each restores the ledger as it was before it
+        calls.back().undo();
+        calls.pop_back();
+      }
+      return std::move(device).error();
+    }
+    devices.push_back(*std::move(device));
+  }
+  return devices;
+}
+
+std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_uid,
+                                     std::string_view container, const NodeSight& sight,
+                                     AllocateWorld& world, const AllocateOptions& options) {
+  std::vector<CdiSpec> files;
+  std::vector<std::string> slices;
+  const Object* pod = sight.pod(pod_uid);
+  for (const Grant& grant : ledger.of_container(pod_uid, container)) {
+    CdiSpec file{.profile = grant.profile,
+                 .id = grant.cdi_id,
+                 .poststop = pod != nullptr && never_restarts(*pod)};
+    for (const std::string& uid : grant.claims) {
+      const auto claim = std::ranges::find_if(
+          sight.claims, [&](const Claim& one) { return one.object.uid() == uid; });
+      if (claim != sight.claims.end()) {
+        slices.push_back(world.slice_of(*claim));
+        file.claims.push_back(claim->object.body());
+      }
+    }
+    files.push_back(std::move(file));
+  }
+  for (CdiSpec& file : files) {
+    file.env = slice_environment(slices, options.cuda_visible_devices);
+  }
+  return files;
+}
+
+std::string cdi_id_of(std::string_view pod_uid, std::string_view container,
+                      std::string_view profile) {
+  return uuid_of(fmt::format("{}/{}/{}", pod_uid, container, profile));
+}
+
+}  // namespace athanor::das

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allocate: from a kubelet's question to slices, claims in use and CDI files, or to nothing at all
+// (docs/spec/das.md 8.5, N-B10 to N-B14, N-B19). Decides only; AllocateWorld does.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "systems/das/agent/cdi_spec.hpp"
+#include "systems/das/agent/ledger.hpp"
+#include "systems/das/claim.hpp"
+
+namespace athanor::das {
+
+// What an Allocate call acts on. Every function may block; a call takes less than 10 s in all.
+class AllocateWorld {
+ public:
+  virtual ~AllocateWorld() = default;
+  // Of the node, as the caches show it now.
+  virtual NodeSight look() = 0;
+  virtual void wait(Duration time) = 0;
+  // Writes the claims' next state. Claims that have it are left alone.
+  virtual Result<void> write_state(std::span<const Claim> claims, std::string_view state) = 0;
+  // Makes the claims' slices; those that are there are found. Answers their names, in order. On an
+  // error none that it made is left.
+  virtual Result<std::vector<std::string>> make_slices(std::span<const Claim> claims) = 0;
+  virtual void destroy_slices(std::span<const Claim> claims) = 0;
+  // What a claim's slice is called in containers; empty: not known.
+  virtual std::string slice_of(const Claim& claim) = 0;
+  virtual Result<void> write_file(const CdiSpec& spec) = 0;
+  virtual void remove_file(const CdiSpec& spec) = 0;
+};
+
+struct AllocateOptions {
+  std::string cuda_visible_devices = "index";  // or "same"
+};
+
+// How long claims are waited for: five looks, the pauses doubling (docs/spec/das.md 8.5 step 2).
+inline constexpr int kAllocateLooks = 5;
+inline constexpr Duration kAllocatePause = std::chrono::milliseconds(100);
+
+// Answers one question for each container, in order: the CDI device's full name. One call at a
+// time: the ledger is its own. After an error nothing of the call is left.
+Result<std::vector<std::string>> allocate(std::span<const DeviceAsk> asks, Ledger& ledger,
+                                          AllocateWorld& world, const AllocateOptions& options);
+
+// The files of a container as they shall be: each lists the union of the container's slices, and
+// names its own claims (docs/spec/das.md N-B19).
+std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_uid,
+                                     std::string_view container, const NodeSight& sight,
+                                     AllocateWorld& world, const AllocateOptions& options);
+
+// The id of a container's device, the same for the same container and profile.
+std::string cdi_id_of(std::string_view pod_uid, std::string_view container,
+                      std::string_view profile);
+
+}  // namespace athanor::das

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/das/agent/cdi_spec.hpp"
+
+#include <fmt/core.h>
+
+#include "kube/text/json.hpp"
+#include "systems/das/placement/profile.hpp"
+
+namespace athanor::das {
+namespace {
+
+constexpr std::string_view kAnnotation = "mig.das.com/allocation";
+constexpr std::string_view kSuffix = ".cdi.json";
+
+std::string path_of(const CdiSpec& spec, std::string_view folder) {
+  return fmt::format("{}/{}", folder, spec.file_name());
+}
+
+}  // namespace
+
+std::string CdiSpec::file_name() const {
+  return fmt::format("{}_{}{}", cdi_class_of(profile), id, kSuffix);
+}
+
+std::string CdiSpec::device() const {
+  return fmt::format("{}={}", cdi_kind_of(profile), id);
+}
+
+std::string print_cdi(const CdiSpec& spec, std::string_view folder) {
+  Value env = Value::list();
+  for (const std::string& variable : spec.env) {
+    env.push_back(variable);
+  }
+  Value edits = Value::object({{"env", std::move(env)}});
+  if (spec.poststop) {
+    edits.set("hooks",
+              Value::list({Value::object({{"hookName", "poststop"},
+                                          {"path", "/bin/rm"},
+                                          {"args", Value::list({"-f", path_of(spec, folder)})}})}));
+  }
+  Value device = Value::object({{"name", spec.id}});
+  if (!spec.claims.empty()) {
+    device.set("annotations",
+               Value::object({{kAnnotation, json::print(Value::list(spec.claims))}}));
+  }
+  device.set("containerEdits", std::move(edits));
+  return json::print(Value::object({{"cdiVersion", "0.8.0"},
+                                    {"kind", cdi_kind_of(spec.profile)},
+                                    {"devices", Value::list({std::move(device)})},
+                                    {"containerEdits", Value::object()}}));
+}
+
+std::optional<CdiSpec> parse_cdi(std::string_view text) {
+  const auto document = json::parse(text);
+  if (!document.ok()) {
+    return std::nullopt;
+  }
+  std::string_view kind = (*document)["kind"].as_string();
+  const std::string prefix = std::string(kResourcePrefix) + "c";
+  if (!kind.starts_with(prefix) || (*document)["devices"].size() != 1) {
+    return std::nullopt;
+  }
+  const Value& device = (*document)["devices"][0];
+  CdiSpec spec{.profile = decode_profile(kind.substr(prefix.size())), .id = device["name"].str()};
+  if (spec.id.empty() || spec.id.find('/') != std::string::npos || !parse_profile(spec.profile)) {
+    return std::nullopt;
+  }
+  for (const Value& variable : device["containerEdits"]["env"].items()) {
+    spec.env.push_back(variable.str());
+  }
+  for (const Value& hook : device["containerEdits"]["hooks"].items()) {
+    spec.poststop = spec.poststop || hook["hookName"].as_string() == "poststop";
+  }
+  const auto claims = json::parse(device["annotations"][kAnnotation].as_string());
+  if (claims.ok()) {
+    spec.claims.assign(claims->items().begin(), claims->items().end());
+  }
+  return spec;
+}
+
+bool is_cdi_file(std::string_view name) {
+  const std::size_t bar = name.find('_');
+  return name.starts_with("c") && name.ends_with(kSuffix) && bar != std::string_view::npos &&
+         parse_profile(name.substr(1, bar - 1)).has_value();
+}
+
+std::vector<std::string> slice_environment(const std::vector<std::string>& slices,
+                                           std::string_view cuda) {
+  std::string names;
+  std::string numbers;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    names += (i == 0 ? "" : ",") + slices[i];
+    numbers += fmt::format("{}{}", i == 0 ? "" : ",", i);
+  }
+  if (slices.empty()) {
+    names = "test";  // no claim at all (docs/spec/das.md 8.7)
+    numbers = names;
+  }
+  return {"NVIDIA_VISIBLE_DEVICES=" + names,
+          "CUDA_VISIBLE_DEVICES=" + (cuda == "same" ? names : numbers)};
+}
+
+}  // namespace athanor::das

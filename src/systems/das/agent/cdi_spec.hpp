@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// CDI files as the agent of a real node writes and reads them (docs/spec/das.md 8.7).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/value/value.hpp"
+
+namespace athanor::das {
+
+struct CdiSpec {
+  std::string profile{};
+  std::string id{};                // of the device and the file
+  std::vector<Value> claims{};     // AllocationClaims, as they were
+  std::vector<std::string> env{};  // "NAME=value"
+  bool poststop = false;           // the container's end removes the file
+
+  // "c1g.5gb_<id>.cdi.json".
+  [[nodiscard]] std::string file_name() const;
+  // "mig.das.com/c1g.5gb=<id>": what the kubelet hands to the runtime.
+  [[nodiscard]] std::string device() const;
+};
+
+// The file's text; `folder` is where it will lie.
+std::string print_cdi(const CdiSpec& spec, std::string_view folder);
+// Reads a file of this kind, whoever wrote it; nullopt: none of ours, or cut off.
+std::optional<CdiSpec> parse_cdi(std::string_view text);
+// Whether a file of the folder is one of ours by its name; temporary ones are not.
+bool is_cdi_file(std::string_view name);
+
+// The environment of a container with these slices, in order (docs/spec/das.md 8.5); `cuda`:
+// "index" or "same".
+std::vector<std::string> slice_environment(const std::vector<std::string>& slices,
+                                           std::string_view cuda);
+
+}  // namespace athanor::das

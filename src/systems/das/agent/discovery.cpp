@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/das/agent/discovery.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "systems/das/placement/profile.hpp"
+
+namespace athanor::das {
+namespace {
+
+// The largest binary suffix that leaves a whole number.
+std::string quantity_of(std::int64_t bytes) {
+  constexpr std::array<std::string_view, 5> kSuffixes{"", "Ki", "Mi", "Gi", "Ti"};
+  constexpr std::int64_t kStep = 1024;
+  std::size_t suffix = 0;
+  while (bytes != 0 && bytes % kStep == 0 && suffix + 1 < kSuffixes.size()) {
+    bytes /= kStep;
+    ++suffix;
+  }
+  return fmt::format("{}{}", bytes, kSuffixes[suffix]);
+}
+
+Value profiles_of(const MigTable& table) {
+  Value profiles = Value::object();
+  for (const MigProfile& profile : table.profiles) {
+    Value placements = Value::list();
+    for (const int start : profile.starts) {
+      placements.push_back(Value::object({{"size", profile.size}, {"start", start}}));
+    }
+    Value entry = Value::object({{"placements", std::move(placements)},
+                                 {"giProfileId", profile.gi_profile},
+                                 {"ciProfileId", profile.ci_profile},
+                                 {"maxInstances", profile.most},
+                                 {"computeSlices", profile.compute},
+                                 {"memoryMiB", profile.memory_mib}});
+    const auto name = parse_profile(profile.name);
+    if (name && !name->attributes.empty()) {
+      entry.set("attributes", Value::list({name->attributes.substr(1)}));
+    }
+    profiles.set(profile.name, std::move(entry));
+  }
+  return profiles;
+}
+
+bool is_ours(const FoundSlice& slice, const std::vector<SliceRecord>& records) {
+  return std::ranges::any_of(records, [&](const SliceRecord& record) {
+    return record.gpu == slice.gpu && record.start == slice.start && record.size == slice.size;
+  });
+}
+
+Value foreign_on(const FoundGpu& gpu, const Discovery& found,
+                 const std::vector<SliceRecord>& records) {
+  Value foreign = Value::list();
+  for (const FoundSlice& slice : found.slices) {
+    if (slice.gpu == gpu.uuid && !is_ours(slice, records)) {
+      foreign.push_back(Value::object({{"size", slice.size}, {"start", slice.start}}));
+    }
+  }
+  return foreign;
+}
+
+Value ready(const char* status, const char* reason, std::string message) {
+  return Value::object({{"status", status}, {"reason", reason}, {"message", std::move(message)}});
+}
+
+}  // namespace
+
+int slots_of(const MigTable& table) {
+  int slots = 0;
+  for (const MigProfile& profile : table.profiles) {
+    for (const int start : profile.starts) {
+      slots = std::max(slots, start + profile.size);
+    }
+  }
+  return slots;
+}
+
+Value node_resources(const Discovery& found, const std::vector<SliceRecord>& records,
+                     const std::string& boot_id) {
+  const Value shared = found.gpus.empty() ? Value::object() : profiles_of(found.gpus.front().table);
+  Value gpus = Value::list();
+  for (const FoundGpu& gpu : found.gpus) {
+    Value entry = Value::object({{"gpuUuid", gpu.uuid},
+                                 {"gpuName", gpu.name},
+                                 {"gpuMemory", quantity_of(gpu.memory_bytes)},
+                                 {"index", gpu.index},
+                                 {"slots", slots_of(gpu.table)},
+                                 {"pciBusId", gpu.pci_bus_id},
+                                 {"health", gpu.healthy ? "Healthy" : "Unhealthy"}});
+    if (gpu.numa_node >= 0) {
+      entry.set("numaNode", gpu.numa_node);
+    }
+    if (Value own = profiles_of(gpu.table); own != shared) {
+      entry.set("migPlacement", std::move(own));
+    }
+    if (Value foreign = foreign_on(gpu, found, records); !foreign.empty()) {
+      entry.set("foreign", std::move(foreign));
+    }
+    gpus.push_back(std::move(entry));
+  }
+  return Value::object({{"nodeGpus", std::move(gpus)},
+                        {"migPlacement", shared},
+                        {"nodeResources", Value::object()},
+                        {"bootId", boot_id}});
+}
+
+Value readiness(const Discovery& found) {
+  if (found.gpus.empty()) {
+    return ready("False", "NoMIGEnabledGPU", "No GPU of the node has MIG mode enabled");
+  }
+  std::string sick;
+  for (const FoundGpu& gpu : found.gpus) {
+    if (!gpu.healthy) {
+      sick += (sick.empty() ? "" : ", ") + gpu.uuid;
+    }
+  }
+  return sick.empty() ? emulated_readiness()
+                      : ready("False", "GPUUnhealthy", "Unhealthy GPUs: " + sick);
+}
+
+Value emulated_readiness() {
+  return ready("True", "GPUsAccessible",
+               "All discovered GPUs are accessible and the driver is healthy.");
+}
+
+}  // namespace athanor::das

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node's driver says of its GPUs, and how it is published (docs/spec/das.md 2.3, 8.2).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kube/value/value.hpp"
+#include "systems/das/agent/slice_record.hpp"
+#include "systems/das/placement/tables.hpp"
+
+namespace athanor::das {
+
+// An instance that is on a GPU, whoever made it.
+struct FoundSlice {
+  std::string gpu{};
+  std::string device{};  // MIG UUID; empty: it has no compute instance
+  int start = 0;
+  int size = 0;
+};
+
+struct FoundGpu {
+  std::string uuid{};
+  std::string name{};
+  std::int64_t memory_bytes = 0;
+  int index = 0;
+  std::string pci_bus_id{};
+  int numa_node = -1;  // -1: not known
+  bool healthy = true;
+  MigTable table{};
+};
+
+struct Discovery {
+  std::vector<FoundGpu> gpus{};  // with MIG enabled, in order of their index
+  std::vector<FoundSlice> slices{};
+};
+
+// status.nodeResources. Instances that no record names are foreign: their slots are told.
+Value node_resources(const Discovery& found, const std::vector<SliceRecord>& records,
+                     const std::string& boot_id);
+// {"status", "reason", "message"} of the condition Ready.
+Value readiness(const Discovery& found);
+
+// Of an emulated node, whose resources are `resources`.
+Value emulated_readiness();
+
+// The slots of a GPU with these placements: 8 or 4.
+int slots_of(const MigTable& table);
+
+}  // namespace athanor::das

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NodeAccelerator of a real node, from what its agent found.
+#include <fmt/core.h>
+
+#include <map>
+
+#include "api/builtin.hpp"
+#include "kube/value/condition.hpp"
+#include "systems/das/agent/node_agent.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+namespace {
+
+// The agent looks at the GPUs itself, and tells at once what has changed.
+constexpr Duration kLookAge = std::chrono::minutes(5);
+
+Value make(const Object& node, const Settings& settings) {
+  const OwnerReference owner{.api_version = "v1",
+                             .kind = "Node",
+                             .name = std::string(node.name()),
+                             .uid = std::string(node.uid())};
+  return Value::object(
+      {{"apiVersion", kGroupVersion},
+       {"kind", kNodeAccelerator.name},
+       {"metadata", Value::object({{"name", node.name()},
+                                   {"namespace", settings.ns},
+                                   {"ownerReferences", Value::list({owner.to_value()})}})},
+       {"spec", Value::object({{"acceleratorType", kAcceleratorType}})}});
+}
+
+std::map<std::string, std::string> health_of(const Value& resources) {
+  std::map<std::string, std::string> health;
+  for (const Value& gpu : resources["nodeGpus"].items()) {
+    health[gpu["gpuUuid"].str()] = gpu["health"].str();
+  }
+  return health;
+}
+
+void tell_changes(const Ref& about, const Value& before, const Value& after, Plan& plan) {
+  const auto known = health_of(before);
+  for (const auto& [uuid, health] : health_of(after)) {
+    const auto was = known.find(uuid);
+    if (was == known.end()) {
+      plan.then(Emit{.about = about, .reason = "GPUDiscovered", .note = uuid});
+    } else if (health == "Unhealthy" && was->second != "Unhealthy") {
+      plan.then(Emit{.about = about, .type = "Warning", .reason = "GPUUnhealthy", .note = uuid});
+    }
+  }
+}
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto node = view.get(api::kNode, key);
+  if (!node || node->deleting() || key.name != view.config(kAgentSection)["node"].as_string()) {
+    return Plan::done();
+  }
+  const Observed seen = view.observe(kGpusQuery, kLookAge);
+  if (!seen.value) {
+    return Plan::done();
+  }
+  const Settings settings = settings_of(view);
+  const Ref ref{&kNodeAccelerator, {settings.ns, key.name}};
+  const auto known = view.get(kNodeAccelerator, ref.key);
+  if (known && known->deleting()) {
+    return Plan::done();
+  }
+  Plan plan;
+  Value conditions = Value::list();
+  if (!known) {
+    plan.then(Create{.target = ref, .object = make(*node, settings)});
+  } else {
+    if (known->status()["conditions"].is_list()) {
+      conditions = known->status()["conditions"];
+    }
+    if (known->spec()["acceleratorType"].as_string().empty()) {
+      plan.then(Patch{.target = ref,
+                      .merge = Value::object(
+                          {{"spec", Value::object({{"acceleratorType", kAcceleratorType}})}}),
+                      .guard = {.uid = std::string(known->uid())}});
+    }
+  }
+  const Value& found = *seen.value;
+  set_condition(conditions,
+                {.type = "Ready",
+                 .status = found["ready"]["status"].str(),
+                 .reason = found["ready"]["reason"].str(),
+                 .message = found["ready"]["message"].str(),
+                 .observed_generation = known ? known->generation() : 1},
+                now);
+  const Value resources = known ? known->status()["nodeResources"] : Value();
+  plan.then(Status{.target = ref,
+                   .status = Value::object(
+                       {{"conditions", conditions}, {"nodeResources", found["nodeResources"]}})});
+  tell_changes(ref, resources, found["nodeResources"], plan);
+  return plan;
+}
+
+}  // namespace
+
+const Operator& publication_operator() {
+  static constexpr const Kind* kReads[] = {&api::kNode, &kNodeAccelerator};
+  static constexpr const Kind* kWrites[] = {&kNodeAccelerator};
+  static constexpr Access kAccess[] = {{&kNodeAccelerator, "create patch"},
+                                       {&kNodeAccelerator, "patch", "status"},
+                                       {&api::kEvent, "create patch"}};
+  static const Operator kOperator{.name = "das-daemonset",
+                                  .primary = &api::kNode,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .reconcile = reconcile,
+                                  .access = kAccess};
+  return kOperator;
+}
+
+}  // namespace athanor::das

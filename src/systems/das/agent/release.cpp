@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a real node's claims: the slice is destroyed first, then the claim is deleted.
+#include <fmt/core.h>
+
+#include "api/builtin.hpp"
+#include "runtime/view/live.hpp"
+#include "systems/das/agent/ledger.hpp"
+#include "systems/das/agent/node_agent.hpp"
+#include "systems/das/claim.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/names.hpp"
+
+namespace athanor::das {
+namespace {
+
+// Answers of acts never grow old.
+constexpr Duration kNeverStale = std::chrono::hours(24 * 365 * 100);
+
+bool made(const Claim& claim) {
+  return claim.state == kProcessing || claim.state == kInUse || claim.state == kOrphaned;
+}
+
+Plan release(const View& view, const Claim& claim, Instant now) {
+  const Object& object = claim.object;
+  Plan plan;
+  if (made(claim)) {
+    const std::string uid(object.uid());
+    const Observed trouble = view.observe(fmt::format("{}:{}", kTroubleQuery, uid), kNeverStale);
+    const Observed gone = view.observe(fmt::format("{}:{}", kReleaseVerb, uid), kNeverStale);
+    if (!gone.value) {
+      if (trouble.value && !trouble.value->as_string().empty() && claim.state != kOrphaned) {
+        plan.then(
+            Status{.target = {&kAllocationClaim, object.key()},
+                   .status = claim_status(object.status(), {kOrphaned}, object.generation(), now),
+                   .guard = {.uid = uid}});
+      }
+      plan.then(Act{.id = uid,
+                    .verb = std::string(kReleaseVerb),
+                    .args = Value::object({{"claim", object.body()}})});
+      return plan;
+    }
+  }
+  plan.then(Delete{.target = {&kAllocationClaim, object.key()},
+                   .guard = {.uid = std::string(object.uid())}});
+  if (made(claim)) {
+    plan.then(Emit{.about = {&api::kPod, claim.pod},
+                   .about_uid = claim.pod_uid,
+                   .reason = "SliceReleased",
+                   .note = place_of(claim)});
+  }
+  return plan;
+}
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto object = view.get(kAllocationClaim, key);
+  if (!object || object->deleting()) {
+    return Plan::done();
+  }
+  const auto claim = read_claim(*object);
+  if (!claim || claim->node != view.config(kAgentSection)["node"].as_string() ||
+      claim->pod_uid.empty() || claim->pod.name.empty()) {
+    return Plan::done();  // another agent's, or to be judged by the controllers
+  }
+  const auto pod = view.get(api::kPod, claim->pod);
+  if (pod && pod->uid() == claim->pod_uid) {
+    return has_ended(*pod) ? release(view, *claim, now) : Plan::done();
+  }
+  if (!made(*claim)) {
+    return Plan::done();  // nothing of it is on the node: the controllers' business
+  }
+  // The cache holds the node's pods alone: one that waits for its node is none of them.
+  const Live live = read_live(view, api::kPod, claim->pod, now, object->resource_version());
+  const bool gone = live.known && (live.absent() || live.objects.front().uid() != claim->pod_uid ||
+                                   has_ended(live.objects.front()));
+  return gone ? release(view, *claim, now) : Plan::done();
+}
+
+}  // namespace
+
+const Operator& release_operator() {
+  static constexpr const Kind* kReads[] = {&kAllocationClaim, &api::kPod};
+  static constexpr const Kind* kWrites[] = {&kAllocationClaim};
+  static const Index kIndexes[] = {{&kAllocationClaim, kClaimsByNode, claim_nodes}};
+  static constexpr Access kAccess[] = {{&kAllocationClaim, "delete"},
+                                       {&kAllocationClaim, "patch", "status"},
+                                       {&api::kPod, "get"},
+                                       {&api::kEvent, "create patch"}};
+  static const Operator kOperator{.name = "das-agent-claims",
+                                  .primary = &kAllocationClaim,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .indexes = kIndexes,
+                                  .reconcile = reconcile,
+                                  .access = kAccess};
+  return kOperator;
+}
+
+}  // namespace athanor::das

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/das/agent/start_up.hpp"
+
+#include <algorithm>
+
+#include "kube/value/object.hpp"
+#include "systems/das/agent/allocate.hpp"
+#include "systems/das/names.hpp"
+
+namespace athanor::das {
+namespace {
+
+bool has_claim(const std::vector<Claim>& claims, std::string_view uid) {
+  return std::ranges::any_of(claims, [&](const Claim& claim) { return claim.object.uid() == uid; });
+}
+
+// While the node runs a claim in use is never stale: the end of its pod releases it.
+bool is_stale(const Claim& claim, const Findings& findings) {
+  if (!findings.rebooted || claim.state != kInUse || claim.object.deleting()) {
+    return false;
+  }
+  return findings.emulated ||
+         std::ranges::none_of(findings.records, [&](const SliceRecord& record) {
+           return record.claim_uid == claim.object.uid() &&
+                  findings.devices.contains(record.device);
+         });
+}
+
+// Each pod once, unless it has ended.
+void add_pod(const Object* pod, std::vector<Object>& pods) {
+  if (pod != nullptr && !has_ended(*pod) &&
+      std::ranges::none_of(pods, [&](const Object& one) { return one.uid() == pod->uid(); })) {
+    pods.push_back(*pod);
+  }
+}
+
+// The file's pod, as its first claim names it.
+std::string pod_uid_of(const CdiSpec& file) {
+  return file.claims.empty() ? "" : file.claims.front()["spec"]["podRef"]["uid"].str();
+}
+
+}  // namespace
+
+Measures measures_of(const Findings& findings) {
+  Measures measures;
+  const NodeSight& sight = findings.sight;
+  for (const Claim& claim : sight.claims) {
+    if (is_stale(claim, findings)) {
+      measures.stale_claims.push_back(claim);
+      add_pod(sight.pod(claim.pod_uid), measures.stale_pods);
+    }
+  }
+  for (const CdiSpec& file : findings.files) {
+    const bool live = std::ranges::any_of(file.claims, [&](const Value& claim) {
+      const std::string_view uid = claim["metadata"]["uid"].as_string();
+      return has_claim(sight.claims, uid) && !has_claim(measures.stale_claims, uid);
+    });
+    if (!live) {
+      measures.remove_files.push_back(file);
+    }
+  }
+  for (const SliceRecord& record : findings.records) {
+    // One that was about to be made may be there.
+    const bool there = record.device.empty() || findings.devices.contains(record.device);
+    if (!has_claim(sight.claims, record.claim_uid)) {
+      (there ? measures.destroy : measures.forget).push_back(record);
+    } else if (!there) {
+      measures.forget.push_back(record);
+    }
+  }
+  return measures;
+}
+
+Ledger ledger_of(const std::vector<CdiSpec>& files, const NodeSight& sight) {
+  Ledger ledger;
+  for (const CdiSpec& file : files) {
+    const std::string uid = pod_uid_of(file);
+    const Object* pod = sight.pod(uid);
+    if (uid.empty() || pod == nullptr) {
+      continue;
+    }
+    Grant grant{.profile = file.profile, .pod_uid = uid, .cdi_id = file.id};
+    for (const char* list : {"initContainers", "containers"}) {
+      for (const Value& container : pod->spec()[list].items()) {
+        const std::string name = container["name"].str();
+        if (cdi_id_of(uid, name, file.profile) == file.id) {
+          grant.container = name;
+        }
+      }
+    }
+    if (grant.container.empty()) {
+      grant.container = file.claims.front()["spec"]["container"].str();
+    }
+    for (const Value& claim : file.claims) {
+      grant.claims.push_back(claim["metadata"]["uid"].str());
+    }
+    ledger.add(std::move(grant));
+  }
+  return ledger;
+}
+
+}  // namespace athanor::das

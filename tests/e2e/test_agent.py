@@ -1,0 +1,413 @@
+# SPDX-License-Identifier: Apache-2.0
+"""athanor-agent between a lab's API server and a kubelet that a test plays (docs/spec/das.md 8): emulated GPUs, and the fake NVML library."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+import grpc
+import pytest
+import yaml
+from fake_kubelet import FakeKubelet, cdi_file, environment
+from support import ATHANOR, DEADLINE, free_port, run, wait_for
+
+AGENT = pathlib.Path(os.environ.get("ATHANOR_AGENT", ATHANOR.parent / "athanor-agent"))
+FAKE_NVML = AGENT.parent / "libnvidia-ml-fake.so"
+CLAIMS = "/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/allocationclaims"
+ACCELERATOR = "/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/nodeaccelerators/gpu-1"
+A100 = {"1g.10gb": 8, "1g.5gb": 14, "1g.5gb-plus-me": 2, "2g.10gb": 6, "3g.20gb": 4, "4g.20gb": 2, "7g.40gb": 2}
+
+
+class Agent:
+    """One athanor-agent, with what it needs in one folder."""
+
+    def __init__(self, folder, lab, kubelet, real=False, program=AGENT):
+        self.folder, self.lab, self.kubelet, self.real, self.program = pathlib.Path(folder), lab, kubelet, real, program
+        self.cdi, self.port, self.process, self.runs = self.folder / "cdi", free_port(), None, 0
+        self.kubeconfig = lab.kubeconfig
+        self.boot = self.folder / "boot"
+        self.boot.write_text("boot-1\n")
+        self.control = self.folder / "control"
+        self.state = self.folder / "gpus"
+
+    def start(self, *flags, env=None, ready=True):
+        self.runs += 1
+        mode = {"EMULATED_MODE": "disabled", "FAKE_NVML_STATE": str(self.state), "FAKE_NVML_CONTROL": str(self.control)} if self.real else {"EMULATED_MODE": "enabled"}
+        self.log = self.folder / f"agent-{self.runs}.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [self.program, "daemonset", f"--kubeconfig={self.kubeconfig}", f"--listen=127.0.0.1:{self.port}", f"--device-plugin-dir={self.kubelet.folder}",
+                 f"--pod-resources-socket={self.kubelet.pod_resources}", f"--cdi-dir={self.cdi}", f"--boot-id-file={self.boot}",
+                 f"--nvml-library={FAKE_NVML}", *([] if any("cluster-policy" in f for f in flags) else ["--cluster-policy-name="]), *(flags if any("log-level" in f for f in flags) else ["--log-level=debug", *flags])],
+                env={**os.environ, "NODE_NAME": self.kubelet.node, **mode, **(env or {})}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        if ready:
+            wait_for("the agent is ready", lambda: self.get("/readyz")[0] == 200)
+        return self
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        return self.process.wait(DEADLINE)
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for log in sorted(self.folder.glob("agent-*.log")):  # pytest shows it with a failure
+            print(f"--- {log.name}\n{log.read_text(errors='replace')[-6000:]}")
+
+    def get(self, path):
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        try:
+            with urllib.request.urlopen(f"https://127.0.0.1:{self.port}{path}", context=context, timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def tell_gpus(self, **what):
+        new = self.folder / "control.new"
+        new.write_text(json.dumps(what))
+        new.rename(self.control)
+
+    def instances(self):
+        return json.loads(self.state.read_text())["instances"] if self.state.exists() else []
+
+    def files(self):
+        return sorted(path.name for path in self.cdi.glob("*.cdi.json"))
+
+
+def world(make_lab, real):
+    lab = make_lab("--storage", "memory", "--pods", "timed").start()
+    assert lab.http("POST", "/api/v1/namespaces", {"metadata": {"name": "das-operator"}}).code == 201
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="agent-"))
+    kubelet = FakeKubelet(folder / "kubelet", lab).start()
+    kubelet.add_node()
+    return Agent(folder, lab, kubelet, real)
+
+
+@pytest.fixture
+def agent(make_lab):
+    one = world(make_lab, real=False)
+    yield one
+    one.close()
+    one.kubelet.close()
+    shutil.rmtree(one.folder, ignore_errors=True)
+
+
+@pytest.fixture
+def real(make_lab):
+    one = world(make_lab, real=True)
+    yield one
+    one.close()
+    one.kubelet.close()
+    shutil.rmtree(one.folder, ignore_errors=True)
+
+
+def add_pod(agent, name, limits, **spec):
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {**spec, "containers": [
+        {"name": "c", "image": "busybox", "resources": {"limits": limits}}]}}  # fmt: skip
+    answer = agent.lab.http("POST", "/api/v1/namespaces/default/pods", body)
+    assert answer.code == 201, answer.text
+
+
+def run_pod(agent, name, limits, **spec):
+    """The CDI devices of the container of a pod that was bound and admitted."""
+    wait_capacity(agent)
+    add_pod(agent, name, limits, **spec)
+    agent.kubelet.wait_bound(name)
+    return agent.kubelet.admit(name)["c"]
+
+
+def wait_capacity(agent):
+    wait_for("the node has its devices", lambda: len(agent.kubelet.devices) == 7)
+
+
+def claims(agent):
+    return {c["spec"]["podRef"]["name"]: c for c in agent.lab.get(CLAIMS)["items"]}
+
+
+def states(agent):
+    return sorted(c.get("status", {}).get("state", "") for c in agent.lab.get(CLAIMS)["items"])
+
+
+def test_devices_are_registered_once_and_counted(agent):
+    agent.start()
+    wait_capacity(agent)
+    assert {r.removeprefix("mig.das.com/"): len(d) for r, d in agent.kubelet.devices.items()} == A100
+    assert sorted(agent.kubelet.registrations) == sorted(f"mig.das.com/{p}" for p in A100)
+    assert all(d.health == "Healthy" for one in agent.kubelet.devices.values() for d in one.values())
+    assert set(agent.kubelet.lists.values()) == {1}, "the first list is the full one"
+    published = agent.lab.get(ACCELERATOR)
+    assert published["spec"]["acceleratorType"] == "nvidia-mig" and len(published["status"]["nodeResources"]["nodeGpus"]) == 2
+    assert published["status"]["nodeResources"]["bootId"] == "boot-1"
+    assert published["metadata"]["ownerReferences"][0]["kind"] == "Node"
+    code, text = agent.get("/metrics")
+    assert code == 200 and "das_allocate_seconds" not in text
+    assert agent.get("/healthz") == (200, "ok")
+
+
+def test_a_pod_gets_its_slices_and_leaves_nothing(agent):
+    agent.start()
+    (device,) = run_pod(agent, "a", {"nvidia.com/mig-1g.5gb": "3"})
+    assert environment(agent.cdi, device) == {"NVIDIA_VISIBLE_DEVICES": "test,test,test", "CUDA_VISIBLE_DEVICES": "0,1,2"}
+    assert (agent.cdi / agent.files()[0]).stat().st_mode & 0o777 == 0o644
+    annotation = json.loads(cdi_file(agent.cdi, device)["devices"][0]["annotations"]["mig.das.com/allocation"])
+    assert len(annotation) == 3 and annotation[0]["spec"]["podRef"]["name"] == "a"
+    wait_for("claims are in use", lambda: states(agent) == ["inUse"] * 3)
+    conditions = [c["type"] for c in claims(agent)["a"]["status"]["conditions"]]
+    assert {"State", "Processing", "InUse"} <= set(conditions)
+    agent.kubelet.finish("a")
+    wait_for("nothing is left", lambda: not claims(agent) and not agent.files(), deadline=5)
+    assert "das_allocate_seconds" in agent.get("/metrics")[1]
+
+
+def test_a_pod_that_ended_gives_its_slice_back(agent):
+    agent.start()
+    run_pod(agent, "a", {"nvidia.com/mig-1g.5gb": "1"}, restartPolicy="Never")
+    agent.kubelet.finish("a", "Succeeded")
+    wait_for("the slice is free", lambda: not claims(agent) and not agent.files(), deadline=5)
+
+
+def test_nothing_is_allocated_without_claims(agent):
+    agent.start()
+    wait_capacity(agent)
+    with pytest.raises(grpc.RpcError) as refused:
+        agent.kubelet.allocate("mig.das.com/1g.5gb", ["1g.5gb-0", "1g.5gb-1"])
+    assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+    assert refused.value.details() == "requested 2 allocations but only found 0"
+    assert not agent.files()
+
+
+def test_a_new_kubelet_finds_every_device(agent):
+    agent.start()
+    run_pod(agent, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    agent.kubelet.stop()
+    agent.kubelet.start()
+    wait_for("the plugins are registered again", lambda: sorted(agent.kubelet.registrations) == sorted(f"mig.das.com/{p}" for p in A100), deadline=8)
+    wait_for("the full lists", lambda: {r.removeprefix("mig.das.com/"): len(d) for r, d in agent.kubelet.devices.items()} == A100)
+    assert states(agent) == ["inUse"] and len(agent.files()) == 1
+    run_pod(agent, "b", {"nvidia.com/mig-1g.5gb": "1"})
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_restart_of_the_agent_disturbs_nobody(agent, number):
+    agent.start()
+    (device,) = run_pod(agent, "a", {"nvidia.com/mig-1g.5gb": "2"})
+    before = {name: c["metadata"]["uid"] for name, c in claims(agent).items()}, agent.files()
+    ended = agent.stop(number)
+    assert number == signal.SIGKILL or ended == 0
+    assert agent.files() == before[1]
+    agent.kubelet.registrations.clear()
+    agent.start()
+    wait_for("the plugins are registered again", lambda: len(agent.kubelet.registrations) == 7, deadline=10)
+    assert ({name: c["metadata"]["uid"] for name, c in claims(agent).items()}, agent.files()) == before
+    ids = agent.kubelet.held[("default", "a", "c")]["mig.das.com/1g.5gb"]
+    wait_for("the devices are known again", lambda: agent.kubelet.allocate("mig.das.com/1g.5gb", ids) == [[device]])
+    run_pod(agent, "b", {"nvidia.com/mig-1g.5gb": "1"})
+
+
+def test_pods_that_went_while_the_agent_was_down(agent):
+    agent.start()
+    run_pod(agent, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    agent.stop()
+    agent.kubelet.finish("a")
+    agent.start()
+    wait_for("nothing is left", lambda: not claims(agent) and not agent.files(), deadline=30)
+
+
+def test_a_reboot_ends_what_it_lost(agent):
+    agent.start()
+    run_pod(agent, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    agent.stop()
+    agent.boot.write_text("boot-2\n")
+    agent.kubelet.held = {}
+    agent.start()
+    wait_for("the pod is deleted", lambda: "deletionTimestamp" in agent.lab.http("GET", "/api/v1/namespaces/default/pods/a").json.get("metadata", {"deletionTimestamp": 1}))
+    wait_for("claim and file are gone", lambda: not claims(agent) and not agent.files())
+    wait_for("the new boot is published", lambda: agent.lab.get(ACCELERATOR)["status"]["nodeResources"]["bootId"] == "boot-2")
+
+
+def test_a_file_that_vanished_is_written_again(agent):
+    agent.start()
+    run_pod(agent, "a", {"nvidia.com/mig-1g.5gb": "1"}, restartPolicy="Always")
+    (name,) = agent.files()
+    (agent.cdi / name).unlink()
+    wait_for("the file is back", lambda: agent.files() == [name], deadline=5)
+
+
+def test_pods_served_in_another_order_keep_their_own_slices(real):
+    """docs/spec/das.md N-B13: the kubelet does not say which pod asks; deleting one must not destroy the other's slice."""
+    real.start()
+    wait_capacity(real)
+    for name in ("a", "b"):
+        add_pod(real, name, {"nvidia.com/mig-1g.5gb": "1"})
+        real.kubelet.wait_bound(name)
+        time.sleep(1.1)  # ages have whole seconds
+    before = {name: c["spec"]["migPlacement"]["start"] for name, c in claims(real).items()}
+    devices = {name: real.kubelet.admit(name)["c"][0] for name in ("b", "a")}  # the younger one first
+    slices = {name: environment(real.cdi, device)["NVIDIA_VISIBLE_DEVICES"] for name, device in devices.items()}
+    wait_for("the claims changed places", lambda: {n: c["spec"]["migPlacement"]["start"] for n, c in claims(real).items()} == {"a": before["b"], "b": before["a"]})
+    assert {name: environment(real.cdi, device)["NVIDIA_VISIBLE_DEVICES"] for name, device in devices.items()} == slices
+    real.kubelet.finish("a")
+    wait_for("the slice of a is destroyed", lambda: [c["uuid"] for i in real.instances() for c in i["computes"]] == [slices["b"]])
+    assert environment(real.cdi, devices["b"])["NVIDIA_VISIBLE_DEVICES"] == slices["b"]
+    assert list(claims(real)) == ["b"]
+
+
+def test_slices_are_made_and_destroyed_through_nvml(real):
+    real.start()
+    (device,) = run_pod(real, "a", {"nvidia.com/mig-2g.10gb": "2"})
+    uuids = environment(real.cdi, device)["NVIDIA_VISIBLE_DEVICES"].split(",")
+    made = real.instances()
+    assert sorted(c["uuid"] for i in made for c in i["computes"]) == sorted(uuids) and all(u.startswith("MIG-") for u in uuids)
+    assert {i["profile"] for i in made} == {"2g.10gb"}
+    published = real.lab.get(ACCELERATOR)["status"]["nodeResources"]
+    assert published["migPlacement"]["1g.10gb"]["ciProfileId"] == 0 and "foreign" not in published["nodeGpus"][0]
+    real.kubelet.finish("a")
+    wait_for("the slices are destroyed", lambda: not real.instances() and not claims(real), deadline=10)
+
+
+def test_a_failing_gpu_leaves_nothing(real):
+    real.start()
+    wait_capacity(real)
+    real.tell_gpus(fail={"nvmlGpuInstanceCreateComputeInstance": 999})
+    add_pod(real, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    real.kubelet.wait_bound("a")
+    with pytest.raises(grpc.RpcError) as failed:
+        real.kubelet.admit("a")
+    assert "create compute instance: " in failed.value.details()
+    assert not real.instances() and not real.files()
+    wait_for("the claim waits for another try", lambda: states(real) == ["created"])
+    real.tell_gpus()
+    real.kubelet.admit("a")
+    assert len(real.instances()) == 1
+
+
+def test_foreign_slices_and_lost_gpus_are_told(real):
+    foreign = {"gpu": 0, "id": 77, "profile": "4g.20gb", "start": 0, "size": 4, "computes": [{"id": 0, "profile": 3, "uuid": "MIG-foreign"}]}
+    real.state.write_text(json.dumps({"next": 78, "instances": [foreign]}))
+    real.start()
+    wait_capacity(real)
+    gpus = real.lab.get(ACCELERATOR)["status"]["nodeResources"]["nodeGpus"]
+    assert gpus[0]["foreign"] == [{"size": 4, "start": 0}] and "foreign" not in gpus[1]
+    real.tell_gpus(lost=[1], event=1)
+    wait_for("half of the devices are unhealthy",
+             lambda: [d.health for d in real.kubelet.devices["mig.das.com/7g.40gb"].values()] == ["Healthy", "Unhealthy"])  # fmt: skip
+    wait_for("it is published", lambda: real.lab.get(ACCELERATOR)["status"]["conditions"][0]["reason"] == "GPUUnhealthy")
+    add_pod(real, "a", {"nvidia.com/mig-3g.20gb": "1"})
+    real.kubelet.wait_bound("a")
+    assert claims(real)["a"]["spec"]["migPlacement"] == {"size": 4, "start": 4}, "the foreign slice's slots are left alone"
+    real.stop()
+    real.tell_gpus()
+    real.start()
+    assert [i["id"] for i in real.instances()] == [77]
+
+
+def test_slices_of_dead_runs_are_collected(real):
+    """docs/spec/das.md G6, G7: killed between making a slice and telling it, and pods that went meanwhile."""
+    real.start()
+    run_pod(real, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    real.stop(signal.SIGKILL)
+    (claim,) = claims(real).values()
+    real.kubelet.finish("a")
+    assert real.lab.http("DELETE", f"{CLAIMS}/{claim['metadata']['name']}").code == 200
+    real.start()
+    wait_for("nothing is left", lambda: not real.instances() and not real.files(), deadline=30)
+
+
+def test_a_busy_slice_is_orphaned_until_it_is_free(real):
+    real.start()
+    run_pod(real, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    real.tell_gpus(inUse=["*"])
+    real.kubelet.finish("a")
+    wait_for("the claim is orphaned", lambda: states(real) == ["orphaned"], deadline=30)
+    assert len(real.instances()) == 1
+
+
+def test_a_real_agent_waits_for_the_gpu_operator(real):
+    real.start("--cluster-policy-name=gpu-cluster-policy", ready=False)
+    wait_for("it waits", lambda: "waiting for the GPU operator" in real.log.read_text())
+    assert not real.kubelet.registrations and real.get("/readyz")[0] == 503
+    assert real.stop() == 0
+
+
+def test_no_driver_is_waited_for(real):
+    real.tell_gpus(fail={"nvmlInit_v2": 9})
+    real.start(ready=False)
+    wait_for("it tries again", lambda: "nvmlInit: Driver Not Loaded" in real.log.read_text())
+    real.tell_gpus()
+    wait_for("the agent is ready", lambda: real.get("/readyz")[0] == 200)
+
+
+def test_the_printed_rights_are_enough(agent):
+    """docs/spec/das.md O-B8: `athanor-agent rbac`."""
+    agent.lab.kubectl("apply", "-f", "-", stdin=run([AGENT, "rbac"]).out)
+    token = agent.lab.kubectl("create", "token", "das-daemonset", "-n", "das-operator").out.strip()
+    config = yaml.safe_load(agent.lab.kubeconfig.read_text(encoding="utf-8"))
+    config["users"][0]["user"] = {"token": token}
+    agent.kubeconfig = agent.folder / "kubeconfig"
+    agent.kubeconfig.write_text(yaml.safe_dump(config), encoding="utf-8")
+    agent.start()
+    run_pod(agent, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    agent.stop()
+    agent.boot.write_text("boot-2\n")
+    agent.kubelet.held = {}
+    agent.start()
+    wait_for("claim and file are gone", lambda: not claims(agent) and not agent.files())
+    wait_capacity(agent)
+    run_pod(agent, "b", {"nvidia.com/mig-1g.5gb": "1"})
+    agent.kubelet.finish("b")
+    wait_for("nothing is left", lambda: not claims(agent))
+    wait_for("the events are there", lambda: {"SliceCreated", "SliceReleased"} <= {e["reason"] for e in agent.lab.get("/api/v1/namespaces/default/events")["items"]})
+    for number in (1, 2):
+        assert "orbidden" not in (agent.folder / f"agent-{number}.log").read_text()
+
+
+def test_what_cannot_be_is_said():
+    env = {"PATH": os.environ["PATH"], "NODE_NAME": "n", "HOME": "/nonexistent"}
+    for extra, code, text in (
+        ({"EMULATED_MODE": "perhaps"}, 1, 'invalid EMULATED_MODE "perhaps": must be "enabled" or "disabled"'),
+        ({"NODE_NAME": ""}, 1, "NODE_NAME environment variable is required"),
+        ({"EMULATED_MODE": "enabled", "EMULATED_GPU_MODEL": "G1"}, 1, 'unknown emulated GPU model "G1"; known: A100-PCIE-40GB'),
+    ):
+        done = run([AGENT, "daemonset"], env={**env, **extra})
+        assert done.code == code and text in done.err, done.err
+    assert run([AGENT], env=env).code == 2
+    assert run([AGENT, "daemonset", "--nonsense"], env=env).code == 2
+    assert "daemonset" in run([AGENT, "--help"], env=env).out
+
+
+def test_an_unknown_model_of_the_node_ends_the_agent(agent):
+    agent.lab.http("PATCH", "/api/v1/nodes/gpu-1", {"metadata": {"annotations": {"das.inference.redhat.com/emulated-gpu-model": "G1"}}},
+                   content_type="application/merge-patch+json")  # fmt: skip
+    agent.start(ready=False)
+    assert agent.process.wait(DEADLINE) == 1
+    assert 'unknown emulated GPU model "G1"; known:' in agent.log.read_text()
+
+
+def test_tls_of_the_status_port(agent):
+    agent.start("--tls-min-version=VersionTLS13")
+    old = ssl.create_default_context()
+    old.check_hostname, old.verify_mode, old.maximum_version = False, ssl.CERT_NONE, ssl.TLSVersion.TLSv1_2
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(f"https://127.0.0.1:{agent.port}/healthz", context=old, timeout=10)
+    agent.stop()
+    agent.start("--tls-min-version=VersionTLS99", "--tls-cipher-suites=NOT_A_CIPHER")
+    assert "--tls-min-version is unknown" in agent.log.read_text() and "NOT_A_CIPHER" in agent.log.read_text()
+
+
+def test_a_changed_file_ends_the_agent(agent):
+    watched = agent.folder / "watched"
+    watched.write_text("1")
+    agent.start(f"--terminate-on-files={watched}")
+    watched.write_text("22")
+    assert agent.process.wait(DEADLINE) == 0

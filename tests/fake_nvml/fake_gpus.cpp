@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fake_nvml/fake_gpus.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "kube/text/json.hpp"
+#include "systems/das/placement/inventory.hpp"
+#include "systems/das/placement/slots.hpp"
+
+namespace athanor::fake_nvml {
+namespace {
+
+using agent::nvml::Return;
+
+std::string variable(const char* name, const char* fallback) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : fallback;
+}
+
+Value read_json(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  auto parsed = json::parse(text);
+  return parsed.ok() ? *std::move(parsed) : Value::object();
+}
+
+// Compute slices of a compute-instance profile; 0: no such profile.
+int slices_of(unsigned int profile) {
+  switch (profile) {
+    case 0:
+    case 7:
+      return 1;
+    case 1:
+      return 2;
+    case 2:
+      return 3;
+    case 3:
+      return 4;
+    case 4:
+      return 7;
+    case 5:
+      return 8;
+    case 6:
+      return 6;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+const das::MigProfile* Gpu::profile(unsigned int gi_profile) const {
+  const auto& profiles = model->table.profiles;
+  const auto found =
+      std::ranges::find(profiles, static_cast<int>(gi_profile), &das::MigProfile::gi_profile);
+  return found == profiles.end() ? nullptr : &*found;
+}
+
+const das::MigProfile* Gpu::by_id(unsigned int id) const {
+  for (const das::MigProfile& one : model->table.profiles) {
+    if (id_of(one) == id) {
+      return &one;
+    }
+  }
+  return nullptr;
+}
+
+unsigned int Gpu::id_of(const das::MigProfile& profile) const {
+  static const std::map<int, unsigned int> kEight{{0, 19}, {1, 14}, {2, 9}, {3, 5},
+                                                  {4, 0},  {7, 20}, {9, 15}};
+  static const std::map<int, unsigned int> kFour{{0, 14}, {1, 5}, {3, 0}, {7, 21}, {8, 6}};
+  return (model->table.slots == 4 ? kFour : kEight).at(profile.gi_profile);
+}
+
+Value Control::read() const {
+  return path_.empty() ? Value::object() : read_json(path_);
+}
+
+Gpus::Gpus()
+    : state_(variable("FAKE_NVML_STATE", "")), control_(variable("FAKE_NVML_CONTROL", "")) {
+  std::string wanted = variable("FAKE_NVML_GPUS", "A100-PCIE-40GB:2");
+  while (!wanted.empty()) {
+    const std::size_t comma = std::min(wanted.find(','), wanted.size());
+    std::string one = wanted.substr(0, comma);
+    wanted.erase(0, comma + 1);
+    int count = 1;
+    if (const std::size_t colon = one.find(':'); colon != std::string::npos) {
+      std::from_chars(one.data() + colon + 1, one.data() + one.size(), count);
+      one.resize(colon);
+    }
+    for (int i = 0; i < count && das::find_model(one) != nullptr; ++i) {
+      gpus_.push_back({.model = das::find_model(one),
+                       .uuid = "GPU-" + das::uuid_of(fmt::format("fake/{}", gpus_.size()))});
+    }
+  }
+  load();
+}
+
+void Gpus::load() {
+  if (state_.empty()) {
+    return;
+  }
+  const Value stored = read_json(state_);
+  instances_.clear();
+  next_ = static_cast<int>(stored["next"].as_int(1));
+  for (const Value& one : stored["instances"].items()) {
+    Instance instance{.gpu = static_cast<int>(one["gpu"].as_int()),
+                      .id = static_cast<int>(one["id"].as_int()),
+                      .profile = one["profile"].str(),
+                      .start = static_cast<int>(one["start"].as_int()),
+                      .size = static_cast<int>(one["size"].as_int())};
+    for (const Value& compute : one["computes"].items()) {
+      instance.computes.push_back(
+          {.id = static_cast<int>(compute["id"].as_int()),
+           .profile = static_cast<unsigned int>(compute["profile"].as_int()),
+           .uuid = compute["uuid"].str()});
+    }
+    instances_.push_back(std::move(instance));
+  }
+}
+
+std::vector<Instance>& Gpus::instances() {
+  load();
+  return instances_;
+}
+
+void Gpus::save() const {
+  if (state_.empty()) {
+    return;
+  }
+  Value list = Value::list();
+  for (const Instance& one : instances_) {
+    Value computes = Value::list();
+    for (const Compute& compute : one.computes) {
+      computes.push_back(Value::object(
+          {{"id", compute.id}, {"profile", compute.profile}, {"uuid", compute.uuid}}));
+    }
+    list.push_back(Value::object({{"gpu", one.gpu},
+                                  {"id", one.id},
+                                  {"profile", one.profile},
+                                  {"start", one.start},
+                                  {"size", one.size},
+                                  {"computes", std::move(computes)}}));
+  }
+  const std::string temporary = state_ + ".tmp";
+  std::ofstream(temporary, std::ios::binary)
+      << json::print(Value::object({{"next", next_}, {"instances", std::move(list)}})) << "\n";
+  static_cast<void>(std::rename(temporary.c_str(), state_.c_str()));
+}
+
+Instance* Gpus::find(int id) {
+  auto& all = instances();
+  const auto found = std::ranges::find(all, id, &Instance::id);
+  return found == all.end() ? nullptr : &*found;
+}
+
+Return Gpus::create(int gpu, unsigned int id, const agent::nvml::Placement& place, int& made) {
+  const Gpu& on = gpus_[static_cast<std::size_t>(gpu)];
+  const das::MigProfile* profile = on.by_id(id);
+  if (profile == nullptr) {
+    return agent::nvml::kInvalidArgument;
+  }
+  std::vector<das::Slice> slices;
+  for (const Instance& one : instances()) {
+    if (one.gpu == gpu) {
+      slices.push_back({.profile = on.model->table.find(one.profile), .start = one.start});
+    }
+  }
+  slices.push_back(
+      {.profile = on.model->table.find(profile->name), .start = static_cast<int>(place.start)});
+  if (static_cast<int>(place.size) != profile->size) {
+    return agent::nvml::kInvalidArgument;
+  }
+  if (!das::is_legal(on.model->table, slices)) {
+    return agent::nvml::kInsufficientResources;
+  }
+  made = next_++;
+  instances_.push_back({.gpu = gpu,
+                        .id = made,
+                        .profile = profile->name,
+                        .start = static_cast<int>(place.start),
+                        .size = profile->size});
+  save();
+  return agent::nvml::kSuccess;
+}
+
+Return Gpus::destroy(int id) {
+  Instance* instance = find(id);
+  if (instance == nullptr) {
+    return agent::nvml::kNotFound;
+  }
+  if (!instance->computes.empty()) {
+    return agent::nvml::kInUse;
+  }
+  std::erase_if(instances_, [&](const Instance& one) { return one.id == id; });
+  save();
+  return agent::nvml::kSuccess;
+}
+
+Return Gpus::create_compute(int id, unsigned int profile, int& made) {
+  Instance* instance = find(id);
+  if (instance == nullptr) {
+    return agent::nvml::kNotFound;
+  }
+  const das::MigTable& table = gpus_[static_cast<std::size_t>(instance->gpu)].model->table;
+  const int whole = table.profiles[static_cast<std::size_t>(table.find(instance->profile))].compute;
+  int used = 0;
+  for (const Compute& compute : instance->computes) {
+    used += slices_of(compute.profile);
+  }
+  if (slices_of(profile) == 0) {
+    return agent::nvml::kInvalidArgument;
+  }
+  if (used + slices_of(profile) > whole) {
+    return agent::nvml::kInsufficientResources;
+  }
+  made = static_cast<int>(instance->computes.size());
+  instance->computes.push_back(
+      {.id = made,
+       .profile = profile,
+       .uuid = "MIG-" + das::uuid_of(fmt::format("fake/{}/{}/{}", instance->gpu, id, made))});
+  save();
+  return agent::nvml::kSuccess;
+}
+
+Return Gpus::destroy_compute(int id, int compute) {
+  Instance* instance = find(id);
+  if (instance == nullptr) {
+    return agent::nvml::kNotFound;
+  }
+  const auto found = std::ranges::find(instance->computes, compute, &Compute::id);
+  if (found == instance->computes.end()) {
+    return agent::nvml::kNotFound;
+  }
+  const Value told = control_.read();
+  for (const Value& busy : told["inUse"].items()) {
+    if (busy.as_string() == found->uuid || busy.as_string() == "*") {
+      return agent::nvml::kInUse;
+    }
+  }
+  instance->computes.erase(found);
+  save();
+  return agent::nvml::kSuccess;
+}
+
+}  // namespace athanor::fake_nvml

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPUs that are none, with MIG's rules: what the fake NVML library answers from. Instances are kept
+// in a file, as real ones outlive the process that made them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/nvml/nvml_abi.hpp"
+#include "kube/value/value.hpp"
+#include "systems/das/placement/tables.hpp"
+
+namespace athanor::fake_nvml {
+
+struct Gpu {
+  const das::GpuModel* model = nullptr;
+  std::string uuid{};
+  [[nodiscard]] const das::MigProfile* profile(unsigned int gi_profile) const;
+  [[nodiscard]] const das::MigProfile* by_id(unsigned int id) const;
+  // What nvidia-smi numbers the profile.
+  [[nodiscard]] unsigned int id_of(const das::MigProfile& profile) const;
+};
+
+struct Compute {
+  int id = 0;
+  unsigned int profile = 0;
+  std::string uuid{};
+};
+struct Instance {
+  int gpu = 0;
+  int id = 0;
+  std::string profile{};
+  int start = 0;
+  int size = 0;
+  std::vector<Compute> computes{};
+};
+
+// What tests ask for, in a JSON file that is read at every call:
+//   {"fail": {"nvmlInit_v2": 9}, "lost": [0], "migDisabled": [1], "createMs": 5, "destroyMs": 5,
+//    "inUse": ["MIG-..."], "parentHandles": true, "event": 1}
+class Control {
+ public:
+  explicit Control(std::string path) : path_(std::move(path)) {}
+  [[nodiscard]] Value read() const;
+
+ private:
+  std::string path_;
+};
+
+// Thread-safe through its caller's lock.
+class Gpus {
+ public:
+  // FAKE_NVML_GPUS ("A100-PCIE-40GB:2", commas between models), FAKE_NVML_STATE, FAKE_NVML_CONTROL.
+  Gpus();
+
+  [[nodiscard]] const std::vector<Gpu>& gpus() const { return gpus_; }
+  [[nodiscard]] const Control& control() const { return control_; }
+  std::vector<Instance>& instances();
+  void save() const;
+
+  // NVML's codes.
+  agent::nvml::Return create(int gpu, unsigned int id, const agent::nvml::Placement& place,
+                             int& made);
+  agent::nvml::Return destroy(int id);
+  agent::nvml::Return create_compute(int instance, unsigned int profile, int& made);
+  agent::nvml::Return destroy_compute(int instance, int id);
+  Instance* find(int id);
+
+ private:
+  void load();
+
+  std::vector<Gpu> gpus_{};
+  std::string state_{};
+  Control control_;
+  std::vector<Instance> instances_{};
+  int next_ = 1;
+};
+
+}  // namespace athanor::fake_nvml

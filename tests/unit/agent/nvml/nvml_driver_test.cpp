@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sequences of docs/spec/das.md 8.6 against the fake library, loaded as the real one is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "agent/nvml/gpu_driver.hpp"
+#include "systems/das/placement/tables.hpp"
+
+namespace athanor::agent {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class NvmlDriverTest : public testing::Test {
+ protected:
+  NvmlDriverTest()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("fake-nvml-" + std::to_string(::getpid()) + "-" +
+                 std::to_string(testing::UnitTest::GetInstance()->random_seed()) + "-" +
+                 std::to_string(++made_))) {
+    std::filesystem::create_directories(folder_);
+    ::setenv("FAKE_NVML_STATE", (folder_ / "state").c_str(), 1);
+    ::setenv("FAKE_NVML_CONTROL", (folder_ / "control").c_str(), 1);
+    ::setenv("FAKE_NVML_GPUS", "A100-PCIE-40GB:2", 1);
+  }
+  ~NvmlDriverTest() override {
+    driver_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+  void control(const std::string& json) const {
+    std::ofstream(folder_ / "control.new") << json;
+    std::filesystem::rename(folder_ / "control.new", folder_ / "control");
+  }
+  GpuDriver& driver() {
+    if (!driver_) {
+      auto opened = open_nvml(FAKE_NVML);
+      EXPECT_TRUE(opened.ok()) << opened.error().message;
+      driver_ = *std::move(opened);
+    }
+    return *driver_;
+  }
+  std::string gpu(int index = 0) {
+    return driver().discover().value().gpus[static_cast<std::size_t>(index)].uuid;
+  }
+  static SliceOrder order(const std::string& gpu, int gi, int ci, int start, int size) {
+    return {.gpu = gpu,
+            .profile = "p",
+            .gi_profile = gi,
+            .ci_profile = ci,
+            .start = start,
+            .size = size};
+  }
+
+  static inline int made_ = 0;
+  std::filesystem::path folder_;
+  std::unique_ptr<GpuDriver> driver_{};
+};
+
+TEST_F(NvmlDriverTest, FindsGpusWithTheProfilesOfTheirModel) {
+  const das::Discovery found = driver().discover().value();
+  ASSERT_EQ(found.gpus.size(), 2U);
+  EXPECT_EQ(found.gpus[0].name, "NVIDIA A100-PCIE-40GB");
+  EXPECT_EQ(found.gpus[0].memory_bytes, std::int64_t{40} << 30);
+  EXPECT_EQ(found.gpus[1].index, 1);
+  EXPECT_EQ(found.gpus[0].pci_bus_id, "00000000:01:00.0");
+  EXPECT_EQ(found.gpus[0].numa_node, -1);
+  const das::MigTable& expected = das::find_model("A100-PCIE-40GB")->table;
+  ASSERT_EQ(found.gpus[0].table.profiles.size(), expected.profiles.size());
+  for (std::size_t i = 0; i < expected.profiles.size(); ++i) {
+    const das::MigProfile& profile = found.gpus[0].table.profiles[i];
+    EXPECT_EQ(profile.name, expected.profiles[i].name);
+    EXPECT_EQ(profile.starts, expected.profiles[i].starts);
+    EXPECT_EQ(profile.most, expected.profiles[i].most);
+    EXPECT_EQ(profile.ci_profile, expected.profiles[i].ci_profile) << profile.name;
+  }
+}
+
+TEST_F(NvmlDriverTest, DerivesTheNamesOfEveryModel) {
+  for (const das::GpuModel& model : das::gpu_models()) {
+    driver_.reset();
+    ::setenv("FAKE_NVML_GPUS", std::string(model.key).c_str(), 1);
+    const das::Discovery found = driver().discover().value();
+    ASSERT_EQ(found.gpus.size(), 1U) << model.key;
+    EXPECT_EQ(found.gpus[0].table.slots, model.table.slots) << model.key;
+    std::vector<std::string> names;
+    for (const das::MigProfile& profile : found.gpus[0].table.profiles) {
+      names.push_back(profile.name);
+    }
+    for (const das::MigProfile& profile : model.table.profiles) {
+      EXPECT_THAT(names, testing::Contains(profile.name)) << model.key;
+    }
+  }
+}
+
+TEST_F(NvmlDriverTest, MakesASliceAndDestroysIt) {
+  const auto made = driver().create(order(gpu(), 0, 0, 3, 1));
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_THAT(*made, StartsWith("MIG-"));
+  const das::Discovery found = driver().discover().value();
+  ASSERT_EQ(found.slices.size(), 1U);
+  EXPECT_EQ(found.slices[0].start, 3);
+  EXPECT_EQ(found.slices[0].device, *made);
+  ASSERT_TRUE(driver().destroy(*made).ok());
+  EXPECT_TRUE(driver().discover()->slices.empty());
+  EXPECT_TRUE(driver().destroy(*made).ok()) << "what is gone counts as destroyed";
+}
+
+TEST_F(NvmlDriverTest, KnowsSlicesOfAProcessBefore) {
+  const auto made = driver().create(order(gpu(), 1, 1, 2, 2));
+  driver_.reset();
+  ASSERT_EQ(driver().discover()->slices.size(), 1U);
+  EXPECT_TRUE(driver().destroy_at(gpu(), 2, 2).ok());
+  EXPECT_TRUE(driver().discover()->slices.empty());
+}
+
+TEST_F(NvmlDriverTest, WalksMigDevicesWhereTheHandleIsTheParents) {
+  control(R"({"parentHandles": true})");
+  const auto made = driver().create(order(gpu(1), 9, 0, 6, 2));
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_THAT(*made, StartsWith("MIG-"));
+}
+
+TEST_F(NvmlDriverTest, RefusesWhatDoesNotFit) {
+  ASSERT_TRUE(driver().create(order(gpu(), 0, 0, 0, 1)).ok());
+  const auto twice = driver().create(order(gpu(), 0, 0, 0, 1));
+  ASSERT_FALSE(twice.ok());
+  EXPECT_EQ(twice.error().reason, "InsufficientResources");
+  EXPECT_EQ(twice.error().message, "create GPU instance: Insufficient Resources");
+}
+
+struct Failure {
+  const char* call;
+  const char* prefix;
+};
+class NvmlFailureTest : public NvmlDriverTest, public testing::WithParamInterface<Failure> {};
+
+TEST_P(NvmlFailureTest, LeavesNothingBehind) {
+  const std::string uuid = gpu();
+  control(std::string(R"({"parentHandles": true, "fail": {")") + GetParam().call + R"(": 999}})");
+  const auto made = driver().create(order(uuid, 0, 0, 0, 1));
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.error().message, StartsWith(GetParam().prefix));
+  control("{}");
+  EXPECT_TRUE(driver().discover()->slices.empty());
+}
+INSTANTIATE_TEST_SUITE_P(
+    Calls, NvmlFailureTest,
+    testing::Values(
+        Failure{"nvmlDeviceGetHandleByUUID", "get device GPU-"},
+        Failure{"nvmlDeviceGetGpuInstanceProfileInfo", "get GI profile info: "},
+        Failure{"nvmlDeviceCreateGpuInstanceWithPlacement", "create GPU instance: "},
+        Failure{"nvmlGpuInstanceGetComputeInstanceProfileInfo", "get CI profile info: "},
+        Failure{"nvmlGpuInstanceCreateComputeInstance", "create compute instance: "},
+        Failure{"nvmlDeviceGetMaxMigDeviceCount", "get MIG device count: "},
+        Failure{"nvmlDeviceGetMigDeviceHandleByIndex", "matching MIG device not found"}),
+    [](const auto& one) { return std::string(one.param.call); });
+
+TEST_F(NvmlDriverTest, SaysThatASliceIsInUse) {
+  const auto made = driver().create(order(gpu(), 0, 0, 0, 1));
+  control(R"({"inUse": ["*"]})");
+  const auto destroyed = driver().destroy(*made);
+  ASSERT_FALSE(destroyed.ok());
+  EXPECT_EQ(destroyed.error().reason, "InUse");
+}
+
+TEST_F(NvmlDriverTest, ALostGpuStaysKnownAndIsUnhealthy) {
+  ASSERT_EQ(driver().discover()->gpus.size(), 2U);
+  control(R"({"lost": [1]})");
+  const das::Discovery found = driver().discover().value();
+  ASSERT_EQ(found.gpus.size(), 2U);
+  EXPECT_TRUE(found.gpus[0].healthy);
+  EXPECT_FALSE(found.gpus[1].healthy);
+}
+
+TEST_F(NvmlDriverTest, LeavesOutGpusWithoutMig) {
+  control(R"({"migDisabled": [0, 1]})");
+  EXPECT_TRUE(driver().discover()->gpus.empty());
+}
+
+TEST_F(NvmlDriverTest, TellsEvents) {
+  control(R"({"event": 1})");
+  EXPECT_FALSE(driver().wait_for_event(std::chrono::milliseconds(1)));
+  control(R"({"event": 2})");
+  EXPECT_TRUE(driver().wait_for_event(std::chrono::seconds(2)));
+}
+
+TEST(OpenNvml, NamesWhatIsMissing) {
+  const auto none = open_nvml("/nowhere/libnvidia-ml.so.1");
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().message, HasSubstr("NVML cannot be loaded"));
+}
+
+TEST_F(NvmlDriverTest, SaysThatThereIsNoDriver) {
+  control(R"({"fail": {"nvmlInit_v2": 9}})");
+  const auto none = open_nvml(FAKE_NVML);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().message, "nvmlInit: Driver Not Loaded");
+}
+
+}  // namespace
+}  // namespace athanor::agent

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allocate against a world of claims, slices and files in memory (docs/spec/das.md 8.5, N-B10 to
+// N-B14, N-B19).
+#include "systems/das/agent/allocate.hpp"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "kube/text/yaml.hpp"
+#include "systems/das/names.hpp"
+
+namespace athanor::das {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+using Words = std::vector<std::string>;
+
+Object object_of(const std::string& text) {
+  return Object(yaml::parse(text).value());
+}
+
+// Claims are written at once; slices and files are in sets.
+class World final : public AllocateWorld {
+ public:
+  void add_pod(const std::string& uid, const std::string& spec) {
+    sight.pods[uid] = object_of("{apiVersion: v1, kind: Pod, metadata: {name: " + uid +
+                                ", namespace: ns, uid: " + uid + "}, spec: " + spec + "}");
+  }
+  void add_claim(const std::string& pod, const std::string& name, const std::string& profile,
+                 const std::string& container, int start, const std::string& state = kCreated) {
+    const Object object = object_of(fmt::format(
+        "{{metadata: {{name: {0}, namespace: das-operator, uid: uid-{0}}}, spec: {{profile: "
+        "'{1}', container: '{2}', gpuUUID: GPU-0, nodename: n, podRef: {{kind: Pod, name: {3}, "
+        "namespace: ns, uid: {3}}}, migPlacement: {{start: {4}, size: 1}}}}, status: {{state: "
+        "'{5}'}}}}",
+        name, profile, container, pod, start, state));
+    sight.claims.push_back(*read_claim(object));
+  }
+  Claim& claim(const std::string& name) {
+    return *std::ranges::find_if(sight.claims,
+                                 [&](const Claim& one) { return one.object.name() == name; });
+  }
+
+  NodeSight look() override {
+    ++looks;
+    if (looks == appears_at) {
+      add_claim("late", "late-0", "1g.5gb", "c", 6);
+    }
+    return sight;
+  }
+  void wait(Duration time) override { waited.push_back(time.count() / 1000); }
+  Result<void> write_state(std::span<const Claim> claims, std::string_view state) override {
+    if (fail == state) {
+      return Error::unavailable("no API server");
+    }
+    for (const Claim& one : claims) {
+      claim(std::string(one.object.name())).state = state;
+      steps.push_back(fmt::format("{} {}", one.object.name(), state));
+    }
+    return {};
+  }
+  Result<Words> make_slices(std::span<const Claim> claims) override {
+    if (fail == "slices") {
+      return Error{.code = 500, .reason = reason, .message = "create GPU instance: no"};
+    }
+    Words names;
+    for (const Claim& one : claims) {
+      slices.insert(std::string(one.object.name()));
+      names.push_back(slice_of(one));
+    }
+    return names;
+  }
+  void destroy_slices(std::span<const Claim> claims) override {
+    for (const Claim& one : claims) {
+      slices.erase(std::string(one.object.name()));
+    }
+  }
+  std::string slice_of(const Claim& one) override {
+    return "MIG-" + std::string(one.object.name());
+  }
+  Result<void> write_file(const CdiSpec& spec) override {
+    if (fail == "file" || fail == "file " + spec.profile) {
+      return Error::unavailable("disk full");
+    }
+    files[spec.file_name()] = spec;
+    return {};
+  }
+  void remove_file(const CdiSpec& spec) override { files.erase(spec.file_name()); }
+
+  NodeSight sight{};
+  int looks = 0;
+  int appears_at = 0;
+  std::vector<std::int64_t> waited{};  // ms
+  std::string fail{};
+  std::string reason = "NvmlError";
+  Words steps{};
+  std::set<std::string> slices{};
+  std::map<std::string, CdiSpec> files{};
+};
+
+class AllocateTest : public testing::Test {
+ protected:
+  Result<Words> ask(const std::string& profile, const Words& ids) {
+    return allocate(std::vector<DeviceAsk>{{.profile = profile, .ids = ids}}, ledger, world, {});
+  }
+  const CdiSpec& file_of(const std::string& device) {
+    const std::string id = device.substr(device.find('=') + 1);
+    for (const auto& [name, spec] : world.files) {
+      if (spec.id == id) {
+        return spec;
+      }
+    }
+    ADD_FAILURE() << "no file for " << device;
+    static const CdiSpec kNone;
+    return kNone;
+  }
+  static std::string wants(const std::string& limits) {
+    return "{containers: [{name: c, resources: {limits: " + limits + "}}]}";
+  }
+
+  World world;
+  Ledger ledger;
+};
+
+TEST_F(AllocateTest, TakesAClaimIntoUse) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  const auto devices = ask("1g.5gb", {"1g.5gb-3"});
+  ASSERT_TRUE(devices.ok()) << devices.error().message;
+  ASSERT_EQ(devices->size(), 1U);
+  EXPECT_EQ(devices->front(), "mig.das.com/c1g.5gb=" + cdi_id_of("a", "c", "1g.5gb"));
+  EXPECT_THAT(world.steps, ElementsAre("a-0 processing", "a-0 inUse"));
+  EXPECT_THAT(file_of(devices->front()).env,
+              ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-a-0", "CUDA_VISIBLE_DEVICES=0"));
+  EXPECT_EQ(file_of(devices->front()).claims.size(), 1U);
+}
+
+TEST_F(AllocateTest, AThreefoldRequestHasOneFileWithThreeClaims) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 3}"));
+  for (int i = 0; i < 3; ++i) {
+    world.add_claim("a", fmt::format("a-{}", i), "1g.5gb", "c", i);
+  }
+  const auto devices = ask("1g.5gb", {"1g.5gb-0", "1g.5gb-1", "1g.5gb-2"});
+  ASSERT_TRUE(devices.ok());
+  EXPECT_EQ(world.files.size(), 1U);
+  EXPECT_THAT(
+      file_of(devices->front()).env,
+      ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-a-0,MIG-a-1,MIG-a-2", "CUDA_VISIBLE_DEVICES=0,1,2"));
+}
+
+TEST_F(AllocateTest, RefusesWithoutEnoughClaims) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 2}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  const auto devices = ask("1g.5gb", {"1g.5gb-0", "1g.5gb-1"});
+  ASSERT_FALSE(devices.ok());
+  EXPECT_EQ(devices.error().code, 412);
+  EXPECT_EQ(devices.error().message, "requested 2 allocations but only found 1");
+  EXPECT_THAT(world.waited, ElementsAre(100, 200, 400, 800, 1600));
+  EXPECT_THAT(world.steps, IsEmpty());
+  EXPECT_THAT(world.files, IsEmpty());
+}
+
+TEST_F(AllocateTest, WaitsForAClaimThatComesLate) {
+  world.add_pod("late", wants("{mig.das.com/1g.5gb: 1}"));
+  world.appears_at = 3;
+  EXPECT_TRUE(ask("1g.5gb", {"1g.5gb-0"}).ok());
+  EXPECT_THAT(world.waited, ElementsAre(100, 200));
+}
+
+TEST_F(AllocateTest, TheOldestPodIsServedFirst) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("b", "b-0", "1g.5gb", "c", 1);
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  ASSERT_TRUE(ask("1g.5gb", {"1g.5gb-0"}).ok());
+  EXPECT_EQ(world.claim("b-0").state, kInUse);
+  EXPECT_EQ(world.claim("a-0").state, kCreated);
+}
+
+TEST_F(AllocateTest, APodThatAsksForAsManyIsMeant) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 2}"));
+  world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  world.add_claim("a", "a-1", "1g.5gb", "c", 1);
+  world.add_claim("b", "b-0", "1g.5gb", "c", 2);
+  ASSERT_TRUE(ask("1g.5gb", {"1g.5gb-0"}).ok());
+  EXPECT_EQ(world.claim("b-0").state, kInUse);
+  EXPECT_EQ(world.claim("a-0").state, kCreated);
+}
+
+TEST_F(AllocateTest, TheSameQuestionHasTheSameAnswer) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  const auto first = ask("1g.5gb", {"1g.5gb-3"});
+  const auto again = ask("1g.5gb", {"1g.5gb-3"});
+  ASSERT_TRUE(first.ok() && again.ok());
+  EXPECT_EQ(*first, *again);
+  EXPECT_EQ(world.steps.size(), 2U);
+  EXPECT_FALSE(ask("1g.5gb", {"1g.5gb-4"}).ok()) << "other devices are another question";
+}
+
+TEST_F(AllocateTest, DevicesOfAPodThatHasEndedAreAnothersNow) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  ASSERT_TRUE(ask("1g.5gb", {"1g.5gb-3"}).ok());
+  Value ended = world.sight.pods["a"].body();
+  ended.set("status", Value::object({{"phase", "Succeeded"}}));
+  world.sight.pods["a"] = Object(ended);
+  world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("b", "b-0", "1g.5gb", "c", 1);
+  ASSERT_TRUE(ask("1g.5gb", {"1g.5gb-3"}).ok());
+  EXPECT_EQ(world.claim("b-0").state, kInUse);
+}
+
+TEST_F(AllocateTest, APodThatRunsAsksNoMore) {
+  // After a restart of the agent it may be unknown what its init container was given.
+  world.add_pod("a",
+                "{initContainers: [{name: i, resources: {limits: {mig.das.com/1g.5gb: 1}}}], "
+                "containers: [{name: c, resources: {limits: {mig.das.com/1g.5gb: 1}}}]}");
+  Value runs = world.sight.pods["a"].body();
+  runs.set("status", Value::object({{"phase", "Running"}, {"startTime", "2026-01-01T00:00:00Z"}}));
+  world.sight.pods["a"] = Object(runs);
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0, kInUse);
+  world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("b", "b-0", "1g.5gb", "c", 1);
+  ASSERT_TRUE(ask("1g.5gb", {"1g.5gb-1"}).ok());
+  EXPECT_EQ(world.claim("b-0").state, kInUse);
+}
+
+TEST_F(AllocateTest, AnInitContainerUsesTheSlicesOfTheContainersAfterIt) {
+  world.add_pod("a",
+                "{initContainers: [{name: i, resources: {limits: {mig.das.com/1g.5gb: 1}}}], "
+                "containers: [{name: c, resources: {limits: {mig.das.com/1g.5gb: 2}}}]}");
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  world.add_claim("a", "a-1", "1g.5gb", "c", 1);
+  const auto init = ask("1g.5gb", {"1g.5gb-0"});
+  ASSERT_TRUE(init.ok());
+  EXPECT_THAT(world.slices, UnorderedElementsAre("a-0"));
+  const auto main = ask("1g.5gb", {"1g.5gb-0", "1g.5gb-1"});
+  ASSERT_TRUE(main.ok()) << main.error().message;
+  EXPECT_NE(*init, *main);
+  EXPECT_THAT(world.slices, UnorderedElementsAre("a-0", "a-1"));
+  EXPECT_EQ(file_of(main->front()).env[0], "NVIDIA_VISIBLE_DEVICES=MIG-a-0,MIG-a-1");
+  EXPECT_EQ(world.steps.size(), 4U) << "a-0 was in use already";
+}
+
+TEST_F(AllocateTest, TwoProfilesOfAContainerShareTheirVariables) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 1, mig.das.com/2g.10gb: 1}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  world.add_claim("a", "a-1", "2g.10gb", "c", 2);
+  const auto second = ask("2g.10gb", {"2g.10gb-0"});
+  const auto first = ask("1g.5gb", {"1g.5gb-0"});
+  ASSERT_TRUE(first.ok() && second.ok());
+  for (const auto& device : {first->front(), second->front()}) {
+    EXPECT_THAT(file_of(device).env,
+                ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-a-0,MIG-a-1", "CUDA_VISIBLE_DEVICES=0,1"));
+    EXPECT_EQ(file_of(device).claims.size(), 1U);
+  }
+}
+
+TEST_F(AllocateTest, OnlyPodsThatNeverRestartLoseTheirFileWithTheContainer) {
+  world.add_pod("a",
+                "{restartPolicy: Never, containers: [{name: c, resources: {limits: "
+                "{mig.das.com/1g.5gb: 1}}}]}");
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  EXPECT_TRUE(file_of(ask("1g.5gb", {"1g.5gb-0"})->front()).poststop);
+  world.add_pod("b",
+                "{restartPolicy: OnFailure, containers: [{name: c, resources: {limits: "
+                "{mig.das.com/1g.5gb: 1}}}]}");
+  world.add_claim("b", "b-0", "1g.5gb", "c", 1);
+  EXPECT_FALSE(file_of(ask("1g.5gb", {"1g.5gb-1"})->front()).poststop);
+}
+
+class AllocateFailureTest : public AllocateTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(AllocateFailureTest, LeavesNothingAndSucceedsAtTheNextTry) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 2}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  world.add_claim("a", "a-1", "1g.5gb", "c", 1);
+  world.fail = GetParam();
+  ASSERT_FALSE(ask("1g.5gb", {"1g.5gb-0", "1g.5gb-1"}).ok());
+  EXPECT_THAT(world.slices, IsEmpty());
+  EXPECT_THAT(world.files, IsEmpty());
+  EXPECT_EQ(world.claim("a-0").state, kCreated);
+  EXPECT_EQ(world.claim("a-1").state, kCreated);
+  EXPECT_TRUE(ledger.grants().empty());
+  world.fail.clear();
+  EXPECT_TRUE(ask("1g.5gb", {"1g.5gb-0", "1g.5gb-1"}).ok());
+}
+INSTANTIATE_TEST_SUITE_P(Steps, AllocateFailureTest,
+                         testing::Values("processing", "slices", "inUse", "file"));
+
+TEST_F(AllocateTest, AFailureOfTheSecondContainerUndoesTheFirst) {
+  world.add_pod("a",
+                "{containers: [{name: c, resources: {limits: {mig.das.com/1g.5gb: 1}}}, {name: d, "
+                "resources: {limits: {mig.das.com/1g.5gb: 1}}}]}");
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  const auto devices =
+      allocate(std::vector<DeviceAsk>{{"1g.5gb", {"1g.5gb-0"}}, {"1g.5gb", {"1g.5gb-1"}}}, ledger,
+               world, {});
+  ASSERT_FALSE(devices.ok());
+  EXPECT_EQ(world.claim("a-0").state, kCreated);
+  EXPECT_THAT(world.slices, IsEmpty());
+  EXPECT_THAT(world.files, IsEmpty());
+}
+
+TEST_F(AllocateTest, SlotsThatAnotherHoldsOrphanTheClaim) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  world.fail = "slices";
+  world.reason = "InsufficientResources";
+  ASSERT_FALSE(ask("1g.5gb", {"1g.5gb-0"}).ok());
+  EXPECT_EQ(world.claim("a-0").state, kOrphaned);
+}
+
+TEST(Ledger, FindsPodsThatWereTakenForOneAnother) {
+  Ledger ledger;
+  ledger.add({.profile = "1g.5gb",
+              .ids = {"x"},
+              .pod_uid = "a",
+              .container = "c",
+              .cdi_id = "1",
+              .claims = {"ca"}});
+  const std::vector<Holder> half{{"b", "c", "1g.5gb", {"x"}}};
+  EXPECT_TRUE(ledger.mistaken(half).empty()) << "the other pod has no devices yet";
+  ledger.add({.profile = "1g.5gb",
+              .ids = {"y"},
+              .pod_uid = "b",
+              .container = "c",
+              .cdi_id = "2",
+              .claims = {"cb"}});
+  const std::vector<Holder> holders{{"b", "c", "1g.5gb", {"x"}}, {"a", "c", "1g.5gb", {"y"}}};
+  const auto pairs = ledger.mistaken(holders);
+  ASSERT_EQ(pairs.size(), 1U);
+  ledger.exchange(pairs[0].first.cdi_id, pairs[0].second.cdi_id);
+  EXPECT_EQ(ledger.grants()[0].pod_uid, "b");
+  EXPECT_THAT(ledger.grants()[0].claims, ElementsAre("cb"));
+  EXPECT_TRUE(ledger.mistaken(holders).empty());
+}
+
+TEST(Ledger, LearnsIdsAfterARestart) {
+  Ledger ledger;
+  ledger.add({.profile = "1g.5gb", .pod_uid = "a", .container = "c", .cdi_id = "1"});
+  const std::vector<Holder> holders{{"a", "c", "1g.5gb", {"x"}}};
+  ledger.learn(holders);
+  EXPECT_THAT(ledger.grants()[0].ids, ElementsAre("x"));
+}
+
+}  // namespace
+}  // namespace athanor::das

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent's controllers: what it publishes, and how claims end (docs/spec/das.md 2.3, 3, 8.2).
+#include "systems/das/agent/node_agent.hpp"
+
+#include <gtest/gtest.h>
+
+#include "api/builtin.hpp"
+#include "kube/text/yaml.hpp"
+#include "support/fake_world.hpp"
+#include "systems/das/agent.hpp"
+#include "systems/das/agent/discovery.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/placement/inventory.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+namespace {
+
+const Key kAccelerator{"das-operator", "node-1"};
+const Key kClaim{"das-operator", "c"};
+
+class NodeAgentTest : public testing::Test {
+ protected:
+  NodeAgentTest() {
+    world.configure(kSettingsSection, api::encode(Settings{}));
+    world.configure(kAgentSection, Value::object({{"node", "node-1"}}));
+    put("{apiVersion: v1, kind: Node, metadata: {name: node-1, uid: node-uid}}");
+    found.gpus.push_back({.uuid = "GPU-0",
+                          .name = "NVIDIA A100-PCIE-40GB",
+                          .memory_bytes = std::int64_t{40} << 30,
+                          .pci_bus_id = "0:1",
+                          .table = find_model("A100-PCIE-40GB")->table});
+  }
+  Object put(const std::string& text) { return world.put(yaml::parse(text).value()); }
+  void publish() {
+    world.observe_as(kGpusQuery,
+                     Value::object({{"nodeResources", node_resources(found, {}, "boot-1")},
+                                    {"ready", readiness(found)}}));
+    world.settle({&publication_operator()});
+  }
+  void add_claim(const std::string& state, const std::string& node = "node-1") {
+    put("{apiVersion: inference.redhat.com/v1alpha1, kind: AllocationClaim, metadata: {name: c, "
+        "namespace: das-operator}, spec: {profile: 1g.5gb, gpuUUID: GPU-0, nodename: " +
+        node +
+        ", podRef: {kind: Pod, name: p, namespace: ns, uid: pod-uid}, migPlacement: {start: 0, "
+        "size: 1}}, status: {state: " +
+        state + "}}");
+  }
+  void add_pod(const std::string& phase) {
+    put("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns, uid: pod-uid}, spec: "
+        "{nodeName: node-1}, status: {phase: " +
+        phase + "}}");
+  }
+  [[nodiscard]] std::string state() const {
+    return world.must(kAllocationClaim, kClaim).status()["state"].str();
+  }
+
+  test::FakeWorld world;
+  Discovery found;
+};
+
+TEST_F(NodeAgentTest, PublishesWhatItFound) {
+  publish();
+  const Object object = world.must(kNodeAccelerator, kAccelerator);
+  EXPECT_EQ(object.spec()["acceleratorType"].as_string(), "nvidia-mig");
+  EXPECT_EQ(object.owners().front().uid, "node-uid");
+  const Value& resources = object.status()["nodeResources"];
+  EXPECT_EQ(resources["bootId"].as_string(), "boot-1");
+  EXPECT_EQ(resources["nodeGpus"][0]["gpuMemory"].as_string(), "40Gi");
+  EXPECT_EQ(resources["nodeGpus"][0]["slots"].as_int(), 8);
+  EXPECT_EQ(resources["migPlacement"]["1g.10gb"]["ciProfileId"].as_int(), 0);
+  EXPECT_EQ(resources["migPlacement"]["1g.10gb"]["giProfileId"].as_int(), 9);
+  EXPECT_EQ(world.condition(kNodeAccelerator, kAccelerator, "Ready")["reason"].as_string(),
+            "GPUsAccessible");
+  EXPECT_EQ(world.event_count("GPUDiscovered"), 1);
+  const std::size_t writes = world.writes.size();
+  publish();
+  EXPECT_EQ(world.writes.size(), writes) << "at rest nothing is written";
+}
+
+TEST_F(NodeAgentTest, TellsAnUnhealthyGpu) {
+  publish();
+  found.gpus[0].healthy = false;
+  publish();
+  EXPECT_EQ(world.condition(kNodeAccelerator, kAccelerator, "Ready")["reason"].as_string(),
+            "GPUUnhealthy");
+  EXPECT_EQ(world.event_count("GPUUnhealthy"), 1);
+}
+
+TEST_F(NodeAgentTest, SaysThatNoGpuHasMig) {
+  found.gpus.clear();
+  publish();
+  EXPECT_EQ(world.condition(kNodeAccelerator, kAccelerator, "Ready")["reason"].as_string(),
+            "NoMIGEnabledGPU");
+}
+
+TEST_F(NodeAgentTest, PublishesMixedModelsAndForeignSlices) {
+  found.gpus.push_back({.uuid = "GPU-1",
+                        .name = "NVIDIA A30",
+                        .memory_bytes = std::int64_t{24} << 30,
+                        .index = 1,
+                        .table = find_model("A30")->table});
+  found.slices = {{.gpu = "GPU-0", .device = "MIG-x", .start = 4, .size = 4},
+                  {.gpu = "GPU-0", .device = "MIG-y", .start = 0, .size = 1}};
+  const std::vector<SliceRecord> records{{.claim_uid = "u", .gpu = "GPU-0", .start = 0, .size = 1}};
+  const NodeGpus read = read_resources(node_resources(found, records, ""));
+  ASSERT_EQ(read.gpus.size(), 2U);
+  EXPECT_EQ(read.gpus[0].foreign, mask_of(4, 4));
+  EXPECT_EQ(read.tables[read.gpus[1].table].slots, 4);
+  EXPECT_GE(read.tables[read.gpus[1].table].find("1g.6gb"), 0);
+}
+
+TEST_F(NodeAgentTest, AClaimInUseStaysWhileItsPodRuns) {
+  add_claim("inUse");
+  add_pod("Running");
+  world.settle({&release_operator()});
+  EXPECT_TRUE(world.acts.empty());
+  EXPECT_TRUE(world.has(kAllocationClaim, kClaim));
+}
+
+TEST_F(NodeAgentTest, TheSliceGoesBeforeItsClaim) {
+  add_claim("inUse");
+  add_pod("Succeeded");
+  world.settle({&release_operator()});
+  ASSERT_EQ(world.acts.size(), 1U);
+  EXPECT_EQ(world.acts[0].verb, kReleaseVerb);
+  EXPECT_TRUE(world.has(kAllocationClaim, kClaim)) << "its slice is still there";
+  world.observe_as(std::string(kReleaseVerb) + ":" + world.acts[0].id, Value::object());
+  world.settle({&release_operator()});
+  EXPECT_FALSE(world.has(kAllocationClaim, kClaim));
+  EXPECT_EQ(world.event_count("SliceReleased"), 1);
+}
+
+TEST_F(NodeAgentTest, AClaimWhosePodIsGoneIsReleased) {
+  add_claim("processing");
+  world.settle({&release_operator()});
+  EXPECT_EQ(world.acts.size(), 1U);
+}
+
+TEST_F(NodeAgentTest, ASliceThatCannotBeDestroyedIsOrphaned) {
+  add_claim("inUse");
+  const std::string uid(world.must(kAllocationClaim, kClaim).uid());
+  world.observe_as(std::string(kTroubleQuery) + ":" + uid, Value("In use by another client"));
+  world.settle({&release_operator()});
+  EXPECT_EQ(state(), kOrphaned);
+  world.observe_as(std::string(kReleaseVerb) + ":" + uid, Value::object());
+  world.settle({&release_operator()});
+  EXPECT_FALSE(world.has(kAllocationClaim, kClaim));
+}
+
+TEST_F(NodeAgentTest, OtherNodesAndClaimsWithoutASliceAreLeftAlone) {
+  add_claim("inUse", "other");
+  world.settle({&release_operator()});
+  EXPECT_TRUE(world.acts.empty());
+  add_claim("staged");
+  world.settle({&release_operator()});
+  EXPECT_TRUE(world.has(kAllocationClaim, kClaim));
+}
+
+TEST_F(NodeAgentTest, TheControllersLeaveSlicesOfRealNodesToTheAgent) {
+  add_claim("inUse");
+  world.settle({&claim_operator()});
+  EXPECT_TRUE(world.has(kAllocationClaim, kClaim));
+  world.remove(api::kNode, {"", "node-1"});
+  world.settle({&claim_operator()});
+  EXPECT_FALSE(world.has(kAllocationClaim, kClaim)) << "with the node its agent is gone";
+}
+
+}  // namespace
+}  // namespace athanor::das

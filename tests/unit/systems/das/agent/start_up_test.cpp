@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a start finds and does: restarts of agent and node (docs/spec/das.md 3.4, 8.4, N-B9).
+#include "systems/das/agent/start_up.hpp"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "kube/text/yaml.hpp"
+#include "systems/das/agent/allocate.hpp"
+#include "systems/das/names.hpp"
+
+namespace athanor::das {
+namespace {
+
+class StartUpTest : public testing::Test {
+ protected:
+  StartUpTest() {
+    findings.sight.pods["p"] = Object(
+        yaml::parse("{metadata: {name: p, uid: p}, spec: {containers: [{name: c}, {name: d}]}}")
+            .value());
+  }
+  // A claim in use with its file and its slice, as an agent leaves it.
+  void add(const std::string& name, int start, const std::string& container = "c") {
+    const Object object(
+        yaml::parse(fmt::format("{{metadata: {{name: {0}, uid: {0}}}, spec: {{profile: 1g.5gb, "
+                                "container: {2}, gpuUUID: GPU-0, nodename: n, podRef: {{name: p, "
+                                "uid: p}}, migPlacement: {{start: {1}, size: 1}}}}, status: "
+                                "{{state: inUse}}}}",
+                                name, start, container))
+            .value());
+    findings.sight.claims.push_back(*read_claim(object));
+    findings.files.push_back({.profile = "1g.5gb",
+                              .id = cdi_id_of("p", container, "1g.5gb"),
+                              .claims = {object.body()}});
+    findings.records.push_back(record_of(findings.sight.claims.back(), "MIG-" + name));
+    findings.devices.insert("MIG-" + name);
+  }
+
+  Findings findings;
+};
+
+TEST_F(StartUpTest, ARestartOfTheAgentTouchesNothing) {
+  add("a", 0);
+  add("b", 1, "d");
+  const Measures measures = measures_of(findings);
+  EXPECT_TRUE(measures.stale_claims.empty());
+  EXPECT_TRUE(measures.stale_pods.empty());
+  EXPECT_TRUE(measures.remove_files.empty());
+  EXPECT_TRUE(measures.destroy.empty());
+  const Ledger ledger = ledger_of(findings.files, findings.sight);
+  ASSERT_EQ(ledger.grants().size(), 2U);
+  EXPECT_EQ(ledger.grants()[0].container, "c");
+  EXPECT_EQ(ledger.grants()[1].container, "d");
+}
+
+TEST_F(StartUpTest, TwoClaimsOfOneFileAreNoReboot) {
+  add("a", 0);
+  add("b", 1);
+  findings.files[0].claims.push_back(findings.files[1].claims[0]);
+  findings.files.pop_back();
+  EXPECT_TRUE(measures_of(findings).stale_claims.empty());
+}
+
+TEST_F(StartUpTest, AMissingFileAloneIsNoReboot) {
+  add("a", 0);
+  findings.files.clear();
+  findings.devices.clear();
+  EXPECT_TRUE(measures_of(findings).stale_claims.empty());
+}
+
+TEST_F(StartUpTest, ARebootEndsClaimsAndPodsOnce) {
+  add("a", 0);
+  add("b", 1);
+  findings.rebooted = true;
+  findings.devices.clear();
+  const Measures measures = measures_of(findings);
+  EXPECT_EQ(measures.stale_claims.size(), 2U);
+  EXPECT_EQ(measures.remove_files.size(), 2U);
+  EXPECT_EQ(measures.forget.size(), 2U);
+  ASSERT_EQ(measures.stale_pods.size(), 1U);
+  EXPECT_EQ(measures.stale_pods[0].name(), "p");
+}
+
+TEST_F(StartUpTest, ASliceThatOutlivedTheRebootIsKept) {
+  add("a", 0);
+  findings.rebooted = true;
+  EXPECT_TRUE(measures_of(findings).stale_claims.empty());
+  findings.emulated = true;
+  EXPECT_EQ(measures_of(findings).stale_claims.size(), 1U);
+}
+
+TEST_F(StartUpTest, WhatHasNoClaimAnyMoreIsDestroyed) {
+  add("a", 0);
+  findings.sight.claims.clear();
+  const Measures measures = measures_of(findings);
+  ASSERT_EQ(measures.destroy.size(), 1U);
+  EXPECT_EQ(measures.destroy[0].device, "MIG-a");
+  EXPECT_EQ(measures.remove_files.size(), 1U);
+}
+
+TEST_F(StartUpTest, ASliceThatWasBeingMadeIsLookedForWithoutAClaim) {
+  add("a", 0);
+  findings.records[0].device.clear();
+  EXPECT_TRUE(measures_of(findings).destroy.empty());
+  findings.sight.claims.clear();
+  EXPECT_EQ(measures_of(findings).destroy.size(), 1U);
+}
+
+TEST_F(StartUpTest, ForeignSlicesAreNeverTouched) {
+  findings.devices.insert("MIG-foreign");
+  const Measures measures = measures_of(findings);
+  EXPECT_TRUE(measures.destroy.empty());
+}
+
+TEST(SliceRecords, SurviveWritingAndRefuseNonsense) {
+  const std::vector<SliceRecord> records{{.claim_uid = "u",
+                                          .claim = "a",
+                                          .profile = "1g.5gb",
+                                          .gpu = "GPU-0",
+                                          .start = 3,
+                                          .size = 1,
+                                          .device = "MIG-1"}};
+  EXPECT_EQ(parse_records(print_records(records)), records);
+  EXPECT_TRUE(parse_records("").empty());
+  EXPECT_TRUE(parse_records(R"({"slices": [{"claimUid": "u", "gpu": "g", "start": 7, "size": 4}]})")
+                  .empty());
+}
+
+}  // namespace
+}  // namespace athanor::das
