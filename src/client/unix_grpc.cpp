@@ -2,7 +2,10 @@
 #include "client/unix_grpc.hpp"
 
 #include <curl/curl.h>
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <string_view>
 
@@ -47,6 +50,34 @@ std::size_t take_header(const char* bytes, std::size_t size, std::size_t count, 
   return size * count;
 }
 
+// A name of the socket that has room in an address, which is about a hundred bytes: its folder by
+// its descriptor where the path has not.
+class SocketName {
+ public:
+  explicit SocketName(const std::string& path) : name_(path) {
+    const std::size_t slash = path.rfind('/');
+    if (path.size() < sizeof(sockaddr_un{}.sun_path) || slash == std::string::npos) {
+      return;
+    }
+    folder_ = ::open(path.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder_ >= 0) {
+      name_ = fmt::format("/proc/self/fd/{}{}", folder_, path.substr(slash));
+    }
+  }
+  SocketName(const SocketName&) = delete;
+  SocketName& operator=(const SocketName&) = delete;
+  ~SocketName() {
+    if (folder_ >= 0) {
+      ::close(folder_);
+    }
+  }
+  [[nodiscard]] const char* text() const { return name_.c_str(); }
+
+ private:
+  std::string name_;
+  int folder_ = -1;
+};
+
 std::string framed(const std::string& message) {
   std::string frame(kPrefix, '\0');
   for (std::size_t i = 0; i < 4; ++i) {
@@ -85,7 +116,8 @@ Result<std::string> call_unix_grpc(const std::string& socket, const std::string&
   add_line(headers, "TE: trailers");
   add_line(headers, "Expect:");
   curl_easy_setopt(handle, CURLOPT_URL, ("http://localhost" + method).c_str());
-  curl_easy_setopt(handle, CURLOPT_UNIX_SOCKET_PATH, socket.c_str());
+  const SocketName name(socket);
+  curl_easy_setopt(handle, CURLOPT_UNIX_SOCKET_PATH, name.text());
   curl_easy_setopt(handle, CURLOPT_HTTP_VERSION,
                    static_cast<long>(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE));
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);

@@ -417,8 +417,9 @@ Result<Value> ClusterDriver::debug(std::size_t limit, Duration patience) const {
 }
 
 Result<std::string> ClusterDriver::state_metrics(Duration patience) const {
-  return impl_->ask<std::string>(
-      patience, [raw = impl_.get()] { return raw->host->engine().state_metrics(); });
+  return impl_->ask<std::string>(patience, [raw = impl_.get()] {
+    return raw->host->engine().state_metrics(raw->options.clock->now());
+  });
 }
 
 Duration ClusterDriver::busy_for() const {

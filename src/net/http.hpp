@@ -91,6 +91,8 @@ struct Response {
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>>
       headers{};  // more headers (Warning, Audit-Id, ...)
+  // Sent after the body, over HTTP/2 alone; such an answer has no Content-Length.
+  std::vector<std::pair<std::string, std::string>> trailers{};
   // In-process callers read `value`; for the outside `body` is the encoded text. A handler fills
   // one of the two; encode() (encode.hpp) makes bytes of a value.
   std::string body{};

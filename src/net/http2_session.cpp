@@ -76,6 +76,19 @@ std::vector<std::pair<std::string, std::string>> fields_of(const apiserver::Resp
   return fields;
 }
 
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+// The table refers to the texts of `fields`.
+std::vector<nghttp2_nv> table_of(Fields& fields) {
+  std::vector<nghttp2_nv> table;
+  table.reserve(fields.size());
+  for (auto& [name, value] : fields) {
+    table.push_back(
+        {bytes_of(name), bytes_of(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
+  }
+  return table;
+}
+
 std::size_t declared_body(const apiserver::Request& request) {
   const std::string_view text = request.header("content-length");
   std::size_t size = 0;
@@ -110,6 +123,7 @@ struct Http2Session::Stream {
   Time since{};  // of its last progress
 
   std::string answer{};
+  std::vector<std::pair<std::string, std::string>> trailers{};
   std::size_t sent = 0;
   std::unique_ptr<apiserver::Stream> more{};
   bool ended = true;     // `more` has nothing further
@@ -149,6 +163,7 @@ struct Http2Session::Impl {
   void note_reset();
   void answer(std::int32_t id, Stream& stream, apiserver::Response& response);
   ssize_t read(Stream& stream, std::uint8_t* buffer, std::size_t size, std::uint32_t& flags);
+  void send_trailers(std::int32_t id, Stream& stream);
   // False: the answer goes no further.
   bool pull(Stream& stream);
   void close(std::int32_t id);
@@ -297,7 +312,17 @@ ssize_t Http2Session::Impl::on_read(nghttp2_session* /*session*/, std::int32_t i
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   }
   stream->since = self.now;
-  return self.read(*stream, buffer, size, *flags);
+  const ssize_t count = self.read(*stream, buffer, size, *flags);
+  if ((*flags & NGHTTP2_DATA_FLAG_EOF) != 0 && !stream->trailers.empty()) {
+    *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    self.send_trailers(id, *stream);
+  }
+  return count;
+}
+
+void Http2Session::Impl::send_trailers(std::int32_t id, Stream& stream) {
+  const std::vector<nghttp2_nv> table = table_of(stream.trailers);
+  nghttp2_submit_trailer(session.get(), id, table.data(), table.size());
 }
 
 void Http2Session::Impl::add_header(Stream& stream, std::string_view name, std::string_view value) {
@@ -450,20 +475,16 @@ void Http2Session::Impl::answer(std::int32_t id, Stream& stream, apiserver::Resp
   stream.since = now;
   release(stream);
   const bool bodiless = stream.request.method == "HEAD" || !has_body(response.status);
-  const bool streams_on = response.stream != nullptr;
+  const bool open_ended = response.stream != nullptr || !response.trailers.empty();
   auto fields = fields_of(
-      response, streams_on ? std::nullopt : std::optional<std::size_t>(response.body.size()),
+      response, open_ended ? std::nullopt : std::optional<std::size_t>(response.body.size()),
       callbacks.date());
-  std::vector<nghttp2_nv> table;
-  table.reserve(fields.size());
-  for (auto& [name, value] : fields) {
-    table.push_back(
-        {bytes_of(name), bytes_of(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
-  }
+  const std::vector<nghttp2_nv> table = table_of(fields);
   nghttp2_data_provider provider{};
   provider.read_callback = on_read;
   if (!bodiless) {
     stream.answer = std::move(response.body);
+    stream.trailers = std::move(response.trailers);
     unsent += stream.answer.size();
     stream.more = std::move(response.stream);
     stream.ended = stream.more == nullptr;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/listen.hpp"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 
@@ -85,6 +90,52 @@ Result<Listening> listen_at(const std::string& address) {
     return socket.error();
   }
   return Listening{.socket = *socket, .host = where};
+}
+
+Result<int> listen_at_path(const std::string& path) {
+  const auto failed = [&](std::string_view why) {
+    return Error::unavailable("cannot listen on " + path + ": " + std::string(why));
+  };
+  const std::filesystem::path file(path);
+  std::error_code failure;
+  std::filesystem::create_directories(file.parent_path(), failure);
+  // Bound relative to its folder: an address has room for about a hundred bytes.
+  const int folder = ::open(file.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) {
+    return failed(std::generic_category().message(errno));
+  }
+  const std::string name =
+      "/proc/self/fd/" + std::to_string(folder) + "/" + file.filename().string();
+  struct stat state {};
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (name.size() >= sizeof(address.sun_path)) {
+    ::close(folder);
+    return failed("the file's name is too long");
+  }
+  if (::lstat(path.c_str(), &state) == 0) {
+    if (!S_ISSOCK(state.st_mode)) {
+      ::close(folder);
+      return failed("there is a file that is no socket");
+    }
+    ::unlink(path.c_str());
+  }
+  std::memcpy(address.sun_path, name.data(), name.size());
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const bool bound =
+      socket >= 0 &&
+      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): sockets' way
+      ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
+      ::chmod(path.c_str(), S_IRUSR | S_IWUSR) == 0 && ::listen(socket, kBacklog) == 0;
+  const int cause = errno;
+  ::close(folder);
+  if (!bound) {
+    if (socket >= 0) {
+      ::close(socket);
+    }
+    return failed(std::generic_category().message(cause));
+  }
+  return socket;
 }
 
 int port_of(int socket) {

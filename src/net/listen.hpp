@@ -20,6 +20,10 @@ struct Listening {
   std::string host{};  // what it listens on
 };
 Result<Listening> listen_at(const std::string& address);
+// A non-blocking unix socket that listens at `path`, mode 0600; missing folders are made, and a
+// socket that is there already is replaced. Paths may be longer than a socket's address. Errors:
+// something else lies there, or the folder cannot be written.
+Result<int> listen_at_path(const std::string& path);
 // The port that a socket is bound to.
 int port_of(int socket);
 

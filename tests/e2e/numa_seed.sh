@@ -63,7 +63,7 @@ YAML
 }
 of_pod() { $kubectl get pod "$1" -o "jsonpath={$2}"; }
 
-say "1. The samples"
+say "1. The samples (A1); another name is refused (A3)"
 $kubectl apply -f "$examples/operator.yaml" -f "$examples/scheduler.yaml"
 becomes "$limit" True state numaresourcesoperator/numaresourcesoperator Available
 becomes "$limit" True state numaresourcesoperator/numaresourcesoperator Upgradeable

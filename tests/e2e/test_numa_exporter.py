@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exporter process and the tools of docs/spec/numa.md 9 and 13 on a lab: recorded machines, podresources from files and from a socket."""
 
+import concurrent.futures
 import json
 import os
-import socket
-import struct
+import ssl
 import subprocess
 import tarfile
-import threading
 import urllib.error
 import urllib.request
 
+import grpc
 import pytest
 
 from support import ATHANOR, ROOT, run, wait_for
@@ -148,55 +148,24 @@ def test_a_touched_file_is_an_event(lab, tmp_path):
         )
 
 
-class FakeKubelet:
-    """gRPC over HTTP/2 on a unix socket, as little of it as unary calls need. Which method is called shows in the length of the head."""
+class FakeKubelet(grpc.GenericRpcHandler):
+    """The podresources API with gRPC's own library, answers as bytes by method."""
 
     def __init__(self, path, answers):
         self.answers = answers
-        self.heads = []
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.bind(str(path))
-        self.socket.listen()
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(2))
+        self.server.add_generic_rpc_handlers((self,))
+        self.server.add_insecure_port(f"unix:{path}")
+        self.server.start()
 
-    def serve(self):
-        while True:
-            client, _ = self.socket.accept()
-            threading.Thread(target=self.talk, args=(client,), daemon=True).start()
+    def service(self, handler_call_details):
+        method = handler_call_details.method.rpartition("/v1.PodResourcesLister/")[2]
 
-    @staticmethod
-    def frame(kind, flags, stream, payload):
-        return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+        def answer(request, context):
+            said = self.answers[method]
+            return said(request, context) if callable(said) else said
 
-    @staticmethod
-    def header(name, value):
-        return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
-
-    def talk(self, client):
-        stream = client.makefile("rb")
-        stream.read(24)  # the preface
-        client.sendall(self.frame(4, 0, 0, b""))
-        head = 0
-        while True:
-            prefix = stream.read(9)
-            if len(prefix) < 9:
-                return
-            size, kind, flags = int.from_bytes(prefix[:3], "big"), prefix[3], prefix[4]
-            number = struct.unpack(">I", prefix[5:])[0]
-            stream.read(size)
-            if kind == 4 and not flags & 1:
-                client.sendall(self.frame(4, 1, 0, b""))
-            if kind == 1:
-                head = size
-            if kind in (0, 1) and flags & 1:  # the request is whole
-                self.heads.append(head)
-                body = self.answers["long" if head > min(self.heads) + 5 else "short"]
-                message = b"\x00" + struct.pack(">I", len(body)) + body
-                client.sendall(
-                    self.frame(1, 4, number, b"\x88" + self.header(b"content-type", b"application/grpc"))
-                    + self.frame(0, 0, number, message)
-                    + self.frame(1, 5, number, self.header(b"grpc-status", b"0"))
-                )
+        return grpc.unary_unary_rpc_method_handler(answer) if method in self.answers else None
 
 
 def varint(number):
@@ -225,9 +194,72 @@ def test_a_kubelet_is_asked_over_its_socket(lab, tmp_path):
     ) as exporter:
         # A kubelet that is not there yet is waited for.
         assert "waiting for podresources" in exporter.process.stderr.readline()
-        FakeKubelet(kubelet, {"short": pods, "long": field(2, bytes([1, 2, 3, 5]))})
+        def get(request, context):
+            if b"pod-a" not in request:
+                context.abort(grpc.StatusCode.UNKNOWN, "pod x in namespace y not found")
+            return pods
+
+        server = FakeKubelet(kubelet, {"List": pods, "GetAllocatableResources": field(2, bytes([1, 2, 3, 5])), "Get": get}).server
         assert exporter.process.wait(timeout=60) == 0
     assert available(lab, "socket") == ["1", "1"]
+
+    def asked(*words, code=0):
+        done = run([ATHANOR, "numa", "podresources", "--socket", f"unix://{kubelet}", *words])
+        assert done.code == code, done.err
+        return done
+
+    assert json.loads(asked("list").out)["pod_resources"][0]["containers"][0]["cpu_ids"] == [2, 3]
+    assert json.loads(asked("allocatable").out)["cpu_ids"] == [1, 2, 3, 5]
+    assert json.loads(asked("get", "default/pod-a").out)["pod_resources"]["name"] == "pod-a"
+    assert "pod x in namespace y not found" in asked("get", "y/x", code=2).err
+    assert "Usage of podresources" in asked("get", code=1).err
+    server.stop(0)
+    assert "kubelet.sock" in asked("list", code=2).err
+
+
+def test_m1_metrics_over_tls_grow_and_refuse_old_versions(lab, tmp_path):
+    fake_folder(tmp_path / "pods", [])
+    certificate, key = lab.data / "pki/apiserver.crt", lab.data / "pki/apiserver.key"
+    flags = [
+        "--hostname=tls",
+        f"--sysfs={TREES}/two-zones",
+        f"--podresources-socket=fake://{tmp_path}/pods",
+        "--sleep-interval=200ms",
+        "--max-events-per-second=0",
+        "--add-nrt-owner=false",
+        "--metrics-mode=httptls",
+        "--metrics-ip=127.0.0.1",
+        "--metrics-port=0",
+        f"--metrics-certs-dir={lab.data}/pki",
+        f"--metrics-cert-file={certificate.name}",
+        f"--metrics-key-file={key.name}",
+    ]
+
+    def page(address, path, version=None):
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        if version:
+            context.maximum_version = version
+        return urllib.request.urlopen(f"https://{address}{path}", timeout=10, context=context).read().decode()
+
+    def rounds(address):
+        lines = page(address, "/metrics").splitlines()
+        return sum(float(line.split()[-1]) for line in lines if line.startswith("rte_noderesourcetopology_writes_total"))
+
+    for least, refused in [("VersionTLS12", None), ("VersionTLS13", ssl.TLSVersion.TLSv1_2)]:
+        with Exporter(lab, *flags, f"--metrics-tls-min-version={least}") as exporter:
+            address = exporter.process.stderr.readline().split()[-1]
+            wait_for("the first round", lambda: rounds(address) > 0)
+            before = rounds(address)
+            wait_for("another one", lambda: rounds(address) > before)
+            assert page(address, "/healthz") == "ok\n"
+            if refused:
+                with pytest.raises(urllib.error.URLError):
+                    page(address, "/metrics", refused)
+            else:
+                assert "rte_wakeup_delay_milliseconds" in page(address, "/metrics", ssl.TLSVersion.TLSv1_2)
+            with pytest.raises((urllib.error.URLError, ConnectionError)):
+                urllib.request.urlopen(f"http://{address}/metrics", timeout=10).read()
 
 
 def test_what_it_cannot_start_with_is_said(lab, tmp_path):

@@ -38,9 +38,9 @@ const std::map<std::string_view, Names> kThirdParty{
 };
 
 // Layers that may ask the operating system (files, processes, sockets).
-const Names kMayUsePosix{"base", "client",           "cluster", "webhook", "store",
-                         "net",  "transport",        "process", "targets", "lab",
-                         "cli",  "extender_serving", "nvml",    "kubelet", "agent"};
+const Names kMayUsePosix{"base",      "client",  "cluster", "webhook", "store", "net",
+                         "transport", "process", "targets", "lab",     "cli",   "extender_serving",
+                         "nvml",      "kubelet", "agent",   "exporter"};
 constexpr std::string_view kPosix[] = {"sys/",    "netinet/",  "arpa/",    "unistd.h", "fcntl.h",
                                        "poll.h",  "dirent.h",  "signal.h", "csignal",  "pthread.h",
                                        "sched.h", "termios.h", "netdb.h",  "spawn.h",  "grp.h",

@@ -46,5 +46,13 @@ TEST(Zones, EveryZoneServesOneOfTheWidePods) {
   EXPECT_EQ(seen["topologies"].as_int(), 2);
 }
 
+TEST(Zones, LateExportersStallNothing) {
+  World world(zones_late_scene(), 1);
+  const Outcome outcome = world.run();
+  EXPECT_EQ(outcome.failure.value_or(""), "");
+  // One pod of 7 or 8 cpus for each zone; or one of 2, which holds up another's growth.
+  EXPECT_EQ(zones_late_as_seen(world)["running"].as_int(), 4);
+}
+
 }  // namespace
 }  // namespace athanor::sim

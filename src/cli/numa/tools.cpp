@@ -12,15 +12,16 @@
 
 #include "base/clock.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/numa/exporter.hpp"
 #include "cli/session.hpp"
 #include "cli/terminal.hpp"
+#include "exporter/exporter.hpp"
 #include "systems/numa/tools/tool.hpp"
 
 namespace athanor::cli {
 namespace {
 
 constexpr const char* kExporter = "resource-topology-exporter";
+constexpr const char* kPodResources = "podresources";
 
 Error file_error(const std::string& path) {
   return Error::bad_request(fmt::format("{}: cannot be read or written", path));
@@ -180,15 +181,23 @@ std::optional<NumaToolRun> numa_tool_of(const std::vector<std::string>& words) {
   if (words.size() > 2 && words[1] == "numa" && words[2] == "exporter") {
     return NumaToolRun{.tool = kExporter, .arguments = {words.begin() + 3, words.end()}};
   }
-  if (words.size() > 2 && words[1] == "numa" && numa::find_tool(words[2]) != nullptr) {
+  if (words.size() > 2 && words[1] == "numa" &&
+      (words[2] == kPodResources || numa::find_tool(words[2]) != nullptr)) {
     return NumaToolRun{.tool = words[2], .arguments = {words.begin() + 3, words.end()}};
   }
   return std::nullopt;
 }
 
 int run(const NumaToolRun& tool) {
-  if (tool.tool == kExporter) {
-    return run_exporter(tool.arguments);
+  if (tool.tool == kExporter || tool.tool == kPodResources) {
+    const Interrupt interrupt;
+    const exporter::Host host{
+        .version = ATHANOR_VERSION,
+        .out = [](std::string_view text) { Terminal(STDOUT_FILENO).print(text); },
+        .err = [](std::string_view text) { Terminal(STDERR_FILENO).print(text); },
+        .interrupted = [&interrupt] { return interrupt.came(); }};
+    return tool.tool == kExporter ? exporter::run_exporter(tool.arguments, host)
+                                  : exporter::run_podresources(tool.arguments, host);
   }
   std::vector<std::string> arguments = tool.arguments;
   ClusterTools context(take_target(arguments));

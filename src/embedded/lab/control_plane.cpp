@@ -19,6 +19,7 @@
 #include "embedded/lab/heartbeat.hpp"
 #include "embedded/lab/installer.hpp"
 #include "embedded/lab/node_files.hpp"
+#include "embedded/lab/node_sockets.hpp"
 #include "embedded/lab/pod_executors.hpp"
 #include "embedded/lab/probes.hpp"
 #include "embedded/lab/process_metrics.hpp"
@@ -139,6 +140,7 @@ class RunningControlPlane final : public ControlPlane {
       api_->stop(kCloseTime);
     }
     driver_.reset();
+    sockets_.reset();  // the ticker, which looked after them, is gone with api_->stop()
     emulated_.reset();
     api_.reset();
     runtime_.reset();
@@ -434,12 +436,18 @@ class RunningControlPlane final : public ControlPlane {
     return config;
   }
 
-  // The leases of emulated nodes, when somebody emulates them.
+  // The leases and sockets of emulated nodes, where they are emulated.
   [[nodiscard]] std::function<void(Instant)> heartbeat() {
     if (!controller_enabled(options_.controllers, "emulated-node")) {
       return {};
     }
-    return [beats = std::make_shared<Heartbeat>(api_->server())](Instant now) { beats->beat(now); };
+    sockets_ = std::make_unique<NodeSockets>(
+        options_.systems, options_.config, api_->store(), [this] { return clock_->now(); },
+        directory_->path() + "/nodes");
+    return [this, beats = std::make_shared<Heartbeat>(api_->server())](Instant now) {
+      beats->beat(now);
+      sockets_->look(now);
+    };
   }
 
   // What the workloads ask about the world outside.
@@ -512,6 +520,7 @@ class RunningControlPlane final : public ControlPlane {
   nodes::ProcessRuntime* processes_ = nullptr;  // runtime_, when it runs processes
   std::unique_ptr<apiserver::TokenSigner> signer_{};
   std::unique_ptr<ServedApi> api_{};
+  std::unique_ptr<NodeSockets> sockets_{};
   std::unique_ptr<targets::TargetServer> emulated_{};
   std::unique_ptr<BackgroundQueue> background_{};
   std::unique_ptr<client::TargetProbe> targets_{};

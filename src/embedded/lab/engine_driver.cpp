@@ -205,7 +205,7 @@ std::string EngineDriver::state_metrics(Duration patience) const {
   };
   auto answer = std::make_shared<Answer>();
   impl_->host->post([raw = impl_.get(), answer] {
-    std::string text = raw->host->engine().state_metrics();
+    std::string text = raw->host->engine().state_metrics(raw->options.clock->now());
     const std::scoped_lock lock(answer->mutex);
     answer->text = std::move(text);
     answer->there.notify_one();

@@ -66,6 +66,13 @@ Result<Value> remove_file(const std::string& folder, const Value& args) {
 
 }  // namespace
 
+Result<void> write_node_file(const std::string& folder, const std::string& node,
+                             const std::string& path, const std::string& content) {
+  const auto written =
+      write_file(folder, Value::object({{"node", node}, {"path", path}, {"content", content}}));
+  return written.ok() ? Result<void>() : written.error();
+}
+
 void add_node_files(runtime::Executors& executors, BackgroundQueue& background,
                     std::string folder) {
   const auto on = [&](std::string_view verb,

@@ -236,7 +236,7 @@ void Engine::Impl::changed(const Cache& held, const Cache::Difference& news, Ins
     board.happened(ObjectChanged{.kind = kind,
                                  .before = change.before ? &*change.before : nullptr,
                                  .after = change.after ? &*change.after : nullptr},
-                   now);
+                   now, this);
   }
   if (news.gone) {
     const Ref ref{&kind, key};
@@ -660,8 +660,8 @@ std::optional<Instant> Engine::next_due() const {
   return due;
 }
 
-std::string Engine::state_metrics() const {
-  return impl_->board.state(*impl_, impl_->kinds);
+std::string Engine::state_metrics(Instant now) const {
+  return impl_->board.state(*impl_, impl_->kinds, now);
 }
 
 const Object* Engine::cached(const Kind& kind, const Key& key) const {

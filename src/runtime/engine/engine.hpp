@@ -164,7 +164,7 @@ class Engine {
   // backoff, error. O(keys known).
   [[nodiscard]] Value debug(Instant now, std::size_t limit) const;
   // What the instruments say of the caches now, in Prometheus' text form.
-  [[nodiscard]] std::string state_metrics() const;
+  [[nodiscard]] std::string state_metrics(Instant now) const;
   // The object as the cache has it (for the dashboard, tests); valid until the next input or run.
   [[nodiscard]] const Object* cached(const Kind& kind, const Key& key) const;
 

@@ -48,7 +48,7 @@ InstrumentBoard::InstrumentBoard(std::vector<const Instruments*> instruments, Me
     for (const MetricInfo& info : one->metrics) {
       infos_.emplace(info.name, &info);
     }
-    if (one->changed != nullptr) {
+    if (one->changed != nullptr || one->witnessed != nullptr) {
       kinds_.insert(one->kinds.begin(), one->kinds.end());
     }
   }
@@ -91,9 +91,9 @@ void InstrumentBoard::enter(const Sample& sample, const MetricInfo& info, Instan
       key, Stay{.labels = sample.labels, .since = begins ? std::nullopt : std::optional(now)});
 }
 
-void InstrumentBoard::happened(const Happening& happening, Instant now) {
+void InstrumentBoard::happened(const Happening& happening, Instant now, const Snapshot* snapshot) {
   for (const Instruments* one : instruments_) {
-    if (contain([&] { count(*one, happening, now); })) {
+    if (contain([&] { count(*one, happening, now, snapshot); })) {
       tell_broken();
     }
   }
@@ -107,10 +107,15 @@ void InstrumentBoard::tell_broken() const {
       .add();
 }
 
-void InstrumentBoard::count(const Instruments& instruments, const Happening& happening,
-                            Instant now) {
+void InstrumentBoard::count(const Instruments& instruments, const Happening& happening, Instant now,
+                            const Snapshot* snapshot) {
   Samples samples;
   instruments.tally(happening, samples);
+  const auto* change = std::get_if<ObjectChanged>(&happening);
+  if (change != nullptr && snapshot != nullptr && instruments.witnessed != nullptr) {
+    Reads reads;
+    instruments.witnessed(View(*snapshot, reads), *change, samples);
+  }
   for (const Sample& sample : samples) {
     const auto info = infos_.find(sample.metric);
     ATHANOR_CHECK(info != infos_.end(), "instruments declare what they count");
@@ -118,7 +123,11 @@ void InstrumentBoard::count(const Instruments& instruments, const Happening& hap
       case Sample::Act::Put:
         put(sample, *info->second);
         break;
+      case Sample::Act::Mark:
+        marks_.insert_or_assign({info->second->name, sample.labels}, now);
+        break;
       case Sample::Act::Drop:
+        marks_.erase({info->second->name, sample.labels});
         metrics_->remove(std::string(sample.metric), sample.labels);
         break;
       case Sample::Act::Enter:
@@ -130,13 +139,18 @@ void InstrumentBoard::count(const Instruments& instruments, const Happening& hap
   }
 }
 
-std::string InstrumentBoard::state(const Snapshot& snapshot,
-                                   std::span<const Kind* const> kinds) const {
+std::string InstrumentBoard::state(const Snapshot& snapshot, std::span<const Kind* const> kinds,
+                                   Instant now) const {
   std::string text;
+  Samples ages;
+  for (const auto& [series, since] : marks_) {
+    put_seconds(series.first, series.second, std::max(now - since, Duration::zero()), ages);
+  }
   for (const Instruments* one : instruments_) {
     const bool readable = std::ranges::all_of(one->kinds, [&](const Kind* kind) {
       return std::ranges::find(kinds, kind) != kinds.end();
     });
+    text += gauges_text(one->metrics, ages);
     if (one->state == nullptr || !readable) {
       continue;
     }

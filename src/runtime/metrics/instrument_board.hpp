@@ -26,17 +26,19 @@ class InstrumentBoard {
   [[nodiscard]] bool active() const { return metrics_ != nullptr && !instruments_.empty(); }
   // Whether anybody wants to see changes of a kind.
   [[nodiscard]] bool wants(const Kind& kind) const { return kinds_.contains(&kind); }
-  void happened(const Happening& happening, Instant now);
+  // `snapshot`: what instruments see beside the change of an object; may be null.
+  void happened(const Happening& happening, Instant now, const Snapshot* snapshot = nullptr);
   // The gauges of what there is, in Prometheus' text form; `kinds` are those that the view holds.
-  [[nodiscard]] std::string state(const Snapshot& snapshot,
-                                  std::span<const Kind* const> kinds) const;
+  [[nodiscard]] std::string state(const Snapshot& snapshot, std::span<const Kind* const> kinds,
+                                  Instant now) const;
 
  private:
   struct Stay {
     MetricLabels labels{};
     std::optional<Instant> since{};
   };
-  void count(const Instruments& instruments, const Happening& happening, Instant now);
+  void count(const Instruments& instruments, const Happening& happening, Instant now,
+             const Snapshot* snapshot);
   void tell_broken() const;
   void put(const Sample& sample, const MetricInfo& info);
   void enter(const Sample& sample, const MetricInfo& info, Instant now);
@@ -46,6 +48,7 @@ class InstrumentBoard {
   std::set<const Kind*, KindOrder> kinds_{};
   std::map<std::string_view, const MetricInfo*> infos_{};
   std::map<std::string, Stay, std::less<>> stays_{};  // by metric and key
+  std::map<std::pair<std::string_view, MetricLabels>, Instant> marks_{};
 };
 
 // Gauges as text, in the order of `infos`; samples of other metrics are left out.

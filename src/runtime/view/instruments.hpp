@@ -39,6 +39,7 @@ struct Sample {
     Enter,  // `key` enters a stage; the time in the one it leaves goes there, under its labels
     Leave,  // `key` leaves its stage, and enters none
     Begin,  // `key` is in a stage, nobody knows since when
+    Mark,   // the gauge of these labels shows the seconds since now, until it is dropped
   };
   std::string_view metric{};
   MetricLabels labels{};
@@ -81,6 +82,9 @@ struct Instruments {
   void (*state)(const View& view, Samples& samples) = nullptr;
   // Of happenings; null: they are not counted.
   void (*changed)(const ObjectChanged& change, Samples& samples) = nullptr;
+  // The same with a view of other kinds as they are at the change; of its own kind it may be
+  // behind.
+  void (*witnessed)(const View& view, const ObjectChanged& change, Samples& samples) = nullptr;
   void (*written)(const WriteAnswered& answer, Samples& samples) = nullptr;
   void (*answered)(const QuestionAnswered& answer, Samples& samples) = nullptr;
   void (*reconciled)(const Reconciled& run, Samples& samples) = nullptr;

@@ -36,6 +36,28 @@ struct NodeAdmission {
       environment{};
 };
 
+// A unix socket of an emulated node that answers unary gRPC calls, as a kubelet does for what runs
+// beside it: a pure function of what is stored.
+struct NodeSocketAnswer {
+  int status = 0;         // of gRPC; 0: OK
+  std::string message{};  // of an error
+  std::string body{};     // the encoded message of an answer
+};
+struct NodeSocket {
+  std::string_view path{};  // absolute on the node
+  // Returns true if the node has it.
+  bool (*present)(const Object& node) = nullptr;
+  // `method` is "/v1.PodResourcesLister/List", `message` its encoded argument.
+  NodeSocketAnswer (*answer)(const View& view, const Object& node, std::string_view method,
+                             std::string_view message) = nullptr;
+};
+
+// A file of an emulated node that what runs beside it may read, such as its part of sysfs.
+struct NodeFile {
+  std::string path{};  // absolute on the node
+  std::string content{};
+};
+
 struct NodeHooks {
   std::string_view name{};
   std::span<const Kind* const> reads{};
@@ -49,6 +71,9 @@ struct NodeHooks {
   // Asked before a pod's containers start, and again after a restart of the node.
   NodeAdmission (*admit)(const View& view, const Object& pod, const Object& node,
                          Instant now) = nullptr;
+  std::span<const NodeSocket> sockets{};
+  // Asked anew when the node changes; files of before stay. nullptr: none.
+  std::vector<NodeFile> (*files)(const Object& node) = nullptr;
 };
 
 // Verbs of Act that write to an emulated node's file system: args {node, path, content} and {node,

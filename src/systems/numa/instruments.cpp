@@ -2,9 +2,12 @@
 // Gauges from NodeResourceTopologies and the operators' objects, counters from their changes.
 #include "systems/numa/instruments.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <string>
 
 #include "api/builtin.hpp"
+#include "base/ascii.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/scheduling/session.hpp"
@@ -16,7 +19,16 @@ constexpr std::string_view kDirty = "numa_nrt_cache_dirty_nodes";
 constexpr std::string_view kForeign = "numa_nrt_cache_foreign_nodes";
 constexpr std::string_view kUpdates = "numa_nrt_updates_total";
 constexpr std::string_view kRejections = "numa_node_rejections_total";
+constexpr std::string_view kGeneration = "numa_nrt_cache_generation";
+constexpr std::string_view kResyncs = "numa_nrt_resync_total";
+constexpr std::string_view kFilterRejections = "numa_filter_rejections_total";
+constexpr std::string_view kAge = "numa_nrt_age_seconds";
 constexpr std::string_view kDegraded = "numa_degraded";
+
+// Beginnings of the filter's refusals (docs/spec/numa.md 11.3, 11.8).
+constexpr std::string_view kRefusals[] = {"cannot align ", "invalid node topology data",
+                                          "no topology data",
+                                          "eviction simulation in NRT is not possible"};
 
 constexpr MetricInfo kMetrics[] = {
     {.name = kDirty,
@@ -28,6 +40,16 @@ constexpr MetricInfo kMetrics[] = {
     {.name = kRejections,
      .help = "Pods that their node rejected with TopologyAffinityError.",
      .type = MetricType::Counter},
+    {.name = kGeneration,
+     .help = "Changes of NodeResourceTopologies whose amounts were taken over.",
+     .type = MetricType::Counter},
+    {.name = kResyncs,
+     .help = "Comparisons of a changed NodeResourceTopology with its node's pods, by result.",
+     .type = MetricType::Counter},
+    {.name = kFilterRejections,
+     .help = "Nodes that the filter refused, as conditions of pods tell, by reason.",
+     .type = MetricType::Counter},
+    {.name = kAge, .help = "Seconds since the node's NodeResourceTopology last changed."},
 };
 constexpr MetricInfo kOperatorMetrics[] = {
     {.name = kDegraded, .help = "1 while the object has the condition Degraded."},
@@ -66,15 +88,47 @@ void measure_operators(const View& view, Samples& samples) {
   measure_degraded(view, kSchedulerKind, samples);
 }
 
+void count_topology(const ObjectChanged& change, Samples& samples) {
+  const MetricLabels labels{{"node", std::string(change.after != nullptr ? change.after->name()
+                                                                         : change.before->name())}};
+  if (change.after == nullptr) {
+    samples.push_back({.metric = kUpdates, .labels = labels, .act = Sample::Act::Drop});
+    samples.push_back({.metric = kAge, .labels = labels, .act = Sample::Act::Drop});
+  } else if (change.before == nullptr) {
+    samples.push_back({.metric = kAge, .labels = labels, .act = Sample::Act::Mark});
+  } else if (change.before->body() != change.after->body()) {
+    samples.push_back({.metric = kUpdates, .labels = labels});
+    samples.push_back({.metric = kAge, .labels = labels, .act = Sample::Act::Mark});
+  }
+}
+
+// The filter's words in "0/3 nodes are available: 2 cannot align container, 1 node(s) ...".
+void count_refusals(const std::string& message, Samples& samples) {
+  const std::size_t colon = message.find(": ");
+  if (colon == std::string::npos) {
+    return;
+  }
+  for (const std::string_view clause : words_of(std::string_view(message).substr(colon + 2), ',')) {
+    const std::string_view text = trimmed(clause);
+    const std::size_t blank = text.find(' ');
+    std::string_view reason = blank == std::string_view::npos ? "" : text.substr(blank + 1);
+    while (reason.ends_with('.')) {
+      reason.remove_suffix(1);
+    }
+    double nodes = 0;
+    const bool ours = std::ranges::any_of(
+        kRefusals, [&](std::string_view known) { return reason.starts_with(known); });
+    if (ours && std::from_chars(text.data(), text.data() + blank, nodes).ec == std::errc()) {
+      samples.push_back({.metric = kFilterRejections,
+                         .labels = {{"reason", std::string(reason)}},
+                         .value = nodes});
+    }
+  }
+}
+
 void count_change(const ObjectChanged& change, Samples& samples) {
   if (&change.kind == &kTopologyKind) {
-    const std::string node(change.after != nullptr ? change.after->name() : change.before->name());
-    if (change.after == nullptr) {
-      samples.push_back({.metric = kUpdates, .labels = {{"node", node}}, .act = Sample::Act::Drop});
-    } else if (change.before != nullptr && change.before->body() != change.after->body()) {
-      samples.push_back({.metric = kUpdates, .labels = {{"node", node}}});
-    }
-    return;
+    return count_topology(change, samples);
   }
   if (&change.kind != &api::kPod || change.before == nullptr || change.after == nullptr) {
     return;
@@ -85,6 +139,30 @@ void count_change(const ObjectChanged& change, Samples& samples) {
   if (rejected(change.after) && !rejected(change.before)) {
     samples.push_back({.metric = kRejections});
   }
+  const auto message = [](const Object* pod) {
+    return find_condition(pod->status()["conditions"], "PodScheduled")["message"].str();
+  };
+  if (const std::string now = message(change.after); now != message(change.before)) {
+    count_refusals(now, samples);
+  }
+}
+
+// Whether a changed object accounts its node's pods: what upstream's resync asks once a period is
+// asked at each change.
+void count_resync(const View& view, const ObjectChanged& change, Samples& samples) {
+  if (&change.kind != &kTopologyKind || change.after == nullptr) {
+    return;
+  }
+  const auto node = view.get(api::kNode, {"", std::string(change.after->name())});
+  const NodeTopology topology = read_topology(change.after->body());
+  const char* result = !node                                 ? "error"
+                       : topology.fingerprint.empty()        ? "no_fingerprint"
+                       : accounts_all(view, *node, topology) ? "match"
+                                                             : "mismatch";
+  samples.push_back({.metric = kResyncs, .labels = {{"result", result}}});
+  if (std::string_view(result) == "match") {
+    samples.push_back({.metric = kGeneration});
+  }
 }
 
 constexpr const Kind* kKinds[] = {&kTopologyKind, &api::kPod, &api::kNode, &api::kDeployment,
@@ -94,8 +172,11 @@ constexpr const Kind* kOperatorKinds[] = {&kOperatorKind, &kSchedulerKind};
 }  // namespace
 
 const Instruments& scheduling_instruments() {
-  static constexpr Instruments kInstruments{
-      .metrics = kMetrics, .kinds = kKinds, .state = measure, .changed = count_change};
+  static constexpr Instruments kInstruments{.metrics = kMetrics,
+                                            .kinds = kKinds,
+                                            .state = measure,
+                                            .changed = count_change,
+                                            .witnessed = count_resync};
   return kInstruments;
 }
 

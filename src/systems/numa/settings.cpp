@@ -55,6 +55,9 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& variab
   ATHANOR_TRY_VOID(
       read_flag(variables, "SCHEDULER_IMAGE_VALIDATION", settings.scheduler_image_validation));
   ATHANOR_TRY_VOID(read_flag(variables, "NUMA_EMULATE_OPENSHIFT", settings.emulate_openshift));
+  ATHANOR_TRY_VOID(read_flag(variables, "NUMA_EXPORTER_PERIODS", settings.exporter_periods));
+  ATHANOR_TRY_VOID(read_flag(variables, "NUMA_STRICT_PLATFORM", settings.strict_platform));
+  ATHANOR_TRY_VOID(read_flag(variables, "NUMA_POOL_CONDITIONS", settings.pool_conditions));
   if (const auto found = variables.find("SCHEDULER_IMAGE_DIGESTS"); found != variables.end()) {
     for (const std::string_view digest : words_of(found->second, ',')) {
       settings.scheduler_image_digests.emplace_back(trimmed(digest));
@@ -88,6 +91,11 @@ const TypeInfo& Describe<numa::Settings>::type() {
       field<&T::scheduler_image_digests>("schedulerImageDigests", "Digests that are trusted."),
       field<&T::emulated>("emulated", "Whether the lab does the operands' work."),
       field<&T::emulate_openshift>("emulateOpenshift", "Whether OpenShift's kinds are served."),
+      field<&T::exporter_periods>("exporterPeriods",
+                                  "Whether emulated exporters publish at their periods alone."),
+      field<&T::strict_platform>("strictPlatform", "Whether plain Kubernetes is refused."),
+      field<&T::pool_conditions>("poolConditions",
+                                 "Whether conditions of MachineConfigPools are copied."),
   };
   static const TypeInfo kType{
       .name = "NumaSettings", .doc = "Settings of the NUMA operators.", .fields = kFields};

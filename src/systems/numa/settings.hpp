@@ -21,6 +21,12 @@ struct Settings {
   // True: pods of the operands run nothing, the lab does their work (docs/spec/numa.md 16.6).
   bool emulated = false;
   bool emulate_openshift = false;
+  // Emulated exporters publish at their periods, as processes do; false: when something changed.
+  bool exporter_periods = false;
+  // Plain Kubernetes is refused, as upstream does.
+  bool strict_platform = false;
+  // Conditions of MachineConfigPools are copied into the status.
+  bool pool_conditions = false;
 };
 
 // Reads NAMESPACE-like variables with the prefix NUMA_. Errors name the variable. `lab` changes

@@ -189,27 +189,29 @@ Result<int> run(VerbContext& context) {
 }  // namespace
 
 Verb numa_verb() {
-  return {.name = "numa",
-          .summary = "Show the zones of every node, and whether and why a pod fits on them",
-          .footer =
-              "  athanor numa\n"
-              "  athanor numa worker-1\n"
-              "  athanor numa explain POD [NODE]\n"
-              "  athanor numa fit --cpu 8 --memory 16Gi --device nvidia.com/gpu=1\n"
-              "  athanor numa validate --verbose\n"
-              "  athanor numa must-gather --output gathered.tar\n"
-              "\nTools, each with --help and under upstream's name by a link to this program: "
-              "validate,\ncache-check, pfpsync, sched-logs, watch-attributes, platform, topics, "
-              "kubelet-config, jobs,\nlabel-filter, deployer, deploy, remove, render, bundle, "
-              "operator, must-gather; and exporter, the process that publishes a node's zones.\n"
-              "\n`fit` exits with 3 where no node's zones have the room.",
-          .arguments = {{.name = "ACTION", .help = "explain, fit, or the name of a node"},
-                        {.name = "POD", .help = "whom to explain"},
-                        {.name = "NODE", .help = "on this node alone"}},
-          .flags = {{.name = "cpu", .value = "AMOUNT", .help = "CPUs that have to fit"},
-                    {.name = "memory", .value = "AMOUNT", .help = "memory that has to fit"},
-                    {.name = "device", .value = "NAME=COUNT", .help = "devices that have to fit"}},
-          .run = run};
+  return {
+      .name = "numa",
+      .summary = "Show the zones of every node, and whether and why a pod fits on them",
+      .footer =
+          "  athanor numa\n"
+          "  athanor numa worker-1\n"
+          "  athanor numa explain POD [NODE]\n"
+          "  athanor numa fit --cpu 8 --memory 16Gi --device nvidia.com/gpu=1\n"
+          "  athanor numa validate --verbose\n"
+          "  athanor numa must-gather --output gathered.tar\n"
+          "\nTools, each with --help and under upstream's name by a link to this program: "
+          "validate,\ncache-check, pfpsync, sched-logs, watch-attributes, platform, topics, "
+          "kubelet-config, jobs,\nlabel-filter, deployer, deploy, remove, render, bundle, "
+          "operator, podresources, must-gather; and exporter, the process that publishes a node's "
+          "zones.\n"
+          "\n`fit` exits with 3 where no node's zones have the room.",
+      .arguments = {{.name = "ACTION", .help = "explain, fit, or the name of a node"},
+                    {.name = "POD", .help = "whom to explain"},
+                    {.name = "NODE", .help = "on this node alone"}},
+      .flags = {{.name = "cpu", .value = "AMOUNT", .help = "CPUs that have to fit"},
+                {.name = "memory", .value = "AMOUNT", .help = "memory that has to fit"},
+                {.name = "device", .value = "NAME=COUNT", .help = "devices that have to fit"}},
+      .run = run};
 }
 
 }  // namespace athanor::numa

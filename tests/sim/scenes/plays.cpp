@@ -139,6 +139,14 @@ Play zones_play() {
           .stride = 13};
 }
 
+Play zones_late_play() {
+  Play play = zones_play();
+  play.name = "zones-late";
+  play.make = zones_late_scene;
+  play.projection = zones_late_as_seen;
+  return play;
+}
+
 // Pods and nodes die, too: what has to be there is there in the end.
 Play deaths_play() {
   Faults storm = laptop_storm();
@@ -196,10 +204,10 @@ std::optional<Finding> check_storm(const Trial& trial, const Faults& storm) {
 
 const std::vector<Play>& plays() {
   static const std::vector<Play> kPlays = {
-      small_play(),           fournos_play(),    replicas_play(),        tekton_play(),
-      main_job_play(),        workloads_play(),  deaths_play(),          hearth_play(),
-      hearth_replicas_play(), slices_play(),     slices_deaths_play(),   zones_play(),
-      queueing_play(),        appwrapper_play(), appwrapper_reset_play()};
+      small_play(),           fournos_play(),   replicas_play(),      tekton_play(),
+      main_job_play(),        workloads_play(), deaths_play(),        hearth_play(),
+      hearth_replicas_play(), slices_play(),    slices_deaths_play(), zones_play(),
+      zones_late_play(),      queueing_play(),  appwrapper_play(),    appwrapper_reset_play()};
   return kPlays;
 }
 

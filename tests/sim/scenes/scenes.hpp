@@ -30,6 +30,10 @@ Scene slices_scene();
 Value slices_as_seen(const World& world);
 // Bursts of pods of quality Guaranteed on nodes with zones.
 Scene zones_scene();
+// The same with exporters that publish at their periods, are restarted and paused, and pods that
+// take former ones' names.
+Scene zones_late_scene();
+Value zones_late_as_seen(const World& world);
 Value zones_as_seen(const World& world);
 // Queues in a random tree of cohorts, another one for each seed.
 Scene queueing_scene(std::uint64_t seed);

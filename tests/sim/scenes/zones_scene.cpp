@@ -16,6 +16,8 @@
 #include "systems/hooked.hpp"
 #include "systems/list.hpp"
 #include "systems/numa/kinds.hpp"
+#include "systems/numa/scheduling/fingerprint.hpp"
+#include "systems/numa/scheduling/fit.hpp"
 #include "systems/numa/scheduling/pod_request.hpp"
 #include "systems/numa/scheduling/session.hpp"
 #include "systems/numa/settings.hpp"
@@ -95,9 +97,102 @@ Invariant zones_are_accounted() {
           }};
 }
 
-}  // namespace
+// At rest each node's fingerprint is that of its pods: what a scheduler that was started anew would
+// believe is what the one that ran believes.
+Invariant fingerprints_agree() {
+  return {.name = "fingerprints agree",
+          .when = Invariant::When::AtRest,
+          .check = [](const World& world,
+                      std::span<const store::EventPtr> /*news*/) -> std::optional<std::string> {
+            for (const Object& object : world.list(numa::kTopologyKind)) {
+              const numa::NodeTopology topology = numa::read_topology(object.body());
+              std::vector<Key> pods;
+              for (const Object& pod : world.list(api::kPod, kNs)) {
+                const std::string_view phase = pod.status()["phase"].as_string();
+                if (pod.spec()["nodeName"].as_string() == topology.node && phase != "Succeeded" &&
+                    phase != "Failed" && numa::is_exclusive(numa::request_of(pod), topology)) {
+                  pods.push_back(pod.key());
+                }
+              }
+              const std::string computed = numa::fingerprint_of(std::span<const Key>(pods));
+              if (computed != topology.fingerprint) {
+                return "node " + topology.node + " tells of other pods than it has";
+              }
+            }
+            return std::nullopt;
+          }};
+}
 
-Scene zones_scene() {
+// At rest no pod waits that a node has a zone for.
+Invariant nobody_waits_for_nothing() {
+  return {.name = "no pod waits that fits",
+          .when = Invariant::When::AtRest,
+          .check = [](const World& world,
+                      std::span<const store::EventPtr> /*news*/) -> std::optional<std::string> {
+            for (const Object& pod : world.list(api::kPod, kNs)) {
+              if (!pod.spec()["nodeName"].as_string().empty() || pod.deleting()) {
+                continue;
+              }
+              for (const Object& object : world.list(numa::kTopologyKind)) {
+                const numa::NodeTopology topology = numa::read_topology(object.body());
+                const auto node = world.get(api::kNode, {"", topology.node});
+                if (node && numa::filter(numa::request_of(pod), topology,
+                                         numa::amounts_of(node->status()["allocatable"]))
+                                .ok()) {
+                  return "pod " + pod.key().text() + " waits and fits on " + topology.node;
+                }
+              }
+            }
+            return std::nullopt;
+          }};
+}
+
+Value named(int replicas, int cpus) {
+  return from_yaml(
+      "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: named, namespace: "
+      "default}, spec: {serviceName: named, replicas: " +
+      std::to_string(replicas) +
+      ", selector: {matchLabels: {app: named}}, template: {metadata: {labels: {app: "
+      "named}}, spec: {schedulerName: zones, containers: [{name: c, image: v1, "
+      "command: [run], resources: {limits: {cpu: " +
+      std::to_string(cpus) + ", memory: 1Gi}}}]}}}}");
+}
+
+Value exporters() {
+  return from_yaml(
+      "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: rte, namespace: numaresources}, "
+      "spec: {selector: {matchLabels: {name: resource-topology}}, template: {metadata: {labels: "
+      "{name: resource-topology}, annotations: {athanor.dev/emulate: pause}}, spec: {containers: "
+      "[{name: resource-topology-exporter, image: rte, args: [--pods-fingerprint, "
+      "--sleep-interval=10s, "
+      "--pods-fingerprint-method=with-exclusive-resources]}]}}}}");
+}
+
+// New exporters look at their nodes as they start.
+void restart_exporters(World& world) {
+  for (const Object& pod : world.list(api::kPod, "numaresources")) {
+    static_cast<void>(world.remove(api::kPod, pod.key()));
+  }
+}
+
+// Paused ones compute and write nothing: what the scheduler reads gets old.
+void pause_exporters(World& world, bool paused) {
+  Value set = exporters();
+  if (paused) {
+    set.member("spec")
+        .member("template")
+        .member("spec")
+        .member("containers")
+        .item(0)
+        .member("args")
+        .push_back("--no-publish");
+  }
+  must(world.patch(api::kDaemonSet, {"numaresources", "rte"},
+                   Value::object({{"spec", set["spec"]}})));
+}
+
+// Two nodes with zones, their exporters, and no pods yet.
+Scene bare_scene() {
   Scene scene;
   std::vector<const Operator*> all = lab::embedded_operators();
   for (const System* system : {&nodes::system(), &numa::emulation_system()}) {
@@ -119,14 +214,10 @@ Scene zones_scene() {
        {"{apiVersion: v1, kind: Namespace, metadata: {name: numaresources}}",
         "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: default}}",
         "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: "
-        "numaresources}}",
-        "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: rte, namespace: numaresources}, "
-        "spec: {selector: {matchLabels: {name: resource-topology}}, template: {metadata: {labels: "
-        "{name: resource-topology}, annotations: {athanor.dev/emulate: pause}}, spec: {containers: "
-        "[{name: resource-topology-exporter, image: rte, args: [--pods-fingerprint, "
-        "--pods-fingerprint-method=with-exclusive-resources]}]}}}}"}) {
+        "numaresources}}"}) {
     scene.objects.push_back(from_yaml(text));
   }
+  scene.objects.push_back(exporters());
   scene.objects.push_back(zoned_node("w1"));
   scene.objects.push_back(zoned_node("w2"));
   numa::Settings settings;
@@ -135,7 +226,15 @@ Scene zones_scene() {
   scene.config["numa"].set(numa::kExtenderProfile, "zones");
   scene.admission = system_webhooks;
   TimedPods::install(scene, std::chrono::hours(24 * 365));
-  scene.invariants = {nobody_is_rejected(), zones_are_accounted()};
+  return scene;
+}
+
+}  // namespace
+
+Scene zones_scene() {
+  Scene scene = bare_scene();
+  scene.invariants = {nobody_is_rejected(), zones_are_accounted(), fingerprints_agree(),
+                      nobody_waits_for_nothing()};
   scene.actors = {
       {.at = std::chrono::minutes(1),
        .act = [](World& world) { must(world.create(burst("many", 10, 3))); }},
@@ -143,6 +242,38 @@ Scene zones_scene() {
       {.at = std::chrono::minutes(2),
        .act = [](World& world) { must(world.create(burst("wide", 4, 8))); }},
       {.at = std::chrono::minutes(4), .act = [](World& world) {
+         must(world.patch(api::kReplicaSet, {kNs, "many"}, from_yaml("{spec: {replicas: 0}}")));
+       }}};
+  return scene;
+}
+
+Scene zones_late_scene() {
+  Scene scene = bare_scene();
+  scene.config["numa"].set("exporterPeriods", true);
+  scene.invariants = {nobody_is_rejected(), zones_are_accounted(), fingerprints_agree(),
+                      nobody_waits_for_nothing()};
+  scene.actors = {
+      {.at = std::chrono::minutes(1),
+       .act = [](World& world) { must(world.create(burst("many", 10, 3))); }},
+      // Pods of a StatefulSet keep their names when they grow.
+      {.at = std::chrono::minutes(1), .act = [](World& world) { must(world.create(named(2, 2))); }},
+      {.at = std::chrono::seconds(90), .act = restart_exporters},
+      {.at = std::chrono::minutes(2),
+       .act = [](World& world) { must(world.create(burst("wide", 3, 8))); }},
+      {.at = std::chrono::seconds(150), .act = [](World& world) { pause_exporters(world, true); }},
+      {.at = std::chrono::seconds(160),
+       .act =
+           [](World& world) {
+             must(world.patch(api::kReplicaSet, {kNs, "many"}, from_yaml("{spec: {replicas: 2}}")));
+           }},
+      {.at = std::chrono::seconds(170),
+       .act =
+           [](World& world) {
+             must(world.patch(api::kStatefulSet, {kNs, "named"}, named(2, 7)));
+           }},
+      {.at = std::chrono::minutes(4), .act = [](World& world) { pause_exporters(world, false); }},
+      {.at = std::chrono::minutes(5), .act = restart_exporters},
+      {.at = std::chrono::minutes(6), .act = [](World& world) {
          must(world.patch(api::kReplicaSet, {kNs, "many"}, from_yaml("{spec: {replicas: 0}}")));
        }}};
   return scene;
@@ -160,6 +291,16 @@ Value zones_as_seen(const World& world) {
     pods.set(key, pods[key].as_int() + 1);
   }
   return Value::object({{"pods", pods}, {"topologies", world.list(numa::kTopologyKind).size()}});
+}
+
+// How many pods run: which of them the room is given to depends on who comes first.
+Value zones_late_as_seen(const World& world) {
+  std::int64_t running = 0;
+  for (const Object& pod : world.list(api::kPod, kNs)) {
+    running += pod.status()["phase"].as_string() == "Running" ? 1 : 0;
+  }
+  return Value::object(
+      {{"running", running}, {"topologies", world.list(numa::kTopologyKind).size()}});
 }
 
 }  // namespace athanor::sim

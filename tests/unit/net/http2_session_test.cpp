@@ -194,6 +194,29 @@ class Http2Test : public ::testing::Test {
   std::unique_ptr<Http2Session> session_{};
 };
 
+TEST_F(Http2Test, SendsTrailersBehindTheBody) {
+  Client client;
+  const auto stream = client.request("POST", "/call");
+  ASSERT_TRUE(exchange(client));
+  apiserver::Response response;
+  response.body = std::string(100'000, 'b');  // more than a window
+  response.trailers = {{"grpc-status", "0"}, {"grpc-message", "fine"}};
+  server().respond(stream, response);
+  const auto empty = client.request("POST", "/empty");
+  ASSERT_TRUE(exchange(client));
+  apiserver::Response bodiless;
+  bodiless.trailers = {{"grpc-status", "5"}};
+  server().respond(empty, bodiless);
+  nghttp2_session_consume(client.session, stream, 65535);
+  ASSERT_TRUE(exchange(client));
+  EXPECT_EQ(client.seen[stream].body.size(), 100'000U);
+  EXPECT_EQ(client.seen[stream].headers["grpc-status"], "0");
+  EXPECT_FALSE(client.seen[stream].headers.contains("content-length"));
+  EXPECT_TRUE(client.seen[stream].ended);
+  EXPECT_EQ(client.seen[empty].headers["grpc-status"], "5");
+  EXPECT_TRUE(client.seen[empty].ended);
+}
+
 TEST_F(Http2Test, TellsOfRequestsThatAreGivenUp) {
   Client client;
   const auto kept = client.request("GET", "/kept");

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/numa/emulation/emulated_podresources.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "api/builtin.hpp"
 #include "systems/numa/emulation/node_state.hpp"
+#include "systems/numa/exporter/podresources_wire.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -15,21 +18,32 @@ std::uint64_t units(std::int64_t amount) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(amount, 0) / kUnit);
 }
 
-// One entry for each zone that has some of the ids, in the profile's order.
+// Those of `ids` that the device has; nothing is added where there are none.
+void add_entry(const NodeProfile::Device& device, const std::vector<std::string>& ids,
+               std::vector<int> nodes, std::vector<DeviceIds>& devices) {
+  DeviceIds entry{.resource = device.resource, .nodes = std::move(nodes)};
+  std::ranges::copy_if(ids, std::back_inserter(entry.ids), [&](const std::string& id) {
+    return std::ranges::find(device.ids, id) != device.ids.end();
+  });
+  if (!entry.ids.empty()) {
+    devices.push_back(std::move(entry));
+  }
+}
+
+// One entry for each zone that has some of the ids, in the profile's order, and one for those
+// without topology.
 void add_devices(const NodeProfile& profile, const std::string& resource,
                  const std::vector<std::string>& ids, std::vector<DeviceIds>& devices) {
   for (std::size_t i = 0; i < profile.zones.size(); ++i) {
     for (const NodeProfile::Device& known : profile.zones[i].devices) {
-      if (known.resource != resource) {
-        continue;
+      if (known.resource == resource) {
+        add_entry(known, ids, {static_cast<int>(i)}, devices);
       }
-      DeviceIds entry{.resource = resource, .nodes = {static_cast<int>(i)}};
-      std::ranges::copy_if(ids, std::back_inserter(entry.ids), [&](const std::string& id) {
-        return std::ranges::find(known.ids, id) != known.ids.end();
-      });
-      if (!entry.ids.empty()) {
-        devices.push_back(std::move(entry));
-      }
+    }
+  }
+  for (const NodeProfile::Device& known : profile.devices) {
+    if (known.resource == resource) {
+      add_entry(known, ids, {}, devices);
     }
   }
 }
@@ -85,7 +99,51 @@ std::vector<std::int64_t> shared_pool(const NodeProfile& profile,
   return {cpus.begin(), cpus.end()};
 }
 
+// Status codes of gRPC.
+constexpr int kUnknown = 2;
+constexpr int kInvalidArgument = 3;
+constexpr int kUnimplemented = 12;
+constexpr int kUnavailable = 14;
+
+NodeSocketAnswer answer_get(const std::vector<PodResources>& pods, std::string_view message) {
+  const auto wanted = decode_get_request(message);
+  if (!wanted.ok()) {
+    return {.status = kInvalidArgument, .message = wanted.error().message};
+  }
+  const auto found = std::ranges::find(pods, *wanted, &PodResources::key);
+  if (found == pods.end()) {
+    return {.status = kUnknown,
+            .message = fmt::format("pod {} in namespace {} not found", wanted->name, wanted->ns)};
+  }
+  return {.body = encode_get(*found)};
+}
+
+NodeSocketAnswer answer(const View& view, const Object& node, std::string_view method,
+                        std::string_view message) {
+  const auto profile = profile_of(node);
+  if (!profile) {
+    return {.status = kUnavailable, .message = "the node has no zones"};
+  }
+  if (method == kListMethod) {
+    return {.body = encode(pod_resources_of(view, node, *profile))};
+  }
+  if (method == kAllocatableMethod) {
+    return {.body = encode(allocatable_of(*profile))};
+  }
+  if (method == kGetMethod) {
+    return answer_get(pod_resources_of(view, node, *profile), message);
+  }
+  return {.status = kUnimplemented, .message = fmt::format("unknown method {}", method)};
+}
+
 }  // namespace
+
+NodeSocket podresources_socket() {
+  return {
+      .path = "/var/lib/kubelet/pod-resources/kubelet.sock",
+      .present = [](const Object& node) { return !node.annotation(kProfileAnnotation).empty(); },
+      .answer = answer};
+}
 
 Hardware hardware_of(const NodeProfile& profile) {
   Hardware hardware;
@@ -122,16 +180,19 @@ AllocatableResources allocatable_of(const NodeProfile& profile) {
       }
     }
   }
+  for (const NodeProfile::Device& device : profile.devices) {
+    resources.devices.push_back({.resource = device.resource, .ids = device.ids});
+  }
   return resources;
 }
 
 std::vector<PodResources> pod_resources_of(const View& view, const Object& node,
-                                           const NodeProfile& profile, const ListOptions& options) {
+                                           const NodeProfile& profile) {
   const std::map<std::string, PodAllocation> allocations = allocations_of(view, node);
   std::vector<PodResources> pods;
   for (const Object& pod :
        view.list(api::kPod, {.index = "node", .index_value = std::string(node.name())})) {
-    if (has_ended(pod) && !options.terminal) {
+    if (has_ended(pod) && !profile.lists_terminal_pods) {
       continue;
     }
     PodResources resources{.key = pod.key()};
@@ -146,7 +207,7 @@ std::vector<PodResources> pod_resources_of(const View& view, const Object& node,
     }
     pods.push_back(std::move(resources));
   }
-  if (options.shared_cpus) {
+  if (profile.lists_shared_cpus) {
     const std::vector<std::int64_t> shared = shared_pool(profile, pods);
     for (PodResources& pod : pods) {
       for (ContainerResources& container : pod.containers) {

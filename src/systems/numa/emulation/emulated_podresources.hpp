@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kube/value/object.hpp"
+#include "runtime/view/node_hooks.hpp"
 #include "runtime/view/view.hpp"
 #include "systems/numa/emulation/node_profile.hpp"
 #include "systems/numa/exporter/hardware.hpp"
@@ -17,13 +18,11 @@ Hardware hardware_of(const NodeProfile& profile);
 // The answer of GetAllocatableResources.
 AllocatableResources allocatable_of(const NodeProfile& profile);
 
-struct ListOptions {
-  bool shared_cpus = false;  // containers without exclusive cpus list the shared pool, as old ones
-  bool terminal = false;     // pods that have ended stay in the list, as with old kubelets
-};
 // The answer of List: pods of the node with their containers and restartable init containers.
 std::vector<PodResources> pod_resources_of(const View& view, const Object& node,
-                                           const NodeProfile& profile,
-                                           const ListOptions& options = {});
+                                           const NodeProfile& profile);
+
+// The kubelet's podresources socket on nodes with zones (9.4): List, GetAllocatableResources, Get.
+NodeSocket podresources_socket();
 
 }  // namespace athanor::numa

@@ -3,6 +3,9 @@
 // what the node's kubelet would answer, with the configuration of the exporter's pod.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <optional>
 
 #include "api/builtin.hpp"
@@ -15,6 +18,8 @@
 #include "systems/numa/exporter/writing.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
+#include "systems/numa/scheduling/fingerprint.hpp"
+#include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -85,20 +90,72 @@ Result<ExporterConfig> config_of(const View& view, const Object& pod, const Obje
   return std::move(loaded.config);
 }
 
-void publish(const View& view, const Object& node, const NodeProfile& profile,
-             const ExporterConfig& config, Plan& plan) {
+// Times at which the process's timer rings: multiples of its period, shifted by node, so that not
+// all write at once.
+class Timer {
+ public:
+  Timer(std::string_view node, Duration period)
+      : period_(period),
+        shift_(Duration(static_cast<std::int64_t>(xxh64(node, 0) % kMost) % period.count())) {}
+
+  // A ring of just now counts: a round takes its time.
+  [[nodiscard]] bool rings(Instant now) const {
+    constexpr Duration kLate = std::chrono::milliseconds(500);
+    return since_ring(now) <= std::min(kLate, period_ / 2);
+  }
+  [[nodiscard]] Instant next(Instant now) const { return now + period_ - since_ring(now); }
+
+ private:
+  static constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;
+
+  [[nodiscard]] Duration since_ring(Instant now) const {
+    const auto since = std::chrono::duration_cast<Duration>(now.time_since_epoch()) + shift_;
+    return since % period_;
+  }
+
+  Duration period_;
+  Duration shift_;
+};
+
+// Whether the process's loop would look now: at its start, at its timer, and where it is told of
+// changes by its notify file at each of them.
+bool looks_now(const Object& pod, const ExporterConfig& config, const std::optional<Timer>& timer,
+               Instant now) {
+  const bool starts = !condition_is(pod.status()["conditions"], "NodeTopologyUpdated", "True");
+  return starts || !config.notify_file.empty() || !timer || timer->rings(now);
+}
+
+Value content_of(const View& view, const Object& node, const NodeProfile& profile,
+                 const ExporterConfig& config) {
   const std::vector<PodResources> pods = pod_resources_of(view, node, profile);
-  const RoundOutput round = compute_round(
-      config, hardware_of(profile), allocatable_of(profile),
-      {.pods = pods,
-       .trigger = config.sleep_interval > Duration(0) ? Trigger::Periodic : Trigger::Reactive,
-       .owner_uid = std::string(node.uid())});
+  const bool told = !config.notify_file.empty() || config.sleep_interval <= Duration(0);
+  return compute_round(config, hardware_of(profile), allocatable_of(profile),
+                       {.pods = pods,
+                        .trigger = told ? Trigger::Reactive : Trigger::Periodic,
+                        .owner_uid = std::string(node.uid())})
+      .content;
+}
+
+void publish(const View& view, const Object& pod, const Object& node, const NodeProfile& profile,
+             const ExporterConfig& config, Instant now, Plan& plan) {
+  const Value content = content_of(view, node, profile, config);
   const Ref target{&kTopologyKind, node.key()};
-  if (view.get(kTopologyKind, node.key())) {
-    plan.then(Patch{.target = target, .merge = round.content});
+  const auto live = view.get(kTopologyKind, node.key());
+  if (!live) {
+    plan.then(Create{.target = target, .object = create_body(std::string(node.name()), content)});
+    return;
+  }
+  if (update_body(*live, content).is_null()) {
+    return;  // nothing to write, at the next ring neither
+  }
+  std::optional<Timer> timer;
+  if (settings_of(view.config("numa")).exporter_periods && config.sleep_interval > Duration(0)) {
+    timer.emplace(node.name(), config.sleep_interval);
+  }
+  if (looks_now(pod, config, timer, now)) {
+    plan.then(Patch{.target = target, .merge = content});
   } else {
-    plan.then(
-        Create{.target = target, .object = create_body(std::string(node.name()), round.content)});
+    plan.wake_at(timer->next(now));
   }
 }
 
@@ -131,7 +188,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   Plan plan;
   const auto config = config_of(view, *exporter, *node, *profile);
   if (config.ok() && !config->no_publish) {
-    publish(view, *node, *profile, *config, plan);
+    publish(view, *exporter, *node, *profile, *config, now, plan);
   }
   const Value conditions = config.ok()
                                ? pod_conditions(*exporter, {.scanned = true, .written = true}, now)

@@ -177,6 +177,30 @@ void allocate(const NodeProfile& profile, const Claim& claim, Mask zones, FreeZo
   }
 }
 
+// Devices without topology: any of them, as many as there are.
+void allocate_loose(const Amounts& request, FreeZones& free, Allocation& allocation) {
+  for (auto& [resource, ids] : free.loose) {
+    const auto count =
+        std::min<std::int64_t>(amount_of(request, resource) / kUnit, std::ssize(ids));
+    if (count > 0) {
+      std::vector<std::string>& taken = allocation.devices[resource];
+      taken.insert(taken.end(), ids.begin(), ids.begin() + count);
+      ids.erase(ids.begin(), ids.begin() + count);
+    }
+  }
+}
+
+void erase_ids(const DeviceIdsByName& taken, DeviceIdsByName& free) {
+  for (auto& [resource, ids] : free) {
+    const auto gone = taken.find(resource);
+    if (gone != taken.end()) {
+      std::erase_if(ids, [&](const std::string& id) {
+        return std::ranges::find(gone->second, id) != gone->second.end();
+      });
+    }
+  }
+}
+
 class Admission {
  public:
   Admission(const NodeProfile& profile, const PodRequest& pod) : profile_(profile), pod_(pod) {}
@@ -205,6 +229,7 @@ class Admission {
       for (const Claim& claim : claims_of(profile_, from, container.requests, pod_.guaranteed)) {
         allocate(profile_, claim, *zones, from, allocation);
       }
+      allocate_loose(container.requests, from, allocation);
       if (!passing && !allocation.empty()) {
         allocations.emplace(container.name, std::move(allocation));
       }
@@ -285,6 +310,9 @@ FreeZones::FreeZones(const NodeProfile& profile) {
       pool.emplace(device.resource, device.ids);
     }
   }
+  for (const NodeProfile::Device& device : profile.devices) {
+    loose.emplace(device.resource, device.ids);
+  }
 }
 
 void FreeZones::take(const NodeProfile& profile, const Allocation& allocation) {
@@ -299,15 +327,9 @@ void FreeZones::take(const NodeProfile& profile, const Allocation& allocation) {
         left = std::max<std::int64_t>(left - amount, 0);
       }
     }
-    for (auto& [resource, ids] : devices[i]) {
-      const auto taken = allocation.devices.find(resource);
-      if (taken != allocation.devices.end()) {
-        std::erase_if(ids, [&](const std::string& id) {
-          return std::ranges::find(taken->second, id) != taken->second.end();
-        });
-      }
-    }
+    erase_ids(allocation.devices, devices[i]);
   }
+  erase_ids(allocation.devices, loose);
 }
 
 std::optional<PodAllocation> admit_pod(const NodeProfile& profile, FreeZones free,

@@ -14,11 +14,13 @@
 
 namespace athanor::numa {
 
+using DeviceIdsByName = std::map<std::string, std::vector<std::string>, std::less<>>;
+
 // What one container has for itself, by zone.
 struct Allocation {
   std::vector<int> cpus{};
   std::map<int, Amounts> memory{};  // memory and hugepages, by zone
-  std::map<std::string, std::vector<std::string>, std::less<>> devices{};
+  DeviceIdsByName devices{};
 
   [[nodiscard]] Value to_value() const;
   static Allocation of(const Value& value);
@@ -31,7 +33,8 @@ using PodAllocation = std::map<std::string, Allocation>;
 struct FreeZones {
   std::vector<std::vector<int>> cpus{};
   std::vector<Amounts> memory{};
-  std::vector<std::map<std::string, std::vector<std::string>, std::less<>>> devices{};
+  std::vector<DeviceIdsByName> devices{};
+  DeviceIdsByName loose{};  // devices without topology
 
   explicit FreeZones(const NodeProfile& profile);
   void take(const NodeProfile& profile, const Allocation& allocation);

@@ -4,6 +4,8 @@
 
 #include "api/builtin.hpp"
 #include "kube/text/json.hpp"
+#include "systems/numa/emulation/emulated_podresources.hpp"
+#include "systems/numa/emulation/node_files.hpp"
 #include "systems/numa/emulation/node_state.hpp"
 
 namespace athanor::numa {
@@ -106,13 +108,16 @@ const NodeHooks& numa_node_hooks() {
   static const Kind* const kReads[] = {&api::kPod, &api::kNode};
   static const Kind* const kWrites[] = {&api::kNode};
   static const Access kAccess[] = {{&api::kNode, "patch"}};
+  static const NodeSocket kSockets[] = {podresources_socket()};
   static const NodeHooks kHooks{.name = "numa",
                                 .reads = kReads,
                                 .writes = kWrites,
                                 .access = kAccess,
                                 .capacity = capacity,
                                 .allocatable = allocatable,
-                                .admit = admit};
+                                .admit = admit,
+                                .sockets = kSockets,
+                                .files = files_of};
   return kHooks;
 }
 

@@ -2,18 +2,21 @@
 // Reading profiles.
 #include "systems/numa/emulation/node_profile.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "kube/text/json.hpp"
 #include "kube/text/quantity.hpp"
+#include "systems/numa/exporter/hardware.hpp"
 
 namespace athanor::numa {
 namespace {
 
-constexpr std::size_t kMostZones = 64;
-constexpr std::int64_t kMostCpus = 4096;
+constexpr std::size_t kMostProfileZones = 64;
+constexpr std::int64_t kMostProfileCpus = 4096;
+constexpr std::int64_t kCellDevices = 15;  // of each zone, where cells are wanted
 constexpr std::int64_t kMostDevices = 1024;
 constexpr std::int64_t kNear = 10;
 constexpr std::int64_t kFar = 21;
@@ -54,18 +57,68 @@ Result<std::int64_t> read_amount(const Value& value, const std::string& path) {
   return amount.milli_value();
 }
 
+Result<std::vector<std::int64_t>> read_ids(const Value& value, const std::string& path) {
+  auto list = parse_cpu_list(value.as_string());
+  return list.ok() ? list : wrong(path, list.error().message);
+}
+
+// The cpus of a zone and which of them are reserved: counts, or lists of ids. `used`: ids of the
+// zones before.
+Result<void> read_cpus(const Value& value, const std::string& path, std::set<int>& used,
+                       NodeProfile::ZoneProfile& zone) {
+  std::vector<int> ids;
+  if (value["cpus"].is_string()) {
+    ATHANOR_TRY(const auto list, read_ids(value["cpus"], path + ".cpus"));
+    ids.assign(list.begin(), list.end());
+  } else {
+    ATHANOR_TRY(const std::int64_t count,
+                read_count(value["cpus"], path + ".cpus", kMostProfileCpus));
+    for (int next = used.empty() ? 0 : *used.rbegin() + 1; std::ssize(ids) < count; ++next) {
+      ids.push_back(next);
+    }
+  }
+  std::set<int> reserved;
+  if (value["reservedCpus"].is_string()) {
+    ATHANOR_TRY(const auto list, read_ids(value["reservedCpus"], path + ".reservedCpus"));
+    reserved.insert(list.begin(), list.end());
+  } else {
+    ATHANOR_TRY(const std::int64_t count,
+                read_count(value["reservedCpus"], path + ".reservedCpus", std::ssize(ids)));
+    reserved.insert(ids.begin(), ids.begin() + count);
+  }
+  for (const int id : ids) {
+    if (id >= kMostProfileCpus || !used.insert(id).second) {
+      return wrong(path + ".cpus", fmt::format("{} is in another zone, or too large", id));
+    }
+    (reserved.erase(id) > 0 ? zone.reserved_cpus : zone.cpus).push_back(id);
+  }
+  return reserved.empty() ? Result<void>()
+                          : wrong(path + ".reservedCpus", "must be cpus of the zone");
+}
+
+Result<std::vector<NodeProfile::Device>> read_devices(const Value& value, const std::string& path,
+                                                      std::string_view zone) {
+  std::vector<NodeProfile::Device> devices;
+  for (const Member& device : value.members()) {
+    const std::string at = fmt::format("{}.{}", path, device.key());
+    ATHANOR_TRY(const std::int64_t count, read_count(device.value, at, kMostDevices));
+    NodeProfile::Device entry{.resource = std::string(device.key())};
+    for (std::int64_t i = 0; i < count; ++i) {
+      entry.ids.push_back(
+          fmt::format("{}-{}-{}", device.key().substr(device.key().rfind('/') + 1), zone, i));
+    }
+    devices.push_back(std::move(entry));
+  }
+  return devices;
+}
+
 Result<NodeProfile::ZoneProfile> read_zone(const Value& value, const std::string& path,
-                                           std::size_t index, int& next_cpu) {
+                                           std::size_t index, std::set<int>& used) {
   NodeProfile::ZoneProfile zone;
   ATHANOR_TRY_VOID(check_members(
       value, path,
       {"cpus", "memory", "hugepages", "reservedCpus", "reservedMemory", "devices", "distances"}));
-  ATHANOR_TRY(const std::int64_t cpus, read_count(value["cpus"], path + ".cpus", kMostCpus));
-  ATHANOR_TRY(const std::int64_t reserved,
-              read_count(value["reservedCpus"], path + ".reservedCpus", cpus));
-  for (std::int64_t i = 0; i < cpus; ++i) {
-    (i < reserved ? zone.reserved_cpus : zone.cpus).push_back(next_cpu++);
-  }
+  ATHANOR_TRY_VOID(read_cpus(value, path, used, zone));
   ATHANOR_TRY(zone.capacity["memory"], read_amount(value["memory"], path + ".memory"));
   ATHANOR_TRY(zone.reserved_memory, read_amount(value["reservedMemory"], path + ".reservedMemory"));
   if (zone.reserved_memory > zone.capacity["memory"]) {
@@ -76,16 +129,8 @@ Result<NodeProfile::ZoneProfile> read_zone(const Value& value, const std::string
     ATHANOR_TRY(const std::int64_t amount, read_amount(pages.value, at));
     zone.capacity.insert_or_assign(fmt::format("hugepages-{}", pages.key()), amount);
   }
-  for (const Member& device : value["devices"].members()) {
-    const std::string at = fmt::format("{}.devices.{}", path, device.key());
-    ATHANOR_TRY(const std::int64_t count, read_count(device.value, at, kMostDevices));
-    NodeProfile::Device entry{.resource = std::string(device.key())};
-    for (std::int64_t i = 0; i < count; ++i) {
-      entry.ids.push_back(
-          fmt::format("{}-{}-{}", device.key().substr(device.key().rfind('/') + 1), index, i));
-    }
-    zone.devices.push_back(std::move(entry));
-  }
+  ATHANOR_TRY(zone.devices,
+              read_devices(value["devices"], path + ".devices", fmt::to_string(index)));
   for (const Value& distance : value["distances"].items()) {
     if (!distance.is_integer()) {
       return wrong(path + ".distances", "must be integers");
@@ -93,6 +138,25 @@ Result<NodeProfile::ZoneProfile> read_zone(const Value& value, const std::string
     zone.distances.push_back(distance.as_int());
   }
   return zone;
+}
+
+Result<bool> read_bool(const Value& value, const std::string& path) {
+  if (!value.is_null() && !value.is_bool()) {
+    return wrong(path, "must be true or false");
+  }
+  return value.as_bool();
+}
+
+Result<void> read_podresources(const Value& value, NodeProfile& profile) {
+  const std::string path = "numa.podResources";
+  if (value.is_null()) {
+    return {};
+  }
+  ATHANOR_TRY_VOID(check_members(value, path, {"sharedCpus", "terminalPods"}));
+  ATHANOR_TRY(profile.lists_shared_cpus, read_bool(value["sharedCpus"], path + ".sharedCpus"));
+  ATHANOR_TRY(profile.lists_terminal_pods,
+              read_bool(value["terminalPods"], path + ".terminalPods"));
+  return {};
 }
 
 void put(Value& sums, Amounts& totals) {
@@ -124,7 +188,8 @@ Amounts NodeProfile::capacity(std::size_t zone) const {
 }
 
 Result<NodeProfile> read_profile(const Value& value) {
-  ATHANOR_TRY_VOID(check_members(value, "numa", {"policy", "scope", "zones"}));
+  ATHANOR_TRY_VOID(check_members(value, "numa",
+                                 {"policy", "scope", "zones", "devices", "cells", "podResources"}));
   NodeProfile profile;
   if (value.contains("policy")) {
     profile.policy = value["policy"].str();
@@ -140,13 +205,22 @@ Result<NodeProfile> read_profile(const Value& value) {
     }
   }
   const auto zones = value["zones"].items();
-  if (zones.empty() || zones.size() > kMostZones) {
-    return wrong("numa.zones", fmt::format("must be a list of 1 to {} zones", kMostZones));
+  if (zones.empty() || zones.size() > kMostProfileZones) {
+    return wrong("numa.zones", fmt::format("must be a list of 1 to {} zones", kMostProfileZones));
   }
-  int next_cpu = 0;
+  ATHANOR_TRY(profile.devices, read_devices(value["devices"], "numa.devices", "any"));
+  ATHANOR_TRY_VOID(read_podresources(value["podResources"], profile));
+  ATHANOR_TRY(const bool cells, read_bool(value["cells"], "numa.cells"));
+  std::set<int> used;
   for (std::size_t i = 0; i < zones.size(); ++i) {
     const std::string path = fmt::format("numa.zones[{}]", i);
-    ATHANOR_TRY(NodeProfile::ZoneProfile zone, read_zone(zones[i], path, i, next_cpu));
+    ATHANOR_TRY(NodeProfile::ZoneProfile zone, read_zone(zones[i], path, i, used));
+    if (cells) {
+      const std::string resource = fmt::format("kni.node/numacell{:02}", i);
+      ATHANOR_TRY(auto markers, read_devices(Value::object({{resource, kCellDevices}}),
+                                             path + ".cells", fmt::to_string(i)));
+      zone.devices.push_back(std::move(markers.front()));
+    }
     if (zone.distances.empty()) {
       for (std::size_t j = 0; j < zones.size(); ++j) {
         zone.distances.push_back(i == j ? kNear : kFar);
@@ -180,6 +254,9 @@ Value sum_of_zones(const NodeProfile& profile, bool allocatable) {
          allocatable ? profile.allocatable(i) : profile.capacity(i)) {
       totals[resource] += amount;
     }
+  }
+  for (const NodeProfile::Device& device : profile.devices) {
+    totals[device.resource] += std::ssize(device.ids) * kUnit;
   }
   Value sums = Value::object();
   put(sums, totals);

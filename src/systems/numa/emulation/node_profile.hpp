@@ -33,14 +33,20 @@ struct NodeProfile {
   std::string policy{"none"};
   std::string scope{"container"};
   std::vector<ZoneProfile> zones{};  // ids from 0
+  std::vector<Device> devices{};     // without topology: in no zone
+  // Of the podresources API, as older kubelets do: containers without cpus of their own list the
+  // shared pool; pods that have ended stay in the list.
+  bool lists_shared_cpus = false;
+  bool lists_terminal_pods = false;
 
   // What pods can have of a zone: cpu, memory, hugepages, devices.
   [[nodiscard]] Amounts allocatable(std::size_t zone) const;
   [[nodiscard]] Amounts capacity(std::size_t zone) const;
 };
 
-// Reads {policy, scope, zones: [{cpus, memory, hugepages, reservedCpus, reservedMemory, devices,
-// distances}]}. An error names the member: "zones[1].cpus: ...".
+// Reads {policy, scope, cells, devices, podResources, zones: [{cpus, memory, hugepages,
+// reservedCpus, reservedMemory, devices, distances}]}; cpus are a count, or a list such as
+// "0-3,8-11". An error names the member: "zones[1].cpus: ...".
 Result<NodeProfile> read_profile(const Value& value);
 // The profile of an emulated node; nullopt: it has none, or one that cannot be read.
 std::optional<NodeProfile> profile_of(const Object& node);

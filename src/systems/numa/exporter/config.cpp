@@ -363,6 +363,7 @@ Result<void> Loader::decode() {
                     .patch_resync = updater["patchResync"].as_int(),
                     .watch_namespace = monitor["namespace"].str(),
                     .sysfs_root = monitor["sysfsRoot"].str(),
+                    .hwloc_file = monitor["hwlocFile"].str(),
                     .refresh_node_resources = monitor["refreshNodeResources"].as_bool(),
                     .fingerprint = monitor["podSetFingerprint"].as_bool(),
                     .fingerprint_method = lower(monitor["podSetFingerprintMethod"].as_string()),

@@ -42,6 +42,7 @@ struct ExporterConfig {
   // resourceMonitor
   std::string watch_namespace{};
   std::string sysfs_root{};
+  std::string hwloc_file{};  // zones of this file instead of sysfs
   std::map<std::string, std::set<std::string>> resource_exclude{};  // by node, or "*"
   bool refresh_node_resources = false;
   bool fingerprint = true;

@@ -29,6 +29,8 @@ constexpr ConfigLeaf kLeaves[] = {
     {kMonitor, "namespace", LeafType::Text, "watch-namespace", "", "",
      "count the pods of this namespace alone"},
     {kMonitor, "sysfsRoot", LeafType::Text, "sysfs", "", "/sys", "root of sysfs"},
+    {kMonitor, "hwlocFile", LeafType::Text, "hwloc-file", "", "",
+     "zones of this file of hwloc (lstopo --of xml) instead of sysfs"},
     {kMonitor, "refreshNodeResources", LeafType::Bool, "refresh-node-resources", "", "false",
      "look at capacities again when the Node's change"},
     {kMonitor, "podSetFingerprint", LeafType::Bool, "pods-fingerprint", "", "true",

@@ -80,7 +80,8 @@ std::vector<int> node_ids(const SysfsTree& sysfs) {
   return ids;
 }
 
-// The file has one number for each node that is there, in the order of their ids.
+// The file has one number for each node that is there, in the order of their ids. Where a node was
+// taken away it may have one for each id.
 Result<void> read_distances(const SysfsTree& sysfs, const std::vector<int>& ids,
                             const std::string& folder, HardwareNode& node) {
   const std::string path = folder + "/distance";
@@ -89,32 +90,37 @@ Result<void> read_distances(const SysfsTree& sysfs, const std::vector<int>& ids,
     return {};
   }
   const auto words = words_of(trimmed(*text), ' ');
-  if (words.size() != ids.size()) {
+  const bool by_id = words.size() == static_cast<std::size_t>(ids.back()) + 1;
+  if (words.size() != ids.size() && !by_id) {
     return wrong(path, fmt::format("has {} numbers, not one for each of {} nodes", words.size(),
                                    ids.size()));
   }
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto number = number_of(words[i]);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const std::string_view word = words[by_id ? static_cast<std::size_t>(ids[i]) : i];
+    const auto number = number_of(word);
     if (!number || *number > kMostCpus) {
-      return wrong(path, fmt::format("\"{}\" is no distance", words[i]));
+      return wrong(path, fmt::format("\"{}\" is no distance", word));
     }
     node.distances.insert_or_assign(ids[i], static_cast<std::int64_t>(*number));
   }
   return {};
 }
 
+// Old kernels have a bitmap alone.
+Result<std::vector<std::int64_t>> read_cpus(const SysfsTree& sysfs, const std::string& folder) {
+  const auto list = sysfs.read(folder + "/cpulist");
+  const auto map = list ? std::nullopt : sysfs.read(folder + "/cpumap");
+  if (!list && !map) {
+    return wrong(folder + "/cpulist", "cannot be read");
+  }
+  auto cpus = list ? parse_cpu_list(*list) : parse_bitmap(*map);
+  return cpus.ok() ? cpus : cpus.error().with_context(folder + (list ? "/cpulist" : "/cpumap"));
+}
+
 Result<HardwareNode> read_node(const SysfsTree& sysfs, const std::vector<int>& ids, int id) {
   HardwareNode node{.id = id};
   const std::string folder = fmt::format("{}/node{}", kNodes, id);
-  const auto cpus = sysfs.read(folder + "/cpulist");
-  if (!cpus) {
-    return wrong(folder + "/cpulist", "cannot be read");
-  }
-  auto list = parse_cpu_list(*cpus);
-  if (!list.ok()) {
-    return list.error().with_context(folder + "/cpulist");
-  }
-  node.cpus = *std::move(list);
+  ATHANOR_TRY(node.cpus, read_cpus(sysfs, folder));
   if (const auto meminfo = sysfs.read(folder + "/meminfo")) {
     ATHANOR_TRY(const std::uint64_t bytes, read_mem_total(*meminfo, folder + "/meminfo"));
     if (bytes > 0) {
@@ -172,6 +178,46 @@ Result<std::vector<std::int64_t>> parse_cpu_list(std::string_view text) {
   const auto same = std::ranges::unique(cpus);
   cpus.erase(same.begin(), same.end());
   return cpus;
+}
+
+Result<std::vector<std::int64_t>> parse_bitmap(std::string_view text) {
+  constexpr std::size_t kWordBits = 32;
+  constexpr std::size_t kMostWords = kMostCpus / kWordBits;
+  const Error malformed = Error::bad_request(fmt::format("\"{}\" is no bitmap", trimmed(text)));
+  text = trimmed(text);
+  std::vector<std::uint32_t> words;  // the most significant first
+  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string_view word = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (word.starts_with("0x")) {
+      word.remove_prefix(2);
+      if (word.empty()) {
+        return malformed;
+      }
+    }
+    std::uint32_t bits = 0;  // an empty word stands for zeros
+    if (!word.empty()) {
+      const auto read = std::from_chars(word.data(), word.data() + word.size(), bits, 16);
+      if (read.ec != std::errc() || read.ptr != word.data() + word.size()) {
+        return malformed;
+      }
+    }
+    words.push_back(bits);
+    if (words.size() > kMostWords) {
+      return malformed;
+    }
+  }
+  std::ranges::reverse(words);
+  std::vector<std::int64_t> members;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (std::size_t bit = 0; bit < kWordBits; ++bit) {
+      if ((words[i] >> bit & 1U) != 0) {
+        members.push_back(static_cast<std::int64_t>(i * kWordBits + bit));
+      }
+    }
+  }
+  return members;
 }
 
 std::string hugepage_resource(std::string_view folder) {

@@ -44,6 +44,10 @@ Result<Hardware> read_hardware(const SysfsTree& sysfs);
 Result<std::vector<std::int64_t>> parse_cpu_list(std::string_view text);
 inline constexpr std::size_t kMostCpus = 1U << 16U;
 
+// Returns the members of a bitmap of 32-bit words, ascending: "0x00000003,0xff" and "3,000000ff"
+// are 0 to 7, 32 and 33. Errors quote the text; it may have kMostCpus bits.
+Result<std::vector<std::int64_t>> parse_bitmap(std::string_view text);
+
 // "hugepages-2Mi" of "hugepages-2048kB"; empty for any other name.
 std::string hugepage_resource(std::string_view folder);
 

@@ -296,19 +296,53 @@ Result<AllocatableResources> decode_allocatable(std::string_view bytes) {
   return resources;
 }
 
+Result<PodResources> decode_get(std::string_view bytes) {
+  ATHANOR_TRY(const std::vector<PodResources> pods, decode_list(bytes));  // one instead of many
+  if (pods.size() != 1) {
+    return malformed("it holds no pod");
+  }
+  return pods.front();
+}
+
+Result<Key> decode_get_request(std::string_view bytes) {
+  Key pod;
+  ATHANOR_TRY_VOID(read_message(bytes, [&](const Reader::Field& field) -> Result<void> {
+    if (is_bytes(field, 1)) {
+      pod.name = field.bytes;
+    } else if (is_bytes(field, 2)) {
+      pod.ns = field.bytes;
+    }
+    return {};
+  }));
+  return pod;
+}
+
+std::string encode_get(const PodResources& pod) {
+  std::string one;
+  put_bytes(1, pod.key.name, one);
+  put_bytes(2, pod.key.ns, one);
+  for (const ContainerResources& container : pod.containers) {
+    std::string inner;
+    put_bytes(1, container.name, inner);
+    put_resources(container, {.devices = 2, .cpus = 3, .memory = 4}, inner);
+    put_bytes(3, inner, one);
+  }
+  std::string out;
+  put_bytes(1, one, out);
+  return out;
+}
+
+std::string encode_get_request(const Key& pod) {
+  std::string out;
+  put_bytes(1, pod.name, out);
+  put_bytes(2, pod.ns, out);
+  return out;
+}
+
 std::string encode(const std::vector<PodResources>& pods) {
   std::string out;
   for (const PodResources& pod : pods) {
-    std::string one;
-    put_bytes(1, pod.key.name, one);
-    put_bytes(2, pod.key.ns, one);
-    for (const ContainerResources& container : pod.containers) {
-      std::string inner;
-      put_bytes(1, container.name, inner);
-      put_resources(container, {.devices = 2, .cpus = 3, .memory = 4}, inner);
-      put_bytes(3, inner, one);
-    }
-    put_bytes(1, one, out);
+    out += encode_get(pod);
   }
   return out;
 }

@@ -14,13 +14,19 @@ namespace athanor::numa {
 inline constexpr std::string_view kListMethod = "/v1.PodResourcesLister/List";
 inline constexpr std::string_view kAllocatableMethod =
     "/v1.PodResourcesLister/GetAllocatableResources";
+inline constexpr std::string_view kGetMethod = "/v1.PodResourcesLister/Get";
 
-// Reads ListPodResourcesResponse and AllocatableResourcesResponse. Unknown fields are skipped; an
-// error says what is malformed.
+// Reads ListPodResourcesResponse, AllocatableResourcesResponse, GetPodResourcesResponse and
+// GetPodResourcesRequest. Unknown fields are skipped; an error says what is malformed.
 Result<std::vector<PodResources>> decode_list(std::string_view bytes);
 Result<AllocatableResources> decode_allocatable(std::string_view bytes);
+Result<PodResources> decode_get(std::string_view bytes);
+Result<Key> decode_get_request(std::string_view bytes);
 
 std::string encode(const std::vector<PodResources>& pods);
 std::string encode(const AllocatableResources& resources);
+// GetPodResourcesResponse and GetPodResourcesRequest.
+std::string encode_get(const PodResources& pod);
+std::string encode_get_request(const Key& pod);
 
 }  // namespace athanor::numa

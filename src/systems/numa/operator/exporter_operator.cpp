@@ -47,6 +47,9 @@ class ExporterRun {
                      fmt::format("custom operand image is not supported: {}", spec_.image_spec));
     }
     platform_ = platform_of(view_, settings_);
+    if (platform_ == Platform::Kubernetes && settings_.strict_platform) {
+      return degrade("ValidationErrorUnderNodeGroups", "unsupported platform");
+    }
     pools_ = pools_of(view_, object_, spec_, platform_);
     if (pools_.refusal) {
       return degrade(pools_.refusal->reason, pools_.refusal->message);
@@ -283,6 +286,9 @@ class ExporterRun {
       Value pools = Value::list();
       for (const Pool& pool : pools_.pools) {
         Value entry = Value::object({{"name", pool.name}});
+        if (settings_.pool_conditions && pool.object) {
+          entry.set("conditions", pool.object->status()["conditions"]);
+        }
         if (configured_) {
           entry.set("config", pool.config.to_value());
         }

@@ -104,6 +104,7 @@ apiVersion: v1
 kind: Service
 metadata:
   name: numaresources-rte-metrics-service
+  labels: {app.kubernetes.io/name: numaresources-rte-metrics-service}
   annotations: {service.beta.openshift.io/serving-cert-secret-name: rte-metrics-service-cert}
 spec:
   selector: {name: resource-topology}
@@ -201,6 +202,15 @@ std::vector<std::string> refresh_flags(const GroupConfig& config) {
                                                          : std::vector{timer};
 }
 
+void make_certificate_optional(Value& pod_spec) {
+  Value& volumes = pod_spec.member("volumes");
+  for (std::size_t i = 0; i < volumes.size(); ++i) {
+    if (volumes[i].contains("secret")) {
+      volumes.item(i).member("secret").set("optional", true);
+    }
+  }
+}
+
 }  // namespace
 
 std::string verbosity_flag(std::string_view log_level) {
@@ -296,8 +306,10 @@ Value exporter_daemon_set(const Settings& settings, Platform platform, const Ope
   } else {
     args.push_back("--pods-fingerprint=false");
   }
-  args.push_back("--metrics-mode=httptls");
   if (platform == Platform::Kubernetes) {
+    // Nothing there makes a certificate for the Service.
+    args.push_back("--metrics-mode=http");
+    make_certificate_optional(pod_spec);
     args.push_back("--kubelet-config-file=/host-var-lib-kubelet/config.yaml");
     exporter.member("volumeMounts")
         .push_back(mount("host-var-lib-kubelet", "/host-var-lib-kubelet", true));
@@ -305,6 +317,7 @@ Value exporter_daemon_set(const Settings& settings, Platform platform, const Ope
         volume("host-var-lib-kubelet", "hostPath",
                Value::object({{"path", "/var/lib/kubelet"}, {"type", ""}})));
   } else {
+    args.push_back("--metrics-mode=httptls");
     const bool custom = pool.custom_policy();
     annotations.set("openshift.io/required-scc",
                     custom ? "resource-topology-exporter" : "resource-topology-exporter-v2");

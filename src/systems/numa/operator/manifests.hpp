@@ -42,6 +42,8 @@ struct SchedulerPlan {
   bool trust_unfingerprinted =
       false;  // objects without fingerprint are taken over when they change
   std::vector<std::string> policies{};  // filtered besides single-numa-node
+  bool count_sidecars = true;           // beside what starts after them
+  bool ignore_unlisted = false;         // LeastNUMANodes leaves out what no zone lists
 };
 std::string scheduler_config(const Settings& settings, const SchedulerSpec& spec,
                              const SchedulerPlan& plan);

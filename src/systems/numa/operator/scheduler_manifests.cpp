@@ -226,6 +226,12 @@ std::string scheduler_config(const Settings& settings, const SchedulerSpec& spec
   for (const std::string& policy : plan.policies) {
     args.member("policies").push_back(policy);
   }
+  if (!plan.count_sidecars) {
+    args.set("sidecarAccounting", false);
+  }
+  if (plan.ignore_unlisted) {
+    args.member("scoringStrategy").set("ignoreUnlisted", true);
+  }
   return yaml::print(config);
 }
 

@@ -27,6 +27,10 @@ constexpr const char* kRequireTopology =
     "config.numa-operator.openshift.io/scheduler-require-topology";
 constexpr const char* kTrustUnfingerprinted =
     "config.numa-operator.openshift.io/scheduler-trust-unfingerprinted";
+constexpr const char* kSidecarAccounting =
+    "config.numa-operator.openshift.io/scheduler-sidecar-accounting";
+constexpr const char* kIgnoreUnlisted =
+    "config.numa-operator.openshift.io/scheduler-ignore-unlisted";
 constexpr const char* kRestrictedPolicy =
     "config.numa-operator.openshift.io/scheduler-restricted-policy";
 constexpr std::int32_t kHighlyAvailable = 3;
@@ -127,6 +131,8 @@ class SchedulerRun {
     informer_.status = wanted_.shared_informer ? "False" : "True";
     wanted_.require_topology = object_.annotation(kRequireTopology) == "enabled";
     wanted_.trust_unfingerprinted = object_.annotation(kTrustUnfingerprinted) == "enabled";
+    wanted_.count_sidecars = object_.annotation(kSidecarAccounting) != "disabled";
+    wanted_.ignore_unlisted = object_.annotation(kIgnoreUnlisted) == "enabled";
     if (object_.annotation(kRestrictedPolicy) == "enabled") {
       wanted_.policies.emplace_back("restricted");
     }

@@ -81,16 +81,24 @@ std::uint64_t xxh64(std::string_view data, std::uint64_t seed) {
   return hash ^ (hash >> 32U);
 }
 
-std::string fingerprint_of(std::span<const Key> pods) {
-  std::vector<std::uint64_t> hashes;
-  hashes.reserve(pods.size());
-  for (const Key& pod : pods) {
-    hashes.push_back(xxh64(pod.name, xxh64(pod.ns, 0)));
-  }
-  std::ranges::sort(hashes);
-  const std::string_view bytes(reinterpret_cast<const char*>(hashes.data()),
-                               hashes.size() * sizeof(std::uint64_t));
+std::uint64_t share_of(const Key& pod) {
+  return xxh64(pod.name, xxh64(pod.ns, 0));
+}
+
+std::string fingerprint_of_shares(std::span<const std::uint64_t> ascending) {
+  const std::string_view bytes(reinterpret_cast<const char*>(ascending.data()),
+                               ascending.size() * sizeof(std::uint64_t));
   return fmt::format("{}{}{:016x}", kPrefix, kVersion, xxh64(bytes, 0));
+}
+
+std::string fingerprint_of(std::span<const Key> pods) {
+  std::vector<std::uint64_t> shares;
+  shares.reserve(pods.size());
+  for (const Key& pod : pods) {
+    shares.push_back(share_of(pod));
+  }
+  std::ranges::sort(shares);
+  return fingerprint_of_shares(shares);
 }
 
 Result<void> check_fingerprint(std::string_view computed, std::string_view expected) {

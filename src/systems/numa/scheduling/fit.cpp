@@ -3,6 +3,9 @@
 #include "systems/numa/scheduling/fit.hpp"
 
 #include <algorithm>
+#include <bitset>
+
+#include "base/check.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -51,7 +54,9 @@ Result<void> filter_containers(const PodRequest& pod, const std::vector<Zone>& f
       return Error::conflict(refusal_of(container.role));
     }
     // Init containers give back what they take before the next container starts.
-    if (container.role != Role::Init && &container != &pod.containers.back()) {
+    const bool stays =
+        container.role == Role::App || (container.role == Role::Sidecar && pod.sidecars_counted);
+    if (stays && &container != &pod.containers.back()) {
       if (zones.empty()) {
         zones = free;
       }
@@ -108,7 +113,8 @@ std::optional<int> fit(const Amounts& request, bool guaranteed, const std::vecto
                               .note = text});
     }
   };
-  std::vector<bool> mask(zones.size(), true);
+  std::bitset<kMostZones> excluded;  // by place
+  ATHANOR_CHECK(zones.size() <= kMostZones, "a topology has no more zones");
   bool constrained = false;
   for (const auto& [resource, amount] : request) {
     if (amount <= 0) {
@@ -118,26 +124,30 @@ std::optional<int> fit(const Amounts& request, bool guaranteed, const std::vecto
       note(resource, amount, {}, "the node does not have it");
       return std::nullopt;
     }
-    const auto lists = [&](const Zone& zone) { return zone.lists(resource); };
-    const bool listed = std::ranges::any_of(zones, lists);
+    const bool any_amount = !guaranteed && is_numa_affine(resource);
+    bool listed = false;
+    std::vector<int> ids;  // for the trace alone
+    std::bitset<kMostZones> bad = excluded;
+    bool any = false;
+    for (std::size_t i = 0; i < zones.size(); ++i) {
+      const auto found = zones[i].available.find(resource);
+      const bool lists = found != zones[i].available.end();
+      const bool good = lists && (any_amount || found->second >= amount);
+      listed = listed || lists;
+      if (good && trace != nullptr) {
+        ids.push_back(zones[i].id);
+      }
+      if (!good) {
+        bad.set(i);
+      }
+      any = any || !bad.test(i);
+    }
     if (!listed && is_host_level(resource)) {
       note(resource, amount, {}, "no zone lists it: the node as a whole serves it");
       continue;
     }
-    const bool any_amount = !guaranteed && is_numa_affine(resource);
+    excluded = bad;
     constrained = true;
-    std::vector<int> ids;  // for the trace alone
-    bool any = false;
-    for (std::size_t i = 0; i < zones.size(); ++i) {
-      const auto found = zones[i].available.find(resource);
-      const bool good =
-          found != zones[i].available.end() && (any_amount || found->second >= amount);
-      if (good && trace != nullptr) {
-        ids.push_back(zones[i].id);
-      }
-      mask[i] = mask[i] && good;
-      any = any || mask[i];
-    }
     note(resource, amount, std::move(ids), listed ? "" : "no zone lists it");
     if (!any) {
       return std::nullopt;
@@ -147,7 +157,7 @@ std::optional<int> fit(const Amounts& request, bool guaranteed, const std::vecto
   if (constrained) {
     chosen = -1;
     for (std::size_t i = 0; i < zones.size(); ++i) {
-      if (mask[i] && (chosen < 0 || zones[i].id < chosen)) {
+      if (!excluded.test(i) && (chosen < 0 || zones[i].id < chosen)) {
         chosen = zones[i].id;
       }
     }

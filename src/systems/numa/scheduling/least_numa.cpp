@@ -78,28 +78,46 @@ void subtract(const Amounts& request, const ZoneSet& set, std::vector<Zone>& zon
   }
 }
 
-std::int64_t score_sets(const PodRequest& pod, const NodeTopology& topology) {
+// The part of a request that zones are looked at for.
+Amounts asked_of_zones(const Amounts& request, const std::vector<Zone>& zones,
+                       const Scoring& scoring) {
+  if (!scoring.ignore_unlisted) {
+    return request;
+  }
+  Amounts asked;
+  for (const auto& [resource, amount] : request) {
+    if (!is_host_level(resource) || listed_anywhere({{resource, amount}}, zones)) {
+      asked.insert_or_assign(resource, amount);
+    }
+  }
+  return asked;
+}
+
+std::int64_t score_sets(const PodRequest& pod, const NodeTopology& topology,
+                        const Scoring& scoring) {
   if (topology.scope == "pod") {
-    if (!listed_anywhere(pod.effective, topology.zones)) {
+    const Amounts asked = asked_of_zones(pod.effective, topology.zones, scoring);
+    if (!listed_anywhere(asked, topology.zones)) {
       return kMost;
     }
-    const auto set = zones_needed(pod.effective, topology.zones);
+    const auto set = zones_needed(asked, topology.zones);
     return set ? set_score(set->positions.size(), set->optimal, topology.max_numa_nodes) : 0;
   }
   std::vector<Zone> zones = topology.zones;
   std::size_t most = 0;
   bool optimal = true;
   for (const ContainerRequest& container : pod.containers) {
-    if (!listed_anywhere(container.requests, zones)) {
+    const Amounts asked = asked_of_zones(container.requests, zones, scoring);
+    if (!listed_anywhere(asked, zones)) {
       continue;
     }
-    const auto set = zones_needed(container.requests, zones);
+    const auto set = zones_needed(asked, zones);
     if (!set) {
       return 0;
     }
     most = std::max(most, set->positions.size());
     optimal = optimal && set->optimal;
-    subtract(container.requests, *set, zones);
+    subtract(asked, *set, zones);
   }
   return most == 0 ? kMost : set_score(most, optimal, topology.max_numa_nodes);
 }
@@ -152,7 +170,7 @@ std::int64_t score(const PodRequest& pod, const NodeTopology* topology, const Sc
     return 0;
   }
   if (scoring.strategy == Strategy::LeastNumaNodes) {
-    return score_sets(pod, *topology);
+    return score_sets(pod, *topology, scoring);
   }
   if (topology->policy != kSingleNumaNode) {
     return 0;

@@ -21,8 +21,8 @@ void raise(Amounts& most, const Amounts& other) {
 }
 
 // A limit stands for a request that is not given.
-Amounts requests_of(const Value& container) {
-  Amounts requests = amounts_of(container["resources"]["limits"]);
+Amounts requests_of(const Value& container, const Amounts& limits) {
+  Amounts requests = limits;
   for (const auto& [name, amount] : amounts_of(container["resources"]["requests"])) {
     requests.insert_or_assign(name, amount);
   }
@@ -34,9 +34,7 @@ struct Quality {
   bool guaranteed = true;
   bool best_effort = true;
 
-  void look(const Value& container) {
-    const Amounts limits = amounts_of(container["resources"]["limits"]);
-    const Amounts requests = requests_of(container);
+  void look(const Amounts& limits, const Amounts& requests) {
     for (const std::string_view name : {"cpu", "memory"}) {
       const std::int64_t limit = amount_of(limits, name);
       const std::int64_t request = amount_of(requests, name);
@@ -50,7 +48,10 @@ Amounts effective_of(const PodRequest& pod, const Amounts& overhead) {
   Amounts running;  // containers, and sidecars started so far
   Amounts peak;     // while init containers run
   for (const ContainerRequest& container : pod.containers) {
-    if (container.role == ContainerRequest::Role::Init) {
+    const bool passes =
+        container.role == ContainerRequest::Role::Init ||
+        (container.role == ContainerRequest::Role::Sidecar && !pod.sidecars_counted);
+    if (passes) {
       Amounts together = running;
       add(together, container.requests);
       raise(peak, together);
@@ -66,14 +67,16 @@ Amounts effective_of(const PodRequest& pod, const Amounts& overhead) {
 
 }  // namespace
 
-PodRequest request_of(const Object& pod) {
-  PodRequest request;
+PodRequest request_of(const Object& pod, Sidecars sidecars) {
+  PodRequest request{.sidecars_counted = sidecars == Sidecars::Counted};
   Quality quality;
   const auto take = [&](const Value& container, ContainerRequest::Role role) {
-    quality.look(container);
-    request.containers.push_back(
-        {.name = container["name"].str(), .role = role, .requests = requests_of(container)});
+    const Amounts limits = amounts_of(container["resources"]["limits"]);
+    request.containers.push_back({.name = container["name"].str(),
+                                  .role = role,
+                                  .requests = requests_of(container, limits)});
     const Amounts& wanted = request.containers.back().requests;
+    quality.look(limits, wanted);
     request.non_native = request.non_native || std::ranges::any_of(wanted, [](const auto& entry) {
                            return entry.second > 0 && !is_native(entry.first);
                          });
@@ -98,7 +101,7 @@ bool is_exclusive(const PodRequest& pod, const NodeTopology& topology) {
                                [&](const Zone& zone) { return zone.lists(resource); });
   };
   const bool memory = listed("memory");
-  const auto takes = [&](const std::pair<const std::string, std::int64_t>& entry) {
+  const auto takes = [&](const Amounts::value_type& entry) {
     const auto& [name, amount] = entry;
     if (amount <= 0) {
       return false;

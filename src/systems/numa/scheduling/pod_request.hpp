@@ -26,9 +26,11 @@ struct PodRequest {
   // Largest sum that holds at one time, plus the pod's overhead; sidecars count beside what starts
   // after them.
   Amounts effective{};
+  bool sidecars_counted = true;  // beside what starts after them; false: like init containers
 };
 
-PodRequest request_of(const Object& pod);
+enum class Sidecars : std::uint8_t { Counted, LikeInit };
+PodRequest request_of(const Object& pod, Sidecars sidecars = Sidecars::Counted);
 
 // Returns true where the pod takes resources of zones for itself (docs/spec/numa.md 11.6). Zones
 // that list no memory do not account it (10.2).

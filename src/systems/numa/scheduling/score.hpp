@@ -26,6 +26,8 @@ Result<Strategy> parse_strategy(std::string_view name);
 struct Scoring {
   Strategy strategy = Strategy::LeastAllocated;
   std::map<std::string, std::int64_t, std::less<>> weights{};  // 1 where absent or below 1
+  // LeastNUMANodes leaves out resources of the node as a whole that no zone lists (11.5).
+  bool ignore_unlisted = false;
 };
 
 // z(R, zone): the score of one zone.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
@@ -14,61 +13,11 @@
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/scheduling/eviction.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
+#include "systems/numa/scheduling/residents.hpp"
 #include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
 namespace {
-
-bool is_active(const Object& pod) {
-  const std::string_view phase = pod.status()["phase"].as_string();
-  return phase != "Succeeded" && phase != "Failed";
-}
-
-// When a pod was bound, as far as its conditions tell.
-std::tuple<std::string, std::string, std::string> order_of(const Object& pod) {
-  return {find_condition(pod.status()["conditions"], "PodScheduled")["lastTransitionTime"].str(),
-          pod.metadata()["creationTimestamp"].str(), std::string(pod.name())};
-}
-
-struct Resident {
-  Object pod{};
-  PodRequest request{};
-};
-
-// The pods whose resources the node's zones account, those bound first in front.
-std::vector<Resident> residents_of(const View& view, const Object& node,
-                                   const NodeTopology& topology) {
-  std::vector<Resident> residents;
-  for (const Object& pod :
-       view.list(api::kPod, {.index = "node", .index_value = std::string(node.name())})) {
-    PodRequest request = request_of(pod);
-    if (is_active(pod) && (topology.method == kMethodAll || is_exclusive(request, topology))) {
-      residents.push_back({pod, std::move(request)});
-    }
-  }
-  std::ranges::stable_sort(residents, {}, [](const Resident& one) { return order_of(one.pod); });
-  return residents;
-}
-
-bool covers(const NodeTopology& topology, const std::vector<Resident>& residents,
-            std::size_t count) {
-  std::vector<Key> keys;
-  for (std::size_t i = 0; i < count; ++i) {
-    keys.push_back(residents[i].pod.key());
-  }
-  return check_fingerprint(fingerprint_of(std::span<const Key>(keys)), topology.fingerprint).ok();
-}
-
-// How many of the residents the object accounts already: all but the newest ones. 0 where nothing
-// matches: then all of them count once more, and nothing is given twice.
-std::size_t covered(const NodeTopology& topology, const std::vector<Resident>& residents) {
-  for (std::size_t count = residents.size(); count > 0; --count) {
-    if (covers(topology, residents, count)) {
-      return count;
-    }
-  }
-  return 0;
-}
 
 // A container that the exporter places: it holds cpus, memory or devices of a zone.
 bool has_place(const ContainerRequest& container, const PodRequest& pod,
@@ -80,7 +29,7 @@ bool has_place(const ContainerRequest& container, const PodRequest& pod,
 
 class Session final : public SchedulingSession {
  public:
-  explicit Session(const View& view) : view_(view), profile_(profile_of(view)) {}
+  Session(const View& view, Instant now) : view_(view), now_(now), profile_(profile_of(view)) {}
 
   bool concerns(const Object& pod) override {
     return profile_ && pod.spec()["schedulerName"].as_string() == profile_->name;
@@ -88,7 +37,7 @@ class Session final : public SchedulingSession {
 
   std::optional<HookRefusal> filter(const Object& pod, const Object& node,
                                     std::span<const std::string_view> leaving) override {
-    const PodRequest request = request_of(pod);
+    const PodRequest request = request_of(pod, profile_->sidecars);
     if (passes_unseen(request)) {
       return std::nullopt;
     }
@@ -119,13 +68,14 @@ class Session final : public SchedulingSession {
 
   std::int64_t score(const Object& pod, const Object& node) override {
     const NodeView& known = look(node);
-    return numa::score(request_of(pod), known.fresh && known.topology ? &*known.topology : nullptr,
+    return numa::score(request_of(pod, profile_->sidecars),
+                       known.fresh && known.topology ? &*known.topology : nullptr,
                        profile_->scoring);
   }
 
   Plan reserve(const Object& pod, const Object& node) override {
     const std::string name(node.name());
-    placed_[name].push_back(request_of(pod));
+    placed_[name].push_back(request_of(pod, profile_->sidecars));
     known_.erase(name);
     return {};
   }
@@ -168,17 +118,32 @@ class Session final : public SchedulingSession {
     if (found != known_.end()) {
       return found->second;
     }
-    return known_.emplace(name, believed(view_, node, *profile_, placed_[name])).first->second;
+    NodeView known = believed(view_, node, *profile_, {.placed = placed_[name], .now = now_});
+    return known_.emplace(name, std::move(known)).first->second;
   }
 
   const View& view_;
+  Instant now_;
   std::optional<Profile> profile_;
   std::map<std::string, NodeView> known_{};
   std::map<std::string, std::vector<PodRequest>> placed_{};
 };
 
-std::unique_ptr<SchedulingSession> begin(const View& view, Instant /*now*/) {
-  return std::make_unique<Session>(view);
+// Which pods the fingerprint is computed of.
+std::string_view method_of(ResyncMethod resync, const NodeTopology& topology) {
+  return resync == ResyncMethod::All                      ? kMethodAll
+         : resync == ResyncMethod::OnlyExclusiveResources ? kMethodExclusive
+                                                          : std::string_view(topology.method);
+}
+
+// Whether a pod of another scheduler that the object does not account keeps ours away.
+bool blocks(ForeignPods detect, const PodRequest& request, const NodeTopology& topology) {
+  return detect == ForeignPods::All ||
+         (detect == ForeignPods::OnlyExclusiveResources && is_exclusive(request, topology));
+}
+
+std::unique_ptr<SchedulingSession> begin(const View& view, Instant now) {
+  return std::make_unique<Session>(view, now);
 }
 
 std::vector<std::string> profiles(const View& view) {
@@ -198,12 +163,12 @@ std::map<ContainerName, int> placement_on(const View& view, const Object& node) 
     return {};
   }
   const NodeTopology topology = read_topology(object->body());
-  const std::vector<Resident> residents = residents_of(view, node, topology);
+  const Residents residents = residents_of(view, node, topology, topology.method);
   std::vector<ContainerName> containers;
-  for (std::size_t i = 0; i < covered(topology, residents); ++i) {
-    const Object& pod = residents[i].pod;
-    for (const ContainerRequest& container : residents[i].request.containers) {
-      if (has_place(container, residents[i].request, topology)) {
+  for (std::size_t i = 0; i < covered(topology, residents, {}); ++i) {
+    const Object& pod = residents.active[i].pod;
+    for (const ContainerRequest& container : residents.active[i].request.containers) {
+      if (has_place(container, residents.active[i].request, topology)) {
         containers.push_back({std::string(pod.ns()), std::string(pod.name()), container.name});
       }
     }
@@ -213,32 +178,55 @@ std::map<ContainerName, int> placement_on(const View& view, const Object& node) 
 }
 
 NodeView believed(const View& view, const Object& node, const Profile& profile,
-                  const std::vector<PodRequest>& placed) {
+                  const Beliefs& beliefs) {
   const auto object = view.get(kTopologyKind, {"", std::string(node.name())});
   if (!object) {
     return {};
   }
   NodeTopology topology = read_topology(object->body());
-  if (profile.cached && !topology.fingerprint.empty()) {
-    const std::vector<Resident> residents = residents_of(view, node, topology);
-    for (std::size_t i = covered(topology, residents); i < residents.size(); ++i) {
-      const bool foreign = residents[i].pod.spec()["schedulerName"].as_string() != profile.name;
-      if (foreign && (profile.aggressive || is_exclusive(residents[i].request, topology))) {
+  if (profile.discard_reserved && !beliefs.placed.empty()) {
+    return {.topology = std::nullopt, .fresh = false};
+  }
+  if (profile.cached) {
+    const Residents residents =
+        residents_of(view, node, topology, method_of(profile.resync, topology));
+    const Trust trust{.now = beliefs.now, .unfingerprinted = profile.trust_unfingerprinted};
+    for (std::size_t i = covered(topology, residents, trust); i < residents.active.size(); ++i) {
+      const Resident& resident = residents.active[i];
+      const bool foreign = resident.pod.spec()["schedulerName"].as_string() != profile.name;
+      if (foreign && blocks(profile.foreign, resident.request, topology)) {
         return {.topology = std::nullopt, .fresh = false};
       }
-      subtract_everywhere(residents[i].request.effective, topology);
+      subtract_everywhere(resident.request.effective, topology);
     }
   }
-  for (const PodRequest& request : placed) {
+  for (const PodRequest& request : beliefs.placed) {
     subtract_everywhere(request.effective, topology);
   }
   return {.topology = std::move(topology)};
 }
 
 bool accounts_all(const View& view, const Object& node, const NodeTopology& topology) {
-  const std::vector<Resident> residents = residents_of(view, node, topology);
-  return covered(topology, residents) == residents.size();
+  const Residents residents = residents_of(view, node, topology, topology.method);
+  return covered(topology, residents, {}) == residents.active.size();
 }
+
+namespace {
+
+// The plug-in's defaults where nothing, or nothing known, is written (docs/spec/numa.md 11.1).
+ForeignPods foreign_of(std::string_view text) {
+  return text == "None"                     ? ForeignPods::None
+         : text == "OnlyExclusiveResources" ? ForeignPods::OnlyExclusiveResources
+                                            : ForeignPods::All;
+}
+
+ResyncMethod resync_of(std::string_view text) {
+  return text == "All"                      ? ResyncMethod::All
+         : text == "OnlyExclusiveResources" ? ResyncMethod::OnlyExclusiveResources
+                                            : ResyncMethod::Autodetect;
+}
+
+}  // namespace
 
 std::optional<Profile> read_scheduler_config(std::string_view text) {
   const auto config = yaml::parse(text);
@@ -251,12 +239,20 @@ std::optional<Profile> read_scheduler_config(std::string_view text) {
   if (profile["schedulerName"].as_string().empty() || !strategy.ok()) {
     return std::nullopt;
   }
-  Profile result{.name = profile["schedulerName"].str(),
-                 .cached = args["cacheResyncPeriodSeconds"].as_int() > 0,
-                 .aggressive = args["cache"]["foreignPodsDetect"].as_string() == "All",
-                 .preemption = args["preemptionMode"].as_string() == "Enabled",
-                 .require_topology = args["requireTopology"].as_bool(),
-                 .scoring = {.strategy = *strategy}};
+  Profile result{
+      .name = profile["schedulerName"].str(),
+      .cached = args["cacheResyncPeriodSeconds"].as_int() > 0,
+      .discard_reserved = args["discardReservedNodes"].as_bool(),
+      .foreign = foreign_of(args["cache"]["foreignPodsDetect"].as_string()),
+      .resync = resync_of(args["cache"]["resyncMethod"].as_string()),
+      .trust_unfingerprinted = args["cache"]["trustUnfingerprinted"].as_bool(),
+      .preemption = args["preemptionMode"].as_string() == "Enabled",
+      .require_topology = args["requireTopology"].as_bool(),
+      .sidecars = args.contains("sidecarAccounting") && !args["sidecarAccounting"].as_bool()
+                      ? Sidecars::LikeInit
+                      : Sidecars::Counted,
+      .scoring = {.strategy = *strategy,
+                  .ignore_unlisted = args["scoringStrategy"]["ignoreUnlisted"].as_bool()}};
   for (const Value& policy : args["policies"].items()) {
     result.filter.restricted = result.filter.restricted || policy.as_string() == kRestricted;
   }
@@ -269,7 +265,7 @@ std::optional<Profile> read_scheduler_config(std::string_view text) {
 std::optional<Profile> profile_of(const View& view) {
   const Value& section = view.config("numa");
   if (const std::string_view name = section[kExtenderProfile].as_string(); !name.empty()) {
-    return Profile{.name = std::string(name)};
+    return Profile{.name = std::string(name), .foreign = ForeignPods::OnlyExclusiveResources};
   }
   const std::string ns = settings_of(section).ns;
   const auto deployment = view.get(api::kDeployment, {ns, kDeploymentName});

@@ -20,11 +20,16 @@ namespace athanor::numa {
 // The profile that the secondary scheduler runs with.
 struct Profile {
   std::string name{};
-  bool cached = true;  // false: Passthrough
-  bool aggressive = false;
+  bool cached = true;             // false: Passthrough
+  bool discard_reserved = false;  // nodes with a pod of this cycle take no other
+  ForeignPods foreign = ForeignPods::OnlyExclusiveResources;
+  ResyncMethod resync = ResyncMethod::Autodetect;
+  // Objects without fingerprint are believed when they changed after the pods did (17, row 11).
+  bool trust_unfingerprinted = false;
   bool preemption = false;        // victims are chosen by zone (docs/spec/numa.md 11.8)
   bool require_topology = false;  // nodes without NodeResourceTopology are refused (17, row 2)
   FilterOptions filter{};         // policies besides single-numa-node (11.9)
+  Sidecars sidecars = Sidecars::Counted;
   Scoring scoring{};
 };
 // Member of the section "numa" of the configuration: the name of the profile whose pods an extender
@@ -35,10 +40,14 @@ std::optional<Profile> profile_of(const View& view);
 // Reads a KubeSchedulerConfiguration.
 std::optional<Profile> read_scheduler_config(std::string_view text);
 
-// What the scheduler believes of a node. `placed`: requests of pods that the view does not show
-// there yet.
+// What is known besides the view.
+struct Beliefs {
+  std::vector<PodRequest> placed{};  // of pods that the view does not show on the node yet
+  std::optional<Instant> now{};      // nullopt: how old things are does not matter
+};
+// What the scheduler believes of a node.
 NodeView believed(const View& view, const Object& node, const Profile& profile,
-                  const std::vector<PodRequest>& placed);
+                  const Beliefs& beliefs);
 
 // Whether the node's object accounts every pod on it that it should.
 bool accounts_all(const View& view, const Object& node, const NodeTopology& topology);

@@ -11,7 +11,7 @@
 namespace athanor::numa {
 namespace {
 
-constexpr int kMostZones = 1024;
+constexpr int kMostZoneIds = static_cast<int>(kMostZones);
 constexpr std::string_view kZonePrefix = "node-";
 constexpr const char* kLegacyFingerprint = "topology.node.k8s.io/fingerprint";
 
@@ -44,7 +44,7 @@ void read_attribute(std::string_view name, std::string_view value, NodeTopology&
     }
   } else if (name == "topologyManagerMaxNUMANodes") {
     if (int number = 0; read_int(value, number) && number > 1) {
-      topology.max_numa_nodes = std::min(number, kMostZones);
+      topology.max_numa_nodes = std::min(number, kMostZoneIds);
     }
   } else if (name == "nodeTopologyPodsFingerprint") {
     topology.fingerprint = value;
@@ -55,7 +55,7 @@ void read_attribute(std::string_view name, std::string_view value, NodeTopology&
 
 void put(Amounts& amounts, const Value& name, const Value& quantity) {
   if (const auto amount = Quantity::parse(quantity)) {
-    amounts.insert_or_assign(name.str(), amount->milli_value());
+    amounts.insert_or_assign(name.as_string(), amount->milli_value());
   }
 }
 
@@ -76,25 +76,12 @@ Zone read_zone(const Value& value, int id) {
 
 }  // namespace
 
-Amounts amounts_of(const Value& resources) {
-  Amounts amounts;
-  for (const Member& resource : resources.members()) {
-    put(amounts, resource.name, resource.value);
-  }
-  return amounts;
-}
-
-std::int64_t amount_of(const Amounts& amounts, std::string_view resource) {
-  const auto found = amounts.find(resource);
-  return found == amounts.end() ? 0 : found->second;
-}
-
 int zone_id(std::string_view name) {
   int id = -1;
   const bool good = name.starts_with(kZonePrefix) && name.size() > kZonePrefix.size() &&
                     name[kZonePrefix.size()] >= '0' && name[kZonePrefix.size()] <= '9' &&
                     read_int(name.substr(kZonePrefix.size()), id);
-  return good && id < kMostZones ? id : -1;
+  return good && id < kMostZoneIds ? id : -1;
 }
 
 NodeTopology read_topology(const Value& nrt) {

@@ -3,6 +3,7 @@
 // integers in thousandths of the resource's unit: exact, and fast to compare.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,17 +11,9 @@
 #include <vector>
 
 #include "kube/value/value.hpp"
+#include "systems/numa/scheduling/amounts.hpp"
 
 namespace athanor::numa {
-
-// Resource names and amounts in thousandths.
-using Amounts = std::map<std::string, std::int64_t, std::less<>>;
-inline constexpr std::int64_t kUnit = 1000;
-
-// Returns {"cpu": "100m", "memory": "1Gi"} as amounts; what is no quantity is left out.
-Amounts amounts_of(const Value& resources);
-// The amount, 0 where the name is absent.
-std::int64_t amount_of(const Amounts& amounts, std::string_view resource);
 
 struct Zone {
   int id = 0;
@@ -33,6 +26,9 @@ struct Zone {
     return available.find(resource) != available.end();
   }
 };
+
+// Zones of one node; ids are smaller.
+inline constexpr std::size_t kMostZones = 1024;
 
 struct NodeTopology {
   std::string node{};

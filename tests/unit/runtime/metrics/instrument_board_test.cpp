@@ -95,6 +95,50 @@ TEST_F(Board, AStageOfUnknownBeginningIsNotTimed) {
   EXPECT_EQ(metrics.text().find("stage=\"one\""), std::string::npos) << metrics.text();
 }
 
+class EmptySnapshot final : public Snapshot {
+ public:
+  [[nodiscard]] std::optional<Object> get(const Kind& /*kind*/, const Key& /*key*/) const override {
+    return std::nullopt;
+  }
+  [[nodiscard]] std::vector<Object> list(const Kind& /*kind*/,
+                                         const Select& /*select*/) const override {
+    return {};
+  }
+  [[nodiscard]] Observed observe(std::string_view /*query*/, Duration /*age*/) const override {
+    return {};
+  }
+  [[nodiscard]] const Value& config(std::string_view /*section*/) const override {
+    static const Value kNone;
+    return kNone;
+  }
+};
+
+// A change marks the age of its object; one that is gone has none.
+void mark(const View& /*view*/, const ObjectChanged& change, Samples& samples) {
+  samples.push_back({.metric = "t_things",
+                     .labels = {{"name", "a"}},
+                     .act = change.after == nullptr ? Sample::Act::Drop : Sample::Act::Mark});
+}
+
+TEST(BoardOfAges, ShowsTheSecondsSinceAMark) {
+  static constexpr Instruments kMarking{.metrics = kMetrics, .witnessed = mark};
+  Metrics metrics;
+  InstrumentBoard board({&kMarking}, &metrics);
+  const EmptySnapshot snapshot;
+  const Object object(Value::object());
+  const auto shown = [&](int second) {
+    return board.state(snapshot, {}, kStart + std::chrono::seconds(second));
+  };
+  const ObjectChanged came{.kind = api::kPod, .after = &object};
+  board.happened(came, kStart, &snapshot);
+  EXPECT_NE(shown(30).find("t_things{name=\"a\"} 30\n"), std::string::npos) << shown(30);
+  board.happened(came, kStart + std::chrono::seconds(40), &snapshot);
+  EXPECT_NE(shown(45).find("t_things{name=\"a\"} 5\n"), std::string::npos) << shown(45);
+  EXPECT_NE(shown(0).find("t_things{name=\"a\"} 0\n"), std::string::npos) << "a clock that stepped";
+  board.happened(ObjectChanged{.kind = api::kPod, .before = &object}, kStart, &snapshot);
+  EXPECT_EQ(shown(50), "");
+}
+
 TEST(Gauges, AreTextInTheirOrder) {
   const Samples samples{{.metric = "t_things", .labels = {{"name", "a\"b\\c\nd"}}, .value = 2.5},
                         {.metric = "other", .value = 1},

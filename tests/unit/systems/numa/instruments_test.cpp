@@ -85,6 +85,75 @@ TEST_F(NumaInstruments, CountUpdatesAndRejections) {
   EXPECT_EQ(value_of(samples, "numa_node_rejections_total"), 1);
 }
 
+TEST_F(NumaInstruments, CountWhatTheFilterRefused) {
+  const auto pod = [](const std::string& message) {
+    return Object(
+        from_yaml("{metadata: {name: p}, status: {conditions: [{type: PodScheduled, "
+                  "status: 'False', message: '" +
+                  message + "'}]}}"));
+  };
+  const Object before = pod("");
+  const Object after =
+      pod("0/7 nodes are available: 2 cannot align container, 1 node(s) had taints, 3 invalid node "
+          "topology data, 1 Insufficient cpu.");
+  Samples samples;
+  scheduling_instruments().tally(
+      ObjectChanged{.kind = api::kPod, .before = &before, .after = &after}, samples);
+  ASSERT_EQ(samples.size(), 2U);
+  EXPECT_EQ(samples[0].labels, (MetricLabels{{"reason", "cannot align container"}}));
+  EXPECT_EQ(samples[0].value, 2);
+  EXPECT_EQ(samples[1].labels, (MetricLabels{{"reason", "invalid node topology data"}}));
+  EXPECT_EQ(samples[1].value, 3);
+  Samples again;
+  scheduling_instruments().tally(
+      ObjectChanged{.kind = api::kPod, .before = &after, .after = &after}, again);
+  EXPECT_TRUE(again.empty());
+}
+
+TEST_F(NumaInstruments, CompareAChangedObjectWithItsPods) {
+  const auto result = [&] {
+    const Object object = world.must(kTopologyKind, {"", "w"});
+    Reads reads;
+    Samples samples;
+    scheduling_instruments().witnessed(
+        View(world, reads), ObjectChanged{.kind = kTopologyKind, .after = &object}, samples);
+    return samples.front().labels.front().second + (samples.size() > 1 ? " taken" : "");
+  };
+  world.put(
+      from_yaml("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: "
+                "{nodeName: w, containers: [{name: c}]}}"));
+  publish({{"ns", "p"}});
+  EXPECT_EQ(result(), "match taken");
+  publish({});
+  EXPECT_EQ(result(), "mismatch");
+  world.put(
+      from_yaml("{apiVersion: topology.node.k8s.io/v1alpha2, kind: NodeResourceTopology, metadata: "
+                "{name: w}, zones: []}"));
+  EXPECT_EQ(result(), "no_fingerprint");
+}
+
+TEST_F(NumaInstruments, AgesBeginWithTheLastChange) {
+  publish({});
+  const Object before = world.must(kTopologyKind, {"", "w"});
+  publish({{"ns", "p"}});
+  const Object after = world.must(kTopologyKind, {"", "w"});
+  const auto act = [&](const Object* from, const Object* to) -> std::optional<Sample::Act> {
+    Samples samples;
+    scheduling_instruments().tally(
+        ObjectChanged{.kind = kTopologyKind, .before = from, .after = to}, samples);
+    for (const Sample& sample : samples) {
+      if (sample.metric == "numa_nrt_age_seconds") {
+        return sample.act;
+      }
+    }
+    return std::nullopt;
+  };
+  EXPECT_EQ(act(nullptr, &before), Sample::Act::Mark);
+  EXPECT_EQ(act(&before, &after), Sample::Act::Mark);
+  EXPECT_EQ(act(&after, &after), std::nullopt);
+  EXPECT_EQ(act(&after, nullptr), Sample::Act::Drop);
+}
+
 TEST_F(NumaInstruments, TellWhichOperatorsAreDegraded) {
   world.put(
       from_yaml("{apiVersion: nodetopology.openshift.io/v1, kind: NUMAResourcesOperator, metadata: "

@@ -90,7 +90,7 @@ TEST(NumaKubelet, ProfilesAreChecked) {
   };
   EXPECT_EQ(why("{zones: [{cpus: 4}]}"), "");
   EXPECT_EQ(why("{zones: [{cpus: many}]}"),
-            "numa.zones[0].cpus: must be an integer from 0 to 4096");
+            "numa.zones[0].cpus: \"many\" is no list of cpus");
   EXPECT_EQ(why("{zones: [{cores: 4}]}"), "numa.zones[0].cores: is no member");
   EXPECT_EQ(why("{zones: []}"), "numa.zones: must be a list of 1 to 64 zones");
   EXPECT_EQ(why("{policy: strict, zones: [{cpus: 4}]}"),

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,31 @@ inline SysfsTree recorded_tree(const std::string& name) {
                   names.push_back(entry.path().filename().string());
                 }
                 return names;
+              }};
+}
+
+inline std::string test_file(const std::string& path) {
+  std::ifstream file(std::string(test::source_dir()) + "/tests/data/numa/" + path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// A machine of tests/data/numa/machines: paths and their contents.
+inline SysfsTree recorded_machine(const std::string& name) {
+  const Value files = json::parse(test_file("machines/" + name + ".json")).value()["files"];
+  return {.read = [files](const std::string& path) -> std::optional<std::string> {
+            const Value* text = files.find(path);
+            return text == nullptr ? std::nullopt : std::optional(text->str());
+          },
+          .list =
+              [files](const std::string& path) {
+                std::set<std::string> names;
+                for (const Member& file : files.members()) {
+                  if (file.key().starts_with(path + "/")) {
+                    const std::string_view rest = file.key().substr(path.size() + 1);
+                    names.emplace(rest.substr(0, rest.find('/')));
+                  }
+                }
+                return std::vector<std::string>(names.begin(), names.end());
               }};
 }
 

@@ -327,5 +327,48 @@ TEST(NumaConversion, BothWaysWithoutLoss) {
   EXPECT_FALSE(convert(object, "nodetopology.openshift.io/v2").ok());
 }
 
+TEST_F(NumaOperators, SettingsAreFollowed) {  // 5.1, 16.3
+  Settings settings;
+  settings.emulated = true;
+  settings.emulate_openshift = true;
+  settings.pool_conditions = true;
+  world.configure("numa", to_value(settings));
+  apply(kWorkers);
+  const Value pools = world.must(kOperatorKind, kOperatorKey).status()["machineconfigpools"];
+  ASSERT_EQ(pools.size(), 1U);
+  EXPECT_FALSE(pools[0]["conditions"].empty());
+  settings.platform = "kubernetes";
+  settings.strict_platform = true;
+  world.configure("numa", to_value(settings));
+  apply("{nodeGroups: [{poolName: worker}]}");
+  EXPECT_EQ(condition("Degraded", "reason"), "ValidationErrorUnderNodeGroups");
+  EXPECT_EQ(condition("Degraded", "message"), "unsupported platform");
+}
+
+TEST_F(NumaOperators, OptionsOfTheSchedulerReachItsPlugin) {  // 17, rows 2, 3, 4, 11
+  world.put(from_yaml(
+      "{apiVersion: nodetopology.openshift.io/v1, kind: NUMAResourcesScheduler, metadata: {name: "
+      "numaresourcesscheduler, annotations: "
+      "{config.numa-operator.openshift.io/scheduler-require-topology: enabled, "
+      "config.numa-operator.openshift.io/scheduler-restricted-policy: enabled, "
+      "config.numa-operator.openshift.io/scheduler-trust-unfingerprinted: enabled, "
+      "config.numa-operator.openshift.io/scheduler-ignore-unlisted: enabled, "
+      "config.numa-operator.openshift.io/scheduler-sidecar-accounting: disabled}}, spec: "
+      "{imageSpec: i, scoringStrategy: {type: LeastNUMANodes}}}"));
+  settle();
+  const std::string text =
+      world.must(api::kConfigMap, {"numaresources", "topo-aware-scheduler-config"})
+          .body()["data"]["config.yaml"]
+          .str();
+  const auto profile = read_scheduler_config(text);
+  ASSERT_TRUE(profile.has_value()) << text;
+  EXPECT_TRUE(profile->require_topology);
+  EXPECT_TRUE(profile->filter.restricted);
+  EXPECT_TRUE(profile->trust_unfingerprinted);
+  EXPECT_TRUE(profile->scoring.ignore_unlisted);
+  EXPECT_EQ(profile->scoring.strategy, Strategy::LeastNumaNodes);
+  EXPECT_EQ(profile->sidecars, Sidecars::LikeInit);
+}
+
 }  // namespace
 }  // namespace athanor::numa

@@ -137,6 +137,42 @@ TEST(NumaFilter, RestrictedByOption) {
   EXPECT_TRUE(verdict("12/1Gi").ok());  // two zones are the fewest there are
 }
 
+// docs/spec/numa.md 17, row 4.
+TEST(NumaFilter, SidecarsCountUnlessSwitchedOff) {
+  const Object pod = testing::make_pod({.containers = {"6/1Gi", "6/1Gi"}, .sidecars = {"4/1Gi"}});
+  const auto verdict = [&](const char* scope, Sidecars sidecars) {
+    const auto done = filter(request_of(pod, sidecars), make_topology({"8/16Gi", "8/16Gi"}, scope),
+                             make_amounts("16/32Gi"));
+    return done.ok() ? std::string("fits") : done.error().message;
+  };
+  EXPECT_EQ(verdict("container", Sidecars::Counted), "cannot align container");
+  EXPECT_EQ(verdict("container", Sidecars::LikeInit), "fits");
+  EXPECT_EQ(amount_of(request_of(pod).effective, "cpu"), 16 * kUnit);
+  EXPECT_EQ(amount_of(request_of(pod, Sidecars::LikeInit).effective, "cpu"), 12 * kUnit);
+  const Object large = testing::make_pod({.containers = {"1/1Gi"}, .sidecars = {"9/1Gi"}});
+  for (const Sidecars sidecars : {Sidecars::Counted, Sidecars::LikeInit}) {
+    EXPECT_EQ(filter(request_of(large, sidecars), make_topology({"8/16Gi", "8/16Gi"}),
+                     make_amounts("16/32Gi"))
+                  .error()
+                  .message,
+              "cannot align sidecar container");
+  }
+}
+
+TEST(NumaAmounts, AreAMapByName) {
+  Amounts amounts{{"memory", 2}, {"cpu", 1}};
+  EXPECT_EQ(amounts.begin()->first, "cpu");
+  amounts["hugepages-1Gi"] += 3;
+  amounts.insert_or_assign("cpu", 5);
+  EXPECT_EQ(amounts.size(), 3U);
+  EXPECT_EQ(amount_of(amounts, "cpu"), 5);
+  EXPECT_EQ(amount_of(amounts, "nic"), 0);
+  EXPECT_FALSE(amounts.contains("nic"));
+  amounts.erase("memory");
+  amounts.erase("nic");
+  EXPECT_EQ(amounts, (Amounts{{"cpu", 5}, {"hugepages-1Gi", 3}}));
+}
+
 TEST(NumaTopology, ReadsAttributesOverLegacyPolicies) {
   const auto read = [](const char* legacy, const char* name, const char* value) {
     return read_topology(Value::object(

@@ -155,6 +155,17 @@ TEST(NumaScore, LeastNumaNodes) {
   EXPECT_EQ(score(fpga, &others, {.strategy = Strategy::LeastNumaNodes}), 100);
 }
 
+TEST(NumaScore, LeastNumaNodesMayIgnoreWhatNoZoneLists) {  // 11.5: L9 by option
+  const PodRequest pod = make_request({.containers = {"1/1Gi ephemeral-storage=1Gi"}});
+  for (const char* scope : {"container", "pod"}) {
+    const NodeTopology topology = zones_q(scope);
+    EXPECT_EQ(score(pod, &topology, {.strategy = Strategy::LeastNumaNodes}), 0) << scope;
+    EXPECT_EQ(
+        score(pod, &topology, {.strategy = Strategy::LeastNumaNodes, .ignore_unlisted = true}), 94)
+        << scope;
+  }
+}
+
 TEST(NumaScore, SetScores) {
   struct Scores {
     int most = 0;

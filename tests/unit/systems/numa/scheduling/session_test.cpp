@@ -76,7 +76,8 @@ class NumaSession : public ::testing::Test {
   std::string cpus(const std::vector<PodRequest>& placed = {}) {
     Reads reads;
     const View view(world, reads);
-    const NodeView known = believed(view, world.must(api::kNode, {"", "w"}), profile, placed);
+    const NodeView known = believed(view, world.must(api::kNode, {"", "w"}), profile,
+                                    {.placed = placed, .now = world.now});
     if (!known.fresh || !known.topology) {
       return known.fresh ? "nothing" : "stale";
     }
@@ -231,6 +232,28 @@ TEST_F(NumaSession, SimulatesEvictionsByZone) {
   EXPECT_EQ(verdict("13", {"u-first", "u-second"}), "cannot align container");  // P3
   configure("");
   EXPECT_EQ(verdict("8", {"u-first"}), "cannot align container");  // the mode is off
+}
+
+TEST_F(NumaSession, FollowsTheArgumentsOfTheCache) {  // 11.1
+  bind("foreign", "2", "default-scheduler");
+  profile.foreign = ForeignPods::None;
+  EXPECT_EQ(cpus(), "6 10");
+  profile.foreign = ForeignPods::All;
+  EXPECT_EQ(cpus(), "stale");
+  world.remove(api::kPod, {"ns", "foreign"});
+  profile.discard_reserved = true;
+  EXPECT_EQ(cpus(), "8 12");
+  EXPECT_EQ(cpus({make_request({.containers = {"5/1Gi"}})}), "stale");
+  const auto read = read_scheduler_config(
+      "{profiles: [{schedulerName: topo, pluginConfig: [{args: {cacheResyncPeriodSeconds: 5, "
+      "discardReservedNodes: true, scoringStrategy: {type: LeastAllocated}, cache: "
+      "{foreignPodsDetect: None, resyncMethod: OnlyExclusiveResources, trustUnfingerprinted: "
+      "true}}}]}]}");
+  ASSERT_TRUE(read.has_value());
+  EXPECT_TRUE(read->discard_reserved);
+  EXPECT_TRUE(read->trust_unfingerprinted);
+  EXPECT_EQ(read->foreign, ForeignPods::None);
+  EXPECT_EQ(read->resync, ResyncMethod::OnlyExclusiveResources);
 }
 
 TEST_F(NumaSession, RefusesNodesWithoutTopologyWhereAsked) {  // 17, row 2; N11 without

@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "systems/numa/exporter/config.hpp"
 
-namespace athanor::cli {
+namespace athanor::exporter {
 
 struct ExporterPages {
   std::function<std::string()> metrics{};  // any thread
@@ -27,4 +27,4 @@ class ExporterEndpoint {
                                                          ExporterPages pages);
 };
 
-}  // namespace athanor::cli
+}  // namespace athanor::exporter

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/numa/exporter_endpoint.hpp"
+#include "exporter/endpoint.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #include "net/listen.hpp"
 #include "net/served_connection.hpp"
 
-namespace athanor::cli {
+namespace athanor::exporter {
 namespace {
 
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
@@ -168,4 +168,4 @@ Result<std::unique_ptr<ExporterEndpoint>> ExporterEndpoint::start(
   return std::unique_ptr<ExporterEndpoint>(std::make_unique<Plain>(std::move(endpoint)));
 }
 
-}  // namespace athanor::cli
+}  // namespace athanor::exporter

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pods of a node beside its NodeResourceTopology: which of them the object accounts already
+// (docs/spec/numa.md 11.6, 11.7).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/value/object.hpp"
+#include "runtime/view/view.hpp"
+#include "systems/numa/scheduling/pod_request.hpp"
+#include "systems/numa/scheduling/topology.hpp"
+
+namespace athanor::numa {
+
+struct Resident {
+  Object pod{};
+  PodRequest request{};
+};
+
+struct Residents {
+  std::vector<Resident> active{};  // those bound first in front
+  std::vector<Resident> ended{};   // old kubelets still list them
+};
+// The pods that count by this method of fingerprints.
+Residents residents_of(const View& view, const Object& node, const NodeTopology& topology,
+                       std::string_view method);
+
+struct Trust {
+  // A pod of this name and an earlier one are told apart as long as it is young; nullopt: they are
+  // not.
+  std::optional<Instant> now{};
+  bool unfingerprinted = false;
+};
+// Returns how many of the active pods the object accounts: all but the newest. 0 where nothing
+// matches: then all of them count once more, and nothing is given twice. An object without
+// fingerprint is compared by the cpus and the memory that its zones have given away.
+std::size_t covered(const NodeTopology& topology, const Residents& residents, const Trust& trust);
+
+}  // namespace athanor::numa
