@@ -1,7 +1,7 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
 export IMG WNS SNS CNS
-.PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
+.PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-queue bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
 	image image-test docker-build docker-push install deploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
@@ -48,6 +48,9 @@ bench-das: ## slices: packing, one decision, the extender, figures beside their 
 
 bench-numa: ## zones: filter, scores, resync, fingerprints, figures beside their targets
 	@scripts/bench-numa
+
+bench-queue: ## the queueing: one decision, Kueue's published scenarios, figures beside their targets
+	@scripts/bench-queue
 
 bench-sim: ## the simulation's speed: a week of 50,000 jobs, steps per second
 	@scripts/bench-sim

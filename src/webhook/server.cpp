@@ -49,6 +49,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   // False: every connection has something to do.
   bool make_room();
   void handle(const apiserver::Request& request, const ServedConnection::Answer& answer);
+  void convert(const apiserver::Request& request, const ServedConnection::Answer& answer);
   void count(const Question& question, const Verdict& verdict, Instant began);
 
   ServerOptions options;
@@ -103,6 +104,10 @@ void Server::State::welcome(int client) {
 void Server::State::handle(const apiserver::Request& request,
                            const ServedConnection::Answer& answer) {
   const auto* body = std::get_if<std::string>(&request.body);
+  if (options.convert && request.path == kConversionPath) {
+    convert(request, answer);
+    return;
+  }
   Result<Question> read = Error::internal("not read");
   const auto broken = contain([&] {
     read = read_question(options.webhooks, request.method, request.path,
@@ -132,6 +137,26 @@ void Server::State::handle(const apiserver::Request& request,
       }
     });
   });
+}
+
+void Server::State::convert(const apiserver::Request& request,
+                            const ServedConnection::Answer& answer) {
+  const auto* body = std::get_if<std::string>(&request.body);
+  Result<std::string> text = Error::internal("not converted");
+  const auto broken = contain([&] {
+    text = answer_conversion(options.convert, request.method, request.header("content-type"),
+                             body == nullptr ? std::string() : *body);
+  });
+  if (broken) {
+    text = Error::internal(*broken);
+  }
+  if (!text.ok()) {
+    answer(transport::status_response(text.error()), {});
+    return;
+  }
+  apiserver::Response response;
+  response.body = *std::move(text);
+  answer(std::move(response), {});
 }
 
 void Server::State::count(const Question& question, const Verdict& verdict, Instant began) {
