@@ -1,7 +1,7 @@
 # Thin front of scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
 export IMG WNS SNS CNS SYSTEM NAMESPACE
-.PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
+.PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-queue bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
 	image image-test docker-build docker-push install run deploy undeploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
@@ -51,6 +51,9 @@ bench-numa: ## zones: filter, scores, resync, fingerprints, figures beside their
 
 bench-appwrapper: build ## AppWrappers: creation, failures, thousands of lives, waiting ones, figures beside their targets
 	@scripts/bench-appwrapper
+
+bench-queue: ## the queueing: one decision, Kueue's published scenarios, figures beside their targets
+	@scripts/bench-queue
 
 bench-sim: ## the simulation's speed: a week of 50,000 jobs, steps per second
 	@scripts/bench-sim

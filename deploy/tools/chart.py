@@ -109,6 +109,30 @@ def deployment(manifest, holes):
     pod["containers"] = [{"name": container.pop("name"), **container}]
 
 
+def is_queueing(manifest):
+    """Of Athanor's own queueing, which a release leaves out unless it is asked for."""
+    of_kueue = manifest["kind"] == "CustomResourceDefinition" and manifest["spec"]["group"] == "kueue.x-k8s.io"
+    return of_kueue or manifest["metadata"].get("labels", {}).get("app.kubernetes.io/component") == "queueing"
+
+
+def queueing_deployment(manifest, holes):
+    spec = manifest["spec"]
+    spec["replicas"] = holes.text("{{ .Values.queueing.replicas }}")
+    pod = spec["template"]["spec"]
+    pod["imagePullSecrets"] = holes.optional(".Values.imagePullSecrets")
+    pod["priorityClassName"] = holes.scalar(".Values.priorityClassName")
+    for key in ("nodeSelector", "tolerations", "affinity"):
+        pod[key] = holes.optional(f".Values.{key}")
+    container = pod["containers"][0]
+    container["image"] = holes.text(IMAGE)
+    container["imagePullPolicy"] = holes.text("{{ .Values.image.pullPolicy }}")
+    container["env"].append(
+        holes.lines("{{- range $name, $value := .Values.queueing.settings }}", "- name: {{ $name }}", "  value: {{ $value | quote }}", "{{- end }}")
+    )
+    container["resources"] = holes.block(".Values.queueing.resources")
+    pod["containers"] = [{"name": container.pop("name"), **container}]
+
+
 def network_policy(manifest, holes):
     selector = manifest["spec"]["ingress"][0]["from"][0]["namespaceSelector"]["matchExpressions"][0]
     selector["values"] = holes.block(".Values.networkPolicy.scrapers")
@@ -155,10 +179,16 @@ def templates(manifests):
     for manifest in manifests:
         if identity(manifest) == ("Namespace", "", SYSTEM):
             continue  # the release's own: helm install --create-namespace
-        name, condition = FILES.get(manifest["kind"]) or FILES_BY_NAME[manifest["metadata"]["name"]]
+        if is_queueing(manifest):
+            crd = manifest["kind"] == "CustomResourceDefinition"
+            name, condition = ("queueing-crds", "and .Values.queueing.enabled .Values.crds.install") if crd else ("queueing", ".Values.queueing.enabled")
+        else:
+            name, condition = FILES.get(manifest["kind"]) or FILES_BY_NAME[manifest["metadata"]["name"]]
         holes = Holes()
         one = with_namespaces(copy.deepcopy(manifest), holes)
-        if manifest["kind"] in CHANGES:
+        if is_queueing(manifest) and manifest["kind"] == "Deployment":
+            queueing_deployment(one, holes)
+        elif manifest["kind"] in CHANGES:
             CHANGES[manifest["kind"]](one, holes)
         text, _ = files.get(name, ("", condition))
         files[name] = (text + "---\n" + holes.print(one), condition)

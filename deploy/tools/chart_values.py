@@ -124,4 +124,14 @@ def table_of(objects, version):
     add("podDisruptionBudget.enabled", True, {"type": "boolean"}, "Keep a drain from taking both replicas")
     add("monitoring.enabled", False, {"type": "boolean"}, "ServiceMonitor, alerts and dashboard; needs the Prometheus operator's kinds")
     add("monitoring.labels", {}, TEXTS, "More labels of ServiceMonitor and PrometheusRule, which some Prometheuses select by")
+    queueing = objects["Deployment", "athanor-system", "athanor-queueing"]["spec"]
+    add("queueing.enabled", False, {"type": "boolean"}, "Athanor's own queueing, with its kinds and webhooks: for a cluster without Kueue, never beside it")
+    add("queueing.replicas", queueing["replicas"], {"type": "integer", "minimum": 0}, "How many run; one of them leads, all serve webhooks")
+    add("queueing.resources", queueing["template"]["spec"]["containers"][0]["resources"], {"type": "object"}, "Requests and limits of its container")
+    add(
+        "queueing.settings",
+        {},
+        {"type": "object", "propertyNames": {"pattern": "^KUEUE_[A-Z0-9_]+$"}, "additionalProperties": {"type": "string"}},
+        "Its environment variables, by name: KUEUE_FAIR_SHARING: 'true' (docs/kueue.md; ConfigMap kueue-manager-config lies above them)",
+    )
     return table

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from chart import chart
-from kinds import dump, load_all
+from kinds import dump, identity, load_all
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[1]
 ROOT = DEPLOY.parent
@@ -60,6 +60,30 @@ def rbac(athanor):
     }
     text = output_of(athanor, "rbac", "--controllers", SYSTEMS, "--install-namespace", SYSTEM, **places)
     return {"kustomize/base/rbac.yaml": GENERATED + "---\n".join(dump(one) for one in load_all(text))}
+
+
+def queueing(athanor):
+    """Athanor's own queueing: the kinds with their conversion, its rights, its webhooks."""
+    service, name, folder = "athanor-queueing-webhooks", "athanor-queueing", "kustomize/queueing"
+    files, names, converted = {}, [], []
+    for crd in load_all(output_of(athanor, "crds", "--group", "kueue.x-k8s.io", "--conversion-service", f"{SYSTEM}/{service}", "-o", "yaml")):
+        names.append(f"{crd['metadata']['name']}.yaml")
+        converted += [crd["metadata"]["name"]] if "conversion" in crd["spec"] else []
+        files[f"{folder}/crds/{names[-1]}"] = GENERATED + dump(crd)
+    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": names, "commonAnnotations": KEPT}
+    files[f"{folder}/crds/kustomization.yaml"] = GENERATED + dump(kustomization)
+    same = ["--controllers", "kueue", "--install-namespace", SYSTEM, "--name", name]
+    secret = ["--leader-elect-resource-name", name, "--webhooks", "--webhook-secret", f"{name}-webhook-certificates"]
+    crd_flags = [part for one in converted for part in ("--webhook-crd", one)]
+    manifests = {"rbac": output_of(athanor, "rbac", *same, *secret, *crd_flags), "webhooks": output_of(athanor, "webhooks", *same, "--service", service)}
+    for file, text in manifests.items():
+        objects = load_all(text)
+        for one in objects:
+            one["metadata"].setdefault("labels", {})["app.kubernetes.io/component"] = "queueing"
+            if one["kind"] == "Service":
+                one["spec"]["selector"]["app.kubernetes.io/component"] = "queueing"
+        files[f"{folder}/{file}.yaml"] = GENERATED + "---\n".join(map(dump, objects))
+    return files
 
 
 def queue():
@@ -117,8 +141,13 @@ def main():
     arguments = parser.parse_args()
     athanor, kubectl = os.environ["ATHANOR"], os.environ["KUBECTL"]
     writer = Writer(arguments.check)
-    writer.write({**crds(athanor), **rbac(athanor), **queue(), **appwrapper_crd(athanor)}, ["kustomize/base/crds", "appwrapper/crd"])
-    writer.write({f"chart/athanor/{path}": text for path, text in chart(rendered(kubectl, "production"), version()).items()}, ["chart"])
+    writer.write(
+        {**crds(athanor), **rbac(athanor), **queueing(athanor), **queue(), **appwrapper_crd(athanor)},
+        ["kustomize/base/crds", "kustomize/queueing/crds", "appwrapper/crd"],
+    )
+    known = rendered(kubectl, "production")
+    manifests = known + [one for one in rendered(kubectl, "queueing") if identity(one) not in set(map(identity, known))]
+    writer.write({f"chart/athanor/{path}": text for path, text in chart(manifests, version()).items()}, ["chart"])
     if arguments.check and writer.differ:
         sys.exit(f"deploy: out of date, run scripts/deploy generate: {', '.join(writer.differ)}")
     for path in writer.differ:

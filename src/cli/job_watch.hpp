@@ -4,15 +4,11 @@
 #pragma once
 
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/time.hpp"
-#include "cli/interrupt.hpp"
-#include "cli/reconnection.hpp"
+#include "cli/jobs/live_list.hpp"
 #include "cli/session.hpp"
 #include "cli/terminal.hpp"
 
@@ -38,29 +34,17 @@ class JobWatch {
   int run();
 
  private:
-  void connect(Instant now);
-  void open();
-  void refused(const Error& error, Instant now);
-  void on_line(std::string_view line);
   void show(const Object& job);
-  void show_gone(const Object& job);
+  void show_gone(const Key& job);
   void report_unseen(Instant now);
-  [[nodiscard]] std::string path() const;
   [[nodiscard]] bool shows_table() const;
 
   Session& session_;
-  std::string ns_;
   const JobsOptions& options_;
   WatchPatience patience_;
   Terminal out_;
-  Interrupt interrupt_{};
-  Reconnection reconnection_;
-  std::string version_{};  // empty: the list is read first
-  std::optional<Error> error_{};
-  std::map<std::string, std::string> shown_{};  // by key: the version that was printed
-  std::map<std::string, Object> unseen_{};      // by key: without a phase, not yet told of
-  bool open_ = false;
-  std::shared_ptr<void> stream_{};
+  LiveList list_;
+  std::map<Key, Object> unseen_{};  // without a phase, not yet told of
 };
 
 }  // namespace athanor::cli

@@ -258,6 +258,11 @@ void add_readers(CLI::App& app, Parsed& parsed) {
       ->type_name("JOB");
   queue.add_flag("-A,--all-namespaces", parsed.queue.all_namespaces,
                  "workloads of every namespace");
+  queue
+      .add_flag("-w,--watch", parsed.queue.watch,
+                "go on printing who moves, is admitted, or waits for another reason")
+      ->excludes("--explain")
+      ->excludes("name");
   add_output(queue, parsed.queue.output,
              {Output::Table, Output::Wide, Output::Json, Output::Yaml, Output::Name});
 }
@@ -422,6 +427,11 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   crds.add_flag("--all", parsed.crds.all,
                 "those of every system, also Kueue's and Tekton's: never beside their owners")
       ->excludes(group);
+  crds.add_option("--conversion-service", parsed.crds.conversion_service,
+                  "NAMESPACE/NAME of the Service of athanor controllers --webhook-address: it "
+                  "converts the versions of Kueue's kinds (default: the API server renames them)");
+  crds.add_option("--conversion-url", parsed.crds.conversion_url,
+                  "https://HOST:PORT where it does, instead of a Service");
   add_output(crds, parsed.crds.output, {Output::Yaml, Output::Json, Output::Name});
 
   add_rbac(*app, parsed.rbac);

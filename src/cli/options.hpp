@@ -105,6 +105,7 @@ struct QueueOptions {
   std::string name{};     // a queue or cohort, as of the verb queues
   std::string explain{};  // a job
   bool all_namespaces = false;
+  bool watch = false;
   Output output = Output::Table;
 };
 
@@ -203,6 +204,8 @@ struct CrdsOptions {
   Output output = Output::Yaml;
   std::string group{};
   bool all = false;
+  std::string conversion_service{};  // NAMESPACE/NAME
+  std::string conversion_url{};
 };
 
 struct RbacOptions {

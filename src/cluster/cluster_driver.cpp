@@ -338,6 +338,7 @@ void ClusterDriver::start() {
   Impl& impl = *impl_;
   impl.leading = impl.options.leadership == nullptr;
   impl.host->run_keys(impl.leading);
+  impl.host->set_role(impl.leading ? "standalone" : "follower");
   impl.make_feeds();
   impl.host->start();
   for (const Impl::Source& source : impl.sources) {
@@ -348,6 +349,7 @@ void ClusterDriver::start() {
 void ClusterDriver::lead() {
   impl_->host->post([raw = impl_.get()] {
     raw->leading = true;
+    raw->host->set_role("leader");
     raw->host->run_keys(!raw->draining);
   });
 }

@@ -181,6 +181,7 @@ Result<std::unique_ptr<Host>> Host::open(HostOptions options) {
                                      const Question& question, ServerOptions::Answer answer) {
                                    judge.decide(question, std::move(answer), {}, 0);
                                  },
+                             .convert = state->options.convert,
                              .clock = state->options.clock,
                              .metrics = state->options.metrics}));
   state->make_driver();

@@ -17,6 +17,7 @@
 #include "cluster/cluster_driver.hpp"
 #include "cluster/leadership.hpp"
 #include "runtime/view/admission.hpp"
+#include "webhook/conversion.hpp"
 #include "webhook/operators.hpp"
 
 namespace athanor {
@@ -36,6 +37,7 @@ struct HostOptions {
   std::vector<Webhook> webhooks{};
   Settings settings{};
   bool conversions = false;  // keep the bundle in custom resource definitions, too
+  Convert convert{};         // answers conversions; none: they are not found
   // Runs a function with what the systems' controllers see; may drop it when they end.
   std::function<void(std::function<void(const View& view, Instant now)>)> inspect{};
 };

@@ -26,6 +26,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   explicit State(ServerOptions server_options) : options(std::move(server_options)) {}
 
   void handle(const apiserver::Request& request, const HttpsOptions::Reply& reply);
+  void convert(const apiserver::Request& request, const HttpsOptions::Reply& reply);
   void count(const Question& question, const Verdict& verdict, Instant began) const;
 
   ServerOptions options;
@@ -34,6 +35,10 @@ struct Server::State : std::enable_shared_from_this<State> {
 
 void Server::State::handle(const apiserver::Request& request, const HttpsOptions::Reply& reply) {
   const auto* body = std::get_if<std::string>(&request.body);
+  if (options.convert && request.path == kConversionPath) {
+    convert(request, reply);
+    return;
+  }
   Result<Question> read = Error::internal("not read");
   const auto broken = contain([&] {
     read = read_question(options.webhooks, request.method, request.path,
@@ -57,6 +62,26 @@ void Server::State::handle(const apiserver::Request& request, const HttpsOptions
       response.body = answer_text(*question, verdict);
       return response;
     });
+  });
+}
+
+void Server::State::convert(const apiserver::Request& request, const HttpsOptions::Reply& reply) {
+  const auto* body = std::get_if<std::string>(&request.body);
+  Result<std::string> text = Error::internal("not converted");
+  const auto broken = contain([&] {
+    text = answer_conversion(options.convert, request.method, request.header("content-type"),
+                             body == nullptr ? std::string() : *body);
+  });
+  if (broken) {
+    text = Error::internal(*broken);
+  }
+  reply([text = std::move(text)] {
+    if (!text.ok()) {
+      return transport::status_response(text.error());
+    }
+    apiserver::Response response;
+    response.body = *text;
+    return response;
   });
 }
 

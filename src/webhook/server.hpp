@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "runtime/view/admission.hpp"
+#include "webhook/conversion.hpp"
 #include "webhook/review.hpp"
 
 namespace athanor {
@@ -26,6 +27,7 @@ struct ServerOptions {
   // Decides; calls `answer` once, from any thread. Called on the server's thread; must not block.
   using Answer = std::function<void(Verdict verdict)>;
   std::function<void(const Question& question, Answer answer)> decide{};
+  Convert convert{};             // answers conversions; none: they are not found. Pure
   const Clock* clock = nullptr;  // required; clock and metrics outlive the server
   Metrics* metrics = nullptr;
 };

@@ -30,7 +30,7 @@ def condition(lab, name, kind):
     return found[0] if found else None
 
 
-def test_a_higher_priority_takes_the_cluster_and_the_lower_comes_back(lab, long_runs):
+def test_a28_a_higher_priority_takes_the_cluster_and_the_lower_comes_back(lab, long_runs):
     low = lab.submit(forge(cluster=CLUSTER, exclusive=True, priority="adhoc"))["metadata"]["name"]
     lab.wait_phase(low, "Running")
     first_run = lab.job(low)["status"]["pipelineRun"]
@@ -68,3 +68,18 @@ def test_an_equal_priority_waits(lab, long_runs):
     long_runs()
     lab.kubectl("patch", "fj", first, "-n", JOBS, "--type=merge", "-p", '{"spec":{"shutdown":"Stop"}}')
     lab.wait_phase(second, "Succeeded")
+
+
+def test_a28_a_higher_priority_overtakes_who_waits(lab, long_runs):
+    holder = lab.submit(forge(cluster=CLUSTER, exclusive=True, priority="manual"))["metadata"]["name"]
+    lab.wait_phase(holder, "Running")
+    adhoc = lab.submit(forge(cluster=CLUSTER, exclusive=True, priority="adhoc"))["metadata"]["name"]
+    wait_for("the first to wait", lambda: condition(lab, adhoc, "QuotaReserved"))
+    manual = lab.submit(forge(cluster=CLUSTER, exclusive=True, priority="manual"))["metadata"]["name"]
+    wait_for("the second to wait", lambda: condition(lab, manual, "QuotaReserved"))
+    lab.kubectl("patch", "fj", holder, "-n", JOBS, "--type=merge", "-p", '{"spec":{"shutdown":"Stop"}}')
+    lab.wait_phase(manual, "Running")
+    assert lab.phase(adhoc) == "Pending"
+    long_runs()
+    lab.kubectl("patch", "fj", manual, "-n", JOBS, "--type=merge", "-p", '{"spec":{"shutdown":"Stop"}}')
+    lab.wait_phase(adhoc, "Succeeded")

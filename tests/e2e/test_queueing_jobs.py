@@ -3,6 +3,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import threading
 
 import pytest
 import yaml
@@ -213,11 +216,48 @@ def test_every_command_of_the_page_works(make_lab):
     name = next(one["metadata"]["name"] for one in workloads(lab, "default") if "second" in one["metadata"]["name"])
     wait_for("the API is there", lambda: "visibility.kueue.x-k8s.io/v1beta2" in lab.kubectl("api-versions").out)
     commands = page.split("```sh\n")[1].split("```")[0].replace("job-second-a1b2c", name).splitlines()
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command in commands:
         words = command.split("#")[0].split()
         done = run([KUBECTL, "--kubeconfig", lab.kubeconfig, *words[1:]])
         assert done.code == 0 and "second" in done.out, command + done.out + done.err
+    # Those of the text.
+    env = {**os.environ, "KUBECONFIG": str(lab.kubeconfig)}
+    for words, said in (
+        (["queues"], "ClusterQueue team"),
+        (["queues", "team"], "ClusterQueue team: 1 admitted, 1 waiting"),
+        (["queue", "-A"], "second"),
+        (["queue", "--explain", "second"], "job-first-"),
+        (["queue", "--explain", "second", "-o", "json"], '"notPreempted"'),
+        (["queues", "--fits", "cpu=1", "lq", "-n", "default"], "does not fit: "),
+    ):
+        assert f"athanor {' '.join(words[:2])}".split(" -")[0] in page
+        done = run([ATHANOR, *words], env=env)
+        assert said in done.out and done.code == (1 if "--fits" in words else 0), done.out + done.err
+    # Those for a cluster print what can be applied.
+    for line in page.split("```sh\n")[2].split("```")[0].splitlines():
+        done = run([ATHANOR, *line.split(" | ")[0].split()[1:]])
+        assert done.code == 0 and list(yaml.safe_load_all(done.out)), line
+
+
+def test_a_line_is_printed_when_somebody_moves(lab, ns, queue):
+    env = {**os.environ, "KUBECONFIG": str(lab.kubeconfig), "NO_COLOR": "1"}
+    apply(lab, job(ns, "first", "sleep 1000"))
+    wait_for("the first runs", lambda: job_of(lab, ns, "first").get("status", {}).get("active") == 1)
+    apply(lab, job(ns, "second", "sleep 1000"))
+    wait_for("the second waits", lambda: len(workloads(lab, ns)) == 2)
+    watch = subprocess.Popen([ATHANOR, "queue", "-w", "-n", ns], env=env, stdout=subprocess.PIPE, text=True)
+    lines = []
+    reader = threading.Thread(target=lambda: lines.extend(watch.stdout), daemon=True)
+    reader.start()
+    try:
+        wait_for("both are listed", lambda: any("job-second" in line and " 1 " in line for line in lines))
+        lab.kubectl("-n", ns, "delete", "job", "first", "--wait=false")
+        wait_for("the second runs", lambda: any("job-second" in line and "running" in line for line in lines))
+        wait_for("the first is gone", lambda: any("job-first" in line and "gone" in line for line in lines))
+    finally:
+        watch.send_signal(signal.SIGINT)
+        assert watch.wait(10) == 130
 
 
 def test_a_wrong_configuration_ends_the_start_with_its_line(make_lab, tmp_path):

@@ -59,13 +59,30 @@ def test_why_a_job_waits(queues):
     assert why["clusterQueue"] == "tree-a" and why["owner"] == "Job/waits" and why["position"] == 0
     assert why["causes"][0]["object"] == "ClusterQueue/tree-a"
     assert "insufficient unused quota in cohort for cpu in flavor tree" in why["causes"][0]["text"] or "insufficient unused quota for cpu in flavor tree" in why["causes"][0]["text"]
-    assert why["freeAt"] and not why["preempts"]
+    assert why["estimate"]["earliest"] <= why["estimate"]["latest"] and not why["preempts"]
+    (quota,) = [one for one in why["quotas"] if one["resource"] == "cpu"]
+    assert (quota["flavor"], quota["wanted"], quota["used"], quota["nominal"]) == ("tree", "4", "3", "4")
+    assert quota["holders"][0]["notPreempted"].startswith("its priority 0 is not below 0")
+    # The same over HTTP.
+    name = why["workload"].split("/")[1]
+    served = lab.http("GET", f"/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/tree/workloads/{name}/explain")
+    assert served.code == 200 and served.json["explanation"]["causes"] == why["causes"]
+    assert lab.http("GET", "/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/tree/workloads/none/explain").code == 404
     time.sleep(1.1)  # whoever is older, by the second, goes first
     job(lab, "behind", "4")
     behind = wait_for("it waits, too", lambda: (e := explained(lab, "behind")).get("position") == 1 and e)
     assert [one["workload"] for one in behind["ahead"]] == [why["workload"]]
     text = athanor(lab, "queues", "explain", "waits", "-n", "tree").out
-    assert "waits in ClusterQueue tree-a, 0 ahead of it" in text and "quota is free at" in text
+    assert "waits in ClusterQueue tree-a, 0 ahead of it" in text and "estimate: starts" in text
+
+
+def test_whether_a_request_would_fit(queues):
+    lab = queues
+    assert "fits: it would be admitted to ClusterQueue tree-a now" in athanor(lab, "queues", "--fits", "cpu=1", "a", "-n", "tree").out
+    said = json.loads(athanor(lab, "queues", "--fits", "cpu=1", "--count", "50", "a", "-n", "tree", "-o", "json", code=1).out)
+    assert said["fits"] is False and "maximum capacity" in said["causes"][0]["text"]
+    assert "must be RESOURCE=QUANTITY" in athanor(lab, "queues", "--fits", "cpu", "a", "-n", "tree", code=1).err
+    assert not [w for w in lab.get("/apis/kueue.x-k8s.io/v1beta2/namespaces/tree/workloads")["items"] if w["metadata"]["name"] == "trial"]
 
 
 def test_what_is_missing_has_a_name(queues):

@@ -101,6 +101,18 @@ Result<Liveness> liveness_of(const std::string& url) {
                   .path = slash == std::string::npos ? "/" : url.substr(slash)};
 }
 
+// Converts by the system that the kind belongs to.
+Result<Value> convert_object(const Value& object, std::string_view version) {
+  const std::string_view api = object["apiVersion"].as_string();
+  const System* system =
+      system_of_kind(all_systems(), api.substr(0, api.find('/')), object["kind"].as_string());
+  if (system == nullptr || system->convert == nullptr) {
+    return Error::bad_request(
+        fmt::format("{} {} has no other version", api, object["kind"].as_string()));
+  }
+  return system->convert(object, version);
+}
+
 Result<Duration> duration_of(const std::string& flag, const std::string& text) {
   auto parsed = parse_go_duration(text);
   return parsed.ok() ? parsed : parsed.error().with_context(flag);
@@ -503,6 +515,7 @@ class Production {
                              .webhooks = std::move(webhooks),
                              .settings = settings,
                              .conversions = !options_.webhook_crds.empty(),
+                             .convert = convert_object,
                              .inspect = [this](std::function<void(const View&, Instant)> reader) {
                                driver_->inspect(std::move(reader));
                              }}));

@@ -9,6 +9,7 @@
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "systems/list.hpp"
+#include "webhook/conversion.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -78,7 +79,40 @@ int run(const Message& message) {
   return message.exit_code;
 }
 
+namespace {
+
+// Who converts the versions of a kind: nobody (Null) where they differ in their name alone.
+Value conversion_of(const api::CustomKind& custom, const CrdsOptions& options) {
+  const System* system = system_of_kind(all_systems(), custom.kind->group, custom.kind->name);
+  const bool wanted = !options.conversion_service.empty() || !options.conversion_url.empty();
+  const bool differ = custom.versions.front().type != custom.versions.back().type;
+  if (!wanted || !differ || system == nullptr || system->convert == nullptr) {
+    return {};
+  }
+  Value config = Value::object();
+  if (!options.conversion_url.empty()) {
+    config.set("url", options.conversion_url + std::string(webhook::kConversionPath));
+  } else {
+    const std::size_t slash = options.conversion_service.find('/');
+    config.set("service", Value::object({{"namespace", options.conversion_service.substr(0, slash)},
+                                         {"name", options.conversion_service.substr(slash + 1)},
+                                         {"path", webhook::kConversionPath},
+                                         {"port", 443}}));
+  }
+  return Value::object(
+      {{"strategy", "Webhook"},
+       {"webhook", Value::object({{"clientConfig", std::move(config)},
+                                  {"conversionReviewVersions", Value::list({"v1"})}})}});
+}
+
+}  // namespace
+
 int run(const CrdsOptions& options) {
+  if (!options.conversion_service.empty() &&
+      options.conversion_service.find('/') == std::string::npos) {
+    return fail(Error::bad_request(
+        fmt::format("--conversion-service {}: is not NAMESPACE/NAME", options.conversion_service)));
+  }
   const Terminal out(STDOUT_FILENO);
   std::string text;
   Value list = Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value::list()}});
@@ -95,7 +129,10 @@ int run(const CrdsOptions& options) {
       continue;
     }
     ++count;
-    const Value manifest = api::crd_manifest(*custom);
+    Value manifest = api::crd_manifest(*custom);
+    if (Value conversion = conversion_of(*custom, options); !conversion.is_null()) {
+      manifest.set_path({"spec", "conversion"}, std::move(conversion));
+    }
     if (options.output == Output::Name) {
       text += fmt::format("customresourcedefinition.apiextensions.k8s.io/{}\n",
                           manifest["metadata"]["name"].as_string());

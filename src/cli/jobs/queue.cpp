@@ -5,6 +5,7 @@
 
 #include "api/kueue.hpp"
 #include "cli/jobs/queue_view.hpp"
+#include "cli/jobs/queue_watch.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 
@@ -14,6 +15,9 @@ int run(const QueueOptions& options) {
   auto session = Session::open(options.target, Session::Home::Jobs);
   if (!session.ok()) {
     return fail(session.error());
+  }
+  if (options.watch) {
+    return QueueWatch(*session, options.all_namespaces ? "" : session->ns(), options).run();
   }
   const Kind& kind = api::kueue::kWorkload;
   const auto workloads = session->list(kind, options.all_namespaces ? "" : session->ns());
@@ -39,13 +43,9 @@ int run(const QueueOptions& options) {
                         options.all_namespaces ? "any namespace" : "namespace " + session->ns()));
     return 0;
   }
-  Table table({"QUEUE", "PLACE", "WORKLOAD", "PRIORITY", "REQUESTS", "WHY"});
+  Table table(queue_header());
   for (const QueueEntry& entry : entries) {
-    table.add(
-        {entry.queue, entry.admitted ? "running" : fmt::format("{}", entry.position),
-         options.all_namespaces ? entry.workload.key().text() : std::string(entry.workload.name()),
-         fmt::format("{}", entry.priority), entry.requests,
-         wide ? entry.queue_says : entry.reason});
+    table.add(queue_row(entry, options.all_namespaces, wide));
   }
   out.print(table.text(wide ? 0 : out.columns()));
   return 0;

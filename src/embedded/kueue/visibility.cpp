@@ -12,6 +12,7 @@
 #include "api/kueue.hpp"
 #include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/waiting.hpp"
+#include "embedded/kueue/explain/explain.hpp"
 #include "embedded/kueue/workload/workload_info.hpp"
 
 namespace athanor::kueue {
@@ -87,7 +88,9 @@ Value resource_list(std::string_view version) {
             {resource("clusterqueues", false, "ClusterQueue", none),
              resource("clusterqueues/pendingworkloads", false, "PendingWorkloadsSummary", get),
              resource("localqueues", true, "LocalQueue", none),
-             resource("localqueues/pendingworkloads", true, "PendingWorkloadsSummary", get)})}});
+             resource("localqueues/pendingworkloads", true, "PendingWorkloadsSummary", get),
+             resource("workloads", true, "Workload", none),
+             resource("workloads/explain", true, "WorkloadExplanation", get)})}});
 }
 
 Value item_of(const PendingWorkload& pending) {
@@ -148,8 +151,25 @@ GroupAnswer of_local_queue(const View& view, const Key& key, std::string_view ve
   return summary(pending, version, query);
 }
 
-GroupAnswer answer(const View& view, std::string_view path, std::string_view query) {
-  const std::vector<std::string> parts = segments_of(path);
+// Why a Workload waits (docs/spec/kueue.md 17).
+GroupAnswer explanation_of(const View& view, const Key& key, std::string_view version,
+                           Instant now) {
+  const auto workload = view.get(api::kueue::kWorkload, key);
+  if (!workload) {
+    return refusal(kNotFound, "NotFound",
+                   fmt::format("workloads.{} \"{}\" not found", kGroup, key.name));
+  }
+  Value body =
+      Value::object({{"kind", "WorkloadExplanation"},
+                     {"apiVersion", fmt::format("{}/{}", kGroup, version)},
+                     {"metadata", Value::object({{"name", key.name}, {"namespace", key.ns}})}});
+  body.set("explanation", explain(view, *workload, now).to_value());
+  return {.body = std::move(body)};
+}
+
+GroupAnswer answer(const View& view, const GroupRequest& request) {
+  const std::string_view query = request.query;
+  const std::vector<std::string> parts = segments_of(request.path);
   const bool known = parts.size() >= 3 && parts[0] == "apis" && parts[1] == kGroup &&
                      std::ranges::find(kVersions, parts[2]) != std::end(kVersions);
   if (known && parts.size() == 3) {
@@ -161,6 +181,10 @@ GroupAnswer answer(const View& view, std::string_view path, std::string_view que
   if (known && parts.size() == 8 && parts[3] == "namespaces" && parts[5] == "localqueues" &&
       parts[7] == "pendingworkloads") {
     return of_local_queue(view, {parts[4], parts[6]}, parts[2], query);
+  }
+  if (known && parts.size() == 8 && parts[3] == "namespaces" && parts[5] == "workloads" &&
+      parts[7] == "explain") {
+    return explanation_of(view, {parts[4], parts[6]}, parts[2], request.now);
   }
   return refusal(kNotFound, "NotFound", "the server could not find the requested resource");
 }

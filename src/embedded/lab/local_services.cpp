@@ -60,11 +60,12 @@ std::unique_ptr<apiserver::OutsideAnswer> answer(const Served& served,
     return reply;
   }
   const bridge::AnswerQuery nothing;
-  bridge::StoreSnapshot snapshot(served.store(), served.config, served.indexes, nothing,
-                                 served.clock());
+  const Instant now = served.clock();
+  bridge::StoreSnapshot snapshot(served.store(), served.config, served.indexes, nothing, now);
   snapshot.read_by(served.forms);
   Reads reads;
-  const GroupAnswer said = group->second->answer(View(snapshot, reads), url.path, url.query);
+  const GroupAnswer said = group->second->answer(
+      View(snapshot, reads), {.path = url.path, .query = url.query, .now = now});
   reply->status = said.code;
   reply->body = json::print(said.body);
   return reply;

@@ -664,6 +664,10 @@ std::string Engine::state_metrics(Instant now) const {
   return impl_->board.state(*impl_, impl_->kinds, now);
 }
 
+void Engine::set_role(std::string_view role) {
+  impl_->board.set_role(role);
+}
+
 const Object* Engine::cached(const Kind& kind, const Key& key) const {
   const Cache* held = impl_->find_cache(kind);
   return held == nullptr ? nullptr : held->find(key);

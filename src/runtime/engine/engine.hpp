@@ -165,6 +165,8 @@ class Engine {
   [[nodiscard]] Value debug(Instant now, std::size_t limit) const;
   // What the instruments say of the caches now, in Prometheus' text form.
   [[nodiscard]] std::string state_metrics(Instant now) const;
+  // What this replica is, as instruments tell it: "standalone" (the default), "leader", "follower".
+  void set_role(std::string_view role);
   // The object as the cache has it (for the dashboard, tests); valid until the next input or run.
   [[nodiscard]] const Object* cached(const Kind& kind, const Key& key) const;
 

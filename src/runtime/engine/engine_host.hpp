@@ -85,6 +85,8 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
   // Hands the engine an input; the keys that it makes ready run soon.
   void absorb(const Input& input);
   void run_keys(bool on);
+  // As Engine::set_role.
+  void set_role(std::string_view role) { engine_.set_role(role); }
   [[nodiscard]] const Engine& engine() const { return engine_; }
 
  private:

@@ -99,6 +99,13 @@ void InstrumentBoard::happened(const Happening& happening, Instant now, const Sn
   }
 }
 
+void InstrumentBoard::add_role(const Instruments& instruments, Sample& sample) const {
+  const auto info = infos_.find(sample.metric);
+  if (!instruments.role_label.empty() && info != infos_.end() && !info->second->without_role) {
+    sample.labels.emplace_back(instruments.role_label, role_);
+  }
+}
+
 void InstrumentBoard::tell_broken() const {
   metrics_
       ->counter("athanor_broken_invariants_total",
@@ -116,7 +123,8 @@ void InstrumentBoard::count(const Instruments& instruments, const Happening& hap
     Reads reads;
     instruments.witnessed(View(*snapshot, reads), *change, samples);
   }
-  for (const Sample& sample : samples) {
+  for (Sample& sample : samples) {
+    add_role(instruments, sample);
     const auto info = infos_.find(sample.metric);
     ATHANOR_CHECK(info != infos_.end(), "instruments declare what they count");
     switch (sample.act) {
@@ -158,6 +166,9 @@ std::string InstrumentBoard::state(const Snapshot& snapshot, std::span<const Kin
       Reads reads;
       Samples samples;
       one->state(View(snapshot, reads), samples);
+      for (Sample& sample : samples) {
+        add_role(*one, sample);
+      }
       text += gauges_text(one->metrics, samples);
     });
     if (broken) {

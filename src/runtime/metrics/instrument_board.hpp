@@ -24,6 +24,8 @@ class InstrumentBoard {
   InstrumentBoard(std::vector<const Instruments*> instruments, Metrics* metrics);
 
   [[nodiscard]] bool active() const { return metrics_ != nullptr && !instruments_.empty(); }
+  // Sets what this replica is: "standalone" until it is called.
+  void set_role(std::string_view role) { role_ = role; }
   // Whether anybody wants to see changes of a kind.
   [[nodiscard]] bool wants(const Kind& kind) const { return kinds_.contains(&kind); }
   // `snapshot`: what instruments see beside the change of an object; may be null.
@@ -40,6 +42,8 @@ class InstrumentBoard {
   void count(const Instruments& instruments, const Happening& happening, Instant now,
              const Snapshot* snapshot);
   void tell_broken() const;
+  // Adds the label of the role where the instruments have one.
+  void add_role(const Instruments& instruments, Sample& sample) const;
   void put(const Sample& sample, const MetricInfo& info);
   void enter(const Sample& sample, const MetricInfo& info, Instant now);
 
@@ -47,6 +51,7 @@ class InstrumentBoard {
   Metrics* metrics_;
   std::set<const Kind*, KindOrder> kinds_{};
   std::map<std::string_view, const MetricInfo*> infos_{};
+  std::string role_ = "standalone";
   std::map<std::string, Stay, std::less<>> stays_{};  // by metric and key
   std::map<std::pair<std::string_view, MetricLabels>, Instant> marks_{};
 };

@@ -30,6 +30,7 @@ struct MetricInfo {
   std::string_view help{};
   MetricType type = MetricType::Gauge;
   std::span<const double> buckets{};  // of a histogram; empty: Metrics::duration_buckets()
+  bool without_role = false;          // Instruments::role_label is left out
 };
 
 struct Sample {
@@ -79,6 +80,8 @@ struct Instruments {
   std::span<const MetricInfo> metrics{};
   // What `state` reads, and whose changes are seen. Without one of them `state` is not asked.
   std::span<const Kind* const> kinds{};
+  // The label that tells which replica speaks: "standalone", "leader" or "follower". Empty: none.
+  std::string_view role_label{};
   void (*state)(const View& view, Samples& samples) = nullptr;
   // Of happenings; null: they are not counted.
   void (*changed)(const ObjectChanged& change, Samples& samples) = nullptr;

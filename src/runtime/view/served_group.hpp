@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "base/time.hpp"
 #include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
 
@@ -15,11 +16,17 @@ struct GroupAnswer {
   Value body{};  // an object, or a Status where the code is an error's
 };
 
+// GET of a path ("/apis/GROUP/VERSION/...") with this query ("limit=5").
+struct GroupRequest {
+  std::string_view path{};
+  std::string_view query{};
+  Instant now{};
+};
+
 struct ServedGroup {
   // The host that its APIServices' Service stands for: "NAME.NAMESPACE.svc".
   std::string_view host{};
-  // Answers GET of a path ("/apis/GROUP/VERSION/...") with this query ("limit=5").
-  GroupAnswer (*answer)(const View& view, std::string_view path, std::string_view query) = nullptr;
+  GroupAnswer (*answer)(const View& view, const GroupRequest& request) = nullptr;
 };
 
 }  // namespace athanor

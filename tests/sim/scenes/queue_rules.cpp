@@ -215,6 +215,26 @@ Invariant preemption_rests(std::int64_t limit) {
           }};
 }
 
+Invariant finished_in_time(std::string prefix, Duration limit) {
+  return {.name = "who fits finishes in time",
+          .when = Invariant::When::AtRest,
+          .check = [prefix = std::move(prefix), limit](
+                       const World& world, News /*news*/) -> std::optional<std::string> {
+            for (const Object& workload : world.list(api::kueue::kWorkload)) {
+              const auto created = workload.creation_time();
+              const auto ended = parse_time(
+                  find_condition(workload.status()["conditions"], "Finished")["lastTransitionTime"]
+                      .as_string());
+              if (workload.name().starts_with(prefix) && created && ended &&
+                  *ended - *created > limit) {
+                return fmt::format("{} finished {} after it was created", workload.name(),
+                                   format_go_duration(*ended - *created));
+              }
+            }
+            return std::nullopt;
+          }};
+}
+
 Invariant who_waits_does_not_fit() {
   return {.name = "who waits does not fit and knows it",
           .when = Invariant::When::AtRest,

@@ -48,6 +48,9 @@ Invariant tree_quota_holds();
 Invariant admitted_once();
 // What is preempted goes on in the end; the same workload is preempted at most `limit` times.
 Invariant preemption_rests(std::int64_t limit);
+// At rest every workload of this prefix that finished did so within `limit` of its creation: who
+// fits is not passed over for ever.
+Invariant finished_in_time(std::string prefix, Duration limit);
 // At rest who waits does not fit, and was told so; the counts of ClusterQueues are those of the
 // workloads that are stored.
 Invariant who_waits_does_not_fit();

@@ -24,6 +24,9 @@ constexpr const char* kNs = "default";
 // How many seconds a workload runs; 0: for ever.
 constexpr const char* kRuns = "example.com/runs";
 constexpr int kWorkloads = 10;
+// Faults last for ten minutes, one queue is stopped for five, and all workloads one after the
+// other, each preempted three times before its end, run for an hour and a quarter.
+constexpr Duration kInTime = std::chrono::minutes(90);
 
 // What the integration of a job does: gives the quota back once it is evicted (8.2), and says when
 // it is over. An eviction is the end of that attempt.
@@ -298,6 +301,7 @@ Scene queueing_scene(std::uint64_t seed) {
   scene.invariants = {tree_quota_holds(),
                       admitted_once(),
                       preemption_rests(3 * kWorkloads),
+                      finished_in_time("job-", kInTime),
                       who_waits_does_not_fit(),
                       counts_are_those_of_workloads(),
                       borrowed_quota_returns()};

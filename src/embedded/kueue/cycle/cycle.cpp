@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -25,12 +26,16 @@
 #include "embedded/kueue/workload/reasons.hpp"
 #include "embedded/kueue/workload/workload_status.hpp"
 #include "kube/value/condition.hpp"
+#include "runtime/view/failures.hpp"
 
 namespace athanor::kueue {
 namespace {
 
 // How soon readiness is looked at again while it holds admission back.
 constexpr Duration kLookAgain = std::chrono::seconds(1);
+
+// How long a write that the API server refused is not tried again.
+constexpr Duration kTryAgain = std::chrono::seconds(10);
 
 struct Nominee {
   Line* line = nullptr;
@@ -238,9 +243,7 @@ class Cycle {
       let_through(line);
     }
     Nominee nominee{.line = &line, .requests = rules_.requests(line.head())};
-    const auto& [priority, queued, uid] = line.order();
-    Preempting::Result result = preempting_->nominate(
-        {.queue = &line.queue(), .priority = -priority, .queued = queued}, nominee.requests, lock);
+    Preempting::Result result = preempting_->nominate(preemptor_of(line), nominee.requests, lock);
     if (lock && !result.admits()) {
       withhold(line, line.head());
     }
@@ -268,10 +271,11 @@ class Cycle {
     Line& line = *nominee.line;
     const bool fits_as_it_is = nominee.assignment.mode == Mode::Fit;
     if (!fits_as_it_is && nominee.targets.empty()) {
-      reserve(nominee);
-      refuse(
-          line, true, why_waits(nominee.assignment), [&] { return nominee.assignment.message(); },
-          nominee.requests);
+      wait_on(nominee);
+      return;
+    }
+    if (takes_what_is_kept(nominee)) {
+      line.drop_shape();  // unheard, as all behind a head of StrictFIFO
       return;
     }
     if (!still_fits(nominee)) {
@@ -292,10 +296,106 @@ class Cycle {
       line.block();
       return;
     }
+    admit(nominee);
+  }
+
+  void admit(const Nominee& nominee) {
+    Line& line = *nominee.line;
+    Plan steps =
+        admission(line.head(),
+                  {.queue = line.queue(),
+                   .assignment = nominee.assignment,
+                   .considered = preempting_->considered(preemptor_of(line), nominee.requests,
+                                                         nominee.assignment, is_lock(line.head())),
+                   .granular = settings_.granular()},
+                  now_);
+    if (const auto error = refused_lately(steps.steps().front())) {
+      tell_head(line, Waits::Evaluation,
+                fmt::format("Failed to admit workload: {}", error->message), nominee.requests);
+      if (line.queue().strict_fifo) {
+        line.block();
+      } else {
+        line.take();
+      }
+      return;
+    }
     take(nominee);
-    add_admission(plan_, line.head(), line.queue(), nominee.assignment, settings_.granular(), now_);
+    plan_.merge(std::move(steps));
     ++admitted_;
     line.take();
+  }
+
+  // Why the API server refused this write a short while ago.
+  std::optional<Error> refused_lately(const Step& write) {
+    if (!refused(view_, write)) {
+      return std::nullopt;
+    }
+    Observed answer = view_.observe(refusal_query(write), Duration::max());
+    if (now_ - answer.at >= kTryAgain) {
+      return std::nullopt;
+    }
+    plan_.wake_at(answer.at + kTryAgain);
+    return std::move(answer.error);
+  }
+
+  static Preemptor preemptor_of(const Line& line) {
+    const auto& [priority, queued, uid] = line.order();
+    return {.queue = &line.queue(), .priority = -priority, .queued = queued};
+  }
+
+  // No flavor fits, and preemption makes no room.
+  void wait_on(const Nominee& nominee) {
+    Line& line = *nominee.line;
+    const bool overdue = is_overdue(line.head());
+    reserve(nominee, line.queue().strict_fifo || overdue);
+    const auto message = [&] { return nominee.assignment.message(); };
+    const Waits why = why_waits(nominee.assignment);
+    if (line.queue().strict_fifo && line.queue().strict_per_flavor) {
+      line.keep_flavors(flavors_in_question(nominee.assignment));
+      refuse(line, false, why, message, nominee.requests);
+    } else if (overdue && !line.queue().strict_fifo && waits_for_others(nominee.assignment)) {
+      tell(line.shape(), why, message, nominee.requests);
+      line.block();
+    } else {
+      refuse(line, true, why, message, nominee.requests);
+    }
+  }
+
+  // Whether it waits for longer than its LocalQueue's max-wait (17).
+  [[nodiscard]] bool is_overdue(const Object& workload) const {
+    const auto queue = queues_->local_queues.find(
+        {std::string(workload.ns()), workload.spec()["queueName"].str()});
+    const auto created = workload.creation_time();
+    return queue != queues_->local_queues.end() && queue->second.max_wait && created &&
+           now_ - *created > *queue->second.max_wait;
+  }
+  // Whether every pod set that has no room would have some once others end.
+  static bool waits_for_others(const Assignment& assignment) {
+    return std::ranges::all_of(assignment.pod_sets, [](const PodSetAssignment& pod_set) {
+      return pod_set.reasons.empty() ||
+             std::ranges::any_of(pod_set.reasons, [](const Reason& reason) {
+               return reason.why == Reason::Why::NoneFree;
+             });
+    });
+  }
+  // The flavors that it could be given once they are free.
+  static std::set<std::string> flavors_in_question(const Assignment& assignment) {
+    std::set<std::string> flavors;
+    for (const PodSetAssignment& pod_set : assignment.pod_sets) {
+      for (const Reason& reason : pod_set.reasons) {
+        if (reason.why == Reason::Why::NoneFree) {
+          flavors.emplace(reason.flavor);
+        }
+      }
+    }
+    return flavors;
+  }
+  // Whether a head of the same queue before it waits for one of its flavors.
+  static bool takes_what_is_kept(const Nominee& nominee) {
+    return std::ranges::any_of(nominee.assignment.pod_sets, [&](const PodSetAssignment& pod_set) {
+      return std::ranges::any_of(
+          pod_set.flavors, [&](const auto& entry) { return nominee.line->keeps(entry.second); });
+    });
   }
 
   void take(const Nominee& nominee) {
@@ -347,16 +447,28 @@ class Cycle {
     for (const auto& [cell, amount] : nominee.usage) {
       promised_.emplace_back(line.queue().node, cell, amount);
     }
+    std::size_t failed = 0;
     for (const Target& target : nominee.targets) {
       preempted_.emplace(target.held->object.uid(), target.held);
-      if (!target.held->evicted) {
-        add_preemption(plan_, *queues_, line.head(), line.queue(), target, now_);
+      if (target.held->evicted) {
+        continue;
+      }
+      Plan steps = preemption(*queues_, line.head(), line.queue(), target, now_);
+      if (refused_lately(steps.steps().front())) {
+        ++failed;
+      } else {
+        plan_.merge(std::move(steps));
       }
     }
-    tell_head(line, Waits::Preemption,
-              fmt::format("{}{}{} workload(s)", nominee.assignment.message(), kPendingPreemption,
-                          nominee.targets.size()),
-              nominee.requests);
+    std::string message = nominee.assignment.message();
+    if (failed < nominee.targets.size()) {
+      message +=
+          fmt::format("{}{} workload(s)", kPendingPreemption, nominee.targets.size() - failed);
+    }
+    if (failed > 0) {
+      message += fmt::format(". Preempting {} workload(s) failed, will retry.", failed);
+    }
+    tell_head(line, Waits::Preemption, message, nominee.requests);
     line.block();
   }
 
@@ -367,8 +479,9 @@ class Cycle {
   }
 
   // Who finds nobody to preempt keeps what it need not borrow from those after it in the round, and
-  // under StrictFIFO, where it is looked at first again in the next one, from all (7.7).
-  void reserve(const Nominee& nominee) {
+  // `for_good`, as under StrictFIFO, where it is looked at first again in the next one, from all
+  // (7.7).
+  void reserve(const Nominee& nominee, bool for_good) {
     const ClusterQueue& queue = nominee.line->queue();
     if (nominee.assignment.mode != Mode::NoPreemptionCandidates ||
         queue.reclaim == PreemptionPolicy::Any) {
@@ -381,7 +494,7 @@ class Cycle {
         continue;
       }
       quota_.add_usage(queue.node, cell, kept);
-      if (!queue.strict_fifo) {
+      if (!for_good) {
         reserved_.emplace_back(queue.node, cell, kept);
       }
     }

@@ -66,22 +66,27 @@ class GroupSearch {
   // The best flavor for all of `requests`, or a NoFit candidate; every flavor tried leaves its
   // reasons.
   Candidate run(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
-                std::vector<Reason>& reasons) {
+                std::vector<Reason>& reasons, std::vector<Attempt>& attempts) {
     // Where nothing that preemption makes free comes before what is free, the first look is for
     // that, and mostly the only one.
-    simulates_ = !queue_.try_next_when_preempting || queue_.prefers_preemption;
-    Candidate best = scan(requests, pod_set, reasons);
+    simulates_ =
+        options_.simulates_all || !queue_.try_next_when_preempting || queue_.prefers_preemption;
+    const std::size_t before = attempts.size();
+    Candidate best = scan(requests, pod_set, reasons, attempts);
     if (postponed_ && best.worst.mode != Mode::Fit) {
       simulates_ = true;
       reasons.clear();
-      best = scan(requests, pod_set, reasons);
+      attempts.resize(before);
+      best = scan(requests, pod_set, reasons, attempts);
     }
     return best;
   }
+  // Whether a flavor was passed over without asking.
+  [[nodiscard]] bool guessed() const { return postponed_ && !simulates_; }
 
  private:
   Candidate scan(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
-                 std::vector<Reason>& reasons) {
+                 std::vector<Reason>& reasons, std::vector<Attempt>& attempts) {
     const FlavorSelector of_group(pod_set.pod_spec, group_.label_keys);
     const auto matches = [&](const Flavor& flavor) {
       return options_.keys == SelectorKeys::Group
@@ -90,13 +95,16 @@ class GroupSearch {
     };
     Candidate best;
     reasons.reserve(group_.flavors.size() * requests.size());
+    attempts.reserve(attempts.size() + group_.flavors.size());
     for (const FlavorQuotas& quotas : group_.flavors) {
+      Attempt& attempt = attempts.emplace_back(Attempt{.flavor = quotas.name});
       if (quotas.flavor == nullptr) {
         reasons.push_back({.why = Reason::Why::NotFound, .flavor = quotas.name});
         continue;
       }
       if (auto taint = untolerated_taint(*quotas.flavor, pod_set.pod_spec); !taint.empty()) {
-        reasons.push_back({.why = Reason::Why::Tainted, .named = std::move(taint)});
+        reasons.push_back(
+            {.why = Reason::Why::Tainted, .flavor = quotas.name, .named = std::move(taint)});
         continue;
       }
       if (!matches(*quotas.flavor)) {
@@ -105,6 +113,8 @@ class GroupSearch {
       }
       Candidate candidate = judge(quotas, requests, reasons);
       const Fitness& worst = candidate.worst;
+      attempt.mode = worst.mode;
+      attempt.borrow_height = candidate.borrow_height;
       const bool goes_on = worst.mode <= Mode::NoPreemptionCandidates ||
                            (worst.mode != Mode::Fit && queue_.try_next_when_preempting) ||
                            (worst.borrow_height > 0 && queue_.try_next_when_borrowing);
@@ -236,13 +246,13 @@ void assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
       continue;
     }
     std::vector<Reason> reasons;
-    const Candidate best =
-        GroupSearch(quota, queue, group, taken, options).run(of_group, pod_set, reasons);
+    GroupSearch search(quota, queue, group, taken, options);
+    const Candidate best = search.run(of_group, pod_set, reasons, out.attempts);
     whole.mode = std::min(whole.mode, best.worst.mode);
-    if (best.worst.mode != Mode::Fit) {
-      out.reasons.insert(out.reasons.end(), std::make_move_iterator(reasons.begin()),
-                         std::make_move_iterator(reasons.end()));
-    }
+    whole.guessed = whole.guessed || search.guessed();
+    std::vector<Reason>& told = best.worst.mode == Mode::Fit ? out.passed_over : out.reasons;
+    told.insert(told.end(), std::make_move_iterator(reasons.begin()),
+                std::make_move_iterator(reasons.end()));
     if (best.worst.mode == Mode::NoFit) {
       continue;
     }

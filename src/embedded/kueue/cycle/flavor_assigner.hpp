@@ -54,8 +54,17 @@ class PreemptionOracle {
 
 struct AssignOptions {
   SelectorKeys keys = SelectorKeys::Group;
+  // Asks what preemption could make free of every flavor tried, even where another one fits.
+  bool simulates_all = false;
   PreemptionOracle* oracle = nullptr;  // nullptr: nobody is preempted
   bool fair_sharing = false;
+};
+
+// A flavor that was tried for the resources of a group, and how well it takes them.
+struct Attempt {
+  std::string_view flavor{};
+  Mode mode = Mode::NoFit;
+  int borrow_height = 0;
 };
 
 struct PodSetAssignment {
@@ -64,12 +73,17 @@ struct PodSetAssignment {
   std::map<std::string, std::string> flavors{};  // resource to flavor
   Amounts usage{};
   std::vector<Reason> reasons{};
+  std::vector<Attempt> attempts{};
+  // Of the flavors that were tried where another one fits.
+  std::vector<Reason> passed_over{};
 };
 
 struct Assignment {
   Mode mode = Mode::Fit;
   int borrow_height = 0;
   std::vector<PodSetAssignment> pod_sets{};
+  // A flavor was passed over without asking what preemption could make free of it.
+  bool guessed = false;
   // Of what it takes: where too little is free.
   std::vector<QuotaTree::CellId> scarce{};
 

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -43,6 +45,13 @@ class Line {
   void drop_shape() { heads_.erase(heads_.begin()); }
   // Nobody behind the head is looked at.
   void block() { blocked_ = true; }
+  // Nobody behind the head is given one of these flavors.
+  void keep_flavors(const std::set<std::string>& flavors) {
+    kept_flavors_.insert(flavors.begin(), flavors.end());
+  }
+  [[nodiscard]] bool keeps(const std::string& flavor) const {
+    return kept_flavors_.contains(flavor);
+  }
 
  private:
   void queue_head(std::size_t index) {
@@ -56,6 +65,7 @@ class Line {
   RequeueTimestamp timestamp_ = RequeueTimestamp::Eviction;
   std::vector<Shape> shapes_{};
   std::map<std::tuple<bool, QueueOrder>, std::size_t> heads_{};  // shapes, by the order of heads
+  std::set<std::string> kept_flavors_{};
   bool blocked_ = false;
 };
 

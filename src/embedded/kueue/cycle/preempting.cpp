@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "embedded/kueue/cycle/considered.hpp"
 #include "embedded/kueue/cycle/requests.hpp"
 
 namespace athanor::kueue {
@@ -80,16 +81,36 @@ bool Preempting::may_gain(const Preemptor& preemptor, QuotaTree::CellId cell) {
          });
 }
 
+AssignOptions Preempting::options(Oracle& oracle) const {
+  return {.keys = settings_.flavor_selector_keys == "flavor" ? SelectorKeys::Flavor
+                                                             : SelectorKeys::Group,
+          .oracle = &oracle,
+          .fair_sharing = settings_.fair_sharing};
+}
+
+std::string Preempting::considered(const Preemptor& preemptor,
+                                   const std::vector<PodSetRequests>& requests,
+                                   const Assignment& assignment, bool passes) {
+  if (!assignment.guessed) {
+    return considered_flavors(assignment);
+  }
+  std::vector<PodSetRequests> given = requests;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i].count != assignment.pod_sets[i].count) {
+      given[i].set_count(assignment.pod_sets[i].count);
+    }
+  }
+  Oracle oracle(*this, preemptor, passes);
+  AssignOptions all = options(oracle);
+  all.simulates_all = true;
+  return considered_flavors(assign_flavors(quota_, *preemptor.queue, given, all));
+}
+
 Preempting::Result Preempting::assign(const Preemptor& preemptor,
                                       const std::vector<PodSetRequests>& requests, bool passes) {
   Oracle oracle(*this, preemptor, passes);
   Result result;
-  result.assignment =
-      assign_flavors(quota_, *preemptor.queue, requests,
-                     {.keys = settings_.flavor_selector_keys == "flavor" ? SelectorKeys::Flavor
-                                                                         : SelectorKeys::Group,
-                      .oracle = &oracle,
-                      .fair_sharing = settings_.fair_sharing});
+  result.assignment = assign_flavors(quota_, *preemptor.queue, requests, options(oracle));
   Assignment& assignment = result.assignment;
   if (assignment.mode == Mode::Preempt || assignment.mode == Mode::Reclaim) {
     result.targets = targets(

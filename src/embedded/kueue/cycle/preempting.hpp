@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "embedded/kueue/cycle/fair_preemption.hpp"
@@ -31,12 +32,17 @@ class Preempting {
   // whom to preempt for them.
   [[nodiscard]] Result nominate(const Preemptor& preemptor,
                                 const std::vector<PodSetRequests>& requests, bool passes);
+  // Which flavors were tried for an assignment (considered.hpp).
+  [[nodiscard]] std::string considered(const Preemptor& preemptor,
+                                       const std::vector<PodSetRequests>& requests,
+                                       const Assignment& assignment, bool passes);
   [[nodiscard]] FairShares& shares();
 
  private:
   class Oracle;
   [[nodiscard]] Result assign(const Preemptor& preemptor,
                               const std::vector<PodSetRequests>& requests, bool passes);
+  [[nodiscard]] AssignOptions options(Oracle& oracle) const;
   [[nodiscard]] std::vector<Target> targets(const Claim& claim, bool passes);
   // Whether anybody could be preempted for a cell; a look that costs next to nothing.
   [[nodiscard]] bool may_gain(const Preemptor& preemptor, QuotaTree::CellId cell);

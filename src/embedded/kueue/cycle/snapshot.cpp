@@ -212,6 +212,7 @@ ClusterQueue read_cluster_queue(const Object& object, CohortTree& cohorts, Quota
     queue.namespaces = *std::move(selector);
   }
   queue.strict_fifo = spec["queueingStrategy"].as_string() == "StrictFIFO";
+  queue.strict_per_flavor = object.annotation(kStrictFifo) == kPerFlavor;
   read_preemption(spec, queue);
   return queue;
 }
@@ -298,10 +299,14 @@ std::shared_ptr<const void> make_snapshot(const View& view) {
   std::ranges::sort(snapshot.sums);
   for (const Object& object : view.list(api::kueue::kLocalQueue)) {
     const std::string_view stop = object.spec()["stopPolicy"].as_string();
-    snapshot.local_queues.emplace(object.key(),
-                                  LocalQueue{.object = object,
-                                             .cluster_queue = object.spec()["clusterQueue"].str(),
-                                             .stopped = !stop.empty() && stop != "None"});
+    const auto max_wait = parse_go_duration(object.annotation(kMaxWait));
+    snapshot.local_queues.emplace(
+        object.key(), LocalQueue{.object = object,
+                                 .cluster_queue = object.spec()["clusterQueue"].str(),
+                                 .stopped = !stop.empty() && stop != "None",
+                                 .max_wait = max_wait.ok() && *max_wait > Duration::zero()
+                                                 ? std::optional<Duration>(*max_wait)
+                                                 : std::nullopt});
   }
   return made;
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.hpp"
 #include "embedded/kueue/cycle/quota_tree.hpp"
 #include "embedded/kueue/workload/workload_info.hpp"
 #include "kube/names/selector.hpp"
@@ -49,6 +50,8 @@ struct ClusterQueue {
   std::vector<ResourceGroup> groups{};
   LabelSelector namespaces{};
   bool strict_fifo = false;
+  // Under StrictFIFO the head keeps back only those who would take a flavor that it could take.
+  bool strict_per_flavor = false;
   // Flavor fungibility (7.6): whether a later flavor is tried before this one borrows, or takes
   // quota from others; and which of the two is preferred.
   bool try_next_when_borrowing = false;
@@ -82,7 +85,14 @@ struct LocalQueue {
   Object object{};
   std::string cluster_queue{};
   bool stopped = false;
+  // Who waits longer goes before all behind it, as a head of StrictFIFO does.
+  std::optional<Duration> max_wait{};
 };
+
+// Annotations (docs/spec/kueue.md 17): of a LocalQueue, a duration; of a ClusterQueue, "PerFlavor".
+inline constexpr std::string_view kMaxWait = "athanor.dev/max-wait";
+inline constexpr std::string_view kStrictFifo = "athanor.dev/strict-fifo";
+inline constexpr std::string_view kPerFlavor = "PerFlavor";
 
 struct Snapshot {
   Snapshot() = default;

@@ -46,6 +46,7 @@ class Explainer {
     if (const ClusterQueue* queue = find_queue()) {
       note_place(*queue);
       note_quota(*queue);
+      result_.estimate = estimate_start(view_, *queues_, *queue, workload_, now_);
     }
     return std::move(result_);
   }
@@ -182,6 +183,9 @@ class Explainer {
     Preempting preempting(view_, *queues_, quota, settings);
     const Preempting::Result result = preempting.nominate(preemptor, requests, false);
     if (result.assignment.mode == Mode::Fit) {
+      for (const PodSetAssignment& pod_set : result.assignment.pod_sets) {
+        result_.flavors.insert(pod_set.flavors.begin(), pod_set.flavors.end());
+      }
       return;
     }
     cause("ClusterQueue/" + queue.name, result.assignment.message());
@@ -190,52 +194,14 @@ class Explainer {
                                   .cluster_queue = target.held->queue->name,
                                   .why = std::string(text_of(target.why))});
     }
-    estimate(preemptor, requests, settings, std::move(quota));
-  }
-
-  // Gives back what is held, as it ends, until the request fits.
-  void estimate(const Preemptor& preemptor, const std::vector<PodSetRequests>& requests,
-                const Settings& settings, QuotaTree quota) {
+    Amounts wanted;
+    for (const PodSetRequests& pod_set : requests) {
+      for (const auto& [resource, amount] : pod_set.total) {
+        wanted[resource] += amount;
+      }
+    }
     HeldWorkloads held(view_, *queues_);
-    std::vector<QuotaTree::CellId> cells;
-    for (const auto& [name, cell] : queues_->quota.cells()) {
-      cells.push_back(cell);
-    }
-    std::vector<std::pair<Instant, const Held*>> ends;
-    for (const auto& [name, queue] : queues_->cluster_queues) {
-      for (HeldLine* line : held.lines(queue, cells)) {
-        for (std::size_t i = 0; const Held* one = line->at(i); ++i) {
-          const std::int64_t seconds = one->object.spec()["maximumExecutionTimeSeconds"].as_int();
-          const auto since = parse_time(
-              find_condition(one->object.status()["conditions"], "Admitted")["lastTransitionTime"]
-                  .as_string());
-          if (seconds > 0 && since) {
-            ends.emplace_back(*since + std::chrono::seconds(seconds), one);
-          } else {
-            result_.without_end += shares_tree(*preemptor.queue, queue) ? 1 : 0;
-          }
-        }
-      }
-    }
-    std::ranges::sort(ends, {}, &std::pair<Instant, const Held*>::first);
-    const AssignOptions options{.fair_sharing = settings.fair_sharing};
-    for (const auto& [end, one] : ends) {
-      release(quota, *one);
-      if (assign_flavors(quota, *preemptor.queue, requests, options).mode == Mode::Fit) {
-        result_.free_at = std::max(end, now_);
-        return;
-      }
-    }
-  }
-
-  [[nodiscard]] bool shares_tree(const ClusterQueue& a, const ClusterQueue& b) const {
-    const auto root = [this](QuotaTree::NodeId node) {
-      while (const auto parent = queues_->quota.parent(node)) {
-        node = *parent;
-      }
-      return node;
-    };
-    return root(a.node) == root(b.node);
+    result_.quotas = quota_reports(*queues_, quota, held, preemptor, wanted, result.targets);
   }
 
   const View& view_;
@@ -246,76 +212,6 @@ class Explainer {
 };
 
 }  // namespace
-
-Value Explanation::to_value() const {
-  Value value = Value::object({{"workload", workload.text()},
-                               {"owner", owner},
-                               {"localQueue", local_queue},
-                               {"clusterQueue", cluster_queue},
-                               {"state", state},
-                               {"causes", Value::list()},
-                               {"ahead", Value::list()},
-                               {"preempts", Value::list()}});
-  for (const Cause& one : causes) {
-    value.member("causes").push_back(Value::object({{"object", one.object}, {"text", one.text}}));
-  }
-  for (const Ahead& one : ahead) {
-    value.member("ahead").push_back(Value::object({{"workload", one.workload.text()},
-                                                   {"position", one.position},
-                                                   {"priority", one.priority}}));
-  }
-  for (const Preempted& one : preempts) {
-    value.member("preempts")
-        .push_back(Value::object({{"workload", one.workload.text()},
-                                  {"clusterQueue", one.cluster_queue},
-                                  {"why", one.why}}));
-  }
-  if (position) {
-    value.set("position", *position);
-  }
-  if (free_at) {
-    value.set("freeAt", format_time(*free_at));
-  }
-  if (without_end > 0) {
-    value.set("holdersWithoutEnd", without_end);
-  }
-  return value;
-}
-
-std::string Explanation::text(Instant now) const {
-  std::string out = fmt::format("{}{} {}", workload.text(),
-                                owner.empty() ? "" : fmt::format(" ({})", owner), state);
-  if (!cluster_queue.empty()) {
-    out += fmt::format(" in ClusterQueue {}", cluster_queue);
-  }
-  if (position) {
-    out += fmt::format(", {} ahead of it", *position);
-  }
-  out += "\n";
-  for (const Cause& one : causes) {
-    out += fmt::format("  {}: {}\n", one.object, one.text);
-  }
-  for (const Ahead& one : ahead) {
-    out += fmt::format("  ahead at place {}: {} (priority {})\n", one.position, one.workload.text(),
-                       one.priority);
-  }
-  for (const Preempted& one : preempts) {
-    out += fmt::format("  would preempt {} of ClusterQueue {} {}\n", one.workload.text(),
-                       one.cluster_queue, one.why);
-  }
-  if (free_at) {
-    out += fmt::format("  quota is free at {} at the latest (in {}), if nobody else comes\n",
-                       format_time(*free_at), format_go_duration(*free_at - now));
-  } else if (without_end > 0) {
-    out += fmt::format(
-        "  when quota is free is not known: {} that hold it name no maximum execution time\n",
-        without_end);
-  }
-  if (state == "waits" && causes.empty()) {
-    out += "  nothing speaks against it: it is admitted in the next cycle\n";
-  }
-  return out;
-}
 
 Explanation explain(const View& view, const Object& workload, Instant now) {
   return Explainer(view, workload, now).run();

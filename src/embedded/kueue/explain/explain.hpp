@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a Workload waits (docs/spec/kueue.md 17): each cause with its object, who is ahead of it,
-// whom preemption would make room from, and until when the quota it needs is held at most. Pure;
-// the command line and messages of jobs read it.
+// who holds the quota it needs, whom preemption would make room from, and when it may start. Pure;
+// the command line and the served group read it.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/time.hpp"
+#include "embedded/kueue/explain/estimate.hpp"
+#include "embedded/kueue/explain/quota_report.hpp"
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
 #include "runtime/view/view.hpp"
@@ -37,14 +40,15 @@ struct Explanation {
   std::string local_queue{};
   std::string cluster_queue{};
   std::string state{};  // "waits", "has quota", "runs", "finished", "inactive"
+  // Of one that waits and fits now: the flavor of each resource.
+  std::map<std::string, std::string> flavors{};
   std::vector<Cause> causes{};
   std::optional<std::int64_t> position{};
   std::vector<Ahead> ahead{};  // the nearest ones; `position` says how many there are
   std::vector<Preempted> preempts{};
-  // When the quota it needs is free at the latest, by the maximum execution times of those who hold
-  // it, if nobody else comes; nullopt: too many of them name none.
-  std::optional<Instant> free_at{};
-  std::int64_t without_end = 0;  // those who hold its queues' quota and name none
+  std::vector<QuotaReport> quotas{};  // that it needs; none: something else is in the way
+  // When it may start, as the simulation of the queues from now on estimates.
+  std::optional<StartEstimate> estimate{};
 
   [[nodiscard]] Value to_value() const;
   [[nodiscard]] std::string text(Instant now) const;

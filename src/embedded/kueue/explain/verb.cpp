@@ -20,6 +20,7 @@
 #include "embedded/kueue/explain/explain.hpp"
 #include "embedded/kueue/explain/listed_world.hpp"
 #include "embedded/kueue/explain/queue_tree.hpp"
+#include "embedded/kueue/explain/trial.hpp"
 #include "embedded/kueue/system.hpp"
 
 namespace athanor::kueue {
@@ -135,9 +136,58 @@ Result<int> explain_one(VerbContext& context, const View& view, const std::strin
   return 0;
 }
 
+// Whether a request would be admitted now. Exit code 0: it would.
+Result<int> try_request(VerbContext& context, Reading& reading, const std::string& requests,
+                        const std::optional<std::string>& queue) {
+  if (!queue) {
+    return Error::bad_request("queues --fits needs the name of a LocalQueue");
+  }
+  const Key local{context.ns(), *queue};
+  if (local.ns.empty()) {
+    return Error::bad_request("queues --fits asks in one namespace: -n NAMESPACE");
+  }
+  ATHANOR_TRY(const Object workload,
+              trial_workload({.local_queue = local,
+                              .requests = requests,
+                              .count = context.flag("count").value_or(""),
+                              .priority = context.flag("priority").value_or("")},
+                             context.now()));
+  reading.world.add(api::kueue::kWorkload, {workload});
+  Reads reads;
+  const View view(reading.world, reads);
+  const Explanation why = explain(view, workload, context.now());
+  const bool fits = why.causes.empty();
+  if (is_value(context)) {
+    Value answer = why.to_value();
+    answer.set("fits", fits);
+    context.values({std::move(answer)});
+  } else if (fits) {
+    std::string flavors;
+    for (const auto& [resource, flavor] : why.flavors) {
+      flavors += fmt::format("  {}: flavor {}\n", resource, flavor);
+    }
+    context.print(fmt::format(
+        "fits: it would be admitted to ClusterQueue {} now{}\n{}", why.cluster_queue,
+        why.position.value_or(0) > 0
+            ? fmt::format(", unless one of the {} before it takes the quota", *why.position)
+            : "",
+        flavors));
+  } else {
+    context.print("does not fit: " + why.text(context.now()));
+  }
+  return fits ? 0 : 1;
+}
+
 Result<int> run(VerbContext& context) {
   const std::optional<std::string> what = context.argument("WHAT");
   const std::optional<std::string> name = context.argument("NAME");
+  if (const auto requests = context.flag("fits")) {
+    if (name) {
+      return Error::bad_request("queues --fits takes one name, of a LocalQueue");
+    }
+    ATHANOR_TRY(Reading reading, read_world(context));
+    return try_request(context, reading, *requests, what);
+  }
   if (what == kExplain && !name) {
     return Error::bad_request("queues explain needs the name of a job or Workload");
   }
@@ -181,9 +231,17 @@ Verb queues_verb() {
               "  athanor queues                    cohorts and queues as a tree\n"
               "  athanor queues fournos-queue      one of them\n"
               "  athanor queues explain my-job     why it waits, who is ahead, what would "
-              "be preempted\n",
+              "be preempted\n"
+              "  athanor queues --fits cpu=4,nvidia.com/gpu=8 fournos-queue -n jobs\n"
+              "                                    whether that would be admitted now; creates "
+              "nothing\n",
           .arguments = {{.name = "WHAT", .help = "a cohort or queue, or the word explain"},
                         {.name = "NAME", .help = "a job or Workload to explain"}},
+          .flags = {{.name = "fits",
+                     .value = "REQUESTS",
+                     .help = "would one pod with these requests be admitted to the LocalQueue now"},
+                    {.name = "count", .value = "N", .help = "with --fits: so many pods"},
+                    {.name = "priority", .value = "N", .help = "with --fits: of this priority"}},
           .run = run};
 }
 

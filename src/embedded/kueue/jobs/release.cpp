@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads whose job is gone: nobody holds their quota any more (docs/spec/kueue.md 9).
+// Workloads whose job is gone: their quota is free (docs/spec/kueue.md 6.2, 9).
 #include <algorithm>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "embedded/kueue/jobs/follow.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/managed.hpp"
 #include "embedded/kueue/jobs/names.hpp"
@@ -13,6 +14,9 @@ namespace athanor::kueue::jobs {
 namespace {
 
 constexpr Duration kLookAgain = std::chrono::seconds(1);
+// The list of jobs may be a moment older than that of Workloads: a younger Workload's job may only
+// not be seen yet.
+constexpr Duration kCertain = std::chrono::seconds(60);
 
 // The integrated kind of an owner; nullptr: none of ours. AppWrappers have an integration of their
 // own.
@@ -42,14 +46,23 @@ Plan release(const View& view, const Key& key, Instant now) {
       return Plan::done();
     }
   }
-  if (!ours) {
+  // One whose job was deleted without it has no owner any more, and the label of that job.
+  const bool orphaned = workload->owners().empty() && !workload->label(name::kJobUid).empty();
+  if (!ours && !orphaned) {
     return Plan::done();
   }
   Plan plan;
+  const Instant certain = workload->creation_time().value_or(now) + kCertain;
   if (workload->deleting()) {
     drop_finalizer(plan, api::kueue::kWorkload, *workload, api::kueue::kInUseFinalizer);
-  } else {
+  } else if (ours && now < certain) {
     plan.wake_at(now + kLookAgain);  // the garbage collector deletes it
+  } else {
+    if (!says(*workload, "Finished")) {
+      write_finished(plan, *workload, "OwnerNotFound", "The workload's owner no longer exists",
+                     now);
+    }
+    drop_finalizer(plan, api::kueue::kWorkload, *workload, api::kueue::kInUseFinalizer);
   }
   return plan;
 }
@@ -60,7 +73,8 @@ const Operator& release_operator() {
   static const Kind* const kReads[] = {&api::kueue::kWorkload, &api::kJob,   &api::kPod, &kJobSet,
                                        &kPyTorchJob,           &kRayCluster, &kRayJob};
   static const Kind* const kWrites[] = {&api::kueue::kWorkload};
-  static const Access kAccess[] = {{&api::kueue::kWorkload, "patch"}};
+  static const Access kAccess[] = {{&api::kueue::kWorkload, "patch"},
+                                   {&api::kueue::kWorkload, "patch", "status"}};
   static const Operator kOperator{.name = "kueue-workload-release",
                                   .primary = &api::kueue::kWorkload,
                                   .reads = kReads,

@@ -43,6 +43,7 @@ constexpr WebhookRule kConfiguration[] = {{&api::kConfigMap, kWrites, ""}};
 constexpr WebhookRule kClusterQueue[] = {{&api::kueue::kClusterQueue, kWrites, ""}};
 constexpr WebhookRule kFlavor[] = {{&api::kueue::kResourceFlavor, kWrites, ""}};
 constexpr WebhookRule kCohort[] = {{&api::kueue::kCohort, kWrites, ""}};
+constexpr WebhookRule kLocalQueue[] = {{&api::kueue::kLocalQueue, kWrites, ""}};
 constexpr WebhookRule kWorkload[] = {{&api::kueue::kWorkload, kWrites, ""},
                                      {&api::kueue::kWorkload, "UPDATE", "status"}};
 
@@ -52,6 +53,7 @@ constexpr Webhook kWebhooks[] = {
     {.name = "vclusterqueue.kb.io", .rules = kClusterQueue, .admit = judge},
     {.name = "vresourceflavor.kb.io", .rules = kFlavor, .admit = judge},
     {.name = "vcohort.kb.io", .rules = kCohort, .admit = judge},
+    {.name = "vlocalqueue.kb.io", .rules = kLocalQueue, .admit = judge, .ignore_failure = true},
     {.name = "vworkload.kb.io", .rules = kWorkload, .admit = judge},
     {.name = "vconfiguration.kb.io",
      .rules = kConfiguration,

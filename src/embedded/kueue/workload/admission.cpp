@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "api/kueue.hpp"
+#include "base/time.hpp"
+#include "embedded/kueue/cycle/snapshot.hpp"
 #include "embedded/kueue/rules/field_rules.hpp"
 #include "embedded/kueue/rules/workload_rules.hpp"
 #include "kube/names/names.hpp"
@@ -156,12 +158,35 @@ struct Webhook {
   Errors (*check)(const Value& object, const Value* old) = nullptr;
 };
 
+// The annotations of docs/spec/kueue.md 17; all others are anybody's.
+void check_own_annotations(Errors& errors, const Value& object) {
+  const Value& annotations = object["metadata"]["annotations"];
+  const auto path = [](std::string_view name) {
+    return fmt::format("metadata.annotations[{}]", name);
+  };
+  if (const Value& strict = annotations[kStrictFifo]; !strict.is_null()) {
+    if (strict.as_string() != kPerFlavor) {
+      unsupported(errors, path(kStrictFifo), json::print(strict), {std::string(kPerFlavor)});
+    } else if (object["spec"]["queueingStrategy"].as_string() != "StrictFIFO") {
+      invalid(errors, path(kStrictFifo), json::print(strict),
+              "needs spec.queueingStrategy StrictFIFO");
+    }
+  }
+  if (const Value& wait = annotations[kMaxWait]; !wait.is_null()) {
+    const auto duration = parse_go_duration(wait.as_string());
+    if (!duration.ok() || *duration <= Duration::zero()) {
+      invalid(errors, path(kMaxWait), json::print(wait), "must be a duration above 0, as 30m");
+    }
+  }
+}
+
 Errors check_cluster_queue(const Value& object, const Value* /*old*/) {
   Errors errors;
   const Value& spec = object["spec"];
   check_groups(errors, spec["resourceGroups"], !spec["cohortName"].as_string().empty(), true);
   check_selector(errors, "spec.namespaceSelector", spec["namespaceSelector"]);
   check_admission_checks(errors, spec);
+  check_own_annotations(errors, object);
   check_weight(errors, "spec.fairSharing.weight", spec["fairSharing"]["weight"]);
   const Value& fungibility = spec["flavorFungibility"];
   if (const Value& wanted = fungibility["preference"];
@@ -172,6 +197,12 @@ Errors check_cluster_queue(const Value& object, const Value* /*old*/) {
                         "TryNextFlavor",
                         json::print(wanted)));
   }
+  return errors;
+}
+
+Errors check_local_queue(const Value& object, const Value* /*old*/) {
+  Errors errors;
+  check_own_annotations(errors, object);
   return errors;
 }
 
@@ -213,6 +244,7 @@ Result<void> validate(const Value& object, const Value* old) {
       {"ClusterQueue", {"vclusterqueue.kb.io", check_cluster_queue}},
       {"ResourceFlavor", {"vresourceflavor.kb.io", check_resource_flavor}},
       {"Workload", {"vworkload.kb.io", check_workload}},
+      {"LocalQueue", {"vlocalqueue.kb.io", check_local_queue}},
       {"Cohort", {"vcohort.kb.io", check_cohort}}};
   const auto webhook = kWebhooks.find(object["kind"].as_string());
   if (webhook == kWebhooks.end()) {

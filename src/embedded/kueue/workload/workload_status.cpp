@@ -151,8 +151,10 @@ std::string cut(std::string text, std::size_t limit) {
   return text;
 }
 
-void add_admission(Plan& plan, const Object& workload, const ClusterQueue& queue,
-                   const Assignment& assignment, bool granular, Instant now) {
+Plan admission(const Object& workload, const Reservation& reservation, Instant now) {
+  const ClusterQueue& queue = reservation.queue;
+  const Assignment& assignment = reservation.assignment;
+  Plan plan;
   StatusEdit edit(workload, now);
   const std::string reserved = fmt::format("Quota reserved in ClusterQueue {}", queue.name);
   edit.condition("QuotaReserved", "True", "QuotaReserved", reserved);
@@ -161,7 +163,7 @@ void add_admission(Plan& plan, const Object& workload, const ClusterQueue& queue
     edit.set("admissionChecks", nullptr);  // those of another round
     edit.condition("Admitted", "True", "Admitted", "The workload is admitted");
   } else {
-    edit.condition("Admitted", "False", unsatisfied_checks(granular), kUnsatisfied);
+    edit.condition("Admitted", "False", unsatisfied_checks(reservation.granular), kUnsatisfied);
     edit.set("admissionChecks", checks);
   }
   retire(edit, workload);
@@ -169,13 +171,16 @@ void add_admission(Plan& plan, const Object& workload, const ClusterQueue& queue
   edit.set("resourceRequests", nullptr);
   edit.write(plan);
   add_event(plan, workload, "Normal", "QuotaReserved",
-            fmt::format("{}, wait time since queued was {}s", reserved,
-                        seconds_since(workload.metadata()["creationTimestamp"].as_string(), now)));
+            fmt::format("{}, wait time since queued was {}s{}{}", reserved,
+                        seconds_since(workload.metadata()["creationTimestamp"].as_string(), now),
+                        reservation.considered.empty() ? "" : "; Flavors considered: ",
+                        reservation.considered));
   if (checks.empty()) {
     add_event(
         plan, workload, "Normal", "Admitted",
         fmt::format("Admitted by ClusterQueue {}, wait time since reservation was 0s", queue.name));
   }
+  return plan;
 }
 
 void add_checks_passed(Plan& plan, const Object& workload, Instant now) {
@@ -329,8 +334,9 @@ void add_eviction(Plan& plan, const Object& workload, const Eviction& eviction, 
   evict(edit, plan, workload, eviction, now);
 }
 
-void add_preemption(Plan& plan, const Snapshot& snapshot, const Object& preemptor,
-                    const ClusterQueue& queue, const Target& target, Instant now) {
+Plan preemption(const Snapshot& snapshot, const Object& preemptor, const ClusterQueue& queue,
+                const Target& target, Instant now) {
+  Plan plan;
   const Object& victim = target.held->object;
   const std::string_view job = preemptor.label("kueue.x-k8s.io/job-uid");
   const std::string message = fmt::format(
@@ -347,6 +353,7 @@ void add_preemption(Plan& plan, const Snapshot& snapshot, const Object& preempto
   add_event(plan, preemptor, "Normal", "PreemptedWorkload",
             fmt::format("Preempted workload {} (UID: {}) due to {}", victim.key().text(),
                         victim.uid(), text_of(target.why)));
+  return plan;
 }
 
 void add_deactivation(Plan& plan, const Object& workload, std::string_view reason,

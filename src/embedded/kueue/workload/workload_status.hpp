@@ -18,9 +18,15 @@ namespace athanor::kueue {
 inline constexpr std::size_t kConditionMessageLimit = 32768;
 std::string cut(std::string text, std::size_t limit);
 
-// Quota is reserved, and the workload admitted unless admission checks have a say.
-void add_admission(Plan& plan, const Object& workload, const ClusterQueue& queue,
-                   const Assignment& assignment, bool granular, Instant now);
+// Quota is reserved, and the workload admitted unless admission checks have a say. The first step
+// writes the status.
+struct Reservation {
+  const ClusterQueue& queue;
+  const Assignment& assignment;
+  std::string considered{};  // flavors; may be empty
+  bool granular = false;
+};
+Plan admission(const Object& workload, const Reservation& reservation, Instant now);
 // All checks of a reserved workload became ready.
 void add_checks_passed(Plan& plan, const Object& workload, Instant now);
 // The checks of a reserved workload as its ClusterQueue lists them now, with the states that are
@@ -48,9 +54,10 @@ struct Eviction {
   bool clears_requeue = false;  // it is removed
 };
 void add_eviction(Plan& plan, const Object& workload, const Eviction& eviction, Instant now);
-// Evicts a target for a workload of a queue, with both conditions and all events (7.8).
-void add_preemption(Plan& plan, const Snapshot& snapshot, const Object& preemptor,
-                    const ClusterQueue& queue, const Target& target, Instant now);
+// Evicts a target for a workload of a queue, with both conditions and all events (7.8). The first
+// step writes the status.
+Plan preemption(const Snapshot& snapshot, const Object& preemptor, const ClusterQueue& queue,
+                const Target& target, Instant now);
 // Deactivates a workload: condition DeactivationTarget and spec.active.
 void add_deactivation(Plan& plan, const Object& workload, std::string_view reason,
                       const std::string& message, Instant now);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queueing's metrics (docs/spec/kueue.md 14).
-#include "embedded/kueue/instruments.hpp"
+#include "embedded/kueue/metrics/instruments.hpp"
 
 #include <gtest/gtest.h>
 
@@ -37,27 +37,26 @@ TEST(KueueInstruments, TellWhatWaits) {
   kueue_instruments().state(View(world, reads), samples);
   // The queue's condition Active is not there yet.
   EXPECT_EQ(text_of(samples, "kueue_pending_workloads"),
-            "kueue_pending_workloads cluster_queue=cq status=active replica_role=standalone 0\n"
-            "kueue_pending_workloads cluster_queue=cq status=inadmissible replica_role=standalone "
+            "kueue_pending_workloads cluster_queue=cq status=active 0\n"
+            "kueue_pending_workloads cluster_queue=cq status=inadmissible "
             "1\n");
   EXPECT_EQ(text_of(samples, "kueue_cluster_queue_status"),
-            "kueue_cluster_queue_status cluster_queue=cq status=pending replica_role=standalone 1\n"
-            "kueue_cluster_queue_status cluster_queue=cq status=active replica_role=standalone 0\n"
-            "kueue_cluster_queue_status cluster_queue=cq status=terminating "
-            "replica_role=standalone 0\n");
+            "kueue_cluster_queue_status cluster_queue=cq status=pending 1\n"
+            "kueue_cluster_queue_status cluster_queue=cq status=active 0\n"
+            "kueue_cluster_queue_status cluster_queue=cq status=terminating 0\n");
   EXPECT_EQ(text_of(samples, "kueue_cluster_queue_nominal_quota"), "");
   world.configure("kueue", from_yaml("{clusterQueueResourceMetrics: true}"));
   kueue_instruments().state(View(world, reads), samples);
   EXPECT_EQ(text_of(samples, "kueue_cluster_queue_nominal_quota"),
-            "kueue_cluster_queue_nominal_quota cohort= cluster_queue=cq flavor=f resource=gpu "
-            "replica_role=standalone 0\n");
+            "kueue_cluster_queue_nominal_quota cohort= cluster_queue=cq flavor=f resource=gpu 0\n");
 }
 
 TEST(KueueInstruments, CountWhatBecomesOfWorkloads) {
   const auto with = [](const std::string& conditions) {
     return Object(from_yaml(
-        "{metadata: {name: w, creationTimestamp: \"2026-01-05T00:00:00Z\"}, spec: "
-        "{priorityClassRef: {name: high}}, status: {admission: {clusterQueue: cq}, conditions: [" +
+        "{metadata: {name: w, namespace: bench, creationTimestamp: \"2026-01-05T00:00:00Z\"}, "
+        "spec: {queueName: lq, priorityClassRef: {name: high}}, status: {admission: {clusterQueue: "
+        "cq}, conditions: [" +
         conditions + "]}}"));
   };
   const std::string reserved =
@@ -74,20 +73,26 @@ TEST(KueueInstruments, CountWhatBecomesOfWorkloads) {
   Samples samples;
   kueue_instruments().tally(ObjectChanged{api::kueue::kWorkload, &pending, &admitted}, samples);
   kueue_instruments().tally(ObjectChanged{api::kueue::kWorkload, &admitted, &preempted}, samples);
-  const std::string labels = " cluster_queue=cq priority_class=high";
-  const std::string role = " replica_role=standalone";
+  const std::string queue = " cluster_queue=cq priority_class=high";
+  const std::string local = " name=lq namespace=bench priority_class=high";
   EXPECT_EQ(text_of(samples, "kueue_"),
-            "kueue_admission_attempts_total result=success" + role + " 1\n" +
-                "kueue_quota_reserved_workloads_total" + labels + role + " 1\n" +
-                "kueue_quota_reserved_wait_time_seconds" + labels + role + " 10\n" +
-                "kueue_admitted_workloads_total" + labels + role + " 1\n" +
-                "kueue_admission_wait_time_seconds" + labels + role + " 10\n" +
-                "kueue_evicted_workloads_total" + labels + " reason=Preempted underlying_cause=" +
-                role + " 1\n" + "kueue_evicted_workloads_once_total" + labels +
-                " reason=Preempted detailed_reason=" + role + " 1\n" +
+            "kueue_admission_attempts_total result=success 1\n"
+            "kueue_quota_reserved_workloads_total" +
+                queue + " 1\nkueue_local_queue_quota_reserved_workloads_total" + local +
+                " 1\nkueue_quota_reserved_wait_time_seconds" + queue +
+                " 10\nkueue_local_queue_quota_reserved_wait_time_seconds" + local +
+                " 10\nkueue_admitted_workloads_total" + queue +
+                " 1\nkueue_local_queue_admitted_workloads_total" + local +
+                " 1\nkueue_admission_wait_time_seconds" + queue +
+                " 10\nkueue_local_queue_admission_wait_time_seconds" + local +
+                " 10\nkueue_evicted_workloads_total" + queue +
+                " reason=Preempted underlying_cause= 1\nkueue_local_queue_evicted_workloads_total" +
+                local +
+                " reason=Preempted underlying_cause= 1\nkueue_evicted_workloads_once_total" +
+                queue +
+                " reason=Preempted detailed_reason= 1\n"
                 "kueue_preempted_workloads_total preempting_cluster_queue=team "
-                "reason=InClusterQueue" +
-                role + " 1\n");
+                "reason=InClusterQueue 1\n");
 }
 
 }  // namespace

@@ -48,6 +48,12 @@ class QueueWorld : public ::testing::Test {
     world.settle({&scheduler_operator(), &workload_operator(), &cluster_queue_operator(),
                   &local_queue_operator(), &cohort_operator()});
   }
+  // The engine runs whenever something is due.
+  void pass(Duration duration) {
+    world.settle_for({&scheduler_operator(), &workload_operator(), &cluster_queue_operator(),
+                      &local_queue_operator(), &cohort_operator()},
+                     duration);
+  }
 
   Value condition(const std::string& name, const std::string& type) {
     return world.condition(api::kueue::kWorkload, {"bench", name}, type);

@@ -3,6 +3,7 @@
 // same, quota is never exceeded, preemption comes to rest, and what the engine sums up is what the
 // model counts anew.
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 
 #include "embedded/kueue/cycle/holding.hpp"
@@ -18,6 +19,11 @@ using model::Decision;
 constexpr unsigned kParts = 4;
 constexpr unsigned kWorlds = 500;      // of each part
 constexpr unsigned kFairWorlds = 300;  // where queues share by weight: these rules alone
+// RANDOM_WORLDS=N plays N times as many (scripts/sim).
+unsigned times_more() {
+  const char* text = std::getenv("RANDOM_WORLDS");  // NOLINT(concurrency-mt-unsafe): never set
+  return text == nullptr ? 1U : static_cast<unsigned>(std::max(1, std::atoi(text)));
+}
 constexpr int kSteps = 4;
 constexpr int kMostRuns = 60;  // of the engine, between two changes from outside
 
@@ -328,8 +334,9 @@ class Play {
 class RandomWorlds : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(RandomWorlds, AreDecidedAsTheModelDecides) {
-  const unsigned first = GetParam() * kWorlds;
-  for (unsigned seed = first; seed < first + kWorlds && !HasFailure(); ++seed) {
+  const unsigned worlds = kWorlds * times_more();
+  const unsigned first = GetParam() * worlds;
+  for (unsigned seed = first; seed < first + worlds && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Play(seed, false).run();
   }
@@ -337,7 +344,8 @@ TEST_P(RandomWorlds, AreDecidedAsTheModelDecides) {
 INSTANTIATE_TEST_SUITE_P(Parts, RandomWorlds, ::testing::Range(0U, kParts));
 
 TEST(RandomFairWorlds, ComeToRestWithinTheirQuota) {
-  for (unsigned seed = 0; seed < kFairWorlds && !::testing::Test::HasFailure(); ++seed) {
+  const unsigned worlds = kFairWorlds * times_more();
+  for (unsigned seed = 0; seed < worlds && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Play(seed, true).run();
   }

@@ -27,8 +27,9 @@ class Visibility : public ::testing::Test {
 
   GroupAnswer ask(const std::string& path, const std::string& query = "") {
     Reads reads;
-    return visibility_group().answer(View(world, reads), "/apis/visibility.kueue.x-k8s.io/" + path,
-                                     query);
+    const std::string whole = "/apis/visibility.kueue.x-k8s.io/" + path;
+    return visibility_group().answer(View(world, reads),
+                                     {.path = whole, .query = query, .now = world.now});
   }
   static std::string places(const GroupAnswer& answer) {
     std::string text;

@@ -148,6 +148,29 @@ TEST(Gauges, AreTextInTheirOrder) {
             "t_things{name=\"a\\\"b\\\\c\\nd\"} 2.5\nt_things 1767225600\n");
 }
 
+constexpr MetricInfo kOfRole[] = {
+    {.name = "t_role_total", .help = "Counted.", .type = MetricType::Counter},
+    {.name = "t_build", .help = "Build.", .type = MetricType::Counter, .without_role = true}};
+constexpr Instruments kWithRole{
+    .metrics = kOfRole,
+    .role_label = "replica_role",
+    .answered = [](const QuestionAnswered& answer, Samples& samples) {
+      samples.push_back({.metric = answer.query == "build" ? "t_build" : "t_role_total"});
+    }};
+
+TEST(BoardOfARole, TellsWhichReplicaSpeaks) {
+  Metrics metrics;
+  InstrumentBoard board({&kWithRole}, &metrics);
+  board.happened(QuestionAnswered{.query = "x"}, kStart);
+  board.set_role("leader");
+  board.happened(QuestionAnswered{.query = "x"}, kStart);
+  board.happened(QuestionAnswered{.query = "build"}, kStart);
+  const std::string text = metrics.text();
+  EXPECT_NE(text.find("t_role_total{replica_role=\"standalone\"} 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("t_role_total{replica_role=\"leader\"} 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("t_build 1"), std::string::npos) << text;
+}
+
 TEST(BoardWithoutMetrics, DoesNothing) {
   InstrumentBoard board({&kInstruments}, nullptr);
   EXPECT_FALSE(board.active());

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alerts and dashboards of slices, zones and the extender, and of AppWrappers: each alert is explained, and what they ask for is exported."""
+"""Alerts and dashboards of slices, zones, the extender, AppWrappers and queues: each alert is explained, and what they ask for is exported."""
 
 import json
 import re
@@ -15,6 +15,7 @@ class Component:
     folder: str
     section: str  # of docs/operations.md
     sources: tuple
+    kinds: frozenset = frozenset({"PrometheusRule", "ServiceMonitor", "ConfigMap"})
 
     @property
     def path(self):
@@ -34,6 +35,7 @@ COMPONENTS = [
               ("src/systems/das/instruments.cpp", "src/systems/numa/instruments.cpp", "src/systems/numa/exporter/metrics.cpp",
                "src/extender/serving", STATUS)),
     Component("appwrapper/monitoring", "Alerts of AppWrappers", ("src/systems/appwrapper/instruments.cpp", STATUS)),
+    Component("kustomize/components/queues", "Alerts of queues", ("src/embedded/kueue/metrics",), frozenset({"PrometheusRule", "ConfigMap"})),
 ]
 
 
@@ -57,7 +59,7 @@ def test_what_they_ask_for_is_exported(component):
     exported = ""
     for path in component.sources:
         where = ROOT / path
-        exported += "".join(one.read_text(encoding="utf-8") for one in (where.glob("*.cpp") if where.is_dir() else [where]))
+        exported += "".join(one.read_text(encoding="utf-8") for one in (where.glob("*.?pp") if where.is_dir() else [where]))
     expressions = [rule["expr"] for rule in component.rules()] + [target["expr"] for panel in component.panels() for target in panel["targets"]]
     for text in expressions:
         names = {re.sub("_bucket$", "", name) for name in re.findall(r"([a-zA-Z_:][a-zA-Z0-9_:]*)\{", text)}
@@ -75,4 +77,4 @@ def test_the_component_renders(component, tmp_path):
     (overlay / "kustomization.yaml").write_text("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\ncomponents: [component]\n")
     done = run([KUBECTL, "kustomize", overlay])
     assert done.code == 0, done.err
-    assert {one["kind"] for one in yaml.safe_load_all(done.out)} == {"PrometheusRule", "ServiceMonitor", "ConfigMap"}
+    assert {one["kind"] for one in yaml.safe_load_all(done.out)} == component.kinds

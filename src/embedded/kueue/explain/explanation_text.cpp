@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// An explanation as JSON and as text.
+#include <fmt/format.h>
+
+#include "embedded/kueue/explain/explain.hpp"
+
+namespace athanor::kueue {
+namespace {
+
+Value value_of(const QuotaReport& report) {
+  Value holders = Value::list();
+  for (const QuotaReport::Holder& holder : report.holders) {
+    Value one = Value::object({{"workload", holder.workload.text()},
+                               {"clusterQueue", holder.cluster_queue},
+                               {"priority", holder.priority},
+                               {"holds", holder.holds}});
+    if (!holder.kept_for.empty()) {
+      one.set("notPreempted", holder.kept_for);
+    }
+    holders.push_back(std::move(one));
+  }
+  return Value::object({{"flavor", report.flavor},
+                        {"resource", report.resource},
+                        {"nominal", report.nominal},
+                        {"used", report.used},
+                        {"available", report.available},
+                        {"capacity", report.capacity},
+                        {"wanted", report.wanted},
+                        {"holders", std::move(holders)}});
+}
+
+Value value_of(const StartEstimate& estimate) {
+  Value value = Value::object({{"runs", static_cast<std::int64_t>(estimate.runs)}});
+  if (estimate.earliest) {
+    value.set("earliest", format_time(*estimate.earliest));
+  }
+  if (estimate.latest) {
+    value.set("latest", format_time(*estimate.latest));
+  }
+  return value;
+}
+
+std::string text_of(const QuotaReport& report) {
+  std::string out = fmt::format(
+      "  {} of flavor {}: {} wanted, {} available ({} used of {}, at most {})\n", report.resource,
+      report.flavor, report.wanted, report.available, report.used, report.nominal, report.capacity);
+  for (const QuotaReport::Holder& holder : report.holders) {
+    out += fmt::format(
+        "    {} holds {} (ClusterQueue {}, priority {}): {}\n", holder.workload.text(),
+        holder.holds, holder.cluster_queue, holder.priority,
+        holder.kept_for.empty() ? "would be preempted" : "not preempted, " + holder.kept_for);
+  }
+  return out;
+}
+
+std::string text_of(const StartEstimate& estimate, Instant now) {
+  const auto moment = [&](Instant when) {
+    return when <= now
+               ? std::string("now")
+               : fmt::format("{} (in {})", format_time(when), format_go_duration(when - now));
+  };
+  const std::string from = fmt::format("by declared times and {} earlier run{}", estimate.runs,
+                                       estimate.runs == 1 ? "" : "s");
+  if (estimate.earliest && estimate.latest) {
+    return *estimate.earliest == *estimate.latest
+               ? fmt::format("  estimate: starts {}, {}\n", moment(*estimate.latest), from)
+               : fmt::format("  estimate: starts between {} and {}, {}\n",
+                             moment(*estimate.earliest), moment(*estimate.latest), from);
+  }
+  if (estimate.earliest) {
+    return fmt::format("  estimate: starts {} at the earliest, {}\n", moment(*estimate.earliest),
+                       from);
+  }
+  return "  estimate: unknown, those before it declare no maximum execution time and no run of "
+         "their queue ended yet, or it never fits\n";
+}
+
+}  // namespace
+
+Value Explanation::to_value() const {
+  Value value = Value::object({{"workload", workload.text()},
+                               {"owner", owner},
+                               {"localQueue", local_queue},
+                               {"clusterQueue", cluster_queue},
+                               {"state", state},
+                               {"causes", Value::list()},
+                               {"ahead", Value::list()},
+                               {"quotas", Value::list()},
+                               {"preempts", Value::list()}});
+  for (const Cause& one : causes) {
+    value.member("causes").push_back(Value::object({{"object", one.object}, {"text", one.text}}));
+  }
+  for (const Ahead& one : ahead) {
+    value.member("ahead").push_back(Value::object({{"workload", one.workload.text()},
+                                                   {"position", one.position},
+                                                   {"priority", one.priority}}));
+  }
+  for (const QuotaReport& one : quotas) {
+    value.member("quotas").push_back(value_of(one));
+  }
+  for (const Preempted& one : preempts) {
+    value.member("preempts")
+        .push_back(Value::object({{"workload", one.workload.text()},
+                                  {"clusterQueue", one.cluster_queue},
+                                  {"why", one.why}}));
+  }
+  if (position) {
+    value.set("position", *position);
+  }
+  if (estimate) {
+    value.set("estimate", value_of(*estimate));
+  }
+  return value;
+}
+
+std::string Explanation::text(Instant now) const {
+  std::string out = fmt::format("{}{} {}", workload.text(),
+                                owner.empty() ? "" : fmt::format(" ({})", owner), state);
+  if (!cluster_queue.empty()) {
+    out += fmt::format(" in ClusterQueue {}", cluster_queue);
+  }
+  if (position) {
+    out += fmt::format(", {} ahead of it", *position);
+  }
+  out += "\n";
+  for (const Cause& one : causes) {
+    out += fmt::format("  {}: {}\n", one.object, one.text);
+  }
+  for (const Ahead& one : ahead) {
+    out += fmt::format("  ahead at place {}: {} (priority {})\n", one.position, one.workload.text(),
+                       one.priority);
+  }
+  for (const QuotaReport& one : quotas) {
+    out += text_of(one);
+  }
+  for (const Preempted& one : preempts) {
+    out += fmt::format("  would preempt {} of ClusterQueue {} {}\n", one.workload.text(),
+                       one.cluster_queue, one.why);
+  }
+  if (estimate) {
+    out += text_of(*estimate, now);
+  }
+  if (state == "waits" && causes.empty()) {
+    out += "  nothing speaks against it: it is admitted in the next cycle\n";
+  }
+  return out;
+}
+
+}  // namespace athanor::kueue

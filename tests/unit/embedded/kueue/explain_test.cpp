@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a Workload waits, who holds its quota and is not preempted for it, and when it may start
+// (docs/spec/kueue.md 17).
+#include "embedded/kueue/explain/explain.hpp"
+
+#include "embedded/kueue/explain/trial.hpp"
+#include "unit/embedded/kueue/queue_world.hpp"
+
+namespace athanor::kueue::test {
+namespace {
+
+class Explain : public QueueWorld {
+ protected:
+  Explain() { world.configure("kueue", from_yaml("{waitForPodsReady: false}")); }
+  Explanation why(const std::string& name) {
+    return why(world.must(api::kueue::kWorkload, {"bench", name}));
+  }
+  Explanation why(const Object& workload) {
+    Reads reads;
+    return explain(View(world, reads), workload, world.now);
+  }
+  // Seconds from now; -1: unknown.
+  std::int64_t in(const std::optional<Instant>& when) const {
+    return when ? std::chrono::duration_cast<std::chrono::seconds>(*when - world.now).count() : -1;
+  }
+  // It ran for so long and is over.
+  void ran(const std::string& name, const std::string& queue, int seconds) {
+    run(name, queue, 1);
+    world.advance(std::chrono::seconds(seconds));
+    world.update(api::kueue::kWorkload, {"bench", name}, [&](Value& object) {
+      Value conditions = object["status"]["conditions"];
+      set_condition(conditions, {"Finished", "True", "Succeeded", "", {}}, world.now);
+      object.member("status").set("conditions", conditions);
+    });
+    settle();
+  }
+};
+
+TEST_F(Explain, NamesWhoHoldsTheQuotaAndWhyTheyAreKept) {
+  queue("q", "4", ", preemption: {withinClusterQueue: LowerPriority}");
+  run("high", "q", 3, 9);
+  run("low", "q", 1, 1);
+  run("waits", "q", 4, 5);
+  const Explanation result = why("waits");
+  EXPECT_EQ(result.state, "waits");
+  ASSERT_EQ(result.quotas.size(), 1U);
+  const QuotaReport& quota = result.quotas[0];
+  EXPECT_EQ(quota.flavor + " " + quota.resource + " " + quota.wanted + " " + quota.used + " " +
+                quota.nominal + " " + quota.available,
+            "f gpu 4 4 4 0");
+  ASSERT_EQ(quota.holders.size(), 2U);
+  EXPECT_EQ(quota.holders[0].workload.name, "high");
+  EXPECT_EQ(quota.holders[0].kept_for, "its priority 9 is not below 5");
+  EXPECT_EQ(quota.holders[1].kept_for, "all that may be preempted would not make enough room");
+}
+
+TEST_F(Explain, SaysWhyOtherQueuesKeepTheirQuota) {
+  queue("mine", "2", ", cohortName: c, preemption: {reclaimWithinCohort: Any}");
+  queue("theirs", "4", ", cohortName: c");
+  run("theirs-1", "theirs", 4);
+  run("mine-1", "mine", 2);
+  run("waits", "mine", 2);
+  const Explanation result = why("waits");
+  const auto& holders = result.quotas.at(0).holders;
+  ASSERT_EQ(holders.size(), 2U);
+  EXPECT_EQ(holders[0].kept_for, "ClusterQueue theirs borrows nothing of it");
+  EXPECT_EQ(holders[1].kept_for, "preemption.withinClusterQueue of ClusterQueue mine is Never");
+}
+
+TEST_F(Explain, EstimatesFromDeclaredTimes) {
+  queue("q", "2");
+  run("first", "q", 2, 0, ", maximumExecutionTimeSeconds: 600");
+  run("second", "q", 2, 0, ", maximumExecutionTimeSeconds: 300");
+  run("third", "q", 2);
+  world.advance(std::chrono::seconds(98));  // the first has run for 100
+  const Explanation result = why("third");
+  ASSERT_TRUE(result.estimate);
+  EXPECT_EQ(in(result.estimate->earliest), 500 + 300);
+  EXPECT_EQ(in(result.estimate->latest), 500 + 300);
+}
+
+TEST_F(Explain, EstimatesFromEarlierRuns) {
+  queue("q", "2");
+  for (int i = 0; i < 10; ++i) {
+    ran(fmt::format("run-{}", i), "q", 60 * (1 + i));
+  }
+  run("first", "q", 2);
+  run("second", "q", 2);
+  const Explanation result = why("second");
+  ASSERT_TRUE(result.estimate);
+  EXPECT_EQ(result.estimate->runs, 10U);
+  EXPECT_EQ(in(result.estimate->earliest), 360 - 1);
+  EXPECT_EQ(in(result.estimate->latest), 600 - 1);
+  EXPECT_NE(result.text(world.now).find("estimate: starts between"), std::string::npos);
+}
+
+TEST_F(Explain, KnowsThatItDoesNotKnow) {
+  queue("q", "2");
+  run("first", "q", 2);
+  run("second", "q", 2);
+  const Explanation result = why("second");
+  ASSERT_TRUE(result.estimate);
+  EXPECT_EQ(in(result.estimate->earliest), -1);
+  EXPECT_NE(result.text(world.now).find("estimate: unknown"), std::string::npos);
+}
+
+TEST_F(Explain, EstimatesWhoIsPreempted) {
+  queue("q", "4", ", preemption: {withinClusterQueue: LowerPriority}");
+  run("low", "q", 4, 1, ", maximumExecutionTimeSeconds: 100");
+  submit("high", "q", 4, 9, ", maximumExecutionTimeSeconds: 50");
+  const Explanation result = why("high");
+  ASSERT_TRUE(result.estimate);
+  EXPECT_EQ(in(result.estimate->latest), 0);
+}
+
+TEST_F(Explain, AnswersForARequestThatExistsNowhere) {
+  queue("q", "4");
+  run("runs", "q", 3);
+  const auto ask = [&](const std::string& requests, const std::string& count = "") {
+    return trial_workload(
+        {.local_queue = {"bench", "q"}, .requests = requests, .count = count, .priority = ""},
+        world.now);
+  };
+  EXPECT_TRUE(why(*ask("gpu=1")).causes.empty());
+  EXPECT_EQ(why(*ask("gpu=1")).flavors.at("gpu"), "f");
+  EXPECT_FALSE(why(*ask("gpu=1", "2")).causes.empty());
+  EXPECT_FALSE(ask("gpu").ok());
+  EXPECT_FALSE(ask("").ok());
+  EXPECT_FALSE(ask("gpu=1", "-1").ok());
+}
+
+}  // namespace
+}  // namespace athanor::kueue::test
