@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/list.hpp"
 
+#include "embedded/devices/system.hpp"
 #include "embedded/kueue/system.hpp"
 #include "embedded/nodes/system.hpp"
 #include "embedded/tekton/system.hpp"
@@ -27,6 +28,7 @@ Systems all_systems() {
       &tekton::system(),
       &wrapped::system(),
       &nodes::system(),
+      &devices::system(),
       &numa::emulation_system(),
       // clang-format on
   };

@@ -47,10 +47,10 @@ constexpr std::string_view kPosix[] = {"sys/",    "netinet/",  "arpa/",    "unis
                                        "pwd.h",   "dlfcn.h",   "linux/"};
 
 // Layers whose functions are pure: no clock, environment, randomness, thread, unordered iteration.
-const Names kPure{"fournos",    "fournos_kinds", "hearth_kinds", "hearth",
-                  "appwrapper", "das",           "numa",         "kueue",
-                  "tekton",     "workloads",     "wrapped",      "scheduler",
-                  "nodes",      "view",          "api",          "extender"};
+const Names kPure{"fournos",  "fournos_kinds", "hearth_kinds", "hearth", "appwrapper",
+                  "das",      "numa",          "kueue",        "tekton", "workloads",
+                  "wrapped",  "scheduler",     "nodes",        "view",   "api",
+                  "extender", "devices"};
 constexpr std::string_view kImpure[] = {"system_clock",
                                         "steady_clock",
                                         "high_resolution_clock",

@@ -73,8 +73,8 @@ Result<std::vector<const System*>> chosen_systems(const ExtenderOptions& options
   std::vector<const System*> chosen;
   std::string known;
   for (const System* system : all_systems()) {
-    if (system->scheduling.empty()) {
-      continue;
+    if (system->scheduling.empty() || system->stand_in) {
+      continue;  // a stock scheduler does itself what stand-ins do
     }
     known += (known.empty() ? "" : ", ") + std::string(system->name);
     if (options.systems.empty() ||

@@ -16,7 +16,11 @@ namespace athanor::apiserver {
 namespace {
 
 constexpr std::size_t kMaxDevices = 128;
-constexpr std::size_t kMaxAttributes = 32;  // with the capacities
+constexpr std::size_t kMaxSharingDevices = 64;  // where one has taints or consumes counters
+constexpr std::size_t kMaxCounterSets = 8;
+constexpr std::size_t kMaxCounters = 32;     // of a set
+constexpr std::size_t kMaxConsumptions = 2;  // counter sets that one device uses
+constexpr std::size_t kMaxAttributes = 32;   // with the capacities
 constexpr std::size_t kMaxIdentifier = 32;
 constexpr std::int64_t kMaxPoolName = 253;
 constexpr std::int64_t kMaxDriver = 63;
@@ -130,7 +134,54 @@ void check_attribute_name(FieldErrors& errors, const std::string& path, std::str
   }
 }
 
+void check_too_many(FieldErrors& errors, const std::string& path, std::size_t size,
+                    std::size_t most) {
+  if (size > most) {
+    errors.push_back(FieldError::too_many(path, static_cast<std::int64_t>(size),
+                                          static_cast<std::int64_t>(most)));
+  }
+}
+
+void check_counters(FieldErrors& errors, const Value& counters, const std::string& path) {
+  if (counters.empty()) {
+    errors.push_back(FieldError::required(path));
+  }
+  check_too_many(errors, path, counters.size(), kMaxCounters);
+  for (const Member& counter : counters.members()) {
+    check_name(errors, at(path, counter.key()), counter.key(), &validate_dns1123_label);
+  }
+}
+
+// Amounts that partitions of one device share.
+void check_counter_sets(FieldErrors& errors, const Value& sets, const std::string& path) {
+  check_too_many(errors, path, sets.size(), kMaxCounterSets);
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const std::string here = at(path, i);
+    require_name(errors, here + ".name", sets[i]["name"].as_string(), &validate_dns1123_label);
+    if (!names.insert(sets[i]["name"].str()).second) {
+      errors.push_back(FieldError::duplicate(here, sets[i]["name"]));
+    }
+    check_counters(errors, sets[i]["counters"], here + ".counters");
+  }
+}
+
+void check_consumption(FieldErrors& errors, const Value& uses, const std::string& path) {
+  check_too_many(errors, path, uses.size(), kMaxConsumptions);
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const std::string here = at(path, i);
+    require_name(errors, here + ".counterSet", uses[i]["counterSet"].as_string(),
+                 &validate_dns1123_label);
+    if (!names.insert(uses[i]["counterSet"].str()).second) {
+      errors.push_back(FieldError::duplicate(here, uses[i]["counterSet"]));
+    }
+    check_counters(errors, uses[i]["counters"], here + ".counters");
+  }
+}
+
 void check_device(FieldErrors& errors, const Value& device, const std::string& path) {
+  check_consumption(errors, device["consumesCounters"], path + ".consumesCounters");
   const std::size_t properties = device["attributes"].size() + device["capacity"].size();
   if (properties > kMaxAttributes) {
     errors.push_back(FieldError::invalid(
@@ -233,10 +284,16 @@ FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) 
   }
   check_pool(errors, spec["pool"]);
   const Value& devices = spec["devices"];
-  if (devices.size() > kMaxDevices) {
-    errors.push_back(FieldError::too_many("spec.devices", static_cast<std::int64_t>(devices.size()),
-                                          static_cast<std::int64_t>(kMaxDevices)));
+  if (!spec["sharedCounters"].is_null() && !devices.is_null()) {
+    errors.push_back(
+        FieldError::invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed"));
   }
+  const bool sharing = std::ranges::any_of(devices.items(), [](const Value& device) {
+    return !device["taints"].empty() || !device["consumesCounters"].empty();
+  });
+  check_too_many(errors, "spec.devices", devices.size(),
+                 sharing ? kMaxSharingDevices : kMaxDevices);
+  check_counter_sets(errors, spec["sharedCounters"], "spec.sharedCounters");
   std::set<std::string> names;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::string here = at("spec.devices", i);

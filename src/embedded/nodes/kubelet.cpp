@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -179,7 +180,10 @@ std::optional<Plan> admit(const View& view, const Object& pod, Instant now, Hook
     if (waits) {
       return std::move(steps);
     }
-    environment.merge(admission.environment);
+    for (auto& [container, variables] : admission.environment) {
+      auto& all = environment[container];
+      std::ranges::move(variables, std::back_inserter(all));
+    }
   }
   return std::nullopt;
 }

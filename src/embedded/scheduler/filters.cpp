@@ -27,11 +27,15 @@ Refusal check_resources(const Candidate& candidate, const NodeState& state) {
     refusal.reasons.emplace_back("Too many pods");
   }
   for (const auto& [name, amount] : candidate.requests) {
+    const std::int64_t most = allocatable(name);
+    if (most == 0 && std::ranges::find(candidate.covered, name) != candidate.covered.end()) {
+      continue;
+    }
     const auto used = state.used.find(name);
     const std::int64_t taken = used == state.used.end() ? 0 : used->second;
-    if (amount > 0 && amount > allocatable(name) - taken) {
+    if (amount > 0 && amount > most - taken) {
       refusal.reasons.push_back("Insufficient " + name);
-      refusal.for_good = refusal.for_good || amount > allocatable(name);
+      refusal.for_good = refusal.for_good || amount > most;
     }
   }
   return refusal;

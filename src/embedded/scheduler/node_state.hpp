@@ -29,6 +29,8 @@ struct Candidate {
   Object pod{};
   Amounts requests{};
   Amounts scored_requests{};
+  // Resources that hooks judge where the node reports none of them.
+  std::vector<std::string> covered{};
 };
 Candidate candidate_of(const Object& pod);
 

@@ -96,16 +96,26 @@ class Cycle {
   }
 
   void schedule(const Object& pod) {
-    const Candidate candidate = candidate_of(pod);
+    Candidate candidate = candidate_of(pod);
     const ClaimsState claims = claims_state(view_, pod);
     if (!claims.refusal.empty()) {
       report(pod, "Unschedulable", hopeless_message(candidate, claims.refusal));
       return;
     }
-    if (wait_for_volumes(pod, claims)) {
+    const Hooked hooked = hooked_by(pod);
+    for (SchedulingSession* session : hooked) {
+      if (session->defers(pod)) {
+        return;
+      }
+      if (const auto refusal = session->refuse(pod)) {
+        report(pod, "Unschedulable", hopeless_message(candidate, *refusal));
+        return;
+      }
+      std::ranges::move(session->covers(pod), std::back_inserter(candidate.covered));
+    }
+    if (wait_for_volumes(candidate, claims)) {
       return;
     }
-    const Hooked hooked = hooked_by(pod);
     // Nodes only fill up during a cycle: what did not fit still does not. Unless it matters who is
     // there already.
     const bool social =
@@ -256,7 +266,7 @@ class Cycle {
   }
 
   // True while the volumes for a chosen node are still made.
-  bool wait_for_volumes(const Object& pod, const ClaimsState& claims) {
+  bool wait_for_volumes(const Candidate& candidate, const ClaimsState& claims) {
     const auto selected = position_.find(claims.selected);
     if (claims.waiting.empty() || selected == position_.end()) {
       return false;
@@ -264,10 +274,10 @@ class Cycle {
     const bool all_chosen = std::ranges::all_of(claims.waiting, [&](const Object& claim) {
       return claim.annotation(kSelectedNode) == claims.selected;
     });
-    if (!all_chosen || !check(candidate_of(pod), nodes_[selected->second]).reasons.empty()) {
+    if (!all_chosen || !check(candidate, nodes_[selected->second]).reasons.empty()) {
       return false;
     }
-    nodes_[selected->second].place(pod);
+    nodes_[selected->second].place(candidate.pod);
     return true;
   }
 

@@ -33,6 +33,14 @@ class SchedulingSession {
   virtual ~SchedulingSession() = default;
   // Returns true if the hooks have a say about this pod; the others are called for such pods only.
   [[nodiscard]] virtual bool concerns(const Object& pod) = 0;
+  // Why no node will do; nullopt: some may.
+  [[nodiscard]] virtual std::optional<std::string> refuse(const Object& /*pod*/) {
+    return std::nullopt;
+  }
+  // Returns true if the pod waits for steps of this cycle to be seen first.
+  [[nodiscard]] virtual bool defers(const Object& /*pod*/) { return false; }
+  // Resources that the pod asks for and that a node need not report: filter() judges them there.
+  [[nodiscard]] virtual std::vector<std::string> covers(const Object& /*pod*/) { return {}; }
   // Why the pod may not be on the node; nullopt: it may. Called when every other filter passed.
   // `leaving`: uids of pods that count as gone.
   [[nodiscard]] virtual std::optional<HookRefusal> filter(

@@ -11,6 +11,10 @@ namespace athanor::workloads {
 namespace {
 
 constexpr const char* kPodClaim = "resource.kubernetes.io/pod-claim-name";
+// Of a claim that the scheduler made for a pod's extended resources.
+constexpr const char* kExtended = "resource.kubernetes.io/extended-resource-claim";
+// Keeps an allocated claim until its devices are free.
+constexpr const char* kProtection = "resource.kubernetes.io/delete-protection";
 
 // The claim that the pod's status names for one of its entries; empty: none yet.
 std::string known_claim(const Object& pod, std::string_view entry) {
@@ -130,6 +134,21 @@ bool consumes(const View& view, const Key& claim, const Value& consumer) {
   return pod && pod->uid() == consumer["uid"].as_string() && !is_over(*pod);
 }
 
+void unprotect(Plan& plan, const Object& claim) {
+  Value finalizers = Value::list();
+  for (const Value& one : claim.metadata()["finalizers"].items()) {
+    if (one.as_string() != kProtection) {
+      finalizers.push_back(one);
+    }
+  }
+  plan.then(Patch{.target = {&api::kResourceClaim, claim.key()},
+                  .merge = Value::object(
+                      {{"metadata", Value::object({{"finalizers",
+                                                    finalizers.empty() ? Value() : finalizers}})}}),
+                  .guard = {.uid = std::string(claim.uid()),
+                            .resource_version = std::string(claim.resource_version())}});
+}
+
 Plan reconcile_claim(const View& view, const Key& key, Instant /*now*/) {
   Plan plan;
   const auto claim = view.get(api::kResourceClaim, key);
@@ -143,8 +162,9 @@ Plan reconcile_claim(const View& view, const Key& key, Instant /*now*/) {
       left.push_back(consumer);
     }
   }
-  if (left.size() < reserved.size()) {
-    const bool unused = left.empty();
+  const bool allocated = !claim->status()["allocation"].is_null();
+  const bool unused = left.empty();
+  if (left.size() < reserved.size() || (claim->deleting() && allocated && unused)) {
     Value status = Value::object({{"reservedFor", unused ? Value() : std::move(left)}});
     if (unused) {
       status.set("allocation", Value());  // the devices are free for others
@@ -154,8 +174,12 @@ Plan reconcile_claim(const View& view, const Key& key, Instant /*now*/) {
                      .guard = {.uid = std::string(claim->uid()),
                                .resource_version = std::string(claim->resource_version())}});
   }
+  if (!allocated && claim->has_finalizer(kProtection)) {
+    unprotect(plan, *claim);
+  }
   const auto owner = claim->controller();
-  if (claim->deleting() || !owner || owner->kind != "Pod" || claim->annotation(kPodClaim).empty()) {
+  const bool made = !claim->annotation(kPodClaim).empty() || !claim->annotation(kExtended).empty();
+  if (claim->deleting() || !owner || owner->kind != "Pod" || !made) {
     return plan;
   }
   const auto pod = view.get(api::kPod, {key.ns, owner->name});

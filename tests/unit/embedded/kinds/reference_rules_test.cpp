@@ -92,6 +92,24 @@ const Rule kRules[] = {
     {"pool", kSlices,
      R"({"metadata":{"name":"s"},"spec":{"driver":"a.b","nodeName":"n","pool":{"name":"A_b"}}})",
      "spec.pool.resourceSliceCount: Invalid value: 0: must be greater than zero"},
+    {"counters_and_devices", kSlices,
+     R"({"metadata":{"name":"s"},"spec":{"driver":"a.b","nodeName":"n",
+         "pool":{"name":"p","resourceSliceCount":1},"devices":[{"name":"d"}],
+         "sharedCounters":[{"name":"c","counters":{"m":{"value":"1"}}}]}})",
+     "spec: Invalid value: \"\": only one of `sharedCounters` or `devices` is allowed"},
+    {"counter_names", kSlices,
+     R"({"metadata":{"name":"s"},"spec":{"driver":"a.b","nodeName":"n",
+         "pool":{"name":"p","resourceSliceCount":1},
+         "sharedCounters":[{"name":"c","counters":{"m":{"value":"1"}}},{"name":"c","counters":{}}]}})",
+     "[spec.sharedCounters[1]: Duplicate value: \"c\", spec.sharedCounters[1].counters: Required "
+     "value]"},
+    {"consumption", kSlices,
+     R"({"metadata":{"name":"s"},"spec":{"driver":"a.b","nodeName":"n",
+         "pool":{"name":"p","resourceSliceCount":1},"devices":[{"name":"d","consumesCounters":[
+         {"counterSet":"a","counters":{"m":{"value":"1"}}},
+         {"counterSet":"b","counters":{"m":{"value":"1"}}},
+         {"counterSet":"c","counters":{"m":{"value":"1"}}}]}]}})",
+     "spec.devices[0].consumesCounters: Too many: 3: must have at most 2 items"},
     {"volume_modes", "/api/v1/persistentvolumes",
      R"({"metadata":{"name":"v"},"spec":{"capacity":{"storage":"1Gi"},"hostPath":{},
          "accessModes":["A"]}})",
@@ -112,6 +130,26 @@ const Rule kRules[] = {
 
 INSTANTIATE_TEST_SUITE_P(Differential, ReferenceRules, ::testing::ValuesIn(kRules),
                          [](const auto& row) { return std::string(row.param.what); });
+
+TEST(ReferenceForms, DevicesThatConsumeCountersAreFewer) {
+  const auto slice = [](int devices, bool counters) {
+    Value list = Value::list();
+    for (int i = 0; i < devices; ++i) {
+      list.push_back(Value::object({{"name", "d" + std::to_string(i)}}));
+    }
+    if (counters) {
+      list.item(0).set("consumesCounters",
+                       parse(R"([{"counterSet":"a","counters":{"m":{"value":"1"}}}])"));
+    }
+    Value body = parse(R"({"metadata":{"name":"s"},"spec":{"driver":"a.b","nodeName":"n",
+                           "pool":{"name":"p","resourceSliceCount":1}}})");
+    body.set_path({"spec", "devices"}, list);
+    return body;
+  };
+  TestServer server;
+  EXPECT_EQ(server.post(std::string(kSlices), slice(65, true)).status, 422);
+  EXPECT_EQ(server.post(std::string(kSlices), slice(65, false)).status, 201);
+}
 
 TEST(ReferenceForms, KindAndVersionAreTexts) {
   TestServer server;

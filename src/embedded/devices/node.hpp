@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an emulated kubelet does about ResourceClaims.
+#pragma once
+
+#include "runtime/view/node_hooks.hpp"
+
+namespace athanor::devices {
+
+// A pod starts once all its claims are allocated and reserved for it.
+const NodeHooks& device_node_hooks();
+
+}  // namespace athanor::devices

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The descriptor of dynamic resource allocation in a lab.
+#pragma once
+
+#include "runtime/view/system.hpp"
+
+namespace athanor::devices {
+
+const System& system();
+
+}  // namespace athanor::devices
