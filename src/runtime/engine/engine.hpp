@@ -135,7 +135,8 @@ struct EngineOptions {
       on_reconcile{};
 };
 
-// One thread at a time. Operators must outlive it.
+// One thread at a time. Operators must outlive it. The states of a key and what moves it between
+// them: key_table.hpp, Task. The reactions to failed steps: reaction.hpp.
 class Engine {
  public:
   Engine(std::span<const Operator* const> operators, EngineOptions options);
