@@ -104,7 +104,7 @@ int JobWatch::run() {
   return fail(*error_);
 }
 
-// Lists where the watch cannot go on: what changed meanwhile is shown, what is gone is told.
+// Lists where the watch cannot go on: shows what changed in between, reports what is gone.
 void JobWatch::connect(Instant now) {
   if (version_.empty()) {
     const auto list = session_.connection().call({.path = path()});

@@ -58,7 +58,7 @@ class JobWatch {
   std::string version_{};  // empty: the list is read first
   std::optional<Error> error_{};
   std::map<std::string, std::string> shown_{};  // by key: the version that was printed
-  std::map<std::string, Object> unseen_{};      // by key: without a phase, not yet told of
+  std::map<std::string, Object> unseen_{};      // by key: without a phase, not yet reported
   bool open_ = false;
   std::shared_ptr<void> stream_{};
 };

@@ -115,7 +115,7 @@ void Server::State::handle(const apiserver::Request& request,
     answer(transport::status_response(read.error()), {});
     return;
   }
-  // Whoever decides may answer late, from another thread, or when the server is gone.
+  // The decision may come late, from another thread, or when the server is gone.
   auto question = std::make_shared<const Question>(*read);
   const Instant began = options.clock->now();
   options.decide(*question, [weak = weak_from_this(), question, answer, began](Verdict verdict) {

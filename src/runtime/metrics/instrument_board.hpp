@@ -24,7 +24,7 @@ class InstrumentBoard {
   InstrumentBoard(std::vector<const Instruments*> instruments, Metrics* metrics);
 
   [[nodiscard]] bool active() const { return metrics_ != nullptr && !instruments_.empty(); }
-  // Whether anybody wants to see changes of a kind.
+  // Whether an instrument reads changes of a kind.
   [[nodiscard]] bool wants(const Kind& kind) const { return kinds_.contains(&kind); }
   void happened(const Happening& happening, Instant now);
   // The gauges of what there is, in Prometheus' text form; `kinds` are those that the view holds.

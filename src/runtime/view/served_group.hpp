@@ -16,7 +16,7 @@ struct GroupAnswer {
 };
 
 struct ServedGroup {
-  // The host that its APIServices' Service stands for: "NAME.NAMESPACE.svc".
+  // The host name of its APIServices' Service: "NAME.NAMESPACE.svc".
   std::string_view host{};
   // Answers GET of a path ("/apis/GROUP/VERSION/...") with this query ("limit=5").
   GroupAnswer (*answer)(const View& view, std::string_view path, std::string_view query) = nullptr;
