@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runtime/cache/cache.hpp"
-#include "runtime/engine/engine.hpp"
+#include "runtime/engine/engine_options.hpp"
 #include "runtime/engine/observations.hpp"
 #include "runtime/view/view.hpp"
 

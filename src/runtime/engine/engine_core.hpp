@@ -13,8 +13,9 @@
 
 #include "runtime/engine/barrier.hpp"
 #include "runtime/engine/cached_world.hpp"
-#include "runtime/engine/engine.hpp"
+#include "runtime/engine/engine_options.hpp"
 #include "runtime/engine/key_table.hpp"
+#include "runtime/engine/messages.hpp"
 #include "runtime/engine/observations.hpp"
 #include "runtime/engine/read_index.hpp"
 #include "runtime/metrics/engine_metrics.hpp"

@@ -15,7 +15,7 @@
 #include "base/contain.hpp"
 #include "runtime/engine/engine.hpp"
 #include "runtime/engine/engine_core.hpp"
-#include "runtime/engine/plan_runner.hpp"
+#include "runtime/engine/plans/plan_runner.hpp"
 
 namespace athanor::runtime {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "runtime/engine/engine.hpp"
+#include "runtime/engine/messages.hpp"
 #include "runtime/engine/read_index.hpp"
 #include "runtime/view/view.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
-#include "runtime/engine/plan_runner.hpp"
+#include "runtime/engine/plans/plan_runner.hpp"
 #include "runtime/engine/tracer.hpp"
 #include "runtime/view/failures.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan and its steps. What becomes of them: plan_results.cpp.
-#include "runtime/engine/plan_runner.hpp"
+#include "runtime/engine/plans/plan_runner.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "runtime/engine/engine_core.hpp"
-#include "runtime/engine/event_recorder.hpp"
+#include "runtime/engine/plans/event_recorder.hpp"
+#include "runtime/engine/plans/recent_ids.hpp"
 #include "runtime/engine/reaction.hpp"
-#include "runtime/engine/recent_ids.hpp"
 #include "runtime/engine/suppress.hpp"
 
 namespace athanor::runtime {
