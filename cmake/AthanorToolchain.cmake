@@ -6,7 +6,8 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 # -pthread everywhere: some libraries bring it, and a precompiled header must be built as it is used.
-add_compile_options(-pthread -Wall -Wextra -Wpedantic -Wshadow -Wconversion $<$<BOOL:${ATHANOR_WERROR}>:-Werror>
+add_compile_options(-pthread -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                    $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety> $<$<BOOL:${ATHANOR_WERROR}>:-Werror>
                     -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
 
 find_program(ATHANOR_CCACHE ccache)

@@ -90,7 +90,7 @@ struct TypeInfo {
   bool preserve_unknown = false;
 };
 
-// Specialised per described struct by ATHANOR_DESCRIBED, which stands outside any namespace and
+// Specialised per described struct by ATHANOR_DESCRIBED, which is used outside any namespace and
 // names the struct in full: ATHANOR_DESCRIBED(athanor::api::FournosJob); type() is defined beside
 // the field table.
 template <class T>
@@ -159,7 +159,7 @@ struct CustomKind {
 Value crd_manifest(const CustomKind& custom);
 // The openAPIV3Schema of a root type, with apiVersion, kind and metadata added.
 Value open_api_schema(const TypeInfo& root);
-// The schema of one described type, as it stands below a root.
+// The schema of one described type, as it is below a root.
 Value object_schema(const TypeInfo& type);
 
 // A custom object read whole: T has `Object object` and described members.

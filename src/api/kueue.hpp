@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kueue.x-k8s.io group as v1beta2 structs (docs/spec/kueue.md sections 2 and 3). v1beta1 exists
-// as a schema alone: whoever serves it converts between the two as Values. Stored but without
+// as a schema alone: the server converts between the two as Values. Stored but without
 // behaviour: Topology, MultiKueueConfig, MultiKueueCluster, ProvisioningRequestConfig.
 #pragma once
 

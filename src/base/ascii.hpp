@@ -10,9 +10,9 @@ namespace athanor {
 
 // A to Z as a to z, every other byte as it is.
 std::string lower(std::string_view text);
-// Without what of `blanks` stands at either end.
+// Without any of `blanks` at either end.
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
-// What stands between the separators; nothing between two of them is no word.
+// The words between the separators; two adjacent separators enclose none.
 std::vector<std::string_view> words_of(std::string_view text, char separator);
 
 }  // namespace athanor

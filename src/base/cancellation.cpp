@@ -57,7 +57,7 @@ void detail::look_for_cancellation() {
   }
   if (const Cancellation::Reason reason = innermost->reason();
       reason != Cancellation::Reason::None) {
-    loops_until_look = 0;  // whoever goes on all the same is told again
+    loops_until_look = 0;  // work that continues all the same is cancelled again
     throw Cancelled(reason);
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancellation: work under way that is to end, since its time is over, whoever asked for it is gone
+// Cancellation: work under way that is to end, since its time is over, its client is gone
 // or the program ends.
 //
-// Loops whose length somebody outside decides call give_up_if_cancelled(). Where the thread works
+// Loops whose length depends on input call give_up_if_cancelled(). Where the thread works
 // in a CancellationScope whose Cancellation is over, that throws Cancelled; everywhere else it
 // costs a decrement. Not to be called in noexcept functions.
 #pragma once
@@ -21,7 +21,7 @@ class Cancellation {
   enum class Reason : std::uint8_t {
     None,
     Overdue,  // the deadline has passed
-    Gone,     // nobody waits for the result
+    Gone,     // the client is gone
     Ending,   // the program ends
   };
 
@@ -40,7 +40,7 @@ class Cancellation {
   std::atomic<Time::rep> deadline_{Time::max().time_since_epoch().count()};
 };
 
-// What ends the work. Whoever makes a scope catches it.
+// What ends the work. The maker of a scope catches it.
 class Cancelled : public std::exception {
  public:
   explicit Cancelled(Cancellation::Reason reason) : reason_(reason) {}

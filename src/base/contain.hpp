@@ -22,7 +22,7 @@ void set_broken_invariants_fatal(bool fatal);
 [[nodiscard]] std::uint64_t contained_failures();
 
 // While one lives, broken invariants of its thread throw a std::logic_error that names the place,
-// the reason and the condition, unless they are fatal. Whoever makes one catches it.
+// the reason and the condition, unless they are fatal. Its maker catches it.
 class Containment {
  public:
   Containment();

@@ -9,8 +9,8 @@
 
 namespace athanor {
 
-// 16 digits to tell long texts apart where nobody gains by making two alike: much faster than the
-// others, and the same within one build alone.
+// 16 digits that distinguish long texts where colliding texts gain an attacker nothing: much faster
+// than the others, and the same within one build alone.
 std::string fingerprint_hex(std::string_view data);
 std::string md5_hex(std::string_view data);
 std::string sha1_hex(std::string_view data);

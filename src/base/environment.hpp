@@ -34,7 +34,7 @@ class Environment {
                                     std::string& into) const;
   // Seconds with a fraction, above 0 and at most a year; an empty text is refused.
   [[nodiscard]] Result<void> seconds(std::string_view name, double& into) const;
-  // From 1 to `most`; `rule` says so. An empty text is refused.
+  // From 1 to `most`; `rule` is the text of the refusal. An empty text is refused.
   [[nodiscard]] Result<void> whole(std::string_view name, std::int64_t most, std::string_view rule,
                                    std::int64_t& into) const;
 

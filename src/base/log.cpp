@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 
 #include "base/log_level.hpp"
+#include "base/mutex.hpp"
 #include "base/time.hpp"
 
 namespace athanor::log {
@@ -38,8 +38,8 @@ struct Sink {
   std::atomic<Level> configured{Level::Info};  // by who runs the process
   std::atomic<Level> asked{Level::Error};      // by an object of the API
   std::atomic<Format> format{Format::Auto};
-  std::mutex mutex{};
-  std::map<std::string, Window, std::less<>> windows{};  // guarded by mutex
+  Mutex mutex{};
+  std::map<std::string, Window, std::less<>> windows ATHANOR_GUARDED_BY(mutex){};
 };
 
 Sink& sink() {
@@ -116,7 +116,7 @@ std::string render_json(Level level, Instant now, std::string_view message, Fiel
 
 // Colours are for people: on a terminal, unless they want none.
 bool wants_colours() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody writes the environment
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread writes the environment
   static const bool kRefused = std::getenv("NO_COLOR") != nullptr;
   return !kRefused && ::isatty(STDERR_FILENO) != 0;
 }
@@ -145,7 +145,7 @@ std::string render_text(Level level, Instant now, std::string_view message, Fiel
 std::optional<std::uint64_t> admit(std::string_view message, Instant now) {
   Sink& state = sink();
   const auto second = std::chrono::floor<seconds>(now);
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   auto found = state.windows.find(message);
   if (found == state.windows.end()) {
     if (state.windows.size() >= kMaxMessages) {

@@ -8,7 +8,7 @@
 
 namespace athanor::memory {
 
-// Gives free memory back to the system. To be called after much was let go of: it costs
+// Gives free memory back to the system. To be called after much was freed: it costs
 // milliseconds.
 void give_back();
 
@@ -16,7 +16,7 @@ void give_back();
 // first thread starts.
 void keep_little();
 
-// Returns the bytes that the allocator holds and nobody uses; 0 where that cannot be known.
+// Returns the bytes that the allocator holds unused; 0 where that cannot be known.
 [[nodiscard]] std::size_t idle_bytes();
 
 // Gives back what a spike left: to be asked a few times a second by some thread. Memory that was

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name that somebody probably meant.
+// The name that was probably meant.
 #pragma once
 
 #include <span>

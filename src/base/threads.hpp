@@ -6,8 +6,8 @@
 
 namespace athanor {
 
-// Whether nobody can come between two instructions of the caller. Whoever starts a thread ends it,
-// and what was written before is seen by that thread. As cheap as reading a byte.
+// Returns true if no other thread can run between two instructions of the caller. Starting a thread
+// ends this, and that thread sees what was written before. As cheap as reading a byte.
 inline bool is_only_thread() noexcept {
   return __libc_single_threaded != 0;
 }

@@ -18,7 +18,7 @@ struct Expansion {
   std::uint32_t position = 0;  // of the error
 };
 
-// What a call stands for; nullopt when it is an ordinary call (the arguments are then untouched).
+// The expansion of a call; nullopt when it is an ordinary call (the arguments are then untouched).
 // `target` is null for a global call. Takes target and arguments apart.
 std::optional<Expansion> expand_macro(Builder& builder, const std::string& name, ExprPtr& target,
                                       std::vector<ExprPtr>& arguments);

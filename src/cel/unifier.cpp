@@ -4,7 +4,7 @@
 namespace athanor::cel {
 namespace {
 
-// null may stand where these are wanted.
+// null may take the place of these.
 bool takes_null(const Type& type) {
   return type.kind == TypeKind::Null || type.kind == TypeKind::Opaque ||
          type.kind == TypeKind::Optional || type.kind == TypeKind::Duration ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type parameters and what they stand for, while an expression is checked.
+// Type parameters and what they are bound to, while an expression is checked.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace athanor::cel {
 
 class Unifier {
  public:
-  // A parameter that stands for nothing yet.
+  // An unbound parameter.
   TypePtr fresh();
   // The signature with parameters of its own.
   struct Signature {

@@ -4,11 +4,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <condition_variable>
 #include <csignal>
-#include <mutex>
 #include <string_view>
 #include <thread>
+
+#include "base/condition_variable.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::cli {
 
@@ -45,17 +46,18 @@ std::optional<int> EndSignals::wait_for(Duration patience) {
 }
 
 struct EndGuard::State {
-  std::mutex mutex{};
-  std::condition_variable news{};
-  bool ended = false;  // mutex
+  Mutex mutex{};
+  ConditionVariable news{};
+  bool ended ATHANOR_GUARDED_BY(mutex) = false;
   std::thread thread{};
 };
 
 EndGuard::EndGuard(Duration patience) : state_(std::make_unique<State>()) {
   state_->thread = std::thread([state = state_.get(), patience] {
-    std::unique_lock lock(state->mutex);
-    if (!state->news.wait_for(lock, patience, [state] { return state->ended; })) {
-      // No log, which somebody may hold.
+    MutexLock lock(state->mutex);
+    if (!state->news.wait_for(lock, patience,
+                              [state]() ATHANOR_REQUIRES(state->mutex) { return state->ended; })) {
+      // No log: another thread may hold its mutex.
       constexpr std::string_view kLine = "athanor: something does not end; the program ends now\n";
       static_cast<void>(::write(STDERR_FILENO, kLine.data(), kLine.size()));
       ::_exit(1);
@@ -65,7 +67,7 @@ EndGuard::EndGuard(Duration patience) : state_(std::make_unique<State>()) {
 
 EndGuard::~EndGuard() {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->ended = true;
     state_->news.notify_one();
   }

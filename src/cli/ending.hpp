@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs that run until they are told to end.
+// Verbs that run until a signal ends them.
 #pragma once
 
 #include <initializer_list>
@@ -31,8 +31,8 @@ class EndSignals {
 };
 
 // Ends the program, whatever still runs, when `patience` is over before this is gone: to be made
-// once the program was told to end. What was acknowledged is on the disk by then, and the spawner
-// ends the pods.
+// once the program got the signal to end. What was acknowledged is on the disk by then, and the
+// spawner ends the pods.
 class EndGuard {
  public:
   explicit EndGuard(Duration patience);

@@ -44,7 +44,7 @@ class JobWatch {
   WatchPatience patience_;
   Terminal out_;
   LiveList list_;
-  std::map<Key, Object> unseen_{};  // without a phase, not yet told of
+  std::map<Key, Object> unseen_{};  // without a phase, not yet reported
 };
 
 }  // namespace athanor::cli

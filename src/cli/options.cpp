@@ -73,6 +73,7 @@ struct Parsed {
   VaultSyncOptions vault{};
   VersionOptions version{};
   CompletionOptions completion{};
+  ManOptions man{};
 };
 
 // kube-apiserver's flags of the same names.
@@ -453,22 +454,34 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion.footer("  source <(athanor completion bash)");
 
+  auto& man = *app->add_subcommand("man", "Write the manual pages into a folder");
+  man.add_option("directory", parsed.man.directory, "the folder; made when missing")->required();
+  man.footer("  athanor man ~/.local/share/man/man1\n  man athanor-submit");
+
   app->add_subcommand("help", "Show a verb's flags and examples: athanor help VERB");
   app->footer(kExitCodes);
   return app;
 }
 
-std::vector<std::string> flags_of(const CLI::App& verb) {
-  std::vector<std::string> flags;
+// Those of the stand-ins come from their own tables, which are worded as Kubernetes' are.
+std::vector<FlagSummary> flags_of(const CLI::App& verb) {
+  std::vector<FlagSummary> flags;
   const auto table = verb.get_name() == "apiserver" ? apiserver_flags()
                      : verb.get_name() == "etcd"    ? etcd_flags()
                                                     : std::span<const FlagSpec>();
   for (const FlagSpec& flag : table) {
-    flags.push_back(fmt::format("--{}", flag.name));
+    const std::string name = fmt::format("--{}", flag.name);
+    flags.push_back({.name = name,
+                     .shown = name,
+                     .value = std::string(type_name(flag.type)),
+                     .help = std::string(flag.help)});
   }
   for (const CLI::Option* option : verb.get_options()) {
     for (const std::string& name : option->get_lnames()) {
-      flags.push_back("--" + name);
+      flags.push_back({.name = "--" + name,
+                       .shown = option->get_name(false, true),
+                       .value = option->get_type_name(),
+                       .help = option->get_description()});
     }
   }
   return flags;
@@ -483,7 +496,10 @@ std::string suggestion(const CLI::App& app, std::span<const std::string> words) 
   if (verb == verbs.end()) {
     return {};
   }
-  const std::vector<std::string> known = flags_of(**verb);
+  std::vector<std::string> known;
+  for (const FlagSummary& flag : flags_of(**verb)) {
+    known.push_back(flag.name);
+  }
   for (std::string word : words.subspan(1)) {
     word = word.substr(0, word.find('='));
     if (!word.starts_with("--") || std::ranges::find(known, word) != known.end()) {
@@ -613,7 +629,29 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   if (app.got_subcommand("version")) {
     return parsed.version;
   }
+  if (app.got_subcommand("man")) {
+    return std::move(parsed.man);
+  }
   return std::move(parsed.completion);
+}
+
+VerbSummary summary_of(const CLI::App& verb) {
+  VerbSummary summary{.name = verb.get_name(),
+                      .help = verb.get_description(),
+                      .footer = verb.get_footer(),
+                      .flags = flags_of(verb)};
+  for (const CLI::Option* option : verb.get_options()) {
+    if (option->nonpositional()) {
+      continue;
+    }
+    summary.arguments.push_back({.name = option->get_name(),
+                                 .shown = option->get_name(),
+                                 .help = option->get_description()});
+  }
+  for (const CLI::App* below : verb.get_subcommands({})) {
+    summary.verbs.push_back(summary_of(*below));
+  }
+  return summary;
 }
 
 // The verb's options, its help, or its refusal.
@@ -702,9 +740,13 @@ std::vector<VerbSummary> verb_summaries() {
   const auto app = make_app(parsed);
   std::vector<VerbSummary> verbs;
   for (const CLI::App* verb : app->get_subcommands({})) {
-    verbs.push_back({verb->get_name(), verb->get_description(), flags_of(*verb)});
+    verbs.push_back(summary_of(*verb));
   }
   return verbs;
+}
+
+std::string_view about_program() {
+  return kExitCodes;
 }
 
 }  // namespace athanor::cli

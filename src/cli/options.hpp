@@ -260,6 +260,10 @@ struct CompletionOptions {
   std::string shell{};
 };
 
+struct ManOptions {
+  std::string directory{};
+};
+
 // The program's exit codes besides 0 (done), 1 (failed or refused) and 2 (wrong usage).
 inline constexpr int kOutcomeUnknown = 3;  // the server went away; the job goes on
 inline constexpr int kInterrupted = 130;   // Ctrl-C while a job was followed; it goes on
@@ -278,18 +282,31 @@ using Command =
                  ClustersOptions, ClusterAddOptions, ClusterCheckOptions, ClusterRemoveOptions,
                  LockOptions, UnlockOptions, BackupOptions, RestoreOptions, SimulateOptions,
                  CrdsOptions, RbacOptions, WebhooksOptions, ReplayOptions, SystemsOptions,
-                 SystemVerbOptions, VaultSyncOptions, VersionOptions, CompletionOptions>;
+                 SystemVerbOptions, VaultSyncOptions, VersionOptions, CompletionOptions,
+                 ManOptions>;
 
 // Called as kube-apiserver or etcd (the last part of argv[0]), the program is that verb; called as
 // kubectl, it says that there is none.
 Command parse(int argc, const char* const* argv);
 
-// One verb as completion scripts need it.
+// The table of verbs, as completion scripts and manual pages need it. A flag or a positional
+// argument:
+struct FlagSummary {
+  std::string name{};   // "--output"; of an argument "name"
+  std::string shown{};  // "-o,--output"
+  std::string value{};  // "TEXT"; empty: a switch
+  std::string help{};
+};
 struct VerbSummary {
   std::string name{};
   std::string help{};
-  std::vector<std::string> flags{};
+  std::string footer{};  // examples
+  std::vector<FlagSummary> flags{};
+  std::vector<FlagSummary> arguments{};
+  std::vector<VerbSummary> verbs{};  // below this one
 };
 std::vector<VerbSummary> verb_summaries();
+// Returns what holds for all verbs: flags of the connection, exit codes.
+std::string_view about_program();
 
 }  // namespace athanor::cli

@@ -22,7 +22,7 @@ struct StartedContainer {
 // Returns the containers that run or ran.
 std::vector<StartedContainer> started_containers(const Object& pod);
 
-// "[TASK/STEP]"; a pod of no task stands for itself.
+// "[TASK/STEP]"; a pod without a task is labelled by its own name.
 std::string log_prefix(const Object& pod, std::string_view container);
 
 // Says why the job has no log: what it waits for, what it failed of, or that it has no such task.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of a job before anybody looks at it, from the queueing's objects.
+// What the queueing's objects say about a job before a controller has seen it.
 #pragma once
 
 #include <string>

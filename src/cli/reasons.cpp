@@ -16,7 +16,7 @@ constexpr std::string_view kGpuPrefix = "fournos/gpu-";
 constexpr std::string_view kBusy = "insufficient unused quota for ";
 constexpr std::string_view kNever = "insufficient quota for ";
 
-// One flavor that has no room: `lacks` more are needed, or `asked` exceeds all that it has.
+// One flavor without enough quota: `lacks` more are needed, or `asked` exceeds all that it has.
 struct Shortage {
   std::string resource{};
   std::string flavor{};

@@ -13,7 +13,7 @@ namespace athanor::cli {
 
 namespace {
 
-// What the flags say in place of the kubeconfig. A token stands alone: a client certificate beside
+// What the flags set in place of the kubeconfig. A token is used alone: a client certificate beside
 // it would win at the server.
 void override_config(const Target& target, client::ClusterConfig& config) {
   if (!target.server.empty()) {

@@ -42,7 +42,7 @@ class Session {
 inline constexpr const char* kJobNameLabel = "fournos.dev/job-name";
 inline constexpr const char* kPipelineTaskLabel = "tekton.dev/pipelineTask";
 
-// Removes metadata.managedFields: nobody who reads a job wants to see who wrote which field.
+// Removes metadata.managedFields: field managers are noise to a reader of jobs.
 void hide_managed_fields(Value& object);
 // Prints an object, or a List of several, as JSON or YAML without managedFields; or their
 // names.

@@ -21,7 +21,7 @@ class Terminal {
   explicit Terminal(int descriptor);
   [[nodiscard]] bool interactive() const { return interactive_; }
   [[nodiscard]] std::string paint(std::string_view text, Colour colour) const;
-  // How many columns a person sees; 0: nobody looks, so nothing need be cut.
+  // Columns of the terminal; 0: no terminal, nothing is cut.
   [[nodiscard]] std::size_t columns() const;
   // Writes all of it; a closed pipe is not an error.
   void print(std::string_view text) const;
@@ -51,7 +51,7 @@ class Table {
 // "athanor: MESSAGE" to stderr; returns the exit code for it (1).
 int fail(const Error& error);
 
-// The phase of a job, coloured by how it stands.
+// The phase of a job, coloured by outcome.
 Colour phase_colour(std::string_view phase);
 
 }  // namespace athanor::cli

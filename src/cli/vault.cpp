@@ -81,7 +81,7 @@ Result<std::vector<VaultEntry>> from_vault(const VaultSyncOptions& options) {
   return entries;
 }
 
-// DIR/ENTRY/KEY: every regular file is a key. What starts with a dot belongs to somebody else.
+// DIR/ENTRY/KEY: every regular file is a key. Names that start with a dot are left alone.
 void read_folder(const fs::path& folder, VaultEntry& entry) {
   std::error_code error;
   for (const auto& file : fs::directory_iterator(folder, error)) {

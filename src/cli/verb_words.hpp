@@ -14,7 +14,7 @@ namespace athanor::cli {
 // x", "help jobs" becomes "jobs --help".
 std::vector<std::string> plain_words(std::vector<std::string> words);
 
-// Returns what somebody probably means by a word that is no verb: "list" -> "jobs"; empty: no idea.
+// Returns the verb that an unknown word probably means: "list" -> "jobs"; empty: none.
 std::string verb_hint(std::string_view word, std::span<const std::string> verbs);
 
 }  // namespace athanor::cli

@@ -41,6 +41,7 @@ int run(const SystemVerbOptions& options);
 int run(const VaultSyncOptions& options);
 int run(const VersionOptions& options);
 int run(const CompletionOptions& options);
+int run(const ManOptions& options);
 int run(const Message& message);
 
 // Adds to a 404 about a FournosCluster that the queue knows a cluster of this name.

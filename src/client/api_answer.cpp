@@ -9,7 +9,7 @@
 namespace athanor::client {
 namespace {
 
-constexpr std::size_t kQuoted = 200;  // bytes of an answer that is no Status
+constexpr std::size_t kQuoted = 200;  // bytes of an answer other than a Status
 constexpr std::int64_t kLongestSeconds = 3600;
 
 std::string_view usual_reason(int status) {

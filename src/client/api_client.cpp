@@ -7,13 +7,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "base/condition_variable.hpp"
+#include "base/mutex.hpp"
 #include "client/api_exchange.hpp"
 #include "client/curl_target.hpp"
 #include "client/dispatcher.hpp"
@@ -56,7 +56,7 @@ class Handle final : public ApiStream {
   Handle& operator=(const Handle&) = delete;
   ~Handle() override {
     {
-      const std::lock_guard lock(link_->mutex);
+      const MutexLock lock(link_->mutex);
       link_->gone = true;
     }
     leave_();
@@ -72,27 +72,28 @@ class Handle final : public ApiStream {
 
 // What threads leave for the client's; outlives the client for the sake of watches' handles.
 struct Orders {
-  std::mutex mutex{};
-  std::vector<std::unique_ptr<Exchange>> arriving{};
-  std::vector<std::shared_ptr<StreamLink>> leaving{};
-  std::vector<ApiClient::Task> tasks{};
-  std::vector<std::pair<SteadyTime, ApiClient::Task>> later{};
-  bool stopping = false;
-  CURLM* multi = nullptr;    // to wake; nullptr once the client is gone
-  std::thread::id thread{};  // the client's
+  Mutex mutex{};
+  std::vector<std::unique_ptr<Exchange>> arriving ATHANOR_GUARDED_BY(mutex){};
+  std::vector<std::shared_ptr<StreamLink>> leaving ATHANOR_GUARDED_BY(mutex){};
+  std::vector<ApiClient::Task> tasks ATHANOR_GUARDED_BY(mutex){};
+  std::vector<std::pair<SteadyTime, ApiClient::Task>> later ATHANOR_GUARDED_BY(mutex){};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
+  CURLM* multi ATHANOR_GUARDED_BY(mutex) = nullptr;  // to wake; nullptr once the client is gone
+  std::thread::id thread{};                          // the client's
 
-  // Under the mutex.
-  void wake() const {
+  void wake() const ATHANOR_REQUIRES(mutex) {
     if (multi != nullptr) {
       curl_multi_wakeup(multi);
     }
   }
-  [[nodiscard]] bool empty() const {
+  [[nodiscard]] bool empty() const ATHANOR_REQUIRES(mutex) {
     return arriving.empty() && leaving.empty() && tasks.empty() && later.empty() && !stopping;
   }
   // Called before something is added: whether the client's thread has to be woken for it. It looks
   // for orders before it sleeps, and what is there already has woken it.
-  [[nodiscard]] bool must_wake() const { return empty() && std::this_thread::get_id() != thread; }
+  [[nodiscard]] bool must_wake() const ATHANOR_REQUIRES(mutex) {
+    return empty() && std::this_thread::get_id() != thread;
+  }
 };
 
 class HttpApiClient final : public ApiClient {
@@ -126,10 +127,13 @@ class HttpApiClient final : public ApiClient {
 
   std::shared_ptr<ApiStream> watch(ApiRequest request, ApiStreamHandlers handlers) override {
     auto link = std::make_shared<StreamLink>();
-    link->handlers = std::move(handlers);
+    {
+      const MutexLock lock(link->mutex);
+      link->handlers = std::move(handlers);
+    }
     link->touch();
     auto handle = std::make_shared<Handle>(link, [orders = orders_, link] {
-      const std::lock_guard lock(orders->mutex);
+      const MutexLock lock(orders->mutex);
       if (!orders->stopping) {
         const bool wake = orders->must_wake();
         orders->leaving.push_back(link);
@@ -143,11 +147,17 @@ class HttpApiClient final : public ApiClient {
   }
 
   void post(Task task) override {
-    order([&](Orders& orders) { orders.tasks.push_back(std::move(task)); });
+    order([&](Orders& orders) {
+      orders.mutex.assert_held();
+      orders.tasks.push_back(std::move(task));
+    });
   }
 
   void post_at(SteadyTime when, Task task) override {
-    order([&](Orders& orders) { orders.later.emplace_back(when, std::move(task)); });
+    order([&](Orders& orders) {
+      orders.mutex.assert_held();
+      orders.later.emplace_back(when, std::move(task));
+    });
   }
 
   void stop() override { halt(); }
@@ -159,7 +169,7 @@ class HttpApiClient final : public ApiClient {
   bool order(const Add& add) {
     bool wake = false;
     {
-      const std::lock_guard lock(orders_->mutex);
+      const MutexLock lock(orders_->mutex);
       if (orders_->stopping) {
         return false;
       }
@@ -174,7 +184,10 @@ class HttpApiClient final : public ApiClient {
 
   void enter(std::unique_ptr<Exchange> exchange) {
     exchange->began = SteadyClock::now();
-    if (!order([&](Orders& orders) { orders.arriving.push_back(std::move(exchange)); })) {
+    if (!order([&](Orders& orders) {
+          orders.mutex.assert_held();
+          orders.arriving.push_back(std::move(exchange));
+        })) {
       tell(*exchange, failure(stopped()));
     }
   }
@@ -217,7 +230,7 @@ class HttpApiClient final : public ApiClient {
   std::uint64_t last_id_ = 0;
   bool renewing_ = false;
 
-  std::mutex halt_mutex_{};
+  Mutex halt_mutex_{};
   std::thread renewer_{};  // of the client's thread until that has ended
   std::thread thread_{};
 };
@@ -231,7 +244,7 @@ void HttpApiClient::tell(Exchange& exchange, ApiResult result) const {
     exchange.done(std::move(result));
     return;
   }
-  const std::lock_guard lock(exchange.link->mutex);
+  const MutexLock lock(exchange.link->mutex);
   if (!exchange.link->gone && exchange.link->handlers.closed) {
     exchange.link->handlers.closed(std::move(result));
   }
@@ -270,7 +283,7 @@ bool HttpApiClient::take_orders() {
   std::vector<std::shared_ptr<StreamLink>> leaving;
   std::vector<Task> tasks;
   {
-    const std::lock_guard lock(orders_->mutex);
+    const MutexLock lock(orders_->mutex);
     if (orders_->stopping) {
       return false;
     }
@@ -505,7 +518,7 @@ void HttpApiClient::serve_watches() {
     Exchange& exchange = *found->second;
     if (exchange.deadline) {  // the head has come just now
       set_deadline(exchange, std::nullopt);
-      const std::lock_guard lock(exchange.link->mutex);
+      const MutexLock lock(exchange.link->mutex);
       if (!exchange.link->gone && exchange.link->handlers.opened) {
         exchange.link->handlers.opened();
       }
@@ -532,13 +545,13 @@ int HttpApiClient::poll_timeout(SteadyTime now) const {
 }
 
 bool HttpApiClient::has_orders() const {
-  const std::lock_guard lock(orders_->mutex);
+  const MutexLock lock(orders_->mutex);
   return !orders_->empty();
 }
 
 void HttpApiClient::run() {
   {
-    const std::lock_guard lock(orders_->mutex);
+    const MutexLock lock(orders_->mutex);
     orders_->thread = std::this_thread::get_id();
   }
   while (take_orders()) {
@@ -563,9 +576,9 @@ void HttpApiClient::run() {
 }
 
 void HttpApiClient::halt() {
-  const std::lock_guard halting(halt_mutex_);
+  const MutexLock halting(halt_mutex_);
   {
-    const std::lock_guard lock(orders_->mutex);
+    const MutexLock lock(orders_->mutex);
     orders_->stopping = true;
     orders_->wake();
   }
@@ -579,7 +592,7 @@ void HttpApiClient::halt() {
   // This thread is the only one now.
   std::vector<std::unique_ptr<Exchange>> arriving;
   {
-    const std::lock_guard lock(orders_->mutex);
+    const MutexLock lock(orders_->mutex);
     orders_->multi = nullptr;
     arriving.swap(orders_->arriving);
   }
@@ -596,7 +609,7 @@ void HttpApiClient::halt() {
   std::vector<Task> tasks;
   std::vector<std::pair<SteadyTime, Task>> later;
   {
-    const std::lock_guard lock(orders_->mutex);
+    const MutexLock lock(orders_->mutex);
     tasks.swap(orders_->tasks);
     later.swap(orders_->later);
   }
@@ -626,18 +639,19 @@ Result<std::shared_ptr<ApiClient>> ApiClient::open(ClusterConfig config, const C
 
 ApiResult ApiClient::call(ApiRequest request) {
   struct Answer {
-    std::mutex mutex{};
-    std::condition_variable came{};
-    std::optional<ApiResult> result{};
+    Mutex mutex{};
+    ConditionVariable came{};
+    std::optional<ApiResult> result ATHANOR_GUARDED_BY(mutex){};
   };
   const auto answer = std::make_shared<Answer>();
   send(std::move(request), [answer](ApiResult result) {
-    const std::lock_guard lock(answer->mutex);
+    const MutexLock lock(answer->mutex);
     answer->result = std::move(result);
     answer->came.notify_all();
   });
-  std::unique_lock lock(answer->mutex);
-  answer->came.wait(lock, [&] { return answer->result.has_value(); });
+  MutexLock lock(answer->mutex);
+  answer->came.wait(lock,
+                    [&]() ATHANOR_REQUIRES(answer->mutex) { return answer->result.has_value(); });
   return *std::move(answer->result);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to one Kubernetes API server that nobody waits for: one thread drives all of them over
+// Asynchronous requests to one Kubernetes API server: one thread drives all of them over
 // pooled connections, HTTP/2 where the server offers it. What controllers read and write through.
 #pragma once
 
@@ -84,7 +84,7 @@ struct ApiClientOptions {
   bool http2 = true;
   std::string user_agent{};  // empty: "athanor/<version>"
   CredentialOptions credentials{};
-  // Told of every request that ended: method, path without query, status (0: none), time taken.
+  // Called for every request that ended: method, path without query, status (0: none), time taken.
   std::function<void(const ApiRequest&, int status, Duration)> observe{};
 };
 

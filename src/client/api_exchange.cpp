@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "client/api_answer.hpp"
 #include "kube/text/json.hpp"
 
@@ -220,7 +221,7 @@ bool Exchange::deliver_lines() {
     auto line = json::parse(std::string_view(received_).substr(start, end - start));
     start = end + 1;
     sound = line.ok();
-    const std::lock_guard lock(link->mutex);
+    const MutexLock lock(link->mutex);
     if (link->gone) {
       break;
     }

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.hpp"
 #include "client/api_client.hpp"
 #include "client/curl_target.hpp"
 #include "client/dispatcher.hpp"
@@ -23,9 +23,9 @@ namespace athanor::client {
 struct StreamLink {
   // Held while a handler runs, so that none does once the handle is gone; recursive, as a handler
   // may let go of it.
-  std::recursive_mutex mutex{};
-  bool gone = false;
-  ApiStreamHandlers handlers{};
+  RecursiveMutex mutex{};
+  bool gone ATHANOR_GUARDED_BY(mutex) = false;
+  ApiStreamHandlers handlers ATHANOR_GUARDED_BY(mutex){};
   std::atomic<std::int64_t> last_byte{0};  // of the steady clock
 
   void touch() {
@@ -48,7 +48,7 @@ class Exchange {
                const ApiClientOptions& options);
   // The answer of the attempt that ended with `code` (a CURLcode).
   [[nodiscard]] ApiResult result(int code, const ClusterConfig& config);
-  // Hands on the lines of a watch that have come; false: the watch is broken (a line that is no
+  // Delivers the lines of a watch that have arrived; false: the watch is broken (a line that is not
   // JSON, or too long).
   bool deliver_lines();
 

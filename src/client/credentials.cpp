@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/digest.hpp"
+#include "base/mutex.hpp"
 #include "client/exec_plugin.hpp"
 
 namespace athanor::client {
@@ -41,15 +41,15 @@ class LiveCredentials final : public Credentials {
       : config_(std::move(config)), clock_(clock), options_(options) {}
 
   [[nodiscard]] bool fresh() const override {
-    const std::lock_guard lock(state_mutex_);
+    const MutexLock lock(state_mutex_);
     return ready(clock_.now());
   }
 
   Result<Identity> get() override {
-    const std::lock_guard renewing(renew_mutex_);
+    const MutexLock renewing(renew_mutex_);
     bool rejected = false;
     {
-      const std::lock_guard lock(state_mutex_);
+      const MutexLock lock(state_mutex_);
       if (ready(clock_.now())) {
         return answer();
       }
@@ -58,7 +58,7 @@ class LiveCredentials final : public Credentials {
     Duration life = Duration::max();
     auto renewed = renew(rejected, life);
     const Instant now = clock_.now();
-    const std::lock_guard lock(state_mutex_);
+    const MutexLock lock(state_mutex_);
     known_ = true;
     renewed_at_ = now;
     failure_.reset();
@@ -73,7 +73,7 @@ class LiveCredentials final : public Credentials {
   }
 
   bool reject(std::uint64_t generation) override {
-    const std::lock_guard lock(state_mutex_);
+    const MutexLock lock(state_mutex_);
     if (generation != current_.generation) {
       return true;
     }
@@ -87,19 +87,19 @@ class LiveCredentials final : public Credentials {
   }
 
  private:
-  // Under state_mutex_. A clock that was set back makes everything due.
-  [[nodiscard]] bool ready(Instant now) const {
+  // A clock that was set back makes everything due.
+  [[nodiscard]] bool ready(Instant now) const ATHANOR_REQUIRES(state_mutex_) {
     return known_ && !rejected_ && now < due_ && (now >= renewed_at_ || due_ == Instant::max());
   }
 
-  [[nodiscard]] Result<Identity> answer() const {
+  [[nodiscard]] Result<Identity> answer() const ATHANOR_REQUIRES(state_mutex_) {
     if (failure_) {
       return *failure_;
     }
     return current_;
   }
 
-  void publish(Identity next) {
+  void publish(Identity next) ATHANOR_REQUIRES(state_mutex_) {
     next.generation = current_.generation;
     const bool same = next.authorization == current_.authorization &&
                       next.authority == current_.authority &&
@@ -118,8 +118,7 @@ class LiveCredentials final : public Credentials {
     return source.text.empty() && !source.file.empty();
   }
 
-  // What follows is under renew_mutex_.
-  Result<Identity> renew(bool rejected, Duration& life) {
+  Result<Identity> renew(bool rejected, Duration& life) ATHANOR_REQUIRES(renew_mutex_) {
     if (has_files()) {
       life = options_.reread;
     }
@@ -171,7 +170,7 @@ class LiveCredentials final : public Credentials {
   }
 
   // Both change together: one that is replaced between two reads is read once more.
-  Result<void> renew_pair() {
+  Result<void> renew_pair() ATHANOR_REQUIRES(renew_mutex_) {
     ATHANOR_TRY_VOID(refresh(config_.client_certificate, certificate_));
     ATHANOR_TRY_VOID(refresh(config_.client_key, key_));
     const std::string before = certificate_;
@@ -182,7 +181,7 @@ class LiveCredentials final : public Credentials {
     return {};
   }
 
-  Result<std::string> bearer() {
+  Result<std::string> bearer() ATHANOR_REQUIRES(renew_mutex_) {
     if (config_.token_file.empty()) {
       return config_.token;
     }
@@ -200,7 +199,7 @@ class LiveCredentials final : public Credentials {
     return token_;
   }
 
-  Result<void> renew_plugin(bool rejected, Duration& life) {
+  Result<void> renew_plugin(bool rejected, Duration& life) ATHANOR_REQUIRES(renew_mutex_) {
     const bool expired = !plugin_ || (plugin_->expires && clock_.now() >= *plugin_->expires);
     if (expired || rejected) {
       plugin_.reset();
@@ -217,20 +216,20 @@ class LiveCredentials final : public Credentials {
   const Clock& clock_;
   const CredentialOptions options_;
 
-  std::mutex renew_mutex_{};  // one renewal at a time; guards the five that follow
-  std::string authority_{};
-  std::string certificate_{};
-  std::string key_{};
-  std::string token_{};
-  std::optional<ExecCredential> plugin_{};
+  Mutex renew_mutex_{};  // one renewal at a time; guards the five that follow
+  std::string authority_ ATHANOR_GUARDED_BY(renew_mutex_){};
+  std::string certificate_ ATHANOR_GUARDED_BY(renew_mutex_){};
+  std::string key_ ATHANOR_GUARDED_BY(renew_mutex_){};
+  std::string token_ ATHANOR_GUARDED_BY(renew_mutex_){};
+  std::optional<ExecCredential> plugin_ ATHANOR_GUARDED_BY(renew_mutex_){};
 
-  mutable std::mutex state_mutex_{};  // never held during I/O; guards what follows
-  bool known_ = false;
-  bool rejected_ = false;
-  Identity current_{};
-  std::optional<Error> failure_{};
-  Instant due_{};
-  Instant renewed_at_{};
+  mutable Mutex state_mutex_{};  // never held during I/O; guards what follows
+  bool known_ ATHANOR_GUARDED_BY(state_mutex_) = false;
+  bool rejected_ ATHANOR_GUARDED_BY(state_mutex_) = false;
+  Identity current_ ATHANOR_GUARDED_BY(state_mutex_){};
+  std::optional<Error> failure_ ATHANOR_GUARDED_BY(state_mutex_){};
+  Instant due_ ATHANOR_GUARDED_BY(state_mutex_){};
+  Instant renewed_at_ ATHANOR_GUARDED_BY(state_mutex_){};
 };
 
 }  // namespace

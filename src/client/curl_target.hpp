@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every transfer to a cluster's API server sets: address, proxy, TLS, who asks. For the .cpp
-// files of client/.
+// What every transfer to a cluster's API server sets: address, proxy, TLS, credentials. For the
+// .cpp files of client/.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ void add_header(TargetLists& lists, const std::string& name, const std::string& 
 
 // Everything but the method, the body, time limits and the HTTP version. `path` with its query.
 // More headers may be added to the lists; apply_lists() last. With a flaw in the lists the handle
-// has no URL, so that nothing is sent whoever performs it.
+// has no URL, so that performing it sends nothing.
 void set_target(void* easy, const ClusterConfig& config, const Identity& identity,
                 const std::string& path, TargetLists& lists);
 void apply_lists(void* easy, const TargetLists& lists);

@@ -59,7 +59,7 @@ class Descriptor {
   int number_;
 };
 
-// A started child; killed and waited for when it is let go of.
+// A started child; killed and waited for on destruction.
 class Child {
  public:
   Child(pid_t pid, bool own_group) : pid_(pid), own_group_(own_group) {}

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "kube/value/interner.hpp"
 
 namespace athanor::client {
@@ -18,7 +18,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 // Of the interner, 32 bytes each: with 100,000 objects fewer forget parts before they come again.
 constexpr std::size_t kSlots = std::size_t{1} << 16;
-constexpr auto kSweep = std::chrono::minutes(5);  // parts that nobody has any more
+constexpr auto kSweep = std::chrono::minutes(5);  // unreferenced parts
 
 }  // namespace
 
@@ -45,32 +45,33 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
   const SteadyClock::time_point steady_origin = SteadyClock::now();
 
   // Guards what follows. Recursive: a stopped client answers at once.
-  std::recursive_mutex mutex{};
-  bool stopped = false;
-  Interner interner{kSlots};  // of all kinds: owners, times and specs are alike across them, too
-  std::vector<Slot> slots{};
-  std::vector<std::shared_ptr<ApiStream>> leaving{};  // with() lets go of them
-  std::deque<WaitingList> waiting{};
-  std::size_t lists = 0;  // under way
-  std::vector<FeedItem> batch{};
-  bool flushing = false;  // a task for it is posted
+  RecursiveMutex mutex{};
+  bool stopped ATHANOR_GUARDED_BY(mutex) = false;
+  Interner interner ATHANOR_GUARDED_BY(mutex){
+      kSlots};  // of all kinds: owners, times and specs are alike across them, too
+  std::vector<Slot> slots ATHANOR_GUARDED_BY(mutex){};
+  std::vector<std::shared_ptr<ApiStream>> leaving
+      ATHANOR_GUARDED_BY(mutex){};  // released by with()
+  std::deque<WaitingList> waiting ATHANOR_GUARDED_BY(mutex){};
+  std::size_t lists ATHANOR_GUARDED_BY(mutex) = 0;  // under way
+  std::vector<FeedItem> batch ATHANOR_GUARDED_BY(mutex){};
+  bool flushing ATHANOR_GUARDED_BY(mutex) = false;  // a task for it is posted
 
-  mutable std::mutex status_mutex{};
-  std::vector<std::pair<const Kind*, ReflectorStatus>> statuses{};
-  std::vector<bool> settled{};  // listed, or refused for good
+  mutable Mutex status_mutex{};
+  std::vector<std::pair<const Kind*, ReflectorStatus>> statuses ATHANOR_GUARDED_BY(status_mutex){};
+  std::vector<bool> settled ATHANOR_GUARDED_BY(status_mutex){};  // listed, or refused for good
 
   [[nodiscard]] Instant now() const {
     return origin + std::chrono::duration_cast<Duration>(SteadyClock::now() - steady_origin);
   }
 
-  // What follows is called under `mutex`.
-  void feed(std::size_t slot, Reflector::Input input) {
+  void feed(std::size_t slot, Reflector::Input input) ATHANOR_REQUIRES(mutex) {
     const bool line = std::holds_alternative<Reflector::Line>(input);
     const Instant at = now();
     std::vector<Reflector::Effect> effects;
     slots[slot].reflector.feed(std::move(input), at, effects);
     for (Reflector::Effect& effect : effects) {
-      std::visit([&](auto& what) { carry_out(slot, what, at); }, effect);
+      std::visit([&](auto& what) ATHANOR_REQUIRES(mutex) { carry_out(slot, what, at); }, effect);
     }
     if (!line) {
       note(slot);
@@ -78,13 +79,14 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
     start_lists();
   }
 
-  void note(std::size_t slot) {
-    const std::lock_guard lock(status_mutex);
+  void note(std::size_t slot) ATHANOR_REQUIRES(mutex) {
+    const MutexLock lock(status_mutex);
     statuses[slot].second = slots[slot].reflector.status();
     settled[slot] = settled[slot] || statuses[slot].second.listed;
   }
 
-  void carry_out(std::size_t slot, Reflector::Request& request, Instant /*at*/) {
+  void carry_out(std::size_t slot, Reflector::Request& request, Instant /*at*/)
+      ATHANOR_REQUIRES(mutex) {
     if (request.watch) {
       open_watch(slot, request);
     } else {
@@ -92,7 +94,8 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
     }
   }
 
-  void carry_out(std::size_t slot, const Reflector::Stop& stop, Instant /*at*/) {
+  void carry_out(std::size_t slot, const Reflector::Stop& stop, Instant /*at*/)
+      ATHANOR_REQUIRES(mutex) {
     if (slots[slot].stream_id == stop.id) {
       leaving.push_back(std::move(slots[slot].stream));
     }
@@ -101,10 +104,12 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
     });
   }
 
-  void carry_out(std::size_t slot, const Reflector::SetTimer& timer, Instant at) {
+  void carry_out(std::size_t slot, const Reflector::SetTimer& timer, Instant at)
+      ATHANOR_REQUIRES(mutex) {
     const std::uint64_t number = ++slots[slot].timer;
     client.post_at(SteadyClock::now() + (timer.when - at), [weak = weak_from_this(), slot, number] {
       with(weak, [&](State& state) {
+        state.mutex.assert_held();
         if (state.slots[slot].timer == number) {
           state.feed(slot, Reflector::Tick{});
         }
@@ -112,19 +117,25 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
     });
   }
 
-  void carry_out(std::size_t slot, Reflector::Deliver& deliver, Instant /*at*/) {
+  void carry_out(std::size_t slot, Reflector::Deliver& deliver, Instant /*at*/)
+      ATHANOR_REQUIRES(mutex) {
     if (const auto* list = std::get_if<KindList>(&deliver.item);
         list != nullptr && list->error.has_value()) {
-      const std::lock_guard lock(status_mutex);
+      const MutexLock lock(status_mutex);
       settled[slot] = true;
     }
     batch.push_back(std::move(deliver.item));
     if (!std::exchange(flushing, true)) {
-      client.post([weak = weak_from_this()] { with(weak, [](State& state) { state.flush(); }); });
+      client.post([weak = weak_from_this()] {
+        with(weak, [](State& state) {
+          state.mutex.assert_held();
+          state.flush();
+        });
+      });
     }
   }
 
-  void flush() {
+  void flush() ATHANOR_REQUIRES(mutex) {
     flushing = false;
     for (std::size_t slot = 0; slot < slots.size(); ++slot) {
       note(slot);
@@ -132,7 +143,7 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
     sink(std::exchange(batch, {}));
   }
 
-  void start_lists() {
+  void start_lists() ATHANOR_REQUIRES(mutex) {
     while (!waiting.empty() && lists < options.concurrent_lists) {
       const WaitingList next = std::move(waiting.front());
       waiting.pop_front();
@@ -146,6 +157,7 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
       client.send(std::move(request), [weak = weak_from_this(), slot = next.slot,
                                        id = next.request.id](ApiResult result) {
         with(weak, [&](State& state) {
+          state.mutex.assert_held();
           --state.lists;
           state.feed(slot, Reflector::Answer{.id = id,
                                              .body = std::move(result.body),
@@ -156,16 +168,17 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
     }
   }
 
-  void sweep_later() {
+  void sweep_later() ATHANOR_REQUIRES(mutex) {
     client.post_at(SteadyClock::now() + kSweep, [weak = weak_from_this()] {
       with(weak, [](State& state) {
+        state.mutex.assert_held();
         state.interner.sweep();
         state.sweep_later();
       });
     });
   }
 
-  void open_watch(std::size_t slot, const Reflector::Request& ask) {
+  void open_watch(std::size_t slot, const Reflector::Request& ask) ATHANOR_REQUIRES(mutex) {
     ApiRequest request;
     request.path = ask.path;
     request.lane = options.lane;
@@ -178,17 +191,22 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
         std::move(request),
         {.opened =
              [weak, slot, id] {
-               with(weak, [&](State& state) { state.feed(slot, Reflector::Opened{.id = id}); });
+               with(weak, [&](State& state) {
+                 state.mutex.assert_held();
+                 state.feed(slot, Reflector::Opened{.id = id});
+               });
              },
          .line =
              [weak, slot, id](Value event) {
                with(weak, [&](State& state) {
+                 state.mutex.assert_held();
                  state.feed(slot, Reflector::Line{.id = id, .event = std::move(event)});
                });
              },
          .closed =
              [weak, slot, id](ApiResult result) {
                with(weak, [&](State& state) {
+                 state.mutex.assert_held();
                  state.feed(slot, Reflector::Answer{.id = id,
                                                     .body = {},
                                                     .error = std::move(result.error),
@@ -203,9 +221,9 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
     if (state == nullptr) {
       return;
     }
-    // Let go of without the mutex, as in stop().
+    // Released without the mutex, as in stop().
     std::vector<std::shared_ptr<ApiStream>> leaving;
-    const std::lock_guard lock(state->mutex);
+    const MutexLock lock(state->mutex);
     if (!state->stopped) {
       action(*state);
       leaving.swap(state->leaving);
@@ -232,6 +250,7 @@ Feed::~Feed() {
 void Feed::start() {
   client_->post([weak = std::weak_ptr<State>(state_)] {
     State::with(weak, [](State& state) {
+      state.mutex.assert_held();
       for (std::size_t slot = 0; slot < state.slots.size(); ++slot) {
         state.feed(slot, Reflector::Tick{});
       }
@@ -243,6 +262,7 @@ void Feed::start() {
 void Feed::relist(const Kind& kind) {
   client_->post([weak = std::weak_ptr<State>(state_), kind = &kind] {
     State::with(weak, [&](State& state) {
+      state.mutex.assert_held();
       for (std::size_t slot = 0; slot < state.slots.size(); ++slot) {
         if (state.slots[slot].reflector.scope().kind == kind) {
           state.feed(slot, Reflector::Relist{});
@@ -255,23 +275,23 @@ void Feed::relist(const Kind& kind) {
 void Feed::stop() {
   std::vector<std::shared_ptr<ApiStream>> streams;
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->stopped = true;
     for (State::Slot& slot : state_->slots) {
       streams.push_back(std::move(slot.stream));
     }
   }
-  // Let go of without the mutex: a handler that runs now holds its stream and waits for it.
+  // Released without the mutex: a running handler holds its stream and waits for the mutex.
   streams.clear();
 }
 
 bool Feed::synced() const {
-  const std::lock_guard lock(state_->status_mutex);
+  const MutexLock lock(state_->status_mutex);
   return std::ranges::all_of(state_->settled, [](bool done) { return done; });
 }
 
 std::vector<std::pair<const Kind*, ReflectorStatus>> Feed::status() const {
-  const std::lock_guard lock(state_->status_mutex);
+  const MutexLock lock(state_->status_mutex);
   return state_->statuses;
 }
 

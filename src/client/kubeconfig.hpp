@@ -33,7 +33,7 @@ struct Kubeconfig {
   std::string searched{};  // all of them
 };
 // Merges the files (first value wins). Errors name the file: an explicit one that cannot be read,
-// any that is no YAML.
+// any that is not YAML.
 Result<Kubeconfig> read_kubeconfig(const KubeconfigOptions& options);
 
 // Makes the relative file names of a cluster or user absolute.

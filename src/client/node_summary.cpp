@@ -22,7 +22,7 @@ bool is_gpu(std::string_view resource) {
          resource.starts_with("nvidia.com/mig-");
 }
 
-// A text that stands in the cluster's answer and must not swell ours.
+// A text from the cluster's answer, cut so that it does not inflate ours.
 Value bounded(const Value& value) {
   constexpr std::size_t kMost = 256;
   return value.is_string() ? Value(value.as_string().substr(0, kMost)) : value;

@@ -14,8 +14,8 @@
 namespace athanor::client {
 namespace {
 
-// A watch that ends sooner, without having told anything, counts as a failure: else one that is
-// always closed at once would be opened in a loop.
+// A watch that ends sooner, without having delivered anything, counts as a failure: else one that
+// is always closed at once would be opened in a loop.
 constexpr Duration kShortWatch = std::chrono::seconds(1);
 // One that lasted this long was a success, even if nothing happened.
 constexpr Duration kLongWatch = std::chrono::seconds(10);
@@ -121,7 +121,7 @@ struct Reflector::Impl {
   std::string version{};  // of the last event or bookmark; empty: to be listed
   Instant watch_began{};
   Instant last_byte{};
-  bool told = false;  // this watch has told something
+  bool told = false;  // this watch has delivered something
   // Waiting
   Instant wait_until{};
   int failures = 0;

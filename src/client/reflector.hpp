@@ -28,7 +28,7 @@ class Interner;
 
 namespace athanor::client {
 
-// Changes an object before it is delivered: drops what nobody reads.
+// Changes an object before it is delivered: drops unread members.
 using Trim = std::function<void(Value& object)>;
 // Drops metadata.managedFields and these subtrees (paths of member names).
 Trim trim_fields(std::vector<std::vector<std::string>> dropped_paths = {});
@@ -58,7 +58,7 @@ struct KindList {
   bool first = true;
   bool last = true;
   bool early = false;  // a Relist came while it was under way: another list follows
-  // 403 and 404: refused for good; told once, and a list follows should that change.
+  // 403 and 404: refused for good; reported once; a list follows if that changes.
   std::optional<Error> error{};
 };
 using FeedItem = std::variant<KindEvent, KindList>;
@@ -73,11 +73,11 @@ struct ReflectorOptions {
   Duration idle = std::chrono::seconds(125);         // without a byte: two bookmarks and some
   // Lets what is delivered share the parts that are alike; may be null, must outlive it.
   Interner* interner = nullptr;
-  // Of a list only so many objects share: whoever keeps more of them keeps the rest packed.
+  // Only so many objects of a list share parts: larger caches keep the rest packed.
   std::size_t shared = 2048;
 };
 
-// How it stands, for readiness and metrics.
+// Its state, for readiness and metrics.
 struct ReflectorStatus {
   bool listed = false;  // since the start
   bool watching = false;

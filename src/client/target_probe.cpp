@@ -6,16 +6,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/ascii.hpp"
+#include "base/condition_variable.hpp"
+#include "base/mutex.hpp"
 #include "client/cluster_config.hpp"
 #include "client/connection.hpp"
 #include "client/transfers.hpp"
@@ -144,7 +144,7 @@ Result<ClusterConfig> read_config(const Value& secret, const Question& question)
                            {.allow_exec = true, .allow_files = false, .in_cluster = false});
 }
 
-// What is asked of one cluster, in turn, and what its answers tell: nodes by pages, and the
+// What is asked of one cluster, in turn, and what its answers contain: nodes by pages, and the
 // version, which is nice to have: whatever goes wrong with it is ignored. Of one thread at a time.
 class Visit {
  public:
@@ -256,18 +256,18 @@ struct TargetProbe::State {
       : options(std::move(given)), transfers(options.concurrency) {}
 
   TargetProbeOptions options;
-  std::mutex mutex{};  // guards what follows
-  std::condition_variable news{};
-  std::deque<Job> jobs{};
-  bool stopping = false;
+  Mutex mutex{};  // guards what follows
+  ConditionVariable news{};
+  std::deque<Job> jobs ATHANOR_GUARDED_BY(mutex){};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::vector<std::thread> threads{};
   Transfers transfers;  // ends first: its thread calls back
 
   // Reads Secrets and, where that is allowed, runs the programs of credentials: both may block.
   void prepare_jobs() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (true) {
-      news.wait(lock, [&] { return stopping || !jobs.empty(); });
+      news.wait(lock, [&]() ATHANOR_REQUIRES(mutex) { return stopping || !jobs.empty(); });
       if (stopping) {
         return;
       }
@@ -325,7 +325,7 @@ TargetProbe::TargetProbe(TargetProbeOptions options)
 
 TargetProbe::~TargetProbe() {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->stopping = true;
     state_->news.notify_all();
   }
@@ -341,7 +341,7 @@ void TargetProbe::ask(const std::string& query, Done done) {
     done(Error::bad_request("not a question about a cluster"));
     return;
   }
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->jobs.push_back({.question = *std::move(question), .done = std::move(done)});
   state_->news.notify_all();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TargetProbe: asks target clusters what they are made of (docs/spec/hearth.md 6.4): the answers to
-// the observations that hearth/probe.hpp describes. Clusters that do not answer keep nobody waiting
+// the observations that hearth/probe.hpp describes. Clusters that do not answer delay no other
 // (transfers.hpp).
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace athanor::client {
 
-// The error's reason when the hub did not hand out the Secret: it tells nothing of the cluster.
+// The error's reason when the hub did not hand out the Secret: it says nothing about the cluster.
 inline constexpr std::string_view kSecretUnreadable = "SecretUnreadable";
 
 struct TargetProbeOptions {

@@ -9,11 +9,11 @@
 #include <chrono>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "client/api_exchange.hpp"
 
 namespace athanor::client {
@@ -24,7 +24,7 @@ using Steady = std::chrono::steady_clock;
 // After that long without a byte a transfer does not count any more.
 constexpr auto kSilence = std::chrono::milliseconds(50);
 // So many may be waiting for their first byte without being called silent: what keeps a thousand
-// dead servers from keeping anybody waiting for longer than a second, even when nothing is known of
+// dead servers from delaying others for longer than a second, even when nothing is known of
 // them yet.
 constexpr std::size_t kMostStarting = 64;
 constexpr auto kLongestPoll = std::chrono::milliseconds(1000);
@@ -52,9 +52,9 @@ struct Transfers::State {
     Done done{};
   };
 
-  std::mutex mutex{};  // guards what follows
-  std::vector<Waiting> arriving{};
-  bool stopping = false;
+  Mutex mutex{};  // guards what follows
+  std::vector<Waiting> arriving ATHANOR_GUARDED_BY(mutex){};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
 
   // Of the thread.
   std::size_t busy = 1;
@@ -66,11 +66,11 @@ struct Transfers::State {
   Multi multi{};
   ApiClientOptions options{};
 
-  std::mutex stop_mutex{};
+  Mutex stop_mutex{};
   std::thread thread{};
 
   bool take_orders() {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     for (Waiting& one : arriving) {
       if (one.wish.first) {
         waiting.push_front(std::move(one));
@@ -220,7 +220,7 @@ Transfers::~Transfers() {
 
 void Transfers::send(Fetch transfer, Done done) {
   State& state = *state_;
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   if (!state.stopping) {
     state.arriving.push_back({.wish = std::move(transfer), .done = std::move(done)});
     curl_multi_wakeup(state.multi.get());
@@ -229,9 +229,9 @@ void Transfers::send(Fetch transfer, Done done) {
 
 void Transfers::stop() {
   State& state = *state_;
-  const std::lock_guard stopping(state.stop_mutex);
+  const MutexLock stopping(state.stop_mutex);
   {
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     state.stopping = true;
     curl_multi_wakeup(state.multi.get());
   }

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/condition_variable.hpp"
+#include "base/mutex.hpp"
 #include "client/connection.hpp"
 #include "kube/text/json.hpp"
 
@@ -45,21 +45,22 @@ std::string failure(int status, const Value& body) {
 
 // Shared with the client's thread.
 struct Waiting {
-  std::mutex mutex{};
-  std::condition_variable arrived{};
-  std::optional<HttpReply> reply{};  // mutex
+  Mutex mutex{};
+  ConditionVariable arrived{};
+  std::optional<HttpReply> reply ATHANOR_GUARDED_BY(mutex){};
 };
 
 // The reply, or the failure that stands for it once the query's time is over.
 HttpReply wait_for_reply(AsyncHttp& http, HttpQuery query) {
   const auto waiting = std::make_shared<Waiting>();
   http.send(std::move(query), [waiting](HttpReply reply) {
-    const std::scoped_lock lock(waiting->mutex);
+    const MutexLock lock(waiting->mutex);
     waiting->reply = std::move(reply);
     waiting->arrived.notify_one();
   });
-  std::unique_lock lock(waiting->mutex);
-  waiting->arrived.wait(lock, [&] { return waiting->reply.has_value(); });
+  MutexLock lock(waiting->mutex);
+  waiting->arrived.wait(
+      lock, [&]() ATHANOR_REQUIRES(waiting->mutex) { return waiting->reply.has_value(); });
   return std::move(waiting->reply).value_or(HttpReply{});
 }
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds into the engine's host, requests out of it. These leave through the client, which nobody
+// Feeds into the engine's host, requests out of it. These leave through the client, which no thread
 // waits for: writes of different keys are under way at the same time.
 #include "cluster/cluster_driver.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "api/builtin.hpp"
 #include "base/check.hpp"
+#include "base/condition_variable.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "cluster/write_call.hpp"
 #include "runtime/engine/engine_host.hpp"
 #include "runtime/view/live.hpp"
@@ -53,7 +53,7 @@ Duration steady_now() {
 }  // namespace
 
 struct ClusterDriver::Impl : std::enable_shared_from_this<Impl> {
-  // What one controller wants to write; or the Events of all, which nobody waits for.
+  // What one controller wants to write; or the Events of all, which no key waits for.
   struct Lane {
     std::size_t most = 0;  // under way at the same time
     std::size_t in_flight = 0;
@@ -158,7 +158,7 @@ void ClusterDriver::Impl::make_feeds() {
 
 void ClusterDriver::Impl::post_items(std::vector<client::FeedItem> batch, const std::string& ns) {
   for (const client::FeedItem& item : batch) {
-    // Told once, when it begins: controllers go on without the kind.
+    // Reported once, when it begins: controllers go on without the kind.
     if (const auto* list = std::get_if<client::KindList>(&item); list != nullptr && list->error) {
       log::warn("a kind cannot be read", {{"kind", list->kind->name},
                                           {"namespace", ns},
@@ -229,7 +229,8 @@ void ClusterDriver::Impl::send_waiting(Lane& lane) {
 bool ClusterDriver::Impl::transmit(const SendWrite& send) {
   client::ApiRequest request = to_request(send);
   if (options.leadership != nullptr) {
-    // Past the lease nothing leaves, and what is under way is given up before anybody else leads.
+    // Past the lease nothing leaves, and what is under way is given up before another replica
+    // leads.
     const Duration left = options.leadership->write_time();
     if (left <= Duration::zero()) {
       log::warn("a write is dropped: the lease has run out", {{"controller", send.op}});
@@ -309,19 +310,21 @@ Value ClusterDriver::Impl::debug(std::size_t limit) const {
 template <class T>
 Result<T> ClusterDriver::Impl::ask(Duration patience, UniqueFunction<T()> question) {
   struct Answer {
-    std::mutex mutex{};
-    std::condition_variable there{};
-    std::optional<T> value{};
+    Mutex mutex{};
+    ConditionVariable there{};
+    std::optional<T> value ATHANOR_GUARDED_BY(mutex){};
   };
   auto answer = std::make_shared<Answer>();
   host->post([answer, question = std::move(question)]() mutable {
     T value = question();
-    const std::scoped_lock lock(answer->mutex);
+    const MutexLock lock(answer->mutex);
     answer->value = std::move(value);
     answer->there.notify_one();
   });
-  std::unique_lock lock(answer->mutex);
-  if (!answer->there.wait_for(lock, patience, [&] { return answer->value.has_value(); })) {
+  MutexLock lock(answer->mutex);
+  if (!answer->there.wait_for(lock, patience, [&]() ATHANOR_REQUIRES(answer->mutex) {
+        return answer->value.has_value();
+      })) {
     return Error::unavailable("the controllers are busy");
   }
   return *std::move(answer->value);
@@ -356,13 +359,13 @@ void ClusterDriver::lead() {
 
 bool ClusterDriver::drain(Duration patience) {
   struct Gate {
-    std::mutex mutex{};
-    std::condition_variable changed{};
-    std::size_t left = 1;
+    Mutex mutex{};
+    ConditionVariable changed{};
+    std::size_t left ATHANOR_GUARDED_BY(mutex) = 1;
   };
   auto gate = std::make_shared<Gate>();
   const auto look = [raw = impl_.get(), gate] {
-    const std::scoped_lock lock(gate->mutex);
+    const MutexLock lock(gate->mutex);
     gate->left = raw->in_flight;
     gate->changed.notify_all();
   };
@@ -377,7 +380,7 @@ bool ClusterDriver::drain(Duration patience) {
   });
   constexpr std::chrono::milliseconds kLook(20);
   const auto end = std::chrono::steady_clock::now() + patience;
-  std::unique_lock lock(gate->mutex);
+  MutexLock lock(gate->mutex);
   while (gate->left > 0 && std::chrono::steady_clock::now() < end) {
     gate->changed.wait_for(lock, kLook);
     lock.unlock();

@@ -76,7 +76,7 @@ class ClusterDriver {
   bool drain(Duration patience);
   void stop();
 
-  // An answer of the outside world that nobody asked for right now.
+  // An unasked answer of the outside world.
   void observe(std::string query, Result<Value> answer);
   // Shows what the controllers see, on their thread, soon; never once stop() was called.
   void inspect(std::function<void(const View& view, Instant now)> reader);

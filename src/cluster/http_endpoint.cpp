@@ -15,17 +15,17 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/condition_variable.hpp"
 #include "base/contain.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::cluster {
 
@@ -258,11 +258,11 @@ struct HttpEndpoint::State {
   Descriptor news;
   const Handler handler;
   const Duration patience;
-  std::mutex mutex{};
-  std::condition_variable more{};
-  std::deque<Work> asked{};     // mutex
-  std::deque<Work> answered{};  // mutex
-  bool ending = false;          // mutex
+  Mutex mutex{};
+  ConditionVariable more{};
+  std::deque<Work> asked ATHANOR_GUARDED_BY(mutex){};
+  std::deque<Work> answered ATHANOR_GUARDED_BY(mutex){};
+  bool ending ATHANOR_GUARDED_BY(mutex) = false;
   std::vector<std::thread> threads{};
 };
 
@@ -293,12 +293,12 @@ void HttpEndpoint::State::serve() {
     static_cast<void>(::read(news.get(), &count, sizeof(count)));
     const auto now = SteadyClock::now();
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (ending) {
         return;
       }
     }
-    // In their order: nobody came or went since.
+    // In their order: none came or went since.
     std::size_t at = 2;
     for (auto& [id, client] : clients) {
       if (waited[at++].revents != 0) {
@@ -348,7 +348,7 @@ void HttpEndpoint::State::advance(Client& client, SteadyClock::time_point now) {
       if (client.read()) {
         client.stage = Client::Stage::Handling;
         client.deadline = SteadyClock::time_point::max();
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         asked.push_back({.client = client.id, .text = std::exchange(client.head, {})});
         more.notify_one();
       }
@@ -369,13 +369,13 @@ void HttpEndpoint::State::advance(Client& client, SteadyClock::time_point now) {
 void HttpEndpoint::State::take_answers(SteadyClock::time_point now) {
   std::deque<Work> ready;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     ready.swap(answered);
   }
   for (Work& work : ready) {
     const auto client = clients.find(work.client);
     if (client == clients.end() || client->second.stage != Client::Stage::Handling) {
-      continue;  // it left, or had to make room
+      continue;  // it left, or was closed for another
     }
     client->second.out = std::move(work.text);
     client->second.stage = Client::Stage::Writing;
@@ -387,9 +387,9 @@ void HttpEndpoint::State::take_answers(SteadyClock::time_point now) {
 }
 
 void HttpEndpoint::State::handle() {
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   while (true) {
-    more.wait(lock, [this] { return ending || !asked.empty(); });
+    more.wait(lock, [this]() ATHANOR_REQUIRES(mutex) { return ending || !asked.empty(); });
     if (ending) {
       return;
     }
@@ -442,7 +442,7 @@ HttpEndpoint::HttpEndpoint(std::unique_ptr<State> state) : state_(std::move(stat
 
 HttpEndpoint::~HttpEndpoint() {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->ending = true;
   }
   state_->more.notify_all();

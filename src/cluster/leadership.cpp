@@ -6,11 +6,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
+#include "base/condition_variable.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::cluster {
 
@@ -41,7 +41,7 @@ struct Leadership::State : std::enable_shared_from_this<State> {
   void feed(Feed step) {
     ElectorEffects effects;
     {
-      const std::scoped_lock lock(mutex);
+      const MutexLock lock(mutex);
       step(elector, steady_now(), clock.now(), effects);
       deadline = elector.leading() ? elector.deadline().count() : 0;
       released = elector.released();
@@ -124,10 +124,10 @@ struct Leadership::State : std::enable_shared_from_this<State> {
   const Clock& clock;
   LeadershipListeners told;
   std::atomic<std::int64_t> deadline{0};  // steady microseconds; 0: not leading
-  std::mutex mutex{};                     // guards the two below
-  Elector elector;
-  bool released = false;
-  std::condition_variable changed{};
+  Mutex mutex{};
+  Elector elector;  // its options never change; all else under `mutex`, by feed()
+  bool released ATHANOR_GUARDED_BY(mutex) = false;
+  ConditionVariable changed{};
 };
 
 Leadership::Leadership(std::shared_ptr<client::ApiClient> client,
@@ -161,8 +161,9 @@ void Leadership::release(Duration patience) {
   state_->feed([](Elector& one, Steady now, Instant wall, ElectorEffects& effects) {
     one.stop(now, wall, effects);
   });
-  std::unique_lock lock(state_->mutex);
-  state_->changed.wait_for(lock, patience, [&] { return state_->released; });
+  MutexLock lock(state_->mutex);
+  state_->changed.wait_for(lock, patience,
+                           [&]() ATHANOR_REQUIRES(state_->mutex) { return state_->released; });
 }
 
 }  // namespace athanor::cluster

@@ -32,7 +32,7 @@ class Leadership {
 
   void start();
   [[nodiscard]] bool leading() const;
-  // How long a write that is sent now may stay under way: it ends before anybody else can lead.
+  // How long a write that is sent now may stay under way: it ends before another replica can lead.
   // Zero: it must not be sent. Costs one atomic read.
   [[nodiscard]] Duration write_time() const;
   // Gives the lease back, or stops trying; waits for the answer for at most `patience`. To be

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
+#include "base/condition_variable.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "kube/text/json.hpp"
 #include "runtime/engine/engine.hpp"
 
@@ -75,9 +75,10 @@ struct SpanExporter::State {
 
   void loop() {
     std::vector<Span> batch;
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (true) {
-      news.wait_for(lock, interval, [&] { return stopping || queue.size() >= kBatch; });
+      news.wait_for(lock, interval,
+                    [&]() ATHANOR_REQUIRES(mutex) { return stopping || queue.size() >= kBatch; });
       const bool last = stopping;
       while (!queue.empty()) {
         const auto count = static_cast<std::ptrdiff_t>(std::min(queue.size(), kBatch));
@@ -105,10 +106,10 @@ struct SpanExporter::State {
   std::string service;
   Duration interval;
   std::atomic<std::uint64_t> lost{0};
-  std::mutex mutex{};  // guards the rest
-  std::condition_variable news{};
-  std::vector<Span> queue{};
-  bool stopping = false;
+  Mutex mutex{};  // guards the rest
+  ConditionVariable news{};
+  std::vector<Span> queue ATHANOR_GUARDED_BY(mutex){};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::thread thread{};
 };
 
@@ -119,7 +120,7 @@ SpanExporter::SpanExporter(Post post, std::string service, Duration interval)
 
 SpanExporter::~SpanExporter() {
   {
-    const std::scoped_lock lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->stopping = true;
     state_->news.notify_one();
   }
@@ -127,7 +128,7 @@ SpanExporter::~SpanExporter() {
 }
 
 void SpanExporter::add(Span span) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   if (state_->queue.size() >= kQueue) {
     ++state_->lost;
     return;

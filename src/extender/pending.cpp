@@ -44,7 +44,7 @@ void Pending::settle(const View& base, Instant now) {
   std::erase_if(entries_, [&](const auto& one) {
     const Entry& entry = one.second;
     if (entry.until == kForever) {
-      return false;  // whoever writes it says what came of it
+      return false;  // its writer reports the result
     }
     const auto cached = base.get(*entry.kind, std::get<Key>(one.first));
     return entry.until <= now || (cached && shows(*entry.kind, *cached, entry.object));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Watching: the operator that keeps the extender's caches: what scheduling hooks read. It
-// reconciles nothing; it tells when everything was listed anew under this process' leadership, so
+// reconciles nothing; it reports when everything was listed anew under this process' leadership, so
 // that no decision is made on a state from before it (docs/spec/das.md 6.5 S-B11).
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace athanor::extender {
 
 inline constexpr std::string_view kName = "athanor-extender";
-// The Act that says so.
+// The Act that reports it.
 inline constexpr std::string_view kSightedVerb = "extender.sighted";
 
 class Watching {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the connections of one listening socket. For the servers of this house; everything on the
+// Takes the connections of one listening socket. For all servers of the program; everything on the
 // event loop's thread.
 #pragma once
 
@@ -21,7 +21,7 @@ class Acceptor {
   void start();
   // Takes none until the next start(); the socket stays as it is.
   void rest();
-  // Rests for ever and closes the socket.
+  // Stops for good and closes the socket.
   void close();
   [[nodiscard]] int socket() const { return socket_; }
 

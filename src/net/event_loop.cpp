@@ -7,10 +7,10 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <mutex>
 #include <utility>
 
 #include "base/contain.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::transport {
 
@@ -20,8 +20,8 @@ struct EventLoop::State {
   // One thread runs the handlers, others post.
   asio::io_context context{};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
-  std::mutex mutex{};
-  bool closed = false;  // guarded by mutex
+  Mutex mutex{};
+  bool closed ATHANOR_GUARDED_BY(mutex) = false;
 };
 
 struct EventLoop::Descriptor::State {
@@ -38,13 +38,13 @@ EventLoop::EventLoop() : state_(std::make_unique<State>()) {}
 EventLoop::~EventLoop() = default;
 
 void EventLoop::post(Task task) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   if (!state_->closed) {
     asio::post(state_->context, std::move(task));
   }
 }
 
-// Whoever is served contains its own failures; what is left costs one task.
+// Tasks contain their own failures; any other costs one task.
 void EventLoop::run() {
   while (contain([this] { state_->context.run(); })) {
   }
@@ -56,7 +56,7 @@ void EventLoop::stop() {
 
 void EventLoop::close() {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->closed = true;
   }
   // Posted tasks run to their end: they own what they would otherwise leak in a cycle.

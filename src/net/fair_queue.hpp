@@ -19,7 +19,7 @@ namespace athanor::transport {
 
 // Whose request it is.
 struct Flow {
-  std::string user{};  // whatever tells credentials apart
+  std::string user{};  // distinguishes credentials
   std::uint64_t connection = 0;
   bool mutating = false;
 };

@@ -18,7 +18,8 @@
 
 namespace athanor::apiserver {
 
-// Who asks, as the transport found out; the server turns it into a user (authenticate.hpp).
+// The client's credentials, as the transport found them; the server turns them into a user
+// (authenticate.hpp).
 struct Credentials {
   // Of a client certificate that verified against the client CA.
   struct Certificate {

@@ -117,7 +117,7 @@ struct Http2Session::Stream {
   std::size_t unconsumed = 0;  // bytes of the body that the window does not know of
   bool screening = false;      // asked
   bool taken = false;          // and its body is taken
-  bool busy = false;           // there was no room for its head
+  bool busy = false;           // its head did not fit
   bool complete = false;       // handed over, or answered before
   bool refused = false;
   Time since{};  // of its last progress
@@ -144,7 +144,7 @@ struct Http2Session::Impl {
   std::size_t unsent = 0;    // bytes of answers
   Time now{};
   int resets_left = 0;
-  int own_resets = 0;  // that are to be sent, and that nobody provoked
+  int own_resets = 0;  // that are to be sent, not caused by the client
   Time resets_at{};
   bool broken = false;
 
@@ -333,7 +333,7 @@ void Http2Session::Impl::add_header(Stream& stream, std::string_view name, std::
     stream.request.headers.clear();
     return release(stream);
   }
-  // A byte of HPACK may stand for a field of many.
+  // A byte of HPACK may encode a field of many.
   if (!hold(stream, size + kFieldCost)) {
     stream.busy = true;
     stream.request.headers.clear();

@@ -21,7 +21,7 @@ struct Http2Limits {
   std::size_t header_bytes = std::size_t{1} << 20;      // of one request: 431
   std::size_t body_bytes = std::size_t{3} << 20;        // of one request: 413
   std::size_t buffered_bytes = std::size_t{32} << 20;   // of unanswered requests together: 429
-  std::size_t unscreened_body = std::size_t{32} << 10;  // taken before anybody knows who sends it
+  std::size_t unscreened_body = std::size_t{32} << 10;  // taken before the sender is authenticated
   int resets = 200;                                     // by the client or provoked, in a row
   int resets_per_second = 20;                           // that are forgiven
   std::chrono::milliseconds request_timeout{120'000};   // from a request's head to its end
@@ -68,7 +68,7 @@ class Http2Session {
   void wake(std::int32_t stream);
   // Takes no further requests; over() when those that run are done.
   void drain();
-  // Resets streams that stand still.
+  // Resets stalled streams.
   void check_time(Time now);
   [[nodiscard]] bool idle() const;
   // Bytes of requests that are not answered, heads and bodies.

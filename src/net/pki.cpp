@@ -117,7 +117,7 @@ Result<Pair> ensure_leaf(const PkiOptions& options, const std::string& name, Cer
   spec.not_before = options.now - kSkew;
   spec.not_after = options.now + kLeafLife;
   const std::string stem = options.directory + "/" + name;
-  // A damaged leaf is simply replaced: nobody depends on the very same one.
+  // A damaged leaf is simply replaced: no client depends on the very same one.
   auto pair = read_pair(stem);
   if (pair.ok() && *pair && fits(**pair, spec, authority, options.now)) {
     return **std::move(pair);

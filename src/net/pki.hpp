@@ -44,7 +44,7 @@ struct ServingPair {
 };
 
 // `directory`/apiserver.crt and .key as they are; made, self-signed for `hosts`, when one of them
-// is missing. An empty directory: made, and not written. Error: a file that is no certificate or
+// is missing. An empty directory: made, and not written. Error: a file that is not a certificate or
 // key.
 Result<ServingPair> ensure_serving_pair(const PkiOptions& options);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain HTTP with fixed answers: what asks after somebody's health gets.
+// Plain HTTP with fixed answers, for health checks.
 #pragma once
 
 #include <map>

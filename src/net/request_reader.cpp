@@ -25,7 +25,7 @@ RequestReader::State RequestReader::feed(std::string& input) {
   return state_;
 }
 
-// Empty lines in front of a request are allowed (RFC 9112, 2.2), but not for ever.
+// Empty lines in front of a request are allowed (RFC 9112, 2.2), but not without limit.
 void RequestReader::skip_empty_lines(std::string& input) {
   std::size_t size = 0;
   while (std::string_view(input).substr(size).starts_with("\r\n")) {

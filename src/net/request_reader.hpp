@@ -39,7 +39,7 @@ class RequestReader {
   [[nodiscard]] bool is_head() const { return is_head_; }
   // Bytes of the body that came.
   [[nodiscard]] std::size_t body_size() const { return body_.size(); }
-  // How large the body may become: its length where that is told, else the limit.
+  // How large the body may become: its length if that is given, else the limit.
   [[nodiscard]] std::size_t expected_body() const {
     return chunked_ ? body_limit_ : body_.size() + body_left_;
   }

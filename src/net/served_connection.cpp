@@ -254,7 +254,7 @@ void ServedConnection::flush() {
     return watch();
   }
   expect_within(world_.limits.stall);
-  later(&ServedConnection::flush);  // one piece at a time: a long list keeps nobody waiting
+  later(&ServedConnection::flush);  // one piece at a time: a long list delays no other
 }
 
 bool ServedConnection::pull() {

@@ -66,7 +66,7 @@ class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
   void start();
   // Ends it without calling `gone`.
   void close();
-  // Ends it so that another has room.
+  // Ends it to make space for another.
   void give_way() { end(); }
   // Since when it waits for a request; nullopt: it has something to do.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> resting_since() const;

@@ -18,7 +18,7 @@ struct x509_store_st;
 
 namespace athanor::transport {
 
-// TLS 1.2 and newer, ECDHE only, ALPN h2 (unless told otherwise) and
+// TLS 1.2 and newer, ECDHE only, ALPN h2 (unless set otherwise) and
 // http/1.1, no resumption. Client certificates are asked for
 // when there is a client CA, never required. Shared by all connections; thread-safe.
 class TlsContext {
@@ -72,7 +72,7 @@ class TlsStream {
   // Done: `size` bytes came (went). WantRead may also mean that enough was read for one call.
   Outcome read(std::span<char> buffer, std::size_t& size);
   Outcome write(std::string_view bytes, std::size_t& size);
-  // Tells the peer that nothing more will come; best effort.
+  // Notifies the peer that nothing more will come; best effort.
   void shutdown();
   // The client agreed to HTTP/2, after the handshake.
   [[nodiscard]] bool http2() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one connection may do before the others' turn, so that a client that always has more to say
-// keeps nobody waiting. For the event loop's thread.
+// delays no other. For the event loop's thread.
 #pragma once
 
 #include <chrono>

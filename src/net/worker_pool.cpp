@@ -2,30 +2,30 @@
 // The pool: one queue, one condition.
 #include "net/worker_pool.hpp"
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/condition_variable.hpp"
 #include "base/contain.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::transport {
 
 struct WorkerPool::State {
   explicit State(const FairLimits& limits) : queue(limits) {}
 
-  std::mutex mutex{};
-  std::condition_variable work{};
-  FairQueue queue;
-  bool stopping = false;
+  Mutex mutex{};
+  ConditionVariable work{};
+  FairQueue queue ATHANOR_GUARDED_BY(mutex);
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::vector<std::thread> threads{};
 
   void run() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (true) {
       std::optional<FairQueue::Job> job;
-      work.wait(lock, [&] {
+      work.wait(lock, [&]() ATHANOR_REQUIRES(mutex) {
         if (!stopping) {
           job = queue.pop(std::chrono::steady_clock::now());
         }
@@ -59,7 +59,7 @@ WorkerPool::~WorkerPool() {
 
 void WorkerPool::submit(Flow flow, FairQueue::Task task) {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     if (state_->stopping) {
       return;
     }
@@ -70,7 +70,7 @@ void WorkerPool::submit(Flow flow, FairQueue::Task task) {
 
 void WorkerPool::stop() {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->stopping = true;
   }
   state_->work.notify_all();
@@ -78,7 +78,8 @@ void WorkerPool::stop() {
     thread.join();
   }
   state_->threads.clear();
-  state_->queue.clear();  // tasks may hold connections: they go while nobody else looks
+  state_->mutex.assert_held();  // in effect: no other thread is left
+  state_->queue.clear();        // not under the mutex: tasks may hold connections
 }
 
 }  // namespace athanor::transport

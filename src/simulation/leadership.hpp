@@ -28,7 +28,7 @@ class Leadership {
 
   // Both start; the first one leads when the server answers.
   Change start(Instant steady, Instant wall);
-  // When somebody has to look at the Lease again.
+  // When the Lease must be looked at again.
   [[nodiscard]] std::optional<Instant> next_due() const;
   // One of those that are due looks at it.
   Change tick(Instant steady, Instant wall);

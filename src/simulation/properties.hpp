@@ -123,13 +123,13 @@ std::optional<std::string> check_bounds(const std::function<Scene(int bystanders
                                         std::uint64_t seed, const Bounds& bounds,
                                         Tally* tally = nullptr);
 
-// P11: once the objects of these kinds that nobody owns are deleted, they go, and all they owned.
+// P11: once the objects of these kinds that have no owner are deleted, they go, and all they owned.
 // `faults` start again with the deletion.
 std::optional<Finding> check_deletion(const Trial& trial, const std::vector<const Kind*>& roots,
                                       const Faults& faults);
 
 // P12: what another implementation left half-way is taken over: the objects of a run stopped after
-// `at`, every field owned by Updates of somebody else, converge to the same end.
+// `at`, every field owned by Updates of another manager, converge to the same end.
 std::optional<std::string> check_upgrade(const Trial& trial, Duration at);
 
 }  // namespace athanor::sim

@@ -10,7 +10,7 @@ namespace athanor::sim {
 
 namespace {
 
-// What somebody else put on an object (Scene::foreign_fields).
+// What another client put on an object (Scene::foreign_fields).
 constexpr std::string_view kForeign = "foreign.example.com/mark";
 
 // "jobs" for Job, "policies" for Policy: enough for the kinds that worlds create by their bodies

@@ -80,7 +80,7 @@ void World::Impl::clear_watches() {
 }
 
 // A restart may meet a replica that lags behind: it lists an older state and then streams what
-// followed. Not older than what the scene started with, which stands for a world that has long
+// followed. Not older than what the scene started with, which represents a world that has long
 // been there.
 std::optional<store::Revision> World::Impl::state_to_start_from() {
   const store::Revision newest = store->revision();

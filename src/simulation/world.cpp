@@ -82,7 +82,7 @@ World::Impl::Impl(World& owner, Scene given, std::uint64_t seed)
       scene(std::move(given)),
       entropy(seeded_entropy(seed)),
       faults(scene.faults, scene.placed, seed) {
-  // Where nobody misses an event nobody asks for old ones.
+  // Where no event is missed, old ones are not asked for.
   constexpr std::size_t kFew = 16;
   constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
   const store::Options kept =

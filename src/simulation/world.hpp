@@ -75,7 +75,7 @@ struct Scene {
   std::function<bool(const World&)> converged{};
   // Systems register theirs here; those of every world (invariants.hpp) come by themselves.
   std::vector<Invariant> invariants{};
-  // Told of everything stored, after each step; for reports.
+  // Called for everything stored, after each step; for reports.
   std::function<void(const World& world, std::span<const store::EventPtr> news)> watch{};
   // Users whose writes at rest are declared (heartbeats of emulated nodes).
   std::vector<std::string> periodic_writers{};
@@ -83,12 +83,12 @@ struct Scene {
   // Lets a pod or a node die; `pick` says which one of those there are.
   std::function<void(World&, std::uint64_t pick)> kill_pod{};
   std::function<void(World&, std::uint64_t pick)> kill_node{};
-  // Somebody else puts a label and an annotation on every object that a controller makes; they must
-  // survive (P9).
+  // Another client puts a label and an annotation on every object that a controller makes; they
+  // must survive (P9).
   bool foreign_fields = false;
   // Resources whose labels their controller owns whole, as upstream's does ("endpoints").
   std::vector<std::string> labels_overwritten{};
-  bool events = true;  // false: nobody writes Events
+  bool events = true;  // false: no Events are written
   // What controllers write is neither judged nor are the managers of its fields noted: of a world
   // whose outcome counts, in which the same writes have been judged before.
   bool trusts_controllers = false;
@@ -140,7 +140,7 @@ class World {
   Result<Object> patch(const Kind& kind, const Key& key, Value merge,
                        std::string_view subresource = {});
   Result<void> remove(const Kind& kind, const Key& key);
-  // What nobody asks about any more leaves at once, with all that it owns, whoever else owns that:
+  // Removes an object at once, with all that it owns, whatever other owners that has:
   // no finalizer, no grace and no collector of garbage, as if the world had forgotten it.
   // Controllers hear of each.
   void vanish(const Kind& kind, const Key& key);
@@ -148,7 +148,7 @@ class World {
   [[nodiscard]] std::vector<Object> list(const Kind& kind, std::string_view ns = {}) const;
   // Runs `act` once that much virtual time has passed, whatever became of the engine meanwhile.
   void after(Duration delay, std::function<void(World&)> act);
-  // An answer of the outside world that nobody asked for; lost when the engine dies before it
+  // An unasked answer of the outside world; lost when the engine dies before it
   // arrives.
   void observe(std::string query, Value answer);
   // Kills the engine: what it knew is gone, what it sent may or may not arrive.

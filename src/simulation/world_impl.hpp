@@ -27,7 +27,7 @@ namespace athanor::sim {
 inline constexpr std::string_view kAdministrator =
     "system:serviceaccount:kube-system:simulation-admin";
 
-// Time that passes only when told to, and the clock on the wall that shows it, maybe wrongly.
+// Virtual time, and the wall clock that shows it, perhaps wrongly.
 class VirtualClock final : public Clock {
  public:
   // What the engine and the server read.
@@ -57,7 +57,7 @@ struct World::Impl {
     runtime::Observation observation{};
     Instant due{};
   };
-  // What a leader that is no more had sent: it arrives before the next one leads.
+  // What a former leader had sent: it arrives before the next one leads.
   struct Straggler {
     runtime::SendWrite send{};
     Instant due{};

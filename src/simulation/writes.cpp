@@ -91,7 +91,7 @@ void World::Impl::hand_over(std::uint64_t amount) {
   }
 }
 
-// The leader's engine ends; what it sent arrives before anybody else can lead.
+// The leader's engine ends; what it sent arrives before another replica can lead.
 void World::Impl::depose(std::uint64_t amount) {
   ++crashes;
   for (std::size_t i = 0; i < sending.size(); ++i) {
@@ -151,7 +151,7 @@ Result<Object> World::Impl::lease_call(std::string_view method, Value body) {
   return admin_call(std::move(request));
 }
 
-// Connections are cut: nobody hears whether what was sent has been done. Watches go on from where
+// Connections are cut: the outcome of what was sent stays unknown. Watches go on from where
 // they were or, when the new server says so, with a list.
 void World::Impl::restart_server(std::uint64_t amount) {
   const bool with_loops = loops != nullptr;
@@ -207,7 +207,7 @@ runtime::WriteResult World::Impl::call(const runtime::SendWrite& send) {
 // Faults before the server has heard of the write; true: it never will.
 bool World::Impl::refuse(const runtime::SendWrite& send) {
   if (leases_move() && !leadership->may_write(clock.steady())) {
-    return true;  // its time is up: nothing leaves, nobody answers
+    return true;  // its time is up: nothing leaves, no answer comes
   }
   const auto answer = [&](runtime::WriteResult result) {
     result.id = send.id;

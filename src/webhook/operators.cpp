@@ -65,7 +65,7 @@ Plan keep_certificate(const View& view, const Key& /*key*/, Instant now) {
 
 // ---- the bundles
 
-// The target with the bundle that the Secret holds; without one there is nothing to tell.
+// The target with the bundle that the Secret holds; without one there is nothing to write.
 cluster::WebhookTarget current_target(const View& view) {
   const Settings settings = read_settings(view.config(kSection));
   cluster::WebhookTarget target = settings.target;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controllers of the webhooks: one keeps the serving certificate in its Secret, the others keep
 // the authorities' bundle in whatever registers webhooks that name our Service. Pure; keys are made
-// by whoever answers the question for a new set (kCertificateProbe).
+// by the probe that makes a new set (kCertificateProbe).
 #pragma once
 
 #include <string>

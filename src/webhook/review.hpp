@@ -17,7 +17,7 @@ struct Question {
   AdmissionRequest request{};
 };
 // Errors: 404 for a path that no webhook has, 405 for another method than POST, 415 for another
-// type than JSON, 400 for a body that is no AdmissionReview of v1.
+// type than JSON, 400 for a body other than an AdmissionReview of v1.
 Result<Question> read_question(std::span<const Webhook> webhooks, std::string_view method,
                                std::string_view path, std::string_view content_type,
                                const std::string& body);

@@ -51,6 +51,7 @@ void Server::State::handle(const apiserver::Request& request, const HttpsOptions
     reply([error = read.error()] { return transport::status_response(error); });
     return;
   }
+  // The decision may come late, from another thread, or when the server is gone.
   auto question = std::make_shared<const Question>(*read);
   const Instant began = options.clock->now();
   options.decide(*question, [weak = weak_from_this(), question, reply, began](Verdict verdict) {

@@ -13,6 +13,7 @@ import subprocess
 import termios
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -292,6 +293,19 @@ def test_version_and_help(binary):
     assert done.code == 0
     for verb in ("up", "submit", "jobs", "logs", "cancel", "queue", "crds", "version", "completion"):
         assert verb in done.out and run([binary, verb, "--help"]).code == 0
+
+
+def test_manual_pages_and_completion_are_installed(binary, tmp_path):
+    build = Path(binary).parent
+    if not (build / "cmake_install.cmake").exists():
+        pytest.skip("no build folder beside the program")
+    done = run(["cmake", "--install", build, "--component", "pages", "--prefix", tmp_path])
+    assert done.code == 0, done.err
+    page = (tmp_path / "share/man/man1/athanor-submit.1").read_text(encoding="utf-8")
+    assert ".SH OPTIONS" in page and "\\-\\-gpu" in page
+    assert "athanor\\-submit" in (tmp_path / "share/man/man1/athanor.1").read_text(encoding="utf-8")
+    for file in ("bash-completion/completions/athanor", "zsh/site-functions/_athanor", "fish/vendor_completions.d/athanor.fish"):
+        assert "submit" in (tmp_path / "share" / file).read_text(encoding="utf-8"), file
 
 
 def test_completion_in_bash(binary):

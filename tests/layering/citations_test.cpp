@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comments cite the contract as `docs/spec/hearth.md 9.3`; each citation names a document of the
-// repository and a heading, a numbered row or a rule in it.
+// repository and a heading, a numbered row or a rule in it. Documents: decisions are short and
+// indexed, pages open with what their reader can do.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -137,6 +140,38 @@ TEST(Citations, AWrongOneIsFound) {
   EXPECT_EQ(wrong_citation("hearth.md 9.3)."), "");
   EXPECT_EQ(wrong_citation("hearth.md section 99"), "hearth.md has no 99");
   EXPECT_EQ(wrong_citation("nothing.md 1"), "no document nothing.md");
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST(Decisions, AreShortAndIndexed) {
+  constexpr std::ptrdiff_t kMostLines = 40;
+  const std::filesystem::path folder =
+      std::filesystem::path(athanor::test::source_dir()) / "docs/decisions";
+  const std::string index = text_of(folder / "README.md");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name != "README.md") {
+      EXPECT_NE(index.find("](" + name + ") | "), std::string::npos) << name;
+      EXPECT_LE(std::ranges::count(text_of(entry.path()), '\n'), kMostLines) << name;
+    }
+  }
+}
+
+TEST(Pages, OpenWithWhatTheirReaderCanDo) {
+  constexpr std::size_t kOpening = 1200;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::filesystem::path(athanor::test::source_dir()) / "docs")) {
+    if (entry.path().extension() == ".md") {
+      const std::string opening = text_of(entry.path()).substr(0, kOpening);
+      EXPECT_TRUE(opening.find("After this page you") != std::string::npos ||
+                  opening.find("After reading you can") != std::string::npos)
+          << entry.path().filename();
+    }
+  }
 }
 
 }  // namespace

@@ -5,15 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "kube/apply/patch.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "kube/value/condition.hpp"
+#include "runtime/view/admission.hpp"
 #include "runtime/view/step.hpp"
+#include "runtime/view/view.hpp"
+#include "scenarios/match.hpp"
 #include "scenarios/registry.hpp"
+#include "scenarios/review.hpp"
 #include "support/fake_world.hpp"
 #include "support/source_dir/source_dir.hpp"
 
@@ -37,35 +39,6 @@ struct Named {
   Key key{};
 };
 
-// Every leaf of `part` is in `whole`; lists item by item, as long as `part` has them.
-bool contains(const Value& whole, const Value& part) {
-  if (part.is_object()) {
-    const auto members = part.members();
-    return std::all_of(members.begin(), members.end(), [&](const Member& member) {
-      return member.value.is_null() ? whole[member.key()].is_null()
-                                    : contains(whole[member.key()], member.value);
-    });
-  }
-  if (part.is_list()) {
-    if (!whole.is_list() || whole.size() != part.size()) {
-      return false;
-    }
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      if (!contains(whole[i], part[i])) {
-        return false;
-      }
-    }
-    return true;
-  }
-  return whole == part;
-}
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << "cannot read " << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 Duration duration_of(const Value& text) {
   const auto parsed = parse_go_duration(text.as_string());
   EXPECT_TRUE(parsed.ok()) << "not a duration: " << json::print(text);
@@ -74,9 +47,10 @@ Duration duration_of(const Value& text) {
 
 class Player {
  public:
-  explicit Player(Value scenario) : scenario_(std::move(scenario)) {}
+  explicit Player(const Value& scenario) : scenario_(scenario) {}
 
-  void play() {
+  // `part`: the scenario itself, or one of its rows.
+  void play(const Value& part) {
     const Value names = scenario_["operator"].is_list() ? scenario_["operator"]
                                                         : Value::list({scenario_["operator"]});
     for (const Value& name : names.items()) {
@@ -85,8 +59,7 @@ class Player {
       operators_.push_back(op);
     }
     given();
-    const Value phases =
-        scenario_.contains("phases") ? scenario_["phases"] : Value::list({scenario_});
+    const Value phases = part.contains("phases") ? part["phases"] : Value::list({part});
     for (std::size_t i = 0; i < phases.size(); ++i) {
       const ::testing::ScopedTrace trace(__FILE__, __LINE__, "phase " + std::to_string(i + 1));
       phase(phases[i]);
@@ -100,6 +73,7 @@ class Player {
       ASSERT_TRUE(now.has_value()) << "now is no time";
       world_.now = *now;
     }
+    world_.on_create = [this](FakeWorld&, Value& object) { object = reviewed(std::move(object)); };
     for (const Member& section : scenario_["config"].members()) {
       world_.configure(section.key(), section.value);
     }
@@ -108,13 +82,47 @@ class Player {
           yaml::parse_all(read_text(std::string(athanor::test::source_dir()) + "/" + file.str()));
       ASSERT_TRUE(objects.ok()) << file.as_string();
       for (const Value& object : *objects) {
-        world_.put(object);
+        put(object);
       }
     }
     for (const Value& object : scenario_["given"].items()) {
-      world_.put(object);
+      put(object);
     }
     observe(scenario_["observations"]);
+  }
+
+  void put(Value object) { world_.put(reviewed(std::move(object))); }
+
+  // Returns an object as the webhooks of the scenario leave it.
+  Value reviewed(Value object) {
+    for (const Value& name : scenario_["webhooks"].items()) {
+      const Webhook* webhook = find_webhook(name.as_string());
+      if (webhook == nullptr || !webhook->mutating) {
+        ADD_FAILURE() << "no mutating webhook " << name.as_string();
+      } else if (concerns(*webhook, object)) {
+        object = defaulted(*webhook, object);
+      }
+    }
+    return object;
+  }
+
+  static bool concerns(const Webhook& webhook, const Value& object) {
+    return std::ranges::any_of(webhook.rules, [&](const WebhookRule& rule) {
+      return rule.kind->name == object["kind"].as_string();
+    });
+  }
+
+  Value defaulted(const Webhook& webhook, const Value& object) {
+    AdmissionRequest request;
+    request.object = object;
+    request.kind = object["kind"].str();
+    request.key = {object["metadata"]["namespace"].str(), object["metadata"]["name"].str()};
+    Reads reads;
+    const Verdict verdict = webhook.admit(View(world_, reads), request, world_.now);
+    const auto changed =
+        verdict.patch.is_null() ? Result<Value>(object) : apply_json_patch(object, verdict.patch);
+    EXPECT_TRUE(changed.ok());
+    return changed.value_or(object);
   }
 
   void observe(const Value& observations) {
@@ -154,9 +162,20 @@ class Player {
       condition_is_there(expected);
     }
     for (const Value& expected : then["events"].items()) {
-      EXPECT_GT(world_.event_count(expected["reason"].as_string(), expected["about"].as_string()),
-                0)
-          << "no event " << json::print(expected);
+      const int count =
+          world_.event_count(expected["reason"].as_string(), expected["about"].as_string());
+      EXPECT_GT(count, 0) << "no event " << json::print(expected);
+      EXPECT_EQ(count, expected["count"].as_int(count)) << json::print(expected);
+    }
+    for (const Value& expected : then["counts"].items()) {
+      const Named named(expected);
+      EXPECT_EQ(static_cast<std::int64_t>(world_.count(named.kind)), expected["is"].as_int(-1))
+          << json::print(expected);
+    }
+    for (const Value& expected : then["written"].items()) {
+      EXPECT_TRUE(std::any_of(world_.writes.begin(), world_.writes.end(),
+                              [&](const Write& write) { return contains(write.body, expected); }))
+          << "nothing written has " << json::print(expected);
     }
     for (const Value& expected : then["errors"].items()) {
       error_is_there(expected);
@@ -165,7 +184,7 @@ class Player {
 
   void happen(const Value& event) {
     if (event.contains("put")) {
-      world_.put(event["put"]);
+      put(event["put"]);
     } else if (event.contains("merge")) {
       const Named named(event["merge"]["ref"]);
       world_.update(named.kind, named.key, [&](Value& object) {
@@ -228,7 +247,7 @@ class Player {
     EXPECT_TRUE(found) << "no error says " << expected.as_string();
   }
 
-  Value scenario_;
+  const Value& scenario_;
   FakeWorld world_{};
   FakeWorld::Operators operators_{};
 };
@@ -238,9 +257,21 @@ class Player {
 void play_scenario(const std::string& path) {
   auto scenario = yaml::parse(read_text(path), {.strict = true});
   ASSERT_TRUE(scenario.ok()) << path << ": " << scenario.error().message;
-  ASSERT_TRUE(scenario->contains("then") || scenario->contains("phases"))
+  if (scenario->contains("webhook")) {
+    play_reviews(*scenario);
+    return;
+  }
+  ASSERT_TRUE(scenario->contains("then") || scenario->contains("phases") ||
+              scenario->contains("rows"))
       << path << " expects nothing";
-  Player(*std::move(scenario)).play();
+  if (!scenario->contains("rows")) {
+    Player(*scenario).play(*scenario);
+    return;
+  }
+  for (const Value& row : (*scenario)["rows"].items()) {
+    const ::testing::ScopedTrace trace(__FILE__, __LINE__, row["name"].str());
+    Player(*scenario).play(row);
+  }
 }
 
 }  // namespace athanor::test

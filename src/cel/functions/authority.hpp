@@ -9,7 +9,7 @@
 namespace athanor::cel {
 
 struct AccessQuestion {
-  // Whom it is about; empty: the user of the request.
+  // The subject; empty: the user of the request.
   std::string service_account_namespace{};
   std::string service_account_name{};
   // A path, or a resource.

@@ -141,7 +141,8 @@ FunctionTable make_table() {
 }
 
 bool accepts_items(const Type& parameter, const Val& value) {
-  // list(string) is told from list(int) by the first item: overloads of lists differ in it alone
+  // list(string) is distinguished from list(int) by the first item: overloads of lists differ in it
+  // alone
   if (parameter.kind != TypeKind::List || parameter.parameters.empty()) {
     return true;
   }

@@ -69,7 +69,7 @@ class FunctionTable {
 
 // By the name that expressions use ("int", "net.IP"); nullptr when there is no such type.
 TypePtr named_type(std::string_view name);
-// The value fits the parameter's type as far as the evaluator tells types apart.
+// The value fits the parameter's type as far as the evaluator distinguishes types.
 bool accepts(const Type& parameter, const Val& value);
 // "no such overload".
 Val no_such_overload();

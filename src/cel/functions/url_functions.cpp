@@ -110,7 +110,7 @@ bool split_authority(std::string_view authority, Url& url) {
   return true;
 }
 
-// What cannot stand in a path is escaped, what is escaped stays.
+// Characters that a path cannot have are escaped; escaped ones stay.
 std::string escaped_path(std::string_view path) {
   std::string result;
   for (const char c : path) {

@@ -51,7 +51,7 @@ std::string cost_text(std::string_view what, std::uint64_t cost, std::uint64_t l
       what, times);
 }
 
-// Where the walk stands.
+// The walk's current place.
 struct Spot {
   std::string path{};
   TypePtr type{};

@@ -51,7 +51,7 @@ Result<Value> merge(Session& session, const Kind& kind, const std::string& ns,
 }
 
 // Writes what `edit` makes of the spec, as long as the cluster is the one that was read; it is read
-// again when somebody wrote it in between, as Hearth does all the time. Nothing: `edit` wants none.
+// again when it was written in between, as Hearth does all the time. Nothing: `edit` wants none.
 Result<void> edit_spec(
     Session& session, const std::string& name,
     const std::function<Result<std::optional<Value>>(const Object& cluster)>& edit) {

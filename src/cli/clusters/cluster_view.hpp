@@ -12,7 +12,7 @@
 
 namespace athanor::cli {
 
-// How a cluster stands in the ClusterQueues that name its flavor.
+// The state of a cluster in the ClusterQueues that name its flavor.
 struct ClusterUse {
   std::string queues{};       // names, joined by ","; empty: none
   std::string utilisation{};  // of its most used resource: "25%"; empty: it has no quota
@@ -32,7 +32,7 @@ std::vector<std::string> bare_row(const Object& flavor, const ClusterUse& use, b
                                   Instant now);
 // Says what cannot be done with such a cluster.
 std::string unmanaged_text(std::string_view cluster, std::string_view ns);
-// What stands for this state in a live list: the row without its age.
+// Identifies this state in a live list: the row without its age.
 std::vector<std::size_t> cluster_widths(bool wide);
 
 // One line a condition that is not as it should be: "KubeconfigValid: Missing: Kubeconfig secret

@@ -8,17 +8,17 @@
 #include <array>
 #include <atomic>
 #include <charconv>
-#include <condition_variable>
 #include <csignal>
 #include <iterator>
-#include <mutex>
 #include <optional>
 
 #include "api/describe.hpp"
 #include "base/ascii.hpp"
+#include "base/condition_variable.hpp"
 #include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
+#include "base/mutex.hpp"
 #include "cli/controllers/controllers_flags.hpp"
 #include "cli/controllers/environment.hpp"
 #include "cli/controllers/operator_list.hpp"
@@ -194,7 +194,7 @@ class Production {
   int stop() {
     status_server_.reset();
     const auto patience = parse_go_duration(options_.drain_timeout);
-    // What was not started has nothing to drain, and nobody to answer.
+    // What was not started has nothing to drain, and no client to answer.
     if (started_ && !lost_) {
       if (!driver_->drain(patience.ok() ? *patience : Duration::zero())) {
         log::warn("writes under way were not answered in time");
@@ -321,7 +321,7 @@ class Production {
     return result;
   }
 
-  // Traces are made when somebody takes them, or when the log names them.
+  // Traces are made if a collector takes them, or if the log names them.
   void start_traces() {
     std::string url = options_.otlp_endpoint;
     if (url.empty()) {
@@ -343,9 +343,9 @@ class Production {
 
   bool post_traces(const std::string& url, const std::string& body) {
     struct Answer {
-      std::mutex mutex{};
-      std::condition_variable there{};
-      std::optional<bool> arrived{};
+      Mutex mutex{};
+      ConditionVariable there{};
+      std::optional<bool> arrived ATHANOR_GUARDED_BY(mutex){};
     };
     auto answer = std::make_shared<Answer>();
     client::HttpQuery query;
@@ -356,12 +356,13 @@ class Production {
     query.link_local = true;  // who runs this names the collector
     query.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kTracePatience);
     http_.send(std::move(query), [answer](const client::HttpReply& reply) {
-      const std::scoped_lock lock(answer->mutex);
+      const MutexLock lock(answer->mutex);
       answer->arrived = reply.failure.empty() && reply.status < 300;
       answer->there.notify_one();
     });
-    std::unique_lock lock(answer->mutex);
-    answer->there.wait(lock, [&] { return answer->arrived.has_value(); });
+    MutexLock lock(answer->mutex);
+    answer->there.wait(
+        lock, [&]() ATHANOR_REQUIRES(answer->mutex) { return answer->arrived.has_value(); });
     return *answer->arrived;
   }
 

@@ -125,7 +125,7 @@ class Paths final : public StatusServer {
 
   // Whether every kind is seen, and a line for each that is not listed. A list that the API server
   // refuses (403, 405) counts as seen: other kinds' controllers must not wait for a right that
-  // nobody may grant. So does a built-in kind that this version of the API server lacks.
+  // is never granted. So does a built-in kind that this version of the API server lacks.
   struct Lists {
     bool seen = true;
     std::string text{};

@@ -38,22 +38,6 @@ std::vector<std::string> split(std::string_view text) {
   return words;
 }
 
-std::string_view type_name(FlagType type) {
-  switch (type) {
-    case FlagType::Text:
-      return " string";
-    case FlagType::List:
-      return " strings";
-    case FlagType::Switch:
-      return "";
-    case FlagType::Number:
-      return " int";
-    case FlagType::Time:
-      return " duration";
-  }
-  return "";
-}
-
 const FlagSpec& spec_of(std::span<const FlagSpec> table, std::string_view name) {
   const auto found = std::ranges::find(table, name, &FlagSpec::name);
   ATHANOR_CHECK(found != table.end(), "flags are asked for by their names in the table");
@@ -61,6 +45,22 @@ const FlagSpec& spec_of(std::span<const FlagSpec> table, std::string_view name) 
 }
 
 }  // namespace
+
+std::string_view type_name(FlagType type) {
+  switch (type) {
+    case FlagType::Text:
+      return "string";
+    case FlagType::List:
+      return "strings";
+    case FlagType::Switch:
+      return "";
+    case FlagType::Number:
+      return "int";
+    case FlagType::Time:
+      return "duration";
+  }
+  return "";
+}
 
 std::string FlagValues::text(std::string_view name) const {
   const auto found = values_.find(name);
@@ -205,7 +205,8 @@ std::string flag_help(std::span<const FlagSpec> table) {
   std::size_t width = 0;
   for (const FlagSpec& flag : table) {
     const std::string letter = flag.letter == '\0' ? "    " : fmt::format("-{}, ", flag.letter);
-    names.push_back(fmt::format("  {}--{}{}", letter, flag.name, type_name(flag.type)));
+    names.push_back(fmt::format("  {}--{}{}{}", letter, flag.name,
+                                flag.type == FlagType::Switch ? "" : " ", type_name(flag.type)));
     width = std::max(width, names.back().size());
   }
   std::string text;

@@ -49,9 +49,12 @@ class FlagValues {
 
 // Errors are worded as Kubernetes' programs word them: "unknown flag: --x", "flag needs an
 // argument: --x", "invalid argument "y" for "--x" flag: ...". `program` is named when there are
-// arguments that are no flags.
+// arguments other than flags.
 Result<FlagValues> parse_flags(std::span<const FlagSpec> table, std::string_view program,
                                std::span<const std::string> arguments);
+
+// Returns "string", "strings", "int", "duration"; of a switch nothing.
+std::string_view type_name(FlagType type);
 
 // One line a flag: "      --x string   help (default "y")".
 std::string flag_help(std::span<const FlagSpec> table);

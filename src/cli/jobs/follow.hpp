@@ -24,7 +24,7 @@ struct FollowOptions {
   std::string task{};       // this pipeline task alone
   std::string since{};      // changes of the job after this version; empty: from its state now
   Duration patience = std::chrono::seconds(60);  // with an API server that is away
-  Duration unseen = std::chrono::seconds(5);     // without a phase, until somebody is named
+  Duration unseen = std::chrono::seconds(5);     // without a phase, until a cause is named
 };
 
 // How following a job ended.
@@ -106,7 +106,7 @@ class Follower {
   bool pods_open_ = false;
 };
 
-// Tells on stderr how a job was followed to an end other than its own; returns the exit code.
+// Reports on stderr why following a job ended before the job did; returns the exit code.
 int explain_end(const Followed& followed, const std::string& ns, const std::string& name);
 
 }  // namespace athanor::cli

@@ -53,7 +53,7 @@ void warn(const std::string& text) {
 }
 
 // A job's first word on its fate, waited for a moment: what fails does so at once. An empty phase:
-// nobody has looked yet.
+// no controller has looked yet.
 struct FirstWord {
   std::string phase{};
   std::string message{};

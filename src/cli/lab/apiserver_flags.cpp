@@ -146,7 +146,7 @@ constexpr std::array kPlugins = {
     "ValidatingAdmissionWebhook",
 };
 
-// Those of them that are no step of this server: enabling one leaves a line in the log.
+// Those that are not a step of this server: enabling one is logged.
 constexpr std::array kNoSteps = {
     "AlwaysAdmit",
     "AlwaysDeny",
@@ -192,7 +192,7 @@ Result<void> read_authorization(const FlagValues& flags, lab::BareServerOptions&
           "authorization-mode \"{}\" is not a valid mode here: RBAC, Node, AlwaysAllow", mode));
     }
   }
-  // Whoever comes without credentials would be allowed everything.
+  // Requests without credentials would be allowed everything.
   server.anonymous_auth = flags.on("anonymous-auth") && !server.always_allow;
   return {};
 }
@@ -298,7 +298,7 @@ Result<lab::BareServerOptions> server_of(const FlagValues& flags) {
   server.service_account_key_files = flags.list("service-account-key-file");
   server.api_audiences = flags.list("api-audiences");
   server.disabled_admission = flags.list("disable-admission-plugins");
-  // The one step of ours that kube-apiserver has only when told.
+  // The one step of ours that kube-apiserver runs only if enabled.
   const auto enabled = flags.list("enable-admission-plugins");
   if (constexpr const char* kNodes = "NodeRestriction";
       std::ranges::find(enabled, kNodes) == enabled.end()) {

@@ -34,7 +34,7 @@ int refuse(const Error& error) {
 
 // The first kubectl of PATH that is not this program.
 std::string find_kubectl(const fs::path& self) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody writes the environment
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread writes the environment
   const char* variable = std::getenv("PATH");
   std::string_view rest = variable == nullptr ? "" : variable;
   while (!rest.empty()) {

@@ -64,8 +64,8 @@ std::size_t place_in(std::string_view said, const std::string& name) {
   return std::string::npos;
 }
 
-// A wrong value that the lab file holds is told with its line. Which one it is follows from the
-// first name in the refusal, or from the value where that is told alone.
+// A wrong value in the lab file is reported with its line. Which one it is follows from the
+// first name in the refusal, or from the value if that is given alone.
 Error placed(const Error& error, const lab::Lab& lab,
              const std::map<std::string, std::string>& outer) {
   constexpr std::string_view kMark = "ERROR: ";

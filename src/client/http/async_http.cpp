@@ -10,10 +10,10 @@
 #include <cctype>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string_view>
 #include <thread>
 
+#include "base/mutex.hpp"
 #include "client/http/curl_failure.hpp"
 #include "client/http/curl_handle.hpp"
 #include "client/http/header_text.hpp"
@@ -31,16 +31,16 @@ constexpr const char* kStopped = "the client was stopped";
 
 // What a stream's reader and the client's thread share.
 struct StreamBuffer {
-  std::mutex mutex{};
-  std::string bytes{};
-  bool ended = false;
-  bool paused = false;
+  Mutex mutex{};
+  std::string bytes ATHANOR_GUARDED_BY(mutex){};
+  bool ended ATHANOR_GUARDED_BY(mutex) = false;
+  bool paused ATHANOR_GUARDED_BY(mutex) = false;
   // Held during the call, so that none runs after on_ready({}); recursive, as the callee may pull.
-  std::recursive_mutex wake_mutex{};
-  std::function<void()> wake{};
+  RecursiveMutex wake_mutex{};
+  std::function<void()> wake ATHANOR_GUARDED_BY(wake_mutex){};
 
   void notify() {
-    const std::lock_guard lock(wake_mutex);
+    const MutexLock lock(wake_mutex);
     if (wake) {
       wake();
     }
@@ -72,11 +72,11 @@ struct AsyncHttp::State {
   std::map<std::uint64_t, std::unique_ptr<Transfer>> transfers{};  // of the client's thread
   std::uint64_t last_id = 0;
 
-  std::mutex mutex{};  // guards what follows
-  std::vector<std::unique_ptr<Transfer>> arriving{};
-  std::vector<std::uint64_t> unpausing{};
-  std::vector<std::uint64_t> leaving{};  // nobody reads these streams any more
-  bool stopping = false;
+  Mutex mutex{};  // guards what follows
+  std::vector<std::unique_ptr<Transfer>> arriving ATHANOR_GUARDED_BY(mutex){};
+  std::vector<std::uint64_t> unpausing ATHANOR_GUARDED_BY(mutex){};
+  std::vector<std::uint64_t> leaving ATHANOR_GUARDED_BY(mutex){};  // streams without a reader
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::thread thread{};
 
   void add(std::vector<std::uint64_t> State::*list, std::uint64_t id);
@@ -97,7 +97,7 @@ class Body final : public HttpBody {
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
   ~Body() override {
-    const std::lock_guard lock(buffer_->wake_mutex);
+    const MutexLock lock(buffer_->wake_mutex);
     buffer_->wake = {};
     leave_();
   }
@@ -106,7 +106,7 @@ class Body final : public HttpBody {
     bool resume = false;
     bool open = false;
     {
-      const std::lock_guard lock(buffer_->mutex);
+      const MutexLock lock(buffer_->mutex);
       out += buffer_->bytes;
       buffer_->bytes.clear();
       resume = std::exchange(buffer_->paused, false);
@@ -119,7 +119,7 @@ class Body final : public HttpBody {
   }
 
   void on_ready(std::function<void()> wake) override {
-    const std::lock_guard lock(buffer_->wake_mutex);
+    const MutexLock lock(buffer_->wake_mutex);
     buffer_->wake = std::move(wake);
   }
 
@@ -131,7 +131,7 @@ class Body final : public HttpBody {
 
 std::size_t on_stream_bytes(StreamBuffer& buffer, const char* data, std::size_t size) {
   {
-    const std::lock_guard lock(buffer.mutex);
+    const MutexLock lock(buffer.mutex);
     if (buffer.bytes.size() >= kStreamBuffer) {
       buffer.paused = true;
       return CURL_WRITEFUNC_PAUSE;
@@ -235,7 +235,7 @@ void prepare(Transfer& transfer) {
 }  // namespace
 
 void AsyncHttp::State::add(std::vector<std::uint64_t> State::*list, std::uint64_t id) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (!stopping) {
     (this->*list).push_back(id);
     curl_multi_wakeup(multi.get());
@@ -290,7 +290,7 @@ void AsyncHttp::State::finish(std::uint64_t id, CURLcode code) {
   curl_multi_remove_handle(multi.get(), handle);
   if (transfer->buffer != nullptr) {
     {
-      const std::lock_guard lock(transfer->buffer->mutex);
+      const MutexLock lock(transfer->buffer->mutex);
       transfer->buffer->ended = true;
     }
     transfer->buffer->notify();
@@ -307,7 +307,7 @@ bool AsyncHttp::State::take_orders(const std::weak_ptr<State>& self) {
   std::vector<std::uint64_t> read;
   std::vector<std::uint64_t> left;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (stopping) {
       return false;
     }
@@ -366,7 +366,7 @@ void AsyncHttp::send(HttpQuery query, Done done) {
     transfer->buffer = std::make_shared<StreamBuffer>();
   }
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     if (!state_->stopping) {
       state_->arriving.push_back(std::move(transfer));
       curl_multi_wakeup(state_->multi.get());
@@ -380,7 +380,7 @@ void AsyncHttp::send(HttpQuery query, Done done) {
 void AsyncHttp::stop() {
   State& state = *state_;
   {
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     state.stopping = true;
     curl_multi_wakeup(state.multi.get());
   }
@@ -389,7 +389,12 @@ void AsyncHttp::stop() {
   }
   state.thread.join();
   // This thread is the only one now.
-  for (auto& transfer : std::exchange(state.arriving, {})) {
+  std::vector<std::unique_ptr<Transfer>> arriving;
+  {
+    const MutexLock lock(state.mutex);
+    arriving.swap(state.arriving);
+  }
+  for (auto& transfer : arriving) {
     transfer->reply.failure = kStopped;
     transfer->tell();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTPS requests that nobody waits for: one thread drives all of them, connections are kept and
+// Asynchronous HTTPS requests: one thread drives all of them, connections are kept and
 // used again. What the embedded API server calls webhooks with.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand in a request's head. A control byte in a header or an address could end the line
+// What a request's head may contain. A control byte in a header or an address could end the line
 // and begin another header, or another request, so nothing that holds one is sent.
 #pragma once
 

@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "client/http/curl_failure.hpp"
 #include "client/http/curl_handle.hpp"
 #include "client/http/header_text.hpp"
@@ -33,20 +34,20 @@ struct HttpUpgrades::Link {
   ~Link() { close(event); }
 
   const int event;                    // written to when the thread has something to look at
-  std::atomic<bool> left{false};      // nobody reads any more
+  std::atomic<bool> left{false};      // without a reader
   std::atomic<bool> finished{false};  // the thread is about to end
 
-  std::mutex mutex{};  // guards what follows
-  std::string inbound{};
-  std::string outbound{};
-  bool ended = false;
+  Mutex mutex{};  // guards what follows
+  std::string inbound ATHANOR_GUARDED_BY(mutex){};
+  std::string outbound ATHANOR_GUARDED_BY(mutex){};
+  bool ended ATHANOR_GUARDED_BY(mutex) = false;
   // Held during the call, so that none runs after on_ready({}); recursive, as the callee may pull.
-  std::recursive_mutex wake_mutex{};
-  std::function<void()> wake{};
+  RecursiveMutex wake_mutex{};
+  std::function<void()> wake ATHANOR_GUARDED_BY(wake_mutex){};
 
   void ring() const { static_cast<void>(eventfd_write(event, 1)); }
   void notify() {
-    const std::lock_guard lock(wake_mutex);
+    const MutexLock lock(wake_mutex);
     if (wake) {
       wake();
     }
@@ -84,27 +85,27 @@ class Channel final : public HttpChannel {
   bool pull(std::string& out) override {
     bool open = false;
     {
-      const std::lock_guard lock(link_->mutex);
+      const MutexLock lock(link_->mutex);
       out += link_->inbound;
       link_->inbound.clear();
       open = !link_->ended;
     }
-    link_->ring();  // there is room again
+    link_->ring();  // there is space again
     return open;
   }
   void on_ready(std::function<void()> wake) override {
-    const std::lock_guard lock(link_->wake_mutex);
+    const MutexLock lock(link_->wake_mutex);
     link_->wake = std::move(wake);
   }
   void feed(std::string_view bytes) override {
     {
-      const std::lock_guard lock(link_->mutex);
+      const MutexLock lock(link_->mutex);
       link_->outbound += bytes;
     }
     link_->ring();
   }
   [[nodiscard]] bool wants_more() const override {
-    const std::lock_guard lock(link_->mutex);
+    const MutexLock lock(link_->mutex);
     return link_->outbound.size() < kBuffer && !link_->ended;
   }
 
@@ -204,7 +205,7 @@ class Connection {
       carry();
     }
     {
-      const std::lock_guard lock(link_->mutex);
+      const MutexLock lock(link_->mutex);
       link_->ended = true;
     }
     link_->notify();
@@ -212,7 +213,7 @@ class Connection {
   }
 
  private:
-  // Once; what waited for the answer is let go of, as the connection may outlast it by far.
+  // Once; handlers of the answer are released, as the connection may outlast it by far.
   void tell(UpgradeReply answer) {
     HttpUpgrades::Done done = std::exchange(done_, {});
     done(std::move(answer));
@@ -309,7 +310,7 @@ class Connection {
     return true;
   }
 
-  // True: the connection is a channel now. Else the answer was told.
+  // True: the connection is a channel now. Else the answer was delivered.
   bool await_head() {
     const Clock::time_point deadline = Clock::now() + query_.timeout;
     std::string request = request_text(query_);
@@ -360,7 +361,7 @@ class Connection {
 
   bool switch_over(HttpReply reply, std::string_view rest) {
     {
-      const std::lock_guard lock(link_->mutex);
+      const MutexLock lock(link_->mutex);
       link_->inbound = std::string(rest);
     }
     UpgradeReply answer{.reply = std::move(reply)};
@@ -377,7 +378,7 @@ class Connection {
       std::size_t held = 0;
       bool drained = false;
       {
-        const std::lock_guard lock(link_->mutex);
+        const MutexLock lock(link_->mutex);
         sending += link_->outbound;
         drained = !link_->outbound.empty();
         link_->outbound.clear();
@@ -388,7 +389,7 @@ class Connection {
         open = receive(received) && open;
       }
       if (!received.empty()) {
-        const std::lock_guard lock(link_->mutex);
+        const MutexLock lock(link_->mutex);
         link_->inbound += received;
       }
       if (!std::exchange(received, {}).empty() || drained) {
@@ -429,7 +430,7 @@ void HttpUpgrades::reap() {
 
 void HttpUpgrades::send(HttpQuery query, Done done) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reap();
     if (!stopping_) {
       auto one = std::make_shared<Running>();
@@ -450,7 +451,7 @@ void HttpUpgrades::send(HttpQuery query, Done done) {
 void HttpUpgrades::stop() {
   std::map<std::uint64_t, std::shared_ptr<Running>> ending;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     ending.swap(running_);
   }

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string_view>
 
+#include "base/mutex.hpp"
 #include "base/unique_function.hpp"
 #include "client/http/async_http.hpp"
 
@@ -47,12 +47,12 @@ class HttpUpgrades {
  private:
   struct Link;
   struct Running;
-  void reap();  // with mutex_ held
+  void reap() ATHANOR_REQUIRES(mutex_);
 
-  std::mutex mutex_{};
-  bool stopping_ = false;
-  std::uint64_t last_id_ = 0;
-  std::map<std::uint64_t, std::shared_ptr<Running>> running_{};
+  Mutex mutex_{};
+  bool stopping_ ATHANOR_GUARDED_BY(mutex_) = false;
+  std::uint64_t last_id_ ATHANOR_GUARDED_BY(mutex_) = 0;
+  std::map<std::uint64_t, std::shared_ptr<Running>> running_ ATHANOR_GUARDED_BY(mutex_){};
 };
 
 }  // namespace athanor::client

@@ -6,7 +6,7 @@
 
 namespace athanor::apiserver {
 
-// The request is signed with the name of whoever makes it.
+// The request is signed with the name of its creator.
 void prepare_certificate_request(Value& object, const KindContext& context);
 // The wish itself never changes; approvals change conditions alone.
 void prepare_certificate_update(Value& object, const Value& old_object, const KindContext& context);

@@ -49,7 +49,7 @@ inline void default_to(Value& object, std::string_view key, Value value) {
   }
 }
 
-// The same where the zero value stands for absence: fields that are always shown.
+// The same where the zero value means absence: fields that are always shown.
 inline void default_zero(Value& object, std::string_view key, Value value) {
   const Value& now = object[key];
   if (now.is_null() || (now.is_string() && now.as_string().empty()) ||

@@ -12,7 +12,7 @@
 namespace athanor::apiserver {
 namespace {
 
-// Two members of a limit that must be in order, and how the reference tells that they are not.
+// Two members of a limit that must be in order, and how the reference words that they are not.
 struct Order {
   std::string_view low{};
   std::string_view high{};

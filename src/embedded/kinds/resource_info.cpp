@@ -6,6 +6,8 @@
 #include <charconv>
 #include <set>
 
+#include "base/mutex.hpp"
+
 namespace athanor::apiserver {
 namespace {
 
@@ -210,13 +212,13 @@ ResourceRegistry::ResourceRegistry() {
 }
 
 ResourceTablePtr ResourceRegistry::table() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return table_;
 }
 
 void ResourceRegistry::set_custom(const std::string& crd_name,
                                   std::vector<std::shared_ptr<const ResourceInfo>> versions) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (versions.empty()) {
     if (custom_.erase(crd_name) == 0) {
       return;

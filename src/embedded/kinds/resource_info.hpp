@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "kube/schema/schema.hpp"
 #include "kube/value/value.hpp"
 
@@ -72,7 +72,7 @@ struct ResourceInfo {
   // Between this version and the stored one; nullptr: apiVersion alone changes
   // (docs/spec/apiserver.md 13.6 None).
   const Converter* converter = nullptr;
-  // Custom resources: whoever converts instead, where the CRD says Webhook.
+  // Custom resources: the converter, where the CRD says Webhook.
   std::shared_ptr<const ConversionWebhook> conversion{};
 
   // docs/spec/apiserver.md 14.3
@@ -153,12 +153,13 @@ class ResourceRegistry {
                   std::vector<std::shared_ptr<const ResourceInfo>> versions);
 
  private:
-  void rebuild();
+  void rebuild() ATHANOR_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_{};
-  std::map<std::string, std::vector<std::shared_ptr<const ResourceInfo>>> custom_{};
-  ResourceTablePtr table_{};
-  std::uint64_t serial_ = 0;
+  mutable Mutex mutex_{};
+  std::map<std::string, std::vector<std::shared_ptr<const ResourceInfo>>> custom_
+      ATHANOR_GUARDED_BY(mutex_){};
+  ResourceTablePtr table_ ATHANOR_GUARDED_BY(mutex_){};
+  std::uint64_t serial_ ATHANOR_GUARDED_BY(mutex_) = 0;
 };
 
 // Every resource of docs/spec/apiserver.md Appendix D, with its schema, flags, columns and

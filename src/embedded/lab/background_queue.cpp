@@ -2,27 +2,27 @@
 // One thread, one queue.
 #include "embedded/lab/background_queue.hpp"
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "base/condition_variable.hpp"
 #include "base/contain.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::lab {
 
 struct BackgroundQueue::Impl {
-  std::mutex mutex{};
-  std::condition_variable news{};
-  std::deque<UniqueFunction<void()>> tasks{};  // mutex
-  bool stopping = false;                       // mutex
+  Mutex mutex{};
+  ConditionVariable news{};
+  std::deque<UniqueFunction<void()>> tasks ATHANOR_GUARDED_BY(mutex){};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::thread thread{};
 
   void run() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (true) {
-      news.wait(lock, [this] { return stopping || !tasks.empty(); });
+      news.wait(lock, [this]() ATHANOR_REQUIRES(mutex) { return stopping || !tasks.empty(); });
       if (tasks.empty()) {
         return;
       }
@@ -41,7 +41,7 @@ BackgroundQueue::BackgroundQueue() : impl_(std::make_unique<Impl>()) {
 
 BackgroundQueue::~BackgroundQueue() {
   {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     impl_->stopping = true;
     impl_->news.notify_one();
   }
@@ -49,13 +49,13 @@ BackgroundQueue::~BackgroundQueue() {
 }
 
 void BackgroundQueue::add(UniqueFunction<void()> task) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->tasks.push_back(std::move(task));
   impl_->news.notify_one();
 }
 
 void BackgroundQueue::add_first(UniqueFunction<void()> task) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->tasks.push_front(std::move(task));
   impl_->news.notify_one();
 }

@@ -72,7 +72,7 @@ Result<std::string> pod_token(apiserver::Server& server, const Clock& clock,
   return answer["status"]["token"].str();
 }
 
-// Says so when a start that failed had no room on the disk: SQLite's words for that are many.
+// Returns true if a start failed for lack of disk space: SQLite has many texts for that.
 Error with_missing_space(Error error, const std::string& data) {
   constexpr std::uintmax_t kNeeded = std::uintmax_t{8} << 20;  // log, index and a checkpoint
   std::error_code none;
@@ -127,7 +127,7 @@ class RunningControlPlane final : public ControlPlane {
     }
     targets_.reset();
     if (driver_) {
-      driver_->stop();  // nobody starts pods any more
+      driver_->stop();  // no more pods are started
     }
     background_.reset();
     if (processes_ != nullptr) {
@@ -242,7 +242,7 @@ class RunningControlPlane final : public ControlPlane {
     return {};
   }
 
-  // Files of pods that are no more go; logs of those that ended stay.
+  // Removes files of deleted pods; logs of ended ones stay.
   void keep_pods_files() {
     if (processes_ == nullptr) {
       return;
@@ -420,7 +420,7 @@ class RunningControlPlane final : public ControlPlane {
     return driver_->start();
   }
 
-  // Asked once requests are answered: everything stands by then.
+  // Asked once requests are answered: everything is set up by then.
   [[nodiscard]] std::string metrics_text() const {
     return metrics_.text() + (driver_ ? driver_->state_metrics(kMetricsPatience) : "") +
            process_metrics();

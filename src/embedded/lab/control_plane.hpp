@@ -64,7 +64,7 @@ std::vector<std::string> controller_names(std::span<const Operator* const> opera
 // "external", which is "*" without what kube-controller-manager and kube-scheduler do. The list is
 // checked by check_controllers().
 bool controller_enabled(const std::string& list, std::string_view name);
-// An error naming the first word that is no controller.
+// An error that names the first unknown controller.
 Result<void> check_controllers(const std::string& list, std::span<const Operator* const> operators);
 
 }  // namespace athanor::lab

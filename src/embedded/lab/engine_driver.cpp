@@ -4,14 +4,14 @@
 // meanwhile.
 #include "embedded/lab/engine_driver.hpp"
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/condition_variable.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "embedded/bridge/calls.hpp"
 #include "embedded/bridge/kind_feed.hpp"
 #include "embedded/bridge/live_read.hpp"
@@ -87,7 +87,7 @@ void EngineDriver::Impl::take(const std::vector<store::EventPtr>& events) {
   }
 }
 
-// After the controllers, which somebody may be waiting for. What the loops write comes back through
+// After the controllers, which users may be waiting for. What the loops write comes back through
 // the inbox.
 std::optional<Instant> EngineDriver::Impl::run_loops(Instant now) {
   if (loops.due(now)) {
@@ -199,19 +199,20 @@ void EngineDriver::observe(std::string query, Result<Value> answer) {
 
 std::string EngineDriver::state_metrics(Duration patience) const {
   struct Answer {
-    std::mutex mutex{};
-    std::condition_variable there{};
-    std::optional<std::string> text{};
+    Mutex mutex{};
+    ConditionVariable there{};
+    std::optional<std::string> text ATHANOR_GUARDED_BY(mutex){};
   };
   auto answer = std::make_shared<Answer>();
   impl_->host->post([raw = impl_.get(), answer] {
     std::string text = raw->host->engine().state_metrics(raw->options.clock->now());
-    const std::scoped_lock lock(answer->mutex);
+    const MutexLock lock(answer->mutex);
     answer->text = std::move(text);
     answer->there.notify_one();
   });
-  std::unique_lock lock(answer->mutex);
-  answer->there.wait_for(lock, patience, [&] { return answer->text.has_value(); });
+  MutexLock lock(answer->mutex);
+  answer->there.wait_for(
+      lock, patience, [&]() ATHANOR_REQUIRES(answer->mutex) { return answer->text.has_value(); });
   return answer->text.value_or("");
 }
 

@@ -54,7 +54,7 @@ class EngineDriver {
   Result<void> start();
   // Returns after the write under way; queued keys are left to the next start.
   void stop();
-  // An answer of the outside world that nobody asked for right now ("process exited").
+  // An unasked answer of the outside world ("process exited").
   void observe(std::string query, Result<Value> answer);
   // What the instruments say of the caches, in Prometheus' text form; nothing when the controllers
   // thread does not answer within `patience`.

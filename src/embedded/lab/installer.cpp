@@ -45,7 +45,7 @@ std::string user_name(const Operator& op) {
 }  // namespace
 
 Value operator_role(const Operator& op) {
-  // Every controller tells of what it does.
+  // Every controller writes Events.
   Value rules = Value::list({rule("", "events", {"create", "update", "patch"})});
   for (const Kind* kind : op.reads) {
     rules.push_back(rule(kind->group, kind->plural, {"get", "list", "watch"}));

@@ -23,7 +23,7 @@ class Installer {
   Result<void> install_kinds(std::span<const api::CustomKind* const> kinds);
   // A ClusterRole and its binding per operator, made of its declared reads and writes.
   Result<void> install_rbac(std::span<const Operator* const> operators);
-  // Applies one object as manager athanor-lab. Fields that somebody else changed since stay theirs:
+  // Applies one object as manager athanor-lab. Fields that others changed since stay theirs:
   // that is logged, not an error. An object without a namespace whose kind has one goes to `ns`.
   Result<void> apply(Value object, const std::string& ns);
 

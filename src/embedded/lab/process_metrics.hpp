@@ -7,7 +7,7 @@
 namespace athanor::lab {
 
 // process_resident_memory_bytes, process_cpu_seconds_total, process_start_time_seconds,
-// process_open_fds; without what /proc does not tell.
+// process_open_fds; without what /proc does not have.
 std::string process_metrics();
 
 }  // namespace athanor::lab

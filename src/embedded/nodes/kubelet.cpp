@@ -59,7 +59,7 @@ bool on_emulated_node(const View& view, const Object& pod) {
     return false;
   }
   const auto object = view.get(api::kNode, {"", node});
-  // A deleted node's pods fall to whoever is left to end them.
+  // A deleted node's pods are ended by the remaining controllers.
   return object ? object->label(kEmulatedLabel) == "true" : pod.deleting();
 }
 

@@ -45,7 +45,7 @@ bool is_withdrawn(const Value& reported, const Value& own, std::string_view reso
 }
 
 // Resources that others added to the status (device plugins, slice operators) stay, and can be
-// allocated as far as nobody said otherwise.
+// allocated unless others said otherwise.
 void add_resources_of_others(const Object& node, Resources& resources) {
   const auto reported = json::parse(node.annotation(kReportedAnnotation));
   for (const Member& one : node.status()["capacity"].members()) {
@@ -83,7 +83,7 @@ Resources resources_of(const View& view, const Object& node,
   return resources;
 }
 
-// As a kubelet on a machine of its own tells it; ids from the node's name.
+// As a kubelet on a machine of its own reports it; ids from the node's name.
 Value node_info(std::string_view name) {
   const std::string id = sha256_hex(name).substr(0, 32);
   const std::string uuid = id.substr(0, 8) + "-" + id.substr(8, 4) + "-" + id.substr(12, 4) + "-" +

@@ -28,7 +28,7 @@ Plan run_pod(const View& view, const Key& key, Instant now,
 Plan report_node(const View& view, const Key& key, Instant now,
                  std::span<const NodeHooks* const> hooks);
 
-// One of the operators above with hooks. An operator is a plain function, so whoever puts it
+// One of the operators above with hooks. An operator is a plain function, so whatever puts it
 // together gives one that calls run_pod() or report_node() with these hooks. Owns the lists that
 // the operator names.
 class HookedNode {

@@ -21,7 +21,7 @@ constexpr std::int64_t kSidecarGraceSeconds = 30;
 constexpr const char* kSidecarStopped = "Sidecar container successfully stopped by nop image";
 constexpr int kExitCodeResult = 3;  // the type of bookkeeping entries in a step's message
 
-// Real code of a step that may fail: its container ends with 0 and the message tells
+// Real code of a step that may fail: its container ends with 0 and the message has it
 // (docs/spec/tekton.md 10.2).
 std::string with_exit_code(const std::string& message, int code) {
   const auto parsed = json::parse(message);

@@ -23,7 +23,7 @@ inline constexpr std::string_view kExtendVerb = "pod.extend";
 inline constexpr std::string_view kStopVerb = "pod.stop";
 inline constexpr std::string_view kForgetVerb = "pod.forget";
 
-// The observation that tells of a pod.
+// The observation of a pod.
 std::string pod_query(std::string_view ns, std::string_view name);
 
 class PodRuntime {

@@ -100,7 +100,7 @@ Value container_statuses(const Object& pod, const char* list, const Value& state
   return statuses;
 }
 
-// What waits in a pod with init containers says so, as a kubelet does.
+// Containers that wait in a pod with init containers have a kubelet's reason.
 Value with_initializing(const Value& states) {
   Value list = Value::list();
   for (Value state : states.items()) {

@@ -202,7 +202,7 @@ Value command_of(const View& view, const Value& container, const Value& step,
       return *std::move(known);
     }
     if (container["stdin"].as_bool()) {
-      return Value::list({"/bin/sh"});  // somebody is there to say what it shall run
+      return Value::list({"/bin/sh"});  // a terminal is attached to type commands
     }
     problem = fmt::format(
         "image \"{}\" is not run here, and its entrypoint is not known: give the container a "
@@ -272,7 +272,7 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
   return {};
 }
 
-// What the `timed` runtime is told (docs/spec/tekton.md section 12).
+// What the `timed` runtime gets (docs/spec/tekton.md section 12).
 Value simulation_of(const Object& pod) {
   const auto parsed = json::parse(pod.annotation(kSimulateAnnotation));
   return parsed.ok() && parsed->is_object() ? *parsed : Value::object();
@@ -287,7 +287,7 @@ Value step_of(const Value& steps, std::string_view container) {
   return {};
 }
 
-// The pod with containers that wait and volumes that are empty: somebody else does its work.
+// The pod with containers that wait and volumes that are empty: its author does the work.
 Object idle(const Object& pod) {
   Value body = pod.body();
   Value& spec = body.member("spec");

@@ -24,7 +24,7 @@ namespace athanor::nodes {
 // Steps run one after another (Tekton's pods): the annotation that says so, a list with one entry
 // per container. Sidecars run beside them from before the first to after the last.
 inline constexpr const char* kStepsAnnotation = "athanor.dev/steps";
-// "pause": the containers wait and do nothing; whoever wrote the pod stands in for their work.
+// "pause": the containers wait and do nothing; the pod's author does their work.
 inline constexpr const char* kEmulateAnnotation = "athanor.dev/emulate";
 // How long a container takes and how it ends where nothing runs (timed/timed_pods.hpp).
 inline constexpr const char* kSimulateAnnotation = "athanor.dev/simulate";

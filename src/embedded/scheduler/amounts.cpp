@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kSmallCpu = 100;                                 // thousandths
 constexpr std::int64_t kSmallMemory = std::int64_t{200} * 1024 * 1024;  // bytes
 
-// A limit stands for a request that is not given.
+// A limit replaces a missing request.
 Amounts container_requests(const Value& container) {
   Amounts requests = amounts_of(container["resources"]["limits"]);
   for (auto& [name, amount] : amounts_of(container["resources"]["requests"])) {

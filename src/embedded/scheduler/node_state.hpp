@@ -18,7 +18,7 @@ struct NodeState {
   Amounts used{};
   Amounts scored_used{};
   std::int64_t pods = 0;
-  std::vector<Object> residents{};  // those placed in this cycle; all, once somebody asks
+  std::vector<Object> residents{};  // those placed in this cycle; all, once asked for
 
   // Counts a pod that runs or will run here.
   void place(const Object& pod);

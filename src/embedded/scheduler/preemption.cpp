@@ -46,7 +46,7 @@ class Search {
     for (const Object& pod : before.residents) {
       (priority_of(pod) < priority ? lower : stays).push_back(pod);
     }
-    // Whoever can be spared is, the important and the old first.
+    // Spares as many as possible, the important and the old first.
     by_importance(lower);
     std::optional<Eviction> found;
     if (!lower.empty() && fits(index, before, stays)) {

@@ -355,7 +355,7 @@ class Cycle {
       report(pod, "SchedulerError", error->message);  // and it does not hold up the others
       return;
     }
-    // What must stand before the pod is bound. A step that fails ends the plan, and the next cycle
+    // What must exist before the pod is bound. A step that fails ends the plan, and the next cycle
     // starts from what is there.
     for (SchedulingSession* session : hooked) {
       Plan reserved = session->reserve(pod, node);

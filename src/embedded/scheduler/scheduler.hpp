@@ -20,7 +20,7 @@ const Operator& scheduler_operator();
 // One cycle with what systems add to it. Pods of a scheduler that hooks name are scheduled, too.
 Plan schedule(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks);
 
-// The scheduler with hooks. An operator is a plain function, so whoever puts it together gives one
+// The scheduler with hooks. An operator is a plain function, so whatever puts it together gives one
 // that calls schedule() with these hooks. Owns the lists that the operator names.
 class HookedScheduler {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ColdObjects: those objects of a resource that lie packed until somebody reads them.
+// ColdObjects: those objects of a resource that stay packed until they are read.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ class ColdObjects {
 
   [[nodiscard]] bool is_gone(const Entry& entry) const { return (entry.index & kGone) != 0; }
   [[nodiscard]] KeyView key_of(const Entry& entry) const;
-  // Forgets the entries that are gone, and the packs that nobody is in any more.
+  // Removes deleted entries, and packs without entries.
   void sweep();
 
   std::vector<Entry> entries_{};

@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
+
 namespace athanor::store {
 
 void Durability::when(Revision revision, std::function<void(Result<void>)> done) {
   Result<void> outcome;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (durable_.load() < revision) {
       if (revision > failed_through_) {
         waiting_.emplace(revision, std::move(done));
@@ -31,7 +33,7 @@ void Durability::settle(Revision revision, const Result<void>& outcome) {
   std::vector<std::function<void(Result<void>)>> ready;
   bool grew = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (outcome.ok()) {
       grew = revision > durable_.load();
       durable_.store(std::max(durable_.load(), revision));

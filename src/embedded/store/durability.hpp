@@ -6,8 +6,8 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "base/result.hpp"
 #include "embedded/store/listeners.hpp"
 #include "embedded/store/store.hpp"
@@ -27,10 +27,11 @@ class Durability {
 
  private:
   std::atomic<Revision> durable_;
-  std::mutex mutex_{};
-  Revision failed_through_ = 0;  // commits up to here and above durable_ failed
-  Error failure_{};
-  std::multimap<Revision, std::function<void(Result<void>)>> waiting_{};
+  Mutex mutex_{};
+  Revision failed_through_ ATHANOR_GUARDED_BY(mutex_) =
+      0;  // commits up to here and above durable_ failed
+  Error failure_ ATHANOR_GUARDED_BY(mutex_){};
+  std::multimap<Revision, std::function<void(Result<void>)>> waiting_ ATHANOR_GUARDED_BY(mutex_){};
   Listeners<Revision> listeners_{};
 };
 

@@ -26,7 +26,7 @@ inline constexpr Revision kNear = 4096;
 // A row being made: its bytes, and where in them each event's object lies as JSON.
 class HistoryWriter {
  public:
-  // States up to `begin` are in no row: whoever needs one carries it.
+  // States up to `begin` are in no row: events that need one carry it.
   void clear() {
     bytes_.clear();
     bodies_.clear();

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <filesystem>
 #include <iterator>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -17,7 +15,9 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/condition_variable.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "embedded/store/revision_mark.hpp"
 #include "embedded/store/rows.hpp"
 #include "embedded/store/salvage.hpp"
@@ -126,15 +126,15 @@ class SqliteJournal final : public Journal {
   std::atomic<Revision> oldest_{0};  // of the history
   std::atomic<Revision> newest_{0};
   std::atomic<Instant> now_{};  // by the last trim()
-  std::mutex reader_mutex_{};   // guards the connection of those who read the past
-  Database reader_{};
+  Mutex reader_mutex_{};        // guards the connection of those who read the past
+  Database reader_ ATHANOR_GUARDED_BY(reader_mutex_){};
 
-  std::mutex mutex_{};
-  std::condition_variable work_{};
-  std::deque<Commit> queue_{};  // guarded by mutex_, like the following
-  std::optional<Error> failure_{};
-  bool open_ = false;
-  bool stopping_ = false;
+  Mutex mutex_{};
+  ConditionVariable work_{};
+  std::deque<Commit> queue_ ATHANOR_GUARDED_BY(mutex_){};
+  std::optional<Error> failure_ ATHANOR_GUARDED_BY(mutex_){};
+  bool open_ ATHANOR_GUARDED_BY(mutex_) = false;
+  bool stopping_ ATHANOR_GUARDED_BY(mutex_) = false;
   std::thread thread_{};
 };
 
@@ -281,13 +281,16 @@ Result<void> SqliteJournal::load_history(const Recovered& recovered, bool fresh)
   ATHANOR_TRY(const std::int64_t begin, read_meta("begin"));
   ATHANOR_TRY(const std::int64_t pruned, read_meta("pruned"));
   if (begin != 0) {
-    begin_ = static_cast<Revision>(begin - 1);  // 0 stands for none
+    begin_ = static_cast<Revision>(begin - 1);  // 0 means none
   } else if (!fresh) {
     begin_ = recovered.revision;
   }
   oldest_ = std::max(begin_, static_cast<Revision>(pruned));
   newest_ = recovered.revision;
-  ATHANOR_TRY(reader_, Database::open(options_.path));
+  {
+    const MutexLock lock(reader_mutex_);
+    ATHANOR_TRY(reader_, Database::open(options_.path));
+  }
   return write_meta("begin", static_cast<std::int64_t>(begin_ + 1));
 }
 
@@ -356,7 +359,7 @@ Result<Journal::Recovered> SqliteJournal::open_whole() {
   ATHANOR_TRY_VOID(write_meta("format", kFormat));
   ATHANOR_TRY_VOID(flush(/*clean=*/false));
   database_.keep_log(false);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   open_ = true;
   thread_ = std::thread([this] { run(); });
   return recovered;
@@ -365,7 +368,7 @@ Result<Journal::Recovered> SqliteJournal::open_whole() {
 Result<std::vector<EventPtr>> SqliteJournal::read(std::string_view resource, Revision after,
                                                   Revision until) {
   const Error gone{.code = 410, .reason = "Expired", .message = "the history is gone"};
-  const std::lock_guard lock(reader_mutex_);
+  const MutexLock lock(reader_mutex_);
   if (after < oldest_.load()) {
     return gone;
   }
@@ -400,7 +403,7 @@ Result<std::vector<EventPtr>> SqliteJournal::read(std::string_view resource, Rev
 void SqliteJournal::append(Revision revision, std::span<const EventPtr> events,
                            std::function<void(Result<void>)> done) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (open_ && !stopping_) {
       Commit& commit = queue_.emplace_back();
       commit.revision = revision;
@@ -414,7 +417,7 @@ void SqliteJournal::append(Revision revision, std::span<const EventPtr> events,
 }
 
 Result<void> SqliteJournal::writable() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (failure_) {
     return *failure_;
   }
@@ -425,7 +428,7 @@ void SqliteJournal::run() {
   while (wait_for_work()) {
     std::deque<Commit> group;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (queue_.size() <= kGroupLimit) {
         group.swap(queue_);
       } else {
@@ -453,8 +456,8 @@ void SqliteJournal::run() {
 
 // True: look at the queue, which is empty when it is time to retry. False: stop.
 bool SqliteJournal::wait_for_work() {
-  std::unique_lock lock(mutex_);
-  const auto work = [this] { return !queue_.empty() || stopping_; };
+  MutexLock lock(mutex_);
+  const auto work = [this]() ATHANOR_REQUIRES(mutex_) { return !queue_.empty() || stopping_; };
   if (failure_) {
     work_.wait_for(lock, options_.probe_interval, work);
     return !queue_.empty() || !stopping_;
@@ -518,7 +521,7 @@ bool SqliteJournal::flush_needed() const {
 void SqliteJournal::settle(std::deque<Commit>& group, const Result<void>& outcome) {
   bool changed = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     changed = failure_.has_value() == outcome.ok();
     failure_ = outcome.ok() ? std::nullopt : std::optional(outcome.error());
   }
@@ -651,7 +654,7 @@ Result<void> SqliteJournal::prune_history() {
 
 void SqliteJournal::shut() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!open_ || stopping_) {
       return;
     }
@@ -672,7 +675,7 @@ void SqliteJournal::shut() {
   put_meta_ = {};
   put_history_ = {};
   prune_history_ = {};
-  const std::lock_guard reading(reader_mutex_);
+  const MutexLock reading(reader_mutex_);
   reader_ = {};
   database_ = {};
 }

@@ -4,9 +4,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.hpp"
 
 namespace athanor::store {
 
@@ -19,13 +20,13 @@ class Listeners {
 
   [[nodiscard]] std::shared_ptr<void> add(Callback callback) {
     auto token = std::make_shared<Token>(list_, std::move(callback));
-    const std::lock_guard lock(list_->mutex);
+    const MutexLock lock(list_->mutex);
     list_->tokens.push_back(token.get());
     return token;
   }
 
   void call(Args... args) const {
-    const std::lock_guard lock(list_->mutex);
+    const MutexLock lock(list_->mutex);
     // By index: a callback may add another one or end its own.
     for (std::size_t i = 0; i < list_->tokens.size(); ++i) {
       if (list_->tokens[i] != nullptr) {
@@ -39,8 +40,8 @@ class Listeners {
  private:
   struct Token;
   struct List {
-    std::recursive_mutex mutex{};
-    std::vector<const Token*> tokens{};  // nullptr: ended during a call
+    RecursiveMutex mutex{};
+    std::vector<const Token*> tokens ATHANOR_GUARDED_BY(mutex){};  // nullptr: ended during a call
   };
   struct Token {
     Token(std::shared_ptr<List> tokens, Callback function)
@@ -48,7 +49,7 @@ class Listeners {
     Token(const Token&) = delete;
     Token& operator=(const Token&) = delete;
     ~Token() {
-      const std::lock_guard lock(list->mutex);
+      const MutexLock lock(list->mutex);
       for (const Token*& token : list->tokens) {
         if (token == this) {
           token = nullptr;

@@ -19,7 +19,7 @@ class OwnerIndex {
  public:
   using Entry = std::pair<std::string, Key>;  // resource, key
 
-  // Moves one object from the owners of `before` to those of `after`; Null stands for "no object".
+  // Moves one object from the owners of `before` to those of `after`; Null means "no object".
   void update(std::string_view resource, const Key& key, const Value& before, const Value& after);
   // Ordered by resource and key; nullptr when nothing is owned by `uid`.
   [[nodiscard]] const std::set<Entry>* find(std::string_view uid) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A record is a namespace, a name and a body, each as kube/value_bytes writes it; a text is a word
-// of the pack or stands there.
+// of the pack or is written out.
 #include "embedded/store/pack.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pack: many stored objects in one run of bytes.
 //
-// For objects that are many, alike and seldom read (Events). Texts that come more than once stand
+// For objects that are many, alike and seldom read (Events). Texts that come more than once are
 // in the pack once, and nothing in it is an allocation of its own: what is packed neither weighs
 // much nor holds on to pages of the heap among what comes and goes.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The newest revision that was acknowledged, kept outside the database.
 //
-// A damaged or lost write-ahead log leaves a consistent, older database: nothing in it tells that
+// A damaged or lost write-ahead log leaves a consistent, older database: nothing in it shows that
 // acknowledged writes are gone. The mark does. It is written behind each commit and before its
 // acknowledgement, so it is never newer than what the disk holds, and a crash at any instant gives
 // no false alarm. It is in the page cache by then: `kill -9` loses none of it. sync() brings it to

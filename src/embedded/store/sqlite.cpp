@@ -165,7 +165,7 @@ void Database::reserve_log(std::size_t step) {
        size += static_cast<sqlite3_int64>(kZeros.size())) {
     if (log->pMethods->xWrite(log, kZeros.data(), static_cast<int>(kZeros.size()), size) !=
         SQLITE_OK) {
-      return;  // the commits will tell
+      return;  // the commits will fail, too
     }
   }
 }

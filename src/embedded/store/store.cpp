@@ -10,13 +10,12 @@
 #include <deque>
 #include <limits>
 #include <map>
-#include <mutex>
-#include <shared_mutex>
 #include <utility>
 
 #include "base/cancellation.hpp"
 #include "base/contain.hpp"
 #include "base/memory.hpp"
+#include "base/mutex.hpp"
 #include "embedded/store/durability.hpp"
 #include "embedded/store/owner_index.hpp"
 #include "embedded/store/table.hpp"
@@ -162,15 +161,19 @@ class MemoryStore final : public Store {
     Revision until = 0;
   };
 
-  [[nodiscard]] const Table* find_table(std::string_view resource) const;
-  Table& table_of(const std::string& resource) {
+  [[nodiscard]] const Table* find_table(std::string_view resource) const
+      ATHANOR_REQUIRES_SHARED(mutex_);
+  Table& table_of(const std::string& resource) ATHANOR_REQUIRES(mutex_) {
     return tables_.try_emplace(resource, options_.hash).first->second;
   }
-  [[nodiscard]] Result<std::vector<EventPtr>> stage(std::span<const Write> writes, Instant now);
-  void apply(const std::vector<EventPtr>& events, std::vector<EventPtr>& dropped);
+  [[nodiscard]] Result<std::vector<EventPtr>> stage(std::span<const Write> writes, Instant now)
+      ATHANOR_REQUIRES(commit_mutex_);
+  void apply(const std::vector<EventPtr>& events, std::vector<EventPtr>& dropped)
+      ATHANOR_REQUIRES(commit_mutex_, mutex_);
   // Forgets what memory holds beyond the limits; the caller frees it, outside the lock.
-  void shrink(std::size_t events, std::size_t bytes, std::vector<EventPtr>& dropped);
-  void drop_oldest(std::vector<EventPtr>& dropped);
+  void shrink(std::size_t events, std::size_t bytes, std::vector<EventPtr>& dropped)
+      ATHANOR_REQUIRES(mutex_);
+  void drop_oldest(std::vector<EventPtr>& dropped) ATHANOR_REQUIRES(mutex_);
   // Under no lock. Nothing when memory reaches back to `after`.
   [[nodiscard]] Result<Past> read_past(std::string_view resource, Revision after) const;
   [[nodiscard]] Error too_old(Revision revision) const;
@@ -186,22 +189,25 @@ class MemoryStore final : public Store {
 
   const Options options_;
   const std::unique_ptr<Journal> journal_;
-  std::mutex commit_mutex_{};  // guards these
-  bool closed_ = false;
-  std::unique_ptr<Interner> interner_;  // null: Options::intern is off
-  Instant swept_{};
-  std::size_t deleted_ = 0;  // objects since the last sweep
+  Mutex commit_mutex_{};  // held before mutex_
+  bool closed_ ATHANOR_GUARDED_BY(commit_mutex_) = false;
+  std::unique_ptr<Interner> interner_
+      ATHANOR_PT_GUARDED_BY(commit_mutex_);  // null: Options::intern is off
+  Instant swept_ ATHANOR_GUARDED_BY(commit_mutex_){};
+  std::size_t deleted_ ATHANOR_GUARDED_BY(commit_mutex_) = 0;  // objects since the last sweep
 
-  mutable std::shared_mutex mutex_{};
+  mutable SharedMutex mutex_{};
   std::atomic<Revision> revision_;
   const Revision start_;
-  std::atomic<Revision> oldest_;                        // memory has the events behind it
-  Revision exact_floor_ = 0;                            // older states are not listed any more
-  std::deque<std::pair<Instant, Revision>> samples_{};  // of the time that history covers
-  std::map<std::string, Table, std::less<>> tables_{};  // entries are never erased
-  OwnerIndex owners_{};
-  std::deque<Logged> log_{};
-  std::size_t log_bytes_ = 0;
+  std::atomic<Revision> oldest_;                         // memory has the events behind it
+  Revision exact_floor_ ATHANOR_GUARDED_BY(mutex_) = 0;  // older states are not listed any more
+  std::deque<std::pair<Instant, Revision>> samples_
+      ATHANOR_GUARDED_BY(mutex_){};  // of the time that history covers
+  std::map<std::string, Table, std::less<>> tables_
+      ATHANOR_GUARDED_BY(mutex_){};  // entries are never erased
+  OwnerIndex owners_ ATHANOR_GUARDED_BY(mutex_){};
+  std::deque<Logged> log_ ATHANOR_GUARDED_BY(mutex_){};
+  std::size_t log_bytes_ ATHANOR_GUARDED_BY(mutex_) = 0;
 
   Durability durability_;
   Listeners<std::span<const EventPtr>> listeners_{};
@@ -213,7 +219,7 @@ const Table* MemoryStore::find_table(std::string_view resource) const {
 }
 
 StoredPtr MemoryStore::get(std::string_view resource, const Key& key) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   const Table* table = find_table(resource);
   return table == nullptr ? nullptr : table->get(key);
 }
@@ -227,7 +233,7 @@ Result<Page> MemoryStore::list(std::string_view resource, const ListOptions& opt
       return found.error();
     }
   }
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   const Revision now = revision_.load();
   if (options.exactly && *options.exactly > now) {
     return Error{.code = 504,
@@ -269,7 +275,7 @@ Result<MemoryStore::Past> MemoryStore::read_past(std::string_view resource, Revi
 }
 
 std::vector<StoredPtr> MemoryStore::owned_by(std::string_view uid) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   std::vector<StoredPtr> owned;
   if (const auto* entries = owners_.find(uid)) {
     owned.reserve(entries->size());
@@ -281,13 +287,13 @@ std::vector<StoredPtr> MemoryStore::owned_by(std::string_view uid) const {
 }
 
 std::size_t MemoryStore::count(std::string_view resource, std::string_view ns) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   const Table* table = find_table(resource);
   return table == nullptr ? 0 : table->count(ns);
 }
 
 std::vector<std::string> MemoryStore::resources() const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, table] : tables_) {
     if (table.count("") != 0) {
@@ -302,8 +308,12 @@ Result<std::vector<EventPtr>> MemoryStore::stage(std::span<const Write> writes, 
   events.reserve(writes.size());
   Revision revision = revision_.load();
   for (const Write& write : writes) {
-    const Table* table = find_table(write.resource);
-    StoredPtr current = table == nullptr ? nullptr : table->get(write.key);
+    StoredPtr current;
+    {
+      const ReadLock lock(mutex_);  // freeze() changes tables without commit_mutex_
+      const Table* table = find_table(write.resource);
+      current = table == nullptr ? nullptr : table->get(write.key);
+    }
     for (const EventPtr& event : events) {  // earlier writes of the same transaction
       if (event->object->key == write.key && event->object->resource == write.resource) {
         current = event->type == Event::Type::Deleted ? nullptr : event->object;
@@ -365,7 +375,7 @@ Result<std::vector<StoredPtr>> MemoryStore::commit(std::span<const Write> writes
     return Error::internal("the store cannot be written: " + writable.error().message);
   }
   std::vector<EventPtr> dropped;  // freed last, under no lock
-  const std::lock_guard order(commit_mutex_);
+  const MutexLock order(commit_mutex_);
   if (closed_) {
     return Error::unavailable("the store is closed");
   }
@@ -376,7 +386,7 @@ Result<std::vector<StoredPtr>> MemoryStore::commit(std::span<const Write> writes
   const Indivisible whole;  // half of it in tables, log and journal would be another store
   const CancellationScope to_its_end(nullptr);
   {
-    const std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     apply(events, dropped);
   }
   listeners_.call(events);
@@ -395,7 +405,7 @@ Result<std::vector<StoredPtr>> MemoryStore::commit(std::span<const Write> writes
 Result<std::vector<EventPtr>> MemoryStore::events_after(std::string_view resource, Revision after,
                                                         std::size_t limit) const {
   ATHANOR_TRY(Past past, read_past(resource, after));
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   if (past.until < oldest_.load()) {
     return too_old(after);  // so far behind that memory forgets faster than the disk is read
   }
@@ -420,7 +430,7 @@ void MemoryStore::trim(Instant now) {
   const Sweep sweep = next_sweep(now);
   std::vector<EventPtr> dropped;
   {
-    const std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     samples_.emplace_back(now, revision_.load());
     while (samples_.front().first + options_.history < now) {
       exact_floor_ = samples_.front().second;
@@ -437,7 +447,7 @@ void MemoryStore::trim(Instant now) {
   dropped.clear();
   freeze(sweep.emptied);
   if (sweep.due && interner_ != nullptr) {
-    const std::lock_guard order(commit_mutex_);
+    const MutexLock order(commit_mutex_);
     interner_->sweep();
   }
   if (sweep.emptied) {
@@ -446,7 +456,7 @@ void MemoryStore::trim(Instant now) {
 }
 
 MemoryStore::Sweep MemoryStore::next_sweep(Instant now) {
-  const std::lock_guard order(commit_mutex_);
+  const MutexLock order(commit_mutex_);
   if (now - swept_ < kSweepInterval) {
     return {};
   }
@@ -457,7 +467,7 @@ MemoryStore::Sweep MemoryStore::next_sweep(Instant now) {
 void MemoryStore::freeze(bool all) {
   std::vector<std::pair<Table*, std::vector<StoredPtr>>> found;
   {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     for (auto& [resource, table] : tables_) {
       if (!is_volatile(resource)) {
         continue;
@@ -474,7 +484,7 @@ void MemoryStore::freeze(bool all) {
     for (std::size_t at = 0; at < objects.size(); at += kPackSize) {
       const auto some = std::span(objects).subspan(at, std::min(kPackSize, objects.size() - at));
       const auto pack = std::make_shared<const Pack>(some);
-      const std::unique_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       table->freeze(pack, some);
     }
   }
@@ -482,7 +492,7 @@ void MemoryStore::freeze(bool all) {
 
 void MemoryStore::shut() {
   {
-    const std::lock_guard order(commit_mutex_);
+    const MutexLock order(commit_mutex_);
     if (std::exchange(closed_, true)) {
       return;
     }

@@ -2,7 +2,7 @@
 // The store: every object of the embedded control plane, one revision counter, one event log.
 //
 // Objects are immutable and shared. Reads see the newest commit at once. A commit becomes durable a
-// little later (the journal groups commits); whoever acknowledges to the outside waits for
+// little later (the journal groups commits); acknowledgements to the outside wait for
 // durable_revision(). Thread-safe.
 #pragma once
 
@@ -102,7 +102,7 @@ class Journal {
   // gone.
   [[nodiscard]] virtual Result<std::vector<EventPtr>> read(std::string_view resource,
                                                            Revision after, Revision until);
-  // Lets go of what is older than the journal's limits.
+  // Drops what is older than the journal's limits.
   virtual void trim(Instant /*now*/) {}
 };
 std::unique_ptr<Journal> memory_journal();

@@ -89,7 +89,7 @@ class NodeBody final : public Body {
   std::size_t next_ = 0;
 };
 
-// A list that goes on as long as somebody reads it.
+// A list that continues as long as it is read.
 class EndlessBody final : public Body {
  public:
   State pull(std::string& out) override {

@@ -12,7 +12,7 @@
 namespace athanor::targets {
 namespace {
 
-// Stands for the name of a node while its group is printed; no name, label or quantity has it.
+// Placeholder for the name of a node while its group is printed; no name, label or quantity has it.
 constexpr std::string_view kName = "@NAME@";
 constexpr std::string_view kAge = "@AGE@";
 constexpr const char* kBirth = "2026-01-01T00:00:00Z";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of an emulated target cluster, made when somebody asks for them: 100,000 of them cost
+// The nodes of an emulated target cluster, made on request: 100,000 of them cost
 // as much as one.
 #pragma once
 
@@ -36,7 +36,7 @@ class Inventory {
     std::size_t first = 0;
     std::size_t count = 0;
     Value labels{};
-    std::vector<std::string> node{};  // the JSON between the places where the name stands
+    std::vector<std::string> node{};  // the JSON between the places of the name
     std::vector<std::string> row{};
   };
   [[nodiscard]] const Group& group_of(std::size_t index) const;

@@ -102,7 +102,7 @@ Result<void> TargetServer::State::prepare(const TargetServerOptions& options) {
 Result<void> TargetServer::State::add(const Target& target, Identity identity) {
   auto socket = bind_port(target.port == 0 ? identity.port : target.port);
   if (!socket.ok() && target.port == 0) {
-    socket = bind_port(0);  // somebody else has the port of last time
+    socket = bind_port(0);  // the port of last time is taken
   }
   if (!socket.ok()) {
     return socket.error().with_context("target " + target.name);

@@ -115,7 +115,7 @@ void Site::turn(Door door) {
       ::close(filler);
     }
     fillers_.clear();
-    // Ends listening; the port stays bound, and whoever connects is refused.
+    // Ends listening; the port stays bound, and connections are refused.
     ::shutdown(acceptor_.socket(), SHUT_RDWR);
   }
   door_ = door;

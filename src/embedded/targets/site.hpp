@@ -17,7 +17,7 @@
 namespace athanor::targets {
 
 // A socket bound to a port of 127.0.0.1 (0: any free one) that does not listen yet. As long as it
-// is there nobody else gets the port.
+// is there no other process gets the port.
 Result<int> bind_port(int port);
 
 // What came so far, of all targets.

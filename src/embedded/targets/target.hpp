@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An emulated target cluster as somebody describes it: its nodes, how one signs in, and what is
+// An emulated target cluster as a lab file describes it: its nodes, how one signs in, and what is
 // wrong with it (docs/lab.md).
 #pragma once
 
@@ -39,7 +39,7 @@ struct Faults {
   bool wrong_certificate = false;    // of an authority that the kubeconfig does not name
   bool unauthorized = false;         // 401
   bool forbidden = false;            // 403 for nodes
-  bool garbage = false;              // 200 with bytes that are no JSON
+  bool garbage = false;              // 200 with bytes other than JSON
   bool web_page = false;             // 200 with HTML
   bool endless = false;              // a list of nodes that does not end
   std::string redirect{};            // 302 to this address

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tasks may ask for and the embedded engine does not do. Such manifests are valid on a
-// cluster, so they are accepted; admission warns, and an event of the TaskRun says so again.
+// cluster, so they are accepted; admission warns, and an event of the TaskRun repeats it.
 #pragma once
 
 #include <string>

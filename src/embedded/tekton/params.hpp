@@ -38,7 +38,7 @@ std::string param_outside_enum(const Value& specs, const Value& params);
 // "map[p:[k] q:[a b]]".
 std::string go_map(const std::map<std::string, std::vector<std::string>>& keys);
 
-// What every declared or given param stands for. Defaults may use other params, ten levels deep.
+// The value of every declared or given param. Defaults may use other params, ten levels deep.
 // Error messages: `parameter resolution failed: …` (6).
 Result<std::map<std::string, Value>> param_values(const Value& specs, const Value& params);
 Replacements replacements_of(const std::map<std::string, Value>& values);

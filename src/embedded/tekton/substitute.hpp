@@ -15,7 +15,7 @@
 
 namespace athanor::tekton {
 
-// What the variables of one stage stand for. A variable is known by its dotted name ("params.p"); a
+// The values of the variables of one stage. A variable is known by its dotted name ("params.p"); a
 // value is a string, a list of strings or an object of strings. The other spellings (params["p"],
 // params['p'], [i], [*], .key) are found through it.
 class Replacements {
@@ -25,7 +25,7 @@ class Replacements {
   void set_param(std::string_view name, Value value);
   void erase(std::string_view variable);
 
-  // The value of what stands between "$(" and ")": a string, or, for a whole list or object, that.
+  // The value of what is between "$(" and ")": a string, or, for a whole list or object, that.
   [[nodiscard]] std::optional<Value> find(std::string_view variable) const;
   [[nodiscard]] bool empty() const { return values_.empty(); }
 

@@ -8,10 +8,10 @@
 
 #include <atomic>
 #include <charconv>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "net/paced_stream.hpp"
 #include "net/response_writer.hpp"
 
@@ -52,8 +52,8 @@ std::string peer_of(int socket) {
 struct Connection::Wakes {
   std::shared_ptr<TransportCore> core{};
   std::weak_ptr<Connection> connection{};
-  std::mutex mutex{};
-  std::vector<std::shared_ptr<Waker>> ready{};  // guarded by mutex
+  Mutex mutex{};
+  std::vector<std::shared_ptr<Waker>> ready ATHANOR_GUARDED_BY(mutex){};
 };
 
 // Of one stream; waits in `ready` once at most.
@@ -124,7 +124,7 @@ void Connection::set_deadline(std::chrono::milliseconds from_now) {
 }
 
 void Connection::check_time(Time time) {
-  // A terminal may stand still for as long as its user likes.
+  // A terminal may be idle for as long as its user likes.
   const bool stalled = state_ == State::Streaming && !paced_ && stream_waits_ &&
                        time > progress_ + core_->options.stall_timeout;
   const bool unread = (state_ == State::Responding || state_ == State::Multiplexed) &&
@@ -402,7 +402,7 @@ std::function<void()> Connection::make_waker(std::int32_t stream) {
 void Connection::post_wake(const std::shared_ptr<Waker>& waker) {
   const auto& wakes = waker->wakes;
   {
-    const std::lock_guard lock(wakes->mutex);
+    const MutexLock lock(wakes->mutex);
     wakes->ready.push_back(waker);
     if (wakes->ready.size() > 1) {
       return;  // the task is on its way
@@ -411,7 +411,7 @@ void Connection::post_wake(const std::shared_ptr<Waker>& waker) {
   wakes->core->loop.post([wakes] {
     std::vector<std::shared_ptr<Waker>> ready;
     {
-      const std::lock_guard lock(wakes->mutex);
+      const MutexLock lock(wakes->mutex);
       ready.swap(wakes->ready);
     }
     const auto self = wakes->connection.lock();
@@ -565,7 +565,7 @@ void Connection::pull_stream() {
     }
   }
   flush();
-  // Of many watches that nobody reads each would hold its share.
+  // Many unread watches would each hold their share.
   if (state_ == State::Streaming && output_bytes_ > kSmall && core_->answers.exceeded(holder_)) {
     close();
   }
@@ -616,7 +616,7 @@ void Connection::account() {
   answers_.set(holder_, output_bytes_ + (http2_ ? http2_->answer_bytes() : 0));
 }
 
-// Of requests that nobody has looked at the address pays.
+// Unauthenticated requests are charged to their address.
 void Connection::account_requests() {
   if (state_ != State::Multiplexed && state_ != State::Reading) {
     return;

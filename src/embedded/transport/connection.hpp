@@ -140,12 +140,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void screen(apiserver::Request head, std::int32_t stream, std::size_t body);
   void screened(std::int32_t stream, Http2Session::Verdict verdict);
   Http2Session::Verdict verdict_of(bool admitted, const std::string& user, std::size_t body);
-  // Whom bytes are held for.
+  // The owner of held bytes.
   [[nodiscard]] std::string holder_of(const Flow& flow) const;
   // Answers 429 instead when the client has too many answers to read.
   void bound_answer(apiserver::Response& response) const;
   [[nodiscard]] Flow flow_of(const apiserver::Request& request) const;
-  // Nobody waits for the answer any more.
+  // The client of the answer is gone.
   void abandon(std::int32_t stream);
   // On a worker.
   void handle(apiserver::Request request, std::int32_t stream,
@@ -187,7 +187,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::string& date();
 
   const std::shared_ptr<TransportCore> core_;
-  const std::uint64_t number_;  // tells connections apart
+  const std::uint64_t number_;  // identifies the connection
   const int socket_;
   const std::string peer_;  // the client's address
   EventLoop::Descriptor descriptor_;

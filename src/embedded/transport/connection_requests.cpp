@@ -42,7 +42,7 @@ void Connection::dispatch() {
   when_readable();
 }
 
-// Requests are told apart by what they show, before anybody knows who that is.
+// Requests are told apart by their credentials, before these are checked.
 Flow Connection::flow_of(const apiserver::Request& request) const {
   Flow flow;
   flow.connection = number_;
@@ -190,7 +190,7 @@ void Connection::handled(const apiserver::Request& asked, apiserver::Response an
     const Containment scope;
     if (response->stream == nullptr && response->tunnel == nullptr) {
       apiserver::encode(asked, *response);
-      // A text that grew has room for as much again, and may wait for long.
+      // A text that grew has capacity for as much again, and may wait for long.
       if (response->body.capacity() - response->body.size() > kSmallAnswer) {
         response->body.shrink_to_fit();
       }
@@ -204,7 +204,7 @@ void Connection::handled(const apiserver::Request& asked, apiserver::Response an
   } catch (const std::exception& failure) {
     response = failed_inside(asked.path, failure.what());
   }
-  // Whoever wrote hears of it.
+  // The writer gets the result.
   const bool reads = asked.method == "GET" || asked.method == "HEAD";
   const Means means = reads ? Means::Reading : Means::Writing;
   if (response->durable_after == 0 || dependencies.store == nullptr) {

@@ -17,7 +17,7 @@ namespace athanor::transport {
 
 class Encryption {
  public:
-  // Errors: another kind of document, unknown providers (kms among them), keys that are no keys.
+  // Errors: another kind of document, unknown providers (kms among them), malformed keys.
   static Result<Encryption> parse(const Value& configuration);
   // Nothing is encrypted, and nothing can be read that was.
   Encryption() = default;

@@ -52,7 +52,7 @@ struct HttpsServer::State {
   void tick();
   void drain(std::chrono::milliseconds time);
 
-  // Closes a connection that rests, of this address (empty: of any), so that another has room.
+  // Closes an idle connection, of this address (empty: of any), to make space for another.
   // False: all have something to do.
   bool make_room(const std::string& address);
 
@@ -177,7 +177,7 @@ void HttpsServer::stop(std::chrono::milliseconds grace) {
     core.loop.post([state = state_.get(), grace] { state->drain(grace); });
     state_->thread.join();
   }
-  *core.ending = true;  // nobody gets an answer any more
+  *core.ending = true;  // no answers from here on
   core.workers.stop();
   // From here on this thread is the only one in the loop.
   core.when_empty = nullptr;

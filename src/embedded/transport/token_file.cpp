@@ -13,7 +13,7 @@
 namespace athanor::transport {
 namespace {
 
-// The columns of one line; quotes keep commas together and are doubled to stand for themselves.
+// The columns of one line; quotes keep commas together and are doubled to be literal.
 std::vector<std::string> split_columns(std::string_view line) {
   std::vector<std::string> columns(1);
   bool quoted = false;

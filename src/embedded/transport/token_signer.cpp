@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "base/digest.hpp"
+#include "base/mutex.hpp"
 #include "embedded/transport/token_key.hpp"
 #include "kube/text/json.hpp"
 
@@ -41,8 +41,9 @@ class JwtSigner final : public apiserver::TokenSigner {
 
   const std::vector<TokenKey> keys_;
   const std::vector<std::string> issuers_;
-  std::mutex mutex_{};
-  std::map<std::string, Value, std::less<>> verified_{};  // claims by token
+  Mutex mutex_{};
+  std::map<std::string, Value, std::less<>> verified_
+      ATHANOR_GUARDED_BY(mutex_){};  // claims by token
 };
 
 Value JwtSigner::jwks() const {
@@ -62,7 +63,7 @@ Result<std::string> JwtSigner::sign(const Value& claims) {
   return token + "." + base64url_encode(signature);
 }
 
-// The key that the token names decides; a name that nobody knows counts as none.
+// The key that the token names decides; an unknown name counts as none.
 bool JwtSigner::signature_holds(const Value& header, std::string_view signed_part,
                                 std::string_view signature) const {
   const std::string_view id = header["kid"].as_string();
@@ -76,7 +77,7 @@ bool JwtSigner::signature_holds(const Value& header, std::string_view signed_par
 
 Result<Value> JwtSigner::verify(std::string_view token) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto known = verified_.find(token); known != verified_.end()) {
       return known->second;
     }
@@ -103,7 +104,7 @@ Result<Value> JwtSigner::verify(std::string_view token) {
   if (!claims.ok() || !claims->is_object()) {
     return unauthorized("the token's claims are not a JSON object");
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (verified_.size() >= kRemembered) {
     verified_.clear();
   }

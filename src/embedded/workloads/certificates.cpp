@@ -141,7 +141,7 @@ Plan sign(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
-// Whether the user who asked may have such a request approved without anybody looking.
+// Whether the user who asked may have such a request approved automatically.
 std::optional<bool> may(const View& view, const Object& request, const char* subresource) {
   const Value& spec = request.spec();
   Value review = Value::object(

@@ -14,8 +14,8 @@
 
 namespace athanor::workloads {
 
-// Events about one object, told once everything else is done; and a write that the server refused
-// before, tried again last: should it fail again, the rest has happened all the same.
+// Events about one object, written once everything else is done; and a write that the server
+// refused before, tried again last: should it fail again, the rest has happened all the same.
 class Closing {
  public:
   Closing(const Kind& kind, const Object& about) : about_{&kind, about.key()}, uid_(about.uid()) {}

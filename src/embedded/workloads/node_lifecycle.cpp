@@ -157,7 +157,7 @@ class NodeRun {
     }
   }
 
-  // Nobody else can say that pods on a lost node serve no more.
+  // Only this controller can mark pods on a lost node as not ready.
   void mark_pods() {
     for (const Object& pod :
          view_.list(api::kPod, {.index = "node", .index_value = std::string(node_.name())})) {

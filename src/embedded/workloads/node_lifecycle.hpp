@@ -11,7 +11,7 @@ namespace athanor::workloads {
 inline constexpr Duration kNodeGrace = std::chrono::seconds(50);
 
 // Conditions Unknown and taints of nodes that fell silent; taints from conditions; pods of nodes
-// that are not ready become unready. A node that never told a time (no lease, no heartbeat) is
+// that are not ready become unready. A node without any time (no lease, no heartbeat) is
 // taken at its word.
 const Operator& node_lifecycle_operator();
 // Deletes pods that do not, or no longer, tolerate the NoExecute taints of their node.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods that nobody would ever remove.
+// Pods without another remover.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -90,7 +90,7 @@ std::string age_of(const Object& pod) {
   return pod.metadata()["creationTimestamp"].str();
 }
 
-// Of pods that ended and that nobody removes, the oldest go when there are too many.
+// Of terminated pods, the oldest go when there are too many.
 Plan reconcile_terminated(const View& view, const Key& /*key*/, Instant /*now*/) {
   Plan plan;
   const Select terminated{.index = std::string(kTerminated),

@@ -24,7 +24,7 @@ std::vector<Value> no_execute(const Object& node) {
 
 struct Patience {
   bool none = false;               // a taint is not tolerated at all
-  std::optional<Instant> until{};  // nullopt with none == false: for ever
+  std::optional<Instant> until{};  // nullopt with none == false: without limit
 };
 
 // The shortest of the tolerations that are used, counted from the taint's time.

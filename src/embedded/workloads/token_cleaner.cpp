@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bootstrap tokens whose time is over.
+// Expired bootstrap tokens.
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
 #include "embedded/workloads/namespace_basics.hpp"
@@ -20,7 +20,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   const std::string text =
       base64_decode(secret->body()["data"]["expiration"].as_string()).value_or(std::string());
   const auto end = parse_time(text);
-  // One that cannot be read counts as over: nobody would notice otherwise.
+  // One that cannot be read counts as expired.
   if (text.empty() || (end && now < *end)) {
     if (end) {
       plan.wake_at(*end);

@@ -60,7 +60,7 @@ bool succeeded(const Object& set, const std::vector<Object>& jobs, std::size_t w
   return named > 0 && complete == named && (!targets.empty() || named == wanted);
 }
 
-// Puts what places its pods, of the job that is wanted, into the one that is to run: whoever
+// Puts what places its pods, of the job that is wanted, into the one that is to run: whatever
 // suspended the set may have changed that meanwhile. What the server put there stays.
 void place_pods(Value& job, const Value& wanted) {
   Value& pod_template = job.member("spec").member("template");

@@ -30,7 +30,7 @@ constexpr transport::ServedLimits kLimits{
     .body = std::size_t{64} * 1024 * 1024,  // some thousand whole nodes
     .idle = std::chrono::seconds(120),
     .stall = std::chrono::seconds(30),
-    .answer = std::chrono::seconds(31),  // schedulers wait 5 s unless told otherwise
+    .answer = std::chrono::seconds(31),  // schedulers wait 5 s by default
 };
 
 // What a request asks. Errors have the HTTP status as their code.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +15,7 @@
 #include "api/builtin.hpp"
 #include "base/contain.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "extender/decisions.hpp"
 #include "extender/pending.hpp"
 #include "extender/serving/binder.hpp"
@@ -57,14 +57,14 @@ struct Service::State : std::enable_shared_from_this<State> {
   void decide(const std::function<Result<Value>(Decisions& decisions)>& question,
               const Answer& answer);
   void bind(const BindQuestion& question, std::optional<Object> fetched, const Answer& answer);
-  // What the binding needs, or the answer where there is nothing to do. With the mutex held.
+  // What the binding needs, or the answer where there is nothing to do.
   struct Prepared {
     std::optional<Binding> binding{};
     std::string error{};
     bool unknown_pod = false;
   };
   Prepared prepare(const View& base, Instant now, const BindQuestion& question,
-                   const std::optional<Object>& fetched);
+                   const std::optional<Object>& fetched) ATHANOR_REQUIRES(mutex);
   void fetch(const BindQuestion& question, const Answer& answer);
   void carry_out(Binding binding, const Answer& answer);
   void ended(const Object& pod, const std::vector<Ref>& claims, const BindingResult& result);
@@ -76,10 +76,10 @@ struct Service::State : std::enable_shared_from_this<State> {
   ServiceOptions options;
   std::shared_ptr<Binder> binder;
   std::atomic<bool> sighted{false};
-  std::mutex mutex{};     // guards those below
-  bool settling = false;  // settle_soon() is under way
-  Pending pending{};
-  std::set<std::string> under_way{};  // uids of pods that are being bound
+  Mutex mutex{};
+  bool settling ATHANOR_GUARDED_BY(mutex) = false;  // settle_soon() is under way
+  Pending pending ATHANOR_GUARDED_BY(mutex){};
+  std::set<std::string> under_way ATHANOR_GUARDED_BY(mutex){};  // uids of pods that are being bound
 };
 
 void Service::State::decide(const std::function<Result<Value>(Decisions& decisions)>& question,
@@ -87,7 +87,7 @@ void Service::State::decide(const std::function<Result<Value>(Decisions& decisio
   options.inspect([self = shared_from_this(), question, answer](const View& base, Instant now) {
     Result<Value> result = Error::internal("not decided");
     const auto broken = contain([&] {
-      const std::scoped_lock lock(self->mutex);
+      const MutexLock lock(self->mutex);
       self->pending.settle(base, now);
       const Overlay overlay(base, self->pending, self->options.indexes);
       Reads reads;
@@ -160,7 +160,7 @@ void Service::State::bind(const BindQuestion& question, std::optional<Object> fe
                       const View& base, Instant now) {
     Prepared prepared{.error = "not decided"};
     const auto broken = contain([&] {
-      const std::scoped_lock lock(self->mutex);
+      const MutexLock lock(self->mutex);
       prepared = self->prepare(base, now, question, fetched);
     });
     if (broken) {
@@ -221,7 +221,7 @@ void Service::State::carry_out(Binding binding, const Answer& answer) {
 // What came of a binding counts until the caches show it.
 void Service::State::ended(const Object& pod, const std::vector<Ref>& claims,
                            const BindingResult& result) {
-  const std::scoped_lock lock(mutex);
+  const MutexLock lock(mutex);
   const Instant until = options.clock->now() + kPendingLife;
   under_way.erase(std::string(pod.uid()));
   for (const Ref& claim : claims) {
@@ -240,7 +240,7 @@ void Service::State::ended(const Object& pod, const std::vector<Ref>& claims,
 
 void Service::State::settle_soon() {
   {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     if (std::exchange(settling, true)) {
       return;
     }
@@ -258,7 +258,7 @@ void Service::State::settle_soon() {
                               }
                               bool more = false;
                               {
-                                const std::scoped_lock lock(state->mutex);
+                                const MutexLock lock(state->mutex);
                                 state->settling = false;
                                 state->pending.settle(base, now);
                                 more = state->pending.answered();

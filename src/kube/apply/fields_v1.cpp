@@ -52,7 +52,7 @@ Result<Value> canonical(const Value& name) {
   return Value();
 }
 
-// Where the members of a node stand: by a table where many are looked for among many.
+// Finds the members of a node: by a table where many are looked for among many.
 class Places {
  public:
   Places(const Value& node, std::size_t looks) : node_(node) {

@@ -36,7 +36,7 @@ struct Entry {
 };
 using Entries = std::vector<Entry>;
 
-// Whether a decoded list has room for one of the two only.
+// Whether a decoded list can hold only one of the two.
 bool same_writer(const Entry& a, const Entry& b);
 // The stored list; entries of versions that are not known any more are left out.
 Entries read_stored(const Value& list, const FieldManagement& by);

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxManagerBytes = 128;
 struct Start {
   Entries entries{};
   bool as_stored = true;  // the same list as in the live object
-  bool tracked = true;    // somebody was named, if in a version that is not known any more
+  bool tracked = true;    // a manager was named, if in an unknown version
 };
 
 bool is_reset(const Value& requested) {
@@ -48,7 +48,7 @@ FieldSet set_by(const FieldChanges& changes) {
   return changes.modified.empty() ? changes.added : changes.added.united(changes.modified);
 }
 
-// What the write set goes to its manager, what it removed to nobody.
+// What the write set goes to its manager; what it removed loses its owners.
 void attribute(Entries& entries, const FieldChanges& changes, managed::VersionedChanges versions,
                const FieldManagement& by) {
   const FieldSet set = set_by(changes);

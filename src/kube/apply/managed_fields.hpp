@@ -52,7 +52,7 @@ struct FieldManagement {
 // (same node).
 Value update_managed_fields(const Value& live, Value object, const FieldManagement& by);
 
-// Whether two entries of the object stand for one writer, as a write of its Scale may leave them:
+// Whether two entries of the object belong to one writer, as a write of its Scale may leave them:
 // the next write of any kind keeps the later one.
 bool has_twin_managers(const Value& object);
 

@@ -141,7 +141,7 @@ bool copy(PatchDocument& document, const Pointer& from, const Pointer& to, Patch
 }
 
 // Where a patch has put a null into an object. To the reference's library that is another one than
-// a null that was read: whoever tests what is around it finds it changed. What is within a path
+// a null that was read: a test of its surroundings finds it changed. What is within a path
 // follows it in this order.
 using AddedNulls = std::set<Pointer>;
 

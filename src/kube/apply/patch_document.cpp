@@ -171,7 +171,7 @@ Value PatchDocument::Place::rebuilt() {
   return Value::list(std::move(items));
 }
 
-// What differs in size is told apart at once, so that this takes no longer than `expected` is.
+// Different sizes are found at once, so that this takes no longer than `expected` is.
 bool PatchDocument::Place::equals(const Value& expected) {
   if (!stale_) {
     return whole_ == expected;

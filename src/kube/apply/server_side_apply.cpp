@@ -69,7 +69,7 @@ std::optional<ApplyError> check_config(const Value& config) {
   return std::nullopt;
 }
 
-// An object that is not of its type, or whose list elements have no keys, is owned by nobody, and
+// An object that is not of its type, or whose list elements have no keys, has no owner, and
 // cannot be from now on.
 std::optional<ApplyError> check_live(const Value& live, const FieldManagement& by) {
   if (live.is_null() || !live["metadata"]["managedFields"].empty()) {
@@ -96,7 +96,7 @@ FieldSet decoded(const Value& fields) {
   return FieldSet::from_fields_v1(fields).value_or(FieldSet());
 }
 
-// An object that nobody tracked so far: everything in it belongs to one manager.
+// An object without managed fields so far: everything in it belongs to one manager.
 void track_existing(Entries& entries, const Value& live, const FieldManagement& by) {
   FieldChanges changes = compare_fields(Value(), live, by.schema);
   managed::leave_out(changes, by.reset_fields);
@@ -107,7 +107,7 @@ void track_existing(Entries& entries, const Value& live, const FieldManagement& 
   entry.set_time(by.now);
 }
 
-// The fields of `last` that nobody wants any more. A declared field stands for what is below it: it
+// The fields of `last` without remaining owners. A declared field covers what is below it: it
 // goes when nothing in it is owned, and then with everything in it.
 FieldSet abandoned(const FieldSet& last, const FieldSet& kept, const typed::Node& node) {
   FieldSet out;
@@ -170,7 +170,7 @@ std::string_view last_applied_of(const Value& object) {
   return object["metadata"]["annotations"][kLastApplied].as_string();
 }
 
-// kubectl may take over what its own client-side apply wrote and nobody changed since.
+// kubectl may take over what its own client-side apply wrote, if unchanged since.
 void allow_last_applied(std::vector<Clash>& clashes, const Value& live, SchemaPtr schema) {
   const Result<Value> applied = json::parse(last_applied_of(live));
   if (!applied.ok() || !applied->is_object()) {
@@ -306,8 +306,8 @@ class Apply {
  private:
   Entry& own_entry() { return entries_[own_]; }
 
-  // What the last apply set and nobody wants any more goes, in the words of its version; every
-  // other version brings back what goes only there, or is owned in it.
+  // Fields that the last apply set and that have no other owner go, in the words of its version;
+  // every other version brings back what goes only there, or is owned in it.
   void remove_abandoned(Value& object, const FieldSet& last, const FieldSet& wanted) {
     const std::string version = own_entry().api_version.str();
     if (calls_the_same(version) && last.minus(wanted).empty()) {
@@ -349,7 +349,7 @@ class Apply {
     object = shown(kept, by_.api_version).object;
   }
 
-  // `whole` in that version without what `rest` lacks and nobody owns there.
+  // `whole` in that version without what `rest` lacks and has no owner there.
   [[nodiscard]] Value with_owned(const Value& whole, const Value& rest, std::string_view version,
                                  const FieldSet& wanted) const {
     const VersionedObject before = shown(whole, version);

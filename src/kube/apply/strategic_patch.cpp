@@ -120,7 +120,7 @@ ValueSet set_of(const Value& list) {
   return {list.items().begin(), list.items().end()};
 }
 
-// Where the elements of a list stand. Items are the same element if their merge keys are equal (one
+// Indexes the elements of a list. Items are the same element if their merge keys are equal (one
 // that lacks it counts as null, as a key that a patch has as null is lost when the item is merged)
 // and one of both has it; without a merge key, if they are equal.
 class ElementPlaces {

@@ -130,7 +130,7 @@ class Checker {
     }
   }
 
-  // An element that cannot be told from others ends the list: what follows it is not looked at.
+  // An element that cannot be distinguished from others ends the list: later ones are not checked.
   void check_list(const Value& value, const Node& node, const Step& step) {
     const Schema& list = *node.schema;
     const auto items = value.items();

@@ -204,7 +204,7 @@ void compare_maps(const Pair& pair, const Node& node, FieldChanges& out) {
   });
 }
 
-// An element with the same key stands elsewhere in the list too.
+// An element with the same key is elsewhere in the list too.
 bool is_repeated(const Schema& list, const Value& items, std::size_t at) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (i != at && typed::same_element(list, items[i], items[at])) {
@@ -214,7 +214,7 @@ bool is_repeated(const Schema& list, const Value& items, std::size_t at) {
   return false;
 }
 
-// Lists whose elements stand at the same places: the common case of an edit inside elements.
+// Lists whose elements are at the same places: the common case of an edit inside elements.
 bool same_places(const Pair& pair, const Schema& list) {
   if (pair.from == nullptr || pair.to == nullptr || pair.from->size() != pair.to->size()) {
     return false;
@@ -232,8 +232,8 @@ bool same_places(const Pair& pair, const Schema& list) {
   return true;
 }
 
-// Elements that occur more than once are one thing, whose content is nobody's; one that occurs once
-// comes or goes field by field.
+// Elements that occur more than once are one thing, whose content has no owner; one that occurs
+// once comes or goes field by field.
 void compare_repeated(const Pair& pair, const Node& item, const Value& element,
                       const std::vector<std::size_t>& in_from,
                       const std::vector<std::size_t>& in_to, FieldChanges& out) {

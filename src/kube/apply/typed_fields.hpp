@@ -26,7 +26,7 @@ struct FieldChanges {
   FieldSet added{};
   FieldSet modified{};
   FieldSet removed{};
-  // An element of a keyed list came without its key: nobody can own such a thing.
+  // An element of a keyed list came without its key: it cannot be owned.
   bool keyless = false;
   [[nodiscard]] bool empty() const { return added.empty() && modified.empty() && removed.empty(); }
 };

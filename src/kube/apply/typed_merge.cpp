@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merging an applied configuration into an object, cutting fields out of one.
+//
+// Invariants that callers rely on:
+//   - a subtree that does not change is the same node as before (identical()), so the cost of a
+//     merge is that of what it changes, and "nothing changed" is one comparison;
+//   - the elements of `config` appear in its order; live elements that it lacks keep their places
+//     between the elements that both lists share;
+//   - cutting never removes what `fields` does not name: a container that becomes empty turns into
+//     Null, and its owner decides whether it goes.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -148,10 +156,10 @@ class ListMerge {
   const Node& node_;
   ElementIndex in_live_;
   ElementIndex in_config_;
-  std::vector<Value> items_{};
-  std::size_t next_ = 0;
-  std::size_t shared_ = 0;
-  bool changed_ = false;
+  std::vector<Value> items_{};  // config[0..next_) is in it, merged with the live elements
+  std::size_t next_ = 0;        // never decreases
+  std::size_t shared_ = 0;      // next_ <= shared_ after next_shared(); never decreases
+  bool changed_ = false;        // items_ differs from the beginning of live_
 };
 
 Value merge_place(const Value& live, const Value& config, const Node& node) {

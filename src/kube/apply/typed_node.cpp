@@ -81,7 +81,7 @@ bool is_any(SchemaPtr schema) {
   return schema == nullptr || schema->type == SchemaType::Any;
 }
 
-// An object whose content nobody declared takes anything.
+// An object without declared content takes anything.
 bool is_open(const Schema& schema) {
   return schema.preserve_unknown || (schema.fields.empty() && schema.additional == nullptr);
 }

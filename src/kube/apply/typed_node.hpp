@@ -37,7 +37,7 @@ struct Node {
   // Whether the member belongs to the system and never counts as a field (docs/spec/apiserver.md
   // 11.1).
   [[nodiscard]] bool is_system(std::string_view name) const;
-  // What stands for an absent member that is always printed; nullptr for all others.
+  // Replaces an absent member that is always printed; nullptr for all others.
   [[nodiscard]] const Value* stand_in() const;
 
  private:

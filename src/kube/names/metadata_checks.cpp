@@ -10,7 +10,7 @@
 namespace athanor {
 namespace {
 
-// As the type is printed, whatever order somebody wrote.
+// In the order of the type, whatever order was written.
 Value printed_owner(const Value& owner) {
   Value shown = Value::object();
   for (const std::string_view field : {"apiVersion", "kind", "name", "uid"}) {

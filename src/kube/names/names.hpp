@@ -25,7 +25,7 @@ NameError validate_path_segment(std::string_view text);
 
 // "[prefix/]name".
 NameError validate_qualified_name(std::string_view text);
-// All that is wrong with one; what the above tells is the first.
+// All that is wrong with one; the function above returns the first.
 std::vector<std::string> qualified_name_errors(std::string_view text);
 NameError validate_label_key(std::string_view text);
 NameError validate_label_value(std::string_view text);

@@ -2,9 +2,10 @@
 #include "kube/schema/kind_table.hpp"
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <tuple>
+
+#include "base/mutex.hpp"
 
 namespace athanor {
 namespace {
@@ -15,9 +16,9 @@ using Names = std::tuple<std::string, std::string, std::string, std::string, boo
 
 const Kind& kind_named(std::string_view group, std::string_view version, std::string_view name,
                        std::string_view plural, bool namespaced) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::map<Names, Kind> kinds;
-  const std::scoped_lock lock(mutex);
+  const MutexLock lock(mutex);
   const auto [at, fresh] = kinds.try_emplace(Names{group, version, name, plural, namespaced});
   if (fresh) {
     const auto& [own_group, own_version, own_name, own_plural, own_scope] = at->first;

@@ -81,7 +81,7 @@ class Pruner {
     return changed;
   }
 
-  // The path with keys of maps in brackets, as all that is told of objects within the object has
+  // The path with keys of maps in brackets, as every message about objects within the object has
   // it.
   [[nodiscard]] std::string bracketed() const {
     std::string text = path_.text();

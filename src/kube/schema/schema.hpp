@@ -108,7 +108,7 @@ struct Schema {
 
   // The declared field, or nullptr. Found by hash: a normal form asks for every member's.
   [[nodiscard]] const SchemaField* field(std::string_view field_name) const;
-  // Makes the lookup table; called once by whoever built `fields`.
+  // Makes the lookup table; called once by the builder of `fields`.
   void index_fields();
   // At a name's hash or behind it, up to an empty place: its place in `fields`, counted from 1.
   std::vector<std::uint32_t> field_places{};

@@ -320,7 +320,7 @@ class TypesParser {
       return nullptr;
     }
     const bool list = word.starts_with("[]");
-    // The element's address tells apart equal words of different packages.
+    // The element's address distinguishes equal names of different packages.
     std::string key = fmt::format("{}{} {} {}", word.substr(0, 2), fmt::ptr(element),
                                   list ? flags.list_text : std::string_view(),
                                   flags.map_type == MapType::Atomic ? "atomic" : "");

@@ -87,7 +87,7 @@ std::string identity_text(const Value& value) {
   return value.is_string() ? std::string("\"").append(value.as_string()) : canonical(value);
 }
 
-// What tells apart the items of a keyed list: their key members, sorted by name.
+// Identifies the items of a keyed list: their key members, sorted by name.
 Value key_of(const Value& item, const Schema& list) {
   std::vector<std::string> names = list.list_map_keys;
   std::sort(names.begin(), names.end());
@@ -100,7 +100,7 @@ Value key_of(const Value& item, const Schema& list) {
   return key;
 }
 
-// The text of the item's identity. No name of a field is empty, so what stands for one key member
+// The text of the item's identity. No name of a field is empty, so the text of one key member
 // equals no object's text.
 std::string identity_text(const Value& item, const Schema& list) {
   if (list.list_type != ListType::Map) {
@@ -277,7 +277,7 @@ class Validator {
         std::string text = identity_text(value[i], schema);
         const auto found = old_items.find(text);
         old_item = found == old_items.end() ? nullptr : found->second;
-        // Told of the second of its kind alone, and only where all items can have keys.
+        // Reported for the second of its kind alone, and only if all items can have keys.
         if (++seen[std::move(text)] == 2 && stranger == value.size()) {
           list_key_error(
               FieldError::duplicate(path_.text(), keyed ? key_of(value[i], schema) : value[i]));

@@ -346,7 +346,7 @@ class Parser {
       if (low >= 0xdc00 && low < 0xe000) {
         unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
       } else {
-        at_ = resume;  // a lone surrogate; what follows stands for itself
+        at_ = resume;  // a lone surrogate; what follows is taken literally
       }
     }
     utf8::append(scratch_, unit);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kubeconfig that somebody else handed in, in a Secret: where it leads and as whom
+// A kubeconfig of a user, in a Secret: where it leads and as whom
 // (docs/spec/hearth.md 6.2, 6.3). Pure, and strict: nothing in it may make this program read its
 // own disk or, unless allowed, run a program. The operator's own kubeconfig is read by client/.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The path of the node that a walk stands on, as error texts spell it: spec.containers[0].name.
-// Steps are noted and become a text only where one is asked for: most walks find nothing to tell.
+// The path of a walk's current node, as error texts spell it: spec.containers[0].name.
+// Steps are noted and become a text only where one is asked for: most walks find no error.
 #pragma once
 
 #include <cstddef>

@@ -142,7 +142,7 @@ std::optional<Decimal> parse_decimal(std::string_view text, int max_digits) {
 
 constexpr int kMostDigits = 37;  // of the largest amount in nano units
 
-// How many of them leave room for a factor of 1024^power.
+// How many of them leave space for a factor of 1024^power.
 int binary_digits(int power) {
   constexpr int kLog2 = 30'103;  // of 10, by 100,000
   return kMostDigits - 10 * power * kLog2 / 100'000;

@@ -54,7 +54,7 @@ class Quantity {
  private:
   static std::optional<Quantity> parse_value(const Value& value);
 
-  __extension__ using Wide = __int128;  // nano units: covers int64 * 1e9 with room
+  __extension__ using Wide = __int128;  // nano units: covers int64 * 1e9
   Wide nano_ = 0;
   Format format_ = Format::DecimalSI;
   bool capital_exponent_ = false;  // 1E3 stays 1E3

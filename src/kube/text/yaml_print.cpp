@@ -123,7 +123,7 @@ yaml_scalar_style_t string_style(std::string_view text) {
   return plain ? YAML_PLAIN_SCALAR_STYLE : YAML_DOUBLE_QUOTED_SCALAR_STYLE;
 }
 
-// A double that is no integer in YAML's eyes; the others print as JSON does.
+// A double that YAML would not read as an integer; the others print as in JSON.
 std::string number_text(const Value& value) {
   std::string text = json::print(value);
   if (value.type() != Value::Type::Double ||

@@ -23,7 +23,7 @@ class Interner {
   // A value of the same text (order of members and kinds of numbers, too) that shares every part it
   // can with `like`, the state before, and with what was interned earlier. O(size).
   Value intern(const Value& value, const Value& like);
-  // Lets go of parts that nobody else has any more. O(slots).
+  // Removes parts without other owners. O(slots).
   void sweep();
 
  private:
@@ -49,7 +49,7 @@ class Interner {
   std::vector<Mark> marks_{};  // of the document at work, each part before its own parts
 };
 
-// A value of the same text that shares with `like`, the state before, every part that stands at the
+// A value of the same text that shares with `like`, the state before, every part that is at the
 // same place of both: comparing the two costs no more than what differs. O(size of what differs).
 Value shared_with(const Value& value, const Value& like);
 

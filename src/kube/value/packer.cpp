@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A name is its number or stands there behind a zero. The whole is compressed; which codec did it
-// and how large it was before stand in front.
+// A name is its number, or is written out behind a zero. The whole is compressed; which codec did
+// it and its former size come first.
 #include "kube/value/packer.hpp"
 
 #include <array>

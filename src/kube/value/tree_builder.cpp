@@ -16,7 +16,7 @@
 namespace athanor {
 namespace {
 
-// Tells most keys apart by length, first and last bytes; equal hashes are compared in full.
+// Distinguishes most keys by length, first and last bytes; equal hashes are compared in full.
 std::uint32_t quick_hash(std::string_view key) {
   std::uint64_t head = 0;
   std::uint64_t tail = 0;

@@ -29,7 +29,7 @@ const Value& null_value() {
   return kNothing.value;
 }
 
-// The integer a number stands for, if it stands for one that fits.
+// The integer that a number represents, if it fits.
 std::optional<std::int64_t> integral(double number) noexcept {
   // 2^63 as a double is exact; everything below it converts.
   constexpr double kLimit = 9223372036854775808.0;

@@ -58,7 +58,7 @@ class Texts {
 void put(std::string& out, const Value& value, Texts& texts);
 
 // Takes values from the front of bytes that put() made: numbers of the same kind and bits, members
-// in the same order. Keeps the room for the parts of lists and objects between two values.
+// in the same order. Keeps the buffers for parts of lists and objects between two values.
 class Reader {
  public:
   Value get(std::string_view& in, Texts& texts);

@@ -12,7 +12,7 @@
 namespace athanor {
 namespace {
 
-// The node of `value`, owned by it alone, with room for `more` elements. Null turns into an empty
+// The node of `value`, owned by it alone, with space for `more` elements. Null turns into an empty
 // container.
 template <class N>
 N* writable(Value& value, Tag tag, std::size_t more) {

@@ -103,7 +103,7 @@ class Node {
   [[nodiscard]] std::span<const T> elements() const noexcept { return {data(), size_}; }
   [[nodiscard]] std::span<T> elements() noexcept { return {data(), size_}; }
 
-  // Room is the caller's business.
+  // The caller provides the space.
   void append(T element) {
     std::construct_at(data() + size_, std::move(element));
     ++size_;

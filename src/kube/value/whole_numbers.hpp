@@ -6,7 +6,7 @@
 
 namespace athanor {
 
-// Whether a number anywhere in the value is a floating point one that an integer stands for as
+// Whether a number anywhere in the value is a floating point one that an integer represents as
 // well.
 [[nodiscard]] bool has_whole_doubles(const Value& value);
 

@@ -42,7 +42,7 @@ class Cache {
   Cache(const Kind& kind, std::span<const Index> declared,
         std::span<const std::string> namespaces = {}, std::size_t warm = KeptObjects::kAll);
 
-  // Takes one event; nullopt when it tells nothing new (not after version()).
+  // Takes one event; nullopt when it brings nothing new (not after version()).
   std::optional<Change> set(Object object);
   std::optional<Change> remove(const Object& last);
   // Takes a part of a list of the watch of namespace `ns`, `first`: which begins with it. Nothing

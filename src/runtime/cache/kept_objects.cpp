@@ -16,7 +16,7 @@ namespace {
 
 constexpr Duration kMinute = std::chrono::minutes(1);
 // An object that is missed so often, each time within so many minutes of its last use, is needed
-// all the time: there is room for one more.
+// all the time: one more is kept.
 constexpr std::uint8_t kFaults = 2;
 constexpr int kSoon = 2;
 // Packing so many at once frees enough to give it back to the system.

@@ -88,7 +88,7 @@ class KeptObjects {
   [[nodiscard]] Object before(const Difference& difference) const;
   [[nodiscard]] Object after(const Difference& difference) const;
 
-  // Packs what has not been used lately. Nobody holds a pointer into it any more.
+  // Packs what has not been used lately. Requires that no pointer into it is held.
   void rest(Instant now);
 
   // What the packed ones take, and how many objects stay as they are.

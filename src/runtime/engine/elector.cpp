@@ -78,7 +78,7 @@ void Elector::attempt(Steady now, Instant wall, ElectorEffects& effects) {
   if (request_) {
     return;
   }
-  // A leader that has seen nothing since renews without asking; whoever came between makes the
+  // A leader that has seen nothing since renews without asking; a leader in between makes the
   // update conflict, and the next attempt reads.
   if (state_ == State::Leading && held_by_us()) {
     write(now, wall, effects);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elector: leadership by a coordination.k8s.io/v1 Lease, as client-go's leaderelection does it, so
 // that peers in Go or Rust take part. A machine without I/O: it asks for reads and writes of the
-// Lease and is told what came of them.
+// Lease requests; their results are fed back into it.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ class Elector {
   void stop(Steady now, Instant wall, ElectorEffects& effects);
 
   // Whether a write may leave now. Ends by itself `renew_deadline` after the last successful
-  // renewal was sent: well before anybody else can take the lease.
+  // renewal was sent: well before another replica can take the lease.
   [[nodiscard]] bool may_write(Steady now) const;
   // Until when may_write() holds if nothing more comes.
   [[nodiscard]] Steady deadline() const { return deadline_; }

@@ -46,10 +46,10 @@ Value list_of(const std::vector<std::string>& texts) {
 
 Value Engine::Impl::describe(const Task& task, Instant now) const {
   Value one = Value::object({{"controller", task.controller->op->name}, {"key", task.key.text()}});
-  const auto wake = ready.wake_of(task.id);
+  const auto wake = core.keys.queue().wake_of(task.id);
   switch (task.phase) {
     case Task::Phase::Idle:
-      if (const auto since = ready.ready_since(task.id)) {
+      if (const auto since = core.keys.queue().ready_since(task.id)) {
         one.set("state", "ready");
         one.set("reason", name_of(task.cause));
         one.set("for", milliseconds_text(now - *since));
@@ -97,8 +97,8 @@ Value Engine::Impl::describe(const Task& task, Instant now) const {
 Value Engine::debug(Instant now, std::size_t limit) const {
   Value keys = Value::list();
   std::size_t busy = 0;
-  for (const TaskId id : impl_->task_ids()) {
-    Value one = impl_->describe(impl_->tasks.at(id), now);
+  for (const TaskId id : impl_->core.keys.ids()) {
+    Value one = impl_->describe(impl_->core.keys.at(id), now);
     if (one.is_null()) {
       continue;
     }
@@ -127,9 +127,9 @@ Value Engine::debug(Instant now, std::size_t limit) const {
   return Value::object({{"time", format_micro_time(now)},
                         {"keys", keys},
                         {"busy", busy},
-                        {"known", impl_->tasks.size()},
-                        {"ready", impl_->ready.ready()},
-                        {"writesInFlight", impl_->writes.size()},
+                        {"known", impl_->core.keys.size()},
+                        {"ready", impl_->core.keys.queue().ready()},
+                        {"writesInFlight", impl_->plans.writes_in_flight()},
                         {"controllers", controllers}});
 }
 

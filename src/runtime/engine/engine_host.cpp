@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "base/contain.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::runtime {
 
@@ -67,7 +68,7 @@ void EngineHost::start() {
 
 void EngineHost::stop() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     news_.notify_one();
   }
@@ -79,7 +80,7 @@ void EngineHost::stop() {
 void EngineHost::post(Task task) {
   bool first = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     first = inbox_.empty();
     inbox_.push_back(std::move(task));
     resting_ = false;
@@ -102,7 +103,7 @@ void EngineHost::post(std::vector<Input> inputs) {
 }
 
 bool EngineHost::idle() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return resting_ && inbox_.empty();
 }
 
@@ -148,8 +149,8 @@ void EngineHost::loop() {
 // Sleeps until there is something to do; false: stop.
 bool EngineHost::wait() {
   const bool engine_idle = engine_.idle();
-  std::unique_lock lock(mutex_);
-  const auto has_news = [&] { return stopping_ || !inbox_.empty(); };
+  MutexLock lock(mutex_);
+  const auto has_news = [&]() ATHANOR_REQUIRES(mutex_) { return stopping_ || !inbox_.empty(); };
   if (fresh_ && running_) {
     return !stopping_;
   }
@@ -169,7 +170,7 @@ bool EngineHost::wait() {
 
 void EngineHost::drain() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     batch_.swap(inbox_);
   }
   for (Task& task : batch_) {

@@ -5,16 +5,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/condition_variable.hpp"
+#include "base/mutex.hpp"
 #include "base/result.hpp"
 #include "base/unique_function.hpp"
 #include "runtime/engine/engine.hpp"
@@ -22,7 +22,7 @@
 
 namespace athanor::runtime {
 
-// Looks on, on the controllers thread (record.hpp).
+// Records, on the controllers thread (record.hpp).
 class EngineJournal {
  public:
   virtual ~EngineJournal() = default;
@@ -114,11 +114,11 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
   std::vector<Task> batch_{};
   std::optional<Duration> offset_{};  // of the clock to the steady one
 
-  mutable std::mutex mutex_{};  // guards the members below
-  std::condition_variable news_{};
-  std::vector<Task> inbox_{};
-  bool stopping_ = false;
-  bool resting_ = false;  // the thread sleeps and the engine is idle
+  mutable Mutex mutex_{};  // guards the members below
+  ConditionVariable news_{};
+  std::vector<Task> inbox_ ATHANOR_GUARDED_BY(mutex_){};
+  bool stopping_ ATHANOR_GUARDED_BY(mutex_) = false;
+  bool resting_ ATHANOR_GUARDED_BY(mutex_) = false;  // the thread sleeps and the engine is idle
 
   std::atomic<std::chrono::steady_clock::time_point> busy_since_{};  // its epoch: it waits
 

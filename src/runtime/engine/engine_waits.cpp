@@ -18,20 +18,16 @@ std::string text_of(const Watched& watch) {
   return watch.ns.empty() ? text : text + " in " + watch.ns;
 }
 
-std::string_view name_of(Task::Overdue overdue) {
-  return overdue == Task::Overdue::Sight ? "sight" : "writes";
-}
-
 }  // namespace
 
 void Engine::Impl::ask_for_sight(Controller& controller) {
   const auto ask = [&](const Kind& kind) {
-    for (const std::string& ns : cache(kind).watches()) {
-      if (observations.contains(unreadable_query(kind, ns))) {
+    for (const std::string& ns : core.world.cache(kind).watches()) {
+      if (core.observations.contains(unreadable_query(kind, ns))) {
         continue;  // refused for good: there is no list to wait for
       }
       if (controller.unseen.insert({&kind, ns}).second) {
-        out.emplace_back(Relist{.kind = &kind, .ns = ns});
+        core.out.emplace_back(Relist{.kind = &kind, .ns = ns});
       }
     }
   };
@@ -43,7 +39,7 @@ void Engine::Impl::ask_for_sight(Controller& controller) {
   }
 }
 
-bool Engine::Impl::prove_sight(Task& task, Instant now) {
+bool Engine::Impl::waits_for_sight(Task& task, Instant now) {
   Controller& controller = *task.controller;
   if (!std::exchange(controller.has_asked, true)) {
     ask_for_sight(controller);
@@ -52,12 +48,12 @@ bool Engine::Impl::prove_sight(Task& task, Instant now) {
     return false;
   }
   for (const Watched& watch : controller.unseen) {
-    barrier.wait_relist(task.id, watch);
+    core.barrier.wait_relist(task.id, watch);
   }
   task.dirty = true;  // to run once all is there
   task.dirty_cause = task.cause;
-  metrics.put_off(controller.number);
-  rest(task, now);
+  core.metrics.put_off(controller.number);
+  plans.release(task, now);
   return true;
 }
 
@@ -68,14 +64,14 @@ void Engine::Impl::expire(Instant now) {
     std::string waits_for{};
   };
   std::map<std::pair<std::size_t, Task::Overdue>, Late> late;
-  while (!deadlines.empty() && deadlines.begin()->first <= now) {
-    const TaskId id = deadlines.begin()->second;
-    deadlines.erase(deadlines.begin());
-    Task* task = find(id);
+  while (!core.deadlines.empty() && core.deadlines.begin()->first <= now) {
+    const TaskId id = core.deadlines.begin()->second;
+    core.deadlines.erase(core.deadlines.begin());
+    Task* task = core.keys.find(id);
     if (task == nullptr || task->phase != Task::Phase::Waiting) {
       continue;
     }
-    if (note_overdue(*task)) {
+    if (core.note_overdue(*task)) {
       Late& one = late[{task->controller->number, task->overdue}];
       if (one.keys++ == 0) {
         one.key = task->key.text();
@@ -88,7 +84,7 @@ void Engine::Impl::expire(Instant now) {
   }
   // Not where there is no wall clock: the simulator's faults make watches late all the time.
   for (auto& [what, one] : late) {
-    if (options.stopwatch != nullptr) {
+    if (core.options.stopwatch != nullptr) {
       log::warn("keys wait too long for the caches",
                 {{"controller", controllers[what.first]->op->name},
                  {"for", name_of(what.second)},
@@ -110,53 +106,35 @@ void Engine::Impl::expire(Task& task, Instant now) {
   const TaskId id = task.id;
   if (!task.controller->unseen.empty()) {
     // However long it takes: who asked for the lists goes on until there is an answer.
-    task.barrier_end = now + options.barrier_timeout;
-    deadlines.emplace(task.barrier_end, id);
+    core.prolong_wait(task, now);
     return;
   }
-  std::set<Watched, WatchedOrder> watches = barrier.watches(id);
-  for (const Ref& ref : barrier.objects(id)) {
-    watches.insert({ref.kind, cache(*ref.kind).watch_of(ref.key.ns)});
+  std::set<Watched, WatchedOrder> watches = core.barrier.watches(id);
+  for (const Ref& ref : core.barrier.objects(id)) {
+    watches.insert({ref.kind, core.world.cache(*ref.kind).watch_of(ref.key.ns)});
   }
-  barrier.drop(id);
+  core.barrier.drop(id);
   for (const Watched& watch : watches) {
-    out.emplace_back(Relist{.kind = watch.kind, .ns = watch.ns});
+    core.out.emplace_back(Relist{.kind = watch.kind, .ns = watch.ns});
     // Of what is refused there is no list to wait for.
     if (task.controller->op->sees_all &&
-        !observations.contains(unreadable_query(*watch.kind, watch.ns))) {
-      barrier.wait_relist(id, watch);
+        !core.observations.contains(unreadable_query(*watch.kind, watch.ns))) {
+      core.barrier.wait_relist(id, watch);
     }
   }
-  if (barrier.waits(id)) {  // it must see what it did before it promises more
-    task.barrier_end = now + options.barrier_timeout;
-    deadlines.emplace(task.barrier_end, id);
+  if (core.barrier.waits(id)) {  // it must see what it did before it promises more
+    core.prolong_wait(task, now);
     return;
   }
-  rest(task, now);
-}
-
-bool Engine::Impl::note_overdue(Task& task) {
-  if (task.overdue != Task::Overdue::Nothing) {
-    return false;
-  }
-  task.overdue = task.controller->unseen.empty() ? Task::Overdue::Writes : Task::Overdue::Sight;
-  metrics.overdue(task.controller->number, name_of(task.overdue), true);
-  return true;
-}
-
-void Engine::Impl::no_longer_overdue(Task& task) {
-  if (task.overdue != Task::Overdue::Nothing) {
-    metrics.overdue(task.controller->number, name_of(task.overdue), false);
-    task.overdue = Task::Overdue::Nothing;
-  }
+  plans.release(task, now);
 }
 
 std::vector<std::string> Engine::Impl::waits_for(const Task& task) const {
   std::vector<std::string> texts;
-  for (const Watched& watch : barrier.watches(task.id)) {
+  for (const Watched& watch : core.barrier.watches(task.id)) {
     texts.push_back(text_of(watch));
   }
-  for (const Ref& ref : barrier.objects(task.id)) {
+  for (const Ref& ref : core.barrier.objects(task.id)) {
     texts.push_back(std::string(ref.kind->name) + " " + ref.key.text());
   }
   return texts;

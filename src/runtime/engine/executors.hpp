@@ -31,7 +31,7 @@ class Executors {
   // at least as much.
   void take_log_levels();
 
-  // nullptr: nobody registered.
+  // nullptr: none is registered.
   [[nodiscard]] const Act* act(std::string_view verb) const;
   [[nodiscard]] const Probe* probe(std::string_view query) const;
 

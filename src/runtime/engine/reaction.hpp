@@ -39,19 +39,22 @@ enum class Again : std::uint8_t {
   BackedOff,  // after a delay that grows with its failures
 };
 
+// What the engine does about one failure.
+struct Reaction {
+  Await await = Await::Nothing;
+  Again again = Again::BackedOff;
+  Again again_on_news = Again::BackedOff;  // instead of `again`, if the refusal is news (see below)
+  bool is_conflict = false;                // others write the target at the same time
+  // The server refused the step for good: controllers that read refusals (view/failures.hpp) get
+  // it. It is news if this key's controller reads it and has not seen it yet.
+  bool is_final_refusal = false;
+};
+
 // Returns true if the server refuses the step because its target was replaced by another object of
 // the same name, which the cache does not show yet.
 bool names_another_object(const Error& error, const Step& step, const Object* cached);
 
-// Returns what the key waits for.
-Await awaits(const Failure& failure);
-
-// Returns true if the failure is the server's refusal of the step for good: who reads refusals
-// (view/failures.hpp) learns of it.
-bool is_final_refusal(const Failure& failure);
-
-// Returns when the key runs again. `refusal_is_news`: its controller reads this refusal and has not
-// seen it yet.
-Again runs_again(const Failure& failure, bool refusal_is_news);
+// Returns the reaction to a failure. A function of its argument alone.
+Reaction classify(const Failure& failure);
 
 }  // namespace athanor::runtime

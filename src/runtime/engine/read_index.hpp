@@ -51,7 +51,7 @@ class ReadIndex {
       std::size_t operator()(std::string_view text) const { return hash_text(text); }
     };
     using ByValue = std::unordered_map<std::string, Readers, TextHash, std::equal_to<>>;
-    std::map<std::string, ByValue, std::less<>> by_index{};  // what nobody uses is not there
+    std::map<std::string, ByValue, std::less<>> by_index{};  // unused entries are absent
     std::map<std::pair<std::string, std::string>, Readers> by_label{};
     std::map<std::string, Readers, std::less<>> by_namespace{};
     Readers coarse{};

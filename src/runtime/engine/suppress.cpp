@@ -108,8 +108,8 @@ Outcome resolve(const Status& step, const Known& known) {
   Guard guard = step.guard;
   const bool verdict = patch.contains("phase") || patch.contains("message");
   if (guard.resource_version.empty() && (verdict || has_list(patch))) {
-    // A list is replaced whole, and a verdict on an old state must not replace a later one: nobody
-    // may have changed the status since the plan's view. A write of this very plan moves the
+    // A list is replaced whole, and a verdict on an old state must not replace a later one: no
+    // writer may have changed the status since the plan's view. A write of this very plan moves the
     // version on; it counts as seen when it left the status as the view had it.
     const Object* seen = known.viewed != nullptr ? known.viewed : known.cached;
     const bool own = seen == nullptr || seen->status() == base.status();

@@ -34,7 +34,7 @@ Outcome resolve(const Status& step, const Known& known);
 Outcome resolve(const Replace& step, const Known& known);
 Outcome resolve(const Delete& step, const Known& known);
 
-// True when every leaf of `fields` is in `live`; list elements may have more members and stand
+// True when every leaf of `fields` is in `live`; list elements may have more members and be
 // anywhere.
 bool covers(const Value& live, const Value& fields);
 

@@ -12,7 +12,7 @@ using TaskId = std::uint64_t;
 
 enum class Priority : std::uint8_t { Interactive, Resync };
 
-// Why a key runs; for those who look on, no decision rests on it.
+// Why a key runs; for traces and debugging, no decision depends on it.
 enum class Cause : std::uint8_t {
   Synced,       // its kinds have been listed
   Changed,      // its object changed

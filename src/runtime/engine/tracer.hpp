@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EngineTracer: who looks on while the engine works: one trace a reconcile, a span a write.
+// EngineTracer: observes the engine: one trace a reconcile, a span a write.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class EngineTracer {
   // A reconcile begins, after having been ready for `queued`.
   virtual void began(TaskId task, std::string_view controller, const Key& key, Cause cause,
                      Duration queued) = 0;
-  // A write of it leaves; of an Event nobody waits for the answer, it may come after ended().
+  // A write of it leaves; of an Event no key waits for the answer; it may come after ended().
   virtual void sent(TaskId task, std::uint64_t write, const WriteRequest& request) = 0;
   virtual void answered(const WriteResult& result) = 0;
   // The plan is over; `result` as in controller_runtime_reconcile_total; `error` empty: none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of what an engine was told and what it decided (docs/engine.md 2): one JSON list a line,
+// Records of an engine's inputs and decisions (docs/engine.md 2): one JSON list a line,
 // to be replayed by the same or a later binary (replay.hpp).
 //
 //   {"athanor-record": 1, ...}                what runs, with which settings and which seed
@@ -46,7 +46,7 @@ struct RecordHead {
   [[nodiscard]] Value to_value(std::span<const Kind* const> kinds) const;
 };
 
-// An effect as records have it; Null for those that are no decision (timers).
+// An effect as records have it; Null for those that are not decisions (timers).
 Value to_value(const Effect& effect);
 
 class Recorder final : public EngineJournal {

@@ -43,8 +43,8 @@ class Replay {
 
   // The next line; a run when it was one. Errors: a line that is none.
   Result<std::optional<ReplayedRun>> feed(const Value& line);
-  // Inputs that found nobody: of kinds that are not watched any more, answers to what was not asked
-  // this time.
+  // Inputs without a receiver: of kinds that are not watched any more, answers to what was not
+  // asked this time.
   [[nodiscard]] std::uint64_t skipped() const { return skipped_; }
 
  private:

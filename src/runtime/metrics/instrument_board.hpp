@@ -26,7 +26,7 @@ class InstrumentBoard {
   [[nodiscard]] bool active() const { return metrics_ != nullptr && !instruments_.empty(); }
   // Sets what this replica is: "standalone" until it is called.
   void set_role(std::string_view role) { role_ = role; }
-  // Whether anybody wants to see changes of a kind.
+  // Whether an instrument reads changes of a kind.
   [[nodiscard]] bool wants(const Kind& kind) const { return kinds_.contains(&kind); }
   // `snapshot`: what instruments see beside the change of an object; may be null.
   void happened(const Happening& happening, Instant now, const Snapshot* snapshot = nullptr);

@@ -9,9 +9,9 @@
 #include <prometheus/text_serializer.h>
 
 #include <map>
-#include <mutex>
 
 #include "base/check.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor {
 
@@ -43,14 +43,17 @@ void Histogram::observe(double value) {
 }
 
 struct Metrics::Impl {
-  std::mutex mutex{};  // guards the three maps
+  Mutex mutex{};  // guards the three maps
   prometheus::Registry registry{};
-  std::map<std::string, prometheus::Family<prometheus::Counter>*> counters{};
-  std::map<std::string, prometheus::Family<prometheus::Gauge>*> gauges{};
-  std::map<std::string, prometheus::Family<prometheus::Histogram>*> histograms{};
+  std::map<std::string, prometheus::Family<prometheus::Counter>*> counters
+      ATHANOR_GUARDED_BY(mutex){};
+  std::map<std::string, prometheus::Family<prometheus::Gauge>*> gauges ATHANOR_GUARDED_BY(mutex){};
+  std::map<std::string, prometheus::Family<prometheus::Histogram>*> histograms
+      ATHANOR_GUARDED_BY(mutex){};
 
   // True when no type has this name, or only the type whose map knows it.
-  [[nodiscard]] bool free_or(const void* known, const std::string& name) const {
+  [[nodiscard]] bool free_or(const void* known, const std::string& name) const
+      ATHANOR_REQUIRES(mutex) {
     return known != nullptr ||
            (!counters.contains(name) && !gauges.contains(name) && !histograms.contains(name));
   }
@@ -61,7 +64,7 @@ Metrics::~Metrics() = default;
 
 Counter Metrics::counter(const std::string& name, const std::string& help,
                          const MetricLabels& labels) {
-  const std::scoped_lock lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   const auto known = impl_->counters.find(name);
   auto* family = known == impl_->counters.end() ? nullptr : known->second;
   ATHANOR_CHECK(impl_->free_or(family, name), "a metric's name has one type");
@@ -73,7 +76,7 @@ Counter Metrics::counter(const std::string& name, const std::string& help,
 }
 
 Gauge Metrics::gauge(const std::string& name, const std::string& help, const MetricLabels& labels) {
-  const std::scoped_lock lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   const auto known = impl_->gauges.find(name);
   auto* family = known == impl_->gauges.end() ? nullptr : known->second;
   ATHANOR_CHECK(impl_->free_or(family, name), "a metric's name has one type");
@@ -86,7 +89,7 @@ Gauge Metrics::gauge(const std::string& name, const std::string& help, const Met
 
 Histogram Metrics::histogram(const std::string& name, const std::string& help,
                              const std::vector<double>& buckets, const MetricLabels& labels) {
-  const std::scoped_lock lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   const auto known = impl_->histograms.find(name);
   auto* family = known == impl_->histograms.end() ? nullptr : known->second;
   ATHANOR_CHECK(impl_->free_or(family, name), "a metric's name has one type");
@@ -98,7 +101,7 @@ Histogram Metrics::histogram(const std::string& name, const std::string& help,
 }
 
 void Metrics::remove(const std::string& name, const MetricLabels& labels) {
-  const std::scoped_lock lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   // A family knows its series by their handles, and makes one that is missing.
   const auto remove_from = [&](auto& families, auto... more) {
     const auto known = families.find(name);

@@ -60,7 +60,7 @@ class Metrics {
   Gauge gauge(const std::string& name, const std::string& help, const MetricLabels& labels = {});
   Histogram histogram(const std::string& name, const std::string& help,
                       const std::vector<double>& buckets, const MetricLabels& labels = {});
-  // What these labels tell of is gone; handles of the series must not be used any more.
+  // Removes the series of these labels; its handles must not be used any more.
   void remove(const std::string& name, const MetricLabels& labels);
   // Exposition format 0.0.4 ("text/plain; version=0.0.4").
   [[nodiscard]] std::string text() const;

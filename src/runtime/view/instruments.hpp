@@ -39,7 +39,7 @@ struct Sample {
     Drop,   // the series of these labels goes: what it was about is gone
     Enter,  // `key` enters a stage; the time in the one it leaves goes there, under its labels
     Leave,  // `key` leaves its stage, and enters none
-    Begin,  // `key` is in a stage, nobody knows since when
+    Begin,  // `key` is in this stage; start time unknown
     Mark,   // the gauge of these labels shows the seconds since now, until it is dropped
   };
   std::string_view metric{};

@@ -48,7 +48,8 @@ struct Live {
   std::optional<Error> error{};   // what the API server answered instead; not known then
   [[nodiscard]] bool absent() const { return known && objects.empty(); }
 };
-// An answer counts for kLiveAge; with `seen` (LiveQuery) as long as the view stands still, at most.
+// An answer counts for kLiveAge; with `seen` (LiveQuery) as long as the view does not change, at
+// most.
 inline constexpr Duration kLiveAge = std::chrono::seconds(2);
 Live read_live(const View& view, const Kind& kind, const Key& key, Instant now,
                std::string_view seen = {});

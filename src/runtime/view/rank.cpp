@@ -12,7 +12,7 @@ void Ranks::insert(const Object& object) {
   Key key = object.key();
   std::string group_name;
   std::string place_text;
-  // One that cannot be ranked stands first in a group without a name.
+  // One that cannot be ranked is first in a group without a name.
   static_cast<void>(contain([&] {
     group_name = ranking_.group(object);
     place_text = ranking_.place(object);

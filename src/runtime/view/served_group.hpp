@@ -24,7 +24,7 @@ struct GroupRequest {
 };
 
 struct ServedGroup {
-  // The host that its APIServices' Service stands for: "NAME.NAMESPACE.svc".
+  // The host name of its APIServices' Service: "NAME.NAMESPACE.svc".
   std::string_view host{};
   GroupAnswer (*answer)(const View& view, const GroupRequest& request) = nullptr;
 };

@@ -86,7 +86,7 @@ struct ProbeUse {
 struct System {
   std::string_view name{};     // "fournos"; also its section of the settings
   std::string_view summary{};  // one line for help texts
-  // Stands in for what a cluster brings itself (Kueue, Tekton, nodes).
+  // Replaces what a cluster brings itself (Kueue, Tekton, nodes).
   bool stand_in = false;
   // Runs in production without being named. Every system runs in every lab.
   bool by_default = false;

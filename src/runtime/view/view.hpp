@@ -124,7 +124,7 @@ class View {
   [[nodiscard]] std::shared_ptr<const T> derived(const Derivation& derivation) const {
     return std::static_pointer_cast<const T>(derive(derivation));
   }
-  // Never calls out: returns what is known and tells the engine to ask when that is older than
+  // Never calls out: returns what is known and makes the engine ask when that is older than
   // max_age.
   [[nodiscard]] Observed observe(std::string_view query, Duration max_age) const;
   // Settings of a section ("fournos"), fixed for the run.

@@ -178,7 +178,7 @@ class Player {
     scene.pace = sim::Pace::Orderly;
     scene.operators = options_.operators;
     // Those that decide. The status of queues, Events and what a job waits for at each moment are
-    // reports, which nobody reads here.
+    // reports, which have no reader here.
     scene.events = false;
     scene.trusts_controllers = !options_.judges_writes;
     for (const Operator* op :

@@ -48,7 +48,7 @@ struct PlayOptions {
   std::uint64_t seed = 1;
   // Also what the controllers write, as a cluster would: the same comes of it, later.
   bool judges_writes = false;
-  // Told now and then: virtual time passed, jobs ended. May be empty.
+  // Called now and then: virtual time passed, jobs ended. May be empty.
   std::function<void(Duration passed, std::size_t ended)> progress{};
 };
 

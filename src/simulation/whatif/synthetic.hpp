@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synthetic traces (docs/simulate.md tells the distributions).
+// Synthetic traces (their distributions: docs/simulate.md).
 #pragma once
 
 #include <cstdint>

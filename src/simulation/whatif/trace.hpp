@@ -20,7 +20,7 @@ struct Submission {
   Duration duration{};     // of the job's run, queueing not counted
   std::string priority{};  // empty: none
   std::string cluster{};   // pinned to it; empty: any
-  std::size_t line = 0;    // where it stands in the trace
+  std::size_t line = 0;    // its line in the trace
 };
 
 struct Trace {

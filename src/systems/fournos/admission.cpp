@@ -16,7 +16,7 @@
 namespace athanor::fournos {
 namespace {
 
-// The flavor that stands for the cluster: of the slot, else of the GPUs, else the first by name.
+// The flavor of the cluster: of the slot, else of the GPUs, else the first by name.
 std::string assigned_flavor(const Tick& tick, const Object& workload) {
   const Value& flavors = workload.status()["admission"]["podSetAssignments"][0]["flavors"];
   if (const Value* slot = flavors.find(name::kClusterSlot)) {
@@ -167,7 +167,7 @@ Plan take_admission(const Tick& tick, const Object& workload) {
   return plan;
 }
 
-// The job was queued again a moment ago: its message says so until Kueue looks at the new Workload.
+// The job was queued again a moment ago: its message stays until Kueue has seen the new Workload.
 bool just_requeued(const Job& job) {
   const Value& condition =
       find_condition(job.object().status()["conditions"], condition::kWorkloadAdmitted);
@@ -194,7 +194,7 @@ Plan make_again(const Tick& tick) {
 }
 
 // The cluster that the job names was removed while it waited: nothing would ever admit it. nullopt:
-// the cluster is there, or nobody may say.
+// the cluster is there, or that cannot be known.
 std::optional<Plan> leave_removed_cluster(const Tick& tick) {
   const std::string& cluster = tick.job.spec().cluster;
   if (cluster.empty()) {

@@ -29,7 +29,7 @@ struct Child {
   State state = State::Absent;
   Object object{};     // empty when absent
   bool known = true;   // false: asked; the answer runs the job again
-  bool asked = false;  // read by name: no event tells of its changes
+  bool asked = false;  // read by name: its changes bring no event
 
   [[nodiscard]] bool ours() const { return state == State::Ours; }
 };

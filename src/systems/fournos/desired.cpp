@@ -93,7 +93,7 @@ Value workload_object(const Tick& tick, std::optional<std::int64_t> priority) {
   Value metadata = child_metadata(job, job.name(), Control::Controller);
   metadata.member("labels").set(api::kueue::kQueueLabel, tick.settings.local_queue);
   if (job.lock_only && !validate_label_value(job.spec().cluster)) {
-    // The queue lets nobody pass who came after a lock (docs/spec/hearth.md 9.5).
+    // The queue lets no job pass that came after a lock (docs/spec/hearth.md 9.5).
     metadata.member("labels").set(name::kClusterLock, job.spec().cluster);
   }
 

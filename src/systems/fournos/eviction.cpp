@@ -187,7 +187,7 @@ std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, con
       return plan;
     }
   } else if (tick.job.status().phase == phase::kRunning && !noticed(tick.job)) {
-    return std::nullopt;  // somebody deleted the run: section 10 says so
+    return std::nullopt;  // the run was deleted: section 10 applies
   }
   return policy == EvictionPolicy::Fail ? fail(tick, *eviction) : requeue(tick, *eviction);
 }

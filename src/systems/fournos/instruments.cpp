@@ -81,7 +81,7 @@ void tally_job(const ObjectChanged& change, Samples& samples) {
   }
 }
 
-// The condition that tells of an eviction; Null while there is none.
+// The condition of an eviction; Null while there is none.
 const Value& eviction_of(const Object& workload) {
   static const Value kNone{};
   const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");

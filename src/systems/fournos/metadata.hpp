@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metadata that a job's children share (docs/spec/fournos.md section 1). Private to this room.
+// Metadata that a job's children share (docs/spec/fournos.md section 1). Private to this folder.
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,8 @@ Plan watch_run(const Tick& tick);
 // Returns the plan when the Workload is evicted (8.4), else nullopt.
 std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, const Child& run);
 // Adds PodsReady=True to the Workload of a job whose run exists, or of a lock that is held: Kueue
-// evicts an admitted Workload that does not get it in time, and nobody else writes it on a Workload
-// without a Kueue job (docs/spec/kueue.md 8.5).
+// evicts an admitted Workload that does not get it in time, and no other controller writes it on a
+// Workload without a Kueue job (docs/spec/kueue.md 8.5).
 void mark_pods_ready(const Tick& tick, Plan& plan);
 // Ends a job on request (11.2, 11.3).
 Plan begin_shutdown(const Tick& tick);

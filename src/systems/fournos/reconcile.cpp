@@ -17,7 +17,7 @@
 namespace athanor::fournos {
 namespace {
 
-// R14.6: jobs of an upstream operator carry its finalizer, which nobody would ever remove.
+// R14.6: jobs of an upstream operator carry its finalizer, which would never be removed otherwise.
 Plan drop_foreign_finalizer(const Object& job) {
   Value finalizers = Value::list();
   for (const Value& finalizer : job.metadata()["finalizers"].items()) {

@@ -58,7 +58,7 @@ Plan hold_lock(const Tick& tick) {
   return plan;
 }
 
-// Whether the job still stands where the view has it; nothing: not known yet. A run is made without
+// Whether the job is still as the view has it; nothing: not known yet. A run is made without
 // any precondition, and the view may be of before the job's deletion or eviction: it would run
 // twice.
 std::optional<bool> still_so(const Tick& tick) {

@@ -22,7 +22,7 @@ bool copies_secrets(const Job& job) {
   return job.dialect == Dialect::Engine && !job.lock_only;
 }
 
-// Whoever runs on a cluster may hold a copy of its kubeconfig.
+// Jobs on a cluster may hold a copy of its kubeconfig.
 bool may_copy(const Job& job) {
   return copies_secrets(job) || (!job.lock_only && !job.clusterless);
 }

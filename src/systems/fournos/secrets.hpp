@@ -35,7 +35,7 @@ struct SecretsReady {
 SecretsReady copy_secrets(const Tick& tick);
 
 // Deletes the copies of a job that ended, which hold credentials, once the grace period is over:
-// until then a run's last pods, and whoever looks into a failure, still find them.
+// until then a run's last pods, and people who look into a failure, still find them.
 Plan expire_secrets(const Tick& tick);
 
 }  // namespace athanor::fournos

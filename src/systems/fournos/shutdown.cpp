@@ -31,7 +31,7 @@ Plan request_cancel(const Tick& tick, const Child& run) {
   return plan;
 }
 
-// docs/spec/fournos.md R6.5: a resolution that nobody waits for any more; nullopt: not known yet
+// docs/spec/fournos.md R6.5: an abandoned resolution; nullopt: not known yet
 // whether there is one.
 std::optional<Plan> drop_resolution(const Tick& tick) {
   Plan plan;

@@ -35,7 +35,7 @@ struct VaultPlan {
 };
 
 // `existing`: the Secrets of the namespace. What could not be read is kept, and so is every Secret
-// that somebody else manages.
+// that others manage.
 VaultPlan plan_vault_sync(const std::vector<VaultEntry>& entries,
                           const std::vector<Object>& existing, const VaultPlace& place);
 

@@ -53,7 +53,7 @@ void StatusWrite::into(Plan& plan) {
   if (!conditions_.empty()) {
     status_.set("conditions", conditions_);
   }
-  // The list of conditions has two writers: nobody's entry may be lost.
+  // The list of conditions has two writers: no entry may be lost.
   plan.then(Status{.target = tick_.ref(),
                    .status = status_,
                    .guard = {.uid = tick_.uid(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run of the operator on one FournosCluster, and what it writes: at most one patch of the
-// object itself, or one of its status. Private to this room.
+// object itself, or one of its status. Private to this folder.
 #pragma once
 
 #include <cstdint>

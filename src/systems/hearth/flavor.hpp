@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ResourceFlavor of a cluster (docs/spec/hearth.md 8.1). Private to this room.
+// The ResourceFlavor of a cluster (docs/spec/hearth.md 8.1). Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace athanor::hearth {
 
-// Exactly what upstream makes, and the label that tells who made it.
+// Exactly what upstream makes, and the label of its creator.
 Value flavor_object(const std::string& cluster);
-// Why it could not be made, if somebody tried.
+// Why it could not be made, if that was tried.
 std::optional<Error> flavor_refused(const View& view, const std::string& cluster);
 
 enum class FlavorState : std::uint8_t { Absent, Good, Conflict };

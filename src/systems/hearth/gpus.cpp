@@ -70,7 +70,7 @@ std::string letters_and_digits(std::string_view text) {
   return kept;
 }
 
-// Two parts name an NVIDIA model; AMD's line "Instinct" is one, its third part tells the model.
+// Two parts name an NVIDIA model; AMD's line "Instinct" is one, its third part is the model.
 std::string_view by_prefix(std::string_view product) {
   for (const Known& known : kProducts) {
     const int count = known.product.starts_with("AMD-") ? 3 : 2;

@@ -27,7 +27,7 @@ constexpr std::string_view kQueueWrites = "hearth_clusterqueue_writes_total";
 constexpr std::string_view kReconcileSeconds = "hearth_reconcile_duration_seconds";
 constexpr std::string_view kReconcileErrors = "hearth_reconcile_errors_total";
 
-// From a cluster in the next room to the end of a probe's patience.
+// From a nearby cluster to the timeout of a probe.
 constexpr double kProbeBuckets[] = {0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
 
 constexpr MetricInfo kMetrics[] = {

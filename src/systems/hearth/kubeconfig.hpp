@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a cluster's kubeconfig is of use (docs/spec/hearth.md section 6). Private to this room.
+// Whether a cluster's kubeconfig is of use (docs/spec/hearth.md section 6). Private to this folder.
 #pragma once
 
 #include <optional>

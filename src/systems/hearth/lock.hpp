@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locks: a sentinel FournosJob that holds all slots of a cluster for its owner (docs/spec/hearth.md
-// section 9). Private to this room.
+// section 9). Private to this folder.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace athanor::hearth {
 
-// The owner without blanks at its ends; empty: nobody.
+// The owner without blanks at its ends; empty: none.
 std::string owner_of(const api::FournosClusterSpec& spec);
 
 // The jobs that hold or want a cluster's lock, under whatever name (D1).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is stored of a lock, the annotation fournos.dev/lock: "<since> <owner>", or "expired
-// <owner>". Private to this room.
+// <owner>". Private to this folder.
 #pragma once
 
 #include <optional>

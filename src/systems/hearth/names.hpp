@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names that are visible through the API: labels, annotations, finalizers, condition types, reasons
-// of conditions and events (docs/spec/hearth.md sections 1, 2.5, 12). Private to this room.
+// of conditions and events (docs/spec/hearth.md sections 1, 2.5, 12). Private to this folder.
 #pragma once
 
 #include <string_view>

@@ -66,7 +66,7 @@ std::string waiting_text(const std::vector<Object>& workloads) {
   return text;
 }
 
-// Force: the FournosJobs that own the workloads are told to end.
+// Force: ends the FournosJobs that own the workloads.
 void terminate(const Tick& tick, const std::vector<Object>& workloads, Plan& steps) {
   for (const Object& workload : workloads) {
     const auto owner = workload.controller();
@@ -269,7 +269,7 @@ Progress next_step(const Tick& tick) {
     if (!was_drained) {
       tell_waiting_jobs(tick, progress.steps);
     }
-    // The quota goes once the stored status says so: two runs at least.
+    // The quota goes once that is in the stored status: two runs at least.
     if (!was_drained || in_our_queue(tick)) {
       progress.reason = offboarding::kRemovingQuota;
       progress.message = fmt::format("waiting for the flavor to leave ClusterQueue {}",
@@ -334,7 +334,7 @@ Value wanted_finalizers(const Tick& tick) {
 Plan offboard(const Tick& tick) {
   Plan plan;
   if (!tick.object().has_finalizer(name::kFinalizer)) {
-    return plan;  // nobody waits for us; the sentinel goes by its own operator
+    return plan;  // no wait is needed; the sentinel goes by its own operator
   }
   const std::string stage = stage_of(tick);
   Progress progress = next_step(tick);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a cluster (docs/spec/hearth.md section 10). Private to this room.
+// The end of a cluster (docs/spec/hearth.md section 10). Private to this folder.
 #pragma once
 
 #include <string>

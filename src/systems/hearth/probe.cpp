@@ -179,7 +179,7 @@ bool is_news(const Observed& seen, const LastProbe& last) {
                                std::chrono::floor<std::chrono::seconds>(seen.at) > *last.at);
 }
 
-// The status tells of the last attempt already.
+// The status has the last attempt already.
 bool is_told(const Tick& tick, const LastProbe& last) {
   return !last.at || tick.status().last_probe_time == format_time(*last.at);
 }
@@ -237,8 +237,8 @@ Probing probe(const Tick& tick, const KubeconfigCheck& check, MainPatch& patch, 
     probing.seen = tick.view.observe(query, tick.now - due);
     plan.wake_at(tick.now + tick.settings.tick());
   } else if (failures_of(tick) >= kFailuresToUnreachable || !is_told(tick, probing.last)) {
-    // Whoever knows no answer to it, as after a restart, asks an unreachable cluster at once; of
-    // any other the last answer is only wanted for the details that the status tells.
+    // A process without an answer, as after a restart, asks an unreachable cluster at once; of
+    // any other the last answer is only needed for the details of the status.
     probing.seen = tick.view.observe(query, kAnyAge);
   }
   if (is_secret_withheld(tick, query, probing.seen, plan)) {
@@ -303,7 +303,7 @@ std::int64_t nodes_with_gpus(const api::ClusterHardware& hardware) {
   return nodes;
 }
 
-// What the answer tells beside the numbers.
+// What the answer has beside the numbers.
 std::string notes_of(const Tick& tick, const Value& answer) {
   constexpr std::size_t kMostNames = 5;
   const GpuCount counted = count_gpus(answer["nodes"], tick.settings);

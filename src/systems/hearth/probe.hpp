@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asking the target cluster: when, and what comes of the answer (docs/spec/hearth.md 6.4, 7).
-// Private to this room but for the form of the observation, which drivers answer:
+// Private to this folder but for the form of the observation, which drivers answer:
 //
 //   query   "cluster:" and a JSON object: {"cluster": its name, "namespace", "secret": where the
 //           kubeconfig is,

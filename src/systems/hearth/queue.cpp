@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one writer of the ClusterQueue (docs/spec/hearth.md 8.4, 8.5): what all clusters want goes
-// into one write, guarded by the version that was seen, so that nobody's edit is lost. Which slots
+// into one write, guarded by the version that was seen, so that no edit is lost. Which slots
 // are open is decided here as well: cordons (8.6), locks that wait (9.5), clusters on their way
 // out.
 #include <algorithm>
@@ -34,7 +34,7 @@ namespace {
 
 // What comes within that time goes into one write (X3).
 constexpr Duration kWindow = std::chrono::milliseconds(100);
-// Somebody takes our entries out again and again (8.5).
+// Another writer removes our entries again and again (8.5).
 constexpr Duration kRepairMemory = std::chrono::minutes(10);
 constexpr std::size_t kMostRepairs = 5;
 constexpr Duration kFightPause = std::chrono::minutes(5);
@@ -108,7 +108,7 @@ class Queue {
       wish(entry);
       entries_.push_back(std::move(entry));
     }
-    // Who was first has the older right to the room in the queue.
+    // Earlier clusters have the older right to space in the queue.
     std::ranges::stable_sort(entries_, {}, [](const Entry& entry) {
       return entry.cluster.object.creation_time().value_or(Instant());
     });
@@ -321,7 +321,7 @@ class Queue {
   void keep_width(Entry& entry, const Object& queue, std::optional<std::int64_t> stored) {
     const bool shut = stored == std::optional<std::int64_t>(0);
     if (shut && !entry.kept && !is_newest(api::kueue::kClusterQueue, queue)) {
-      return;  // perhaps as an earlier lock left it: that is no width to keep
+      return;  // perhaps as an earlier lock left it: not a width to keep
     }
     const std::int64_t width = std::max(
         stored.value_or(0), entry.kept.value_or(stored ? 0 : std::int64_t{kSlotsPerCluster}));
@@ -347,7 +347,7 @@ class Queue {
     }
   }
 
-  // The entry was in the queue, and somebody took it out or changed it.
+  // The entry was in the queue, and another writer removed or changed it.
   [[nodiscard]] static bool was_undone(const Entry& entry, bool missing, bool gpus_differ) {
     const Value& synced = synced_condition(entry);
     const bool good = synced["status"].as_string() == "True";

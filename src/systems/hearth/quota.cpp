@@ -57,7 +57,7 @@ class Editor {
         concerned_ = remove(wish.cluster) || concerned_;
       }
     }
-    // Those that are there have the older right to the room.
+    // Present entries have the older right to space.
     for (const bool there : {true, false}) {
       for (const QuotaWish& wish : wishes) {
         if (wish.presence != QuotaWish::Presence::Leave && has(wish.cluster) == there &&
@@ -115,7 +115,7 @@ class Editor {
     return flavors_.erase(cluster) > 0;
   }
 
-  // Whether so many flavors and resources may stand together; else why not.
+  // Whether so many flavors and resources may be together; else why not.
   [[nodiscard]] std::string limit(std::size_t flavors, std::size_t resources) const {
     const auto text = [](std::string_view what, std::size_t most) {
       return fmt::format("the ClusterQueue may hold at most {} {}: {}", most, what, kWayOut);
@@ -135,7 +135,7 @@ class Editor {
     outcome.message = std::move(message);
   }
 
-  // Makes room for the wish: its entry and its resources. What does not fit is left out.
+  // Adds an entry and its resources. What does not fit is left out.
   void admit(const QuotaWish& wish) {
     if (wish.presence == QuotaWish::Presence::Stay && !has(wish.cluster)) {
       return;
@@ -161,7 +161,7 @@ class Editor {
     }
     const std::size_t flavors = order_.size() + (outcome.was_there ? 0 : 1);
     std::string problem = limit(flavors, resources.size());
-    if (!problem.empty()) {  // an entry that is there stays; its new GPUs find no room
+    if (!problem.empty()) {  // an entry that is there stays; its new GPUs do not fit
       refuse(outcome, QuotaOutcome::Kind::QuotaLimit, std::move(problem));
       return;
     }

@@ -46,7 +46,7 @@ struct QuotaEdit {
 };
 
 // Existing entries keep their order, new ones follow in the order of `wishes`. Other groups stay as
-// they are. `gpu_prefix` tells GPU quotas from others.
+// they are. `gpu_prefix` marks GPU quotas.
 QuotaEdit edit_quotas(const Value& groups, const std::vector<QuotaWish>& wishes,
                       const std::string& gpu_prefix);
 

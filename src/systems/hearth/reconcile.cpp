@@ -31,7 +31,7 @@ void adopt(const Tick& tick, MainPatch& patch) {
   }
 }
 
-// What somebody wrote into spec.hardware that nothing can be made of; said once a spec.
+// Unreadable user input in spec.hardware; reported once a spec.
 void complain(const Tick& tick, StatusWrite& status) {
   if (!tick.spec().hardware || tick.status().observed_generation == tick.object().generation()) {
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of kubeconfig Secrets (docs/spec/hearth.md 4). Private to this room.
+// Names of kubeconfig Secrets (docs/spec/hearth.md 4). Private to this folder.
 #pragma once
 
 #include <string>

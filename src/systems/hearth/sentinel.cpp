@@ -61,7 +61,7 @@ Value sentinel_object(const Tick& tick, const std::string& owner) {
   return object;
 }
 
-// The one that counts: whoever holds the cluster, else the one that the status names, else ours.
+// The one that counts: the holder of the cluster, else the one that the status names, else ours.
 const Object* choose(const Tick& tick, const std::vector<Object>& sentinels) {
   const auto rank = [&](const Object& job) {
     if (is_admitted(job)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sentinels are named and recognised. Private to this room.
+// How sentinels are named and recognised. Private to this folder.
 #pragma once
 
 #include <string>

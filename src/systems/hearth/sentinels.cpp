@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the sentinels of a cluster and the workloads on it; and sentinels that nobody wants any
+// Finding the sentinels of a cluster and the workloads on it; and sentinels that are not wanted any
 // more.
 #include <algorithm>
 

@@ -165,12 +165,13 @@ TEST(Options, EveryVerbIsKnownToCompletion) {
     names.push_back(verb.name);
   }
   EXPECT_EQ(names,
-            (std::vector<std::string>{
-                "up",       "controllers", "extender", "apiserver", "etcd",       "envtest",
-                "submit",   "jobs",        "logs",     "cancel",    "queue",      "appwrappers",
-                "clusters", "lock",        "unlock",   "backup",    "restore",    "simulate",
-                "crds",     "rbac",        "webhooks", "replay",    "slices",     "numa",
-                "queues",   "systems",     "vault",    "version",   "completion", "help"}));
+            (std::vector<std::string>{"up",       "controllers", "extender", "apiserver",  "etcd",
+                                      "envtest",  "submit",      "jobs",     "logs",       "cancel",
+                                      "queue",    "appwrappers", "clusters", "lock",       "unlock",
+                                      "backup",   "restore",     "simulate", "crds",       "rbac",
+                                      "webhooks", "replay",      "slices",   "numa",       "queues",
+                                      "systems",  "vault",       "version",  "completion", "man",
+                                      "help"}));
 }
 
 TEST(Options, ExtenderNeedsBothHalvesOfItsCertificate) {

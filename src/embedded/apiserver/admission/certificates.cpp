@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may approve and who may sign certificate signing requests: whoever holds that right for the
+// Who may approve and who may sign certificate signing requests: users who hold that right for the
 // signer (docs/spec/apiserver.md 12.4). And what must not be asked for at all.
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nobody grants what they do not hold: roles need every permission they contain, or the verb
+// No user grants what they do not hold: roles need every permission they contain, or the verb
 // `escalate`; bindings those of the bound role, or the verb `bind` (docs/spec/apiserver.md 16.2).
 #include <fmt/format.h>
 

@@ -151,7 +151,7 @@ class Restriction {
     return {};
   }
 
-  // A pod that the kubelet runs without being told shows itself as a mirror.
+  // A pod that the kubelet runs by itself appears as a mirror pod.
   [[nodiscard]] StatusResult<void> check_mirror() const {
     const Value& pod = request_.object;
     if (!pod["metadata"]["annotations"].contains(kMirror)) {

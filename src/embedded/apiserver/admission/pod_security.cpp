@@ -19,7 +19,7 @@ namespace athanor::apiserver {
 namespace {
 
 constexpr std::string_view kPrefix = "pod-security.kubernetes.io/";
-constexpr int kNewest = 35;              // what "latest" stands for
+constexpr int kNewest = 35;              // what "latest" means
 constexpr std::size_t kPodLimit = 3000;  // of a namespace whose level changes
 
 struct Policy {

@@ -14,7 +14,7 @@
 namespace athanor::apiserver {
 namespace {
 
-// From which version on a rule spares those whom it does not concern.
+// From which version on a rule exempts pods that it does not concern.
 constexpr int kWindowsSpared = 25;
 constexpr int kUserNamespacesSpared = 35;
 constexpr std::string_view kAppArmor = "container.apparmor.security.beta.kubernetes.io/";

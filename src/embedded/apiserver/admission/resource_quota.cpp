@@ -51,7 +51,7 @@ Value current_use(const AdmissionContext& context, const Value& quota, const Val
   return used_value(namespace_usage(context.store, quota, hard), hard);
 }
 
-// The names that nobody counted yet.
+// The names that are not counted yet.
 std::string uncounted(const Amounts& needs, const Value& used) {
   std::string names;
   for (const auto& [name, quantity] : needs) {

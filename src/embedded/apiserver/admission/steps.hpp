@@ -19,7 +19,7 @@ AdmissionStep runtime_class_step();
 AdmissionStep limit_ranger_step();
 // New nodes are not ready.
 AdmissionStep taint_nodes_step();
-// Volumes and claims in use stay until nobody uses them.
+// Volumes and claims in use stay until they are unused.
 AdmissionStep storage_protection_step();
 AdmissionStep default_storage_class_step();
 // Claims grow only where their class allows it.

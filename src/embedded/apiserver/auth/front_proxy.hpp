@@ -13,7 +13,7 @@
 namespace athanor::apiserver {
 
 // The user that the headers name; nullopt when the request does not come from a proxy that may say
-// so, or names nobody.
+// so, or names no user.
 std::optional<UserInfo> front_proxy_user(const FrontProxy& settings, const Request& request);
 
 // Decodes the key behind "x-remote-extra-" or "impersonate-extra-": "example.com%2fscope" as

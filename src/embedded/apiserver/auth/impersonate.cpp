@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acting as somebody else: the Impersonate-* headers (docs/spec/apiserver.md 16.1).
+// Acting as another user: the Impersonate-* headers (docs/spec/apiserver.md 16.1).
 #include <fmt/format.h>
 
 #include "embedded/apiserver/auth/front_proxy.hpp"

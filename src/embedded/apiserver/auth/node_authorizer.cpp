@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/auth/pod_references.hpp"
 #include "embedded/apiserver/auth/rbac_index.hpp"
 #include "kube/names/selector.hpp"
@@ -249,7 +250,7 @@ bool NodeAuthorizer::some_pod(const std::string& node, std::string_view ns, std:
   std::call_once(watched_, [this] { watch_pods(); });
   std::vector<Key> keys;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = pods_of_.find(node);
     if (found == pods_of_.end()) {
       return false;
@@ -282,7 +283,7 @@ void NodeAuthorizer::update(const store::Stored& pod, bool deleted) const {
     return;
   }
   const std::string node = deleted ? "" : pod.body["spec"]["nodeName"].str();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto known = nodes_.find(pod.key); known != nodes_.end()) {
     if (known->second == node) {
       return;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/auth/authorize.hpp"
 #include "embedded/store/store.hpp"
 
@@ -47,9 +48,10 @@ class NodeAuthorizer {
   store::Store& store_;
   const RbacIndex& rbac_;
   mutable std::once_flag watched_{};
-  mutable std::mutex mutex_{};
-  mutable std::map<Key, std::string> nodes_{};                           // of bound pods
-  mutable std::map<std::string, std::set<Key>, std::less<>> pods_of_{};  // by node
+  mutable Mutex mutex_{};
+  mutable std::map<Key, std::string> nodes_ ATHANOR_GUARDED_BY(mutex_){};  // of bound pods
+  mutable std::map<std::string, std::set<Key>, std::less<>> pods_of_
+      ATHANOR_GUARDED_BY(mutex_){};           // by node
   mutable std::shared_ptr<void> listener_{};  // last: ends before the rest goes
 };
 

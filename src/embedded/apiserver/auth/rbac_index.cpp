@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <mutex>
-
+#include "base/mutex.hpp"
 #include "embedded/apiserver/auth/token_checker.hpp"
 #include "kube/text/text.hpp"
 
@@ -35,7 +34,7 @@ RbacIndex::RbacIndex(store::Store& store)
 
 void RbacIndex::update(const store::Stored& object, bool deleted) {
   if (object.resource == kRoles || object.resource == kClusterRoles) {
-    const std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (deleted) {
       roles_.erase(object.key);
     } else {
@@ -47,7 +46,7 @@ void RbacIndex::update(const store::Stored& object, bool deleted) {
 }
 
 void RbacIndex::update_binding(const store::Stored& object, bool cluster, bool deleted) {
-  const std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   Scope& scope = scopes_[object.key.ns];
   if (const auto old = scope.bindings.find(object.key.name); old != scope.bindings.end()) {
     for (const auto& [subject_key, subject] : old->second.subjects) {
@@ -129,7 +128,7 @@ std::string RbacIndex::describe(const Binding& binding, const Subject& subject) 
 }
 
 Decision RbacIndex::authorize(const Attributes& attributes) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   Decision decision;
   std::vector<std::string> missing;
   visit(*attributes.user, attributes.is_resource ? attributes.ns : std::string_view(),
@@ -157,7 +156,7 @@ Decision RbacIndex::authorize(const Attributes& attributes) const {
 }
 
 std::vector<PolicyRule> RbacIndex::rules_for(const UserInfo& user, std::string_view ns) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   std::vector<PolicyRule> result;
   visit(user, ns, [&](const Binding&, const Subject&, const std::vector<PolicyRule>* rules) {
     if (rules != nullptr) {
@@ -169,7 +168,7 @@ std::vector<PolicyRule> RbacIndex::rules_for(const UserInfo& user, std::string_v
 }
 
 bool RbacIndex::cluster_role_allows(std::string_view role, const Attributes& attributes) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   const auto found = roles_.find({"", std::string(role)});
   if (found == roles_.end()) {
     return false;

@@ -7,11 +7,11 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/auth/authorize.hpp"
 #include "embedded/apiserver/auth/policy_rule.hpp"
 #include "embedded/store/store.hpp"
@@ -26,7 +26,7 @@ class RbacIndex {
   [[nodiscard]] Decision authorize(const Attributes& attributes) const;
   // Every rule of the user's bindings at cluster scope and in `ns`.
   [[nodiscard]] std::vector<PolicyRule> rules_for(const UserInfo& user, std::string_view ns) const;
-  // True when ClusterRole `role` has a rule for it, whoever asks.
+  // True when ClusterRole `role` has a rule for it, for any user.
   [[nodiscard]] bool cluster_role_allows(std::string_view role, const Attributes& attributes) const;
 
  private:
@@ -50,13 +50,16 @@ class RbacIndex {
   void update_binding(const store::Stored& object, bool cluster, bool deleted);
   // Calls `visit` with every binding of the user (rules null: its role does not exist) until it
   // says true.
-  void visit(const UserInfo& user, std::string_view ns, const Visit& visit) const;
-  void visit_scope(const UserInfo& user, const Scope& scope, const Visit& visit, bool& done) const;
+  void visit(const UserInfo& user, std::string_view ns, const Visit& visit) const
+      ATHANOR_REQUIRES_SHARED(mutex_);
+  void visit_scope(const UserInfo& user, const Scope& scope, const Visit& visit, bool& done) const
+      ATHANOR_REQUIRES_SHARED(mutex_);
   static std::string describe(const Binding& binding, const Subject& subject);
 
-  mutable std::shared_mutex mutex_{};
-  std::map<Key, std::vector<PolicyRule>> roles_{};  // ClusterRoles without namespace
-  std::map<std::string, Scope, std::less<>> scopes_{};
+  mutable SharedMutex mutex_{};
+  std::map<Key, std::vector<PolicyRule>> roles_
+      ATHANOR_GUARDED_BY(mutex_){};  // ClusterRoles without namespace
+  std::map<std::string, Scope, std::less<>> scopes_ ATHANOR_GUARDED_BY(mutex_){};
   std::shared_ptr<void> listener_{};  // last: ends before the rest goes
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asks: in-process users, client certificates, bearer tokens, nobody (docs/spec/apiserver.md
+// Who asks: in-process users, client certificates, bearer tokens, anonymous (docs/spec/apiserver.md
 // 16.1).
 #include "embedded/apiserver/auth/authenticate.hpp"
 

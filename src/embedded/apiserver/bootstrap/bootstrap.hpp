@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exists before anybody created it (docs/spec/apiserver.md 14.5).
+// Objects that exist from the start (docs/spec/apiserver.md 14.5).
 #pragma once
 
 #include "base/clock.hpp"

@@ -27,7 +27,7 @@ constexpr std::array kLevels = {
     Level{"workload-low", 100, 90, 128, 6},
 };
 
-// Subjects and rules as JSON; rules that are empty stand for everything.
+// Subjects and rules as JSON; empty rules mean everything.
 struct Schema {
   std::string_view name{};
   int precedence = 0;

@@ -2,6 +2,7 @@
 #include "embedded/apiserver/core/conversation.hpp"
 
 #include "base/check.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -51,7 +52,7 @@ bool Conversation::wait_for(std::uint64_t revision) {
 }
 
 void Conversation::answer(const std::string& key, OutsideAnswer answer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = replies_.find(key);
   ATHANOR_CHECK(found != replies_.end(), "answers belong to questions");
   found->second.answer = std::move(answer);

@@ -13,12 +13,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/mutex.hpp"
 #include "embedded/apiserver/core/outside.hpp"
 #include "embedded/kinds/status_error.hpp"
 
@@ -45,7 +45,7 @@ class Conversation {
   explicit Conversation(Entropy& source);
 
   // The reply to the question `key`, or nullptr: it will be asked, with what `question` makes of a
-  // fresh uid, when this pass has ended with status::pending(). The key must tell apart everything
+  // fresh uid, when this pass has ended with status::pending(). The key must distinguish everything
   // that would be answered differently.
   const Reply* ask(const std::string& key,
                    const std::function<OutsideRequest(const std::string& uid)>& question);
@@ -72,7 +72,7 @@ class Conversation {
   std::shared_ptr<RequestAudit> audit{};
   // The request's time is over: the next pass is its last.
   bool expired = false;
-  // Somebody runs the request again later: it can wait for what happens inside the server.
+  // The request can run again later: it may wait for what happens inside the server.
   bool patient = false;
 
   // For the server. A pass begins at the first random number.
@@ -96,7 +96,7 @@ class Conversation {
 
   Entropy& source_;
   ReplayedEntropy replayed_;
-  std::mutex mutex_{};  // guards replies_ while answers come in
+  Mutex mutex_{};  // guards replies_ while answers come in
   std::map<std::string, Reply, std::less<>> replies_{};
   std::vector<Question> questions_{};
   std::unique_ptr<Progress> progress_{};

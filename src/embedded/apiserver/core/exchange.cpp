@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <memory>
 
 #include "base/cancellation.hpp"
+#include "base/condition_variable.hpp"
 #include "base/contain.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "embedded/apiserver/core/request_path.hpp"
 #include "embedded/apiserver/core/respond.hpp"
 
@@ -61,30 +62,33 @@ bool is_over(const ExchangeContext& context, Instant deadline) {
 
 // Shared with answers that come in on other threads.
 struct Waiter {
-  std::mutex mutex{};
-  std::condition_variable all_there{};
-  std::size_t open = 0;
+  Mutex mutex{};
+  ConditionVariable all_there{};
+  std::size_t open ATHANOR_GUARDED_BY(mutex) = 0;
 };
 
 void wait_for_answers(const ExchangeContext& context, Instant deadline,
                       Conversation& conversation) {
   Questions questions = conversation.take_questions();
   const auto waiter = std::make_shared<Waiter>();
-  waiter->open = questions.size();
+  {
+    const MutexLock lock(waiter->mutex);
+    waiter->open = questions.size();
+  }
   for (Conversation::Question& question : questions) {
     ask(context, deadline, question,
         [&conversation, waiter, key = question.key](OutsideAnswer answer) {
           conversation.answer(key, std::move(answer));
-          const std::lock_guard lock(waiter->mutex);
+          const MutexLock lock(waiter->mutex);
           --waiter->open;
           waiter->all_there.notify_one();
         });
   }
-  std::unique_lock lock(waiter->mutex);
-  waiter->all_there.wait(lock, [&] { return waiter->open == 0; });
+  MutexLock lock(waiter->mutex);
+  waiter->all_there.wait(lock, [&]() ATHANOR_REQUIRES(waiter->mutex) { return waiter->open == 0; });
 }
 
-// One request that nobody waits for.
+// One asynchronous request.
 struct Exchange {
   Exchange(const ExchangeContext& shared, Request asked, Instant at, Executor executor,
            UniqueFunction<void(Response)> callback)

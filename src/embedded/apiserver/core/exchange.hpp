@@ -23,7 +23,7 @@ struct ExchangeContext {
   Entropy* entropy = nullptr;
   const Clock* clock = nullptr;
   Outside* outside = nullptr;          // may be null
-  RevisionWaits* revisions = nullptr;  // may be null: nobody waits for a revision
+  RevisionWaits* revisions = nullptr;  // may be null: no request waits for a revision
   Duration request_timeout = std::chrono::seconds(60);
 };
 

@@ -18,7 +18,7 @@ struct StaticToken {
   std::vector<std::string> groups{};
 };
 
-// --requestheader-*: what proxies that authenticate say about whom they speak for.
+// --requestheader-*: what authenticating proxies say about their users.
 struct FrontProxy {
   std::vector<std::string> allowed_names{};  // of their certificates; empty: any
   std::vector<std::string> username_headers{"X-Remote-User"};
@@ -52,7 +52,7 @@ struct Options {
   std::string service_cluster_ip_range = "10.96.0.0/16";
   std::shared_ptr<const AuditPolicy> audit_policy{};  // null: nothing is audited
   // The quota loop of this server runs: quotas hold as soon as they are there. Otherwise what their
-  // status says holds, whoever fills it.
+  // status says holds, whatever fills it.
   bool counts_quotas = true;
   // services/NAME/proxy follows a Service's annotation athanor.dev/endpoint and its externalName.
   bool proxy_named_endpoints = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the server asks of the world outside: webhooks and aggregated API servers. The server itself
-// opens no socket; whoever runs it hands over an Outside.
+// opens no socket; its host provides an Outside.
 #pragma once
 
 #include <chrono>

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/core/call.hpp"
 #include "embedded/apiserver/core/health.hpp"
 #include "embedded/apiserver/read/watch_hub.hpp"
@@ -54,8 +55,8 @@ std::string_view plain_verb(std::string_view method) {
   return known == kMethods.end() ? "OTHER" : *known;
 }
 
-// What names both counters; paths that lead nowhere all count as one, so that nobody can make the
-// tables grow.
+// What names both counters; paths that lead nowhere all count as one, so that no client can make
+// the tables grow.
 std::string labels_of(const Call& call) {
   const bool known = call.resource != nullptr;
   std::string_view subresource;
@@ -97,7 +98,7 @@ void RequestMetrics::note(const Call& call, int code, Duration took) {
   const std::string total =
       fmt::format(R"(code="{}",{},dry_run="{}")", code, labels, dry ? "All" : "");
   const double seconds = std::chrono::duration<double>(took).count();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++totals_[total];
   Histogram& histogram = durations_[labels];
   const auto bucket = std::lower_bound(kBuckets.begin(), kBuckets.end(), seconds);
@@ -106,7 +107,7 @@ void RequestMetrics::note(const Call& call, int code, Duration took) {
 }
 
 void RequestMetrics::note_refusal(const std::string& loop, int code) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++refusals_[{loop, code}];
 }
 
@@ -133,7 +134,7 @@ std::string RequestMetrics::text(const Core& core) const {
     fmt::format_to(line, "apiserver_watch_events_total{{group=\"{}\",resource=\"{}\"}} {}\n", group,
                    resource, events);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   head(out, "apiserver_request_total", "counter", "Requests by what they asked and their answer.");
   for (const auto& [labels, count] : totals_) {
     fmt::format_to(line, "apiserver_request_total{{{}}} {}\n", labels, count);

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "base/time.hpp"
 
 namespace athanor::apiserver {
@@ -51,10 +51,12 @@ class RequestMetrics {
 
   std::atomic<std::int64_t> reading_{0};
   std::atomic<std::int64_t> mutating_{0};
-  mutable std::mutex mutex_{};
-  std::map<std::string, std::uint64_t, std::less<>> totals_{};  // by their printed labels
-  std::map<std::string, Histogram, std::less<>> durations_{};
-  std::map<std::pair<std::string, int>, std::uint64_t> refusals_{};  // by loop and code
+  mutable Mutex mutex_{};
+  std::map<std::string, std::uint64_t, std::less<>> totals_
+      ATHANOR_GUARDED_BY(mutex_){};  // by their printed labels
+  std::map<std::string, Histogram, std::less<>> durations_ ATHANOR_GUARDED_BY(mutex_){};
+  std::map<std::pair<std::string, int>, std::uint64_t> refusals_
+      ATHANOR_GUARDED_BY(mutex_){};  // by loop and code
 };
 
 }  // namespace athanor::apiserver

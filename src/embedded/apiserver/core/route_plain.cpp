@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths that are no resources (docs/spec/apiserver.md 4).
+// Paths other than resources (docs/spec/apiserver.md 4).
 #include <fmt/format.h>
 
 #include <algorithm>

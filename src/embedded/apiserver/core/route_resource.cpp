@@ -135,7 +135,7 @@ StatusResult<Response> route_resource(Call& call) {
     return handler->run(call);  // what the client accepts is for the backend to know
   }
   if (call.resource->is_custom && call.path.verb == "list") {
-    // Told before what is accepted.
+    // Reported before what is accepted.
     ATHANOR_TRY_VOID(Selection::check_syntax(call.request));
     const auto options = read_list_options(call.request, false);
     if (!options.ok() && !is_for_storage(options.error())) {

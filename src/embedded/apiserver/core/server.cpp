@@ -195,7 +195,7 @@ class ServerImpl final : public Server {
     call.in_process = request.credentials.internal_user.has_value();
     const RequestMetrics::Running running(*core_.metrics, is_mutating(request.method));
     StatusResult<Response> served = serve_in_time(call);
-    // The answer is told, written down and counted, however late it is.
+    // The answer is delivered, audited and counted, however late it is.
     const CancellationScope to_its_end(nullptr);
     if (!served.ok() && is_pending(served.error())) {
       return std::nullopt;
@@ -314,7 +314,7 @@ class ServerImpl final : public Server {
     }
   }
 
-  // What everybody may count on, even if somebody deleted it.
+  // What clients may count on, even if it was deleted.
   Result<void> restore_bootstrap_objects(Instant now) {
     last_restore_ = now;
     const store::Revision before = core_.store.revision();

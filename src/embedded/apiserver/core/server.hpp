@@ -25,7 +25,7 @@ class Server {
 
   // Waits for the webhooks that the request concerns; only for threads that may.
   virtual Response handle(Request request, Instant now) = 0;
-  // Never waits. `done` gets the answer, once: on this thread if nobody outside had to be asked,
+  // Never waits. `done` gets the answer, once: on this thread if nothing outside had to be asked,
   // else in a task of `resume`. The server outlives both.
   virtual void handle_async(Request request, Instant now, Executor resume,
                             UniqueFunction<void(Response)> done);

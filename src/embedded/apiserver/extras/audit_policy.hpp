@@ -20,7 +20,7 @@ std::string_view level_name(AuditLevel level);
 
 enum class AuditStage : std::uint8_t {
   RequestReceived,
-  ResponseStarted,  // of long-running requests, and of those nobody could be found for
+  ResponseStarted,  // of long-running requests, and of those without a user
   ResponseComplete,
 };
 std::string_view stage_name(AuditStage stage);

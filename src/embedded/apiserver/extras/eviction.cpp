@@ -38,7 +38,7 @@ std::vector<store::StoredPtr> budgets_of(const store::Store& store, const store:
   return matching;
 }
 
-// A pod that serves nobody may go while the others suffice.
+// A pod without clients may go while the others suffice.
 bool unhealthy_may_go(const Value& pod, const Value& budget) {
   if (condition_is(pod["status"]["conditions"], "Ready", "True")) {
     return false;

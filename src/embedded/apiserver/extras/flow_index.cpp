@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/mutex.hpp"
+
 namespace athanor::apiserver {
 namespace {
 
@@ -89,7 +91,7 @@ FlowIndex::FlowIndex(store::Store& store)
       })) {}
 
 std::shared_ptr<const FlowIndex::Schemas> FlowIndex::schemas() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!stale_.exchange(false)) {
     return schemas_;
   }

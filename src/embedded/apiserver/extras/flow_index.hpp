@@ -5,11 +5,11 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/auth/authorize.hpp"
 #include "embedded/store/store.hpp"
 
@@ -35,8 +35,8 @@ class FlowIndex {
 
   store::Store& store_;
   mutable std::atomic<bool> stale_{true};
-  mutable std::mutex mutex_{};
-  mutable std::shared_ptr<const Schemas> schemas_{};
+  mutable Mutex mutex_{};
+  mutable std::shared_ptr<const Schemas> schemas_ ATHANOR_GUARDED_BY(mutex_){};
   std::shared_ptr<void> listener_{};  // last: ends before the rest goes
 };
 

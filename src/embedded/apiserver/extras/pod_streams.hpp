@@ -60,7 +60,7 @@ class PodStreams {
                                                    const ExecOptions& options) = 0;
   virtual Result<std::unique_ptr<PodSession>> attach(const Key& pod, std::string_view pod_uid,
                                                      const ExecOptions& options) = 0;
-  // A connection to a port of the pod; that nobody listens there shows as the session's failure.
+  // A connection to a port of the pod; a closed port shows as the session's failure.
   virtual Result<std::unique_ptr<PodSession>> connect(const Key& pod, std::string_view pod_uid,
                                                       std::uint16_t port) = 0;
 };

@@ -49,7 +49,7 @@ Value reference_to(const RequestPath& path) {
   return reference;
 }
 
-// How somebody tried to say who they are.
+// How the client tried to authenticate.
 std::string attempts(const Request& request) {
   std::string methods;
   const auto add = [&](std::string_view method) {

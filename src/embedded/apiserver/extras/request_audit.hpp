@@ -29,7 +29,7 @@ class AuditSink {
 // Lives as long as the request, over all its passes.
 class RequestAudit {
  public:
-  // The audit of a request whose user is known (Call::user), or that nobody could be found for
+  // The audit of a request whose user is known (Call::user), or without one
   // (`known` false); nullptr: the policy wants none. Says that the request came in, once.
   static std::shared_ptr<RequestAudit> begin(const Call& call, bool known);
 

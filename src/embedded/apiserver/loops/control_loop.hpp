@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ControlLoop: the server's own controllers that work on every resource, also on ones nobody knew
+// ControlLoop: the server's own controllers that work on every resource, also on unknown ones
 // at build time: garbage collection, namespace deletion, quotas (docs/spec/apiserver.md 17). An
 // Operator names its kinds; these cannot.
 #pragma once

@@ -245,7 +245,7 @@ class GarbageCollector final : public ControlLoop {
   }
 
   // Returns true if `object` is being deleted and waits, directly or through others that wait, for
-  // the end of `owner`: a circle, in which nobody would ever be first.
+  // the end of `owner`: a circle without a first.
   [[nodiscard]] bool waits_for(const Object& object, const Object& owner) const {
     std::set<std::string> seen;
     std::deque<Object> open{object};

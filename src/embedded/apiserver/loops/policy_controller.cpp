@@ -64,7 +64,7 @@ class PolicyController final : public ControlLoop {
                              .body = std::move(changed),
                              .expected = stored->revision};
     if (!store_.commit({&write, 1}, now).ok()) {
-      due_.insert(name);  // somebody else was faster; their event comes, too
+      due_.insert(name);  // another client was faster; its event comes, too
     }
   }
 

@@ -84,7 +84,7 @@ class QuotaController final : public ControlLoop {
                                .body = std::move(changed),
                                .expected = stored->revision};
       if (!store_.commit({&write, 1}, now).ok()) {
-        due_.insert(ns);  // somebody else was faster; their event comes, too
+        due_.insert(ns);  // another client was faster; its event comes, too
       }
     }
   }

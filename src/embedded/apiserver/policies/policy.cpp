@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/webhooks/match.hpp"
 
 namespace athanor::apiserver {
@@ -188,7 +189,7 @@ cel::Declarations policy_declarations(const AdmissionVariables& variables,
 std::shared_ptr<const Policies> PolicyCache::policies(const store::Store& store) {
   auto policies = store.list(kPolicies, {});
   auto bindings = store.list(kBindings, {});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!policies.ok() || !bindings.ok() ||
       (policies->items == policies_read_ && bindings->items == bindings_read_)) {
     return made_;

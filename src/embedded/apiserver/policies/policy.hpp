@@ -5,11 +5,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/policies/admission_cel.hpp"
 #include "embedded/apiserver/webhooks/hook.hpp"
 #include "embedded/store/store.hpp"
@@ -86,10 +86,11 @@ class PolicyCache {
   std::shared_ptr<const Policies> policies(const store::Store& store);
 
  private:
-  std::mutex mutex_{};
-  std::vector<store::StoredPtr> policies_read_{};
-  std::vector<store::StoredPtr> bindings_read_{};
-  std::shared_ptr<const Policies> made_ = std::make_shared<const Policies>();
+  Mutex mutex_{};
+  std::vector<store::StoredPtr> policies_read_ ATHANOR_GUARDED_BY(mutex_){};
+  std::vector<store::StoredPtr> bindings_read_ ATHANOR_GUARDED_BY(mutex_){};
+  std::shared_ptr<const Policies> made_ ATHANOR_GUARDED_BY(mutex_) =
+      std::make_shared<const Policies>();
 };
 
 }  // namespace athanor::apiserver

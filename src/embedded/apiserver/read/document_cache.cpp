@@ -5,13 +5,14 @@
 #include <cctype>
 
 #include "base/digest.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::apiserver {
 
 std::shared_ptr<const CachedDocument> DocumentCache::get(const std::string& name,
                                                          const Resources& resources,
                                                          const std::function<std::string()>& make) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Entry& entry = documents_[name];
   if (entry.document != nullptr && entry.resources == resources) {
     return entry.document;

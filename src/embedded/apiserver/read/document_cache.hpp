@@ -6,10 +6,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "embedded/kinds/resource_info.hpp"
 
 namespace athanor::apiserver {
@@ -33,8 +33,8 @@ class DocumentCache {
     Resources resources{};
     std::shared_ptr<const CachedDocument> document{};
   };
-  std::mutex mutex_{};
-  std::map<std::string, Entry, std::less<>> documents_{};
+  Mutex mutex_{};
+  std::map<std::string, Entry, std::less<>> documents_ ATHANOR_GUARDED_BY(mutex_){};
 };
 
 }  // namespace athanor::apiserver

@@ -113,7 +113,7 @@ void write_list(const Call& call, ListPage page, Response& response) {
   }
 }
 
-// Tells from what is stored, a block at a time, which objects are not selected.
+// Finds in what is stored, a block at a time, which objects are not selected.
 class Sieve {
  public:
   Sieve(const Call& call, const Selection& selection, std::span<const store::StoredPtr> stored)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON of a list, made piece by piece: a list of 50,000 objects is 74 MB of text, which nobody
-// has to hold when it leaves as fast as it is made.
+// The JSON of a list, made piece by piece: a list of 50,000 objects is 74 MB of text, which no
+// thread has to hold when it leaves as fast as it is made.
 #pragma once
 
 #include <cstddef>

@@ -43,7 +43,7 @@ struct ListScope {
   std::string_view ns{};
   bool namespaced = false;
 };
-// A token tells its place within what is listed, so that one of another list means a place too.
+// A token encodes its place within what is listed, so that one of another list means a place too.
 std::string print_continue_token(const ContinueToken& token, ListScope scope);
 StatusResult<ContinueToken> parse_continue_token(std::string_view text, ListScope scope);
 

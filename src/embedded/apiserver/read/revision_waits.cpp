@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/core/call.hpp"
 
 namespace athanor::apiserver {
@@ -22,7 +23,7 @@ RevisionWaits::~RevisionWaits() {
 void RevisionWaits::wait(store::Revision revision, Instant deadline, UniqueFunction<void()> done) {
   {
     // Counted before the store is asked: a commit in between sees the count, and waits here.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++waiting_;
     if (!ended_ && store_.revision() < revision) {
       waiters_.emplace(revision, Waiter{.deadline = deadline, .done = std::move(done)});
@@ -36,7 +37,7 @@ void RevisionWaits::wait(store::Revision revision, Instant deadline, UniqueFunct
 void RevisionWaits::reached(store::Revision revision) {
   std::vector<UniqueFunction<void()>> ready;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto behind = waiters_.upper_bound(revision);
     for (auto it = waiters_.begin(); it != behind; ++it) {
       ready.push_back(std::move(it->second.done));
@@ -52,7 +53,7 @@ void RevisionWaits::reached(store::Revision revision) {
 void RevisionWaits::tick(Instant now) {
   std::vector<UniqueFunction<void()>> over;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto it = waiters_.begin(); it != waiters_.end();) {
       if (it->second.deadline <= now) {
         over.push_back(std::move(it->second.done));
@@ -70,7 +71,7 @@ void RevisionWaits::tick(Instant now) {
 
 void RevisionWaits::end() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
   }
   tick(Instant::max());

@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "base/time.hpp"
 #include "base/unique_function.hpp"
 #include "embedded/kinds/status_error.hpp"
@@ -34,9 +34,9 @@ class RevisionWaits {
   // Runs `done` once: when the store has got to `revision` (at once if it has), at `deadline`, or
   // at the end. It may run on a thread that commits and must not block.
   void wait(store::Revision revision, Instant deadline, UniqueFunction<void()> done);
-  // Lets those go whose time is over.
+  // Releases those whose time is over.
   void tick(Instant now);
-  // Lets all go, and whoever comes from now on.
+  // Releases all waiting requests, and later ones at once.
   void end();
 
  private:
@@ -48,14 +48,14 @@ class RevisionWaits {
 
   store::Store& store_;
   std::atomic<std::size_t> waiting_{0};  // commits look at it before they take the lock
-  std::mutex mutex_{};                   // guards what follows
-  std::multimap<store::Revision, Waiter> waiters_{};
-  bool ended_ = false;
+  Mutex mutex_{};                        // guards what follows
+  std::multimap<store::Revision, Waiter> waiters_ ATHANOR_GUARDED_BY(mutex_){};
+  bool ended_ ATHANOR_GUARDED_BY(mutex_) = false;
   std::shared_ptr<void> listening_{};
 };
 
 // Ok when the store has got to `revision`. Else the request waits for it (status::pending()),
-// unless it has, or nobody keeps the resource's newest state in memory in the reference, or the
+// unless it has, or the reference does not keep the resource's newest state in memory, or the
 // caller cannot wait: then it is refused with status::future_revision().
 StatusResult<void> await_revision(Call& call, store::Revision revision);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/read/watcher.hpp"
 
 namespace athanor::apiserver {
@@ -50,7 +51,7 @@ WatchHub::~WatchHub() {
 
 void WatchHub::take_events(std::span<const store::EventPtr> events) {
   {
-    const std::lock_guard lock(pending_mutex_);
+    const MutexLock lock(pending_mutex_);
     pending_.insert(pending_.end(), events.begin(), events.end());
   }
   dispatch();
@@ -76,12 +77,12 @@ std::vector<std::shared_ptr<Watcher>> WatchHub::watchers_of(const std::string& r
 void WatchHub::dispatch() {
   std::vector<std::shared_ptr<Watcher>> ready;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const store::Revision durable = store_.durable_revision();
     while (true) {
       store::EventPtr event;
       {
-        const std::lock_guard pending_lock(pending_mutex_);
+        const MutexLock pending_lock(pending_mutex_);
         if (pending_.empty() || pending_.front()->revision > durable) {
           break;
         }
@@ -107,7 +108,7 @@ void WatchHub::dispatch() {
 }
 
 std::map<std::string, std::uint64_t> WatchHub::events() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return events_;
 }
 
@@ -123,7 +124,7 @@ std::unique_ptr<Stream> WatchHub::open(WatchSpec spec, Instant now) {
   // Most of what it missed is read under no lock: that may take the disk's time.
   const store::Revision seen = std::max(after, store_.revision());
   auto missed = store_.events_after(resource, after, 0);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_) {
     watcher->end();
     return std::make_unique<WatchStream>(std::move(watcher));
@@ -150,7 +151,7 @@ void WatchHub::tick(Instant now) {
   std::vector<std::shared_ptr<Watcher>> all;
   store::Revision delivered = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     delivered = delivered_;
     for (auto& [resource, list] : watchers_) {
       for (auto& watcher : watchers_of(resource)) {
@@ -167,7 +168,7 @@ void WatchHub::tick(Instant now) {
 void WatchHub::end(const std::string& resource) {
   std::vector<std::shared_ptr<Watcher>> ending;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = ended_ || resource.empty();
     for (auto& [name, list] : watchers_) {
       if (resource.empty() || name == resource) {
@@ -184,7 +185,7 @@ void WatchHub::end(const std::string& resource) {
 }
 
 std::size_t WatchHub::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::size_t count = 0;
   for (const auto& [resource, list] : watchers_) {
     count += static_cast<std::size_t>(

@@ -11,11 +11,11 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "base/time.hpp"
 #include "embedded/apiserver/core/negotiate.hpp"
 #include "embedded/apiserver/read/selection.hpp"
@@ -44,7 +44,7 @@ struct WatchSpec {
   std::vector<store::StoredPtr> initial{};
   bool end_marker = false;    // a bookmark that says the initial events are over
   store::Revision after = 0;  // changes behind this revision
-  // Set: the stream says so, and ends.
+  // Set: the stream reports it, and ends.
   std::optional<StatusError> failure{};
   bool bookmarks = false;
   Duration timeout{};
@@ -60,7 +60,7 @@ class WatchHub {
   WatchHub(const WatchHub&) = delete;
   WatchHub& operator=(const WatchHub&) = delete;
 
-  // The stream; when the log no longer reaches back to `after`, one that says so and ends.
+  // The stream; when the log no longer reaches back to `after`, one that reports it and ends.
   std::unique_ptr<Stream> open(WatchSpec spec, Instant now);
   // Bookmarks, timeouts and readers that fell behind.
   void tick(Instant now);
@@ -73,17 +73,20 @@ class WatchHub {
  private:
   void take_events(std::span<const store::EventPtr> events);
   void dispatch();
-  std::vector<std::shared_ptr<Watcher>> watchers_of(const std::string& resource);
+  std::vector<std::shared_ptr<Watcher>> watchers_of(const std::string& resource)
+      ATHANOR_REQUIRES(mutex_);
 
   store::Store& store_;
-  std::mutex pending_mutex_{};
-  std::deque<store::EventPtr> pending_{};  // committed, perhaps not durable yet
+  Mutex pending_mutex_{};
+  std::deque<store::EventPtr> pending_
+      ATHANOR_GUARDED_BY(pending_mutex_){};  // committed, perhaps not durable yet
 
-  mutable std::mutex mutex_{};  // guards what follows; held while events are handed out
-  store::Revision delivered_ = 0;
-  std::map<std::string, std::vector<std::weak_ptr<Watcher>>, std::less<>> watchers_{};
-  std::map<std::string, std::uint64_t> events_{};
-  bool ended_ = false;
+  mutable Mutex mutex_{};  // guards what follows; held while events are handed out
+  store::Revision delivered_ ATHANOR_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::vector<std::weak_ptr<Watcher>>, std::less<>> watchers_
+      ATHANOR_GUARDED_BY(mutex_){};
+  std::map<std::string, std::uint64_t> events_ ATHANOR_GUARDED_BY(mutex_){};
+  bool ended_ ATHANOR_GUARDED_BY(mutex_) = false;
 
   std::shared_ptr<void> listening_{};
   std::shared_ptr<void> listening_durable_{};

@@ -2,6 +2,7 @@
 #include "embedded/apiserver/read/watcher.hpp"
 
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "embedded/apiserver/core/exchange.hpp"
 #include "kube/protobuf/protobuf.hpp"
 #include "kube/text/json.hpp"
@@ -55,7 +56,7 @@ Value with_revision(const Value& body, store::Revision revision) {
 
 std::shared_ptr<const std::string> SharedEvent::frame(const std::string& form,
                                                       const std::function<std::string()>& encode) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [name, frame] : frames_) {
     if (name == form) {
       return frame;
@@ -89,7 +90,7 @@ bool Watcher::offer(const std::shared_ptr<SharedEvent>& event) {
   if (event->event->revision <= spec_.after || !concerns(object.key)) {
     return false;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_) {
     return false;
   }
@@ -103,7 +104,7 @@ bool Watcher::offer(const std::shared_ptr<SharedEvent>& event) {
 void Watcher::tick(Instant now, store::Revision delivered) {
   bool changed = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last_tick_ = now;
     if (ended_) {
       return;
@@ -135,7 +136,7 @@ void Watcher::tick(Instant now, store::Revision delivered) {
 
 void Watcher::end() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
   }
   wake();
@@ -143,7 +144,7 @@ void Watcher::end() {
 
 void Watcher::fail(const StatusError& error) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Item item;
     append_frame(spec_.accepted.encoding, "ERROR", error.to_value(), item.frame);
     queue_.push_back(std::move(item));
@@ -153,14 +154,14 @@ void Watcher::fail(const StatusError& error) {
 }
 
 void Watcher::wake() {
-  const std::lock_guard lock(wake_mutex_);
+  const MutexLock lock(wake_mutex_);
   if (wake_) {
     wake_();
   }
 }
 
 void Watcher::on_ready(std::function<void()> callback) {
-  const std::lock_guard lock(wake_mutex_);
+  const MutexLock lock(wake_mutex_);
   wake_ = std::move(callback);
 }
 
@@ -229,11 +230,11 @@ void Watcher::refuse(const StatusError& error, std::string& out) {
   ended_ = true;
 }
 
-void Watcher::ask_webhook() {
-  ask_questions(*spec_.exchanges, asking_, [weak = weak_from_this()] {
+void Watcher::ask_webhook(const std::shared_ptr<Conversation>& asking) {
+  ask_questions(*spec_.exchanges, asking, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) {
       {
-        const std::lock_guard lock(self->mutex_);
+        const MutexLock lock(self->mutex_);
         self->waits_ = false;
       }
       self->wake();
@@ -310,15 +311,16 @@ void Watcher::write_event(SharedEvent& shared, std::string& out) {
     write_object(type, object, out);
     return;
   }
-  out += *shared.frame(form, [&] { return frame_of(type, object, true); });
+  out +=
+      *shared.frame(form, [&]() ATHANOR_REQUIRES(mutex_) { return frame_of(type, object, true); });
 }
 
 Stream::State Watcher::pull(std::string& out) {
   bool more = false;
-  bool asks = false;
+  std::shared_ptr<Conversation> asking;
   Stream::State state = Stream::State::Open;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (waits_) {
       return state;  // answers wake the reader
     }
@@ -342,14 +344,14 @@ Stream::State Watcher::pull(std::string& out) {
     if (queue_.size() < kQueueLimit) {
       full_since_.reset();
     }
-    asks = waits_;
+    asking = waits_ ? asking_ : nullptr;
     more = initial_done_ < initial_.size() || !queue_.empty();
     if (ended_ && !more) {
       state = Stream::State::Ended;
     }
   }
-  if (asks) {
-    ask_webhook();
+  if (asking != nullptr) {
+    ask_webhook(asking);
   } else if (more) {
     wake();
   }

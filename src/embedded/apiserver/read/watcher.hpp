@@ -6,12 +6,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/core/conversation.hpp"
 #include "embedded/apiserver/read/watch_hub.hpp"
 #include "embedded/apiserver/resources/versions.hpp"
@@ -29,8 +29,9 @@ struct SharedEvent {
   const store::EventPtr event;
 
  private:
-  std::mutex mutex_{};
-  std::vector<std::pair<std::string, std::shared_ptr<const std::string>>> frames_{};
+  Mutex mutex_{};
+  std::vector<std::pair<std::string, std::shared_ptr<const std::string>>> frames_
+      ATHANOR_GUARDED_BY(mutex_){};
 };
 
 class Watcher : public std::enable_shared_from_this<Watcher> {
@@ -64,38 +65,40 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
 
   [[nodiscard]] bool concerns(const Key& key) const;
   // Both stop with waits_ set where a conversion webhook has to be asked first.
-  void take_initial(std::string& out);
-  void write_event(SharedEvent& shared, std::string& out);
+  void take_initial(std::string& out) ATHANOR_REQUIRES(mutex_);
+  void write_event(SharedEvent& shared, std::string& out) ATHANOR_REQUIRES(mutex_);
   // What a conversion ended with: nothing, an ERROR frame, or waits_.
-  void refuse(const StatusError& error, std::string& out);
-  VersionContext versions();
-  void ask_webhook();
-  void write_object(std::string_view type, const Value& object, std::string& out);
-  [[nodiscard]] std::string bookmark_frame(const Bookmark& bookmark) const;
-  [[nodiscard]] std::string frame_of(std::string_view type, const Value& object, bool headless);
+  void refuse(const StatusError& error, std::string& out) ATHANOR_REQUIRES(mutex_);
+  VersionContext versions() ATHANOR_REQUIRES(mutex_);
+  void ask_webhook(const std::shared_ptr<Conversation>& asking);
+  void write_object(std::string_view type, const Value& object, std::string& out)
+      ATHANOR_REQUIRES(mutex_);
+  [[nodiscard]] std::string bookmark_frame(const Bookmark& bookmark) const ATHANOR_REQUIRES(mutex_);
+  [[nodiscard]] std::string frame_of(std::string_view type, const Value& object, bool headless)
+      ATHANOR_REQUIRES(mutex_);
 
-  std::vector<store::StoredPtr> initial_;  // freed once sent; guarded by mutex_
+  Mutex mutex_{};
+  std::vector<store::StoredPtr> initial_ ATHANOR_GUARDED_BY(mutex_);  // freed once sent
   const WatchSpec spec_;
   const std::string form_;  // names the frames that can be shared
   const Instant deadline_;
 
-  std::mutex mutex_{};  // guards what follows
-  std::deque<Item> queue_{};
-  std::size_t initial_done_ = 0;
-  std::vector<Value> converted_{};          // initial_, by a conversion webhook
-  std::shared_ptr<Conversation> asking_{};  // about the first item
-  bool waits_ = false;                      // for its answers
-  bool ended_ = false;
-  bool table_started_ = false;
-  std::optional<Instant> full_since_{};
-  Instant next_bookmark_{};
-  bool last_bookmark_done_ = false;
-  Instant last_tick_{};
+  std::deque<Item> queue_ ATHANOR_GUARDED_BY(mutex_){};
+  std::size_t initial_done_ ATHANOR_GUARDED_BY(mutex_) = 0;
+  std::vector<Value> converted_ ATHANOR_GUARDED_BY(mutex_){};  // initial_, by a conversion webhook
+  std::shared_ptr<Conversation> asking_ ATHANOR_GUARDED_BY(mutex_){};  // about the first item
+  bool waits_ ATHANOR_GUARDED_BY(mutex_) = false;                      // for its answers
+  bool ended_ ATHANOR_GUARDED_BY(mutex_) = false;
+  bool table_started_ ATHANOR_GUARDED_BY(mutex_) = false;
+  std::optional<Instant> full_since_ ATHANOR_GUARDED_BY(mutex_){};
+  Instant next_bookmark_ ATHANOR_GUARDED_BY(mutex_){};
+  bool last_bookmark_done_ ATHANOR_GUARDED_BY(mutex_) = false;
+  Instant last_tick_ ATHANOR_GUARDED_BY(mutex_){};
 
   // Held during the call, so that none runs after on_ready({}); recursive, as the callee may pull
   // at once.
-  std::recursive_mutex wake_mutex_{};
-  std::function<void()> wake_{};
+  RecursiveMutex wake_mutex_{};
+  std::function<void()> wake_ ATHANOR_GUARDED_BY(wake_mutex_){};
 };
 
 }  // namespace athanor::apiserver

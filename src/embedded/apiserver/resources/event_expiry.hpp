@@ -24,7 +24,7 @@ class EventExpiry {
   store::Store& store_;
   const Duration lifetime_;
   // How far the store was at which time; as far back as events live. The first is from the start:
-  // what is older tells its time itself.
+  // older ones carry their own time.
   std::deque<std::pair<Instant, store::Revision>> samples_{};
 };
 

@@ -26,7 +26,7 @@ StatusResult<Value> to_served(const ResourceInfo& resource, const Value& body,
 StatusResult<std::vector<Value>> to_served(const ResourceInfo& resource,
                                            const std::vector<store::StoredPtr>& stored,
                                            const VersionContext& context);
-// What was just stored of `written`, as `resource` shows it; asks nobody.
+// What was just stored of `written`, as `resource` shows it; asks no webhook.
 StatusResult<Value> served_back(const ResourceInfo& resource, const Value& written,
                                 const store::Stored& stored);
 // An object of `resource` as it is stored; `before`: what is stored of it now.

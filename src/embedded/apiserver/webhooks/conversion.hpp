@@ -19,7 +19,8 @@ struct ConversionWebhook {
   std::string review_version = "v1";  // of apiextensions.k8s.io
 };
 
-// Whom conversions ask and where Services are looked up. Both null: no webhook can be asked.
+// The webhook client of conversions, and where Services are looked up. Both null: no webhook can be
+// asked.
 struct VersionContext {
   const store::Store* store = nullptr;
   Conversation* conversation = nullptr;

@@ -248,7 +248,7 @@ Target webhook_target(const store::Store& store, const Value& client_config,
     target.failure = std::move(endpoint.failure);
   } else {
     target.request.url = with_clean_path(client_config["url"].as_string());
-    target.request.link_local = true;  // whoever names webhooks by address is an administrator
+    target.request.link_local = true;  // only administrators name webhooks by address
   }
   if (!query.empty()) {
     target.request.url += fmt::format("?{}", query);

@@ -22,7 +22,7 @@ struct ServiceEndpoint {
   std::string failure{};  // set: there is no address, in Kubernetes' words
 };
 // Who wants to reach a Service. Webhooks and APIServices are set up by the cluster's
-// administrators; services/NAME/proxy serves whoever may edit Services, and must not lead them to
+// administrators; services/NAME/proxy serves all who may edit Services, and must not lead them to
 // addresses of their own choice.
 enum class ServiceUse : std::uint8_t { Extension, Proxy };
 

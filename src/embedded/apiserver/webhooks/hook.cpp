@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "embedded/apiserver/policies/admission_cel.hpp"
 
 namespace athanor::apiserver {
@@ -69,7 +70,7 @@ Result<Hook> read_hook(const Value& body, const std::string& configuration, std:
 
 std::shared_ptr<const Hooks> HookCache::hooks(const store::Store& store) {
   auto page = store.list(mutating_ ? kMutating : kValidating, {});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!page.ok() || page->items == read_) {
     return hooks_;
   }

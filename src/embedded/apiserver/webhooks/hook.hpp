@@ -5,12 +5,12 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/policies/condition.hpp"
 #include "embedded/store/store.hpp"
 #include "kube/names/selector.hpp"
@@ -49,9 +49,9 @@ class HookCache {
 
  private:
   const bool mutating_;
-  std::mutex mutex_{};
-  std::vector<store::StoredPtr> read_{};  // what hooks_ was made of
-  std::shared_ptr<const Hooks> hooks_ = std::make_shared<const Hooks>();
+  Mutex mutex_{};
+  std::vector<store::StoredPtr> read_ ATHANOR_GUARDED_BY(mutex_){};  // what hooks_ was made of
+  std::shared_ptr<const Hooks> hooks_ ATHANOR_GUARDED_BY(mutex_) = std::make_shared<const Hooks>();
 };
 
 // Whether there is any configuration at all.

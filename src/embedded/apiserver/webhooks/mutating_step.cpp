@@ -123,7 +123,7 @@ StatusResult<void> mutate(const Hooks& hooks, AdmissionAttributes& request,
     ATHANOR_TRY(const HookCall call, prepare_call(hook, request, *version, context));
     ATHANOR_TRY(const bool wanted, conditions_hold(call, context));
     if (!wanted || (reinvocation.second_round && !reinvocation.again.contains(hook.id))) {
-      continue;  // the second round calls nobody for the first time
+      continue;  // the second round calls no webhook for the first time
     }
     ATHANOR_TRY(const bool changed, call_one(call, i, request, context));
     if (changed) {

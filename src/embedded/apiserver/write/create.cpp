@@ -77,7 +77,7 @@ class Creation {
   }
 
   // What the client wrote and its defaults are the client's; what the server adds below is
-  // nobody's.
+  // without an owner.
   void track() {
     if (!input_.tracked && cannot_be_owned(*call_.resource, object_)) {
       object_.member("metadata").erase("managedFields");

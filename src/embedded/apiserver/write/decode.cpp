@@ -97,7 +97,7 @@ StatusResult<void> check_built_in_kind(Value& object, const ExpectedBody& expect
   return {};
 }
 
-// The start of a body that nobody recognises.
+// The start of an unrecognised body.
 std::string summary(std::string_view body) {
   constexpr std::size_t kShown = 30;
   std::string text(body.substr(0, kShown));
@@ -111,7 +111,7 @@ std::string summary(std::string_view body) {
   return body.size() > kShown ? text + " ..." : text;
 }
 
-// Who does not want fields looked at is told by another decoder.
+// Without field validation another decoder words the error.
 StatusError kindless(const Call& call, FieldValidation validation, const Value& object) {
   const std::string_view sent = text_of(call.request);
   const ResourceInfo& resource = *call.resource;
@@ -128,7 +128,7 @@ StatusError kindless(const Call& call, FieldValidation validation, const Value& 
       fmt::format("Object 'Kind' is missing in '{}'", body)));
 }
 
-// Metadata of a version that is none of the resource's is decoded before that is told.
+// Metadata of a version that is none of the resource's is decoded before that is refused.
 StatusResult<void> check_metadata(const ResourceInfo& resource, const Value& object) {
   const std::string_view version = object["apiVersion"].as_string();
   if (resource.schema == nullptr || !object.contains("metadata")) {

@@ -30,7 +30,7 @@ bool contains(const Value& list, std::string_view text) {
                      [&](const Value& item) { return item.as_string() == text; });
 }
 
-// Kinds whose pods stay when nobody says what is to become of them.
+// Kinds whose pods stay unless a propagation policy is given.
 bool orphans_by_default(const ResourceInfo& resource) {
   return resource.storage == "jobs.batch" || resource.storage == "replicationcontrollers";
 }
@@ -54,7 +54,7 @@ class Deletion {
 
   StatusResult<Deleted> run() {
     if (call_.resource->conversion != nullptr) {
-      // After the commit nobody can be asked any more.
+      // After the commit no webhook can be asked any more.
       ATHANOR_TRY(served_, to_served(*call_.resource, *stored_, call_.versions()));
     }
     ATHANOR_TRY_VOID(check_preconditions());
@@ -103,13 +103,13 @@ class Deletion {
            (!options_.grace_seconds || asked_grace(0) >= running->as_int());
   }
 
-  // What the client says, or `otherwise`; a negative number stands for the shortest.
+  // What the client says, or `otherwise`; a negative number means the shortest.
   [[nodiscard]] std::int64_t asked_grace(std::int64_t otherwise) const {
     const std::int64_t grace = options_.grace_seconds.value_or(otherwise);
     return grace < 0 ? 1 : grace;
   }
 
-  // Namespaces tell as updates do.
+  // Namespaces report it as updates do.
   StatusResult<void> check_namespace(std::string_view uid) {
     const std::string_view revision = metadata()["resourceVersion"].as_string();
     std::string text;

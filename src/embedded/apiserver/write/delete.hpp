@@ -16,7 +16,7 @@ struct Deleted {
 
 StatusResult<Deleted> delete_object(Call& call, const Key& key, const DeleteOptions& options);
 // What DELETE answers: the object, or a Status where the kind has it so.
-// Jobs leave their pods behind when nobody says otherwise: a warning says so.
+// Jobs leave their pods behind by default: a warning says so.
 void warn_of_orphans(Call& call, const DeleteOptions& options);
 Response deleted_response(Call& call, const DeleteOptions& options, Deleted deleted);
 

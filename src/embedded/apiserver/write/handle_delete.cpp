@@ -36,7 +36,7 @@ StatusResult<void> delete_page(Call& call, const DeleteOptions& options,
     } else if (is_pending(deleted.error())) {
       pending = true;
       continue;
-    } else if (deleted.error().code != 404) {  // 404: somebody was faster
+    } else if (deleted.error().code != 404) {  // 404: another client was faster
       return deleted.error();
     }
     progress.done.insert(key);

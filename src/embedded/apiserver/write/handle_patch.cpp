@@ -90,7 +90,7 @@ StatusResult<Written> apply_new(Call& call, const WriteOptions& options, Value c
 }
 
 StatusResult<Response> apply_server_side(Call& call, const WriteOptions& options) {
-  // No part of what is not there is made: that is told before the configuration is read.
+  // No part of an absent object is created: that is refused before the configuration is read.
   if (!call.path.subresource.empty() &&
       call.core.store.get(call.resource->storage, call.key()) == nullptr) {
     return status::not_found(call.qualified_resource(), call.path.name);
@@ -118,7 +118,7 @@ StatusResult<Response> apply_server_side(Call& call, const WriteOptions& options
   if (!written.ok() && written.error().code == 404 && call.path.subresource.empty()) {
     written = apply_new(call, options, config);
     if (!written.ok() && written.error().reason == "AlreadyExists") {
-      written = update_object(call, options, input);  // somebody was faster
+      written = update_object(call, options, input);  // another client was faster
     }
   }
   if (!written.ok()) {

@@ -66,7 +66,7 @@ class Update {
     ATHANOR_TRY_VOID(check_kind());
     if (!input_.tracked && !is_trusted(call_)) {
       ATHANOR_TRY_VOID(say_as_stored());
-      track();  // what admission adds is nobody's
+      track();  // what admission adds has no owner
     }
     ATHANOR_TRY_VOID(admit());
     hold_deletion();
@@ -112,7 +112,7 @@ class Update {
            });
   }
 
-  // What is odd about the object is told even when the request changes nothing.
+  // Warnings about the object are given even when the request changes nothing.
   void warn() {
     const KindBehaviour* behaviour = call_.resource->behaviour;
     if (behaviour != nullptr && behaviour->warn != nullptr) {
@@ -254,7 +254,7 @@ class Update {
     keep("creationTimestamp", false);
     keep("resourceVersion", false);
     if (!options_.dry_run) {
-      keep("selfLink", false);  // nobody sets it, but only what is stored loses it
+      keep("selfLink", false);  // it is never set, but only what is stored loses it
     }
     keep("deletionGracePeriodSeconds", true);
     keep("uid", true);
@@ -315,7 +315,7 @@ class Update {
     return {};
   }
 
-  // What the version that is stored has no words for, nobody owns; what it says more, who wrote it.
+  // Fields that the storage version lacks have no owner; those that it adds belong to the writer.
   StatusResult<void> say_as_stored() {
     const ResourceInfo& resource = *call_.resource;
     const std::string own = resource.api_version();
@@ -438,7 +438,7 @@ class Update {
       changed = changed || (counts(member.key()) && !object_.contains(member.key()));
     }
     if (resource.storage == "deployments.apps" && input_.subresource.empty()) {
-      // What their controller reads counts, wherever it stands.
+      // What their controller reads counts, wherever it is.
       changed = changed || metadata()["annotations"] != live_["metadata"]["annotations"];
     }
     if (resource.storage == "endpointslices.discovery.k8s.io") {

@@ -237,7 +237,7 @@ StatusResult<void> validate_object(Call& call, const Value& object, const Value&
       append(errors, behaviour->validate_update(object, old_object, context));
     }
   }
-  if (errors.empty()) {  // else there is worse to tell
+  if (errors.empty()) {  // else there are worse errors
     call.warnings.insert(call.warnings.end(), warnings.begin(), warnings.end());
   }
   if (errors.empty() && !resource.is_custom && resource.behaviour != nullptr &&

@@ -200,7 +200,7 @@ class Allocation {
     if (taken_.addresses.contains(address)) {
       return true;
     }
-    // Somebody may hold an address without a service.
+    // An address may be allocated without a service.
     const store::StoredPtr held = context_.store.get(kAddresses, {"", format_ipv4(address)});
     const Value& metadata = service_["metadata"];
     return held != nullptr &&

@@ -11,7 +11,7 @@
 
 namespace athanor::apiserver {
 
-// An IPv4 range "10.96.0.0/16"; its first and last address belong to nobody.
+// An IPv4 range "10.96.0.0/16"; its first and last address are reserved.
 class AddressRange {
  public:
   static std::optional<AddressRange> parse(std::string_view cidr);

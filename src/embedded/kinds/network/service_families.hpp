@@ -12,7 +12,7 @@ namespace athanor::apiserver {
 bool is_headless(const Value& spec);
 
 // Policy and families that the writer leaves out. `old_service`: Null for a create. Not a default:
-// nobody owns what is chosen with the address.
+// what is chosen with the address has no owner.
 void choose_families(Value& service, const Value& old_service);
 
 // Why the chosen ones cannot be had.

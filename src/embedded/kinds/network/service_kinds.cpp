@@ -140,7 +140,7 @@ std::vector<store::Write> writes_of_service(const Value& object, const Value& ol
   return writes;
 }
 
-// What is wrong with its addresses and their families is told before anything else is looked at.
+// What is wrong with its addresses and their families is reported before anything else is checked.
 StatusResult<void> allocate_for_service(Value& object, const Value& old_object,
                                         const KindContext& context) {
   if (const FieldErrors errors = family_errors(object, old_object); !errors.empty()) {
@@ -278,7 +278,7 @@ void check_endpoint(FieldErrors& errors, const Value& address, const std::string
   const std::string_view ip = address["ip"].as_string();
   const std::size_t before = errors.size();
   check_ip(errors, path + ".ip", ip);
-  if (errors.size() > before) {  // told by two rules
+  if (errors.size() > before) {  // reported by two rules
     errors.push_back(FieldError::invalid(path + ".ip", ip, "must be a valid IP address"));
   }
   if (!address["hostname"].as_string().empty()) {

@@ -32,7 +32,7 @@ std::set<std::int64_t> numbers_of(const Value& spec) {
   return numbers;
 }
 
-// Whether its ports get numbers that nobody asked for.
+// Whether its ports get allocated numbers.
 bool allocates(const Value& spec) {
   const std::string_view type = spec["type"].as_string();
   return type == "NodePort" ||
@@ -119,7 +119,7 @@ class NodePorts {
     service_.member("spec").member("ports").item(index).set("nodePort", number);
   }
 
-  // What somebody asks for, for any port of that number.
+  // Requested numbers, for any port of that number.
   static std::int64_t asked_for(const Value& ports, const Value& port) {
     for (const Value& other : ports.items()) {
       if (other["port"] == port && number_of(other) != 0) {
@@ -129,7 +129,7 @@ class NodePorts {
     return 0;
   }
 
-  // A port that says nothing keeps what one of its name had, unless another port says so.
+  // A port that says nothing keeps what one of its name had, unless another port asks for it.
   void keep_by_name(const Value& old_spec, const std::set<std::int64_t>& before) {
     std::map<std::string, std::int64_t> names;
     for (const Value& old : old_spec["ports"].items()) {
@@ -145,7 +145,7 @@ class NodePorts {
     }
   }
 
-  // Why nobody can have that number, if so; else it is taken.
+  // Why that number cannot be allocated; else it is taken.
   std::string_view refusal(std::int64_t number) {
     if (number < kFirstNodePort || number > kLastNodePort) {
       return "provided port is not in the valid range. The range of valid ports is 30000-32767";
@@ -191,7 +191,7 @@ class NodePorts {
   Value& service_;
   std::set<std::int64_t> taken_;
   Entropy& entropy_;
-  std::set<std::int64_t> asked_;  // by this service; they go to nobody who does not ask
+  std::set<std::int64_t> asked_;  // by this service; not allocated unasked
 };
 
 }  // namespace

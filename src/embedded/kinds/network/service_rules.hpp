@@ -10,7 +10,7 @@ namespace athanor::apiserver {
 // `old_service` is Null on create.
 FieldErrors check_service(const Value& service, const Value& old_service);
 
-// Whether somebody outside the cluster can ask for it.
+// Whether clients outside the cluster can reach it.
 bool is_accessible(const Value& spec);
 // Whether a load balancer asks the nodes who serves it.
 bool needs_health_check(const Value& spec);

@@ -399,7 +399,7 @@ void check_containers(FieldErrors& errors, const Value& spec, const std::set<std
     } else if (!name.empty()) {
       names.insert(name);
     }
-    // One after the other, so each by itself: the reference always tells of the first.
+    // One after the other, so each by itself: the reference always reports the first.
     check_host_ports(errors, {container}, path + ".initContainers");
     if (container["restartPolicy"].as_string() == "Always") {
       check_moments(errors, container, spec, here);

@@ -74,7 +74,7 @@ bool narrows_labels(const Value& now, const Value& before) {
                      [&](const Member& label) { return now[label.key()] == label.value; });
 }
 
-// The internal form in which the reference tells what is wrong with a list of requirements or
+// The internal form in which the reference prints errors of a list of requirements or
 // terms.
 Value as_told(const Value& list, Value (*item_as_told)(const Value&)) {
   if (list.empty()) {

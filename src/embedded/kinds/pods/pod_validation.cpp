@@ -120,7 +120,7 @@ void check_network(FieldErrors& errors, const Value& spec, const std::string& pa
   }
 }
 
-// The first that is there tells the reference where to look, so each is checked by itself.
+// The first that is present decides where the reference looks, so each is checked by itself.
 void check_names(FieldErrors& errors, const Value& spec, const std::string& path) {
   for (const std::string_view field : {"hostname", "subdomain"}) {
     if (!spec[field].as_string().empty()) {

@@ -39,7 +39,7 @@ void each_container(const Value& spec, const std::string& path, const Visit& vis
   }
 }
 
-// Bytes that are no whole number.
+// Fractions of bytes.
 void warn_of_amount(const Value& value, const std::string& path,
                     std::vector<std::string>& warnings) {
   const auto amount = Quantity::parse(value);

@@ -12,7 +12,7 @@ namespace athanor::apiserver {
 // Volumes of kinds that are gone, files that lie in each other's way; `path` is the pod spec's.
 void warn_of_volumes(const Value& volumes, const std::string& path,
                      std::vector<std::string>& warnings);
-// Bytes of storage that are no whole number; `path` is the claim spec's.
+// Fractions of bytes of storage; `path` is the claim spec's.
 void warn_of_claim(const Value& claim_spec, const std::string& path,
                    std::vector<std::string>& warnings);
 

@@ -167,7 +167,7 @@ void check_metric(FieldErrors& errors, const Value& metric, const std::string& p
     const FieldError unknown =
         FieldError::not_supported(path + ".type", Value(type),
                                   {"ContainerResource", "External", "Object", "Pods", "Resource"});
-    errors.insert(errors.end(), 2, unknown);  // of the name, and of what it stands for
+    errors.insert(errors.end(), 2, unknown);  // of the name, and of its value
   } else if (metric[expected].is_null()) {
     errors.push_back(FieldError::required(below(path, expected),
                                           "must populate information for the given metric source"));

@@ -91,7 +91,7 @@ constexpr std::array<Source, 5> kCurrentSources = {
      {"containerResource", kCurrentContainerResource},
      {"external", kCurrentExternal}}};
 
-// Members that only their names tell apart; `always`: shown even when nothing is said.
+// Members that only differ by name; `always`: shown even when empty.
 struct Renamed {
   std::string_view there{};
   std::string_view here{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What autoscaling/v1 has no fields for stands in annotations, as JSON in forms of its own: flat
+// What autoscaling/v1 has no fields for is in annotations, as JSON in forms of its own: flat
 // metrics, and a behaviour whose members have capitals (docs/spec/apiserver.md 14.1).
 #pragma once
 

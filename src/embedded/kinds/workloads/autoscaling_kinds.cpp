@@ -25,7 +25,7 @@ bool is_first_version(const Value& object) {
   return object["apiVersion"].as_string() == "autoscaling/v1";
 }
 
-// What v1 carries as annotations is as little a client's as what it stands for.
+// What v1 carries as annotations is as little a client's as its value.
 void prepare_autoscaler(Value& object, const KindContext& context) {
   if (context.resource.version == "v1") {
     keep_carried(object, Value(), "status");

@@ -99,7 +99,7 @@ std::string indexes_error(std::string_view text, std::int64_t completions) {
   return "";
 }
 
-// The first index that is in both lists; what does not parse is told elsewhere.
+// The first index that is in both lists; what does not parse is reported elsewhere.
 std::optional<std::int64_t> common_index(std::string_view completed, std::string_view failed,
                                          std::int64_t completions) {
   std::optional<std::int64_t> common;

@@ -93,7 +93,7 @@ void check_job_spec(FieldErrors& errors, const Value& spec, const std::string& p
   check_restart_policy(errors, spec, path);
 }
 
-// A suspended job that never started may still be told where to run.
+// A suspended job that never started may still get its place.
 Value without_scheduling(Value pod_template, const Value& old_template) {
   const auto restore = [&](std::string_view part, std::initializer_list<std::string_view> fields) {
     edit_member(pod_template, part, [&](Value& value) {

@@ -182,7 +182,7 @@ bool is_spec_write(const KindContext& context) {
   return context.subresource.empty() || context.subresource == "scale";
 }
 
-// What the controller overwrites is not looked at: names of hosts, volumes that claims stand for.
+// What the controller overwrites is not looked at: names of hosts, volumes of claims.
 Value effective_template(const Value& spec) {
   Value pod_template = spec["template"];
   for (const std::string_view field : {"subdomain", "hostname"}) {

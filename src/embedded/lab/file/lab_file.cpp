@@ -118,7 +118,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-// A name that nobody reads would be a slip of the pen that shows as nothing at all.
+// An unread name would be a typing error without any effect.
 void read_settings(Reader& reader, const Value& value, std::span<const std::string_view> known,
                    Lab& lab) {
   lab.settings = reader.scalars(value, "settings");

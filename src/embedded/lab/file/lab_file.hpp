@@ -68,7 +68,7 @@ struct Lab {
   std::vector<std::string> manifests{};  // names, resolved against the lab file's folder
   std::map<std::string, std::string>
       settings{};  // environment of the controllers: FOURNOS_..., ...
-  // Where each setting stands: "lab.yaml:7: settings.NAME".
+  // The place of each setting: "lab.yaml:7: settings.NAME".
   std::map<std::string, std::string> setting_places{};
   // Namespaces that manifests name, and where their objects go instead.
   std::map<std::string, std::string> moved{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Kubernetes objects that a lab file stands for.
+// The Kubernetes objects that a lab file describes.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -132,7 +132,7 @@ Value local_queue_object(const Lab& lab, const Queue& queue) {
   return object;
 }
 
-// Puts an object of a manifest into the namespace that stands for its own, with the accounts that
+// Puts an object of a manifest into the namespace that replaces its own, with the accounts that
 // its role binding names.
 void move(Value& object, const std::map<std::string, std::string>& moved) {
   const auto follow = [&moved](Value& holder, std::string_view member) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emulated target clusters of a lab: read from its file, as objects, and as somebody changes them
+// Emulated target clusters of a lab: read from its file, as objects, and as users change them
 // while the lab runs (docs/lab.md).
 #pragma once
 

@@ -7,12 +7,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "kube/text/yaml.hpp"
 #include "net/private_file.hpp"
 
@@ -28,13 +28,13 @@ class StandardOutput final : public apiserver::AuditSink {
  public:
   void write(std::string event) override {
     event += '\n';
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::fwrite(event.data(), 1, event.size(), stdout);
     std::fflush(stdout);
   }
 
  private:
-  std::mutex mutex_{};
+  Mutex mutex_{};
 };
 
 // "audit.log" and, for what was in it before, "audit-2026-11-21T10-20-30.123.log".
@@ -49,26 +49,13 @@ class LogFile final : public apiserver::AuditSink {
         days_(options.max_age) {}
 
   Result<void> open() {
-    std::error_code ignored;
-    if (path_.has_parent_path()) {
-      fs::create_directories(path_.parent_path(), ignored);
-    }
-    // A level may have put Secrets into it: nobody else reads it.
-    if (!fs::exists(path_, ignored)) {
-      ATHANOR_TRY_VOID(transport::write_private_file(path_.string(), ""));
-    }
-    file_.open(path_, std::ios::app | std::ios::binary);
-    if (!file_) {
-      return Error::unavailable(fmt::format("cannot write the audit log {}", path_.string()));
-    }
-    const std::uintmax_t size = fs::file_size(path_, ignored);
-    size_ = ignored ? 0 : size;
-    return {};
+    const MutexLock lock(mutex_);
+    return open_file();
   }
 
   void write(std::string event) override {
     event += '\n';
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (size_ > 0 && size_ + event.size() > limit_) {
       rotate();
     }
@@ -82,7 +69,25 @@ class LogFile final : public apiserver::AuditSink {
   }
 
  private:
-  void rotate() {
+  Result<void> open_file() ATHANOR_REQUIRES(mutex_) {
+    std::error_code ignored;
+    if (path_.has_parent_path()) {
+      fs::create_directories(path_.parent_path(), ignored);
+    }
+    // A level may have put Secrets into it: readable by the owner alone.
+    if (!fs::exists(path_, ignored)) {
+      ATHANOR_TRY_VOID(transport::write_private_file(path_.string(), ""));
+    }
+    file_.open(path_, std::ios::app | std::ios::binary);
+    if (!file_) {
+      return Error::unavailable(fmt::format("cannot write the audit log {}", path_.string()));
+    }
+    const std::uintmax_t size = fs::file_size(path_, ignored);
+    size_ = ignored ? 0 : size;
+    return {};
+  }
+
+  void rotate() ATHANOR_REQUIRES(mutex_) {
     file_.close();
     std::string time = format_micro_time(clock_.now());
     time.resize(time.size() - 4);  // milliseconds, without the Z
@@ -92,7 +97,7 @@ class LogFile final : public apiserver::AuditSink {
     if (failed) {
       log::warn("the audit log cannot be put aside", {{"error", failed.message()}});
     }
-    if (const auto opened = open(); !opened.ok()) {
+    if (const auto opened = open_file(); !opened.ok()) {
       log::warn(opened.error().message);
     }
     drop_old();
@@ -138,9 +143,9 @@ class LogFile final : public apiserver::AuditSink {
   const std::uintmax_t limit_;
   const std::int64_t keep_;
   const std::int64_t days_;
-  std::mutex mutex_{};
-  std::ofstream file_{};
-  std::uintmax_t size_ = 0;
+  Mutex mutex_{};
+  std::ofstream file_ ATHANOR_GUARDED_BY(mutex_){};
+  std::uintmax_t size_ ATHANOR_GUARDED_BY(mutex_) = 0;
 };
 
 Result<std::shared_ptr<const apiserver::AuditPolicy>> read_policy(const std::string& path) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LateServer: stands for a server that is made later, so that those who serve it can be made first.
+// LateServer: a placeholder for a server that is made later, so that its ports can be made first.
 #pragma once
 
 #include <atomic>

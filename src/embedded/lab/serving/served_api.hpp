@@ -53,7 +53,7 @@ class ServedApi {
   void start(std::function<void(Instant)> also = {});
   // /readyz answers 500 and watches end; other requests are still answered.
   void begin_shutdown() { server_->begin_shutdown(); }
-  // Ends calls of webhooks: nobody waits for one any more.
+  // Ends calls of webhooks: no request waits for one any more.
   void end_calls();
   // Ends calls of webhooks, then closes the connections, after at most `grace`. The server and the
   // store stay for those in the process until the destructor, which makes the store's last writes

@@ -3,19 +3,19 @@
 #include "embedded/lab/serving/ticker.hpp"
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
+#include "base/condition_variable.hpp"
 #include "base/contain.hpp"
 #include "base/memory.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::lab {
 
 struct Ticker::Impl {
-  std::mutex mutex{};
-  std::condition_variable news{};
-  bool stopping = false;  // mutex
+  Mutex mutex{};
+  ConditionVariable news{};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::thread thread{};
 };
 
@@ -24,8 +24,9 @@ Ticker::Ticker(apiserver::Server& server, const Clock& clock, std::function<void
   impl_->thread = std::thread([impl = impl_.get(), &server, &clock, also = std::move(also)] {
     constexpr auto kPeriod = std::chrono::milliseconds(250);
     memory::IdleRelease idle;
-    std::unique_lock lock(impl->mutex);
-    while (!impl->news.wait_for(lock, kPeriod, [impl] { return impl->stopping; })) {
+    MutexLock lock(impl->mutex);
+    while (!impl->news.wait_for(
+        lock, kPeriod, [impl]() ATHANOR_REQUIRES(impl->mutex) { return impl->stopping; })) {
       lock.unlock();
       static_cast<void>(contain([&] {
         server.tick(clock.now());
@@ -41,7 +42,7 @@ Ticker::Ticker(apiserver::Server& server, const Clock& clock, std::function<void
 
 Ticker::~Ticker() {
   {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     impl_->stopping = true;
     impl_->news.notify_one();
   }

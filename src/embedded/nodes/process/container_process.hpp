@@ -30,7 +30,7 @@ struct ContainerFiles {
 // The process that forked a child, as the child knows it.
 struct Parent {
   int pid = -1;
-  int handle = -1;               // a pidfd, as pids tell nothing in another PID namespace
+  int handle = -1;               // a pidfd, as pids mean nothing in another PID namespace
   std::optional<Ids> made_by{};  // set: the child is the first of its own PID namespace
 };
 [[noreturn]] void become_container(const Value& order, const ContainerFiles& files,

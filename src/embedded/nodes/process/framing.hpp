@@ -39,11 +39,11 @@ class FrameReader {
   FrameReader() = default;
   FrameReader(const FrameReader&) = delete;
   FrameReader& operator=(const FrameReader&) = delete;
-  // Closes the descriptors that nobody took.
+  // Closes unclaimed descriptors.
   ~FrameReader();
   // Reads what is there without blocking; false at the end of the stream.
   bool fill(int socket);
-  // A message that is no JSON reads as Null.
+  // A message other than JSON reads as Null.
   std::optional<Value> next();
   // The descriptors of the message that next() gave, which says how many it has; the caller's now.
   // Fewer, when the sender lied.

@@ -38,7 +38,7 @@ Words present_shell(ProgramFinder find) {
   return {};
 }
 
-// What stands in for the first words of a command line, or nullopt when they can run as they are
+// What replaces the first words of a command line, or nullopt when they can run as they are
 // or nothing can take them.
 std::optional<Words> stand_in(Words words, ProgramFinder find) {
   if (words.empty() || !find(words.front()).empty()) {

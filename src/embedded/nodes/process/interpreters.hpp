@@ -13,7 +13,7 @@ namespace athanor::nodes {
 
 // The path of a program, by its path or by its name in the usual folders; empty: there is none.
 using ProgramFinder = std::string (*)(std::string_view program);
-// Looks on this machine.
+// Searches this machine.
 std::string find_program(std::string_view program);
 
 // The words to put in front of a script's path where the program of its first line is not here;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "embedded/nodes/process/log_files.hpp"
 #include "embedded/nodes/process/log_format.hpp"
 
@@ -38,7 +39,7 @@ LogFileStream::~LogFileStream() {
 }
 
 apiserver::Stream::State LogFileStream::pull(std::string& out) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   out += std::exchange(ready_, {});
   if (ended_) {
     return apiserver::Stream::State::Ended;
@@ -48,12 +49,12 @@ apiserver::Stream::State LogFileStream::pull(std::string& out) {
 }
 
 void LogFileStream::on_ready(std::function<void()> wake) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   wake_ = std::move(wake);
 }
 
 void LogFileStream::notify(bool ended) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   running_ = running_ && !ended;
   if (!ended_ && ready_.size() < kAhead) {
     schedule();
@@ -72,7 +73,7 @@ void LogFileStream::schedule() {
 bool LogFileStream::read_block() {
   bool was_running = false;  // what is written before the end is read after it
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     was_running = running_;
     again_ = false;
   }
@@ -84,7 +85,7 @@ bool LogFileStream::read_block() {
   std::function<void()> wake;
   bool go_on = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ready_ += text;
     ended_ = full_ || (!more && !(options_.follow && was_running));
     // One that found nothing new waits for notify(), one that is ahead for pull().

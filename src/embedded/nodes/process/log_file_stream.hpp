@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A container's log as somebody reads it: by blocks, on the reader's thread, no further ahead of
+// A container's log as one reader gets it: by blocks, on the reader's thread, no further ahead of
 // the client than a buffer holds; followed into the files that are begun later.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.hpp"
 #include "embedded/apiserver/core/pod_logs.hpp"
 #include "embedded/nodes/process/log_reader.hpp"
 #include "net/paced_stream.hpp"
@@ -42,7 +42,7 @@ class LogFileStream final : public LogReader::Job,
     off_t position = -1;     // of what was looked at, which ends there; -1: nothing was
   };
 
-  void schedule();  // with mutex_ held
+  void schedule() ATHANOR_REQUIRES(mutex_);
   // False: the beginning is found.
   bool seek_tail();
   // Appends the text of a block to `out`; false: the file has no more for now.
@@ -63,13 +63,13 @@ class LogFileStream final : public LogReader::Job,
   std::string pending_{};  // the beginning of a line
 
   std::shared_ptr<LogReader::Queue> reader_;
-  std::mutex mutex_{};
-  std::string ready_{};  // mutex_, as is all that follows
-  bool running_;
-  bool scheduled_ = false;  // the reader has it
-  bool again_ = false;      // something came while it read
-  bool ended_ = false;      // nothing comes after ready_
-  std::function<void()> wake_{};
+  Mutex mutex_{};
+  std::string ready_ ATHANOR_GUARDED_BY(mutex_){};
+  bool running_ ATHANOR_GUARDED_BY(mutex_);
+  bool scheduled_ ATHANOR_GUARDED_BY(mutex_) = false;  // the reader has it
+  bool again_ ATHANOR_GUARDED_BY(mutex_) = false;      // something came while it read
+  bool ended_ ATHANOR_GUARDED_BY(mutex_) = false;      // nothing comes after ready_
+  std::function<void()> wake_ ATHANOR_GUARDED_BY(mutex_){};
 };
 
 }  // namespace athanor::nodes

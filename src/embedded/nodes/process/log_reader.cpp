@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/nodes/process/log_reader.hpp"
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "base/condition_variable.hpp"
 #include "base/contain.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::nodes {
 
 struct LogReader::Queue::State {
-  std::mutex mutex{};
-  std::condition_variable news{};
-  std::deque<std::weak_ptr<Job>> jobs{};  // mutex
-  bool stopping = false;                  // mutex
+  Mutex mutex{};
+  ConditionVariable news{};
+  std::deque<std::weak_ptr<Job>> jobs ATHANOR_GUARDED_BY(mutex){};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
 };
 
 struct LogReader::Thread {
@@ -27,7 +27,7 @@ LogReader::Queue::Queue() : state_(std::make_unique<State>()) {}
 LogReader::Queue::~Queue() = default;
 
 void LogReader::Queue::add(std::weak_ptr<Job> job) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   if (!state_->stopping) {
     state_->jobs.push_back(std::move(job));
     state_->news.notify_one();
@@ -35,9 +35,11 @@ void LogReader::Queue::add(std::weak_ptr<Job> job) {
 }
 
 void LogReader::Queue::run() {
-  std::unique_lock lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   while (true) {
-    state_->news.wait(lock, [this] { return state_->stopping || !state_->jobs.empty(); });
+    state_->news.wait(lock, [this]() ATHANOR_REQUIRES(state_->mutex) {
+      return state_->stopping || !state_->jobs.empty();
+    });
     if (state_->stopping) {
       return;
     }
@@ -56,7 +58,7 @@ void LogReader::Queue::run() {
 }
 
 void LogReader::Queue::stop() {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->stopping = true;
   state_->jobs.clear();
   state_->news.notify_one();

@@ -36,7 +36,7 @@ Result<std::unique_ptr<apiserver::Stream>> LogStreams::open(const std::string& p
   if (options.previous) {
     file.insert(file.size() - std::string_view(".log").size(), ".previous");
   }
-  // Of a container that runs the spawner makes it, sooner or later than somebody asks.
+  // The spawner makes it for a running container, perhaps after the first reader asks.
   if (running && !options.previous) {
     if (const int made = open_log_to_write(file); made >= 0) {
       ::close(made);

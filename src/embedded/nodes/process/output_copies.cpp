@@ -71,7 +71,7 @@ bool pass_on(Copy& copy) {
   return true;
 }
 
-// Copies until nobody writes any more, or the command has ended and its children are silent.
+// Copies until there is no writer, or the command has ended and its children are silent.
 [[noreturn]] void copy_until_end(std::array<Copy, 2>& copies, pid_t child) {
   int status = 0;
   bool ended = false;

@@ -56,7 +56,7 @@ std::string termination_file(const Value& container) {
 }
 
 std::string end_of_log(const std::string& path) {
-  // Each line stands behind its time; twice the bytes hold what is wanted.
+  // Each line is behind its time; twice the bytes hold what is wanted.
   const int file = open_regular(path);
   if (file < 0) {
     return {};

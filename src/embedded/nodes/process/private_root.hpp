@@ -16,7 +16,7 @@ struct Mount {
   bool read_only = false;
 };
 
-// Of a user: what a user namespace just made has to be told.
+// Of a user: ids that a new user namespace has to be given.
 struct Ids {
   unsigned user = 0;
   unsigned group = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods on the spawner: one thread reads what it reports, keeps the pods' deadlines and tells the
+// Pods on the spawner: one thread reads what it reports, keeps the pods' deadlines and notifies the
 // listener.
 #include "embedded/nodes/process/process_runtime.hpp"
 
@@ -10,11 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <csignal>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -22,7 +20,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/condition_variable.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "embedded/nodes/pod_machine.hpp"
 #include "embedded/nodes/process/framing.hpp"
 #include "embedded/nodes/process/log_stream.hpp"
@@ -83,14 +83,14 @@ class SpawnedRuntime final : public ProcessRuntime {
   }
 
   void listen(Listener listener) override {
-    const std::lock_guard telling(telling_);
+    const MutexLock telling(telling_);
     listener_ = std::move(listener);
   }
 
   void start(const Value& spec) override {
     const std::string uid = spec["uid"].str();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (closing_ || pods_.contains(uid) || !preparing_.insert(uid).second) {
         return;
       }
@@ -101,7 +101,7 @@ class SpawnedRuntime final : public ProcessRuntime {
     directory.remove();  // a pod of before a restart may have left files: it starts afresh
     const auto prepared = directory.prepare(spec, options_.tokens);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       preparing_.erase(uid);
       Pod& pod =
           pods_
@@ -126,7 +126,7 @@ class SpawnedRuntime final : public ProcessRuntime {
 
   void extend(const Value& spec) override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const auto found = pods_.find(spec["uid"].str());
       if (found == pods_.end()) {
         return;
@@ -141,7 +141,7 @@ class SpawnedRuntime final : public ProcessRuntime {
 
   void stop(const std::string& uid, Duration grace) override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (const auto found = pods_.find(uid); found != pods_.end()) {
         found->second.machine.stop(grace, options_.clock->now());
         advance(uid, found->second);
@@ -153,7 +153,7 @@ class SpawnedRuntime final : public ProcessRuntime {
   void forget(const std::string& uid) override {
     std::optional<PodDirectory> directory;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const auto found = pods_.find(uid);
       if (found == pods_.end() || !found->second.machine.over()) {
         return;
@@ -172,14 +172,14 @@ class SpawnedRuntime final : public ProcessRuntime {
   }
 
   [[nodiscard]] Value state(std::string_view query) const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = by_query_.find(query);
     return found == by_query_.end() ? nothing() : pods_.at(found->second).machine.state();
   }
 
   Result<std::unique_ptr<apiserver::Stream>> open(const Key& pod, std::string_view uid,
                                                   const apiserver::LogOptions& options) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = pods_.find(std::string(uid));
     if (found == pods_.end()) {
       return open_of_before(pod, uid, options);
@@ -196,7 +196,7 @@ class SpawnedRuntime final : public ProcessRuntime {
 
   Result<std::unique_ptr<apiserver::PodSession>> exec(
       const Key& /*pod*/, std::string_view uid, const apiserver::ExecOptions& options) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ATHANOR_TRY(const Running target, running(uid, options.container));
     ATHANOR_TRY(SessionEnds ends,
                 options.terminal ? make_terminal() : make_pipes(options.input, true));
@@ -228,7 +228,7 @@ class SpawnedRuntime final : public ProcessRuntime {
 
   Result<std::unique_ptr<apiserver::PodSession>> attach(
       const Key& /*pod*/, std::string_view uid, const apiserver::ExecOptions& options) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ATHANOR_TRY(const Running target, running(uid, options.container));
     ATHANOR_TRY(SessionEnds ends, make_pipes(false, true));
     // One copy carries everything: a container's errors are in its output.
@@ -258,7 +258,7 @@ class SpawnedRuntime final : public ProcessRuntime {
   Result<std::unique_ptr<apiserver::PodSession>> connect(const Key& pod, std::string_view uid,
                                                          std::uint16_t port) override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const auto found = pods_.find(std::string(uid));
       if (found == pods_.end() || found->second.processes.empty()) {
         return Error::not_found(fmt::format("pod {} does not run", pod.text()));
@@ -290,7 +290,7 @@ class SpawnedRuntime final : public ProcessRuntime {
   }
 
   void shut_down(Duration grace) override {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     closing_ = true;
     for (auto& [uid, pod] : pods_) {
       pod.machine.stop(grace, options_.clock->now());
@@ -298,7 +298,8 @@ class SpawnedRuntime final : public ProcessRuntime {
     }
     wake();
     constexpr auto kReapTime = std::chrono::seconds(1);
-    idle_.wait_for(lock, grace + kReapTime, [this] { return processes_.empty(); });
+    idle_.wait_for(lock, grace + kReapTime,
+                   [this]() ATHANOR_REQUIRES(mutex_) { return processes_.empty(); });
   }
 
  private:
@@ -326,8 +327,8 @@ class SpawnedRuntime final : public ProcessRuntime {
     static_cast<void>(::write(wake_, &one, sizeof one));
   }
 
-  // Carries out what the pod's machine wants. With the lock held.
-  void advance(const std::string& uid, Pod& pod) {
+  // Carries out what the pod's machine wants.
+  void advance(const std::string& uid, Pod& pod) ATHANOR_REQUIRES(mutex_) {
     std::vector<Order> orders;
     bool again = true;
     while (again) {
@@ -347,7 +348,7 @@ class SpawnedRuntime final : public ProcessRuntime {
     notices_.emplace_back(pod.query, pod.machine.state());
   }
 
-  bool carry_out(const std::string& uid, Pod& pod, const Order& order) {
+  bool carry_out(const std::string& uid, Pod& pod, const Order& order) ATHANOR_REQUIRES(mutex_) {
     if (order.type == Order::Type::Skip) {
       pod.directory.skip(pod.machine.container(order.container));
       return true;
@@ -412,8 +413,9 @@ class SpawnedRuntime final : public ProcessRuntime {
     std::int64_t process = 0;
   };
 
-  // With the lock held. NotFound when that container does not run.
-  Result<Running> running(std::string_view uid, const std::string& container) {
+  // NotFound when that container does not run.
+  Result<Running> running(std::string_view uid, const std::string& container)
+      ATHANOR_REQUIRES(mutex_) {
     const auto found = pods_.find(std::string(uid));
     if (found != pods_.end()) {
       for (const auto& [index, process] : found->second.processes) {
@@ -428,7 +430,7 @@ class SpawnedRuntime final : public ProcessRuntime {
 
   // The end of what `kubectl run -i` pipes in.
   void close_input(const std::string& uid, std::size_t index, std::int64_t process) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto pod = pods_.find(uid);
     if (pod == pods_.end()) {
       return;
@@ -464,7 +466,7 @@ class SpawnedRuntime final : public ProcessRuntime {
   }
 
   void meet_deadlines() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Instant now = options_.clock->now();
     const std::vector<std::string> uids(with_deadlines_.begin(), with_deadlines_.end());
     for (const std::string& uid : uids) {
@@ -476,7 +478,7 @@ class SpawnedRuntime final : public ProcessRuntime {
   }
 
   [[nodiscard]] int poll_timeout() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     constexpr std::int64_t kLongest = 60'000;
     std::int64_t timeout = notices_.empty() ? kLongest : 0;
     const Instant now = options_.clock->now();
@@ -492,10 +494,10 @@ class SpawnedRuntime final : public ProcessRuntime {
   void publish() {
     Notices notices;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       notices.swap(notices_);
     }
-    const std::lock_guard telling(telling_);
+    const MutexLock telling(telling_);
     if (listener_) {
       for (const auto& [query, state] : notices) {
         listener_(query, state);
@@ -509,7 +511,7 @@ class SpawnedRuntime final : public ProcessRuntime {
     const std::string_view kind = event["event"].as_string();
     std::optional<Ended> ended_one;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const auto process = processes_.find(id);
       if (process == processes_.end()) {
         if (execs_.erase(id) > 0 && kind == "exited") {
@@ -530,7 +532,7 @@ class SpawnedRuntime final : public ProcessRuntime {
                         .is_step = pod.machine.spec()["sequential"].as_bool()};
     }
     const Ending ending = ending_of(*ended_one, code);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended(id, ending);
   }
 
@@ -559,8 +561,7 @@ class SpawnedRuntime final : public ProcessRuntime {
                         : Ending{.code = 1, .message = results.error().message};
   }
 
-  // With the lock held.
-  void ended(std::int64_t id, const Ending& ending) {
+  void ended(std::int64_t id, const Ending& ending) ATHANOR_REQUIRES(mutex_) {
     const auto [uid, index] = processes_.at(id);
     processes_.erase(id);
     sessions_.finish(id, 0);  // those who are attached
@@ -578,7 +579,7 @@ class SpawnedRuntime final : public ProcessRuntime {
 
   // The spawner died, and its children with it.
   void lose_all() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     constexpr int kKilled = 137;
     log::error("the spawner of pod processes ended unexpectedly; pods cannot run any more");
     while (!processes_.empty()) {
@@ -592,20 +593,22 @@ class SpawnedRuntime final : public ProcessRuntime {
   Spawner spawner_;
   ProcessRuntimeOptions options_;
   int wake_;
-  std::mutex telling_{};  // taken alone, never with mutex_
-  Listener listener_{};   // telling_
-  mutable std::mutex mutex_{};
-  std::condition_variable idle_{};
-  bool closing_ = false;                                        // mutex_, as is all that follows
-  Notices notices_{};                                           // not told yet, in order
-  std::map<std::string, Pod> pods_{};                           // by uid
-  std::set<std::string> preparing_{};                           // uids
-  std::set<std::string> with_deadlines_{};                      // uids
-  std::map<std::string, std::string, std::less<>> by_query_{};  // query to the newest uid
+  Mutex telling_{};  // taken alone, never with mutex_
+  Listener listener_ ATHANOR_GUARDED_BY(telling_){};
+  mutable Mutex mutex_{};
+  ConditionVariable idle_{};
+  bool closing_ ATHANOR_GUARDED_BY(mutex_) = false;
+  Notices notices_ ATHANOR_GUARDED_BY(mutex_){};                       // not reported yet, in order
+  std::map<std::string, Pod> pods_ ATHANOR_GUARDED_BY(mutex_){};       // by uid
+  std::set<std::string> preparing_ ATHANOR_GUARDED_BY(mutex_){};       // uids
+  std::set<std::string> with_deadlines_ ATHANOR_GUARDED_BY(mutex_){};  // uids
+  std::map<std::string, std::string, std::less<>> by_query_
+      ATHANOR_GUARDED_BY(mutex_){};  // query to the newest uid
   // Process to uid and container.
-  std::map<std::int64_t, std::pair<std::string, std::size_t>> processes_{};
-  std::set<std::int64_t> execs_{};  // running ones
-  std::int64_t last_process_ = 0;
+  std::map<std::int64_t, std::pair<std::string, std::size_t>> processes_
+      ATHANOR_GUARDED_BY(mutex_){};
+  std::set<std::int64_t> execs_ ATHANOR_GUARDED_BY(mutex_){};  // running ones
+  std::int64_t last_process_ ATHANOR_GUARDED_BY(mutex_) = 0;
   SessionLoop sessions_{};
   LogStreams logs_{};  // its streams have their own lock
   std::jthread thread_{};

@@ -14,11 +14,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -192,11 +193,11 @@ class SessionLoop::Impl {
     static_cast<void>(::write(wake_, &one, sizeof one));
   }
 
-  std::mutex mutex{};  // guards every session
+  Mutex mutex{};  // guards every session
 
   void add(std::shared_ptr<Session> session) {
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       sessions_.push_back(std::move(session));
     }
     wake();
@@ -204,7 +205,7 @@ class SessionLoop::Impl {
 
   void finish(std::int64_t owner, int exit_code, const std::string& failure) {
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       for (const auto& session : sessions_) {
         if (session->owner == owner && !session->finished && !session->files.socket) {
           session->finished = true;
@@ -234,7 +235,7 @@ class SessionLoop::Impl {
 
   void collect(std::vector<pollfd>& polled) {
     polled.assign(1, {wake_, POLLIN, 0});
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     for (const auto& session : sessions_) {
       const SessionFiles& files = session->files;
       if (files.input >= 0 && (files.connecting || !session->in.empty())) {
@@ -252,7 +253,7 @@ class SessionLoop::Impl {
   void turn() {
     std::vector<std::function<void()>> calls;  // made without the lock
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       for (const auto& session : sessions_) {
         const bool changed = session->advance();
         const bool over = session->finished && session->drained();
@@ -295,7 +296,7 @@ class ClientSession final : public apiserver::PodSession {
   ClientSession& operator=(const ClientSession&) = delete;
   ~ClientSession() override {
     {
-      const std::lock_guard lock(loop_->mutex);
+      const MutexLock lock(loop_->mutex);
       session_->left = true;
       session_->wake = nullptr;
     }
@@ -304,7 +305,7 @@ class ClientSession final : public apiserver::PodSession {
 
   void write(std::string_view bytes) override {
     {
-      const std::lock_guard lock(loop_->mutex);
+      const MutexLock lock(loop_->mutex);
       if (session_->files.input < 0 || session_->closing) {
         return;
       }
@@ -315,19 +316,19 @@ class ClientSession final : public apiserver::PodSession {
 
   void close_input() override {
     {
-      const std::lock_guard lock(loop_->mutex);
+      const MutexLock lock(loop_->mutex);
       session_->closing = true;
     }
     loop_->wake();
   }
 
   [[nodiscard]] std::size_t unread() const override {
-    const std::lock_guard lock(loop_->mutex);
+    const MutexLock lock(loop_->mutex);
     return session_->in.size();
   }
 
   void resize(unsigned columns, unsigned rows) override {
-    const std::lock_guard lock(loop_->mutex);
+    const MutexLock lock(loop_->mutex);
     if (session_->files.terminal && session_->files.input >= 0) {
       winsize size{};
       size.ws_col = static_cast<unsigned short>(columns);
@@ -339,7 +340,7 @@ class ClientSession final : public apiserver::PodSession {
   void take(Output& output, std::size_t limit) override {
     std::function<void()> again;
     {
-      const std::lock_guard lock(loop_->mutex);
+      const MutexLock lock(loop_->mutex);
       move_some(session_->out, output.out, limit);
       move_some(session_->err, output.err, limit);
       if (!session_->out.empty() || !session_->err.empty()) {
@@ -352,12 +353,12 @@ class ClientSession final : public apiserver::PodSession {
     if (again) {
       again();
     }
-    loop_->wake();  // there is room again
+    loop_->wake();  // there is space again
   }
 
   void on_ready(std::function<void()> wake) override {
     {
-      const std::lock_guard lock(loop_->mutex);
+      const MutexLock lock(loop_->mutex);
       session_->wake = wake;
     }
     wake();

@@ -13,7 +13,7 @@
 
 namespace athanor::nodes {
 
-// Descriptors, owned by whoever holds this; -1: none.
+// Descriptors, owned by the holder of this; -1: none.
 struct SessionFiles {
   int input = -1;  // written to
   int output = -1;

@@ -50,7 +50,7 @@ struct Child {
   std::string log_path{};
   LogLimits log_limits{};
   std::string partial{};
-  bool grew = false;  // the log did, and nobody was told yet
+  bool grew = false;  // the log did, and that is not reported yet
 };
 
 // A command inside a container.
@@ -60,7 +60,7 @@ struct Exec {
   pid_t pid = -1;
 };
 
-// Somebody who gets copies of a container's output.
+// A reader of copies of a container's output.
 struct Tap {
   std::int64_t container = 0;
   int file = -1;
@@ -216,7 +216,7 @@ class SpawnerLoop {
                      .ended = !children_.contains(container)});
   }
 
-  // Copies for those who listen; one who does not read is let go.
+  // Copies for listeners; one that does not read is dropped.
   void copy_to_taps(std::int64_t container, std::string_view bytes) {
     constexpr std::size_t kTapLimit = std::size_t{1} << 20;
     for (Tap& tap : taps_) {

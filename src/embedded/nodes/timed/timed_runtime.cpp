@@ -3,10 +3,10 @@
 #include "embedded/nodes/timed/timed_runtime.hpp"
 
 #include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "embedded/nodes/timed/timed_pods.hpp"
 
 namespace athanor::nodes {
@@ -25,22 +25,22 @@ class TimedRuntime final : public PodRuntime {
   }
 
   void listen(Listener listener) override {
-    const std::lock_guard telling(telling_);
+    const MutexLock telling(telling_);
     listener_ = std::move(listener);
   }
   void start(const Value& spec) override {
-    change([&] { pods_.start(spec, clock_.now()); });
+    change([&]() ATHANOR_REQUIRES(mutex_) { pods_.start(spec, clock_.now()); });
   }
   // Nothing runs here that could be looked into: such containers stay waiting.
   void extend(const Value& /*spec*/) override {}
   void stop(const std::string& uid, Duration grace) override {
-    change([&] { pods_.stop(uid, grace, clock_.now()); });
+    change([&]() ATHANOR_REQUIRES(mutex_) { pods_.stop(uid, grace, clock_.now()); });
   }
   void forget(const std::string& uid) override {
-    change([&] { pods_.forget(uid); });
+    change([&]() ATHANOR_REQUIRES(mutex_) { pods_.forget(uid); });
   }
   [[nodiscard]] Value state(std::string_view query) const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return pods_.state(query);
   }
 
@@ -48,7 +48,7 @@ class TimedRuntime final : public PodRuntime {
   template <class Change>
   void change(Change edit) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       edit();
       changed_ = true;
     }
@@ -56,14 +56,14 @@ class TimedRuntime final : public PodRuntime {
   }
 
   void loop(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
       changed_ = false;
       const TimedPods::Notices notices = pods_.advance(clock_.now());
       lock.unlock();
       publish(notices);
       lock.lock();
-      const auto woken = [this] { return changed_; };
+      const auto woken = [this]() ATHANOR_REQUIRES(mutex_) { return changed_; };
       if (const auto next = pods_.next_due()) {
         due_.wait_for(lock, stop, *next - clock_.now(), woken);
       } else {
@@ -73,7 +73,7 @@ class TimedRuntime final : public PodRuntime {
   }
 
   void publish(const TimedPods::Notices& notices) {
-    const std::lock_guard telling(telling_);
+    const MutexLock telling(telling_);
     if (listener_) {
       for (const auto& [query, state] : notices) {
         listener_(query, state);
@@ -82,12 +82,12 @@ class TimedRuntime final : public PodRuntime {
   }
 
   const Clock& clock_;
-  std::mutex telling_{};  // never taken with mutex_
-  Listener listener_{};   // telling_
-  mutable std::mutex mutex_{};
+  Mutex telling_{};  // never taken with mutex_
+  Listener listener_ ATHANOR_GUARDED_BY(telling_){};
+  mutable Mutex mutex_{};
   std::condition_variable_any due_{};
-  TimedPods pods_{};      // mutex_
-  bool changed_ = false;  // mutex_
+  TimedPods pods_ ATHANOR_GUARDED_BY(mutex_){};
+  bool changed_ ATHANOR_GUARDED_BY(mutex_) = false;
   std::jthread thread_{};
 };
 

@@ -13,7 +13,7 @@ Value param(const Value& name, const Value& value) {
   return Value::object({{"name", name}, {"value", value}});
 }
 
-// How an include stands to a combination of the matrix params.
+// How an include relates to a combination of the matrix params.
 enum class Match : unsigned char { Same, Other, Unrelated };
 
 Match match(const Value& combination, const Value& include) {

@@ -269,7 +269,7 @@ void RunFacts::judge_dag() {
   }
   tasks_deadline_passed_ = tasks_deadline_passed_ || (tasks_timed_out_ && !pipeline_timed_out_);
   const Replacements results = dag_size_ == 0 ? Replacements{} : results_for(tasks_[0]);
-  // A failed validation stops the others too, wherever they stand in the order: then all are judged
+  // A failed validation stops the others too, wherever they are in the order: then all are judged
   // once more.
   for (int round = 0; round < 2; ++round) {
     bool found_invalid = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tasks of a PipelineRun stand, derived anew from its TaskRuns at every look
+// The states of a PipelineRun's tasks, derived from its TaskRuns at every reconcile
 // (docs/spec/tekton.md 7.3).
 #pragma once
 

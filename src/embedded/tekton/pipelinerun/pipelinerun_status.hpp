@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PipelineRun's status from how its tasks stand (docs/spec/tekton.md 3.2, 7.5).
+// A PipelineRun's status from the states of its tasks (docs/spec/tekton.md 3.2, 7.5).
 #pragma once
 
 #include <string>

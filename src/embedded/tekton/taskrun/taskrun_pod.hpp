@@ -17,7 +17,7 @@ namespace athanor::tekton {
 
 inline constexpr std::string_view kStepsAnnotation = "athanor.dev/steps";
 
-// The pod's name at the attempt that the status stands at.
+// The pod's name at the status' current attempt.
 std::string current_pod_name(const Object& task_run);
 // Limit of one attempt; nullopt: none.
 std::optional<Duration> attempt_timeout(const Object& task_run, const Settings& settings);

@@ -85,7 +85,7 @@ void set_terminated(Value& state, const Value& step, const Value& container_stat
   if (const std::string started = internal_entry(entries, "StartedAt"); parse_time(started)) {
     terminated.set("startedAt", format_time(*parse_time(started)));
   }
-  // Words that are no results say why the container could not run.
+  // A text other than results says why the container could not run.
   if (!entries.empty() || terminated["exitCode"].as_int() == 0) {
     terminated.erase("message");
   }

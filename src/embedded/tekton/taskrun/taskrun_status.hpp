@@ -25,7 +25,7 @@ Result<Value> task_results(const Value& task_spec, const Object& pod);
 // A step's words are larger than allowed: names the step and the size; empty when all fit.
 std::string oversized_result(const Object& pod, const Settings& settings);
 
-// Condition Succeeded as the pod stands.
+// Condition Succeeded from the pod's state.
 Outcome pod_outcome(const Object& task_run, const Value& task_spec, const Object& pod,
                     const Value& steps, const Settings& settings);
 

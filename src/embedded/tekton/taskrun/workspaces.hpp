@@ -16,7 +16,7 @@ namespace athanor::tekton {
 std::vector<Value> claims_of(const Object& run);
 
 // The bindings of one pipeline task's TaskRun. `task_spec` is the inline spec or Null; a workspace
-// it uses or declares and nobody bound is bound by name.
+// it uses or declares is bound by name if unbound.
 Value task_run_workspaces(const Object& run, const Value& pipeline_task, const Value& task_spec);
 
 // The names in $(workspaces.<name>.…) below a value, sorted.

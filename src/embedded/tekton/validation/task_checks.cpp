@@ -16,7 +16,7 @@ namespace {
 
 using Checked = std::optional<Refusal>;
 
-// A pipeline task and the task it stands for.
+// A pipeline task and the task it refers to.
 struct KnownTask {
   Value task{};
   std::string task_name{};  // of the Task, or of the pipeline task when its spec is inline

@@ -10,7 +10,7 @@
 
 namespace athanor::tekton {
 
-// Whether the spec stands alone or inside a run, where outer params and workspaces are visible.
+// Whether the spec is alone or inside a run, where outer params and workspaces are visible.
 enum class Place : unsigned char { StandAlone, Inline };
 
 FieldErrors validate_pipeline_spec(const Value& spec, Place place, const Settings& settings);

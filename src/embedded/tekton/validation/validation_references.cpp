@@ -15,7 +15,7 @@ namespace athanor::tekton {
 namespace {
 
 // Calls with every variable of a pipeline task's params, matrix and when, its path, and the text it
-// stands in.
+// is in.
 using Visitor =
     std::function<void(std::string_view variable, const std::string& path, std::string_view text)>;
 

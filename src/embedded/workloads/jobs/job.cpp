@@ -28,7 +28,7 @@ constexpr std::string_view kJobNameLabel = "batch.kubernetes.io/job-name";
 constexpr std::string_view kOldJobNameLabel = "job-name";
 
 // The Job that a pod belongs to or once belonged to: its controller's name, else its label's while
-// it bears the finalizer or nobody controls it.
+// it bears the finalizer or has no controller.
 std::vector<std::string> job_of(const Object& pod) {
   const auto owner = pod.controller();
   if (owner && owner->kind == "Job" && owner->api_version.starts_with("batch/")) {
@@ -336,7 +336,7 @@ class JobRun {
     }
   }
 
-  // The end is told when nothing runs and everything is counted.
+  // The end is written when nothing runs and everything is counted.
   void finish() {
     const bool settled = facts_.active.empty() && facts_.terminating.empty() &&
                          facts_.to_release.empty() && facts_.uncounted_failed.empty() &&

@@ -32,7 +32,7 @@ struct JobFacts {
   std::vector<Object> terminating{};  // being deleted, not finished
   std::int64_t ready = 0;
 
-  // Pods that have ended and whose finalizer may go once the status tells of them.
+  // Pods that have ended and whose finalizer may go once the status counts them.
   std::vector<Object> to_release{};
   // Ended pods that the counters do not contain yet; their finalizers may still be there.
   std::vector<std::string> uncounted_succeeded{};

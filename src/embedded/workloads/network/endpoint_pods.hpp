@@ -17,7 +17,7 @@ inline constexpr const char* kManagedByLabel = "endpointslice.kubernetes.io/mana
 inline constexpr const char* kLastChangeAnnotation =
     "endpoints.kubernetes.io/last-change-trigger-time";
 
-// A service without a selector is somebody else's to fill; nor are external names filled.
+// A service without a selector is filled by its user; external names are not filled.
 bool has_selector(const Object& service);
 // clusterIP "None".
 bool is_headless(const Object& service);

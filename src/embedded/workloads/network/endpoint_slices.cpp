@@ -100,7 +100,7 @@ class Packer {
     }
   }
 
-  // A slice that nobody's endpoints keep: an empty one, or one whose ports are no longer wanted.
+  // A slice that no endpoints keep: an empty one, or one whose ports are no longer wanted.
   const Object* reusable(const SliceWish& wish) {
     for (const Object& slice : present_) {
       if (!slice.deleting() && slice.body()["endpoints"].empty() &&

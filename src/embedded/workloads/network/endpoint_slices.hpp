@@ -28,7 +28,7 @@ struct SliceSettings {
   Value annotations = Value::object();
   Value owner{};                // reference
   std::size_t most = 100;       // endpoints of one slice
-  bool keeps_one_empty = true;  // when there is nothing to tell, one empty slice tells it
+  bool keeps_one_empty = true;  // without endpoints one empty slice is kept
 };
 
 // The steps from `present` to `wishes`.

@@ -197,7 +197,7 @@ class DeploymentRun {
     }
   }
 
-  // A pause is told once; the end of one, too, and then progress is looked at again.
+  // A pause is reported once, and so is its end; then progress is judged again.
   bool paused_or_resumed() {
     const Value known = find_condition(conditions_, "Progressing");
     const std::string_view reason = known["reason"].as_string();

@@ -189,7 +189,7 @@ class Sizes {
     if (may_go <= 0) {
       return;
     }
-    // Pods that serve nobody first.
+    // Pods that are not ready first.
     std::int64_t gone = 0;
     for (const Object& set : facts_.old) {
       const std::int64_t idle = size_of(set) - status_of(set, "availableReplicas");

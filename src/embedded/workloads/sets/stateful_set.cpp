@@ -34,6 +34,16 @@ bool is_healthy(const Object& pod) {
   return runs_ready(pod) && !pod.deleting();
 }
 
+// One run. Invariants:
+//   - two pods of one ordinal never run: a pod is made only when none of its ordinal is in the
+//   view,
+//     and removed with its uid as guard;
+//   - a pod's claims come before it, in the same plan or an earlier one;
+//   - in an ordered set (OrderedReady) a pod is made only when all of lower ordinals are available;
+//     pods beyond the size go one a run, the highest ordinal first, after all within the size are
+//     available;
+//   - an update goes from the highest ordinal down to the partition and takes no more available
+//     pods down than maxUnavailable leaves; pods that are down anyway are always replaced.
 class StatefulSetRun {
  public:
   StatefulSetRun(const View& view, const Object& set, Instant now)

@@ -29,7 +29,7 @@ Value make_claim(const Object& set, const Value& claim_template, std::int64_t or
 bool keeps_identity(const Object& set, const Object& pod, std::int64_t ordinal);
 
 // metadata.ownerReferences a claim should have: the retention policy decides whether the set, the
-// pod (one that is scaled away), or nobody takes it along. Other owners stay.
+// pod (one that is scaled away), or none does. Other owners stay.
 Value claim_owners(const Object& set, const Object& pod, const Object& claim, bool condemned);
 
 }  // namespace athanor::workloads

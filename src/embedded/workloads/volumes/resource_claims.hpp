@@ -6,7 +6,7 @@
 
 namespace athanor::workloads {
 
-// Makes the claims of a pod's templates and tells the pod their names.
+// Makes the claims of a pod's templates and writes their names into the pod.
 const Operator& pod_resource_claim_operator();
 // Takes pods that are over out of a claim's reservedFor; a claim of a pod's own goes with it.
 const Operator& resource_claim_operator();

@@ -101,7 +101,7 @@ class ClaimRun {
            (reference["uid"].as_string().empty() || reference["uid"].as_string() == claim_.uid());
   }
 
-  // A bound claim whose volume is gone, or somebody else's, is lost.
+  // A bound claim whose volume is gone, or belongs to another claim, is lost.
   void keep(const std::string& name) {
     const auto volume = view_.get(api::kPersistentVolume, {"", name});
     if (volume && is_mine(volume->spec()["claimRef"])) {

@@ -15,7 +15,7 @@ inline constexpr const char* kEmulatedProvisioner = "athanor.dev/emulated";
 inline constexpr const char* kProvisioner = "volume.kubernetes.io/storage-provisioner";
 
 // Binds claims to volumes that fit, calls for the provisioner of their class (at once, or for the
-// first pod that mounts the claim), tells lost claims.
+// first pod that mounts the claim), marks lost claims.
 const Operator& volume_claim_operator();
 // The phase of a volume.
 const Operator& volume_operator();

@@ -13,6 +13,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -240,8 +241,8 @@ TEST(StandIns, AreVerbsWithFlagsForCompletion) {
     const auto found = std::ranges::find(verbs, name, &VerbSummary::name);
     return found == verbs.end() ? VerbSummary() : *found;
   };
-  EXPECT_THAT(named("apiserver").flags, Contains("--secure-port"));
-  EXPECT_THAT(named("etcd").flags, Contains("--data-dir"));
+  EXPECT_THAT(named("apiserver").flags, Contains(Field(&FlagSummary::name, "--secure-port")));
+  EXPECT_THAT(named("etcd").flags, Contains(Field(&FlagSummary::name, "--data-dir")));
   EXPECT_EQ(named("envtest").name, "envtest");
 }
 

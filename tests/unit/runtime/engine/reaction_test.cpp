@@ -103,13 +103,21 @@ const Row kRows[] = {
 
 TEST(Reaction, FollowsTheTable) {
   for (const Row& row : kRows) {
-    EXPECT_EQ(awaits(row.failure), row.await) << row.name;
-    EXPECT_EQ(is_final_refusal(row.failure), row.refusal) << row.name;
-    EXPECT_EQ(runs_again(row.failure, false), row.again) << row.name;
+    const Reaction reaction = classify(row.failure);
+    EXPECT_EQ(reaction.await, row.await) << row.name;
+    EXPECT_EQ(reaction.is_final_refusal, row.refusal) << row.name;
+    EXPECT_EQ(reaction.again, row.again) << row.name;
     if (row.refusal) {
-      EXPECT_EQ(runs_again(row.failure, true), row.again_news) << row.name;
+      EXPECT_EQ(reaction.again_on_news, row.again_news) << row.name;
     }
   }
+}
+
+TEST(Reaction, ConflictsAreThoseThatTheServerAnswered) {
+  EXPECT_TRUE(classify({.error = kConflict, .answered = true}).is_conflict);
+  EXPECT_TRUE(classify({.error = kInvalid, .answered = true, .other_object = true}).is_conflict);
+  EXPECT_FALSE(classify({.error = kConflict}).is_conflict);
+  EXPECT_FALSE(classify({.error = kInvalid, .answered = true}).is_conflict);
 }
 
 }  // namespace

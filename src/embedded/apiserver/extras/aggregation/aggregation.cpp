@@ -9,6 +9,7 @@
 
 #include "base/digest.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "embedded/apiserver/core/call.hpp"
 #include "embedded/apiserver/webhooks/endpoint.hpp"
 #include "kube/text/json.hpp"
@@ -86,7 +87,7 @@ OutsideRequest Aggregation::request_to(const RemoteApi& api) const {
 void Aggregation::tick(Instant now) {
   take_answers(now);
   read_services();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [name, api] : remotes_) {
     const ServiceName service = service_of(api);
     const std::string address = resolve_service(core_.store, {service.ns, service.name},
@@ -106,7 +107,7 @@ void Aggregation::read_services() {
   }
   const ResourceTablePtr table = core_.registry.table();
   std::map<std::string, RemoteApi, std::less<>> present;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const store::StoredPtr& stored : page->items) {
     const Value& spec = stored->body["spec"];
     const std::string_view group = spec["group"].as_string();
@@ -155,7 +156,7 @@ void Aggregation::ask(const RemoteApi& api, const std::string& path, bool openap
   request.timeout = kCheckTimeout;
   core_.dependencies.outside->ask(
       std::move(request), [inbox = inbox_, name = api.name, openapi](OutsideAnswer answer) {
-        const std::lock_guard lock(inbox->mutex);
+        const MutexLock lock(inbox->mutex);
         inbox->answers.push_back({.name = name, .openapi = openapi, .answer = std::move(answer)});
       });
 }
@@ -163,10 +164,10 @@ void Aggregation::ask(const RemoteApi& api, const std::string& path, bool openap
 void Aggregation::take_answers(Instant now) {
   std::vector<Inbox::Answer> answers;
   {
-    const std::lock_guard lock(inbox_->mutex);
+    const MutexLock lock(inbox_->mutex);
     answers.swap(inbox_->answers);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Inbox::Answer& one : answers) {
     const auto found = remotes_.find(one.name);
     if (found == remotes_.end()) {
@@ -239,17 +240,17 @@ void Aggregation::report(RemoteApi& api, std::string_view reason, std::string me
                            .body = std::move(body),
                            .expected = stored->revision};
   if (const auto written = core_.store.commit({&write, 1}, now); !written.ok()) {
-    api.next_check = now;  // somebody else wrote: again with the next tick
+    api.next_check = now;  // another client wrote: again with the next tick
   }
 }
 
 bool Aggregation::empty() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return remotes_.empty();
 }
 
 std::vector<RemoteApi> Aggregation::remotes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<RemoteApi> all;
   all.reserve(remotes_.size());
   for (const auto& [name, api] : remotes_) {
@@ -265,7 +266,7 @@ std::vector<RemoteApi> Aggregation::described() const {
 }
 
 std::optional<RemoteApi> Aggregation::find(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = remotes_.find(name);
   return found == remotes_.end() ? std::nullopt : std::optional(found->second);
 }

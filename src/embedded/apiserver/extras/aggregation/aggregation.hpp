@@ -6,12 +6,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "base/time.hpp"
 #include "embedded/apiserver/core/outside.hpp"
 #include "embedded/kinds/status_error.hpp"
@@ -66,13 +66,13 @@ class Aggregation {
  private:
   // What answers leave for the next tick; outlives the object with the answers.
   struct Inbox {
-    std::mutex mutex{};
+    Mutex mutex{};
     struct Answer {
       std::string name{};    // of the APIService
       bool openapi = false;  // else: of the check
       OutsideAnswer answer{};
     };
-    std::vector<Answer> answers{};
+    std::vector<Answer> answers ATHANOR_GUARDED_BY(mutex){};
   };
 
   void read_services();
@@ -88,8 +88,8 @@ class Aggregation {
 
   Core& core_;
   std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  mutable std::mutex mutex_{};  // guards remotes_
-  std::map<std::string, RemoteApi, std::less<>> remotes_{};
+  mutable Mutex mutex_{};  // guards remotes_
+  std::map<std::string, RemoteApi, std::less<>> remotes_ ATHANOR_GUARDED_BY(mutex_){};
 };
 
 // One version of an APIGroupDiscovery, out of an APIResourceList.

@@ -8,7 +8,7 @@
 
 namespace athanor::apiserver {
 
-// Brings them in step with what the registry serves. What somebody else made is left alone.
+// Brings them in step with what the registry serves. What other clients made is left alone.
 void sync_custom_api_services(Core& core, Instant now);
 
 }  // namespace athanor::apiserver

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "embedded/apiserver/read/watch_hub.hpp"
 #include "embedded/apiserver/resources/crd/crd_api_services.hpp"
 #include "embedded/apiserver/resources/crd/crd_behaviour.hpp"
@@ -213,7 +214,7 @@ void CrdController::forget(const std::string& name, const Served& served) {
 }
 
 void CrdController::sync(Instant now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto page = core_.store.list(kResource, {});
   if (!page.ok()) {
     return;

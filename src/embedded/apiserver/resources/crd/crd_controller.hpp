@@ -5,9 +5,9 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.hpp"
 #include "base/time.hpp"
 #include "embedded/apiserver/core/call.hpp"
 #include "embedded/store/store.hpp"
@@ -31,19 +31,19 @@ class CrdController {
     std::string storage{};
   };
 
-  void sync_one(const store::Stored& stored, Instant now);
+  void sync_one(const store::Stored& stored, Instant now) ATHANOR_REQUIRES(mutex_);
   void serve(const Value& crd, Served& served, bool terminating);
   // Deletes the objects; true once none is left.
   bool delete_instances(const std::string& storage, Instant now);
-  void finish(const store::Stored& stored, Served& served, Instant now);
+  void finish(const store::Stored& stored, Served& served, Instant now) ATHANOR_REQUIRES(mutex_);
   void forget(const std::string& name, const Served& served);
-  // Commits a new status; false when somebody else wrote in between (the next sync tries again).
+  // Commits a new status; false when it was written in between (the next sync tries again).
   bool write(const store::Stored& stored, Value body, Instant now);
 
   Core& core_;
   bool registry_changed_ = true;  // since the APIServices were looked at
-  std::mutex mutex_{};
-  std::map<std::string, Served, std::less<>> served_{};
+  Mutex mutex_{};
+  std::map<std::string, Served, std::less<>> served_ ATHANOR_GUARDED_BY(mutex_){};
 };
 
 }  // namespace athanor::apiserver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/engine/recent_ids.hpp"
+#include "runtime/engine/plans/recent_ids.hpp"
 
 #include <cstring>
 #include <utility>

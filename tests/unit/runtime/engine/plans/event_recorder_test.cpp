@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/engine/event_recorder.hpp"
+#include "runtime/engine/plans/event_recorder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

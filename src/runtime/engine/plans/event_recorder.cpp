@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events: names, bodies, counts.
-#include "runtime/engine/event_recorder.hpp"
+#include "runtime/engine/plans/event_recorder.hpp"
 
 #include <fmt/format.h>
 

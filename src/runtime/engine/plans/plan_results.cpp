@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a plan's steps, and when its key runs again.
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <variant>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "runtime/engine/plans/plan_runner.hpp"
+#include "runtime/engine/tracer.hpp"
+#include "runtime/view/failures.hpp"
+
+namespace athanor::runtime {
+
+namespace {
+
+// Returns true for writes that answer without a version although an event follows: an immediate
+// deletion, a binding.
+bool leaves_no_version(const Step& step, const Object& cached) {
+  if (std::holds_alternative<Delete>(step)) {
+    return true;
+  }
+  const auto* replace = std::get_if<Replace>(&step);
+  return replace != nullptr && replace->subresource == "binding" &&
+         cached.spec()["nodeName"].as_string().empty();
+}
+
+}  // namespace
+
+void PlanRunner::take(const WriteResult& result, Instant now) {
+  if (core_.options.tracer != nullptr) {
+    core_.options.tracer->answered(result);
+  }
+  if (const auto event = event_writes_.find(result.id); event != event_writes_.end()) {
+    if (result.error) {
+      events_.forget(event->second);
+    }
+    event_writes_.erase(event);
+    return;
+  }
+  const auto at = writes_.find(result.id);
+  if (at == writes_.end()) {
+    return;
+  }
+  Task* task = core_.keys.find(at->second);
+  writes_.erase(at);
+  ATHANOR_CHECK(task != nullptr && task->phase == Task::Phase::Writing,
+                "a key with a write in flight waits for it");
+  show_answer(*task, result.error ? result.error->code : result.unknown ? 503 : 0, now);
+  if (result.error || result.unknown) {
+    const Error error = result.error.value_or(Error::unavailable("no answer to a write"));
+    failed(*task, error, &result, now);
+    return;
+  }
+  written(*task, result, now);
+  ++task->work->step;
+  advance(*task, now);
+}
+
+void PlanRunner::written(Task& task, const WriteResult& result, Instant now) {
+  const Step& step = task.work->plan.steps()[task.work->step];
+  // The query costs a digest of the step: not for the many writes of a world without refusals.
+  if (core_.observations.any("refused:")) {
+    if (const std::string refusal = refusal_query(step); core_.observations.contains(refusal)) {
+      core_.report(refusal, std::nullopt, now);
+    }
+  }
+  const Ref& ref = *target_of(step);
+  if (task.failures >= kContested) {
+    core_.report(contested_query(ref), std::nullopt, now);
+  }
+  const Cache* held = core_.world.watching(ref);
+  const bool is_object = result.object && result.object->kind() == ref.kind->name;
+  if (const auto* apply = std::get_if<Apply>(&step)) {
+    const std::string manager =
+        apply->manager.empty() ? std::string(task.controller->op->name) : apply->manager;
+    last_applied_.insert_or_assign({ref, manager}, apply->fields);
+  }
+  const Object* cached = held == nullptr ? nullptr : held->find(ref.key);
+  const std::uint64_t version = is_object ? version_number(result.object->resource_version()) : 0;
+  // A write that changed nothing returns a version that has been seen: no event will follow.
+  const std::string ns(is_object ? result.object->ns() : std::string_view(ref.key.ns));
+  if (held != nullptr && held->version(ns) < version) {
+    core_.barrier.wait_version(task.id, {ref.kind, held->watch_of(ns)}, version);
+  } else if (cached != nullptr && leaves_no_version(step, *cached)) {
+    core_.barrier.wait_change(task.id, ref);
+  }
+  if (!is_object || std::holds_alternative<Delete>(step)) {
+    task.work->written.erase(ref);
+    return;
+  }
+  if (const auto seen = task.work->seen.find(ref);
+      seen != task.work->seen.end() && std::holds_alternative<Status>(step)) {
+    seen->second = *result.object;
+  }
+  task.work->written.insert_or_assign(Ref{ref.kind, result.object->key()}, *result.object);
+}
+
+void PlanRunner::failed(Task& task, const Error& error, const WriteResult* result, Instant now) {
+  const Step& step = task.work->plan.steps()[task.work->step];
+  const Ref& ref = *target_of(step);
+  core_.metrics.failed(task.controller->number, error.code);
+  log::debug("step failed", {{"controller", task.controller->op->name},
+                             {"key", task.key.text()},
+                             {"step", name_of(step)},
+                             {"trace_id", core_.options.tracer == nullptr
+                                              ? std::string()
+                                              : core_.options.tracer->trace_id(task.id)},
+                             {"error", error.message}});
+  const Cache* held = core_.world.watching(ref);
+  const Object* cached = held == nullptr ? nullptr : held->find(ref.key);
+  const Failure failure{
+      .error = error,
+      .answered = result != nullptr,
+      .unknown = result != nullptr && result->unknown,
+      .creates = std::holds_alternative<Create>(step) || std::holds_alternative<Apply>(step),
+      .deletes = std::holds_alternative<Delete>(step),
+      .is_watched = held != nullptr,
+      .is_cached = cached != nullptr,
+      .other_object = names_another_object(error, step, cached),
+      .changed_since = task.dirty,
+      .failures = task.failures};
+  const Reaction reaction = classify(failure);
+  if (reaction.again == Again::Continue) {
+    ++task.work->step;
+    advance(task, now);
+    return;
+  }
+  await(task, ref, reaction.await);
+  over(task, ReconcileResult::Failure, &error, now);
+  if (reaction.is_conflict && task.failures >= kContested &&
+      core_.reads.is_observed(contested_query(ref))) {
+    core_.report(contested_query(ref), error, now);
+  }
+  const bool news = reaction.is_final_refusal && report_refusal(step, error, now);
+  if ((news ? reaction.again_on_news : reaction.again) == Again::AtOnce) {
+    ++task.failures;
+    task.dirty_cause = news ? Cause::Continued : task.dirty ? task.dirty_cause : Cause::Retry;
+    task.dirty = true;
+    task.dirty_priority = Priority::Interactive;
+  } else {
+    task.failures += news ? 1 : 0;
+    back_off(task, now, result == nullptr ? std::nullopt : result->retry_after);
+  }
+  release(task, now);
+}
+
+void PlanRunner::await(Task& task, const Ref& ref, Await what) {
+  if (what == Await::Change) {
+    core_.barrier.wait_change(task.id, ref);
+  } else if (what == Await::Relist) {
+    const std::string ns = core_.world.cache(*ref.kind).watch_of(ref.key.ns);
+    core_.barrier.wait_relist(task.id, {ref.kind, ns});
+    core_.out.emplace_back(Relist{.kind = ref.kind, .ns = ns});
+  }
+}
+
+bool PlanRunner::report_refusal(const Step& step, const Error& error, Instant now) {
+  const std::string any = refusals_query(step);
+  if (!core_.reads.is_observed(any)) {
+    return false;
+  }
+  const bool news = core_.report(refusal_query(step), error, now);
+  core_.report(any, error, now);
+  return news;
+}
+
+void PlanRunner::back_off(Task& task, Instant now, std::optional<Duration> at_least) {
+  const Backoff& pace = task.controller->op->backoff;
+  Duration delay = pace.first;
+  for (int i = 0; i < task.failures && delay < pace.most; ++i) {
+    delay *= 2;
+  }
+  delay = std::min(delay, pace.most);
+  // Up to a quarter more, so that keys that failed together do not come back together.
+  delay += delay / 4000 * static_cast<int>(core_.options.entropy->next() % 1000);
+  if (at_least && *at_least > Duration::zero()) {
+    // The server says when it has capacity again: earlier failures of other kinds must not turn a
+    // second of overload into minutes.
+    constexpr Duration kPatience = std::chrono::seconds(30);
+    delay = std::clamp(delay, *at_least, std::max(*at_least, kPatience));
+  }
+  ++task.failures;
+  const Instant again = now + delay;
+  task.again = task.again ? std::min(*task.again, again) : again;
+  task.again_cause = *task.again == again ? Cause::Retry : task.again_cause;
+  core_.metrics.retried(task.controller->number);
+}
+
+void PlanRunner::finish(Task& task, Instant now) {
+  if (task.work->plan.error()) {
+    log::debug("plan ends with an error", {{"controller", task.controller->op->name},
+                                           {"key", task.key.text()},
+                                           {"error", task.work->plan.error()->message}});
+  }
+  if (task.work->plan.retries()) {
+    back_off(task, now, std::nullopt);
+    over(task, ReconcileResult::Requeue, &*task.work->plan.error(), now);
+  } else {
+    task.failures = 0;
+    over(task,
+         task.work->plan.error()  ? ReconcileResult::Failure
+         : task.work->plan.wake() ? ReconcileResult::RequeueAfter
+                                  : ReconcileResult::Success,
+         task.work->plan.error() ? &*task.work->plan.error() : nullptr, now);
+  }
+  release(task, now);
+}
+
+void PlanRunner::over(Task& task, ReconcileResult result, const Error* error, Instant now) {
+  const Duration took = std::max(now - task.started, Duration::zero());
+  core_.metrics.finished(task.controller->number, result, took);
+  if (core_.board.active()) {
+    core_.board.happened(Reconciled{.op = task.controller->op->name,
+                                    .took = took,
+                                    .code = error == nullptr ? 0 : error->code},
+                         now);
+  }
+  task.error = error == nullptr ? nullptr : std::make_unique<const std::string>(error->message);
+  if (core_.options.tracer != nullptr) {
+    core_.options.tracer->ended(task.id, name_of(result), error == nullptr ? "" : error->message);
+  }
+}
+
+void PlanRunner::show_answer(const Task& task, int code, Instant now) {
+  if (core_.board.active()) {
+    const Step& step = task.work->plan.steps()[task.work->step];
+    core_.board.happened(WriteAnswered{.op = task.controller->op->name,
+                                       .step = name_of(step),
+                                       .kind = *target_of(step)->kind,
+                                       .code = code},
+                         now);
+  }
+}
+
+bool PlanRunner::awaits_answer(const Task& task) const {
+  const Reads* done = core_.reads.of(task.id);
+  return done != nullptr &&
+         std::any_of(done->observations.begin(), done->observations.end(), [&](const auto& read) {
+           const Observed* known = core_.observations.find(read.first);
+           return known != nullptr && known->in_flight;
+         });
+}
+
+void PlanRunner::release(Task& task, Instant now) {
+  if (core_.barrier.waits(task.id)) {
+    core_.start_wait(task, now);
+    return;
+  }
+  if (task.phase == Task::Phase::Waiting) {
+    core_.end_wait(task);
+  }
+  const bool did_nothing = task.work == nullptr || task.work->plan.steps().empty();
+  task.phase = Task::Phase::Idle;
+  task.work.reset();
+  if (task.dirty) {
+    core_.keys.make_ready(task, task.dirty_priority, now, task.dirty_cause);
+    task.dirty = false;
+    return;
+  }
+  if (task.again) {
+    core_.keys.sleep(task, *task.again);
+    return;
+  }
+  if (is_blank(task, did_nothing)) {
+    core_.forget(task);
+  }
+}
+
+bool PlanRunner::is_blank(const Task& task, bool did_nothing) const {
+  const Operator& op = *task.controller->op;
+  if (op.singleton || task.failures > 0) {
+    return false;
+  }
+  if (core_.reads.of(task.id) == nullptr && op.pause == Duration::zero()) {
+    return true;
+  }
+  return did_nothing && core_.world.find(*op.primary)->find(task.key) == nullptr &&
+         !awaits_answer(task);
+}
+
+void PlanRunner::abandon(TaskId id, const std::string& what, Instant now) {
+  core_.world.derive_anew(false);
+  Task* task = core_.keys.find(id);
+  if (task == nullptr) {
+    core_.report_broken("engine", "", what, nullptr);
+    return;
+  }
+  core_.report_broken(task->controller->op->name, task->key.text(), what,
+                      task->work == nullptr ? nullptr : &task->work->plan);
+  std::set<Watched, WatchedOrder> touched;
+  if (task->work != nullptr) {
+    const Work& work = *task->work;
+    writes_.erase(work.write);
+    for (std::size_t i = 0; i < work.plan.steps().size() && i <= work.step; ++i) {
+      const Ref* target = target_of(work.plan.steps()[i]);
+      if (const Cache* held = target == nullptr ? nullptr : core_.world.watching(*target)) {
+        touched.insert({target->kind, held->watch_of(target->key.ns)});
+      }
+    }
+  }
+  const Error error{.code = 500, .reason = "BrokenInvariant", .message = what};
+  if (task->phase == Task::Phase::Waiting) {
+    core_.end_wait(*task);
+  } else {
+    over(*task, ReconcileResult::Failure, &error, now);
+  }
+  core_.barrier.drop(id);
+  core_.keys.cancel(id);
+  for (const Watched& watch : touched) {
+    core_.out.emplace_back(Relist{.kind = watch.kind, .ns = watch.ns});
+    core_.barrier.wait_relist(id, watch);
+  }
+  task->work.reset();
+  task->phase = Task::Phase::Idle;
+  task->dirty = false;
+  task->again.reset();
+  back_off(*task, now, std::nullopt);
+  release(*task, now);
+}
+
+void PlanRunner::forget_applied(const Ref& ref) {
+  for (auto at = last_applied_.lower_bound({ref, ""});
+       at != last_applied_.end() && at->first.first == ref;) {
+    at = last_applied_.erase(at);
+  }
+}
+
+TaskId PlanRunner::writer(std::uint64_t write) const {
+  const auto at = writes_.find(write);
+  return at == writes_.end() ? TaskId{0} : at->second;
+}
+
+}  // namespace athanor::runtime

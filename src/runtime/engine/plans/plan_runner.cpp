@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan and its steps. What becomes of them: plan_results.cpp.
+#include "runtime/engine/plans/plan_runner.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <variant>
+
+#include "base/check.hpp"
+#include "base/contain.hpp"
+#include "base/log.hpp"
+#include "runtime/engine/tracer.hpp"
+#include "runtime/view/access.hpp"
+
+namespace athanor::runtime {
+
+namespace {
+
+// Adds the targets of a plan's steps to what it depends on: a step is left out because of what the
+// cache holds of its target.
+void add_targets(Reads& reads, const Plan& plan) {
+  if (plan.steps().empty()) {
+    return;
+  }
+  // A few are looked through, of many a set is made.
+  constexpr std::size_t kFew = 32;
+  const bool few = reads.objects.size() + plan.steps().size() <= kFew;
+  std::set<Ref, RefOrder> known;
+  if (!few) {
+    known.insert(reads.objects.begin(), reads.objects.end());
+  }
+  const auto is_new = [&](const Ref& ref) {
+    return few ? std::ranges::find(reads.objects, ref) == reads.objects.end()
+               : known.insert(ref).second;
+  };
+  for (const Step& step : plan.steps()) {
+    const Ref* ref = target_of(step);
+    if (ref != nullptr && !std::holds_alternative<Emit>(step) && !ref->key.name.empty() &&
+        is_new(*ref)) {
+      reads.objects.push_back(*ref);
+    }
+  }
+}
+
+// Returns true if two values have equal texts: members in the same order, numbers of one type.
+bool reads_alike(const Value& a, const Value& b) {
+  if (a.identical(b)) {
+    return true;
+  }
+  if (a.type() != b.type()) {
+    return false;
+  }
+  return std::ranges::equal(a.items(), b.items(), reads_alike) &&
+         std::ranges::equal(a.members(), b.members(),
+                            [](const Member& left, const Member& right) {
+                              return left.key() == right.key() &&
+                                     reads_alike(left.value, right.value);
+                            }) &&
+         (a.is_list() || a.is_object() || a == b);
+}
+
+// Returns true if two plans do the same. Compares plans without steps first: most are.
+bool same_plan(const Plan& a, const Plan& b) {
+  if (a.steps().empty() && b.steps().empty() && !a.error() && !b.error()) {
+    return a.wake() == b.wake();
+  }
+  return reads_alike(a.to_value(), b.to_value());
+}
+
+}  // namespace
+
+void PlanRunner::reconcile(Task& task, Instant since, Instant now) {
+  const Operator& op = *task.controller->op;
+  const Instant started =
+      core_.options.stopwatch != nullptr ? core_.options.stopwatch->now() : Instant{};
+  if (core_.options.tracer != nullptr) {
+    core_.options.tracer->began(task.id, op.name, task.key, task.cause, now - since);
+  }
+  Reads done;
+  Plan plan = make_plan(task, done, now);
+  if (core_.options.stopwatch != nullptr) {
+    core_.metrics.took(task.controller->number, core_.options.stopwatch->now() - started);
+  }
+  core_.metrics.started(task.controller->number, now - since,
+                        done.objects.size() + done.lists.size());
+  if (core_.options.on_reconcile) {
+    core_.options.on_reconcile(op, task.key, done.objects.size() + done.lists.size(), plan);
+  }
+  add_targets(done, plan);
+  // Answers that only a key of a deleted object has read are dropped.
+  const bool gone = !op.singleton && core_.world.cache(*op.primary).find(task.key) == nullptr;
+  const std::vector<std::string> queries =
+      gone ? core_.observed_by(task) : std::vector<std::string>();
+  if (!op.singleton) {
+    std::erase(done.objects, Ref{op.primary, task.key});  // its changes queue the key anyway
+  }
+  const auto observed = done.observations;
+  core_.reads.set(task.id, std::move(done));
+  core_.observations.drop_unread(queries);
+  core_.observations.probe_stale(observed, now, core_.out);
+  task.started = now;
+  task.work = std::make_unique<Work>(Work{.plan = std::move(plan)});
+  remember_seen(*task.work);
+  task.again = task.work->plan.wake();
+  task.again_cause = Cause::Wake;
+  task.dirty = false;
+  task.dirty_priority = Priority::Resync;
+  task.phase = Task::Phase::Writing;
+  advance(task, now);
+}
+
+Plan PlanRunner::make_plan(const Task& task, Reads& done, Instant now) {
+  const Operator& op = *task.controller->op;
+  Plan plan;
+  bool read_well = false;
+  const auto broken = contain([&] {
+    plan = op.reconcile(View(core_.world, done), task.key, now);
+    if (core_.options.verify) {
+      Reads again;
+      core_.world.derive_anew(true);
+      const Plan second = op.reconcile(View(core_.world, again), task.key, now);
+      core_.world.derive_anew(false);
+      ATHANOR_CHECK(same_plan(plan, second), "reconcile is a function of what it reads");
+    }
+    const std::string read = undeclared_read(op, done);
+    ATHANOR_CHECK(read.empty(), ("an operator reads what it declared, not: " + read).c_str());
+    read_well = true;
+    const std::string step = undeclared_step(op, plan);
+    ATHANOR_CHECK(step.empty(), ("an operator does what it declared, not: " + step).c_str());
+  });
+  if (!broken) {
+    return plan;
+  }
+  core_.world.derive_anew(false);
+  core_.report_broken(op.name, task.key.text(), *broken, &plan);
+  if (!read_well) {
+    // A list may be what is broken: it would break again at each change of its kind.
+    std::erase_if(done.objects, [&](const Ref& ref) { return !may_read(op, ref.kind); });
+    done.lists.clear();
+  }
+  return Plan::retry(Error{.code = 500, .reason = "BrokenInvariant", .message = *broken});
+}
+
+void PlanRunner::remember_seen(Work& work) const {
+  const std::vector<Step>& steps = work.plan.steps();
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const auto* status = std::get_if<Status>(&steps[i]);
+    const Cache* held = status == nullptr ? nullptr : core_.world.watching(status->target);
+    const Object* object = held == nullptr ? nullptr : held->find(status->target.key);
+    if (object != nullptr) {
+      work.seen.try_emplace(status->target, *object);
+    }
+  }
+}
+
+Known PlanRunner::known(const Task& task, const Ref& ref) const {
+  const Cache* held = core_.world.watching(ref);
+  Known known{.watched = held != nullptr && held->synced(ref.key.ns)};
+  if (known.watched) {
+    known.cached = held->find(ref.key);
+    known.newest = known.cached;
+  }
+  if (const auto at = task.work->seen.find(ref); at != task.work->seen.end()) {
+    known.viewed = &at->second;
+  }
+  if (const auto at = task.work->written.find(ref); at != task.work->written.end()) {
+    known.newest = &at->second;
+  }
+  return known;
+}
+
+Outcome PlanRunner::outcome(Task& task, const Step& step) {
+  if (const auto* apply = std::get_if<Apply>(&step)) {
+    Apply named = *apply;
+    if (named.manager.empty()) {
+      named.manager = task.controller->op->name;
+    }
+    const auto last = last_applied_.find({named.target, named.manager});
+    return resolve(named, known(task, named.target),
+                   last == last_applied_.end() ? nullptr : &last->second);
+  }
+  return std::visit(
+      [&](const auto& one) -> Outcome {
+        using S = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<S, Create> || std::is_same_v<S, Patch> ||
+                      std::is_same_v<S, Status> || std::is_same_v<S, Replace> ||
+                      std::is_same_v<S, Delete>) {
+          return resolve(one, known(task, one.target));
+        } else {
+          return Nothing{};
+        }
+      },
+      step);
+}
+
+void PlanRunner::advance(Task& task, Instant now) {
+  const std::vector<Step>& steps = task.work->plan.steps();
+  while (task.work->step < steps.size()) {
+    if (task.work->step >= core_.options.steps_per_plan) {
+      task.dirty = true;
+      task.dirty_priority = Priority::Interactive;
+      task.dirty_cause = Cause::Continued;
+      break;
+    }
+    const Step& step = steps[task.work->step];
+    if (const auto* event = std::get_if<Emit>(&step)) {
+      emit(task, *event, now);
+      ++task.work->step;
+      continue;
+    }
+    if (const auto* action = std::get_if<Act>(&step)) {
+      act(*action, now);
+      ++task.work->step;
+      continue;
+    }
+    Outcome next = outcome(task, step);
+    if (auto* error = std::get_if<Error>(&next)) {
+      const Error refused = std::move(*error);
+      failed(task, refused, nullptr, now);
+      return;
+    }
+    if (auto* request = std::get_if<WriteRequest>(&next)) {
+      send(task, std::move(*request));
+      return;
+    }
+    core_.metrics.suppressed(task.controller->number);
+    ++task.work->step;
+  }
+  finish(task, now);
+}
+
+void PlanRunner::send(Task& task, WriteRequest request) {
+  request.user = task.controller->user;
+  if (request.manager.empty()) {
+    request.manager = task.controller->op->name;
+  }
+  task.work->write = ++last_write_;
+  writes_.emplace(task.work->write, task.id);
+  core_.metrics.wrote(task.controller->number);
+  if (core_.options.tracer != nullptr) {
+    core_.options.tracer->sent(task.id, task.work->write, request);
+  }
+  core_.out.emplace_back(SendWrite{.id = task.work->write,
+                                   .op = task.controller->op->name,
+                                   .request = std::move(request),
+                                   .urgent = task.controller->op->singleton});
+}
+
+void PlanRunner::emit(Task& task, const Emit& step, Instant now) {
+  if (!core_.options.events) {
+    return;
+  }
+  std::string uid = step.about_uid;
+  if (uid.empty()) {
+    const Known about = known(task, step.about);
+    uid = about.newest == nullptr ? std::string() : std::string(about.newest->uid());
+  }
+  WriteRequest request = events_.record(step, uid, task.controller->op->name, now);
+  // Only with a wall clock: the simulator has no reader of logs.
+  if (core_.options.stopwatch != nullptr && step.type == "Warning" &&
+      request.verb == WriteVerb::Create) {
+    log::warn("a warning about an object", {{"controller", task.controller->op->name},
+                                            {"kind", step.about.kind->name},
+                                            {"key", step.about.key.text()},
+                                            {"reason", step.reason},
+                                            {"message", step.note}});
+  }
+  request.user = task.controller->user;
+  const std::uint64_t id = ++last_write_;
+  event_writes_.emplace(id, request.target.key);
+  if (core_.options.tracer != nullptr) {
+    core_.options.tracer->sent(task.id, id, request);
+  }
+  core_.out.emplace_back(
+      SendWrite{.id = id, .op = task.controller->op->name, .request = std::move(request)});
+}
+
+void PlanRunner::act(const Act& step, Instant) {
+  std::string query = step.verb + ":" + step.id;
+  if (!acts_.insert(query)) {
+    return;
+  }
+  core_.observations.entry(query).in_flight = true;
+  core_.out.emplace_back(Execute{.id = step.id, .verb = step.verb, .args = step.args});
+}
+
+}  // namespace athanor::runtime
