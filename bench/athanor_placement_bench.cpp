@@ -17,9 +17,9 @@
 
 #include "api/builtin.hpp"
 #include "base/clock.hpp"
+#include "extender/cache_operator.hpp"
 #include "extender/decisions.hpp"
 #include "extender/pending.hpp"
-#include "extender/watching.hpp"
 #include "extender/wire.hpp"
 #include "kube/text/json.hpp"
 #include "runtime/view/select.hpp"

@@ -84,7 +84,7 @@ bool Unifier::assignable(const TypePtr& from, const TypePtr& to) {
 bool Unifier::fits(Map& map, const TypePtr& from, const TypePtr& to) const {
   if (to->kind == TypeKind::Param) {
     bool known = false;
-    if (stands_for(map, from, to, known)) {
+    if (is_bound_to(map, from, to, known)) {
       return true;
     }
     if (known) {
@@ -93,7 +93,7 @@ bool Unifier::fits(Map& map, const TypePtr& from, const TypePtr& to) const {
   }
   if (from->kind == TypeKind::Param) {
     bool known = false;
-    return stands_for(map, to, from, known);
+    return is_bound_to(map, to, from, known);
   }
   if (is_dyn(*from) || is_dyn(*to)) {
     return true;
@@ -118,7 +118,7 @@ bool Unifier::fits(Map& map, const TypePtr& from, const TypePtr& to) const {
   return true;
 }
 
-bool Unifier::stands_for(Map& map, const TypePtr& type, const TypePtr& param, bool& known) const {
+bool Unifier::is_bound_to(Map& map, const TypePtr& type, const TypePtr& param, bool& known) const {
   if (same_type(*type, *param)) {
     known = true;
     return true;

@@ -36,7 +36,7 @@ class Unifier {
  private:
   using Map = std::map<std::string, TypePtr, std::less<>>;
   bool fits(Map& map, const TypePtr& from, const TypePtr& to) const;
-  bool stands_for(Map& map, const TypePtr& type, const TypePtr& param, bool& known) const;
+  bool is_bound_to(Map& map, const TypePtr& type, const TypePtr& param, bool& known) const;
   static TypePtr replace(const Map& map, const TypePtr& type, Free free);
   static bool occurs(const Map& map, const TypePtr& param, const TypePtr& within);
 

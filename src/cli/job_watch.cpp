@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "cli/reasons.hpp"
-#include "cli/unseen.hpp"
+#include "cli/unreconciled.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::cli {

@@ -13,7 +13,7 @@
 #include "cli/jobs/follow.hpp"
 #include "cli/reasons.hpp"
 #include "cli/terminal.hpp"
-#include "cli/unseen.hpp"
+#include "cli/unreconciled.hpp"
 #include "cli/verbs.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"

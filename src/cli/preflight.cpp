@@ -12,7 +12,7 @@
 #include "base/near_name.hpp"
 #include "embedded/lab/file/lab_file.hpp"
 #include "kube/text/quantity.hpp"
-#include "simulation/whatif/replay.hpp"
+#include "simulation/whatif/trace_run.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/fournos/messages.hpp"
 
@@ -142,7 +142,7 @@ std::vector<std::string> listed(Session& session, const Kind& kind) {
 
 }  // namespace
 
-Preflight look_ahead(Session& session, const Value& job, const std::string& ns) {
+Preflight preflight(Session& session, const Value& job, const std::string& ns) {
   const Value& spec = job["spec"];
   if (spec["clusterless"].as_bool() || !spec["shutdown"].as_string().empty()) {
     return {};
@@ -158,7 +158,7 @@ Preflight look_ahead(Session& session, const Value& job, const std::string& ns) 
                   .misfit = {},
                   .unseen = classes.ok() ? "" : classes.error().message};
   if (found.failure.empty() && spec["hardware"].is_object()) {
-    found.misfit = replay::misfit({.gpu_type = spec["hardware"]["gpuType"].str(),
+    found.misfit = whatif::misfit({.gpu_type = spec["hardware"]["gpuType"].str(),
                                    .gpus = spec["hardware"]["gpuCount"].as_int(),
                                    .cluster = spec["cluster"].str()},
                                   fleet->lab, fleet->queue);

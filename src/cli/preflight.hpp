@@ -16,7 +16,7 @@ struct Preflight {
   std::string unseen{};   // what could not be looked at, and why
 };
 // `job`: a FournosJob manifest; `ns`: where it goes.
-Preflight look_ahead(Session& session, const Value& job, const std::string& ns);
+Preflight preflight(Session& session, const Value& job, const std::string& ns);
 
 // Returns the name that a message of Fournos probably means ("Cluster 'cluster-9' not found"), as
 // ", did you mean cluster-1?"; empty: none is near, or the message is about something else.

@@ -143,7 +143,7 @@ struct Transfers::State {
   }
 
   // What is counted but silent is not counted any more; what is too late ends.
-  void look_at_clock() {
+  void check_clock() {
     const auto now = Steady::now();
     std::vector<std::uint64_t> late;
     for (auto& [id, one] : running) {
@@ -195,7 +195,7 @@ struct Transfers::State {
       int active = 0;
       curl_multi_perform(multi.get(), &active);
       const bool ended = take_ended();
-      look_at_clock();
+      check_clock();
       if (!ended && (waiting.empty() || !has_room())) {
         curl_multi_poll(multi.get(), nullptr, 0, poll_timeout(), nullptr);
       }

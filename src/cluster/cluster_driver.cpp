@@ -276,7 +276,7 @@ bool ClusterDriver::Impl::probe(const Probe& probe) {
                           question = *live](client::ApiResult result) {
         if (const auto self = weak.lock()) {
           self->host->post(
-              runtime::Input(runtime::answered(query, to_answer(question, std::move(result)), id)));
+              runtime::Input(runtime::answered(query, as_result(question, std::move(result)), id)));
         }
       });
   return true;

@@ -45,7 +45,7 @@ client::ApiRequest to_request(const LiveQuery& query) {
   return request;
 }
 
-Result<Value> to_answer(const LiveQuery& query, client::ApiResult result) {
+Result<Value> as_result(const LiveQuery& query, client::ApiResult result) {
   std::vector<Object> objects;
   if (result.error && (result.error->code != 404 || query.key.name.empty())) {
     return *std::move(result.error);

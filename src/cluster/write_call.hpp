@@ -18,7 +18,7 @@ runtime::WriteResult to_result(std::uint64_t id, client::ApiResult result);
 
 client::ApiRequest to_request(const LiveQuery& query);
 // An absent object is an answer, too.
-Result<Value> to_answer(const LiveQuery& query, client::ApiResult result);
+Result<Value> as_result(const LiveQuery& query, client::ApiResult result);
 
 // What a feed delivers of the watch of namespace `ns` (empty: of everything).
 runtime::Input to_input(client::FeedItem item, const std::string& ns);

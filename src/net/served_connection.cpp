@@ -159,7 +159,7 @@ void ServedConnection::read() {
       keep_alive_ = false;
       return respond(rejection_response(reader_.rejection()));
     }
-    if (!turn.goes_on()) {
+    if (!turn.continues()) {
       return later(&ServedConnection::read);
     }
     std::size_t size = 0;
@@ -229,7 +229,7 @@ void ServedConnection::respond(apiserver::Response response) {
 void ServedConnection::flush() {
   Turn turn;
   while (written_ < output_.size()) {
-    if (!turn.goes_on()) {
+    if (!turn.continues()) {
       return later(&ServedConnection::flush);
     }
     std::size_t size = 0;
@@ -297,7 +297,7 @@ void ServedConnection::watch() {
   // Beyond the start of the next request nothing is taken; then only time ends the connection.
   Turn turn;
   while (!closed_ && input_.size() < kReadAhead) {
-    if (!turn.goes_on()) {
+    if (!turn.continues()) {
       return later(&ServedConnection::watch);
     }
     std::size_t size = 0;

@@ -67,7 +67,7 @@ class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
   // Ends it without calling `gone`.
   void close();
   // Ends it to make space for another.
-  void give_way() { end(); }
+  void close_for_newcomer() { end(); }
   // Since when it waits for a request; nullopt: it has something to do.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> resting_since() const;
 

@@ -7,7 +7,7 @@ namespace athanor::transport {
 
 Turn::Turn() : end_(std::chrono::steady_clock::now() + kTime) {}
 
-bool Turn::goes_on() {
+bool Turn::continues() {
   return steps_++ == 0 ||  // every turn gets somewhere
          (steps_ <= kReads && written_ < kWritten && std::chrono::steady_clock::now() < end_);
 }

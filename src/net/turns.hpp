@@ -21,7 +21,7 @@ class Turn {
 
   Turn();
   // Returns true while the turn lasts; asked before each read and each write.
-  bool goes_on();
+  bool continues();
   void wrote(std::size_t size) { written_ += size; }
 
  private:

@@ -55,7 +55,7 @@ Run run_once(Scene scene, const Trial& trial, std::uint64_t seed) {
   return run;
 }
 
-Scene calm_scene(const Trial& trial, const Faults& faults) {
+Scene faultless_scene(const Trial& trial, const Faults& faults) {
   Scene scene = trial.make();
   scene.faults = {.max_lag = faults.max_lag, .ordered = faults.ordered};
   scene.placed.reset();
@@ -96,7 +96,7 @@ void Tally::merge(const Tally& other) {
 // ---- Comparison
 
 Comparison::Comparison(Trial trial, Faults faults) : trial_(std::move(trial)), faults_(faults) {
-  Run run = run_once(calm_scene(trial_, faults_), trial_, trial_.seed);
+  Run run = run_once(faultless_scene(trial_, faults_), trial_, trial_.seed);
   calm_ = std::move(run.outcome);
   end_ = std::move(run.end);
 }
@@ -213,15 +213,16 @@ std::optional<std::string> check_faults(const SceneMaker& make, std::uint64_t se
 
 std::optional<Finding> check_singles(Comparison& comparison, const Placement& placement,
                                      Tally* tally, bool old_caches) {
-  if (comparison.calm().failure) {
-    return Finding{.text = "without faults: " + *comparison.calm().failure};
+  if (comparison.stop_faults().failure) {
+    return Finding{.text = "without faults: " + *comparison.stop_faults().failure};
   }
   for (const Fault kind : all_faults()) {
     const auto& kinds = placement.kinds;
     if (!kinds.empty() && std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
       continue;
     }
-    const std::uint64_t chances = comparison.calm().occasions.at(static_cast<std::size_t>(kind));
+    const std::uint64_t chances =
+        comparison.stop_faults().occasions.at(static_cast<std::size_t>(kind));
     for (std::uint64_t at = placement.first; at <= chances; at += placement.stride) {
       // A fixed scatter of details over the places: how long, what still arrives.
       const std::uint64_t amount = (at * 0x9e3779b97f4a7c15ULL) >> 40;
@@ -246,14 +247,14 @@ std::optional<Finding> check_singles(Comparison& comparison, const Placement& pl
 
 std::optional<Finding> check_pairs(Comparison& comparison, std::uint64_t seed, int pairs,
                                    Tally* tally) {
-  if (comparison.calm().failure) {
-    return Finding{.text = "without faults: " + *comparison.calm().failure};
+  if (comparison.stop_faults().failure) {
+    return Finding{.text = "without faults: " + *comparison.stop_faults().failure};
   }
   const auto entropy = seeded_entropy(seed ^ 0x9a125ULL);
   std::vector<Fault> kinds;
   for (const Fault kind : all_faults()) {
     if (comparison.allows(kind) &&
-        comparison.calm().occasions.at(static_cast<std::size_t>(kind)) > 0) {
+        comparison.stop_faults().occasions.at(static_cast<std::size_t>(kind)) > 0) {
       kinds.push_back(kind);
     }
   }
@@ -261,7 +262,8 @@ std::optional<Finding> check_pairs(Comparison& comparison, std::uint64_t seed, i
     FaultList placed;
     for (int i = 0; i < 2; ++i) {
       const Fault kind = kinds[entropy->next() % kinds.size()];
-      const std::uint64_t chances = comparison.calm().occasions.at(static_cast<std::size_t>(kind));
+      const std::uint64_t chances =
+          comparison.stop_faults().occasions.at(static_cast<std::size_t>(kind));
       placed.push_back({.kind = kind,
                         .occasion = 1 + entropy->next() % chances,
                         .amount = entropy->next() >> 40});
@@ -278,8 +280,8 @@ std::optional<Finding> check_pairs(Comparison& comparison, std::uint64_t seed, i
 std::optional<std::string> check_order(const Trial& trial) {
   count(trial.tally, "P7 order");
   const Faults faults = trial.make().faults;
-  const Run one = run_once(calm_scene(trial, faults), trial, trial.seed);
-  const Run other = run_once(calm_scene(trial, faults), trial, trial.seed + 1'000'003);
+  const Run one = run_once(faultless_scene(trial, faults), trial, trial.seed);
+  const Run other = run_once(faultless_scene(trial, faults), trial, trial.seed + 1'000'003);
   for (const Run* run : {&one, &other}) {
     if (run->outcome.failure) {
       return run->outcome.failure;
@@ -291,9 +293,9 @@ std::optional<std::string> check_order(const Trial& trial) {
 
 std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& faults) {
   count(trial.tally, "P9 foreign fields");
-  const Run calm = run_once(calm_scene(trial, faults), trial, trial.seed);
-  if (calm.outcome.failure) {
-    return Finding{.text = "without faults: " + *calm.outcome.failure};
+  const Run stop_faults = run_once(faultless_scene(trial, faults), trial, trial.seed);
+  if (stop_faults.outcome.failure) {
+    return Finding{.text = "without faults: " + *stop_faults.outcome.failure};
   }
   Scene marked = trial.make();
   marked.faults = faults;
@@ -302,7 +304,7 @@ std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& fa
   const Run run = run_once(std::move(marked), trial, trial.seed);
   auto wrong = run.outcome.failure;
   if (!wrong) {
-    wrong = difference(calm.end, run.end);
+    wrong = difference(stop_faults.end, run.end);
   }
   if (!wrong) {
     return std::nullopt;

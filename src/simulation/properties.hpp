@@ -49,7 +49,7 @@ class Comparison {
   // `faults`: chances, and lag and order of watches for lists of faults.
   Comparison(Trial trial, Faults faults);
   // The run without faults.
-  [[nodiscard]] const Outcome& calm() const { return calm_; }
+  [[nodiscard]] const Outcome& stop_faults() const { return calm_; }
   // Whether storms of these chances contain this kind.
   [[nodiscard]] bool allows(Fault kind) const;
   // By chance, or as the trial says.

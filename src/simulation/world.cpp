@@ -589,7 +589,7 @@ void World::crash() {
   impl_->crash(impl_->entropy->next());
 }
 
-void World::calm() {
+void World::stop_faults() {
   impl_->faults.stop();
 }
 

@@ -154,7 +154,7 @@ class World {
   // Kills the engine: what it knew is gone, what it sent may or may not arrive.
   void crash();
   // No more faults from here on.
-  void calm();
+  void stop_faults();
 
   // Every stored object without what differs between equal runs (uids, versions, times,
   // managedFields, Events).

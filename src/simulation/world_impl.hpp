@@ -124,7 +124,7 @@ struct World::Impl {
   Result<Object> lease_call(std::string_view method, Value body);
   void restart_server(std::uint64_t amount);
   runtime::WriteResult call(const runtime::SendWrite& send);
-  void check_says_something(const runtime::WriteRequest& request);
+  void check_changes_something(const runtime::WriteRequest& request);
   void perform(const runtime::SendWrite& send);
   bool refuse(const runtime::SendWrite& send);
   bool disturb(const runtime::SendWrite& send);

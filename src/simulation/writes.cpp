@@ -275,7 +275,7 @@ bool World::Impl::disturb(const runtime::SendWrite& send) {
 }
 
 // A patch without content is one for what is there already.
-void World::Impl::check_says_something(const runtime::WriteRequest& request) {
+void World::Impl::check_changes_something(const runtime::WriteRequest& request) {
   if (request.verb != runtime::WriteVerb::MergePatch || request.subresource != "status") {
     return;
   }
@@ -288,7 +288,7 @@ void World::Impl::check_says_something(const runtime::WriteRequest& request) {
 }
 
 void World::Impl::perform(const runtime::SendWrite& send) {
-  check_says_something(send.request);
+  check_changes_something(send.request);
   if (refuse(send)) {
     return;
   }

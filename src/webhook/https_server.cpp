@@ -34,7 +34,7 @@ struct HttpsServer::State : std::enable_shared_from_this<State> {
   }
 
   // Gives back what many large requests left behind.
-  void look_at_memory();
+  void release_memory();
   void welcome(int client);
   // False: every connection has something to do.
   bool make_room();
@@ -53,9 +53,9 @@ struct HttpsServer::State : std::enable_shared_from_this<State> {
   std::thread thread{};
 };
 
-void HttpsServer::State::look_at_memory() {
+void HttpsServer::State::release_memory() {
   idle.look(std::chrono::steady_clock::now());
-  spike_timer.set(kMemoryLooks, [this] { look_at_memory(); });
+  spike_timer.set(kMemoryLooks, [this] { release_memory(); });
 }
 
 // Clients ask again when a connection that rests is closed; those who come to take all connections
@@ -69,7 +69,7 @@ bool HttpsServer::State::make_room() {
     }
   }
   if (longest != nullptr) {
-    longest->give_way();
+    longest->close_for_newcomer();
   }
   return longest != nullptr;
 }
@@ -113,7 +113,7 @@ Result<std::unique_ptr<HttpsServer>> HttpsServer::start(HttpsOptions options) {
   auto state = std::make_shared<State>(std::move(options), listening.socket, listening.host);
   state->world.loop.post([raw = state.get()] {
     raw->acceptor.start();
-    raw->look_at_memory();
+    raw->release_memory();
   });
   state->thread = std::thread([raw = state.get()] { raw->world.loop.run(); });
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private

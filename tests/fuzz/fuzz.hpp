@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every fuzz target is made of: one function over bytes. libFuzzer calls it with inputs of its
-// own (make fuzz); replay_main.cpp calls it with the files of the corpus, as a test.
+// own (make fuzz); corpus_main.cpp calls it with the files of the corpus, as a test.
 #pragma once
 
 #include <cstddef>

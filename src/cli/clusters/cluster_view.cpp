@@ -135,7 +135,7 @@ std::vector<std::string> cluster_row(const Object& cluster, const ClusterUse& us
   return row;
 }
 
-bool stands_for_cluster(const Object& flavor) {
+bool is_cluster_flavor(const Object& flavor) {
   return flavor.spec()["nodeLabels"]["fournos.dev/cluster"].as_string() == flavor.name();
 }
 

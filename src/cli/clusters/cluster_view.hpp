@@ -26,7 +26,7 @@ std::vector<std::string> cluster_header(bool wide);
 std::vector<std::string> cluster_row(const Object& cluster, const ClusterUse& use, bool wide,
                                      Instant now);
 // Returns true for a ResourceFlavor that stands for a cluster, whether or not Hearth manages it.
-bool stands_for_cluster(const Object& flavor);
+bool is_cluster_flavor(const Object& flavor);
 // The row of a cluster that the queue alone knows: no FournosCluster has its name.
 std::vector<std::string> bare_row(const Object& flavor, const ClusterUse& use, bool wide,
                                   Instant now);

@@ -33,7 +33,7 @@ std::vector<Object> bare_flavors(Session& session, const std::vector<Object>& cl
   for (const Object& flavor : flavors.value_or({})) {
     const bool known = std::ranges::any_of(
         clusters, [&](const Object& cluster) { return cluster.name() == flavor.name(); });
-    if (!known && stands_for_cluster(flavor)) {
+    if (!known && is_cluster_flavor(flavor)) {
       bare.push_back(flavor);
     }
   }

@@ -15,7 +15,7 @@
 #include "cli/jobs/queue_view.hpp"
 #include "cli/pod_logs.hpp"
 #include "cli/reasons.hpp"
-#include "cli/unseen.hpp"
+#include "cli/unreconciled.hpp"
 #include "cli/verbs.hpp"
 #include "kube/text/json.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -71,7 +71,7 @@ Result<Followed> Follower::run() {
     report_unseen(now);
     if (over() && pods_listed_ && !looked_once_more_ && !error_ && !gone_ &&
         reconnection_.due(now)) {
-      look_once_more(now);
+      read_final_state(now);
     }
     if (options_.progress && phase_ == "Pending" && !reconnection_.away()) {
       report_queue();
@@ -321,7 +321,7 @@ void Follower::open_log(Log& log) {
 }
 
 // The job's stream and the pods' are two: the job's end may come before word of its last pods.
-void Follower::look_once_more(Instant now) {
+void Follower::read_final_state(Instant now) {
   const auto pods = session_.list(api::kPod, ns_, fmt::format("{}={}", kJobNameLabel, name_));
   if (!pods.ok()) {
     return refused(pods.error(), now);

@@ -72,7 +72,7 @@ class Follower {
   void on_pod(const Object& pod);
   void open_logs(Instant now);
   void open_log(Log& log);
-  void look_once_more(Instant now);
+  void read_final_state(Instant now);
   void report_queue();
   void report_unseen(Instant now);
   void say(std::string_view text, Colour colour);

@@ -79,7 +79,7 @@ FirstWord first_word(Session& session, const Object& created) {
 }
 
 // What a dry run says besides the server's checks; the exit code.
-int report_ahead(Session& session, const Preflight& ahead, std::string_view name) {
+int print_preflight(Session& session, const Preflight& ahead, std::string_view name) {
   if (!ahead.unseen.empty()) {
     warn("not everything could be looked at: " + ahead.unseen);
   }
@@ -155,9 +155,9 @@ int run(const SubmitOptions& options) {
     return fail(created.error());
   }
   const Object object(*created);
-  const Preflight ahead = look_ahead(*session, *created, *ns);
+  const Preflight ahead = preflight(*session, *created, *ns);
   if (options.dry_run) {
-    if (const int code = report_ahead(*session, ahead, object.name()); code != 0) {
+    if (const int code = print_preflight(*session, ahead, object.name()); code != 0) {
       return code;
     }
   }

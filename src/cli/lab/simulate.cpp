@@ -98,9 +98,9 @@ struct Fleet {
   lab::Lab lab{};
 };
 
-Result<replay::Report> play_on(const replay::Trace& trace, const Fleet& fleet,
+Result<whatif::Report> play_on(const whatif::Trace& trace, const Fleet& fleet,
                                const SimulateOptions& options, bool shows_progress) {
-  replay::PlayOptions play{.seed = options.seed};
+  whatif::PlayOptions play{.seed = options.seed};
   ATHANOR_TRY(play.config, config_of(fleet.lab));
   play.systems = all_systems();
   // Without the collectors of what was forgotten: nothing is, where no event is missed.
@@ -110,77 +110,77 @@ Result<replay::Report> play_on(const replay::Trace& trace, const Fleet& fleet,
       Terminal(STDERR_FILENO)
           .print(fmt::format("\r{}: {} of {} jobs, {} of virtual time ", fleet.name, ended,
                              trace.jobs.size(),
-                             replay::short_time(std::chrono::duration<double>(passed).count())));
+                             whatif::short_time(std::chrono::duration<double>(passed).count())));
     };
   }
-  ATHANOR_TRY(const replay::Played played, replay::play(trace, fleet.lab, play));
+  ATHANOR_TRY(const whatif::Played played, whatif::play(trace, fleet.lab, play));
   if (shows_progress) {
     Terminal(STDERR_FILENO).print("\r\x1b[K");
   }
-  return replay::make_report(trace, fleet.lab, played, fleet.name);
+  return whatif::make_report(trace, fleet.lab, played, fleet.name);
 }
 
 std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
-using Groups = std::map<std::string, replay::Waiting> replay::Report::*;
+using Groups = std::map<std::string, whatif::Waiting> whatif::Report::*;
 
 void add_waiting(Table& table, const std::string& fleet, const std::string& name,
-                 const replay::Waiting& waiting) {
-  table.add({name, fleet, std::to_string(waiting.jobs), replay::short_time(waiting.mean),
-             replay::short_time(waiting.p50), replay::short_time(waiting.p90),
-             replay::short_time(waiting.p95), replay::short_time(waiting.p99),
-             replay::short_time(waiting.most)});
+                 const whatif::Waiting& waiting) {
+  table.add({name, fleet, std::to_string(waiting.jobs), whatif::short_time(waiting.mean),
+             whatif::short_time(waiting.p50), whatif::short_time(waiting.p90),
+             whatif::short_time(waiting.p95), whatif::short_time(waiting.p99),
+             whatif::short_time(waiting.most)});
 }
 
-std::string waiting_table(const std::vector<replay::Report>& reports, Groups groups,
+std::string waiting_table(const std::vector<whatif::Report>& reports, Groups groups,
                           const char* what) {
   Table table({what, "FLEET", "JOBS", "MEAN", "P50", "P90", "P95", "P99", "MAX"});
   std::set<std::string> names;
-  for (const replay::Report& report : reports) {
+  for (const whatif::Report& report : reports) {
     for (const auto& [name, waiting] : report.*groups) {
       names.insert(name);
     }
   }
   for (const std::string& name : names) {
-    for (const replay::Report& report : reports) {
+    for (const whatif::Report& report : reports) {
       const auto at = (report.*groups).find(name);
       if (at != (report.*groups).end()) {
         add_waiting(table, report.fleet, name, at->second);
       }
     }
   }
-  for (const replay::Report& report : reports) {
+  for (const whatif::Report& report : reports) {
     add_waiting(table, report.fleet, "(all)", report.all);
   }
   return table.text();
 }
 
-std::string summary(const std::vector<replay::Report>& reports) {
+std::string summary(const std::vector<whatif::Report>& reports) {
   Table jobs({"FLEET", "JOBS", "SUCCEEDED", "FAILED", "TOOK"});
   Table usage({"GPU TYPE", "FLEET", "GPUS", "MEAN IN USE", "MOST IN USE"});
-  for (const replay::Report& report : reports) {
+  for (const whatif::Report& report : reports) {
     jobs.add({report.fleet, std::to_string(report.jobs), std::to_string(report.succeeded),
-              std::to_string(report.failed), replay::short_time(report.hours * 3600)});
+              std::to_string(report.failed), whatif::short_time(report.hours * 3600)});
     for (const auto& [type, used] : report.usage) {
       usage.add({type, report.fleet, std::to_string(used.capacity), percent(used.mean),
                  percent(used.most)});
     }
   }
   Table queue({"QUEUE", "FLEET", "MEAN", "LONGEST STRETCH"});
-  for (const replay::Report& report : reports) {
+  for (const whatif::Report& report : reports) {
     double mean = 0;
     double most = 0;
-    for (const replay::Stretch& stretch : report.over_time) {
+    for (const whatif::Stretch& stretch : report.over_time) {
       mean += stretch.queued / static_cast<double>(report.over_time.size());
       most = std::max(most, stretch.queued);
     }
     queue.add(
         {"jobs waiting", report.fleet, fmt::format("{:.1f}", mean), fmt::format("{:.1f}", most)});
   }
-  return jobs.text() + "\n" + waiting_table(reports, &replay::Report::by_owner, "WAIT BY OWNER") +
-         "\n" + waiting_table(reports, &replay::Report::by_gpu, "WAIT BY GPU") + "\n" +
+  return jobs.text() + "\n" + waiting_table(reports, &whatif::Report::by_owner, "WAIT BY OWNER") +
+         "\n" + waiting_table(reports, &whatif::Report::by_gpu, "WAIT BY GPU") + "\n" +
          usage.text() + "\n" + queue.text();
 }
 
@@ -196,10 +196,10 @@ Result<void> write_file(const std::string& name, const std::string& text) {
 }
 
 Result<void> generate(const SimulateOptions& options) {
-  replay::Synthetic wanted{.jobs = options.jobs, .days = options.days, .seed = options.seed};
+  whatif::Synthetic wanted{.jobs = options.jobs, .days = options.days, .seed = options.seed};
   if (!options.fleet.empty()) {
     ATHANOR_TRY(const lab::Lab fleet, read_fleet(options.fleet));
-    for (const auto& [type, gpus] : replay::gpus_of(fleet)) {
+    for (const auto& [type, gpus] : whatif::gpus_of(fleet)) {
       if (gpus > 0) {
         wanted.gpu_types[type] = static_cast<double>(gpus);
       }
@@ -208,25 +208,25 @@ Result<void> generate(const SimulateOptions& options) {
       wanted.clusters.push_back(cluster.name);
     }
   }
-  Terminal(STDOUT_FILENO).print(replay::to_csv(replay::synthetic_trace(wanted)));
+  Terminal(STDOUT_FILENO).print(whatif::to_csv(whatif::synthetic_trace(wanted)));
   return {};
 }
 
 Result<void> simulate(const SimulateOptions& options) {
   ATHANOR_TRY(const std::string text, read_file(options.trace));
-  ATHANOR_TRY(const replay::Trace trace, replay::parse_trace(text, options.trace));
+  ATHANOR_TRY(const whatif::Trace trace, whatif::parse_trace(text, options.trace));
   std::vector<Fleet> fleets;
   for (const std::string& name : {options.fleet, options.what_if}) {
     if (!name.empty()) {
       ATHANOR_TRY(lab::Lab fleet, read_fleet(name));
-      ATHANOR_TRY_VOID(replay::check_fit(trace, fleet, name));
+      ATHANOR_TRY_VOID(whatif::check_fit(trace, fleet, name));
       fleets.push_back({.name = name, .lab = std::move(fleet)});
     }
   }
   const bool shows_progress =
       Terminal(STDERR_FILENO).interactive() && options.output == Output::Table;
   // Two worlds share nothing: each has a thread.
-  std::optional<Result<replay::Report>> second;
+  std::optional<Result<whatif::Report>> second;
   std::jthread other;
   if (fleets.size() > 1) {
     other = std::jthread([&] { second = play_on(trace, fleets[1], options, false); });
@@ -235,20 +235,20 @@ Result<void> simulate(const SimulateOptions& options) {
   if (other.joinable()) {
     other.join();
   }
-  std::vector<replay::Report> reports;
-  ATHANOR_TRY(replay::Report report, std::move(first));
+  std::vector<whatif::Report> reports;
+  ATHANOR_TRY(whatif::Report report, std::move(first));
   reports.push_back(std::move(report));
   if (second) {
-    ATHANOR_TRY(replay::Report beside, *std::move(second));
+    ATHANOR_TRY(whatif::Report beside, *std::move(second));
     reports.push_back(std::move(beside));
   }
   if (!options.html.empty()) {
-    ATHANOR_TRY_VOID(write_file(options.html, replay::to_html(reports, options.trace)));
+    ATHANOR_TRY_VOID(write_file(options.html, whatif::to_html(reports, options.trace)));
   }
   if (options.output == Output::Json) {
     Value all = Value::list();
-    for (const replay::Report& one : reports) {
-      all.push_back(replay::to_value(one));
+    for (const whatif::Report& one : reports) {
+      all.push_back(whatif::to_value(one));
     }
     const Value answer = Value::object({{"trace", options.trace}, {"fleets", std::move(all)}});
     Terminal(STDOUT_FILENO).print(json::print(answer, json::Style::Pretty) + "\n");

@@ -53,7 +53,7 @@ class ClaimsRun {
     }
     const std::string bound = claim->spec()["volumeName"].str();
     if (!bound.empty() && claim->annotation(kBindCompleted) == "yes") {
-      return look_at_volume(bound);
+      return check_volume(bound);
     }
     if (!waits_for_pods(*claim)) {
       return refuse("pod has unbound immediate PersistentVolumeClaims");
@@ -64,7 +64,7 @@ class ClaimsRun {
     }
   }
 
-  void look_at_volume(const std::string& name) {
+  void check_volume(const std::string& name) {
     const auto volume = view_.get(api::kPersistentVolume, {"", name});
     if (volume && volume->spec()["nodeAffinity"]["required"].is_object()) {
       state_.selectors.push_back(volume->spec()["nodeAffinity"]["required"]);

@@ -61,7 +61,7 @@ Select pods_on(const Object& node) {
 
 void add_placed(const Object& pod, Totals& totals) {
   ++totals[std::string(kPods)];
-  if (Topology::keeps_away(pod)) {
+  if (Topology::is_repelled(pod)) {
     ++totals[std::string(kApart)];
   }
   for (const auto& [name, amount] : requests_of(pod.spec())) {
@@ -131,7 +131,7 @@ class Cycle {
     }
     std::optional<Topology> topology;
     if (social) {
-      know_residents();
+      index_residents();
       topology.emplace(view_, pod, nodes_);
     }
     std::vector<const NodeState*> fitting;
@@ -162,7 +162,7 @@ class Cycle {
     for (SchedulingSession* session : hooked) {
       plan_.merge(session->release(pod));
     }
-    know_residents();
+    index_residents();
     const MoreChecks more = [&](const NodeState& node, std::span<const std::string_view> leaving) {
       return check_hooks(hooked, pod, node.node, leaving).reasons.empty();
     };
@@ -218,7 +218,7 @@ class Cycle {
   }
 
   // Some questions are about each of them.
-  void know_residents() {
+  void index_residents() {
     if (std::exchange(residents_known_, true)) {
       return;
     }
@@ -296,7 +296,7 @@ class Cycle {
     if (promised == position_.end()) {
       return false;
     }
-    know_residents();
+    index_residents();
     if (!waits_for_victims(pod, nodes_[promised->second])) {
       return false;
     }
@@ -375,7 +375,7 @@ class Cycle {
     emit(pod, "Normal", "Scheduled",
          fmt::format("Successfully assigned {}/{} to {}", pod.ns(), pod.name(), node.name()));
     nodes_[position_.find(node.name())->second].place(pod);
-    crowded_ = crowded_ || Topology::keeps_away(pod);
+    crowded_ = crowded_ || Topology::is_repelled(pod);
   }
 
   // Only what is new is written. `nominated`: the node that is being freed for the pod.

@@ -54,7 +54,7 @@ bool Topology::matters(const Object& pod) {
          !pod.spec()["topologySpreadConstraints"].empty();
 }
 
-bool Topology::keeps_away(const Object& pod) {
+bool Topology::is_repelled(const Object& pod) {
   return !terms_of(pod, "podAntiAffinity", kRequired).empty();
 }
 

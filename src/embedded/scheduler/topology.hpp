@@ -24,7 +24,7 @@ class Topology {
   // every node will do.
   [[nodiscard]] static bool matters(const Object& pod);
   // A placed pod that keeps others away from where it is.
-  [[nodiscard]] static bool keeps_away(const Object& pod);
+  [[nodiscard]] static bool is_repelled(const Object& pod);
 
   // Why the pod may not be on this node, in kube-scheduler's words; no reasons: it may.
   [[nodiscard]] Refusal check(const NodeState& node) const;

@@ -87,7 +87,7 @@ class Current {
   }
 
   const Table::Objects& hot_;
-  const ColdObjects& cold_;
+  const PackedObjects& cold_;
   const ListOptions& options_;
   Table::Objects::const_iterator hot_at_{};
   std::size_t cold_at_ = 0;

@@ -14,8 +14,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "embedded/store/cold.hpp"
 #include "embedded/store/pack.hpp"
+#include "embedded/store/packed_objects.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::store {
@@ -94,7 +94,7 @@ class Table {
   bool hashed_;
   Objects objects_{};
   ByName by_name_{};  // the same, where they are found by hash
-  ColdObjects cold_{};
+  PackedObjects cold_{};
   std::map<std::string, std::size_t, std::less<>> counts_{};  // by namespace
   std::deque<EventPtr> events_{};
 };

@@ -260,7 +260,7 @@ void Connection::shake_hands() {
 void Connection::read_requests() {
   Turn turn;
   while (state_ == State::Reading) {
-    if (!turn.goes_on()) {
+    if (!turn.continues()) {
       return yield();
     }
     std::size_t size = 0;
@@ -326,7 +326,7 @@ void Connection::look_for_disconnect() {
   }
   Turn turn;
   while ((state_ == State::Streaming || state_ == State::Handling) && input_.size() < kReadAhead) {
-    if (!turn.goes_on()) {
+    if (!turn.continues()) {
       return yield();
     }
     std::size_t size = 0;
@@ -351,7 +351,7 @@ void Connection::read_tunnel() {
   }
   Turn turn;
   bool waits = false;
-  while (tunnel_->wants_more() && !waits && turn.goes_on()) {
+  while (tunnel_->wants_more() && !waits && turn.continues()) {
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
       case TlsStream::Outcome::Done:
@@ -457,7 +457,7 @@ void Connection::begin_http2() {
 void Connection::read_frames() {
   Turn turn;
   while (state_ == State::Multiplexed) {
-    if (!turn.goes_on()) {
+    if (!turn.continues()) {
       yield();
       return pump();
     }
@@ -485,7 +485,7 @@ void Connection::read_frames() {
 void Connection::pump() {
   Turn turn;
   while (state_ == State::Multiplexed) {
-    if (!turn.goes_on()) {
+    if (!turn.continues()) {
       account();
       return yield();
     }
@@ -583,7 +583,7 @@ void Connection::send(std::string bytes, std::size_t offset) {
 void Connection::flush() {
   Turn turn;
   while (!output_.empty()) {
-    if (!turn.goes_on()) {
+    if (!turn.continues()) {
       account();
       return yield();
     }
@@ -683,7 +683,7 @@ void Connection::end() {
 void Connection::linger() {
   Turn turn;
   while (true) {
-    if (!turn.goes_on()) {
+    if (!turn.continues()) {
       return yield();
     }
     const auto size = ::recv(socket_, core_->block.data(), core_->block.size(), MSG_DONTWAIT);

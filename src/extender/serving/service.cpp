@@ -50,7 +50,7 @@ struct Service::State : std::enable_shared_from_this<State> {
         binder(std::make_shared<Binder>(options.client, options.leadership)) {}
 
   [[nodiscard]] bool ready() const {
-    return sighted && (options.leadership == nullptr || options.leadership->leading());
+    return on_first_lists && (options.leadership == nullptr || options.leadership->leading());
   }
 
   // Asks on the controllers' thread, with a view that shows what is pending.
@@ -75,7 +75,7 @@ struct Service::State : std::enable_shared_from_this<State> {
 
   ServiceOptions options;
   std::shared_ptr<Binder> binder;
-  std::atomic<bool> sighted{false};
+  std::atomic<bool> on_first_lists{false};
   Mutex mutex{};
   bool settling ATHANOR_GUARDED_BY(mutex) = false;  // settle_soon() is under way
   Pending pending ATHANOR_GUARDED_BY(mutex){};
@@ -288,8 +288,8 @@ Service::Service(ServiceOptions options) : state_(std::make_shared<State>(std::m
 
 Service::~Service() = default;
 
-void Service::sighted() {
-  state_->sighted = true;
+void Service::on_first_lists() {
+  state_->on_first_lists = true;
 }
 
 bool Service::ready() const {
@@ -299,8 +299,9 @@ bool Service::ready() const {
 void Service::ask(Verb verb, const Value& body, const Answer& answer) {
   if (!state_->ready()) {
     return answer(Error::unavailable(
-        state_->sighted ? "this replica does not lead; ask the one that does"
-                        : "this replica does not lead, or has not seen the whole cluster yet"));
+        state_->on_first_lists
+            ? "this replica does not lead; ask the one that does"
+            : "this replica does not lead, or has not seen the whole cluster yet"));
   }
   switch (verb) {
     case Verb::Filter:

@@ -45,7 +45,7 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   // Everything was listed under this leadership.
-  void sighted();
+  void on_first_lists();
   // Questions are answered.
   [[nodiscard]] bool ready() const;
   void ask(Verb verb, const Value& body, const ServerOptions::Answer& answer);

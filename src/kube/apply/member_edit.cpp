@@ -12,7 +12,7 @@ constexpr std::size_t kOften = 16;  // looks: the table costs about as many
 
 }  // namespace
 
-void MemberEdit::note_look() {
+void MemberEdit::count_lookup() {
   if (table_ == nullptr && object_.size() > kWide && ++looks_ > kOften) {
     make_table();
   }
@@ -28,7 +28,7 @@ void MemberEdit::make_table() {
 }
 
 const Value* MemberEdit::find(std::string_view key) {
-  note_look();
+  count_lookup();
   if (table_ == nullptr) {
     return object_.find(key);
   }
@@ -37,7 +37,7 @@ const Value* MemberEdit::find(std::string_view key) {
 }
 
 void MemberEdit::set(std::string_view key, Value value) {
-  note_look();
+  count_lookup();
   if (table_ == nullptr) {
     object_.set(key, std::move(value));
     return;
@@ -52,7 +52,7 @@ void MemberEdit::set(std::string_view key, Value value) {
 }
 
 bool MemberEdit::erase(std::string_view key) {
-  note_look();
+  count_lookup();
   if (table_ == nullptr) {
     return object_.erase(key);
   }

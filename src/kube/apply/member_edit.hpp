@@ -38,7 +38,7 @@ class MemberEdit {
     bool changed = false;
   };
   // Counts one look at the members; makes the table once that pays.
-  void note_look();
+  void count_lookup();
   void make_table();
 
   Value object_;

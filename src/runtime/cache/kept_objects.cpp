@@ -263,7 +263,7 @@ bool KeptObjects::is_recent(const Slot& slot) const {
 }
 
 // Once a minute: how many have been in use lately is how many stay.
-void KeptObjects::look_back(Instant now) {
+void KeptObjects::forget_unused(Instant now) {
   const auto passed = (now - next_minute_) / kMinute + 1;
   const int minutes = static_cast<int>(std::clamp<std::int64_t>(passed, 1, kSoon + 1));
   next_minute_ = now + kMinute;
@@ -285,7 +285,7 @@ void KeptObjects::rest(Instant now) {
   }
   // A clock that was set back must not keep it from looking.
   if (now >= next_minute_ || next_minute_ - now > kMinute) {
-    look_back(now);
+    forget_unused(now);
   }
   std::size_t packed = 0;
   for (; used_.size() > most_now_; ++packed) {

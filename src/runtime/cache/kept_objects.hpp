@@ -104,7 +104,7 @@ class KeptObjects {
   [[nodiscard]] Object unpacked(const Slot& slot) const;
   [[nodiscard]] bool is_recent(const Slot& slot) const;
   static Slots::iterator lower_bound(Slots& slots, std::string_view ns);
-  void look_back(Instant now);
+  void forget_unused(Instant now);
 
   // By what a key is called. Points to the keys of `slots_`.
   struct KeyHash {

@@ -132,7 +132,7 @@ void EngineHost::loop() {
   while (wait()) {
     busy_since_ = std::chrono::steady_clock::now();
     drain();
-    mind_the_clock();
+    follow_clock_steps();
     if (running_) {
       run();
     }
@@ -180,7 +180,7 @@ void EngineHost::drain() {
   batch_.clear();
 }
 
-void EngineHost::mind_the_clock() {
+void EngineHost::follow_clock_steps() {
   if (!options_.steady) {
     return;
   }

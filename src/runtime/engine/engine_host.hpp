@@ -95,7 +95,7 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
   void loop();
   bool wait();
   void drain();
-  void mind_the_clock();
+  void follow_clock_steps();
   void run();
   void perform(const SendWrite& send) { options_.world.write(send); }
   void perform(const Relist& relist) { options_.world.relist(relist); }

@@ -8,7 +8,7 @@
 
 #include "simulation/whatif/report.hpp"
 
-namespace athanor::replay {
+namespace athanor::whatif {
 
 namespace {
 
@@ -305,4 +305,4 @@ std::string to_html(const std::vector<Report>& reports, const std::string& trace
   return out + "</body>\n</html>\n";
 }
 
-}  // namespace athanor::replay
+}  // namespace athanor::whatif

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace athanor::replay {
+namespace athanor::whatif {
 
 namespace {
 
@@ -242,4 +242,4 @@ std::string short_time(double seconds) {
   return fmt::format("{}d{}h", minutes / kDay, minutes / 60 % 24);
 }
 
-}  // namespace athanor::replay
+}  // namespace athanor::whatif

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "kube/value/value.hpp"
-#include "simulation/whatif/replay.hpp"
+#include "simulation/whatif/trace_run.hpp"
 
-namespace athanor::replay {
+namespace athanor::whatif {
 
 // Seconds from submission to the start.
 struct Waiting {
@@ -61,4 +61,4 @@ std::string short_time(double seconds);
 // One self-contained page about one fleet, or two beside each other.
 std::string to_html(const std::vector<Report>& reports, const std::string& trace_name);
 
-}  // namespace athanor::replay
+}  // namespace athanor::whatif

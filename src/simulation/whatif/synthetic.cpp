@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 
-namespace athanor::replay {
+namespace athanor::whatif {
 
 namespace {
 
@@ -119,4 +119,4 @@ Trace synthetic_trace(const Synthetic& wanted) {
   return trace;
 }
 
-}  // namespace athanor::replay
+}  // namespace athanor::whatif

@@ -9,7 +9,7 @@
 
 #include "simulation/whatif/trace.hpp"
 
-namespace athanor::replay {
+namespace athanor::whatif {
 
 struct Synthetic {
   std::int64_t jobs = 1000;
@@ -24,4 +24,4 @@ struct Synthetic {
 // The same numbers on every machine: whole arithmetic and own sampling.
 Trace synthetic_trace(const Synthetic& wanted);
 
-}  // namespace athanor::replay
+}  // namespace athanor::whatif

@@ -12,7 +12,7 @@
 #include "kube/text/yaml.hpp"
 #include "kube/value/value.hpp"
 
-namespace athanor::replay {
+namespace athanor::whatif {
 
 namespace {
 
@@ -336,4 +336,4 @@ std::string to_csv(const Trace& trace) {
   return out;
 }
 
-}  // namespace athanor::replay
+}  // namespace athanor::whatif

@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 
-namespace athanor::replay {
+namespace athanor::whatif {
 
 struct Submission {
   Duration submit{};  // after the trace's start
@@ -35,4 +35,4 @@ Result<Trace> parse_trace(std::string_view text, std::string_view name);
 // As CSV, readable by parse_trace().
 std::string to_csv(const Trace& trace);
 
-}  // namespace athanor::replay
+}  // namespace athanor::whatif

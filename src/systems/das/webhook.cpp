@@ -110,11 +110,12 @@ Result<Container> rewrite(const Value& resources, std::string_view name) {
 }
 
 bool opted_out(const View& view, const AdmissionRequest& request) {
-  const auto says_no = [](const Value& labels) {
+  const auto opts_out = [](const Value& labels) {
     return labels[kMutateLabel].as_string() == "false";
   };
   const auto ns = view.get(api::kNamespace, {"", request.key.ns});
-  return says_no(request.object["metadata"]["labels"]) || (ns && says_no(ns->metadata()["labels"]));
+  return opts_out(request.object["metadata"]["labels"]) ||
+         (ns && opts_out(ns->metadata()["labels"]));
 }
 
 bool excluded(const Settings& settings, std::string_view ns) {

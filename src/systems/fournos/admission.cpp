@@ -10,14 +10,14 @@
 #include "kube/value/condition.hpp"
 #include "systems/fournos/desired.hpp"
 #include "systems/fournos/messages.hpp"
-#include "systems/fournos/phase.hpp"
 #include "systems/fournos/phases.hpp"
+#include "systems/fournos/status_write.hpp"
 
 namespace athanor::fournos {
 namespace {
 
 // The flavor of the cluster: of the slot, else of the GPUs, else the first by name.
-std::string assigned_flavor(const Tick& tick, const Object& workload) {
+std::string assigned_flavor(const Context& context, const Object& workload) {
   const Value& flavors = workload.status()["admission"]["podSetAssignments"][0]["flavors"];
   if (const Value* slot = flavors.find(name::kClusterSlot)) {
     return slot->str();
@@ -28,7 +28,7 @@ std::string assigned_flavor(const Tick& tick, const Object& workload) {
     if (first == nullptr || flavor.key() < first->key()) {
       first = &flavor;
     }
-    if (flavor.key().starts_with(tick.settings.gpu_prefix) &&
+    if (flavor.key().starts_with(context.settings.gpu_prefix) &&
         (gpu == nullptr || flavor.key() < gpu->key())) {
       gpu = &flavor;
     }
@@ -39,11 +39,11 @@ std::string assigned_flavor(const Tick& tick, const Object& workload) {
 
 // The first other job that holds this cluster alone. Found by label: only the holders of one
 // cluster are read.
-std::string locker_of(const Tick& tick, const std::string& cluster) {
-  const Select select{.ns = tick.job.ns(),
+std::string locker_of(const Context& context, const std::string& cluster) {
+  const Select select{.ns = context.job.ns(),
                       .labels = {{std::string(name::kExclusiveCluster), cluster}}};
-  for (const Object& other : tick.view.list(api::kFournosJob, select)) {
-    if (other.name() != tick.job.object().name() &&
+  for (const Object& other : context.view.list(api::kFournosJob, select)) {
+    if (other.name() != context.job.object().name() &&
         holds_lock(other.status()["phase"].as_string())) {
       return fmt::format(text::kLockerJob, other.name());
     }
@@ -64,28 +64,28 @@ std::set<std::string_view> flavors_after(std::string_view message, std::string_v
 
 // Returns true if no flavor would have the GPUs even with its slots free: a lock is not what the
 // job waits for.
-bool lacks_gpus(const Tick& tick, std::string_view workload_message) {
-  const auto& hardware = tick.job.spec().hardware;
+bool lacks_gpus(const Context& context, std::string_view workload_message) {
+  const auto& hardware = context.job.spec().hardware;
   if (!hardware || hardware->gpu_type.empty()) {
     return false;
   }
-  const std::string gpu = tick.settings.gpu_prefix + hardware->gpu_type;
+  const std::string gpu = context.settings.gpu_prefix + hardware->gpu_type;
   const auto never = flavors_after(workload_message, fmt::format(text::kQuota, gpu));
   auto busy = flavors_after(workload_message, fmt::format(text::kUnusedQuota, gpu));
   busy.merge(flavors_after(workload_message, fmt::format(text::kUnusedQuota, name::kClusterSlot)));
   return !never.empty() && std::ranges::includes(never, busy);
 }
 
-std::string waiting_message(const Tick& tick, std::string_view workload_message) {
+std::string waiting_message(const Context& context, std::string_view workload_message) {
   if (workload_message.empty()) {
     return std::string(text::kWaiting);
   }
-  const std::string& cluster = tick.job.spec().cluster;
+  const std::string& cluster = context.job.spec().cluster;
   if (workload_message.find(name::kClusterSlot) == std::string_view::npos) {
     return fmt::format(text::kWaitingAdmission, workload_message);
   }
-  if (lacks_gpus(tick, workload_message)) {
-    const api::FournosHardware& hardware = *tick.job.spec().hardware;
+  if (lacks_gpus(context, workload_message)) {
+    const api::FournosHardware& hardware = *context.job.spec().hardware;
     return cluster.empty()
                ? fmt::format(text::kNeverFits, hardware.gpu_count, hardware.gpu_type)
                : fmt::format(text::kNeverFitsThere, cluster, hardware.gpu_count, hardware.gpu_type);
@@ -93,10 +93,10 @@ std::string waiting_message(const Tick& tick, std::string_view workload_message)
   if (cluster.empty()) {
     return std::string(text::kAllLocked);
   }
-  if (tick.job.exclusive || tick.job.lock_only) {
+  if (context.job.exclusive || context.job.lock_only) {
     return fmt::format(text::kWaitingExclusive, cluster);
   }
-  return fmt::format(text::kLockedBy, cluster, locker_of(tick, cluster));
+  return fmt::format(text::kLockedBy, cluster, locker_of(context, cluster));
 }
 
 // What Kueue said last of the Workload; empty: nothing yet.
@@ -119,9 +119,9 @@ Word last_word(const Object& workload) {
 
 // Returns true if Kueue gives reasons and none of them is about the job's own cluster: its flavor
 // may be gone. Only then is it read, as ten thousand waiting jobs are to read little.
-bool passes_cluster_over(const Tick& tick, const Object& workload) {
+bool passes_cluster_over(const Context& context, const Object& workload) {
   const std::string_view message = last_word(workload).message;
-  const std::string words = "flavor " + tick.job.spec().cluster;
+  const std::string words = "flavor " + context.job.spec().cluster;
   for (std::size_t at = message.find(words); at != std::string_view::npos;
        at = message.find(words, at + 1)) {
     const std::size_t end = at + words.size();
@@ -132,12 +132,12 @@ bool passes_cluster_over(const Tick& tick, const Object& workload) {
   return !message.empty();
 }
 
-Plan keep_waiting(const Tick& tick, const Object& workload) {
+Plan keep_waiting(const Context& context, const Object& workload) {
   const auto [reason, message] = last_word(workload);
-  const std::string text = waiting_message(tick, message);
+  const std::string text = waiting_message(context, message);
   Plan plan;
-  if (text != tick.job.status().message) {
-    StatusWrite(tick)
+  if (text != context.job.status().message) {
+    StatusWrite(context)
         .message(text)
         .condition(condition::kWorkloadAdmitted, Truth::False, reason.empty() ? "Pending" : reason,
                    text)
@@ -146,11 +146,11 @@ Plan keep_waiting(const Tick& tick, const Object& workload) {
   return plan;
 }
 
-Plan take_admission(const Tick& tick, const Object& workload) {
-  const std::string flavor = assigned_flavor(tick, workload);
+Plan take_admission(const Context& context, const Object& workload) {
+  const std::string flavor = assigned_flavor(context, workload);
   if (flavor.empty()) {
-    Plan plan = release_workload(tick);
-    StatusWrite(tick)
+    Plan plan = release_workload(context);
+    StatusWrite(context)
         .enter(phase::kFailed, text::kNoFlavor)
         .condition(condition::kWorkloadAdmitted, Truth::False, "NoFlavorAssigned",
                    text::kNoFlavorLong)
@@ -158,7 +158,7 @@ Plan take_admission(const Tick& tick, const Object& workload) {
     return plan;
   }
   Plan plan;
-  StatusWrite(tick)
+  StatusWrite(context)
       .enter(phase::kAdmitted, fmt::format(text::kAdmitted, flavor))
       .set("cluster", flavor)
       .condition(condition::kWorkloadAdmitted, Truth::True, "Admitted",
@@ -174,18 +174,18 @@ bool just_requeued(const Job& job) {
   return condition["reason"].as_string() == "Evicted";
 }
 
-Plan make_again(const Tick& tick) {
-  WorkloadEnsured workload = ensure_workload(tick);
+Plan recreate_workload(const Context& context) {
+  WorkloadEnsured workload = ensure_workload(context);
   if (workload.missing_priority) {
-    return reject_job(tick, fmt::format(text::kNoPriorityClass, tick.job.spec().priority));
+    return reject_job(context, fmt::format(text::kNoPriorityClass, context.job.spec().priority));
   }
   Ensured& ensured = workload.ensured;
   if (ensured.state == Ensured::State::Refused) {
-    return reject_job(tick, fmt::format(text::kCreateWorkload, ensured.reason));
+    return reject_job(context, fmt::format(text::kCreateWorkload, ensured.reason));
   }
   Plan plan = std::move(ensured.steps);
-  if (ensured.state == Ensured::State::Ready && !just_requeued(tick.job)) {
-    StatusWrite(tick)
+  if (ensured.state == Ensured::State::Ready && !just_requeued(context.job)) {
+    StatusWrite(context)
         .message(text::kWorkloadRecreated)
         .condition(condition::kWorkloadAdmitted, Truth::False, "Pending", text::kWorkloadRecreated)
         .into(plan);
@@ -195,21 +195,22 @@ Plan make_again(const Tick& tick) {
 
 // The cluster that the job names was removed while it waited: nothing would ever admit it. nullopt:
 // the cluster is there, or that cannot be known.
-std::optional<Plan> leave_removed_cluster(const Tick& tick) {
-  const std::string& cluster = tick.job.spec().cluster;
+std::optional<Plan> leave_removed_cluster(const Context& context) {
+  const std::string& cluster = context.job.spec().cluster;
   if (cluster.empty()) {
     return std::nullopt;
   }
-  const Sure flavor = surely(tick, api::kueue::kResourceFlavor, Key{.name = cluster});
+  const Confirmed flavor =
+      read_confirmed(context, api::kueue::kResourceFlavor, Key{.name = cluster});
   if (!flavor.known && !flavor.error) {
-    return await_answer(tick);
+    return await_answer(context);
   }
   if (!flavor.absent() || flavor.error) {
     return std::nullopt;
   }
   const std::string message = fmt::format(text::kNoCluster, cluster);
-  Plan plan = release_workload(tick);
-  StatusWrite(tick)
+  Plan plan = release_workload(context);
+  StatusWrite(context)
       .enter(phase::kFailed, message)
       .condition(condition::kWorkloadAdmitted, Truth::False, "ClusterNotFound", message)
       .into(plan);
@@ -218,46 +219,46 @@ std::optional<Plan> leave_removed_cluster(const Tick& tick) {
 
 }  // namespace
 
-Plan release_workload(const Tick& tick) {
+Plan release_workload(const Context& context) {
   Plan plan;
-  const Child workload = workload_of(tick);
+  const Child workload = workload_of(context);
   if (workload.ours()) {
     remove(plan, workload);
   }
   return plan;
 }
 
-std::optional<Plan> expire_lock(const Tick& tick) {
-  const auto end = parse_time(tick.job.spec().lock_until);
-  if (!tick.job.lock_only || !end) {
+std::optional<Plan> expire_lock(const Context& context) {
+  const auto end = parse_time(context.job.spec().lock_until);
+  if (!context.job.lock_only || !end) {
     return std::nullopt;
   }
-  if (*end > tick.now) {
+  if (*end > context.now) {
     return std::nullopt;
   }
-  Plan plan = release_workload(tick);
-  StatusWrite(tick).enter(phase::kSucceeded, text::kLockExpired).into(plan);
+  Plan plan = release_workload(context);
+  StatusWrite(context).enter(phase::kSucceeded, text::kLockExpired).into(plan);
   return plan;
 }
 
-Plan await_admission(const Tick& tick) {
-  const Child workload = workload_of(tick);
+Plan await_admission(const Context& context) {
+  const Child workload = workload_of(context);
   if (!workload.ours() || workload.object.deleting()) {
-    if (auto waiting = await_kinds(tick)) {
+    if (auto waiting = await_kinds(context)) {
       return *std::move(waiting);
     }
-    auto leaving = leave_removed_cluster(tick);
-    return leaving ? *std::move(leaving) : make_again(tick);
+    auto leaving = leave_removed_cluster(context);
+    return leaving ? *std::move(leaving) : recreate_workload(context);
   }
   if (condition_is(workload.object.status()["conditions"], "Admitted", "True")) {
-    return take_admission(tick, workload.object);
+    return take_admission(context, workload.object);
   }
-  if (passes_cluster_over(tick, workload.object)) {
-    if (auto leaving = leave_removed_cluster(tick)) {
+  if (passes_cluster_over(context, workload.object)) {
+    if (auto leaving = leave_removed_cluster(context)) {
       return *std::move(leaving);
     }
   }
-  return keep_waiting(tick, workload.object);
+  return keep_waiting(context, workload.object);
 }
 
 }  // namespace athanor::fournos

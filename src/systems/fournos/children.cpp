@@ -9,7 +9,7 @@
 #include "runtime/view/failures.hpp"
 #include "runtime/view/live.hpp"
 #include "systems/fournos/desired.hpp"
-#include "systems/fournos/phase.hpp"
+#include "systems/fournos/status_write.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -29,35 +29,36 @@ Child::State state_of(const Job& job, const Object& object) {
 
 }  // namespace
 
-bool is_hidden(const Tick& tick, const Kind& kind) {
+bool is_hidden(const Context& context, const Kind& kind) {
   constexpr int kNoSuchKind = 404;
-  const auto error = unreadable(tick.view, kind, tick.job.ns());
+  const auto error = unreadable(context.view, kind, context.job.ns());
   return error && error->code != kNoSuchKind;
 }
 
-Child child_of(const Tick& tick, const Kind& kind, std::string_view child_name) {
-  Child child{.ref = {&kind, {tick.job.ns(), std::string(child_name)}}};
-  auto object = tick.view.get(kind, child.ref.key);
-  if (!object && (&kind == &api::kJob || &kind == &api::kSecret) && is_hidden(tick, kind)) {
+Child child_of(const Context& context, const Kind& kind, std::string_view child_name) {
+  Child child{.ref = {&kind, {context.job.ns(), std::string(child_name)}}};
+  auto object = context.view.get(kind, child.ref.key);
+  if (!object && (&kind == &api::kJob || &kind == &api::kSecret) && is_hidden(context, kind)) {
     // The job's version makes another question of it once the job says that a child was made.
-    Sure found = seen_or_asked(tick, kind, child.ref.key, tick.job.object().resource_version());
+    Confirmed found =
+        cached_or_confirmed(context, kind, child.ref.key, context.job.object().resource_version());
     child.asked = true;
     child.known = found.known;
     object = std::move(found.object);
   }
   if (object) {
-    child.state = state_of(tick.job, *object);
+    child.state = state_of(context.job, *object);
     child.object = *std::move(object);
   }
   return child;
 }
 
-Child workload_of(const Tick& tick) {
-  return child_of(tick, api::kueue::kWorkload, tick.job.object().name());
+Child workload_of(const Context& context) {
+  return child_of(context, api::kueue::kWorkload, context.job.object().name());
 }
 
-Child pipeline_run_of(const Tick& tick) {
-  return child_of(tick, api::kPipelineRun, tick.job.object().name());
+Child pipeline_run_of(const Context& context) {
+  return child_of(context, api::kPipelineRun, context.job.object().name());
 }
 
 void remove(Plan& plan, const Child& child) {
@@ -66,20 +67,20 @@ void remove(Plan& plan, const Child& child) {
   }
 }
 
-void remove_if_allowed(const Tick& tick, Plan& plan, const Child& child) {
+void remove_if_allowed(const Context& context, Plan& plan, const Child& child) {
   Plan removal;
   remove(removal, child);
-  if (!removal.steps().empty() && !refused(tick.view, removal.steps().front())) {
+  if (!removal.steps().empty() && !refused(context.view, removal.steps().front())) {
     plan.merge(std::move(removal));
   }
 }
 
-Ensured ensure(const Tick& tick, const Kind& kind, const Value& desired) {
-  const Child child = child_of(tick, kind, desired["metadata"]["name"].as_string());
+Ensured ensure(const Context& context, const Kind& kind, const Value& desired) {
+  const Child child = child_of(context, kind, desired["metadata"]["name"].as_string());
   Ensured result;
   if (!child.known) {
     result.state = Ensured::State::Waiting;
-    result.steps = await_answer(tick);
+    result.steps = await_answer(context);
     return result;
   }
   if (child.state == Child::State::Leftover || child.object.deleting()) {
@@ -91,7 +92,7 @@ Ensured ensure(const Tick& tick, const Kind& kind, const Value& desired) {
     return result;
   }
   const Step create = Create{.target = child.ref, .object = desired};
-  if (const auto error = refused(tick.view, create)) {
+  if (const auto error = refused(context.view, create)) {
     result.state = Ensured::State::Refused;
     result.reason = http_reason(error->code);
     return result;
@@ -100,74 +101,77 @@ Ensured ensure(const Tick& tick, const Kind& kind, const Value& desired) {
   return result;
 }
 
-Sure surely(const Tick& tick, const Kind& kind, const Key& key) {
-  if (auto object = tick.view.get(kind, key)) {
+Confirmed read_confirmed(const Context& context, const Kind& kind, const Key& key) {
+  if (auto object = context.view.get(kind, key)) {
     return {.known = true, .object = std::move(object)};
   }
-  Live live = read_live(tick.view, kind, key, tick.now);
-  Sure sure{.known = live.known, .error = std::move(live.error)};
+  Live live = read_live(context.view, kind, key, context.now);
+  Confirmed sure{.known = live.known, .error = std::move(live.error)};
   if (!live.objects.empty()) {
     sure.object = std::move(live.objects.front());
   }
   return sure;
 }
 
-Sure seen_or_asked(const Tick& tick, const Kind& kind, const Key& key, std::string_view seen) {
-  if (auto object = tick.view.get(kind, key)) {
+Confirmed cached_or_confirmed(const Context& context, const Kind& kind, const Key& key,
+                              std::string_view seen) {
+  if (auto object = context.view.get(kind, key)) {
     return {.known = true, .object = std::move(object)};
   }
-  if (!is_hidden(tick, kind)) {
+  if (!is_hidden(context, kind)) {
     return {.known = true};
   }
-  Live live = read_live(tick.view, kind, key, tick.now, seen);
-  Sure sure{.known = live.known || (live.error && is_refusal(*live.error))};
+  Live live = read_live(context.view, kind, key, context.now, seen);
+  Confirmed sure{.known = live.known || (live.error && is_refusal(*live.error))};
   if (!live.objects.empty()) {
     sure.object = std::move(live.objects.front());
   }
   return sure;
 }
 
-LiveChild live_child(const Tick& tick, const Ref& ref, std::string_view seen) {
-  const Live live = read_live(tick.view, *ref.kind, ref.key, tick.now, seen);
+LiveChild live_child(const Context& context, const Ref& ref, std::string_view seen) {
+  const Live live = read_live(context.view, *ref.kind, ref.key, context.now, seen);
   LiveChild child{.known = live.known};
-  if (!live.objects.empty() && state_of(tick.job, live.objects.front()) == Child::State::Ours) {
+  if (!live.objects.empty() && state_of(context.job, live.objects.front()) == Child::State::Ours) {
     child.object = live.objects.front();
   }
   return child;
 }
 
-bool gone_for_good(const Tick& tick, const Ref& ref) {
-  const LiveChild child = live_child(tick, ref);
+bool gone_for_good(const Context& context, const Ref& ref) {
+  const LiveChild child = live_child(context, ref);
   return child.known && !child.object;
 }
 
-Plan await_answer(const Tick& tick) {
+Plan await_answer(const Context& context) {
   Plan plan;
-  plan.wake_at(tick.now + kLiveAge);  // asks again should the answer be an error
+  plan.wake_at(context.now + kLiveAge);  // asks again should the answer be an error
   return plan;
 }
 
-Priority priority_of(const Tick& tick) {
-  const std::string& name = tick.job.spec().priority;
+Priority priority_of(const Context& context) {
+  const std::string& name = context.job.spec().priority;
   if (name.empty()) {
     return {.known = true};
   }
-  const Sure found = surely(tick, api::kueue::kWorkloadPriorityClass, Key{.name = name});
+  const Confirmed found =
+      read_confirmed(context, api::kueue::kWorkloadPriorityClass, Key{.name = name});
   if (!found.object) {
     return {.known = found.known, .missing = found.known};
   }
   return {.known = true, .value = found.object->body()["value"].as_int()};
 }
 
-WorkloadEnsured ensure_workload(const Tick& tick) {
-  const Priority priority = priority_of(tick);
+WorkloadEnsured ensure_workload(const Context& context) {
+  const Priority priority = priority_of(context);
   if (priority.missing) {
     return {.missing_priority = true};
   }
   if (!priority.known) {
-    return {.ensured = {.state = Ensured::State::Waiting, .steps = await_answer(tick)}};
+    return {.ensured = {.state = Ensured::State::Waiting, .steps = await_answer(context)}};
   }
-  return {.ensured = ensure(tick, api::kueue::kWorkload, workload_object(tick, priority.value))};
+  return {.ensured =
+              ensure(context, api::kueue::kWorkload, workload_object(context, priority.value))};
 }
 
 RunState run_state(const Object& pipeline_run) {

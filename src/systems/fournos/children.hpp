@@ -17,7 +17,7 @@
 namespace athanor::fournos {
 
 // Whether the kind exists and may not be listed: its view is empty whatever there is.
-bool is_hidden(const Tick& tick, const Kind& kind);
+bool is_hidden(const Context& context, const Kind& kind);
 
 struct Child {
   enum class State : std::uint8_t {
@@ -35,14 +35,14 @@ struct Child {
 };
 // Jobs and Secrets that may not be listed are read by name: with upstream's role they may be got
 // and created alone.
-Child child_of(const Tick& tick, const Kind& kind, std::string_view name);
-Child workload_of(const Tick& tick);
-Child pipeline_run_of(const Tick& tick);
+Child child_of(const Context& context, const Kind& kind, std::string_view name);
+Child workload_of(const Context& context);
+Child pipeline_run_of(const Context& context);
 
 // Deletes exactly this object; nothing when it is absent or already going.
 void remove(Plan& plan, const Child& child);
 // The same for what the object's owner takes along in the end: a refused deletion is left out.
-void remove_if_allowed(const Tick& tick, Plan& plan, const Child& child);
+void remove_if_allowed(const Context& context, Plan& plan, const Child& child);
 
 // What became of the wish that a child exists.
 struct Ensured {
@@ -55,30 +55,31 @@ struct Ensured {
   Plan steps{};
   std::string reason{};  // of a refusal: "Unprocessable Entity"
 };
-Ensured ensure(const Tick& tick, const Kind& kind, const Value& desired);
+Ensured ensure(const Context& context, const Kind& kind, const Value& desired);
 
 // An object from the view or, where the view has none, past the caches: what may be absent for good
 // has to be asked for.
-struct Sure {
+struct Confirmed {
   bool known = false;  // false: asked; the answer runs the job again
   std::optional<Object> object{};
   std::optional<Error> error{};  // the API server's answer instead
   [[nodiscard]] bool absent() const { return known && !object; }
 };
-Sure surely(const Tick& tick, const Kind& kind, const Key& key);
+Confirmed read_confirmed(const Context& context, const Kind& kind, const Key& key);
 // The same where the view is believed, unless the kind may not be listed. What may not be got
 // either counts as absent. `seen` as of LiveQuery.
-Sure seen_or_asked(const Tick& tick, const Kind& kind, const Key& key, std::string_view seen = {});
+Confirmed cached_or_confirmed(const Context& context, const Kind& kind, const Key& key,
+                              std::string_view seen = {});
 // What the API server holds of a child, whatever the view shows.
 struct LiveChild {
   bool known = false;              // false: asked
   std::optional<Object> object{};  // this job's own; a leftover counts as absent
 };
-LiveChild live_child(const Tick& tick, const Ref& ref, std::string_view seen = {});
+LiveChild live_child(const Context& context, const Ref& ref, std::string_view seen = {});
 // True once it is certain that the job has no such child.
-bool gone_for_good(const Tick& tick, const Ref& ref);
-// The plan of a tick that asked and waits for the answer.
-Plan await_answer(const Tick& tick);
+bool gone_for_good(const Context& context, const Ref& ref);
+// The plan of a context that asked and waits for the answer.
+Plan await_answer(const Context& context);
 
 // The value of the class that spec.priority names; neither when it names none.
 struct Priority {
@@ -86,14 +87,14 @@ struct Priority {
   bool missing = false;  // no such class
   std::optional<std::int64_t> value{};
 };
-Priority priority_of(const Tick& tick);
+Priority priority_of(const Context& context);
 
 // The job's Workload. `missing_priority` is set when spec.priority names no class.
 struct WorkloadEnsured {
   Ensured ensured{};
   bool missing_priority = false;
 };
-WorkloadEnsured ensure_workload(const Tick& tick);
+WorkloadEnsured ensure_workload(const Context& context);
 
 // A PipelineRun's Succeeded condition, and whether the run is over: True, or False with a
 // completion time.

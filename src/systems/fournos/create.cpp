@@ -11,8 +11,8 @@
 #include "runtime/view/live.hpp"
 #include "systems/fournos/desired.hpp"
 #include "systems/fournos/messages.hpp"
-#include "systems/fournos/phase.hpp"
 #include "systems/fournos/phases.hpp"
+#include "systems/fournos/status_write.hpp"
 #include "systems/fournos/ttl.hpp"
 
 namespace athanor::fournos {
@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kLongestLabel = 63;
 constexpr std::size_t kLongestResolved = 55;  // "-resolve" has to fit
 
-using Check = std::optional<Obstacle> (*)(const Tick&);
+using Check = std::optional<Obstacle> (*)(const Context&);
 
 std::optional<Obstacle> refuse(std::string message) {
   return Obstacle{.message = std::move(message)};
@@ -48,8 +48,10 @@ bool is_variable_name(std::string_view text) {
 }
 
 // A list that the API server denies is final; any other trouble passes (row 9).
-std::optional<Obstacle> unlisted(const Tick& tick, const Kind& kind, std::string_view message) {
-  const auto error = unreadable(tick.view, kind, kind.namespaced ? tick.job.ns() : std::string());
+std::optional<Obstacle> unlisted(const Context& context, const Kind& kind,
+                                 std::string_view message) {
+  const auto error =
+      unreadable(context.view, kind, kind.namespaced ? context.job.ns() : std::string());
   if (!error) {
     return std::nullopt;
   }
@@ -63,20 +65,20 @@ std::optional<Obstacle> unlisted(const Tick& tick, const Kind& kind, std::string
 
 // ---- checks, in the order of the tables
 
-std::optional<Obstacle> check_name(const Tick& tick) {
-  const bool resolves = tick.job.dialect == Dialect::Engine && !tick.job.lock_only;
+std::optional<Obstacle> check_name(const Context& context) {
+  const bool resolves = context.job.dialect == Dialect::Engine && !context.job.lock_only;
   const std::size_t most = resolves ? kLongestResolved : kLongestLabel;
-  return tick.job.object().name().size() > most ? refuse(fmt::format(text::kNameTooLong, most))
-                                                : std::nullopt;
+  return context.job.object().name().size() > most ? refuse(fmt::format(text::kNameTooLong, most))
+                                                   : std::nullopt;
 }
 
-std::optional<Obstacle> check_engines(const Tick& tick) {
-  const bool both = tick.job.spec().forge && !tick.job.spec().execution_engine.is_null();
+std::optional<Obstacle> check_engines(const Context& context) {
+  const bool both = context.job.spec().forge && !context.job.spec().execution_engine.is_null();
   return both ? refuse(std::string(text::kBothEngines)) : std::nullopt;
 }
 
-std::optional<Obstacle> check_lock_until(const Tick& tick) {
-  const api::FournosJobSpec& spec = tick.job.spec();
+std::optional<Obstacle> check_lock_until(const Context& context) {
+  const api::FournosJobSpec& spec = context.job.spec();
   if (spec.lock_until.empty()) {
     return std::nullopt;
   }
@@ -86,8 +88,8 @@ std::optional<Obstacle> check_lock_until(const Tick& tick) {
   return spec.lock_only == false ? refuse(std::string(text::kLockUntilConflict)) : std::nullopt;
 }
 
-std::optional<Obstacle> check_engine_fields(const Tick& tick) {
-  const Job& job = tick.job;
+std::optional<Obstacle> check_engine_fields(const Context& context) {
+  const Job& job = context.job;
   const bool cluster = !job.spec().cluster.empty();
   if (job.lock_only && !cluster) {
     return refuse(std::string(text::kLockNeedsCluster));
@@ -107,34 +109,35 @@ std::optional<Obstacle> check_engine_fields(const Tick& tick) {
   return std::nullopt;
 }
 
-std::optional<Obstacle> check_target(const Tick& tick) {
-  const api::FournosJobSpec& spec = tick.job.spec();
+std::optional<Obstacle> check_target(const Context& context) {
+  const api::FournosJobSpec& spec = context.job.spec();
   return spec.cluster.empty() && !spec.hardware ? refuse(std::string(text::kNeedsTarget))
                                                 : std::nullopt;
 }
 
-std::optional<Obstacle> check_exclusive(const Tick& tick) {
-  const bool nowhere = tick.job.exclusive && tick.job.spec().cluster.empty();
+std::optional<Obstacle> check_exclusive(const Context& context) {
+  const bool nowhere = context.job.exclusive && context.job.spec().cluster.empty();
   return nowhere ? refuse(std::string(text::kExclusiveNeedsCluster)) : std::nullopt;
 }
 
-std::optional<Obstacle> check_cluster(const Tick& tick) {
-  const std::string& cluster = tick.job.spec().cluster;
+std::optional<Obstacle> check_cluster(const Context& context) {
+  const std::string& cluster = context.job.spec().cluster;
   if (cluster.empty()) {
     return std::nullopt;
   }
-  if (auto obstacle = unlisted(tick, api::kueue::kResourceFlavor, text::kListClusters)) {
+  if (auto obstacle = unlisted(context, api::kueue::kResourceFlavor, text::kListClusters)) {
     return obstacle;
   }
-  const Sure flavor = surely(tick, api::kueue::kResourceFlavor, Key{.name = cluster});
+  const Confirmed flavor =
+      read_confirmed(context, api::kueue::kResourceFlavor, Key{.name = cluster});
   if (!flavor.known) {
     return Obstacle{.waiting = true};
   }
   return flavor.object ? std::nullopt : refuse(fmt::format(text::kNoCluster, cluster));
 }
 
-std::optional<Obstacle> check_environment(const Tick& tick) {
-  for (const auto& [key, value] : tick.job.spec().env) {
+std::optional<Obstacle> check_environment(const Context& context) {
+  for (const auto& [key, value] : context.job.spec().env) {
     if (!is_variable_name(key)) {
       return refuse(fmt::format(text::kBadEnvName, key));
     }
@@ -142,18 +145,18 @@ std::optional<Obstacle> check_environment(const Tick& tick) {
   return std::nullopt;
 }
 
-std::optional<Obstacle> check_reserved_refs(const Tick& tick) {
-  const auto& refs = tick.job.spec().secret_refs;
+std::optional<Obstacle> check_reserved_refs(const Context& context) {
+  const auto& refs = context.job.spec().secret_refs;
   const bool reserved = std::find(refs.begin(), refs.end(), "kubeconfig") != refs.end();
   return reserved ? refuse(std::string(text::kReservedSecretRef)) : std::nullopt;
 }
 
-std::optional<Obstacle> check_priority(const Tick& tick) {
-  const Priority priority = priority_of(tick);
+std::optional<Obstacle> check_priority(const Context& context) {
+  const Priority priority = priority_of(context);
   if (!priority.known) {
     return Obstacle{.waiting = true};
   }
-  return priority.missing ? refuse(fmt::format(text::kNoPriorityClass, tick.job.spec().priority))
+  return priority.missing ? refuse(fmt::format(text::kNoPriorityClass, context.job.spec().priority))
                           : std::nullopt;
 }
 
@@ -164,8 +167,8 @@ constexpr Check kEngineChecks[] = {check_engine_fields, check_exclusive, check_c
                                    check_reserved_refs, check_priority};
 constexpr Check kClusterlessChecks[] = {check_engine_fields, check_reserved_refs};
 
-std::optional<Obstacle> first_obstacle(const Tick& tick) {
-  const Job& job = tick.job;
+std::optional<Obstacle> first_obstacle(const Context& context) {
+  const Job& job = context.job;
   std::span<const Check> checks = kEngineChecks;
   if (job.dialect == Dialect::Seed) {
     checks = kSeedChecks;
@@ -174,7 +177,7 @@ std::optional<Obstacle> first_obstacle(const Tick& tick) {
   }
   for (const std::span<const Check> group : {std::span<const Check>(kCommonChecks), checks}) {
     for (const Check check : group) {
-      if (auto obstacle = check(tick)) {
+      if (auto obstacle = check(context)) {
         return obstacle;
       }
     }
@@ -188,8 +191,8 @@ enum class Label : std::uint8_t { Skip, Add };
 
 // The main resource's part of the first write: the dialect's `exclusive` (D4), the cluster's label
 // (rows 11, 9).
-Plan prepare(const Tick& tick, Label label) {
-  const Job& job = tick.job;
+Plan prepare(const Context& context, Label label) {
+  const Job& job = context.job;
   Value merge = Value::object();
   if (job.object().body().contains("spec") && !job.spec().exclusive) {
     merge.set_path({"spec", "exclusive"}, job.exclusive);
@@ -207,33 +210,34 @@ Plan prepare(const Tick& tick, Label label) {
   return plan;
 }
 
-Plan rejected(const Tick& tick, const std::string& message) {
-  Plan plan = prepare(tick, Label::Skip);
-  plan.merge(release_workload(tick));  // made before a crash, when all was well yet
-  plan.merge(reject_job(tick, message));
+Plan rejected(const Context& context, const std::string& message) {
+  Plan plan = prepare(context, Label::Skip);
+  plan.merge(release_workload(context));  // made before a crash, when all was well yet
+  plan.merge(reject_job(context, message));
   return plan;
 }
 
 // A Workload at once: seed jobs, and locks (section 13).
-Plan queue_up(const Tick& tick) {
-  Plan plan = prepare(tick, Label::Add);
-  WorkloadEnsured workload = ensure_workload(tick);
+Plan queue_up(const Context& context) {
+  Plan plan = prepare(context, Label::Add);
+  WorkloadEnsured workload = ensure_workload(context);
   if (workload.missing_priority) {
-    return rejected(tick, fmt::format(text::kNoPriorityClass, tick.job.spec().priority));
+    return rejected(context, fmt::format(text::kNoPriorityClass, context.job.spec().priority));
   }
   Ensured& ensured = workload.ensured;
   if (ensured.state == Ensured::State::Refused) {
-    plan.merge(reject_job(tick, fmt::format(text::kCreateWorkload, ensured.reason)));
+    plan.merge(reject_job(context, fmt::format(text::kCreateWorkload, ensured.reason)));
     return plan;
   }
   plan.merge(std::move(ensured.steps));
   if (ensured.state == Ensured::State::Waiting) {
     return plan;
   }
-  const std::string_view message = tick.job.lock_only ? text::kLockPending : text::kWorkloadCreated;
+  const std::string_view message =
+      context.job.lock_only ? text::kLockPending : text::kWorkloadCreated;
   const std::string_view condition =
-      tick.job.lock_only ? text::kLockCreated : text::kWorkloadCreated;
-  StatusWrite(tick)
+      context.job.lock_only ? text::kLockCreated : text::kWorkloadCreated;
+  StatusWrite(context)
       .enter(phase::kPending, message)
       .forget_conditions()
       .condition(condition::kWorkloadAdmitted, Truth::False, "Pending", condition)
@@ -241,18 +245,18 @@ Plan queue_up(const Tick& tick) {
   return plan;
 }
 
-Plan accept(const Tick& tick) {
-  if (tick.job.dialect == Dialect::Seed || tick.job.lock_only) {
-    return queue_up(tick);
+Plan accept(const Context& context) {
+  if (context.job.dialect == Dialect::Seed || context.job.lock_only) {
+    return queue_up(context);
   }
-  Plan plan = prepare(tick, Label::Add);
-  StatusWrite(tick).enter(phase::kResolving, text::kResolving).into(plan);
+  Plan plan = prepare(context, Label::Add);
+  StatusWrite(context).enter(phase::kResolving, text::kResolving).into(plan);
   return plan;
 }
 
 // R5.1: every covered resource with the prefix, whatever its quota.
-std::set<std::string> gpu_types(const Tick& tick, const std::vector<Object>& queues) {
-  const std::string& prefix = tick.settings.gpu_prefix;
+std::set<std::string> gpu_types(const Context& context, const std::vector<Object>& queues) {
+  const std::string& prefix = context.settings.gpu_prefix;
   std::set<std::string> types;
   for (const Object& queue : queues) {
     for (const Value& group : queue.spec()["resourceGroups"].items()) {
@@ -274,15 +278,15 @@ std::string offset_time(Instant instant) {
 }
 
 // The plan while the start lies ahead.
-std::optional<Plan> await_start(const Tick& tick) {
-  const auto start = parse_time(tick.job.spec().scheduled_start_time);
-  if (!start || *start <= tick.now) {
+std::optional<Plan> await_start(const Context& context) {
+  const auto start = parse_time(context.job.spec().scheduled_start_time);
+  if (!start || *start <= context.now) {
     return std::nullopt;
   }
   Plan plan;
-  if (tick.job.status().phase != phase::kScheduled) {
-    plan = prepare(tick, Label::Skip);
-    StatusWrite(tick)
+  if (context.job.status().phase != phase::kScheduled) {
+    plan = prepare(context, Label::Skip);
+    StatusWrite(context)
         .enter(phase::kScheduled, fmt::format(text::kScheduledFor, offset_time(*start)))
         .into(plan);
   }
@@ -292,23 +296,23 @@ std::optional<Plan> await_start(const Tick& tick) {
 
 }  // namespace
 
-std::optional<Obstacle> check_gpu_type(const Tick& tick) {
-  const Job& job = tick.job;
+std::optional<Obstacle> check_gpu_type(const Context& context) {
+  const Job& job = context.job;
   if (!job.spec().hardware || job.spec().hardware->gpu_type.empty()) {
     return std::nullopt;
   }
-  if (auto obstacle = unlisted(tick, api::kueue::kClusterQueue, text::kListGpuTypes)) {
+  if (auto obstacle = unlisted(context, api::kueue::kClusterQueue, text::kListGpuTypes)) {
     return obstacle;
   }
   const std::string& wanted = job.spec().hardware->gpu_type;
-  if (gpu_types(tick, tick.view.list(api::kueue::kClusterQueue)).contains(wanted)) {
+  if (gpu_types(context, context.view.list(api::kueue::kClusterQueue)).contains(wanted)) {
     return std::nullopt;
   }
-  const Live queues = list_live(tick.view, api::kueue::kClusterQueue, tick.now);
+  const Live queues = list_live(context.view, api::kueue::kClusterQueue, context.now);
   if (!queues.known) {
     return Obstacle{.waiting = true};
   }
-  const std::set<std::string> types = gpu_types(tick, queues.objects);
+  const std::set<std::string> types = gpu_types(context, queues.objects);
   if (types.contains(wanted)) {
     return std::nullopt;
   }
@@ -320,33 +324,33 @@ std::optional<Obstacle> check_gpu_type(const Tick& tick) {
                   .condition = fmt::format(text::kUnknownGpuTypeShort, wanted)};
 }
 
-Plan create(const Tick& tick) {
-  const api::FournosJobSpec& spec = tick.job.spec();
+Plan create(const Context& context) {
+  const api::FournosJobSpec& spec = context.job.spec();
   if (!spec.shutdown.empty()) {
-    Plan plan = prepare(tick, Label::Skip);
-    plan.merge(release_workload(tick));
-    StatusWrite(tick).enter(phase::kStopped, text::kStoppedByUser).into(plan);
+    Plan plan = prepare(context, Label::Skip);
+    plan.merge(release_workload(context));
+    StatusWrite(context).enter(phase::kStopped, text::kStoppedByUser).into(plan);
     return plan;
   }
   if (!spec.ttl.empty() && !parse_ttl(spec.ttl)) {
-    return rejected(tick, fmt::format(text::kInvalidTtl, spec.ttl));
+    return rejected(context, fmt::format(text::kInvalidTtl, spec.ttl));
   }
   if (!spec.schedule.empty()) {
-    return rejected(tick, std::string(text::kRecurring));
+    return rejected(context, std::string(text::kRecurring));
   }
-  if (auto waiting = await_start(tick)) {
+  if (auto waiting = await_start(context)) {
     return *std::move(waiting);
   }
-  if (auto waiting = await_kinds(tick)) {
+  if (auto waiting = await_kinds(context)) {
     return *std::move(waiting);
   }
-  if (const auto obstacle = first_obstacle(tick)) {
+  if (const auto obstacle = first_obstacle(context)) {
     if (obstacle->waiting) {
-      return await_answer(tick);
+      return await_answer(context);
     }
-    return obstacle->retry ? Plan::retry(*obstacle->retry) : rejected(tick, obstacle->message);
+    return obstacle->retry ? Plan::retry(*obstacle->retry) : rejected(context, obstacle->message);
   }
-  return accept(tick);
+  return accept(context);
 }
 
 }  // namespace athanor::fournos

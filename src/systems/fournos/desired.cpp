@@ -27,12 +27,12 @@ std::string replaced(std::string pattern, std::string_view what, std::string_vie
 }
 
 // What the launcher asks for: it is never started, Kueue counts its requests.
-Value requests_of(const Tick& tick) {
-  const Job& job = tick.job;
+Value requests_of(const Context& context) {
+  const Job& job = context.job;
   const bool all_slots = job.exclusive || job.lock_only;
   Value requests = Value::object({{name::kClusterSlot, all_slots ? "100" : "1"}});
   if (job.wants_gpus() && !job.lock_only) {
-    requests.set(tick.settings.gpu_prefix + lower(job.spec().hardware->gpu_type),
+    requests.set(context.settings.gpu_prefix + lower(job.spec().hardware->gpu_type),
                  std::to_string(job.spec().hardware->gpu_count));
   }
   return requests;
@@ -88,10 +88,10 @@ Value child_metadata(const Job& job, std::string_view child_name, Control contro
                         {"ownerReferences", Value::list({std::move(reference)})}});
 }
 
-Value workload_object(const Tick& tick, std::optional<std::int64_t> priority) {
-  const Job& job = tick.job;
+Value workload_object(const Context& context, std::optional<std::int64_t> priority) {
+  const Job& job = context.job;
   Value metadata = child_metadata(job, job.name(), Control::Controller);
-  metadata.member("labels").set(api::kueue::kQueueLabel, tick.settings.local_queue);
+  metadata.member("labels").set(api::kueue::kQueueLabel, context.settings.local_queue);
   if (job.lock_only && !validate_label_value(job.spec().cluster)) {
     // The queue lets no job pass that came after a lock (docs/spec/hearth.md 9.5).
     metadata.member("labels").set(name::kClusterLock, job.spec().cluster);
@@ -100,7 +100,7 @@ Value workload_object(const Tick& tick, std::optional<std::int64_t> priority) {
   const Value container =
       Value::object({{"name", "placeholder"},
                      {"image", "pause:3.9"},
-                     {"resources", Value::object({{"requests", requests_of(tick)}})}});
+                     {"resources", Value::object({{"requests", requests_of(context)}})}});
   Value pod = Value::object({{"restartPolicy", "Never"}, {"containers", Value::list({container})}});
   if (!job.spec().cluster.empty()) {
     pod.set("nodeSelector", Value::object({{name::kCluster, job.spec().cluster}}));
@@ -110,7 +110,7 @@ Value workload_object(const Tick& tick, std::optional<std::int64_t> priority) {
                                        {"template", Value::object({{"spec", std::move(pod)}})}});
 
   Value spec = Value::object(
-      {{"queueName", tick.settings.local_queue}, {"podSets", Value::list({pod_set})}});
+      {{"queueName", context.settings.local_queue}, {"podSets", Value::list({pod_set})}});
   if (priority) {
     spec.set("priorityClassRef", Value::object({{"group", api::kueue::kGroup},
                                                 {"kind", api::kueue::kWorkloadPriorityClass.name},
@@ -123,15 +123,15 @@ Value workload_object(const Tick& tick, std::optional<std::int64_t> priority) {
                         {"spec", std::move(spec)}});
 }
 
-Value resolve_job_object(const Tick& tick, std::string_view image) {
-  const Job& job = tick.job;
-  const Value& given = tick.settings.resolve_template;
+Value resolve_job_object(const Context& context, std::string_view image) {
+  const Job& job = context.job;
+  const Value& given = context.settings.resolve_template;
   Value object = given.is_object() ? given : default_resolve_template();
   object.set("apiVersion", "batch/v1");
   object.set("kind", "Job");
   object.erase("status");
   object.set("metadata", child_metadata(job, resolve_job_name(job), Control::Controller));
-  object.set_path({"spec", "activeDeadlineSeconds"}, tick.settings.resolve_deadline_seconds);
+  object.set_path({"spec", "activeDeadlineSeconds"}, context.settings.resolve_deadline_seconds);
   object.set_path({"spec", "template", "metadata"}, Value::object({{"labels", job_labels(job)}}));
   Value containers = object.at({"spec", "template", "spec", "containers"});
   if (containers.empty()) {
@@ -141,15 +141,15 @@ Value resolve_job_object(const Tick& tick, std::string_view image) {
   container.set("image", image);
   Value env = container["env"].is_list() ? container["env"] : Value::list();
   set_variable(env, "FJOB_NAME", job.name());
-  set_variable(env, "FOURNOS_WORKLOAD_NAMESPACE", tick.settings.workload_namespace);
+  set_variable(env, "FOURNOS_WORKLOAD_NAMESPACE", context.settings.workload_namespace);
   container.set("env", std::move(env));
   object.set_path({"spec", "template", "spec", "containers"}, std::move(containers));
   return object;
 }
 
-Value secret_copy(const Tick& tick, const Object& source, std::string_view copy_name,
+Value secret_copy(const Context& context, const Object& source, std::string_view copy_name,
                   bool vault_entry) {
-  Value metadata = child_metadata(tick.job, copy_name, Control::Plain);
+  Value metadata = child_metadata(context.job, copy_name, Control::Plain);
   Value labels = Value::object({{name::kManagedBy, name::kFournos}});
   if (vault_entry) {
     labels.set(name::kVaultEntry, "true");
@@ -176,10 +176,10 @@ std::string secret_copy_name(const Job& job, std::string_view ref) {
   return fmt::format("{}-{}", job.name(), ref);
 }
 
-std::string kubeconfig_secret_name(const Tick& tick, std::string_view cluster) {
-  const std::string& given = tick.settings.kubeconfig_secret_pattern;
+std::string kubeconfig_secret_name(const Context& context, std::string_view cluster) {
+  const std::string& given = context.settings.kubeconfig_secret_pattern;
   const std::string_view usual =
-      tick.job.dialect == Dialect::Seed ? "{cluster}-kubeconfig" : "kubeconfig-{cluster}";
+      context.job.dialect == Dialect::Seed ? "{cluster}-kubeconfig" : "kubeconfig-{cluster}";
   return replaced(given.empty() ? std::string(usual) : given, "{cluster}", cluster);
 }
 
@@ -190,42 +190,42 @@ struct HearthSecret {
   std::optional<Key> key{};
 };
 
-HearthSecret find_hearth_secret(const Tick& tick) {
-  const std::string& cluster = tick.job.status().cluster;
-  const bool seed = tick.job.dialect == Dialect::Seed;
-  const Key own{seed ? tick.settings.workload_namespace : tick.settings.secrets_namespace,
-                kubeconfig_secret_name(tick, cluster)};
-  if (tick.job.clusterless) {
+HearthSecret find_hearth_secret(const Context& context) {
+  const std::string& cluster = context.job.status().cluster;
+  const bool seed = context.job.dialect == Dialect::Seed;
+  const Key own{seed ? context.settings.workload_namespace : context.settings.secrets_namespace,
+                kubeconfig_secret_name(context, cluster)};
+  if (context.job.clusterless) {
     return {};
   }
-  const Sure given = seen_or_asked(tick, api::kSecret, own);
+  const Confirmed given = cached_or_confirmed(context, api::kSecret, own);
   if (!given.known || given.object) {
     return {.known = given.known};
   }
-  const std::string hearth = tick.view.config("hearth")["namespace"].str();
+  const std::string hearth = context.view.config("hearth")["namespace"].str();
   const auto known =
-      tick.view.get<api::FournosCluster>({hearth.empty() ? "hearth" : hearth, cluster});
+      context.view.get<api::FournosCluster>({hearth.empty() ? "hearth" : hearth, cluster});
   const std::string secret = known ? known->spec.kubeconfig_secret : std::string();
-  const Key key{tick.settings.secrets_namespace, secret};
+  const Key key{context.settings.secrets_namespace, secret};
   if (secret.empty()) {
     return {};
   }
-  const Sure found = seen_or_asked(tick, api::kSecret, key);
+  const Confirmed found = cached_or_confirmed(context, api::kSecret, key);
   return {.known = found.known, .key = found.object ? std::optional(key) : std::nullopt};
 }
 
 }  // namespace
 
-std::optional<Key> hearth_secret(const Tick& tick) {
-  return find_hearth_secret(tick).key;
+std::optional<Key> hearth_secret(const Context& context) {
+  return find_hearth_secret(context).key;
 }
 
-bool knows_kubeconfig(const Tick& tick) {
-  return find_hearth_secret(tick).known;
+bool knows_kubeconfig(const Context& context) {
+  return find_hearth_secret(context).known;
 }
 
-std::string vault_secret_name(const Tick& tick, std::string_view ref) {
-  return replaced(tick.settings.vault_secret_pattern, "{entry}", ref);
+std::string vault_secret_name(const Context& context, std::string_view ref) {
+  return replaced(context.settings.vault_secret_pattern, "{entry}", ref);
 }
 
 std::string shell_quote(std::string_view text) {

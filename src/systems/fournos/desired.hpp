@@ -17,7 +17,7 @@ namespace athanor::fournos {
 
 // Returns the job's Workload (docs/spec/fournos.md 7.1). `priority` is the class's value, present
 // exactly when spec.priority is set.
-Value workload_object(const Tick& tick, std::optional<std::int64_t> priority);
+Value workload_object(const Context& context, std::optional<std::int64_t> priority);
 
 // One secret reference of a job: the copy's name and keys, as the run mounts them (9.2).
 struct SecretMount {
@@ -28,26 +28,27 @@ struct SecretMount {
 // Returns the job's PipelineRun (docs/spec/fournos.md 9.3). `pipeline` is the Pipeline when it is
 // known: each dialect also passes the other's parameters that it declares, and the artifacts
 // workspace.
-Value pipeline_run_object(const Tick& tick, const std::optional<Object>& pipeline,
+Value pipeline_run_object(const Context& context, const std::optional<Object>& pipeline,
                           const std::vector<SecretMount>& mounts);
 
 // Returns the resolver's Job, from the template in the settings or the built-in one
 // (docs/spec/fournos.md 6.1).
-Value resolve_job_object(const Tick& tick, std::string_view image);
+Value resolve_job_object(const Context& context, std::string_view image);
 
 // A copy of `source` in the job's namespace, owned by the job but not controlled (section 1).
-Value secret_copy(const Tick& tick, const Object& source, std::string_view name, bool vault_entry);
+Value secret_copy(const Context& context, const Object& source, std::string_view name,
+                  bool vault_entry);
 
 std::string resolve_job_name(const Job& job);
 std::string kubeconfig_copy_name(const Job& job);
 std::string secret_copy_name(const Job& job, std::string_view ref);
-std::string kubeconfig_secret_name(const Tick& tick, std::string_view cluster);
+std::string kubeconfig_secret_name(const Context& context, std::string_view cluster);
 // Where Hearth has the kubeconfig of the job's cluster, when the dialect's own Secret is not there
 // (docs/spec/hearth.md section 0); nullopt: nowhere else.
-std::optional<Key> hearth_secret(const Tick& tick);
+std::optional<Key> hearth_secret(const Context& context);
 // False: Secrets may not be listed, and those that hearth_secret() looks for have been asked for.
-bool knows_kubeconfig(const Tick& tick);
-std::string vault_secret_name(const Tick& tick, std::string_view ref);
+bool knows_kubeconfig(const Context& context);
+std::string vault_secret_name(const Context& context, std::string_view ref);
 
 // R9.4: "KEY=<POSIX-quoted>\n" a line, keys ascending.
 std::string env_text(const std::map<std::string, std::string>& env);

@@ -10,8 +10,8 @@
 #include "api/kueue.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/fournos/messages.hpp"
-#include "systems/fournos/phase.hpp"
 #include "systems/fournos/phases.hpp"
+#include "systems/fournos/status_write.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -46,7 +46,7 @@ bool noticed(const Job& job) {
          condition["reason"].as_string() == kEvictedReason;
 }
 
-Plan cancel(const Tick& tick, const Eviction& eviction, const Child& run) {
+Plan cancel(const Context& context, const Eviction& eviction, const Child& run) {
   Plan plan;
   if (run.object.spec()["status"].as_string().empty()) {
     Value merge = Value::object();
@@ -56,8 +56,8 @@ Plan cancel(const Tick& tick, const Eviction& eviction, const Child& run) {
                     .guard = {.uid = std::string(run.object.uid())}});
   }
   const std::string message = fmt::format(text::kEvicting, eviction.reason);
-  if (!noticed(tick.job)) {
-    StatusWrite(tick)
+  if (!noticed(context.job)) {
+    StatusWrite(context)
         .message(message)
         .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
                    eviction.message.empty() ? message : eviction.message)
@@ -66,10 +66,10 @@ Plan cancel(const Tick& tick, const Eviction& eviction, const Child& run) {
   return plan;
 }
 
-Plan fail(const Tick& tick, const Eviction& eviction) {
+Plan fail(const Context& context, const Eviction& eviction) {
   const std::string message = fmt::format(text::kEvicted, eviction.reason);
-  Plan plan = release_workload(tick);
-  StatusWrite(tick)
+  Plan plan = release_workload(context);
+  StatusWrite(context)
       .enter(phase::kFailed, message)
       .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
                  eviction.message.empty() ? message : eviction.message)
@@ -78,18 +78,18 @@ Plan fail(const Tick& tick, const Eviction& eviction) {
 }
 
 // The next run of the operator, in Pending, makes the fresh Workload once the old one is gone.
-Plan requeue(const Tick& tick, const Eviction& eviction) {
+Plan requeue(const Context& context, const Eviction& eviction) {
   const std::string message = fmt::format(text::kRequeued, eviction.reason);
-  Plan plan = release_workload(tick);
-  StatusWrite status(tick);
+  Plan plan = release_workload(context);
+  StatusWrite status(context);
   status.enter(phase::kPending, message)
       .set("cluster", nullptr)
       .set("pipelineRun", nullptr)
       .set("dashboardURL", nullptr)
       .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
                  eviction.message.empty() ? message : eviction.message);
-  if (tick.settings.api() == api::FournosApi::Auto) {
-    status.set("evictions", tick.job.status().evictions + 1);
+  if (context.settings.api() == api::FournosApi::Auto) {
+    status.set("evictions", context.job.status().evictions + 1);
   }
   status.into(plan);
   return plan;
@@ -97,7 +97,7 @@ Plan requeue(const Tick& tick, const Eviction& eviction) {
 
 // A lock does not leave the queue: its Workload gives the quota back and waits where it is
 // (docs/spec/hearth.md 9.3).
-Plan wait_again(const Tick& tick, const Eviction& eviction, const Child& workload) {
+Plan wait_again(const Context& context, const Eviction& eviction, const Child& workload) {
   Value conditions = workload.object.status()["conditions"];
   const auto set = [&](std::string_view type, std::string_view truth, std::string_view reason,
                        const std::string& message) {
@@ -107,7 +107,7 @@ Plan wait_again(const Tick& tick, const Eviction& eviction, const Child& workloa
                    .reason = std::string(reason),
                    .message = message,
                    .observed_generation = workload.object.generation()},
-                  tick.now);
+                  context.now);
   };
   if (find_condition(conditions, name::kPodsReady).is_object()) {
     set(name::kPodsReady, "False", "WaitForStart", "Not all pods are ready or succeeded");
@@ -122,7 +122,7 @@ Plan wait_again(const Tick& tick, const Eviction& eviction, const Child& workloa
       .status = Value::object({{"conditions", std::move(conditions)}, {"admission", nullptr}}),
       .guard = {.uid = std::string(workload.object.uid()),
                 .resource_version = std::string(workload.object.resource_version())}});
-  StatusWrite(tick)
+  StatusWrite(context)
       .enter(phase::kPending, message)
       .condition(condition::kWorkloadAdmitted, Truth::False, kEvictedReason,
                  eviction.message.empty() ? message : eviction.message)
@@ -132,10 +132,11 @@ Plan wait_again(const Tick& tick, const Eviction& eviction, const Child& workloa
 
 }  // namespace
 
-std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, const Child& run) {
-  const EvictionPolicy policy = tick.settings.eviction_policy();
-  const bool ignored = policy == EvictionPolicy::Ignore && !tick.job.lock_only;
-  if (ignored || tick.job.clusterless) {
+std::optional<Plan> handle_eviction(const Context& context, const Child& workload,
+                                    const Child& run) {
+  const EvictionPolicy policy = context.settings.eviction_policy();
+  const bool ignored = policy == EvictionPolicy::Ignore && !context.job.lock_only;
+  if (ignored || context.job.clusterless) {
     return std::nullopt;
   }
   auto eviction = eviction_of(workload.ours() ? &workload.object : nullptr);
@@ -143,42 +144,42 @@ std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, con
     return std::nullopt;
   }
   if (!workload.ours()) {
-    if (auto waiting = await_kinds(tick)) {
+    if (auto waiting = await_kinds(context)) {
       return waiting;
     }
   }
   // A lagging view must not stop a good run: what it says is looked up before anything is done
   // about it.
-  if (!noticed(tick.job)) {
-    const LiveChild live = live_child(tick, {&api::kueue::kWorkload, tick.job.object().key()},
+  if (!noticed(context.job)) {
+    const LiveChild live = live_child(context, {&api::kueue::kWorkload, context.job.object().key()},
                                       workload.object.resource_version());
     if (!live.known) {
-      return await_answer(tick);
+      return await_answer(context);
     }
     eviction = eviction_of(live.object ? &*live.object : nullptr);
     if (!eviction) {
       return std::nullopt;
     }
   }
-  if (tick.job.lock_only) {
-    return workload.ours() ? wait_again(tick, *eviction, workload) : requeue(tick, *eviction);
+  if (context.job.lock_only) {
+    return workload.ours() ? wait_again(context, *eviction, workload) : requeue(context, *eviction);
   }
   if (run.ours()) {
     const bool done = run_state(run.object).done();
-    if (!done && !noticed(tick.job)) {
+    if (!done && !noticed(context.job)) {
       // Its end may be what the view lacks: then the Workload went with it, and nothing was taken.
-      const LiveChild live = live_child(tick, run.ref, run.object.resource_version());
+      const LiveChild live = live_child(context, run.ref, run.object.resource_version());
       if (!live.known) {
-        return await_answer(tick);
+        return await_answer(context);
       }
       if (!live.object || run_state(*live.object).done()) {
         return std::nullopt;
       }
     }
     if (!done) {
-      return cancel(tick, *eviction, run);
+      return cancel(context, *eviction, run);
     }
-    if (!noticed(tick.job)) {
+    if (!noticed(context.job)) {
       return std::nullopt;
     }
     if (policy == EvictionPolicy::Requeue) {
@@ -186,10 +187,10 @@ std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, con
       remove(plan, run);
       return plan;
     }
-  } else if (tick.job.status().phase == phase::kRunning && !noticed(tick.job)) {
+  } else if (context.job.status().phase == phase::kRunning && !noticed(context.job)) {
     return std::nullopt;  // the run was deleted: section 10 applies
   }
-  return policy == EvictionPolicy::Fail ? fail(tick, *eviction) : requeue(tick, *eviction);
+  return policy == EvictionPolicy::Fail ? fail(context, *eviction) : requeue(context, *eviction);
 }
 
 }  // namespace athanor::fournos

@@ -45,7 +45,7 @@ bool is_terminal(std::string_view phase);
 bool holds_lock(std::string_view phase);
 
 // One run of the operator on one job: what every phase is given.
-struct Tick {
+struct Context {
   const View& view;
   const Settings& settings;
   const Job& job;

@@ -6,8 +6,8 @@
 #include "api/tekton.hpp"
 #include "runtime/view/failures.hpp"
 #include "systems/fournos/messages.hpp"
-#include "systems/fournos/phase.hpp"
 #include "systems/fournos/phases.hpp"
+#include "systems/fournos/status_write.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -15,15 +15,16 @@ namespace {
 constexpr int kNoSuchKind = 404;
 
 // "workloads.kueue.x-k8s.io, pipelineruns.tekton.dev"; empty: the job finds all that it needs.
-std::string missing_kinds(const Tick& tick) {
+std::string missing_kinds(const Context& context) {
   std::string names;
   const auto require = [&](const Kind& kind) {
-    const auto error = unreadable(tick.view, kind, kind.namespaced ? tick.job.ns() : std::string());
+    const auto error =
+        unreadable(context.view, kind, kind.namespaced ? context.job.ns() : std::string());
     if (error && error->code == kNoSuchKind) {
       names += fmt::format("{}{}.{}", names.empty() ? "" : ", ", kind.plural, kind.group);
     }
   };
-  const Job& job = tick.job;
+  const Job& job = context.job;
   if (!job.clusterless) {
     require(api::kueue::kWorkload);
     if (!job.spec().cluster.empty()) {
@@ -45,15 +46,15 @@ std::string missing_kinds(const Tick& tick) {
 
 }  // namespace
 
-std::optional<Plan> await_kinds(const Tick& tick) {
-  const std::string missing = missing_kinds(tick);
+std::optional<Plan> await_kinds(const Context& context) {
+  const std::string missing = missing_kinds(context);
   if (missing.empty()) {
     return std::nullopt;
   }
   const std::string message = fmt::format(text::kAwaitingKinds, missing);
   Plan plan;
-  if (message != tick.job.status().message) {
-    StatusWrite(tick).message(message).into(plan);
+  if (message != context.job.status().message) {
+    StatusWrite(context).message(message).into(plan);
   }
   return plan;
 }

@@ -14,36 +14,37 @@
 namespace athanor::fournos {
 
 // Empty phase, and Scheduled until its time has come (section 5, 13, 19).
-Plan create(const Tick& tick);
+Plan create(const Context& context);
 // Finds out what an engine job runs (docs/spec/fournos.md 6).
-Plan resolve(const Tick& tick);
+Plan resolve(const Context& context);
 // Waits for quota and says what for (8.1, 8.2).
-Plan await_admission(const Tick& tick);
+Plan await_admission(const Context& context);
 // Makes the PipelineRun (9).
-Plan start_run(const Tick& tick);
+Plan start_run(const Context& context);
 // Follows the PipelineRun to its end (10).
-Plan watch_run(const Tick& tick);
+Plan watch_run(const Context& context);
 // Returns the plan when the Workload is evicted (8.4), else nullopt.
-std::optional<Plan> handle_eviction(const Tick& tick, const Child& workload, const Child& run);
+std::optional<Plan> handle_eviction(const Context& context, const Child& workload,
+                                    const Child& run);
 // Adds PodsReady=True to the Workload of a job whose run exists, or of a lock that is held: Kueue
 // evicts an admitted Workload that does not get it in time, and no other controller writes it on a
 // Workload without a Kueue job (docs/spec/kueue.md 8.5).
-void mark_pods_ready(const Tick& tick, Plan& plan);
+void mark_pods_ready(const Context& context, Plan& plan);
 // Ends a job on request (11.2, 11.3).
-Plan begin_shutdown(const Tick& tick);
-Plan finish_shutdown(const Tick& tick);
+Plan begin_shutdown(const Context& context);
+Plan finish_shutdown(const Context& context);
 
 // Deletes the Workload first, so that a terminal phase never leaves quota behind (R10.1).
-Plan release_workload(const Tick& tick);
+Plan release_workload(const Context& context);
 // The end of a finished run: Succeeded or Failed (section 10).
-Plan finish_run(const Tick& tick, const RunState& run);
+Plan finish_run(const Context& context, const RunState& run);
 
 // The plan while the cluster lacks a kind that the job needs (its CRD is not installed), else
 // nullopt. Asked before what a missing kind would decide wrongly: an empty view of it says nothing.
-std::optional<Plan> await_kinds(const Tick& tick);
+std::optional<Plan> await_kinds(const Context& context);
 
 // A lock with an end (19): the plan at its end, else nullopt.
-std::optional<Plan> expire_lock(const Tick& tick);
+std::optional<Plan> expire_lock(const Context& context);
 
 // What keeps a job from going on for good, or an error that passes.
 struct Obstacle {
@@ -53,6 +54,6 @@ struct Obstacle {
   bool waiting = false;  // for an answer (await_answer)
 };
 // R5.1, R6.1: the GPU type is one that some ClusterQueue covers.
-std::optional<Obstacle> check_gpu_type(const Tick& tick);
+std::optional<Obstacle> check_gpu_type(const Context& context);
 
 }  // namespace athanor::fournos

@@ -17,11 +17,11 @@ constexpr std::string_view kSeedParams[] = {"job-name",   "forge-project",     "
 constexpr std::string_view kEngineParams[] = {"fjob-name", "fournos-workload-namespace",
                                               "kubeconfig-secret"};
 
-std::string kubeconfig_param(const Tick& tick) {
-  const Job& job = tick.job;
+std::string kubeconfig_param(const Context& context) {
+  const Job& job = context.job;
   if (job.dialect == Dialect::Seed) {
-    return hearth_secret(tick) ? kubeconfig_copy_name(job)
-                               : kubeconfig_secret_name(tick, job.status().cluster);
+    return hearth_secret(context) ? kubeconfig_copy_name(job)
+                                  : kubeconfig_secret_name(context, job.status().cluster);
   }
   return job.clusterless ? std::string(name::kClusterlessSecret) : kubeconfig_copy_name(job);
 }
@@ -34,8 +34,8 @@ Value secret_refs(const Job& job) {
   return refs;
 }
 
-Value param_value(const Tick& tick, std::string_view param) {
-  const Job& job = tick.job;
+Value param_value(const Context& context, std::string_view param) {
+  const Job& job = context.job;
   if (param == "job-name") {
     return job.spec().display_name.empty() ? job.name() : job.spec().display_name;
   }
@@ -58,9 +58,9 @@ Value param_value(const Tick& tick, std::string_view param) {
     return job.name();
   }
   if (param == "fournos-workload-namespace") {
-    return tick.settings.workload_namespace;
+    return context.settings.workload_namespace;
   }
-  return kubeconfig_param(tick);
+  return kubeconfig_param(context);
 }
 
 std::set<std::string, std::less<>> declared(const std::optional<Object>& pipeline,
@@ -76,15 +76,15 @@ std::set<std::string, std::less<>> declared(const std::optional<Object>& pipelin
 
 // The dialect's own parameters in order, then those of the other dialect that the Pipeline
 // declares.
-Value params_of(const Tick& tick, const std::set<std::string, std::less<>>& wanted) {
-  const bool seed = tick.job.dialect == Dialect::Seed;
+Value params_of(const Context& context, const std::set<std::string, std::less<>>& wanted) {
+  const bool seed = context.job.dialect == Dialect::Seed;
   const std::span<const std::string_view> own =
       seed ? std::span(kSeedParams) : std::span<const std::string_view>(kEngineParams);
   const std::span<const std::string_view> other =
       seed ? std::span<const std::string_view>(kEngineParams) : std::span(kSeedParams);
   Value params = Value::list();
   const auto add = [&](std::string_view param) {
-    params.push_back(Value::object({{"name", param}, {"value", param_value(tick, param)}}));
+    params.push_back(Value::object({{"name", param}, {"value", param_value(context, param)}}));
   };
   for (const std::string_view param : own) {
     add(param);
@@ -111,19 +111,19 @@ Value vault_volume(const std::vector<SecretMount>& mounts) {
                         {"projected", Value::object({{"sources", std::move(sources)}})}});
 }
 
-Value artifacts_workspace(const Tick& tick) {
+Value artifacts_workspace(const Context& context) {
   Value claim = Value::object();
-  claim.set_path({"metadata", "labels"}, job_labels(tick.job));
+  claim.set_path({"metadata", "labels"}, job_labels(context.job));
   claim.set_path({"spec", "accessModes"}, Value::list({"ReadWriteOnce"}));
-  claim.set_path({"spec", "resources", "requests", "storage"}, tick.settings.artifact_size);
+  claim.set_path({"spec", "resources", "requests", "storage"}, context.settings.artifact_size);
   return Value::object({{"name", name::kArtifacts}, {"volumeClaimTemplate", std::move(claim)}});
 }
 
 }  // namespace
 
-Value pipeline_run_object(const Tick& tick, const std::optional<Object>& pipeline,
+Value pipeline_run_object(const Context& context, const std::optional<Object>& pipeline,
                           const std::vector<SecretMount>& mounts) {
-  const Job& job = tick.job;
+  const Job& job = context.job;
   const auto params = declared(pipeline, "params");
   const bool engine = job.dialect == Dialect::Engine;
 
@@ -134,11 +134,11 @@ Value pipeline_run_object(const Tick& tick, const std::optional<Object>& pipelin
 
   Value spec = Value::object({{"pipelineRef", Value::object({{"name", job.spec().pipeline}})}});
   if (engine) {
-    spec.set("timeouts", Value::object({{"pipeline", tick.settings.pipeline_timeout},
-                                        {"tasks", tick.settings.tasks_timeout},
-                                        {"finally", tick.settings.finally_timeout}}));
+    spec.set("timeouts", Value::object({{"pipeline", context.settings.pipeline_timeout},
+                                        {"tasks", context.settings.tasks_timeout},
+                                        {"finally", context.settings.finally_timeout}}));
   }
-  spec.set("params", params_of(tick, params));
+  spec.set("params", params_of(context, params));
   // Tasks of the engine generation mount this volume; a seed job carries it only for a pipeline of
   // that kind.
   if (engine || params.contains("fjob-name")) {
@@ -146,7 +146,7 @@ Value pipeline_run_object(const Tick& tick, const std::optional<Object>& pipelin
                   Value::list({vault_volume(mounts)}));
   }
   if (engine || declared(pipeline, "workspaces").contains(name::kArtifacts)) {
-    spec.set("workspaces", Value::list({artifacts_workspace(tick)}));
+    spec.set("workspaces", Value::list({artifacts_workspace(context)}));
   }
   return Value::object({{"apiVersion", api::kPipelineRun.api_version()},
                         {"kind", api::kPipelineRun.name},

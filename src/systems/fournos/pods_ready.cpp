@@ -8,11 +8,11 @@
 
 namespace athanor::fournos {
 
-void mark_pods_ready(const Tick& tick, Plan& plan) {
-  if (tick.job.clusterless) {
+void mark_pods_ready(const Context& context, Plan& plan) {
+  if (context.job.clusterless) {
     return;
   }
-  const Child workload = workload_of(tick);
+  const Child workload = workload_of(context);
   Value conditions = workload.object.status()["conditions"];
   if (!workload.ours() || workload.object.deleting() ||
       !condition_is(conditions, "Admitted", "True") ||
@@ -26,7 +26,7 @@ void mark_pods_ready(const Tick& tick, Plan& plan) {
                  .reason = "Started",
                  .message = "All pods reached readiness and the workload is running",
                  .observed_generation = workload.object.generation()},
-                tick.now);
+                context.now);
   // The list is replaced whole: only over the version that it was made from.
   plan.then(Status{.target = workload.ref,
                    .status = Value::object({{"conditions", std::move(conditions)}}),

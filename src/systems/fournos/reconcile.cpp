@@ -36,15 +36,15 @@ Plan drop_foreign_finalizer(const Object& job) {
 }
 
 // A finished job is left alone, but for its ttl (section 19) and its copies of Secrets.
-Plan outlive(const Tick& tick) {
-  const Job& job = tick.job;
-  Plan plan = expire_secrets(tick);
+Plan outlive(const Context& context) {
+  const Job& job = context.job;
+  Plan plan = expire_secrets(context);
   const auto ttl = parse_ttl(job.spec().ttl);
   if (!ttl || !job.status().completion_time) {
     return plan;
   }
   const Instant end = *job.status().completion_time + *ttl;
-  if (end > tick.now) {
+  if (end > context.now) {
     plan.wake_at(end);
   } else {
     plan.then(Delete{.target = job.ref(), .guard = {.uid = job.uid()}});
@@ -52,30 +52,30 @@ Plan outlive(const Tick& tick) {
   return plan;
 }
 
-Plan by_phase(const Tick& tick) {
-  const std::string& phase = tick.job.status().phase;
+Plan by_phase(const Context& context) {
+  const std::string& phase = context.job.status().phase;
   if (phase == phase::kStopping) {
-    return finish_shutdown(tick);
+    return finish_shutdown(context);
   }
   if (phase.empty() || phase == phase::kScheduled) {
-    return create(tick);
+    return create(context);
   }
-  if (!tick.job.spec().shutdown.empty()) {
-    return begin_shutdown(tick);
+  if (!context.job.spec().shutdown.empty()) {
+    return begin_shutdown(context);
   }
-  if (auto expired = expire_lock(tick)) {
+  if (auto expired = expire_lock(context)) {
     return *std::move(expired);
   }
   if (phase == phase::kResolving) {
-    return resolve(tick);
+    return resolve(context);
   }
   if (phase == phase::kPending) {
-    return await_admission(tick);
+    return await_admission(context);
   }
   if (phase == phase::kAdmitted) {
-    return start_run(tick);
+    return start_run(context);
   }
-  return phase == phase::kRunning ? watch_run(tick) : Plan::done();
+  return phase == phase::kRunning ? watch_run(context) : Plan::done();
 }
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
@@ -94,11 +94,11 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   const Job job = effective(*std::move(typed));
-  const Tick tick{.view = view, .settings = settings, .job = job, .now = now};
+  const Context context{.view = view, .settings = settings, .job = job, .now = now};
   if (is_terminal(job.status().phase)) {
-    return outlive(tick);
+    return outlive(context);
   }
-  Plan plan = by_phase(tick);
+  Plan plan = by_phase(context);
   plan.wake_at(now + std::chrono::seconds(settings.second_look_seconds));
   if (const auto end = parse_time(job.spec().lock_until); job.lock_only && end && *end > now) {
     plan.wake_at(*end);

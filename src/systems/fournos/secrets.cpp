@@ -9,7 +9,7 @@
 #include "api/builtin.hpp"
 #include "systems/fournos/children.hpp"
 #include "systems/fournos/messages.hpp"
-#include "systems/fournos/phase.hpp"
+#include "systems/fournos/status_write.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -56,15 +56,15 @@ Instant end_of(const Job& job) {
 
 // Wants one copy. A Secret of that name that is not this job's is a conflict, unless it is about to
 // go.
-void want_copy(const Tick& tick, SecretsReady& ready, const Object& source,
-               const std::string& copy_name, bool vault_entry) {
-  const Child child = child_of(tick, api::kSecret, copy_name);
+void require_secret_copy(const Context& context, SecretsReady& ready, const Object& source,
+                         const std::string& copy_name, bool vault_entry) {
+  const Child child = child_of(context, api::kSecret, copy_name);
   if (!child.known) {
     ready.waiting = true;
-    ready.steps.merge(await_answer(tick));
+    ready.steps.merge(await_answer(context));
     return;
   }
-  const bool mine = child.object.owned_by(tick.job.object().uid());
+  const bool mine = child.object.owned_by(context.job.object().uid());
   const auto controller_name = [&] {
     for (const OwnerReference& owner : child.object.owners()) {
       if (owner.kind == api::kFournosJob.name) {
@@ -73,12 +73,13 @@ void want_copy(const Tick& tick, SecretsReady& ready, const Object& source,
     }
     return std::string();
   };
-  if (child.state != Child::State::Absent && !mine && controller_name() != tick.job.name()) {
+  if (child.state != Child::State::Absent && !mine && controller_name() != context.job.name()) {
     ready.failure = fmt::format(text::kSecretConflict, copy_name);
     ready.reason = "SecretNameConflict";
     return;
   }
-  Ensured ensured = ensure(tick, api::kSecret, secret_copy(tick, source, copy_name, vault_entry));
+  Ensured ensured =
+      ensure(context, api::kSecret, secret_copy(context, source, copy_name, vault_entry));
   if (ensured.state == Ensured::State::Refused) {
     ready.failure =
         vault_entry ? ensured.reason : fmt::format(text::kCopyKubeconfig, ensured.reason);
@@ -89,13 +90,14 @@ void want_copy(const Tick& tick, SecretsReady& ready, const Object& source,
   ready.steps.merge(std::move(ensured.steps));
 }
 
-void want_kubeconfig(const Tick& tick, SecretsReady& ready) {
-  const Key own{tick.settings.secrets_namespace,
-                kubeconfig_secret_name(tick, tick.job.status().cluster)};
-  const Sure sure = surely(tick, api::kSecret, hearth_secret(tick).value_or(own));
+void want_kubeconfig(const Context& context, SecretsReady& ready) {
+  const Key own{context.settings.secrets_namespace,
+                kubeconfig_secret_name(context, context.job.status().cluster)};
+  const Confirmed sure =
+      read_confirmed(context, api::kSecret, hearth_secret(context).value_or(own));
   if (!sure.known) {
     ready.waiting = true;
-    ready.steps.merge(await_answer(tick));
+    ready.steps.merge(await_answer(context));
     return;
   }
   const std::optional<Object>& source = sure.object;
@@ -104,18 +106,18 @@ void want_kubeconfig(const Tick& tick, SecretsReady& ready) {
     ready.reason = "KubeconfigNotFound";
     return;
   }
-  want_copy(tick, ready, *source, kubeconfig_copy_name(tick.job), false);
+  require_secret_copy(context, ready, *source, kubeconfig_copy_name(context.job), false);
 }
 
-void want_ref(const Tick& tick, SecretsReady& ready, const std::string& ref) {
-  const Sure sure =
-      surely(tick, api::kSecret, {tick.settings.secrets_namespace, vault_secret_name(tick, ref)});
+void require_secret_ref(const Context& context, SecretsReady& ready, const std::string& ref) {
+  const Confirmed sure = read_confirmed(
+      context, api::kSecret, {context.settings.secrets_namespace, vault_secret_name(context, ref)});
   const std::optional<Object>& source = sure.object;
   if (!source) {
     return;  // check_secret_refs() has spoken
   }
-  const std::string copy_name = secret_copy_name(tick.job, ref);
-  want_copy(tick, ready, *source, copy_name, true);
+  const std::string copy_name = secret_copy_name(context.job, ref);
+  require_secret_copy(context, ready, *source, copy_name, true);
   SecretMount mount{.ref = ref, .secret = copy_name};
   for (const Member& entry : source->body()["data"].members()) {
     mount.keys.emplace_back(entry.key());
@@ -126,11 +128,11 @@ void want_ref(const Tick& tick, SecretsReady& ready, const std::string& ref) {
 
 }  // namespace
 
-RefsChecked check_secret_refs(const Tick& tick) {
-  const std::string& ns = tick.settings.secrets_namespace;
-  for (const std::string& ref : tick.job.spec().secret_refs) {
-    const std::string secret_name = vault_secret_name(tick, ref);
-    const Sure source = surely(tick, api::kSecret, {ns, secret_name});
+RefsChecked check_secret_refs(const Context& context) {
+  const std::string& ns = context.settings.secrets_namespace;
+  for (const std::string& ref : context.job.spec().secret_refs) {
+    const std::string secret_name = vault_secret_name(context, ref);
+    const Confirmed source = read_confirmed(context, api::kSecret, {ns, secret_name});
     if (!source.known) {
       return {.known = false};
     }
@@ -144,62 +146,62 @@ RefsChecked check_secret_refs(const Tick& tick) {
   return {};
 }
 
-SecretsReady copy_secrets(const Tick& tick) {
+SecretsReady copy_secrets(const Context& context) {
   SecretsReady ready;
-  if (may_copy(tick.job) && !knows_kubeconfig(tick)) {
+  if (may_copy(context.job) && !knows_kubeconfig(context)) {
     ready.waiting = true;
-    ready.steps.merge(await_answer(tick));
+    ready.steps.merge(await_answer(context));
     return ready;
   }
-  if (!copies_secrets(tick.job)) {
-    if (may_copy(tick.job) && hearth_secret(tick)) {
-      want_kubeconfig(tick, ready);
+  if (!copies_secrets(context.job)) {
+    if (may_copy(context.job) && hearth_secret(context)) {
+      want_kubeconfig(context, ready);
     }
     return ready;
   }
-  if (!tick.job.clusterless) {
-    want_kubeconfig(tick, ready);
+  if (!context.job.clusterless) {
+    want_kubeconfig(context, ready);
   }
-  const RefsChecked refs = check_secret_refs(tick);
+  const RefsChecked refs = check_secret_refs(context);
   if (!refs.known) {
     ready.waiting = true;
-    ready.steps.merge(await_answer(tick));
+    ready.steps.merge(await_answer(context));
     return ready;
   }
   if (ready.failure.empty() && !refs.bad.empty()) {
     ready.failure = refs.bad;
     ready.reason = kBadSecretRef;
   }
-  for (const std::string& ref : tick.job.spec().secret_refs) {
+  for (const std::string& ref : context.job.spec().secret_refs) {
     if (ready.failure.empty()) {
-      want_ref(tick, ready, ref);
+      require_secret_ref(context, ready, ref);
     }
   }
   return ready;
 }
 
-Plan expire_secrets(const Tick& tick) {
+Plan expire_secrets(const Context& context) {
   Plan plan;
-  if (!may_copy(tick.job)) {
+  if (!may_copy(context.job)) {
     return plan;
   }
-  const Instant due = end_of(tick.job) + tick.settings.secret_grace();
-  if (due + kSearch < tick.now && is_hidden(tick, api::kSecret)) {
+  const Instant due = end_of(context.job) + context.settings.secret_grace();
+  if (due + kSearch < context.now && is_hidden(context, api::kSecret)) {
     return plan;
   }
-  for (const std::string& copy_name : copy_names(tick.job)) {
-    const Child child = child_of(tick, api::kSecret, copy_name);
+  for (const std::string& copy_name : copy_names(context.job)) {
+    const Child child = child_of(context, api::kSecret, copy_name);
     if (!child.known) {
-      plan.merge(await_answer(tick));
+      plan.merge(await_answer(context));
       continue;
     }
-    if (!child.object.owned_by(tick.job.object().uid())) {
+    if (!child.object.owned_by(context.job.object().uid())) {
       continue;
     }
-    if (due > tick.now) {
+    if (due > context.now) {
       plan.wake_at(due);
     } else {
-      remove_if_allowed(tick, plan, child);
+      remove_if_allowed(context, plan, child);
     }
   }
   return plan;

@@ -21,7 +21,7 @@ struct RefsChecked {
   bool known = true;  // false: asked past the caches, no answer yet
   std::string bad{};
 };
-RefsChecked check_secret_refs(const Tick& tick);
+RefsChecked check_secret_refs(const Context& context);
 
 struct SecretsReady {
   Plan steps{};
@@ -32,10 +32,10 @@ struct SecretsReady {
 };
 // Seed jobs name their Secrets themselves; a copy is made only where Hearth alone has the
 // kubeconfig.
-SecretsReady copy_secrets(const Tick& tick);
+SecretsReady copy_secrets(const Context& context);
 
 // Deletes the copies of a job that ended, which hold credentials, once the grace period is over:
 // until then a run's last pods, and people who look into a failure, still find them.
-Plan expire_secrets(const Tick& tick);
+Plan expire_secrets(const Context& context);
 
 }  // namespace athanor::fournos

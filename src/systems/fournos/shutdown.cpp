@@ -6,8 +6,8 @@
 #include "kube/value/condition.hpp"
 #include "systems/fournos/desired.hpp"
 #include "systems/fournos/messages.hpp"
-#include "systems/fournos/phase.hpp"
 #include "systems/fournos/phases.hpp"
+#include "systems/fournos/status_write.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -15,15 +15,15 @@ namespace {
 constexpr std::string_view kGraceful = "CancelledRunFinally";
 constexpr std::string_view kAtOnce = "Cancelled";
 
-Plan request_cancel(const Tick& tick, const Child& run) {
-  const bool graceful = tick.job.spec().shutdown == "Stop";
+Plan request_cancel(const Context& context, const Child& run) {
+  const bool graceful = context.job.spec().shutdown == "Stop";
   Value merge = Value::object();
   merge.set_path({"spec", "status"}, graceful ? kGraceful : kAtOnce);
   Plan plan;
   plan.then(Patch{.target = run.ref,
                   .merge = std::move(merge),
                   .guard = {.uid = std::string(run.object.uid())}});
-  StatusWrite(tick)
+  StatusWrite(context)
       .enter(phase::kStopping, graceful ? text::kStopRequested : text::kTerminateRequested)
       .condition(condition::kPipelineRunReady, Truth::False, "Stopping",
                  graceful ? text::kCancelGraceful : text::kCancelAtOnce)
@@ -33,39 +33,39 @@ Plan request_cancel(const Tick& tick, const Child& run) {
 
 // docs/spec/fournos.md R6.5: an abandoned resolution; nullopt: not known yet
 // whether there is one.
-std::optional<Plan> drop_resolution(const Tick& tick) {
+std::optional<Plan> drop_resolution(const Context& context) {
   Plan plan;
-  if (tick.job.status().phase == phase::kResolving) {
-    const Child resolve_job = child_of(tick, api::kJob, resolve_job_name(tick.job));
+  if (context.job.status().phase == phase::kResolving) {
+    const Child resolve_job = child_of(context, api::kJob, resolve_job_name(context.job));
     if (!resolve_job.known) {
       return std::nullopt;
     }
     const Value& conditions = resolve_job.object.status()["conditions"];
     if (resolve_job.ours() && !condition_is(conditions, "Complete", "True") &&
         !condition_is(conditions, "Failed", "True")) {
-      remove_if_allowed(tick, plan, resolve_job);
+      remove_if_allowed(context, plan, resolve_job);
     }
   }
   return plan;
 }
 
-Plan stop_at_once(const Tick& tick) {
-  auto resolution = drop_resolution(tick);
+Plan stop_at_once(const Context& context) {
+  auto resolution = drop_resolution(context);
   if (!resolution) {
-    return await_answer(tick);
+    return await_answer(context);
   }
-  Plan plan = release_workload(tick);
+  Plan plan = release_workload(context);
   plan.merge(*std::move(resolution));
-  StatusWrite(tick)
+  StatusWrite(context)
       .enter(phase::kStopped, text::kStoppedByUser)
       .condition(condition::kWorkloadAdmitted, Truth::False, "Stopped", text::kStoppedByUser)
       .into(plan);
   return plan;
 }
 
-Plan stopped(const Tick& tick, std::string_view run_text) {
-  Plan plan = release_workload(tick);
-  StatusWrite(tick)
+Plan stopped(const Context& context, std::string_view run_text) {
+  Plan plan = release_workload(context);
+  StatusWrite(context)
       .enter(phase::kStopped, text::kStoppedByUser)
       .condition(condition::kWorkloadAdmitted, Truth::False, "Stopped", text::kStoppedByUser)
       .condition(condition::kPipelineRunReady, Truth::False, "Stopped",
@@ -76,39 +76,40 @@ Plan stopped(const Tick& tick, std::string_view run_text) {
 
 }  // namespace
 
-Plan begin_shutdown(const Tick& tick) {
-  const std::string& phase = tick.job.status().phase;
-  if (tick.job.lock_only || (phase != phase::kAdmitted && phase != phase::kRunning)) {
-    return stop_at_once(tick);
+Plan begin_shutdown(const Context& context) {
+  const std::string& phase = context.job.status().phase;
+  if (context.job.lock_only || (phase != phase::kAdmitted && phase != phase::kRunning)) {
+    return stop_at_once(context);
   }
-  const Child run = pipeline_run_of(tick);
+  const Child run = pipeline_run_of(context);
   if (!run.ours()) {
-    return gone_for_good(tick, run.ref) ? stop_at_once(tick) : await_answer(tick);
+    return gone_for_good(context, run.ref) ? stop_at_once(context) : await_answer(context);
   }
   const RunState state = run_state(run.object);
   // Tekton refuses to cancel what is over: the job ends as its run did (11.2).
-  return state.done() ? finish_run(tick, state) : request_cancel(tick, run);
+  return state.done() ? finish_run(context, state) : request_cancel(context, run);
 }
 
-Plan finish_shutdown(const Tick& tick) {
-  const Child run = pipeline_run_of(tick);
+Plan finish_shutdown(const Context& context) {
+  const Child run = pipeline_run_of(context);
   if (!run.ours()) {
-    return gone_for_good(tick, run.ref) ? stopped(tick, text::kRunNotFound) : await_answer(tick);
+    return gone_for_good(context, run.ref) ? stopped(context, text::kRunNotFound)
+                                           : await_answer(context);
   }
   const RunState state = run_state(run.object);
   if (state.done()) {
-    return stopped(tick, state.message);
+    return stopped(context, state.message);
   }
-  if (tick.job.spec().shutdown == "Terminate" &&
+  if (context.job.spec().shutdown == "Terminate" &&
       run.object.spec()["status"].as_string() == kGraceful) {
-    return request_cancel(tick, run);
+    return request_cancel(context, run);
   }
   const std::string message = state.message.empty()
                                   ? std::string(text::kStopping)
                                   : fmt::format(text::kStoppingWith, state.message);
   Plan plan;
-  if (message != tick.job.status().message) {
-    StatusWrite(tick).message(message).into(plan);
+  if (message != context.job.status().message) {
+    StatusWrite(context).message(message).into(plan);
   }
   return plan;
 }

@@ -9,7 +9,7 @@
 
 namespace athanor::hearth {
 
-Emit Tick::event(std::string_view type, std::string_view reason, std::string note) const {
+Emit Context::event(std::string_view type, std::string_view reason, std::string note) const {
   return {.about = ref(),
           .about_uid = uid(),
           .type = std::string(type),
@@ -18,22 +18,23 @@ Emit Tick::event(std::string_view type, std::string_view reason, std::string not
 }
 
 void MainPatch::annotate(std::string_view key, Value value) {
-  if (value.is_null() && !tick_.object().metadata()["annotations"].contains(key)) {
+  if (value.is_null() && !context_.object().metadata()["annotations"].contains(key)) {
     return;
   }
   merge_.set_path({"metadata", "annotations", key}, std::move(value));
 }
 
 void MainPatch::into(Plan& plan) const {
-  plan.then(Patch{.target = tick_.ref(),
-                  .merge = merge_,
-                  .guard = {.uid = tick_.uid(),
-                            .resource_version = std::string(tick_.object().resource_version())}});
+  plan.then(
+      Patch{.target = context_.ref(),
+            .merge = merge_,
+            .guard = {.uid = context_.uid(),
+                      .resource_version = std::string(context_.object().resource_version())}});
   plan.merge(events_);
 }
 
-StatusWrite::StatusWrite(const Tick& tick)
-    : tick_(tick), conditions_(tick.object().status()["conditions"]) {
+StatusWrite::StatusWrite(const Context& context)
+    : context_(context), conditions_(context.object().status()["conditions"]) {
   if (!conditions_.is_list()) {
     conditions_ = Value::list();
   }
@@ -46,7 +47,7 @@ void StatusWrite::condition(std::string_view type, bool truth, std::string_view 
                  .status = truth ? "True" : "False",
                  .reason = std::string(reason),
                  .message = std::string(message)},
-                tick_.now);
+                context_.now);
 }
 
 void StatusWrite::into(Plan& plan) {
@@ -54,15 +55,16 @@ void StatusWrite::into(Plan& plan) {
     status_.set("conditions", conditions_);
   }
   // The list of conditions has two writers: no entry may be lost.
-  plan.then(Status{.target = tick_.ref(),
-                   .status = status_,
-                   .guard = {.uid = tick_.uid(),
-                             .resource_version = std::string(tick_.object().resource_version())}});
+  plan.then(
+      Status{.target = context_.ref(),
+             .status = status_,
+             .guard = {.uid = context_.uid(),
+                       .resource_version = std::string(context_.object().resource_version())}});
   plan.merge(std::move(events_));
 }
 
-const Value& stored_condition(const Tick& tick, std::string_view type) {
-  return find_condition(tick.object().status()["conditions"], type);
+const Value& stored_condition(const Context& context, std::string_view type) {
+  return find_condition(context.object().status()["conditions"], type);
 }
 
 }  // namespace athanor::hearth

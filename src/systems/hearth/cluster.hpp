@@ -18,7 +18,7 @@
 namespace athanor::hearth {
 
 // What every part is given.
-struct Tick {
+struct Context {
   const View& view;
   const Settings& settings;
   const api::FournosCluster& cluster;
@@ -37,7 +37,7 @@ struct Tick {
 // seen, so that a count of failures is never built on an old state.
 class MainPatch {
  public:
-  explicit MainPatch(const Tick& tick) : tick_(tick) {}
+  explicit MainPatch(const Context& context) : context_(context) {}
 
   void set(Value::Path path, Value value) { merge_.set_path(path, std::move(value)); }
   // Null removes it.
@@ -50,7 +50,7 @@ class MainPatch {
   void into(Plan& plan) const;
 
  private:
-  const Tick& tick_;
+  const Context& context_;
   Value merge_ = Value::object();
   Plan events_{};
 };
@@ -58,7 +58,7 @@ class MainPatch {
 // The status as it shall be. Conditions of other types stay (2.5).
 class StatusWrite {
  public:
-  explicit StatusWrite(const Tick& tick);
+  explicit StatusWrite(const Context& context);
 
   void set(std::string_view key, Value value) { status_.set(key, std::move(value)); }
   // Absent when empty.
@@ -72,13 +72,13 @@ class StatusWrite {
   void into(Plan& plan);
 
  private:
-  const Tick& tick_;
+  const Context& context_;
   Value status_ = Value::object();
   Value conditions_{};
   Plan events_{};
 };
 
 // The condition of a type as it is stored; Null when absent.
-const Value& stored_condition(const Tick& tick, std::string_view type);
+const Value& stored_condition(const Context& context, std::string_view type);
 
 }  // namespace athanor::hearth

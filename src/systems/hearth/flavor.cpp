@@ -54,18 +54,18 @@ std::optional<Error> flavor_refused(const View& view, const std::string& cluster
   return std::nullopt;
 }
 
-Plan keep_flavor(const Tick& tick, bool healthy) {
-  const std::string cluster = tick.name();
+Plan keep_flavor(const Context& context, bool healthy) {
+  const std::string cluster = context.name();
   Plan plan;
   if (cluster.size() > kLongestName) {
     return plan;
   }
   const Ref ref{&api::kueue::kResourceFlavor, {"", cluster}};
-  const auto flavor = tick.view.get(*ref.kind, ref.key);
+  const auto flavor = context.view.get(*ref.kind, ref.key);
   if (!flavor) {
     plan.then(creation(cluster, healthy));
-    plan.then(
-        tick.event("Normal", "FlavorCreated", fmt::format("created ResourceFlavor {}", cluster)));
+    plan.then(context.event("Normal", "FlavorCreated",
+                            fmt::format("created ResourceFlavor {}", cluster)));
     return plan;
   }
   if (flavor_state(&*flavor, cluster) == FlavorState::Good) {
@@ -74,7 +74,7 @@ Plan keep_flavor(const Tick& tick, bool healthy) {
     Patch patch{
         .target = ref, .merge = std::move(merge), .guard = {.uid = std::string(flavor->uid())}};
     // Without the right to patch flavors the lock's steps, which follow, are still carried out.
-    if (!refused(tick.view, patch)) {
+    if (!refused(context.view, patch)) {
       plan.then(std::move(patch));
     }
   }

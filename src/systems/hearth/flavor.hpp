@@ -22,6 +22,6 @@ FlavorState flavor_state(const Object* flavor, const std::string& cluster);
 bool is_our_flavor(const Object& flavor, const std::string& cluster);
 
 // Creates the flavor and keeps its health label. A cluster whose name is too long has none.
-Plan keep_flavor(const Tick& tick, bool healthy);
+Plan keep_flavor(const Context& context, bool healthy);
 
 }  // namespace athanor::hearth

@@ -32,33 +32,33 @@ std::string flaw_text(const KubeconfigReading& reading, const std::string& secre
   return {};
 }
 
-KubeconfigCheck check_kubeconfig(const Tick& tick) {
+KubeconfigCheck check_kubeconfig(const Context& context) {
   KubeconfigCheck check;
-  const std::string& name = tick.spec().kubeconfig_secret;
-  const std::string& ns = tick.settings.secrets_namespace;
+  const std::string& name = context.spec().kubeconfig_secret;
+  const std::string& ns = context.settings.secrets_namespace;
   if (name.empty()) {
     check.state = state::kInvalid;
     check.cause = "spec.kubeconfigSecret is not set";
     return check;
   }
-  if (const auto error = unreadable(tick.view, api::kSecret, ns)) {
+  if (const auto error = unreadable(context.view, api::kSecret, ns)) {
     check.state = state::kInvalid;
     check.cause = one_line(
         fmt::format("Failed to read kubeconfig secret '{}' from {}: {}", name, ns, error->message));
     return check;
   }
-  check.secret = tick.view.get(api::kSecret, {ns, name});
+  check.secret = context.view.get(api::kSecret, {ns, name});
   if (!check.secret) {
     check.state = state::kMissing;
     check.cause = fmt::format("Kubeconfig secret '{}' not found in {}", name, ns);
     return check;
   }
   const KubeconfigReading reading = read_kubeconfig_data(
-      check.secret->body()["data"], {.allow_programs = tick.settings.allow_exec_credentials,
-                                     .allow_plain_http = tick.settings.allow_plain_http});
-  check.flaw = flaw_text(reading, name, tick.name());
+      check.secret->body()["data"], {.allow_programs = context.settings.allow_exec_credentials,
+                                     .allow_plain_http = context.settings.allow_plain_http});
+  check.flaw = flaw_text(reading, name, context.name());
   check.insecure = reading.target.insecure_skip_verify;
-  if (!check.flaw.empty() && tick.settings.checks_content()) {
+  if (!check.flaw.empty() && context.settings.checks_content()) {
     check.state = state::kInvalid;
     check.cause = check.flaw;
   } else {

@@ -21,6 +21,6 @@ struct KubeconfigCheck {
   [[nodiscard]] bool usable() const { return state == "Valid"; }
 };
 
-KubeconfigCheck check_kubeconfig(const Tick& tick);
+KubeconfigCheck check_kubeconfig(const Context& context);
 
 }  // namespace athanor::hearth

@@ -19,49 +19,52 @@ constexpr std::string_view kExpired = "expired ";
 constexpr Duration kWarning = std::chrono::minutes(10);
 
 // What upstream left: the owner's sentinel is there, and the status says since when.
-std::optional<Instant> adopted_since(const Tick& tick, const std::string& owner) {
-  if (!tick.status().locked) {
+std::optional<Instant> adopted_since(const Context& context, const std::string& owner) {
+  if (!context.status().locked) {
     return std::nullopt;
   }
-  for (const Object& sentinel : sentinels_of(tick).jobs) {
+  for (const Object& sentinel : sentinels_of(context).jobs) {
     if (sentinel.spec()["owner"].as_string() == owner) {
-      return read_time(tick.status().owner_set_at);
+      return read_time(context.status().owner_set_at);
     }
   }
   return std::nullopt;
 }
 
-void start(const Tick& tick, const std::string& owner, const LockRecord& record, MainPatch& patch) {
+void start(const Context& context, const std::string& owner, const LockRecord& record,
+           MainPatch& patch) {
   const bool first_sight = record.owner.empty() && !record.expired;
-  const auto since = first_sight ? adopted_since(tick, owner) : std::nullopt;
-  patch.annotate(name::kLock, fmt::format("{} {}", format_time(since.value_or(tick.now)), owner));
+  const auto since = first_sight ? adopted_since(context, owner) : std::nullopt;
+  patch.annotate(name::kLock,
+                 fmt::format("{} {}", format_time(since.value_or(context.now)), owner));
   patch.annotate(name::kLockWarned, nullptr);
   patch.annotate(name::kLockRetries, nullptr);
 }
 
-void expire(const Tick& tick, const std::string& owner, Duration ttl, MainPatch& patch) {
+void expire(const Context& context, const std::string& owner, Duration ttl, MainPatch& patch) {
   patch.set({"spec", "owner"}, "");
   patch.annotate(name::kLock, std::string(kExpired) + owner);
   patch.annotate(name::kLockWarned, nullptr);
   patch.annotate(name::kLockRetries, nullptr);
-  patch.then(tick.event(ttl == Duration::zero() ? "Warning" : "Normal", "LockExpired",
-                        fmt::format("the lock of {} expired after {}", owner, tick.spec().ttl)));
+  patch.then(
+      context.event(ttl == Duration::zero() ? "Warning" : "Normal", "LockExpired",
+                    fmt::format("the lock of {} expired after {}", owner, context.spec().ttl)));
 }
 
-void warn(const Tick& tick, const std::string& owner, Instant end, MainPatch& patch) {
+void warn(const Context& context, const std::string& owner, Instant end, MainPatch& patch) {
   const std::string when = format_time(end);
-  if (tick.object().annotation(name::kLockWarned) == when) {
+  if (context.object().annotation(name::kLockWarned) == when) {
     return;
   }
   patch.annotate(name::kLockWarned, when);
-  patch.then(tick.event("Normal", "LockExpiresSoon",
-                        fmt::format("the lock of {} expires at {}", owner, when)));
+  patch.then(context.event("Normal", "LockExpiresSoon",
+                           fmt::format("the lock of {} expires at {}", owner, when)));
 }
 
 }  // namespace
 
-LockRecord lock_record(const Tick& tick) {
-  const std::string_view stored = tick.object().annotation(name::kLock);
+LockRecord lock_record(const Context& context) {
+  const std::string_view stored = context.object().annotation(name::kLock);
   if (stored.starts_with(kExpired)) {
     return {.expired = true, .owner = std::string(stored.substr(kExpired.size()))};
   }
@@ -72,8 +75,8 @@ LockRecord lock_record(const Tick& tick) {
                : LockRecord{};
 }
 
-std::optional<Instant> lock_end(const Tick& tick, const LockRecord& record) {
-  const auto ttl = parse_span(tick.spec().ttl);
+std::optional<Instant> lock_end(const Context& context, const LockRecord& record) {
+  const auto ttl = parse_span(context.spec().ttl);
   return ttl && record.since ? std::optional(end_of(*record.since, *ttl)) : std::nullopt;
 }
 
@@ -81,9 +84,9 @@ std::string owner_of(const api::FournosClusterSpec& spec) {
   return std::string(trimmed(spec.owner));
 }
 
-void keep_lock_record(const Tick& tick, MainPatch& patch, Plan& plan) {
-  const std::string owner = owner_of(tick.spec());
-  const LockRecord record = lock_record(tick);
+void keep_lock_record(const Context& context, MainPatch& patch, Plan& plan) {
+  const std::string owner = owner_of(context.spec());
+  const LockRecord record = lock_record(context);
   if (owner.empty()) {
     if (!record.expired) {
       patch.annotate(name::kLock, nullptr);
@@ -93,26 +96,26 @@ void keep_lock_record(const Tick& tick, MainPatch& patch, Plan& plan) {
     return;
   }
   if (!record.since || record.owner != owner) {
-    if (const Sentinels found = sentinels_of(tick); !found.known && !found.error) {
-      plan.wake_at(tick.now + kLiveAge);  // whether there is a lock to adopt
+    if (const Sentinels found = sentinels_of(context); !found.known && !found.error) {
+      plan.wake_at(context.now + kLiveAge);  // whether there is a lock to adopt
       return;
     }
-    start(tick, owner, record, patch);
+    start(context, owner, record, patch);
     return;
   }
-  const auto end = lock_end(tick, record);
+  const auto end = lock_end(context, record);
   if (!end) {
     return;
   }
-  const Duration ttl = *parse_span(tick.spec().ttl);
-  if (*end <= tick.now) {
-    expire(tick, owner, ttl, patch);
+  const Duration ttl = *parse_span(context.spec().ttl);
+  if (*end <= context.now) {
+    expire(context, owner, ttl, patch);
     return;
   }
   plan.wake_at(*end);
   const Instant soon = *end - std::min<Duration>(kWarning, ttl / 2);
-  if (soon <= tick.now) {
-    warn(tick, owner, *end, patch);
+  if (soon <= context.now) {
+    warn(context, owner, *end, patch);
   } else {
     plan.wake_at(soon);
   }

@@ -30,8 +30,8 @@ Sentinels sentinels_of(const View& view, const Settings& settings, const std::st
 // What the API server itself has under the names of sentinels.
 Sentinels live_sentinels(const View& view, const Settings& settings, const std::string& cluster,
                          Instant now, std::string_view seen);
-Sentinels sentinels_of(const Tick& tick);
-Sentinels live_sentinels(const Tick& tick);
+Sentinels sentinels_of(const Context& context);
+Sentinels live_sentinels(const Context& context);
 // Deletes each that is not going already.
 Plan drop_sentinels(const std::vector<Object>& sentinels);
 
@@ -43,10 +43,10 @@ std::optional<Error> workloads_hidden(const View& view, const Settings& settings
 
 // Since when who holds it, and its end: kept in the annotation fournos.dev/lock, so that a restart
 // extends nothing.
-void keep_lock_record(const Tick& tick, MainPatch& patch, Plan& plan);
+void keep_lock_record(const Context& context, MainPatch& patch, Plan& plan);
 
 // The sentinel, and what the status says of it. Steps follow the status.
-void keep_lock(const Tick& tick, StatusWrite& status, Plan& steps);
+void keep_lock(const Context& context, StatusWrite& status, Plan& steps);
 // Deletes the sentinel of a cluster that is gone, where FournosJobs may be got but not listed.
 Plan drop_unlisted_sentinels(const View& view, const Settings& settings, const std::string& cluster,
                              Instant now);

@@ -15,8 +15,8 @@ struct LockRecord {
   bool expired = false;
   std::string owner{};
 };
-LockRecord lock_record(const Tick& tick);
+LockRecord lock_record(const Context& context);
 // nullopt: it has no end.
-std::optional<Instant> lock_end(const Tick& tick, const LockRecord& record);
+std::optional<Instant> lock_end(const Context& context, const LockRecord& record);
 
 }  // namespace athanor::hearth

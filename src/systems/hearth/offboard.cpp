@@ -37,21 +37,21 @@ struct Progress {
   bool done = false;
 };
 
-std::string stage_of(const Tick& tick) {
-  const Value& condition = stored_condition(tick, condition::kOffboarding);
+std::string stage_of(const Context& context) {
+  const Value& condition = stored_condition(context, condition::kOffboarding);
   return condition["reason"].str();
 }
 
 // Drain becomes Force once fournos.dev/drain-timeout has passed.
-DeletionPolicy policy_now(const Tick& tick, Plan& plan) {
-  const DeletionPolicy policy = deletion_policy(tick.spec());
-  const auto limit = parse_span(tick.object().annotation(name::kDrainTimeout));
-  const auto asked = tick.object().deletion_time();
+DeletionPolicy policy_now(const Context& context, Plan& plan) {
+  const DeletionPolicy policy = deletion_policy(context.spec());
+  const auto limit = parse_span(context.object().annotation(name::kDrainTimeout));
+  const auto asked = context.object().deletion_time();
   if (policy != DeletionPolicy::Drain || !limit || !asked) {
     return policy;
   }
   const Instant end = end_of(*asked, *limit);
-  if (end <= tick.now) {
+  if (end <= context.now) {
     return DeletionPolicy::Force;
   }
   plan.wake_at(end);
@@ -67,13 +67,13 @@ std::string waiting_text(const std::vector<Object>& workloads) {
 }
 
 // Force: ends the FournosJobs that own the workloads.
-void terminate(const Tick& tick, const std::vector<Object>& workloads, Plan& steps) {
+void terminate(const Context& context, const std::vector<Object>& workloads, Plan& steps) {
   for (const Object& workload : workloads) {
     const auto owner = workload.controller();
     if (!owner || owner->kind != api::kFournosJob.name) {
       continue;
     }
-    const auto job = tick.view.get(api::kFournosJob, {std::string(workload.ns()), owner->name});
+    const auto job = context.view.get(api::kFournosJob, {std::string(workload.ns()), owner->name});
     if (job && job->uid() == owner->uid) {
       Value merge = Value::object();
       merge.set_path({"spec", "shutdown"}, "Terminate");
@@ -85,10 +85,10 @@ void terminate(const Tick& tick, const std::vector<Object>& workloads, Plan& ste
 }
 
 // Step 3.
-bool is_unlocked(const Tick& tick, Progress& progress) {
-  const Sentinels sentinels = sentinels_of(tick);
+bool is_unlocked(const Context& context, Progress& progress) {
+  const Sentinels sentinels = sentinels_of(context);
   progress.steps.merge(drop_sentinels(sentinels.jobs));
-  const bool never_locked = !tick.status().locked && tick.status().lock_job_name.empty();
+  const bool never_locked = !context.status().locked && context.status().lock_job_name.empty();
   if (sentinels.jobs.empty() && (sentinels.known || (sentinels.error && never_locked))) {
     return true;
   }
@@ -96,21 +96,22 @@ bool is_unlocked(const Tick& tick, Progress& progress) {
                          ? one_line("waiting for the lock's job, which cannot be read: " +
                                     sentinels.error->message)
                          : "waiting for the lock to be released";
-  progress.steps.wake_at(tick.now + kLiveAge);
+  progress.steps.wake_at(context.now + kLiveAge);
   return false;
 }
 
 // Whether the ClusterQueue says that quota of the flavor is in use: what is left to look at where
 // Workloads are hidden.
-bool is_reserved(const Tick& tick) {
-  const auto queue = tick.view.get(api::kueue::kClusterQueue, {"", tick.settings.cluster_queue});
+bool is_reserved(const Context& context) {
+  const auto queue =
+      context.view.get(api::kueue::kClusterQueue, {"", context.settings.cluster_queue});
   if (!queue) {
     return false;
   }
   for (const Value& flavor : queue->status()["flavorsReservation"].items()) {
     for (const Value& resource : flavor["resources"].items()) {
       const auto total = Quantity::parse(resource["total"]);
-      if (flavor["name"].as_string() == tick.name() && total && !total->is_zero()) {
+      if (flavor["name"].as_string() == context.name() && total && !total->is_zero()) {
         return true;
       }
     }
@@ -119,16 +120,16 @@ bool is_reserved(const Tick& tick) {
 }
 
 // Steps 3 and 4. True: nothing of ours runs there any more, or the time for it is over.
-bool is_drained(const Tick& tick, DeletionPolicy policy, Progress& progress) {
-  if (!is_unlocked(tick, progress)) {
+bool is_drained(const Context& context, DeletionPolicy policy, Progress& progress) {
+  if (!is_unlocked(context, progress)) {
     return false;
   }
   if (policy == DeletionPolicy::Retain) {
     return true;
   }
-  const std::vector<Object> workloads = workloads_on(tick.view, tick.name());
-  const auto hidden = workloads_hidden(tick.view, tick.settings);
-  if (hidden ? !is_reserved(tick) : workloads.empty()) {
+  const std::vector<Object> workloads = workloads_on(context.view, context.name());
+  const auto hidden = workloads_hidden(context.view, context.settings);
+  if (hidden ? !is_reserved(context) : workloads.empty()) {
     return true;
   }
   progress.message =
@@ -137,34 +138,34 @@ bool is_drained(const Tick& tick, DeletionPolicy policy, Progress& progress) {
   if (policy == DeletionPolicy::Drain) {
     return false;
   }
-  const auto since = read_time(tick.object().annotation(name::kForcedSince));
+  const auto since = read_time(context.object().annotation(name::kForcedSince));
   if (!since) {
     Value merge = Value::object();
-    merge.set_path({"metadata", "annotations", name::kForcedSince}, format_time(tick.now));
+    merge.set_path({"metadata", "annotations", name::kForcedSince}, format_time(context.now));
     progress.steps.then(
-        Patch{.target = tick.ref(), .merge = std::move(merge), .guard = {.uid = tick.uid()}});
-  } else if (*since + kForceLimit <= tick.now) {
+        Patch{.target = context.ref(), .merge = std::move(merge), .guard = {.uid = context.uid()}});
+  } else if (*since + kForceLimit <= context.now) {
     return true;
   } else {
     progress.steps.wake_at(*since + kForceLimit);
   }
-  terminate(tick, workloads, progress.steps);
+  terminate(context, workloads, progress.steps);
   return false;
 }
 
 // Step 5.
-void tell_waiting_jobs(const Tick& tick, Plan& steps) {
+void notify_waiting_jobs(const Context& context, Plan& steps) {
   for (const Object& job :
-       tick.view.list(api::kFournosJob, {.ns = tick.settings.execution_namespace})) {
+       context.view.list(api::kFournosJob, {.ns = context.settings.execution_namespace})) {
     const std::string_view phase = job.status()["phase"].as_string();
-    if (job.spec()["cluster"].as_string() == tick.name() &&
+    if (job.spec()["cluster"].as_string() == context.name() &&
         (phase == "Resolving" || phase == "Pending")) {
-      steps.then(Emit{
-          .about = {&api::kFournosJob, job.key()},
-          .about_uid = std::string(job.uid()),
-          .type = "Warning",
-          .reason = "ClusterOffboarded",
-          .note = fmt::format("cluster {} is being removed: the job will not start", tick.name())});
+      steps.then(Emit{.about = {&api::kFournosJob, job.key()},
+                      .about_uid = std::string(job.uid()),
+                      .type = "Warning",
+                      .reason = "ClusterOffboarded",
+                      .note = fmt::format("cluster {} is being removed: the job will not start",
+                                          context.name())});
     }
   }
 }
@@ -184,11 +185,11 @@ struct Sharing {
   bool used = false;    // another FournosCluster names the Secret
   bool needed = false;  // and is there to stay
 };
-Sharing sharing_of(const Tick& tick) {
+Sharing sharing_of(const Context& context) {
   Sharing sharing;
-  for (const auto& other : tick.view.list<api::FournosCluster>({.ns = tick.settings.ns})) {
-    if (other.object.uid() != tick.object().uid() &&
-        other.spec.kubeconfig_secret == tick.spec().kubeconfig_secret) {
+  for (const auto& other : context.view.list<api::FournosCluster>({.ns = context.settings.ns})) {
+    if (other.object.uid() != context.object().uid() &&
+        other.spec.kubeconfig_secret == context.spec().kubeconfig_secret) {
       sharing.used = true;
       sharing.needed = sharing.needed || !other.object.deleting();
     }
@@ -198,37 +199,38 @@ Sharing sharing_of(const Tick& tick) {
 
 // Step 7. A Secret that another cluster uses stays as it is. It is marked nevertheless where it is
 // the one that would make this cluster anew: the mark concerns discovery alone.
-void put_secret_away(const Tick& tick, DeletionPolicy policy, Plan& steps) {
-  const Ref ref{&api::kSecret, {tick.settings.secrets_namespace, tick.spec().kubeconfig_secret}};
-  const auto secret = ref.key.name.empty() ? std::nullopt : tick.view.get(*ref.kind, ref.key);
+void mark_or_delete_secret(const Context& context, DeletionPolicy policy, Plan& steps) {
+  const Ref ref{&api::kSecret,
+                {context.settings.secrets_namespace, context.spec().kubeconfig_secret}};
+  const auto secret = ref.key.name.empty() ? std::nullopt : context.view.get(*ref.kind, ref.key);
   if (!secret || secret->deleting()) {
     return;
   }
-  const Sharing sharing = sharing_of(tick);
+  const Sharing sharing = sharing_of(context);
   const Guard guard{.uid = std::string(secret->uid())};
   if (policy != DeletionPolicy::Retain && !sharing.used &&
-      tick.object().annotation(name::kDeleteKubeconfig) == "true") {
+      context.object().annotation(name::kDeleteKubeconfig) == "true") {
     steps.then(Delete{.target = ref, .guard = guard});
     return;
   }
   const bool makes_it =
-      cluster_of_secret(secret->name(), tick.settings.secret_pattern) == tick.name();
+      cluster_of_secret(secret->name(), context.settings.secret_pattern) == context.name();
   if (secret->annotation(name::kOffboarded).empty() && (!sharing.needed || makes_it)) {
     Value merge = Value::object();
-    merge.set_path({"metadata", "annotations", name::kOffboarded}, format_time(tick.now));
+    merge.set_path({"metadata", "annotations", name::kOffboarded}, format_time(context.now));
     steps.then(Patch{.target = ref, .merge = std::move(merge), .guard = guard});
   }
 }
 
 // Step 8. True: it is gone, or not ours to remove.
-bool is_flavor_gone(const Tick& tick, Progress& progress) {
-  const std::string cluster = tick.name();
+bool is_flavor_gone(const Context& context, Progress& progress) {
+  const std::string cluster = context.name();
   const Ref ref{&api::kueue::kResourceFlavor, {"", cluster}};
-  const auto flavor = tick.view.get(*ref.kind, ref.key);
+  const auto flavor = context.view.get(*ref.kind, ref.key);
   if (!flavor || !is_our_flavor(*flavor, cluster)) {
     return true;
   }
-  for (const Object& queue : tick.view.list(api::kueue::kClusterQueue)) {
+  for (const Object& queue : context.view.list(api::kueue::kClusterQueue)) {
     if (names_flavor(queue, cluster)) {
       progress.blocked = true;
       progress.message =
@@ -251,35 +253,36 @@ bool is_past(std::string_view stage, std::string_view reason) {
   return place(stage) != std::end(kOrder) && place(stage) >= place(reason);
 }
 
-bool in_our_queue(const Tick& tick) {
-  const auto queue = tick.view.get(api::kueue::kClusterQueue, {"", tick.settings.cluster_queue});
-  return queue && !queue->deleting() && names_flavor(*queue, tick.name());
+bool in_our_queue(const Context& context) {
+  const auto queue =
+      context.view.get(api::kueue::kClusterQueue, {"", context.settings.cluster_queue});
+  return queue && !queue->deleting() && names_flavor(*queue, context.name());
 }
 
-Progress next_step(const Tick& tick) {
+Progress next_step(const Context& context) {
   Progress progress{.reason = offboarding::kDraining};
-  const std::string stage = stage_of(tick);
-  const DeletionPolicy policy = policy_now(tick, progress.steps);
+  const std::string stage = stage_of(context);
+  const DeletionPolicy policy = policy_now(context, progress.steps);
   const bool was_drained = is_past(stage, offboarding::kRemovingQuota);
-  if (!was_drained && !is_drained(tick, policy, progress)) {
+  if (!was_drained && !is_drained(context, policy, progress)) {
     return progress;
   }
   progress.message.clear();
   if (policy != DeletionPolicy::Retain) {
     if (!was_drained) {
-      tell_waiting_jobs(tick, progress.steps);
+      notify_waiting_jobs(context, progress.steps);
     }
     // The quota goes once that is in the stored status: two runs at least.
-    if (!was_drained || in_our_queue(tick)) {
+    if (!was_drained || in_our_queue(context)) {
       progress.reason = offboarding::kRemovingQuota;
       progress.message = fmt::format("waiting for the flavor to leave ClusterQueue {}",
-                                     tick.settings.cluster_queue);
+                                     context.settings.cluster_queue);
       return progress;
     }
   }
-  put_secret_away(tick, policy, progress.steps);
+  mark_or_delete_secret(context, policy, progress.steps);
   progress.reason = offboarding::kRemovingFlavor;
-  if (policy == DeletionPolicy::Retain || is_flavor_gone(tick, progress)) {
+  if (policy == DeletionPolicy::Retain || is_flavor_gone(context, progress)) {
     progress.reason = offboarding::kDone;
     progress.message.clear();
     progress.done = true;
@@ -287,20 +290,20 @@ Progress next_step(const Tick& tick) {
   return progress;
 }
 
-void write_progress(const Tick& tick, const Progress& progress, const std::string& stage,
+void write_progress(const Context& context, const Progress& progress, const std::string& stage,
                     Plan& plan) {
-  StatusWrite status(tick);
+  StatusWrite status(context);
   status.condition(condition::kOffboarding, !progress.blocked,
                    progress.blocked ? offboarding::kBlocked : progress.reason, progress.message);
-  if (!workloads_hidden(tick.view, tick.settings)) {
-    status.set("activeWorkloads", workloads_on(tick.view, tick.name()).size());
+  if (!workloads_hidden(context.view, context.settings)) {
+    status.set("activeWorkloads", workloads_on(context.view, context.name()).size());
   }
-  if (const Sentinels found = sentinels_of(tick); found.known && found.jobs.empty()) {
+  if (const Sentinels found = sentinels_of(context); found.known && found.jobs.empty()) {
     status.set("lockState", state::kUnlocked);
     status.set("locked", false);
   }
   if (stage.empty()) {
-    status.then(tick.event("Normal", "OffboardingStarted", "the cluster is being removed"));
+    status.then(context.event("Normal", "OffboardingStarted", "the cluster is being removed"));
   }
   status.into(plan);
 }
@@ -314,49 +317,50 @@ DeletionPolicy deletion_policy(const api::FournosClusterSpec& spec) {
   return spec.deletion_policy == "Retain" ? DeletionPolicy::Retain : DeletionPolicy::Drain;
 }
 
-Value wanted_finalizers(const Tick& tick) {
+Value wanted_finalizers(const Context& context) {
   Value wanted = Value::list();
   bool ours = false;
-  for (const Value& finalizer : tick.object().metadata()["finalizers"].items()) {
+  for (const Value& finalizer : context.object().metadata()["finalizers"].items()) {
     const std::string_view text = finalizer.as_string();
     ours = ours || text == name::kFinalizer;
-    if (text != name::kKopfFinalizer && (text != name::kFinalizer || tick.settings.offboards())) {
+    if (text != name::kKopfFinalizer &&
+        (text != name::kFinalizer || context.settings.offboards())) {
       wanted.push_back(finalizer);
     }
   }
   // Nothing may be added to what is being deleted.
-  if (!ours && tick.settings.offboards() && !tick.object().deleting()) {
+  if (!ours && context.settings.offboards() && !context.object().deleting()) {
     wanted.push_back(name::kFinalizer);
   }
   return wanted;
 }
 
-Plan offboard(const Tick& tick) {
+Plan offboard(const Context& context) {
   Plan plan;
-  if (!tick.object().has_finalizer(name::kFinalizer)) {
+  if (!context.object().has_finalizer(name::kFinalizer)) {
     return plan;  // no wait is needed; the sentinel goes by its own operator
   }
-  const std::string stage = stage_of(tick);
-  Progress progress = next_step(tick);
+  const std::string stage = stage_of(context);
+  Progress progress = next_step(context);
   if (!progress.done) {
-    write_progress(tick, progress, stage, plan);
+    write_progress(context, progress, stage, plan);
     plan.merge(std::move(progress.steps));
     return plan;
   }
   plan.merge(std::move(progress.steps));
-  plan.then(tick.event("Normal", "OffboardingDone", "the cluster is removed"));
+  plan.then(context.event("Normal", "OffboardingDone", "the cluster is removed"));
   Value finalizers = Value::list();
-  for (const Value& finalizer : tick.object().metadata()["finalizers"].items()) {
+  for (const Value& finalizer : context.object().metadata()["finalizers"].items()) {
     if (finalizer.as_string() != name::kFinalizer) {
       finalizers.push_back(finalizer);
     }
   }
   Value merge = Value::object();
   merge.set_path({"metadata", "finalizers"}, std::move(finalizers));
-  plan.then(Patch{.target = tick.ref(),
+  plan.then(Patch{.target = context.ref(),
                   .merge = std::move(merge),
-                  .guard = {.uid = tick.uid(),
-                            .resource_version = std::string(tick.object().resource_version())}});
+                  .guard = {.uid = context.uid(),
+                            .resource_version = std::string(context.object().resource_version())}});
   return plan;
 }
 

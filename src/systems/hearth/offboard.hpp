@@ -13,9 +13,9 @@ DeletionPolicy deletion_policy(const api::FournosClusterSpec& spec);
 
 // The finalizers as they shall be: ours added or, with manual offboarding, taken off; upstream's
 // taken off.
-Value wanted_finalizers(const Tick& tick);
+Value wanted_finalizers(const Context& context);
 
 // One step further on the way out; resumes from what it finds.
-Plan offboard(const Tick& tick);
+Plan offboard(const Context& context);
 
 }  // namespace athanor::hearth

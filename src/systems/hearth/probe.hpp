@@ -40,13 +40,13 @@ struct Probing {
   Observed seen{};  // the answer that the last attempt got, while it is known
 };
 // Asks when it is due, and puts an answer that is new into `patch`. `plan` gets the wake-up.
-Probing probe(const Tick& tick, const KubeconfigCheck& check, MainPatch& patch, Plan& plan);
+Probing probe(const Context& context, const KubeconfigCheck& check, MainPatch& patch, Plan& plan);
 
 // Valid, Missing, Invalid or Unreachable.
-std::string kubeconfig_state(const Tick& tick, const KubeconfigCheck& check,
+std::string kubeconfig_state(const Context& context, const KubeconfigCheck& check,
                              const Probing& probing);
 // KubeconfigValid, GPUDiscovered and the fields beside them.
-void write_discovery(const Tick& tick, const KubeconfigCheck& check, const Probing& probing,
+void write_discovery(const Context& context, const KubeconfigCheck& check, const Probing& probing,
                      StatusWrite& status);
 
 }  // namespace athanor::hearth

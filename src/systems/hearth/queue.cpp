@@ -137,7 +137,7 @@ class Queue {
                       kLongestName));
       return;
     }
-    wish_flavor(entry);
+    apply_flavor(entry);
     wish_gpus(entry);
     wish_slots(entry);
     read_repairs(entry);
@@ -150,7 +150,7 @@ class Queue {
   }
 
   // A queue that names a missing flavor admits nothing: the flavor comes first.
-  void wish_flavor(Entry& entry) {
+  void apply_flavor(Entry& entry) {
     const std::string& cluster = entry.wish.cluster;
     const auto flavor = view_.get(api::kueue::kResourceFlavor, {"", cluster});
     const FlavorState state = flavor_state(flavor ? &*flavor : nullptr, cluster);
@@ -247,7 +247,7 @@ class Queue {
   void with_queue(const Object& queue) {
     const Value groups = queue.spec()["resourceGroups"];
     keep_stored_slots(queue, groups);
-    hold_back_fights(groups);
+    limit_repairs(groups);
     const QuotaEdit edit = edit_quotas(groups, wishes(), settings_.gpu_prefix);
     for (Entry& entry : entries_) {
       judge(entry, edit);
@@ -355,7 +355,7 @@ class Queue {
            (gpus_differ && good && synced["message"].as_string() == gpu_text(entry));
   }
 
-  void hold_back_fights(const Value& groups) {
+  void limit_repairs(const Value& groups) {
     for (Entry& entry : entries_) {
       if (entry.judged || entry.repairs.size() <= kMostRepairs ||
           find_flavor(groups, entry.wish.cluster) != nullptr) {
@@ -516,12 +516,13 @@ class Queue {
       if (!entry.verdict || entry.patched) {
         continue;  // a patched one is looked at again once its new version is here
       }
-      const Tick tick{.view = view_, .settings = settings_, .cluster = entry.cluster, .now = now_};
+      const Context context{
+          .view = view_, .settings = settings_, .cluster = entry.cluster, .now = now_};
       Value conditions = entry.cluster.object.status()["conditions"];
       const Value before = conditions;
       set_condition(conditions, *entry.verdict, now_);
       if (conditions != before) {
-        StatusWrite status(tick);
+        StatusWrite status(context);
         status.condition(entry.verdict->type, entry.verdict->status == "True",
                          entry.verdict->reason, entry.verdict->message);
         status.into(plan_);

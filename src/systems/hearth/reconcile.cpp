@@ -18,13 +18,13 @@ namespace athanor::hearth {
 namespace {
 
 // What upstream's framework left, and our finalizer (R8, 10.2).
-void adopt(const Tick& tick, MainPatch& patch) {
-  const Value finalizers = wanted_finalizers(tick);
-  const Value& present = tick.object().metadata()["finalizers"];
+void adopt(const Context& context, MainPatch& patch) {
+  const Value finalizers = wanted_finalizers(context);
+  const Value& present = context.object().metadata()["finalizers"];
   if (finalizers != present && !(finalizers.empty() && present.empty())) {
     patch.set_finalizers(finalizers);
   }
-  for (const Member& annotation : tick.object().metadata()["annotations"].members()) {
+  for (const Member& annotation : context.object().metadata()["annotations"].members()) {
     if (annotation.key().starts_with(name::kKopfPrefix)) {
       patch.annotate(annotation.key(), nullptr);
     }
@@ -32,13 +32,14 @@ void adopt(const Tick& tick, MainPatch& patch) {
 }
 
 // Unreadable user input in spec.hardware; reported once a spec.
-void complain(const Tick& tick, StatusWrite& status) {
-  if (!tick.spec().hardware || tick.status().observed_generation == tick.object().generation()) {
+void complain(const Context& context, StatusWrite& status) {
+  if (!context.spec().hardware ||
+      context.status().observed_generation == context.object().generation()) {
     return;
   }
-  const Amounts amounts = amounts_of(tick.spec().hardware->gpus);
+  const Amounts amounts = amounts_of(context.spec().hardware->gpus);
   if (!amounts.ignored.empty()) {
-    status.then(tick.event("Warning", "HardwareIgnored", amounts.ignored));
+    status.then(context.event("Warning", "HardwareIgnored", amounts.ignored));
   }
 }
 
@@ -49,35 +50,35 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return key.ns == settings.ns ? drop_unlisted_sentinels(view, settings, key.name, now)
                                  : Plan::done();
   }
-  const Tick tick{.view = view, .settings = settings, .cluster = *cluster, .now = now};
+  const Context context{.view = view, .settings = settings, .cluster = *cluster, .now = now};
   Plan plan;
-  MainPatch patch(tick);
-  adopt(tick, patch);
+  MainPatch patch(context);
+  adopt(context, patch);
   if (cluster->object.deleting()) {
     if (!patch.empty()) {
       patch.into(plan);
       return plan;
     }
-    return offboard(tick);
+    return offboard(context);
   }
-  const KubeconfigCheck check = check_kubeconfig(tick);
-  const Probing probing = probe(tick, check, patch, plan);
-  keep_lock_record(tick, patch, plan);
+  const KubeconfigCheck check = check_kubeconfig(context);
+  const Probing probing = probe(context, check, patch, plan);
+  keep_lock_record(context, patch, plan);
   if (!patch.empty()) {
     patch.into(plan);
     return plan;
   }
-  StatusWrite status(tick);
+  StatusWrite status(context);
   Plan steps;
-  if (tick.status().kubeconfig_status.empty() &&
+  if (context.status().kubeconfig_status.empty() &&
       cluster->object.label(name::kAutoDiscovered) == "true") {
-    status.then(tick.event("Normal", "ClusterDiscovered",
-                           "found by Secret " + tick.spec().kubeconfig_secret));
+    status.then(context.event("Normal", "ClusterDiscovered",
+                              "found by Secret " + context.spec().kubeconfig_secret));
   }
-  write_discovery(tick, check, probing, status);
-  complain(tick, status);
-  steps.merge(keep_flavor(tick, kubeconfig_state(tick, check, probing) == state::kValid));
-  keep_lock(tick, status, steps);
+  write_discovery(context, check, probing, status);
+  complain(context, status);
+  steps.merge(keep_flavor(context, kubeconfig_state(context, check, probing) == state::kValid));
+  keep_lock(context, status, steps);
   status.set("observedGeneration", cluster->object.generation());
   status.into(plan);
   plan.merge(std::move(steps));

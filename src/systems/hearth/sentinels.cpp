@@ -63,14 +63,14 @@ Sentinels sentinels_of(const View& view, const Settings& settings, const std::st
   return found;
 }
 
-Sentinels sentinels_of(const Tick& tick) {
-  return sentinels_of(tick.view, tick.settings, tick.name(), tick.now,
-                      tick.object().resource_version());
+Sentinels sentinels_of(const Context& context) {
+  return sentinels_of(context.view, context.settings, context.name(), context.now,
+                      context.object().resource_version());
 }
 
-Sentinels live_sentinels(const Tick& tick) {
-  return live_sentinels(tick.view, tick.settings, tick.name(), tick.now,
-                        tick.object().resource_version());
+Sentinels live_sentinels(const Context& context) {
+  return live_sentinels(context.view, context.settings, context.name(), context.now,
+                        context.object().resource_version());
 }
 
 Plan drop_sentinels(const std::vector<Object>& sentinels) {

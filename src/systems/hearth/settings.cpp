@@ -96,7 +96,7 @@ Duration seconds(double number) {
 
 }  // namespace
 
-Duration Settings::tick() const {
+Duration Settings::context() const {
   return seconds(reconcile_interval_seconds);
 }
 

@@ -35,7 +35,7 @@ struct Settings {
   bool allow_plain_http = false;
   std::string metrics_address = ":8080";
 
-  [[nodiscard]] Duration tick() const;
+  [[nodiscard]] Duration context() const;
   [[nodiscard]] Duration discovery_interval() const;
   [[nodiscard]] bool checks_content() const { return kubeconfig_check == "content"; }
   [[nodiscard]] bool offboards() const { return offboarding == "auto"; }

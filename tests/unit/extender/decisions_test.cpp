@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "api/builtin.hpp"
+#include "extender/cache_operator.hpp"
 #include "extender/pending.hpp"
-#include "extender/watching.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/das/agent.hpp"

@@ -15,19 +15,19 @@ namespace {
 TEST(Turn, EndsByReadsBytesOrTime) {
   Turn reads;
   int count = 0;
-  while (reads.goes_on()) {
+  while (reads.continues()) {
     ++count;
   }
   EXPECT_GE(count, 1);
   EXPECT_LE(count, Turn::kReads);
   Turn bytes;
-  EXPECT_TRUE(bytes.goes_on());
+  EXPECT_TRUE(bytes.continues());
   bytes.wrote(Turn::kWritten);
-  EXPECT_FALSE(bytes.goes_on());
+  EXPECT_FALSE(bytes.continues());
   Turn time;
   std::this_thread::sleep_for(Turn::kTime);
-  EXPECT_TRUE(time.goes_on()) << "every turn gets somewhere";
-  EXPECT_FALSE(time.goes_on());
+  EXPECT_TRUE(time.continues()) << "every turn gets somewhere";
+  EXPECT_FALSE(time.continues());
 }
 
 // Three that always have more to do, and one that becomes ready: it waits for one of them.

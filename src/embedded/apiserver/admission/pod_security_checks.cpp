@@ -60,10 +60,10 @@ struct Pod {
   }
 
   [[nodiscard]] const Value& context() const { return spec["securityContext"]; }
-  [[nodiscard]] bool windows_spared() const {
+  [[nodiscard]] bool is_windows_exempt() const {
     return minor >= kWindowsSpared && spec["os"]["name"].as_string() == "windows";
   }
-  [[nodiscard]] bool user_namespace_spared() const {
+  [[nodiscard]] bool is_user_namespace_exempt() const {
     return minor >= kUserNamespacesSpared && !spec["hostUsers"].as_bool(true);
   }
   // Of the containers for which `bad` holds.
@@ -274,7 +274,7 @@ Finding proc_mounts(const Pod& pod) {
 }
 
 Finding baseline_proc_mounts(const Pod& pod) {
-  return pod.user_namespace_spared() ? std::nullopt : proc_mounts(pod);
+  return pod.is_user_namespace_exempt() ? std::nullopt : proc_mounts(pod);
 }
 
 Finding se_linux(const Pod& pod) {
@@ -401,7 +401,7 @@ Finding host_process(const Pod& pod) {
 
 Finding escalation(const Pod& pod) {
   constexpr int kSince = 8;
-  if (pod.minor < kSince || pod.windows_spared()) {
+  if (pod.minor < kSince || pod.is_windows_exempt()) {
     return std::nullopt;
   }
   const Names names = pod.names_where([](const Value& container) {
@@ -416,7 +416,7 @@ Finding escalation(const Pod& pod) {
 }
 
 Finding kept_capabilities(const Pod& pod) {
-  if (pod.windows_spared()) {
+  if (pod.is_windows_exempt()) {
     return std::nullopt;
   }
   Texts added;
@@ -474,7 +474,7 @@ Finding volume_types(const Pod& pod) {
 }
 
 Finding non_root(const Pod& pod) {
-  if (pod.user_namespace_spared()) {
+  if (pod.is_user_namespace_exempt()) {
     return std::nullopt;
   }
   const Value& of_pod = pod.context()["runAsNonRoot"];
@@ -501,7 +501,7 @@ Finding non_root(const Pod& pod) {
 
 Finding root_user(const Pod& pod) {
   constexpr int kSince = 23;
-  if (pod.minor < kSince || pod.user_namespace_spared()) {
+  if (pod.minor < kSince || pod.is_user_namespace_exempt()) {
     return std::nullopt;
   }
   const auto bad = [](const Value& context) {
@@ -518,7 +518,7 @@ Finding root_user(const Pod& pod) {
 }
 
 Finding missing_seccomp(const Pod& pod) {
-  if (pod.windows_spared()) {
+  if (pod.is_windows_exempt()) {
     return std::nullopt;
   }
   if (Finding forbidden = forbidden_seccomp(pod)) {

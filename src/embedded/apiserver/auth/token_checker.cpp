@@ -52,7 +52,7 @@ std::string service_account_user(std::string_view ns, std::string_view name) {
   return fmt::format("system:serviceaccount:{}:{}", ns, name);
 }
 
-std::vector<std::string> own_audiences(const Options& options, const TokenSigner* signer) {
+std::vector<std::string> server_audiences(const Options& options, const TokenSigner* signer) {
   return !options.api_audiences.empty() ? options.api_audiences
          : signer != nullptr            ? std::vector<std::string>{signer->issuer()}
                                         : std::vector<std::string>{std::string()};
@@ -61,7 +61,7 @@ std::vector<std::string> own_audiences(const Options& options, const TokenSigner
 TokenChecker::TokenChecker(const Options& options, const Dependencies& dependencies)
     : signer_(dependencies.tokens),
       store_(dependencies.store),
-      own_(own_audiences(options, dependencies.tokens)),
+      own_(server_audiences(options, dependencies.tokens)),
       bootstrap_tokens_(options.bootstrap_tokens) {
   for (const StaticToken& token : options.tokens) {
     tokens_.emplace(token.token, token);

@@ -51,7 +51,7 @@ class TokenChecker {
 };
 
 // The audiences that this server stands for: --api-audiences, or the issuer.
-std::vector<std::string> own_audiences(const Options& options, const TokenSigner* signer);
+std::vector<std::string> server_audiences(const Options& options, const TokenSigner* signer);
 
 // "system:serviceaccount:NS:NAME".
 std::string service_account_user(std::string_view ns, std::string_view name);

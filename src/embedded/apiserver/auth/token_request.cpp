@@ -142,7 +142,7 @@ StatusResult<Response> handle_token_request(Call& call) {
     return status::internal("this server has no key to sign tokens with");
   }
   Value audiences = Value::list();
-  for (const std::string& audience : own_audiences(call.core.options, signer)) {
+  for (const std::string& audience : server_audiences(call.core.options, signer)) {
     audiences.push_back(audience);
   }
   ATHANOR_TRY(Value request, read_request(call, audiences));

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "embedded/apiserver/core/respond.hpp"
-#include "embedded/apiserver/extras/pass_on.hpp"
+#include "embedded/apiserver/extras/forwarding.hpp"
 #include "embedded/apiserver/extras/pod_subresources.hpp"
 #include "embedded/apiserver/webhooks/endpoint.hpp"
 

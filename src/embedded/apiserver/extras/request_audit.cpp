@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "embedded/apiserver/core/call.hpp"
-#include "embedded/apiserver/extras/pass_on.hpp"
+#include "embedded/apiserver/extras/forwarding.hpp"
 #include "embedded/apiserver/write/decode.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"

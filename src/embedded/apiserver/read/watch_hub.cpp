@@ -25,8 +25,8 @@ class WatchStream final : public Stream {
 };
 
 // `rest` may repeat the last ones of `events`.
-Result<std::vector<store::EventPtr>> with_rest(std::vector<store::EventPtr> events,
-                                               Result<std::vector<store::EventPtr>> rest) {
+Result<std::vector<store::EventPtr>> with_later_events(std::vector<store::EventPtr> events,
+                                                       Result<std::vector<store::EventPtr>> rest) {
   if (!rest.ok()) {
     return rest;
   }
@@ -131,7 +131,7 @@ std::unique_ptr<Stream> WatchHub::open(WatchSpec spec, Instant now) {
   }
   if (after < delivered_) {
     if (missed.ok() && seen < delivered_) {
-      missed = with_rest(*std::move(missed), store_.events_after(resource, seen, 0));
+      missed = with_later_events(*std::move(missed), store_.events_after(resource, seen, 0));
     }
     if (!missed.ok()) {
       watcher->fail(status::expired_watch(after, store_.oldest_revision()));

@@ -36,7 +36,7 @@ void copy_member(const Value& from, Value& to, std::string_view key) {
   }
 }
 
-bool says_nothing(const Value& value) {
+bool is_empty_object(const Value& value) {
   return value.is_null() || (value.is_string() && value.as_string().empty()) ||
          ((value.is_object() || value.is_list()) && value.empty());
 }
@@ -65,7 +65,7 @@ class Update {
     restore();
     ATHANOR_TRY_VOID(check_kind());
     if (!input_.tracked && !is_trusted(call_)) {
-      ATHANOR_TRY_VOID(say_as_stored());
+      ATHANOR_TRY_VOID(convert_to_storage_version());
       track();  // what admission adds has no owner
     }
     ATHANOR_TRY_VOID(admit());
@@ -316,7 +316,7 @@ class Update {
   }
 
   // Fields that the storage version lacks have no owner; those that it adds belong to the writer.
-  StatusResult<void> say_as_stored() {
+  StatusResult<void> convert_to_storage_version() {
     const ResourceInfo& resource = *call_.resource;
     const std::string own = resource.api_version();
     if (resource.converter == nullptr || resource.is_custom || input_.subresource != "status" ||
@@ -464,7 +464,7 @@ class Update {
     }
     const Value merged = input_.merged_metadata();
     for (const Member& member : merged.members()) {
-      if (!metadata().contains(member.key()) && says_nothing(member.value)) {
+      if (!metadata().contains(member.key()) && is_empty_object(member.value)) {
         object_.member("metadata").set(member.key(), member.value);
       }
       for (const Member& inner : member.value.members()) {

@@ -76,32 +76,32 @@ bool narrows_labels(const Value& now, const Value& before) {
 
 // The internal form in which the reference prints errors of a list of requirements or
 // terms.
-Value as_told(const Value& list, Value (*item_as_told)(const Value&)) {
+Value as_printed(const Value& list, Value (*item_as_printed)(const Value&)) {
   if (list.empty()) {
     return {};
   }
   Value told = Value::list();
   for (const Value& item : list.items()) {
-    told.push_back(item_as_told(item));
+    told.push_back(item_as_printed(item));
   }
   return told;
 }
 
-Value requirement_as_told(const Value& requirement) {
+Value requirement_as_printed(const Value& requirement) {
   return Value::object({{"Key", requirement["key"]},
                         {"Operator", requirement["operator"]},
                         {"Values", requirement["values"]}});
 }
 
-Value term_as_told(const Value& term) {
+Value term_as_printed(const Value& term) {
   return Value::object(
-      {{"MatchExpressions", as_told(term["matchExpressions"], requirement_as_told)},
-       {"MatchFields", as_told(term["matchFields"], requirement_as_told)}});
+      {{"MatchExpressions", as_printed(term["matchExpressions"], requirement_as_printed)},
+       {"MatchFields", as_printed(term["matchFields"], requirement_as_printed)}});
 }
 
 // Whether a term goes on with all that it asked for; one that asked for nothing still does.
 bool narrows_term(const Value& now, const Value& before) {
-  const auto goes_on = [&](std::string_view list) {
+  const auto continues = [&](std::string_view list) {
     const auto old_items = before[list].items();
     const auto items = now[list].items();
     return items.size() >= old_items.size() &&
@@ -110,7 +110,8 @@ bool narrows_term(const Value& now, const Value& before) {
   const auto is_empty = [](const Value& term) {
     return term["matchExpressions"].empty() && term["matchFields"].empty();
   };
-  return is_empty(before) ? is_empty(now) : goes_on("matchExpressions") && goes_on("matchFields");
+  return is_empty(before) ? is_empty(now)
+                          : continues("matchExpressions") && continues("matchFields");
 }
 
 // Where there were terms, each may ask for more, and there are as many.
@@ -125,14 +126,14 @@ void check_node_affinity(FieldErrors& errors, const Value& now, const Value& bef
   }
   if (terms.size() != old_terms.size()) {
     errors.push_back(FieldError::invalid(
-        field, as_told(terms, term_as_told),
+        field, as_printed(terms, term_as_printed),
         "no additions/deletions to non-empty NodeSelectorTerms list are allowed"));
     return;
   }
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (!narrows_term(terms[i], old_terms[i])) {
       errors.push_back(
-          FieldError::invalid(fmt::format("{}[{}]", field, i), term_as_told(terms[i]),
+          FieldError::invalid(fmt::format("{}[{}]", field, i), term_as_printed(terms[i]),
                               "only additions are allowed (no mutations or deletions)"));
     }
   }

@@ -145,24 +145,24 @@ class Cycle {
             const std::vector<PodSetRequests>& requests) {
     const bool granular = settings_.granular();
     if (words_ == Words::Once) {
-      if (shape.is_told()) {
+      if (shape.has_message()) {
         return;
       }
       // The same words for all, or each that was told in another moment is a group of its own.
       const std::string text(kWaits);
-      for (const Object& workload : shape.untold()) {
+      for (const Object& workload : shape.without_message()) {
         add_pending(plan_, workload, {.why = why, .granular = granular}, text, requests, now_);
       }
       return;
     }
     const std::string text = message();
-    for (const Object& workload :
-         shape.others_than(told(reason_of(why, granular), cut(text, kConditionMessageLimit)))) {
+    for (const Object& workload : shape.with_other_message(
+             told(reason_of(why, granular), cut(text, kConditionMessageLimit)))) {
       add_pending(plan_, workload, {.why = why, .granular = granular}, text, requests, now_);
     }
   }
-  void tell_head(Line& line, Waits why, const std::string& message,
-                 const std::vector<PodSetRequests>& requests) {
+  void report_head(Line& line, Waits why, const std::string& message,
+                   const std::vector<PodSetRequests>& requests) {
     add_pending(plan_, line.head(), {.why = why, .granular = settings_.granular()}, message,
                 requests, now_);
   }
@@ -290,9 +290,9 @@ class Cycle {
     }
     if (must_wait_for_pods()) {
       plan_.wake_at(now_ + kLookAgain);
-      tell_head(line, Waits::PodsReady,
-                "waiting for all admitted workloads to be in PodsReady condition",
-                nominee.requests);
+      report_head(line, Waits::PodsReady,
+                  "waiting for all admitted workloads to be in PodsReady condition",
+                  nominee.requests);
       line.block();
       return;
     }
@@ -310,8 +310,8 @@ class Cycle {
                    .granular = settings_.granular()},
                   now_);
     if (const auto error = refused_lately(steps.steps().front())) {
-      tell_head(line, Waits::Evaluation,
-                fmt::format("Failed to admit workload: {}", error->message), nominee.requests);
+      report_head(line, Waits::Evaluation,
+                  fmt::format("Failed to admit workload: {}", error->message), nominee.requests);
       if (line.queue().strict_fifo) {
         line.block();
       } else {
@@ -421,9 +421,9 @@ class Cycle {
     for (const auto& [uid, held] : gone) {
       restore(quota_, *held);
     }
-    return fit && (!nominee.targets.empty() || fits_beside_the_preempted(nominee));
+    return fit && (!nominee.targets.empty() || fits_with_preempted(nominee));
   }
-  bool fits_beside_the_preempted(const Nominee& nominee) {
+  bool fits_with_preempted(const Nominee& nominee) {
     for (const auto& [node, cell, amount] : promised_) {
       quota_.add_usage(node, cell, -amount);
     }
@@ -468,13 +468,13 @@ class Cycle {
     if (failed > 0) {
       message += fmt::format(". Preempting {} workload(s) failed, will retry.", failed);
     }
-    tell_head(line, Waits::Preemption, message, nominee.requests);
+    report_head(line, Waits::Preemption, message, nominee.requests);
     line.block();
   }
 
   // The head stays where it is, before those behind it.
   void lose(const Nominee& nominee, const std::string& message) {
-    tell_head(*nominee.line, Waits::Quota, message, nominee.requests);
+    report_head(*nominee.line, Waits::Quota, message, nominee.requests);
     nominee.line->block();
   }
 
@@ -519,13 +519,13 @@ class Cycle {
       const Value& conditions = line.head().status()["conditions"];
       if (stale || words_ == Words::Always ||
           find_condition(conditions, "QuotaReserved").is_null()) {
-        tell_head(line, why, words_ == Words::Once ? std::string(kWaits) : message(), requests);
+        report_head(line, why, words_ == Words::Once ? std::string(kWaits) : message(), requests);
       }
       line.block();
       return;
     }
     if (stale) {
-      tell_head(line, why, std::string(kWaits), requests);
+      report_head(line, why, std::string(kWaits), requests);
     }
     tell(line.shape(), why, message, requests);
     line.drop_shape();

@@ -115,13 +115,13 @@ class GroupSearch {
       const Fitness& worst = candidate.worst;
       attempt.mode = worst.mode;
       attempt.borrow_height = candidate.borrow_height;
-      const bool goes_on = worst.mode <= Mode::NoPreemptionCandidates ||
-                           (worst.mode != Mode::Fit && queue_.try_next_when_preempting) ||
-                           (worst.borrow_height > 0 && queue_.try_next_when_borrowing);
+      const bool continues = worst.mode <= Mode::NoPreemptionCandidates ||
+                             (worst.mode != Mode::Fit && queue_.try_next_when_preempting) ||
+                             (worst.borrow_height > 0 && queue_.try_next_when_borrowing);
       if (best.quotas == nullptr || prefers(candidate.worst, best.worst)) {
         best = std::move(candidate);
       }
-      if (!goes_on) {
+      if (!continues) {
         break;
       }
     }
@@ -172,7 +172,7 @@ class GroupSearch {
               .limit = cell ? quota_.max_capacity(queue_.node, *cell) : 0});
       return {.mode = Mode::NoFit};
     }
-    const QuotaTree::Lowest lowest = quota_.lowest_that_holds(queue_.node, *cell, amount);
+    const QuotaTree::Lowest lowest = quota_.lowest_sufficient(queue_.node, *cell, amount);
     const Amount available = quota_.available(queue_.node, *cell);
     if (amount <= available) {
       return {.mode = Mode::Fit, .borrow_height = lowest.height};

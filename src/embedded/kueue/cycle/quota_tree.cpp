@@ -135,7 +135,7 @@ Amount QuotaTree::local_available(NodeId node, CellId cell) const {
   return std::max<Amount>(0, quota(node, cell).local() - usage(node, cell));
 }
 
-QuotaTree::Lowest QuotaTree::lowest_that_holds(NodeId node, CellId cell, Amount amount) const {
+QuotaTree::Lowest QuotaTree::lowest_sufficient(NodeId node, CellId cell, Amount amount) const {
   std::optional<NodeId> parent = quotas_->parents[node];
   if (!parent || usage(node, cell) + amount <= subtree(node, cell)) {
     return {.height = 0, .is_part = parent.has_value()};
@@ -152,7 +152,7 @@ QuotaTree::Lowest QuotaTree::lowest_that_holds(NodeId node, CellId cell, Amount 
 }
 
 int QuotaTree::borrow_height(NodeId node, CellId cell, Amount amount) const {
-  return lowest_that_holds(node, cell, amount).height;
+  return lowest_sufficient(node, cell, amount).height;
 }
 
 int QuotaTree::borrow_height(NodeId node, const FlavorResource& cell, Amount amount) const {

@@ -70,7 +70,7 @@ class QuotaTree {
     int height = 0;
     bool is_part = false;
   };
-  [[nodiscard]] Lowest lowest_that_holds(NodeId node, CellId cell, Amount amount) const;
+  [[nodiscard]] Lowest lowest_sufficient(NodeId node, CellId cell, Amount amount) const;
   // Its height.
   [[nodiscard]] int borrow_height(NodeId node, CellId cell, Amount amount) const;
   [[nodiscard]] int borrow_height(NodeId node, const FlavorResource& cell, Amount amount) const;

@@ -169,16 +169,16 @@ std::vector<Object> Shape::rest_of(const Chosen& chosen) {
   return rest;
 }
 
-std::vector<Object> Shape::others_than(std::string_view told_words) {
+std::vector<Object> Shape::with_other_message(std::string_view told_words) {
   return rest_of([&](const std::string& words) { return words != told_words; });
 }
 
-bool Shape::is_told() const {
+bool Shape::has_message() const {
   return std::none_of(groups_.begin(), groups_.end(),
                       [](const Entries& entries) { return entries.told_words.empty(); });
 }
 
-std::vector<Object> Shape::untold() {
+std::vector<Object> Shape::without_message() {
   return rest_of([](const std::string& words) { return words.empty(); });
 }
 

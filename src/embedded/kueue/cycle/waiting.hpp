@@ -39,7 +39,7 @@ class Shape {
  public:
   // Groups of one shape, as waiting_shapes finds them.
   Shape(const View& view, RequeueTimestamp timestamp) : view_(view), timestamp_(timestamp) {}
-  void add_group(std::string group, std::string told_words);
+  void add_group(std::string group, std::string message);
 
   // From now on whoever waits for preemptions of its own goes first (7.2).
   void put_preemptors_first();
@@ -47,16 +47,16 @@ class Shape {
   [[nodiscard]] const Object* head();
   void take();
   // Those not taken whose last words differ.
-  [[nodiscard]] std::vector<Object> others_than(std::string_view told_words);
+  [[nodiscard]] std::vector<Object> with_other_message(std::string_view message);
   // Whether all of them, taken or not, were told something.
-  [[nodiscard]] bool is_told() const;
+  [[nodiscard]] bool has_message() const;
   // Those not taken that were told nothing yet.
-  [[nodiscard]] std::vector<Object> untold();
+  [[nodiscard]] std::vector<Object> without_message();
 
  private:
   struct Entries {
     std::string group{};
-    std::string told_words{};
+    std::string message{};
     std::vector<Object> read{};  // a part of the group
     std::size_t next = 0;
     bool whole = false;  // nothing behind `read`

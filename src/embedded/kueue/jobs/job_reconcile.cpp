@@ -62,8 +62,8 @@ class Manager {
       if (workload != nullptr && !says(*workload, "Finished")) {
         write_finished(plan_, *workload, outcome->succeeded ? "Succeeded" : "Failed",
                        outcome->message, now_);
-        tell_job("FinishedWorkload",
-                 fmt::format("Workload '{}' is declared finished", workload->key().text()));
+        emit_for_job("FinishedWorkload",
+                     fmt::format("Workload '{}' is declared finished", workload->key().text()));
       }
     } else if (workload == nullptr) {
       create();
@@ -123,7 +123,7 @@ class Manager {
         .to_value();
   }
 
-  void tell_job(std::string_view reason, std::string note, std::string_view type = "Normal") {
+  void emit_for_job(std::string_view reason, std::string note, std::string_view type = "Normal") {
     tell(plan_, *adapter_.kind, *job_, reason, std::move(note), type);
   }
 
@@ -147,7 +147,7 @@ class Manager {
         give_back(wanted, *workload);
       }
       write_job(wanted);
-      tell_job("Stopped", why);
+      emit_for_job("Stopped", why);
       return true;
     }
     if (!workload) {
@@ -202,7 +202,7 @@ class Manager {
     Value pod_sets = pod_sets_of(adapter_, *job_);
     const auto priority = priority_of(view_, *job_, pod_sets);
     if (!priority.ok()) {
-      tell_job("WorkloadPriorityClassNotFound", priority.error().message, "Warning");
+      emit_for_job("WorkloadPriorityClassNotFound", priority.error().message, "Warning");
       return;  // the class is read: its creation runs this again
     }
     const std::string name = workload_name(*adapter_.kind, *job_);
@@ -210,7 +210,7 @@ class Manager {
         new_workload(name, *job_, Value::list({owner_reference()}), std::move(pod_sets), *priority);
     const Key key{std::string(job_->ns()), name};
     plan_.then(Create{.target = {&api::kueue::kWorkload, key}, .object = std::move(workload)});
-    tell_job("CreatedWorkload", fmt::format("Created Workload: {}", key.text()));
+    emit_for_job("CreatedWorkload", fmt::format("Created Workload: {}", key.text()));
   }
 
   void replace(const Object& workload) {
@@ -227,14 +227,15 @@ class Manager {
                                                           {"maximumExecutionTimeSeconds",
                                                            max_execution_time(*job_)}})}}),
           .guard = guard_for(workload)});
-      tell_job("UpdatedWorkload", fmt::format("Updated not matching Workload for suspended job: {}",
-                                              workload.key().text()));
+      emit_for_job("UpdatedWorkload",
+                   fmt::format("Updated not matching Workload for suspended job: {}",
+                               workload.key().text()));
       return;
     }
     stop("No matching Workload", std::nullopt);
     plan_.then(Delete{.target = ref_to(workload), .guard = {.uid = std::string(workload.uid())}});
-    tell_job("DeletedWorkload",
-             fmt::format("Deleted not matching Workload: {}", workload.key().text()));
+    emit_for_job("DeletedWorkload",
+                 fmt::format("Deleted not matching Workload: {}", workload.key().text()));
   }
 
   void follow(const Object& workload) {
@@ -284,7 +285,7 @@ class Manager {
     }
     const auto priority = priority_of(view_, *job_, workload.spec()["podSets"]);
     if (!priority.ok()) {
-      tell_job("WorkloadPriorityClassNotFound", priority.error().message, "Warning");
+      emit_for_job("WorkloadPriorityClassNotFound", priority.error().message, "Warning");
       return false;
     }
     plan_.then(Patch{
@@ -292,8 +293,8 @@ class Manager {
         .merge = Value::object({{"spec", Value::object({{"priorityClassRef", priority->class_ref},
                                                         {"priority", priority->value}})}}),
         .guard = guard_for(workload)});
-    tell_job("UpdatedWorkload",
-             fmt::format("Updated workload priority class: {}", workload.key().text()));
+    emit_for_job("UpdatedWorkload",
+                 fmt::format("Updated workload priority class: {}", workload.key().text()));
     return true;
   }
 
@@ -322,7 +323,7 @@ class Manager {
     const auto wanted = started(workload);
     if (!wanted.ok()) {
       write_finished(plan_, workload, "FailedToStart", wanted.error().message, now_);
-      tell_job("FailedToStart", wanted.error().message, "Warning");
+      emit_for_job("FailedToStart", wanted.error().message, "Warning");
       return;
     }
     // Of an earlier round: its pods' placement could not change.
@@ -333,8 +334,9 @@ class Manager {
       return;
     }
     write_job(*wanted);
-    tell_job("Started", fmt::format("Admitted by clusterQueue {}",
-                                    workload.status()["admission"]["clusterQueue"].as_string()));
+    emit_for_job("Started",
+                 fmt::format("Admitted by clusterQueue {}",
+                             workload.status()["admission"]["clusterQueue"].as_string()));
   }
 
   // Marked as evicted: stop, and release the quota once no pod runs any more.

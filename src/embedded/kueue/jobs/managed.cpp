@@ -32,7 +32,7 @@ std::string_view framework_of(const Kind& kind) {
   return {};
 }
 
-bool says_queue(const Object& object) {
+bool names_queue(const Object& object) {
   return !object.label(name::kQueue).empty() || !object.label(name::kPrebuilt).empty();
 }
 
@@ -99,7 +99,7 @@ bool is_below_managed(const View& view, const Integrations& settings, const Obje
       return false;
     }
     if (settings.has(framework_of(**kind)) &&
-        (says_queue(*above) || (settings.manage_without_queue && selects(view, settings, ns)))) {
+        (names_queue(*above) || (settings.manage_without_queue && selects(view, settings, ns)))) {
       return true;
     }
     owner = above->controller();
@@ -111,8 +111,8 @@ bool is_managed(const View& view, const Integrations& settings, const Object& ob
   if (is_system_namespace(object.ns())) {
     return false;
   }
-  const bool wanted =
-      says_queue(object) || (settings.manage_without_queue && selects(view, settings, object.ns()));
+  const bool wanted = names_queue(object) ||
+                      (settings.manage_without_queue && selects(view, settings, object.ns()));
   return wanted && !is_below_managed(view, settings, object);
 }
 

@@ -58,7 +58,7 @@ class PodManager {
     return single() ? workload_name(api::kPod, first()) : group_.name;
   }
 
-  void tell_pods(std::string_view reason, const std::string& note) {
+  void emit_for_pods(std::string_view reason, const std::string& note) {
     for (const Object& pod : group_.pods) {
       tell(plan_, api::kPod, pod, reason, note);
     }
@@ -125,7 +125,7 @@ class PodManager {
     plan_.then(Create{
         .target = {&api::kueue::kWorkload, key},
         .object = new_workload(key.name, alive.front(), owners(), std::move(pod_sets), *priority)});
-    tell_pods("CreatedWorkload", fmt::format("Created Workload: {}", key.text()));
+    emit_for_pods("CreatedWorkload", fmt::format("Created Workload: {}", key.text()));
   }
 
   // A group has as many pods as it says: the newest of more go.
@@ -173,8 +173,8 @@ class PodManager {
       message = fmt::format("Pods succeeded: {}/{}.", group_.succeeded(), group_.total);
     }
     write_finished(plan_, workload, good ? "Succeeded" : "Failed", message, now_);
-    tell_pods("FinishedWorkload",
-              fmt::format("Workload '{}' is declared finished", workload.key().text()));
+    emit_for_pods("FinishedWorkload",
+                  fmt::format("Workload '{}' is declared finished", workload.key().text()));
     let_go(group_.pods);
   }
 

@@ -168,7 +168,7 @@ void check_weight(Errors& errors, const std::string& path, const Value& weight) 
   }
 }
 
-bool same_meaning(const Value& a, const Value& b) {
+bool equivalent(const Value& a, const Value& b) {
   return same(without_empty(a), without_empty(b));
 }
 

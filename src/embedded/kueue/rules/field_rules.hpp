@@ -30,6 +30,6 @@ void check_weight(Errors& errors, const std::string& path, const Value& weight);
 
 // True if a client that drops what is empty, and writes quantities its own way, would read the two
 // as one.
-bool same_meaning(const Value& a, const Value& b);
+bool equivalent(const Value& a, const Value& b);
 
 }  // namespace athanor::kueue

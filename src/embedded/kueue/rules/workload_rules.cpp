@@ -145,7 +145,7 @@ void check_updates_unchanged(Errors& errors, const Value& workload, const Value&
     const Value& now =
         by_name(workload["status"]["admissionChecks"], before[i]["name"].as_string());
     if (before[i]["state"].as_string() == "Ready" && now["state"].as_string() == "Ready" &&
-        !same_meaning(now["podSetUpdates"], before[i]["podSetUpdates"])) {
+        !equivalent(now["podSetUpdates"], before[i]["podSetUpdates"])) {
       invalid(errors, fmt::format("status.admissionChecks[{}].podSetUpdates", i),
               json::print(now["podSetUpdates"]), kImmutable);
     }
@@ -154,7 +154,7 @@ void check_updates_unchanged(Errors& errors, const Value& workload, const Value&
 
 void check_update(Errors& errors, const Value& workload, const Value& old) {
   const Value& pod_sets = workload["spec"]["podSets"];
-  if (is_reserved(old) && !same_meaning(old["spec"]["podSets"], pod_sets)) {
+  if (is_reserved(old) && !equivalent(old["spec"]["podSets"], pod_sets)) {
     invalid(errors, "spec.podSets", json::print(pod_sets), kImmutable);
   }
   if (is_reserved(old) && is_reserved(workload)) {
@@ -162,7 +162,7 @@ void check_update(Errors& errors, const Value& workload, const Value& old) {
   }
   const Value& admission = workload["status"]["admission"];
   const Value& before = old["status"]["admission"];
-  if (!before.is_null() && !admission.is_null() && !same_meaning(admission, before)) {
+  if (!before.is_null() && !admission.is_null() && !equivalent(admission, before)) {
     invalid(errors, "status.admission", json::print(admission), kImmutable);
   }
   check_updates_unchanged(errors, workload, old);

@@ -184,7 +184,7 @@ Eviction deactivated(const Object& workload) {
 }
 
 // Deactivates a workload that a check rejected (8.6). False: none did.
-bool heed_rejection(const Object& workload, Plan& plan, Instant now) {
+bool apply_rejection(const Object& workload, Plan& plan, Instant now) {
   std::string names;
   for (const Value& check : workload.status()["admissionChecks"].items()) {
     if (check["state"].as_string() != "Rejected") {
@@ -204,7 +204,7 @@ bool heed_rejection(const Object& workload, Plan& plan, Instant now) {
 }
 
 // Evicts a workload of which a check wants another round (8.6). False: none does.
-bool heed_retry(const Object& workload, bool granular, Plan& plan, Instant now) {
+bool apply_retry(const Object& workload, bool granular, Plan& plan, Instant now) {
   std::string checks;
   std::int64_t pause = 0;
   for (const Value& check : workload.status()["admissionChecks"].items()) {
@@ -230,7 +230,7 @@ bool heed_retry(const Object& workload, bool granular, Plan& plan, Instant now) 
 }
 
 // Deactivates a workload that was admitted for too long (8.4). False: it was not.
-bool heed_execution_time(const Object& workload, Plan& plan, Instant now) {
+bool apply_execution_time(const Object& workload, Plan& plan, Instant now) {
   const std::int64_t most = workload.spec()["maximumExecutionTimeSeconds"].as_int();
   if (most <= 0) {
     return false;
@@ -283,7 +283,7 @@ void retire(const View& view, const Object& workload, Plan& plan, Instant now) {
 // What is told once is told within so long after it is due: nothing remembers that it was.
 constexpr Duration kTellWithin = std::chrono::seconds(5);
 
-void tell_once(const Object& workload, Instant due, std::string_view reason,
+void emit_once(const Object& workload, Instant due, std::string_view reason,
                const std::string& note, Plan& plan, Instant now) {
   if (now < due) {
     plan.wake_at(due);
@@ -300,7 +300,7 @@ void warn_of_held_quota(const Object& workload, Plan& plan, Instant now) {
   }
   const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
   if (const auto since = parse_time(evicted["lastTransitionTime"].as_string())) {
-    tell_once(workload, *since + std::chrono::seconds(60), "EvictedWorkloadHoldsQuota",
+    emit_once(workload, *since + std::chrono::seconds(60), "EvictedWorkloadHoldsQuota",
               fmt::format("Evicted ({}), and still holds its quota in ClusterQueue {}: stop what "
                           "runs, then delete the Workload or clear status.admission",
                           evicted["reason"].as_string(),
@@ -323,7 +323,7 @@ void warn_of_topology(const Object& workload, Plan& plan, Instant now) {
   const auto created = parse_time(workload.metadata()["creationTimestamp"].as_string());
   const bool asks = std::ranges::any_of(workload.spec()["podSets"].items(), asks_for_topology);
   if (asks && created) {
-    tell_once(workload, *created, "TopologyIgnored",
+    emit_once(workload, *created, "TopologyIgnored",
               "The embedded engine does not schedule by topology: topologyRequest has no effect",
               plan, now);
   }
@@ -338,7 +338,7 @@ void follow_waiting(const View& view, const Object& workload, Plan& plan, Instan
     retire(view, workload, plan, now);
     return;
   }
-  if (heed_rejection(workload, plan, now)) {
+  if (apply_rejection(workload, plan, now)) {
     return;
   }
   restart_if_possible(view, workload, plan, now);
@@ -359,7 +359,8 @@ void follow_reserved(const View& view, const Object& workload, Plan& plan, Insta
                  {.reason = "LocalQueueStopped", .message = "The LocalQueue is stopped"}, now);
     return;
   }
-  if (heed_rejection(workload, plan, now) || heed_retry(workload, settings.granular(), plan, now)) {
+  if (apply_rejection(workload, plan, now) ||
+      apply_retry(workload, settings.granular(), plan, now)) {
     return;
   }
   if (queues.cluster) {
@@ -370,7 +371,7 @@ void follow_reserved(const View& view, const Object& workload, Plan& plan, Insta
     }
   }
   if (condition_is(workload.status()["conditions"], "Admitted", "True")) {
-    if (!heed_execution_time(workload, plan, now)) {
+    if (!apply_execution_time(workload, plan, now)) {
       await_pods(workload, settings, plan, now);
     }
     return;

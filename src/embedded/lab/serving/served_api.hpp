@@ -12,7 +12,7 @@
 #include "base/result.hpp"
 #include "embedded/apiserver/core/server.hpp"
 #include "embedded/lab/local_services.hpp"
-#include "embedded/lab/serving/late_server.hpp"
+#include "embedded/lab/serving/deferred_server.hpp"
 #include "embedded/lab/serving/network.hpp"
 #include "embedded/lab/serving/ticker.hpp"
 #include "embedded/store/store.hpp"
@@ -67,7 +67,7 @@ class ServedApi {
   Clock& clock_;
   int port_ = 0;
   std::string address_{};
-  LateServer late_{};
+  DeferredServer late_{};
   std::unique_ptr<store::Store> store_{};
   std::unique_ptr<apiserver::Server> server_{};
   std::unique_ptr<Network> network_{};

@@ -110,9 +110,9 @@ class RootBuilder {
       : root_(view.scratch), own_proc_(view.made_by.has_value()) {
     opened_.insert("/");
     for (const Mount& mount : view.mounts) {
-      open_way_to(mount.to);
+      make_path_to(mount.to);
     }
-    open_way_to(view.working_folder);
+    make_path_to(view.working_folder);
   }
 
   // Fills an opened folder with what the host has there.
@@ -144,7 +144,7 @@ class RootBuilder {
 
  private:
   // The first folder on the way that the host lacks must be made, so every one above it is opened.
-  void open_way_to(const std::string& folder) {
+  void make_path_to(const std::string& folder) {
     std::string path = folder;
     while (path != "/" && !is_folder(path)) {
       path = parent_of(path);

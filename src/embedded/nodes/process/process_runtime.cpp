@@ -460,12 +460,12 @@ class SpawnedRuntime final : public ProcessRuntime {
           lose_all();
         }
       }
-      meet_deadlines();
+      handle_deadlines();
       publish();
     }
   }
 
-  void meet_deadlines() {
+  void handle_deadlines() {
     const MutexLock lock(mutex_);
     const Instant now = options_.clock->now();
     const std::vector<std::string> uids(with_deadlines_.begin(), with_deadlines_.end());

@@ -29,9 +29,9 @@
 #include "embedded/nodes/process/framing.hpp"
 #include "embedded/nodes/process/log_files.hpp"
 #include "embedded/nodes/process/log_format.hpp"
+#include "embedded/nodes/process/orphaned_processes.hpp"
 #include "embedded/nodes/process/own_pids.hpp"
 #include "embedded/nodes/process/private_root.hpp"
-#include "embedded/nodes/process/strays.hpp"
 
 namespace athanor::nodes {
 namespace {

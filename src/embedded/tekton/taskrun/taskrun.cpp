@@ -71,8 +71,8 @@ class Pass {
   void create_pod(const ResolvedTask& task);
   void write_status(const Outcome& outcome, Value status);
   void delete_pod();
-  void tell_of_sidecars();
-  void tell_of_ignored(const Value& task_spec);
+  void report_sidecars();
+  void report_ignored(const Value& task_spec);
   void adopt_metadata(const ResolvedTask& task);
   [[nodiscard]] Outcome judged(Outcome outcome) const;
   [[nodiscard]] bool may_retry() const;
@@ -106,12 +106,12 @@ Plan Pass::clean_up() {
   if (takes_pod(reason) && phase != "Succeeded" && phase != "Failed") {
     delete_pod();
   }
-  tell_of_sidecars();
+  report_sidecars();
   return std::move(plan_);
 }
 
 // Sidecars end after the TaskRun: what became of them is written then.
-void Pass::tell_of_sidecars() {
+void Pass::report_sidecars() {
   const Value& known = task_run_.status()["sidecars"];
   if (!pod_ || known.empty()) {
     return;
@@ -125,7 +125,7 @@ void Pass::tell_of_sidecars() {
 }
 
 // What the pod cannot do of what the task asks for (admission warned of it, too).
-void Pass::tell_of_ignored(const Value& task_spec) {
+void Pass::report_ignored(const Value& task_spec) {
   std::vector<std::string> ignored = ignored_fields(task_spec);
   if (!task_run_.spec()["debug"].empty()) {
     ignored.emplace_back(kDebugIgnored);
@@ -322,7 +322,7 @@ void Pass::create_pod(const ResolvedTask& task) {
     const auto error = refused(view_, step);
     if (!error) {
       plan_.then(std::move(step));
-      tell_of_ignored(task.spec);
+      report_ignored(task.spec);
       if (!started_before_) {
         plan_.wake_at(start_ + kPendingGrace);
       }

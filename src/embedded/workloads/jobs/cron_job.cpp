@@ -72,7 +72,7 @@ class CronJobRun {
   }
 
   Plan run() {
-    look_at_jobs();
+    check_jobs();
     forget_history();
     if (!cron_.deleting() && zone_and_schedule() && !cron_.spec()["suspend"].as_bool()) {
       start_when_due();
@@ -89,7 +89,7 @@ class CronJobRun {
     });
   }
 
-  void look_at_jobs() {
+  void check_jobs() {
     for (const Object& job : jobs_) {
       const std::string end = end_of(job);
       if (end.empty()) {

@@ -147,14 +147,14 @@ class AutoscalerRun {
     } else if (current_ < least) {
       rescale(least, "Current number of replicas below Spec.MinReplicas");
     } else {
-      if (!tell_rivals()) {
-        tell_missing_metrics();
+      if (!report_rivals()) {
+        report_missing_metrics();
       }
     }
   }
 
   // Two autoscalers of one target would pull it to and fro.
-  bool tell_rivals() {
+  bool report_rivals() {
     std::string names;
     int count = 0;
     for (const Object& other :
@@ -198,7 +198,7 @@ class AutoscalerRun {
     last_scale_ = format_time(now_);
   }
 
-  void tell_missing_metrics() {
+  void report_missing_metrics() {
     const Value& metrics = scaler_.spec()["metrics"];
     std::optional<Missing> first;
     for (const Value& metric : metrics.items()) {

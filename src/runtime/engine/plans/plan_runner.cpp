@@ -44,18 +44,18 @@ void add_targets(Reads& reads, const Plan& plan) {
 }
 
 // Returns true if two values have equal texts: members in the same order, numbers of one type.
-bool reads_alike(const Value& a, const Value& b) {
+bool equal_texts(const Value& a, const Value& b) {
   if (a.identical(b)) {
     return true;
   }
   if (a.type() != b.type()) {
     return false;
   }
-  return std::ranges::equal(a.items(), b.items(), reads_alike) &&
+  return std::ranges::equal(a.items(), b.items(), equal_texts) &&
          std::ranges::equal(a.members(), b.members(),
                             [](const Member& left, const Member& right) {
                               return left.key() == right.key() &&
-                                     reads_alike(left.value, right.value);
+                                     equal_texts(left.value, right.value);
                             }) &&
          (a.is_list() || a.is_object() || a == b);
 }
@@ -65,7 +65,7 @@ bool same_plan(const Plan& a, const Plan& b) {
   if (a.steps().empty() && b.steps().empty() && !a.error() && !b.error()) {
     return a.wake() == b.wake();
   }
-  return reads_alike(a.to_value(), b.to_value());
+  return equal_texts(a.to_value(), b.to_value());
 }
 
 }  // namespace

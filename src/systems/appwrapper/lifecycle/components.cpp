@@ -26,16 +26,16 @@ Lookup of_object(Object object) {
 struct Top {
   std::string kind{}, name{};
 };
-Top top_of(const Tick& tick, const Object& pod) {
+Top top_of(const Context& context, const Object& pod) {
   Object current = pod;
   for (int depth = 0; depth < kDeepestChain; ++depth) {
     const auto owner = current.controller();
-    if (!owner || (owner->kind == kAppWrapper.name && owner->name == tick.name())) {
+    if (!owner || (owner->kind == kAppWrapper.name && owner->name == context.name())) {
       break;
     }
     const Kind* kind = find_wrapped_kind(owner->api_version, owner->kind);
     auto next = kind == nullptr ? std::nullopt
-                                : tick.view.get(*kind, {std::string(tick.ns()), owner->name});
+                                : context.view.get(*kind, {std::string(context.ns()), owner->name});
     if (!next) {
       return {owner->kind, owner->name};
     }
@@ -70,11 +70,11 @@ struct ComponentFacts {
 
 }  // namespace
 
-Lookup look_up(const Tick& tick, const ComponentKind& kind, std::string_view name,
+Lookup look_up(const Context& context, const ComponentKind& kind, std::string_view name,
                Absence absence) {
-  const Key key{std::string(tick.ns()), std::string(name)};
+  const Key key{std::string(context.ns()), std::string(name)};
   if (kind.watched) {
-    if (auto cached = tick.view.get(*kind.kind, key)) {
+    if (auto cached = context.view.get(*kind.kind, key)) {
       return of_object(*std::move(cached));
     }
     if (absence == Absence::AsCached) {
@@ -82,25 +82,25 @@ Lookup look_up(const Tick& tick, const ComponentKind& kind, std::string_view nam
     }
   }
   const Live live =
-      read_live(tick.view, *kind.kind, key, tick.now, tick.object().resource_version());
+      read_live(context.view, *kind.kind, key, context.now, context.object().resource_version());
   if (!live.known) {
     return {.state = Lookup::State::Asked, .denied = live.error && live.error->code == kForbidden};
   }
   return live.objects.empty() ? Lookup{} : of_object(live.objects.front());
 }
 
-std::optional<Instant> next_look(const Tick& tick, Duration interval) {
-  const bool all_watched =
-      std::ranges::all_of(tick.app.status.component_status, [](const ComponentStatus& component) {
+std::optional<Instant> next_look(const Context& context, Duration interval) {
+  const bool all_watched = std::ranges::all_of(
+      context.app.status.component_status, [](const ComponentStatus& component) {
         return component.kind.empty() ||
                find_wrapped_kind(component.api_version, component.kind) != nullptr;
       });
-  return all_watched ? std::nullopt : std::optional(tick.now + interval);
+  return all_watched ? std::nullopt : std::optional(context.now + interval);
 }
 
-bool is_controlled(const Tick& tick, const Object& object) {
+bool is_controlled(const Context& context, const Object& object) {
   const auto owner = object.controller();
-  return owner && owner->kind == kAppWrapper.name && owner->name == tick.name();
+  return owner && owner->kind == kAppWrapper.name && owner->name == context.name();
 }
 
 Index pod_index() {
@@ -112,33 +112,33 @@ Index pod_index() {
           }};
 }
 
-std::vector<Object> pods_of(const Tick& tick) {
-  return tick.view.list(
-      api::kPod, {.index = std::string(kPodIndex), .index_value = tick.object().key().text()});
+std::vector<Object> pods_of(const Context& context) {
+  return context.view.list(
+      api::kPod, {.index = std::string(kPodIndex), .index_value = context.object().key().text()});
 }
 
-std::optional<std::vector<Object>> confirmed_pods_of(const Tick& tick) {
-  Live live = list_live(tick.view, api::kPod,
-                        {.ns = std::string(tick.ns()),
-                         .label = std::string(name::kLabel) + "=" + std::string(tick.name())},
-                        tick.now, tick.object().resource_version());
+std::optional<std::vector<Object>> confirmed_pods_of(const Context& context) {
+  Live live = list_live(context.view, api::kPod,
+                        {.ns = std::string(context.ns()),
+                         .label = std::string(name::kLabel) + "=" + std::string(context.name())},
+                        context.now, context.object().resource_version());
   return live.known ? std::optional(std::move(live.objects)) : std::nullopt;
 }
 
-Survey survey(const Tick& tick) {
+Survey survey(const Context& context) {
   Survey result;
-  const auto& components = tick.app.status.component_status;
+  const auto& components = context.app.status.component_status;
   std::vector<ComponentFacts> facts(components.size());
   for (std::size_t i = 0; i < components.size(); ++i) {
     const ComponentStatus& component = components[i];
-    for (const PodSet& pod_set : tick.pod_sets[i]) {
+    for (const PodSet& pod_set : context.pod_sets[i]) {
       facts[i].has_pods = true;
       facts[i].expected += pod_set.count();
     }
-    const auto kind = find_component_kind(tick.view, component.api_version, component.kind);
+    const auto kind = find_component_kind(context.view, component.api_version, component.kind);
     const Lookup found = !kind || component.name.empty()
                              ? Lookup{}
-                             : look_up(tick, *kind, component.name, Absence::Confirmed);
+                             : look_up(context, *kind, component.name, Absence::Confirmed);
     result.asked = result.asked || found.state == Lookup::State::Asked;
     if (found.state == Lookup::State::Present) {
       ++result.deployed;
@@ -146,11 +146,11 @@ Survey survey(const Tick& tick) {
       result.failed_components += facts[i].outcome == Outcome::Failed ? 1 : 0;
     }
   }
-  result.expected = expected_pods(tick.pod_sets);
+  result.expected = expected_pods(context.pod_sets);
   PodCounts strays;  // of no known component
-  for (const Object& pod : pods_of(tick)) {
+  for (const Object& pod : pods_of(context)) {
     count(pod, result.pods);
-    const Top top = top_of(tick, pod);
+    const Top top = top_of(context, pod);
     const auto at = std::ranges::find_if(components, [&](const ComponentStatus& component) {
       return component.kind == top.kind && component.name == top.name;
     });

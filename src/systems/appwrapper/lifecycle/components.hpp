@@ -12,7 +12,7 @@
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
 #include "runtime/view/operator.hpp"
-#include "systems/appwrapper/lifecycle/tick.hpp"
+#include "systems/appwrapper/lifecycle/context.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
@@ -26,19 +26,20 @@ struct Lookup {
 // A cache may lag behind: before absence decides anything the API server is asked.
 enum class Absence : std::uint8_t { AsCached, Confirmed };
 // Objects of a kind that is not watched are read live in any case.
-Lookup look_up(const Tick& tick, const ComponentKind& kind, std::string_view name, Absence absence);
+Lookup look_up(const Context& context, const ComponentKind& kind, std::string_view name,
+               Absence absence);
 // When to look again at objects that nothing watches; nullopt: all are watched.
-std::optional<Instant> next_look(const Tick& tick, Duration interval);
+std::optional<Instant> next_look(const Context& context, Duration interval);
 
 // Returns true if an object has this AppWrapper, by name, as its controller.
-bool is_controlled(const Tick& tick, const Object& object);
+bool is_controlled(const Context& context, const Object& object);
 
 // Pods of AppWrappers by namespace and label.
 Index pod_index();
-std::vector<Object> pods_of(const Tick& tick);
+std::vector<Object> pods_of(const Context& context);
 // The pods as the API server has them: a cache may not show the last ones yet. nullopt: the answer
 // is not there yet.
-std::optional<std::vector<Object>> confirmed_pods_of(const Tick& tick);
+std::optional<std::vector<Object>> confirmed_pods_of(const Context& context);
 
 struct PodCounts {
   std::int64_t pending = 0, running = 0, succeeded = 0, failed = 0;
@@ -55,6 +56,6 @@ struct Survey {
   std::vector<Object> all_failed_pods{};
   std::vector<Object> running_pods{};
 };
-Survey survey(const Tick& tick);
+Survey survey(const Context& context);
 
 }  // namespace athanor::appwrapper

@@ -29,13 +29,13 @@ constexpr int kNoSuchResource = 404;
 
 class Creator {
  public:
-  Creator(const Tick& tick, StatusEdit& edit) : tick_(tick), edit_(edit) {}
+  Creator(const Context& context, StatusEdit& edit) : context_(context), edit_(edit) {}
 
   Creation run() {
-    if (is_gang(tick_.app) && !make_pod_group()) {
+    if (is_gang(context_.app) && !make_pod_group()) {
       return std::move(result_);
     }
-    for (std::size_t i = 0; i < tick_.app.spec.components.size(); ++i) {
+    for (std::size_t i = 0; i < context_.app.spec.components.size(); ++i) {
       if (edit_.component_condition(i)["status"].as_string() == "True") {
         continue;
       }
@@ -53,34 +53,34 @@ class Creator {
   // The PodGroup is there before any pod asks for it. False: the walk ends here.
   bool make_pod_group() {
     const Kind& wanted = pod_group_kind();
-    const auto kind = find_component_kind(tick_.view, wanted.api_version(), wanted.name);
+    const auto kind = find_component_kind(context_.view, wanted.api_version(), wanted.name);
     if (!kind) {
       return fail(fmt::format("no matches for kind \"{}\" in version \"{}\"", wanted.name,
                               wanted.api_version()));
     }
-    const std::string name(tick_.name());
+    const std::string name(context_.name());
     const std::optional<bool> there = find_ours(*kind, name);
     if (!there) {
       return false;
     }
     if (!*there) {
       result_.plan.then(
-          Create{.target = {kind->kind, {std::string(tick_.ns()), name}},
-                 .object = pod_group_object(tick_.app, expected_pods(tick_.pod_sets))});
+          Create{.target = {kind->kind, {std::string(context_.ns()), name}},
+                 .object = pod_group_object(context_.app, expected_pods(context_.pod_sets))});
     }
     return true;
   }
 
   // False: the walk ends here.
   bool one(std::size_t index) {
-    const Value& wanted = tick_.app.spec.components[index].template_value;
+    const Value& wanted = context_.app.spec.components[index].template_value;
     const std::string_view api_version = wanted["apiVersion"].as_string();
     const std::string_view kind_name = wanted["kind"].as_string();
-    auto object = desired_object(tick_.app, index, tick_.pod_sets[index], tick_.settings);
+    auto object = desired_object(context_.app, index, context_.pod_sets[index], context_.settings);
     if (!object.ok()) {
       return fail(object.error().message);
     }
-    const auto kind = find_component_kind(tick_.view, api_version, kind_name);
+    const auto kind = find_component_kind(context_.view, api_version, kind_name);
     if (!kind) {
       return fail(
           fmt::format("no matches for kind \"{}\" in version \"{}\"", kind_name, api_version));
@@ -94,11 +94,11 @@ class Creator {
     if (*there) {
       return true;
     }
-    Create create{.target = {kind->kind, {std::string(tick_.ns()), name}},
+    Create create{.target = {kind->kind, {std::string(context_.ns()), name}},
                   .object = *std::move(object)};
     // A refusal from before the first attempt is one of an earlier life.
     const bool tried = !edit_.component_condition(index).is_null();
-    if (const auto refusal = refused(tick_.view, create); refusal && tried) {
+    if (const auto refusal = refused(context_.view, create); refusal && tried) {
       if (!note_refusal(index, *refusal)) {
         return false;
       }
@@ -158,7 +158,7 @@ class Creator {
   }
 
   std::optional<bool> find_ours(const ComponentKind& kind, const std::string& name) {
-    const Lookup found = look_up(tick_, kind, name, Absence::AsCached);
+    const Lookup found = look_up(context_, kind, name, Absence::AsCached);
     if (found.state == Lookup::State::Absent) {
       return false;
     }
@@ -166,7 +166,7 @@ class Creator {
       wait();
       return std::nullopt;
     }
-    if (!is_controlled(tick_, *found.object)) {
+    if (!is_controlled(context_, *found.object)) {
       fail(fmt::format("resource {} exists, but is not controlled by appwrapper", name));
       return std::nullopt;
     }
@@ -186,20 +186,21 @@ class Creator {
     }
     const auto is_it = [&](const Object& candidate) {
       return candidate.metadata()["generateName"].as_string() == prefix &&
-             is_controlled(tick_, candidate) && !candidate.deleting() &&
+             is_controlled(context_, candidate) && !candidate.deleting() &&
              !is_taken(candidate.name());
     };
     if (kind.watched) {
-      for (const Object& candidate : tick_.view.list(
-               *kind.kind, {.index = "owner", .index_value = std::string(tick_.object().uid())})) {
+      for (const Object& candidate : context_.view.list(
+               *kind.kind,
+               {.index = "owner", .index_value = std::string(context_.object().uid())})) {
         if (is_it(candidate)) {
           adopt(index, *kind.kind, candidate.name());
           return true;
         }
       }
     }
-    const Live live = read_live(tick_.view, *kind.kind, {std::string(tick_.ns()), ""}, tick_.now,
-                                tick_.object().resource_version());
+    const Live live = read_live(context_.view, *kind.kind, {std::string(context_.ns()), ""},
+                                context_.now, context_.object().resource_version());
     if (!live.known) {
       wait();
       return std::nullopt;
@@ -213,7 +214,7 @@ class Creator {
   }
 
   [[nodiscard]] bool is_taken(std::string_view name) const {
-    for (std::size_t i = 0; i < tick_.app.spec.components.size(); ++i) {
+    for (std::size_t i = 0; i < context_.app.spec.components.size(); ++i) {
       if (edit_.component_name(i) == name) {
         return true;
       }
@@ -227,15 +228,15 @@ class Creator {
     result_.state = Creation::State::Working;
   }
 
-  const Tick& tick_;
+  const Context& context_;
   StatusEdit& edit_;
   Creation result_{};
 };
 
 }  // namespace
 
-Creation create_components(const Tick& tick, StatusEdit& edit) {
-  return Creator(tick, edit).run();
+Creation create_components(const Context& context, StatusEdit& edit) {
+  return Creator(context, edit).run();
 }
 
 }  // namespace athanor::appwrapper

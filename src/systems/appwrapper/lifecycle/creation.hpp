@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/view/plan.hpp"
-#include "systems/appwrapper/lifecycle/tick.hpp"
+#include "systems/appwrapper/lifecycle/context.hpp"
 
 namespace athanor::appwrapper {
 
@@ -21,6 +21,6 @@ struct Creation {
   Plan plan{};          // steps, status writes among them
 };
 // `edit` takes the conditions of components along.
-Creation create_components(const Tick& tick, StatusEdit& edit);
+Creation create_components(const Context& context, StatusEdit& edit);
 
 }  // namespace athanor::appwrapper

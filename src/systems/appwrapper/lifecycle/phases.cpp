@@ -21,36 +21,36 @@ constexpr std::string_view kSuspendTrue = "Suspend is true";
 constexpr Duration kShownResuming = std::chrono::milliseconds(100);
 constexpr Duration kCreateAgain = std::chrono::seconds(1);
 
-Plan patch_finalizers(const Tick& tick, Value finalizers) {
+Plan patch_finalizers(const Context& context, Value finalizers) {
   Plan plan;
-  plan.then(Patch{.target = tick.ref(),
+  plan.then(Patch{.target = context.ref(),
                   .merge = Value::object(
                       {{"metadata", Value::object({{"finalizers", std::move(finalizers)}})}}),
-                  .guard = {.uid = std::string(tick.object().uid()),
-                            .resource_version = std::string(tick.object().resource_version())}});
+                  .guard = {.uid = std::string(context.object().uid()),
+                            .resource_version = std::string(context.object().resource_version())}});
   return plan;
 }
 
-Plan add_finalizer(const Tick& tick) {
-  if (tick.object().has_finalizer(name::kFinalizer)) {
+Plan add_finalizer(const Context& context) {
+  if (context.object().has_finalizer(name::kFinalizer)) {
     return Plan::done();
   }
-  Value finalizers = tick.object().metadata()["finalizers"];
+  Value finalizers = context.object().metadata()["finalizers"];
   finalizers.push_back(name::kFinalizer);
-  return patch_finalizers(tick, std::move(finalizers));
+  return patch_finalizers(context, std::move(finalizers));
 }
 
-Plan drop_finalizer(const Tick& tick) {
-  if (!tick.object().has_finalizer(name::kFinalizer)) {
+Plan drop_finalizer(const Context& context) {
+  if (!context.object().has_finalizer(name::kFinalizer)) {
     return Plan::done();
   }
   Value kept = Value::list();
-  for (const Value& finalizer : tick.object().metadata()["finalizers"].items()) {
+  for (const Value& finalizer : context.object().metadata()["finalizers"].items()) {
     if (finalizer.as_string() != name::kFinalizer) {
       kept.push_back(finalizer);
     }
   }
-  return patch_finalizers(tick, std::move(kept));
+  return patch_finalizers(context, std::move(kept));
 }
 
 Plan written(const StatusEdit& edit, Plan rest = Plan::done()) {
@@ -61,34 +61,34 @@ Plan written(const StatusEdit& edit, Plan rest = Plan::done()) {
 }
 
 // The removal is over or was over before.
-bool is_removed(const Tick& tick, StatusEdit& edit, Plan& deletes) {
-  return !tick.is(condition::kResourcesDeployed) || remove_components(tick, edit, deletes);
+bool is_removed(const Context& context, StatusEdit& edit, Plan& deletes) {
+  return !context.is(condition::kResourcesDeployed) || remove_components(context, edit, deletes);
 }
 
 // B-19: an annotation with a new value queues a failed AppWrapper again.
-Plan retry(const Tick& tick) {
-  const std::string wish(tick.object().annotation(std::string(name::kAnnotationPrefix) +
-                                                  std::string(annotation::kRetry)));
-  const Value& handled = find_condition(tick.app.status.conditions, condition::kRetried);
+Plan retry(const Context& context) {
+  const std::string wish(context.object().annotation(std::string(name::kAnnotationPrefix) +
+                                                     std::string(annotation::kRetry)));
+  const Value& handled = find_condition(context.app.status.conditions, condition::kRetried);
   if (wish.empty() || handled["message"].as_string() == wish) {
     return Plan::done();
   }
-  StatusEdit edit(tick);
+  StatusEdit edit(context);
   edit.forget()
       .set(condition::kRetried, true, "Annotation", wish)
       .clear(condition::kUnhealthy, "Suspended")
       .enter(phase::kSuspended);
   Plan plan;
-  if (!tick.object().label(name::kQueueName).empty()) {
-    plan.then(Patch{.target = tick.ref(),
+  if (!context.object().label(name::kQueueName).empty()) {
+    plan.then(Patch{.target = context.ref(),
                     .merge = Value::object({{"spec", Value::object({{"suspend", true}})}}),
-                    .guard = {.uid = std::string(tick.object().uid())}});
+                    .guard = {.uid = std::string(context.object().uid())}});
   }
   plan.then(edit.step());
   return plan;
 }
 
-Plan create_failed(const Tick& tick, StatusEdit& edit, const std::string& error, bool fatal) {
+Plan create_failed(const Context& context, StatusEdit& edit, const std::string& error, bool fatal) {
   const std::string message = fmt::format("error creating components: {}", error);
   edit.set(condition::kUnhealthy, true, "CreateFailed", message);
   Plan plan;
@@ -96,20 +96,20 @@ Plan create_failed(const Tick& tick, StatusEdit& edit, const std::string& error,
     edit.enter(phase::kFailed);
     plan.then(edit.step());
   } else {
-    reset_or_fail(tick, edit, {}, plan);
+    reset_or_fail(context, edit, {}, plan);
   }
-  plan.then(unhealthy_event(tick, "CreateFailed", message));
+  plan.then(unhealthy_event(context, "CreateFailed", message));
   return plan;
 }
 
 }  // namespace
 
-Emit unhealthy_event(const Tick& tick, std::string_view reason, const std::string& message) {
-  return tick.event("Unhealthy", fmt::format("{}: {}", reason, message));
+Emit unhealthy_event(const Context& context, std::string_view reason, const std::string& message) {
+  return context.event("Unhealthy", fmt::format("{}: {}", reason, message));
 }
 
-void reset_or_fail(const Tick& tick, StatusEdit& edit, Failure failure, Plan& plan) {
-  if (!failure.terminal && tick.app.status.resetting_count < tick.limits.retry_limit) {
+void reset_or_fail(const Context& context, StatusEdit& edit, Failure failure, Plan& plan) {
+  if (!failure.terminal && context.app.status.resetting_count < context.limits.retry_limit) {
     edit.count_reset(failure.counts).enter(phase::kResetting);
   } else {
     edit.enter(phase::kFailed);
@@ -117,43 +117,43 @@ void reset_or_fail(const Tick& tick, StatusEdit& edit, Failure failure, Plan& pl
   plan.then(edit.step());
 }
 
-Plan begin_suspending(const Tick& tick, StatusEdit& edit) {
+Plan begin_suspending(const Context& context, StatusEdit& edit) {
   edit.enter(phase::kSuspending);
   Plan plan = written(edit);
-  plan.then(tick.event("Suspending", fmt::format("Externally suspended while in the {} phase",
-                                                 tick.app.status.phase)));
+  plan.then(context.event("Suspending", fmt::format("Externally suspended while in the {} phase",
+                                                    context.app.status.phase)));
   return plan;
 }
 
-Plan run_new(const Tick& tick) {
-  return written(StatusEdit(tick).enter(phase::kSuspended));
+Plan run_new(const Context& context) {
+  return written(StatusEdit(context).enter(phase::kSuspended));
 }
 
-Plan run_suspended(const Tick& tick) {
-  if (tick.app.spec.suspend) {
+Plan run_suspended(const Context& context) {
+  if (context.app.spec.suspend) {
     return Plan::done();
   }
-  StatusEdit edit(tick);
+  StatusEdit edit(context);
   edit.set(condition::kQuotaReserved, true, "Resuming", kSuspendFalse)
       .set(condition::kResourcesDeployed, true, "Resuming", kSuspendFalse)
       .set(condition::kPodsReady, false, "Resuming", kSuspendFalse)
       .set(condition::kUnhealthy, false, "Resuming", kSuspendFalse)
       .enter(phase::kResuming);
-  Plan plan = add_finalizer(tick);
+  Plan plan = add_finalizer(context);
   plan.then(edit.step());
   return plan;
 }
 
-Plan run_resuming(const Tick& tick) {
-  StatusEdit edit(tick);
-  if (tick.app.spec.suspend) {
-    return begin_suspending(tick, edit);
+Plan run_resuming(const Context& context) {
+  StatusEdit edit(context);
+  if (context.app.spec.suspend) {
+    return begin_suspending(context, edit);
   }
-  Creation creation = create_components(tick, edit);
+  Creation creation = create_components(context, edit);
   switch (creation.state) {
     case Creation::State::Done: {
-      const Instant shown = tick.entered(condition::kResourcesDeployed) + kShownResuming;
-      if (tick.now < shown) {
+      const Instant shown = context.entered(condition::kResourcesDeployed) + kShownResuming;
+      if (context.now < shown) {
         Plan plan;
         plan.wake_at(shown);
         return plan;
@@ -163,38 +163,39 @@ Plan run_resuming(const Tick& tick) {
     case Creation::State::Working:
       return std::move(creation.plan);
     case Creation::State::Waiting: {
-      const Instant limit = tick.changed_at(condition::kResourcesDeployed).value_or(tick.now) +
-                            tick.limits.admission_grace;
-      if (!creation.error.empty() && tick.now >= limit) {
-        return create_failed(tick, edit, creation.error, false);
+      const Instant limit =
+          context.changed_at(condition::kResourcesDeployed).value_or(context.now) +
+          context.limits.admission_grace;
+      if (!creation.error.empty() && context.now >= limit) {
+        return create_failed(context, edit, creation.error, false);
       }
       Plan plan = std::move(creation.plan);
-      plan.wake_at(std::min(tick.now + kCreateAgain, std::max(limit, tick.now)));
+      plan.wake_at(std::min(context.now + kCreateAgain, std::max(limit, context.now)));
       return plan;
     }
     case Creation::State::Fatal:
-      return create_failed(tick, edit, creation.error, true);
+      return create_failed(context, edit, creation.error, true);
   }
   return Plan::done();
 }
 
-Plan run_resetting(const Tick& tick) {
-  StatusEdit edit(tick);
-  if (tick.app.spec.suspend) {
-    return begin_suspending(tick, edit);
+Plan run_resetting(const Context& context) {
+  StatusEdit edit(context);
+  if (context.app.spec.suspend) {
+    return begin_suspending(context, edit);
   }
   edit.clear(condition::kPodsReady, "Resetting");
   Plan deletes;
-  if (!is_removed(tick, edit, deletes)) {
+  if (!is_removed(context, edit, deletes)) {
     return written(edit, std::move(deletes));
   }
-  if (tick.is(condition::kResourcesDeployed)) {
+  if (context.is(condition::kResourcesDeployed)) {
     edit.set(condition::kResourcesDeployed, false, "Resetting",
              "Resources deleted for resetting AppWrapper");
     return written(edit);
   }
-  const Instant over = tick.entered(condition::kUnhealthy) + tick.limits.retry_pause;
-  if (tick.now < over) {
+  const Instant over = context.entered(condition::kUnhealthy) + context.limits.retry_pause;
+  if (context.now < over) {
     Plan plan = written(edit);
     plan.wake_at(over);
     return plan;
@@ -204,10 +205,10 @@ Plan run_resetting(const Tick& tick) {
           .enter(phase::kResuming));
 }
 
-Plan run_suspending(const Tick& tick) {
-  StatusEdit edit(tick);
+Plan run_suspending(const Context& context) {
+  StatusEdit edit(context);
   Plan deletes;
-  if (!is_removed(tick, edit, deletes)) {
+  if (!is_removed(context, edit, deletes)) {
     return written(edit, std::move(deletes));
   }
   return written(edit.set(condition::kResourcesDeployed, false, "Suspended", kSuspendTrue)
@@ -217,14 +218,14 @@ Plan run_suspending(const Tick& tick) {
                      .enter(phase::kSuspended));
 }
 
-Plan run_failed(const Tick& tick) {
-  if (!tick.is(condition::kResourcesDeployed) && !tick.is(condition::kQuotaReserved)) {
-    return retry(tick);
+Plan run_failed(const Context& context) {
+  if (!context.is(condition::kResourcesDeployed) && !context.is(condition::kQuotaReserved)) {
+    return retry(context);
   }
-  StatusEdit edit(tick);
-  const Duration delay = tick.limits.deletion_on_failure;
-  const Instant until = tick.entered(condition::kUnhealthy) + delay;
-  if (delay > Duration::zero() && !tick.app.spec.suspend && tick.now < until) {
+  StatusEdit edit(context);
+  const Duration delay = context.limits.deletion_on_failure;
+  const Instant until = context.entered(condition::kUnhealthy) + delay;
+  if (delay > Duration::zero() && !context.app.spec.suspend && context.now < until) {
     edit.set(condition::kDeletingResources, false, "DeletionPaused",
              fmt::format("{}{} has value {}", name::kAnnotationPrefix,
                          annotation::kDeletionOnFailure, format_go_duration(delay)));
@@ -233,49 +234,50 @@ Plan run_failed(const Tick& tick) {
     return plan;
   }
   Plan deletes;
-  if (!is_removed(tick, edit, deletes)) {
+  if (!is_removed(context, edit, deletes)) {
     return written(edit, std::move(deletes));
   }
-  const bool forced = delay > Duration::zero() && tick.app.spec.suspend;
+  const bool forced = delay > Duration::zero() && context.app.spec.suspend;
   return written(edit.set(condition::kResourcesDeployed, false, "Failed",
                           forced ? "Kueue forced resource deletion by suspending AppWrapper"
                                  : "Resources deleted for failed AppWrapper")
                      .set(condition::kQuotaReserved, false, "Failed", "No resources deployed"));
 }
 
-Plan run_succeeded(const Tick& tick) {
-  if (!tick.is(condition::kResourcesDeployed)) {
+Plan run_succeeded(const Context& context) {
+  if (!context.is(condition::kResourcesDeployed)) {
     return Plan::done();
   }
-  const Instant over = tick.entered(condition::kQuotaReserved) + tick.limits.success_ttl;
-  if (tick.now < over) {
+  const Instant over = context.entered(condition::kQuotaReserved) + context.limits.success_ttl;
+  if (context.now < over) {
     Plan plan;
     plan.wake_at(over);
     return plan;
   }
-  StatusEdit edit(tick);
+  StatusEdit edit(context);
   Plan deletes;
-  if (!remove_components(tick, edit, deletes)) {
+  if (!remove_components(context, edit, deletes)) {
     return written(edit, std::move(deletes));
   }
   edit.set(condition::kResourcesDeployed, false, "Succeeded",
            fmt::format("Time to live after success of {} expired",
-                       format_go_duration(tick.limits.success_ttl)));
+                       format_go_duration(context.limits.success_ttl)));
   Plan plan = written(edit);
-  if (tick.settings.fault_tolerance.delete_after_success) {
-    plan.then(Delete{.target = tick.ref(), .guard = {.uid = std::string(tick.object().uid())}});
+  if (context.settings.fault_tolerance.delete_after_success) {
+    plan.then(
+        Delete{.target = context.ref(), .guard = {.uid = std::string(context.object().uid())}});
   }
   return plan;
 }
 
-Plan run_deleting(const Tick& tick) {
-  if (!tick.is(condition::kResourcesDeployed)) {
-    return drop_finalizer(tick);
+Plan run_deleting(const Context& context) {
+  if (!context.is(condition::kResourcesDeployed)) {
+    return drop_finalizer(context);
   }
-  StatusEdit edit(tick);
+  StatusEdit edit(context);
   Plan deletes;
-  if (!remove_components(tick, edit, deletes)) {
-    if (tick.app.status.phase != phase::kTerminating) {
+  if (!remove_components(context, edit, deletes)) {
+    if (context.app.status.phase != phase::kTerminating) {
       edit.enter(phase::kTerminating);
     }
     return written(edit, std::move(deletes));

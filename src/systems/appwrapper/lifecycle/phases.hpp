@@ -8,23 +8,23 @@
 #include <string_view>
 
 #include "runtime/view/plan.hpp"
-#include "systems/appwrapper/lifecycle/tick.hpp"
+#include "systems/appwrapper/lifecycle/context.hpp"
 
 namespace athanor::appwrapper {
 
-Plan run_new(const Tick& tick);
-Plan run_suspended(const Tick& tick);
-Plan run_resuming(const Tick& tick);
-Plan run_running(const Tick& tick);
-Plan run_resetting(const Tick& tick);
-Plan run_suspending(const Tick& tick);
-Plan run_failed(const Tick& tick);
-Plan run_succeeded(const Tick& tick);
+Plan run_new(const Context& context);
+Plan run_suspended(const Context& context);
+Plan run_resuming(const Context& context);
+Plan run_running(const Context& context);
+Plan run_resetting(const Context& context);
+Plan run_suspending(const Context& context);
+Plan run_failed(const Context& context);
+Plan run_succeeded(const Context& context);
 // The AppWrapper is being deleted (5.7).
-Plan run_deleting(const Tick& tick);
+Plan run_deleting(const Context& context);
 
 // Suspended while in `phase`: the event and the phase Suspending.
-Plan begin_suspending(const Tick& tick, StatusEdit& edit);
+Plan begin_suspending(const Context& context, StatusEdit& edit);
 
 // What a failure leads to.
 struct Failure {
@@ -32,7 +32,7 @@ struct Failure {
   bool terminal = false;    // no retry
 };
 // Enters Resetting, or Failed where no retry is left; appends the write.
-void reset_or_fail(const Tick& tick, StatusEdit& edit, Failure failure, Plan& plan);
-Emit unhealthy_event(const Tick& tick, std::string_view reason, const std::string& message);
+void reset_or_fail(const Context& context, StatusEdit& edit, Failure failure, Plan& plan);
+Emit unhealthy_event(const Context& context, std::string_view reason, const std::string& message);
 
 }  // namespace athanor::appwrapper

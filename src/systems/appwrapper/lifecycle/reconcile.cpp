@@ -17,7 +17,7 @@
 namespace athanor::appwrapper {
 namespace {
 
-using PhasePlan = Plan (*)(const Tick& tick);
+using PhasePlan = Plan (*)(const Context& context);
 constexpr std::pair<std::string_view, PhasePlan> kPhases[] = {
     {"", run_new},
     {phase::kSuspended, run_suspended},
@@ -35,18 +35,18 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   const Settings settings = settings_of(view);
-  const Tick tick{.view = view,
-                  .settings = settings,
-                  .app = *app,
-                  .limits = limits_of(app->object, settings.fault_tolerance),
-                  .pod_sets = pod_sets_of(*app),
-                  .now = now};
+  const Context context{.view = view,
+                        .settings = settings,
+                        .app = *app,
+                        .limits = limits_of(app->object, settings.fault_tolerance),
+                        .pod_sets = pod_sets_of(*app),
+                        .now = now};
   if (app->object.deleting()) {
-    return run_deleting(tick);
+    return run_deleting(context);
   }
   for (const auto& [phase, run] : kPhases) {
     if (app->status.phase == phase) {
-      return run(tick);
+      return run(context);
     }
   }
   return Plan::done();

@@ -34,9 +34,9 @@ struct Left {
 };
 
 // A name of ours may be held by somebody else's object: that one is not deleted.
-bool is_ours(const Tick& tick, const Object& object) {
-  return object.controller() ? is_controlled(tick, object)
-                             : object.label(name::kLabel) == tick.name();
+bool is_ours(const Context& context, const Object& object) {
+  return object.controller() ? is_controlled(context, object)
+                             : object.label(name::kLabel) == context.name();
 }
 
 // "Job/a (finalizers: x,y)".
@@ -64,28 +64,28 @@ std::string blockers(const std::vector<Left>& left, const std::vector<Object>& p
 
 // The object of a component with a name, and those of one whose name the server chose: the write
 // that was to record it may be missing. Returns false if the answer is not there yet.
-bool find_left(const Tick& tick, std::size_t index, std::vector<Left>& left) {
-  const ComponentStatus& component = tick.app.status.component_status[index];
-  const auto kind = find_component_kind(tick.view, component.api_version, component.kind);
+bool find_left(const Context& context, std::size_t index, std::vector<Left>& left) {
+  const ComponentStatus& component = context.app.status.component_status[index];
+  const auto kind = find_component_kind(context.view, component.api_version, component.kind);
   if (!kind) {
     return true;  // without its kind there is no object
   }
   const auto add = [&](const Object& object) {
     const bool known = std::ranges::any_of(
         left, [&](const Left& one) { return one.object.uid() == object.uid(); });
-    if (is_ours(tick, object) && !known) {
+    if (is_ours(context, object) && !known) {
       left.push_back({.ref = {kind->kind, object.key()}, .object = object});
     }
   };
-  const Value& metadata = tick.app.spec.components[index].template_value["metadata"];
+  const Value& metadata = context.app.spec.components[index].template_value["metadata"];
   if (metadata["name"].as_string().empty()) {
     std::vector<Object> candidates;
     if (kind->watched) {
-      candidates = tick.view.list(
-          *kind->kind, {.index = "owner", .index_value = std::string(tick.object().uid())});
+      candidates = context.view.list(
+          *kind->kind, {.index = "owner", .index_value = std::string(context.object().uid())});
     } else {
-      Live live = read_live(tick.view, *kind->kind, {std::string(tick.ns()), ""}, tick.now,
-                            tick.object().resource_version());
+      Live live = read_live(context.view, *kind->kind, {std::string(context.ns()), ""}, context.now,
+                            context.object().resource_version());
       if (!live.known) {
         return false;
       }
@@ -100,7 +100,7 @@ bool find_left(const Tick& tick, std::size_t index, std::vector<Left>& left) {
   if (component.name.empty()) {
     return true;
   }
-  const Lookup found = look_up(tick, *kind, component.name, Absence::Confirmed);
+  const Lookup found = look_up(context, *kind, component.name, Absence::Confirmed);
   if (found.object) {
     add(*found.object);
   }
@@ -111,19 +111,19 @@ bool find_left(const Tick& tick, std::size_t index, std::vector<Left>& left) {
 }
 
 // The PodGroup of a gang. Returns false if the answer is not there yet.
-bool find_pod_group(const Tick& tick, std::vector<Left>& left) {
+bool find_pod_group(const Context& context, std::vector<Left>& left) {
   const Kind& wanted = pod_group_kind();
-  const auto kind = find_component_kind(tick.view, wanted.api_version(), wanted.name);
+  const auto kind = find_component_kind(context.view, wanted.api_version(), wanted.name);
   if (!kind) {
     return true;
   }
   // Whoever took the annotation away meanwhile left one behind that the cache knows.
-  const Lookup found =
-      look_up(tick, *kind, tick.name(), is_gang(tick.app) ? Absence::Confirmed : Absence::AsCached);
+  const Lookup found = look_up(context, *kind, context.name(),
+                               is_gang(context.app) ? Absence::Confirmed : Absence::AsCached);
   const bool component = std::ranges::any_of(left, [&](const Left& one) {
     return found.object && one.object.uid() == found.object->uid();
   });
-  if (found.object && !component && is_controlled(tick, *found.object)) {
+  if (found.object && !component && is_controlled(context, *found.object)) {
     left.push_back({.ref = {kind->kind, found.object->key()}, .object = *found.object});
   }
   return found.state != Lookup::State::Asked;
@@ -146,26 +146,26 @@ void force(const std::vector<Left>& left, const std::vector<Object>& pods, Plan&
 
 }  // namespace
 
-bool remove_components(const Tick& tick, StatusEdit& edit, Plan& deletes) {
+bool remove_components(const Context& context, StatusEdit& edit, Plan& deletes) {
   edit.set(condition::kDeletingResources, true, kInitiated);
   std::vector<Left> left;
   bool asked = false;
-  for (std::size_t i = 0; i < tick.app.status.component_status.size(); ++i) {
+  for (std::size_t i = 0; i < context.app.status.component_status.size(); ++i) {
     if (edit.component_condition(i).is_null()) {
       continue;  // never attempted
     }
     const std::size_t before = left.size();
-    if (!find_left(tick, i, left)) {
+    if (!find_left(context, i, left)) {
       asked = true;
     } else if (left.size() == before && edit.component_condition(i)["status"] != Value("False")) {
       edit.component(i, "False", kDeleted);
     }
   }
-  asked = !find_pod_group(tick, left) || asked;
-  std::vector<Object> pods = pods_of(tick);
+  asked = !find_pod_group(context, left) || asked;
+  std::vector<Object> pods = pods_of(context);
   if (left.empty() && pods.empty() && !asked) {
     // The removal hands on the quota: no pod may be left that a cache does not show yet.
-    if (auto confirmed = confirmed_pods_of(tick)) {
+    if (auto confirmed = confirmed_pods_of(context)) {
       pods = *std::move(confirmed);
       if (pods.empty()) {
         edit.set(condition::kDeletingResources, false, kComplete);
@@ -173,22 +173,23 @@ bool remove_components(const Tick& tick, StatusEdit& edit, Plan& deletes) {
       }
     }
   }
-  const Instant begun = tick.is(condition::kDeletingResources)
-                            ? tick.changed_at(condition::kDeletingResources).value_or(tick.now)
-                            : tick.now;
-  const Instant forceful = begun + tick.limits.forceful_deletion;
-  if (tick.now - begun > kPatience) {
+  const Instant begun =
+      context.is(condition::kDeletingResources)
+          ? context.changed_at(condition::kDeletingResources).value_or(context.now)
+          : context.now;
+  const Instant forceful = begun + context.limits.forceful_deletion;
+  if (context.now - begun > kPatience) {
     edit.set(condition::kDeletingResources, true, kInitiated, blockers(left, pods));
   } else {
     deletes.wake_at(begun + kPatience + std::chrono::milliseconds(1));
   }
-  if (tick.now >= forceful) {
+  if (context.now >= forceful) {
     force(left, pods, deletes);
-    deletes.wake_at(tick.now + kPoll);
+    deletes.wake_at(context.now + kPoll);
     return false;
   }
   deletes.wake_at(forceful);
-  deletes.wake_at(tick.now + kPoll);
+  deletes.wake_at(context.now + kPoll);
   for (const Left& one : left) {
     if (!one.object.deleting()) {
       deletes.then(Delete{.target = one.ref, .guard = {.uid = std::string(one.object.uid())}});

@@ -5,12 +5,12 @@
 #include <cstdint>
 
 #include "runtime/view/plan.hpp"
-#include "systems/appwrapper/lifecycle/tick.hpp"
+#include "systems/appwrapper/lifecycle/context.hpp"
 
 namespace athanor::appwrapper {
 
 // One pass. Returns true if no component and no labelled pod is left. `edit` takes the conditions
 // along; `deletes` gets what follows the status write, and when to look again.
-bool remove_components(const Tick& tick, StatusEdit& edit, Plan& deletes);
+bool remove_components(const Context& context, StatusEdit& edit, Plan& deletes);
 
 }  // namespace athanor::appwrapper

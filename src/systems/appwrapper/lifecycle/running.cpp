@@ -34,15 +34,16 @@ std::string node_map(const std::set<std::string>& nodes) {
 
 class Running {
  public:
-  explicit Running(const Tick& tick) : tick_(tick), edit_(tick), seen_(survey(tick)) {}
+  explicit Running(const Context& context)
+      : context_(context), edit_(context), seen_(survey(context)) {}
 
   Plan run() {
     // Whether all is ready decides how often objects are looked at that nothing watches.
-    const bool ready = tick_.is(condition::kPodsReady);
-    if (const auto look = next_look(tick_, ready ? kRarely : kOften)) {
+    const bool ready = context_.is(condition::kPodsReady);
+    if (const auto look = next_look(context_, ready ? kRarely : kOften)) {
       plan_.wake_at(*look);
     }
-    const std::size_t wanted = tick_.app.status.component_status.size();
+    const std::size_t wanted = context_.app.status.component_status.size();
     if (seen_.deployed < wanted) {
       if (seen_.asked) {
         return std::move(plan_);  // the answer runs it again
@@ -51,7 +52,7 @@ class Running {
           "Only found {} deployed components, but was expecting {}", seen_.deployed, wanted);
       edit_.set(condition::kUnhealthy, true, "MissingComponent", message).enter(phase::kFailed);
       plan_.then(edit_.step());
-      plan_.then(unhealthy_event(tick_, "MissingComponent", message));
+      plan_.then(unhealthy_event(context_, "MissingComponent", message));
       return std::move(plan_);
     }
     if (seen_.failed_components > 0) {
@@ -65,14 +66,15 @@ class Running {
     if (!seen_.failed_pods.empty()) {
       return failed_pods();
     }
-    if (const auto nodes = nodes_to_leave(tick_.view, seen_.running_pods, tick_.settings.autopilot);
+    if (const auto nodes =
+            nodes_to_leave(context_.view, seen_.running_pods, context_.settings.autopilot);
         !nodes.empty()) {
       return leave(fmt::format("Workload contains pods using NoExecute resources on Nodes: {}",
                                node_map(nodes)));
     }
-    if (tick_.settings.autopilot.enabled && tick_.settings.autopilot.evacuate_unreachable) {
-      const Unreachable lost =
-          unreachable_nodes(tick_.view, seen_.running_pods, tick_.limits.failure_grace, tick_.now);
+    if (context_.settings.autopilot.enabled && context_.settings.autopilot.evacuate_unreachable) {
+      const Unreachable lost = unreachable_nodes(context_.view, seen_.running_pods,
+                                                 context_.limits.failure_grace, context_.now);
       if (!lost.nodes.empty()) {
         return leave(
             fmt::format("Workload contains pods on unreachable Nodes: {}", node_map(lost.nodes)));
@@ -89,9 +91,9 @@ class Running {
   // Unhealthy with an event, then a reset.
   Plan failed(std::string_view reason, const std::string& message) {
     edit_.set(condition::kUnhealthy, true, reason, message);
-    reset_or_fail(tick_, edit_, {.terminal = is_terminal(seen_.all_failed_pods, tick_.limits)},
-                  plan_);
-    plan_.then(unhealthy_event(tick_, reason, message));
+    reset_or_fail(context_, edit_,
+                  {.terminal = is_terminal(seen_.all_failed_pods, context_.limits)}, plan_);
+    plan_.then(unhealthy_event(context_, reason, message));
     return std::move(plan_);
   }
 
@@ -108,20 +110,20 @@ class Running {
   Plan failed_pods() {
     edit_.set(condition::kUnhealthy, true, "FoundFailedPods");
     // A condition from before this phase does not shorten the grace.
-    Instant since = tick_.now;
-    if (tick_.is(condition::kUnhealthy)) {
-      since = std::max(tick_.changed_at(condition::kUnhealthy).value_or(tick_.now),
-                       tick_.entered(condition::kUnhealthy));
+    Instant since = context_.now;
+    if (context_.is(condition::kUnhealthy)) {
+      since = std::max(context_.changed_at(condition::kUnhealthy).value_or(context_.now),
+                       context_.entered(condition::kUnhealthy));
     }
-    const Instant over = since + tick_.limits.failure_grace;
-    if (tick_.now < over) {
+    const Instant over = since + context_.limits.failure_grace;
+    if (context_.now < over) {
       plan_.then(edit_.step());
       plan_.wake_at(over);
       return std::move(plan_);
     }
-    reset_or_fail(tick_, edit_, {.terminal = is_terminal(seen_.all_failed_pods, tick_.limits)},
-                  plan_);
-    plan_.then(unhealthy_event(tick_, "FoundFailedPods",
+    reset_or_fail(context_, edit_,
+                  {.terminal = is_terminal(seen_.all_failed_pods, context_.limits)}, plan_);
+    plan_.then(unhealthy_event(context_, "FoundFailedPods",
                                fmt::format("{} failed pods", seen_.failed_pods.size())));
     return std::move(plan_);
   }
@@ -129,8 +131,8 @@ class Running {
   // Its pods must leave their nodes: a reset that is not counted.
   Plan leave(const std::string& message) {
     edit_.set(condition::kUnhealthy, true, "AutopilotNoExecute", message);
-    reset_or_fail(tick_, edit_, {.counts = 0}, plan_);
-    plan_.then(tick_.event("Unhealthy", message));
+    reset_or_fail(context_, edit_, {.counts = 0}, plan_);
+    plan_.then(context_.event("Unhealthy", message));
     return std::move(plan_);
   }
 
@@ -138,17 +140,17 @@ class Running {
   [[nodiscard]] Instant limit() const {
     const PodCounts& pods = seen_.pods;
     const bool admitted = pods.pending + pods.running + pods.succeeded >= seen_.expected;
-    const Instant since = tick_.changed_at(condition::kResourcesDeployed).value_or(tick_.now);
+    const Instant since = context_.changed_at(condition::kResourcesDeployed).value_or(context_.now);
     const Instant latest =
-        since + (admitted ? tick_.limits.warmup_grace : tick_.limits.admission_grace);
+        since + (admitted ? context_.limits.warmup_grace : context_.limits.admission_grace);
     // B-21: who was ready once gets the time of a warm-up again.
-    if (tick_.is(condition::kPodsReady)) {
-      return std::max(latest, tick_.now + tick_.limits.warmup_grace);
+    if (context_.is(condition::kPodsReady)) {
+      return std::max(latest, context_.now + context_.limits.warmup_grace);
     }
-    const Value& ready = find_condition(tick_.app.status.conditions, condition::kPodsReady);
+    const Value& ready = find_condition(context_.app.status.conditions, condition::kPodsReady);
     if (ready["reason"].as_string() == "InsufficientPodsReady") {
-      const Instant lost = tick_.changed_at(condition::kPodsReady).value_or(tick_.now);
-      return std::max(latest, lost + tick_.limits.warmup_grace);
+      const Instant lost = context_.changed_at(condition::kPodsReady).value_or(context_.now);
+      return std::max(latest, lost + context_.limits.warmup_grace);
     }
     return latest;
   }
@@ -163,7 +165,7 @@ class Running {
     }
     const std::string message = counts_text(pods);
     const Instant latest = limit();
-    if (tick_.now < latest) {
+    if (context_.now < latest) {
       edit_.clear(condition::kPodsReady, "InsufficientPodsReady", message);
       plan_.then(edit_.step());
       plan_.wake_at(latest);
@@ -172,7 +174,7 @@ class Running {
     return failed("InsufficientPodsReady", message);
   }
 
-  const Tick& tick_;
+  const Context& context_;
   StatusEdit edit_;
   Survey seen_;
   Plan plan_{};
@@ -180,12 +182,12 @@ class Running {
 
 }  // namespace
 
-Plan run_running(const Tick& tick) {
-  if (tick.app.spec.suspend) {
-    StatusEdit edit(tick);
-    return begin_suspending(tick, edit);
+Plan run_running(const Context& context) {
+  if (context.app.spec.suspend) {
+    StatusEdit edit(context);
+    return begin_suspending(context, edit);
   }
-  return Running(tick).run();
+  return Running(context).run();
 }
 
 }  // namespace athanor::appwrapper

@@ -82,7 +82,7 @@ bool carries(const Object& node, const ResourceTaint& taint) {
 }
 
 // When the node was last reached; nullopt: it is reached.
-std::optional<Instant> lost_since(const Object& node) {
+std::optional<Instant> unreachable_since(const Object& node) {
   for (const Value& taint : node.spec()["taints"].items()) {
     if (is_out_of_reach(taint)) {
       const auto added = parse_time(taint["timeAdded"].as_string());
@@ -169,7 +169,7 @@ Unreachable unreachable_nodes(const View& view, const std::vector<Object>& runni
   for (const Object& pod : running_pods) {
     const std::string name = pod.spec()["nodeName"].str();
     const auto node = name.empty() ? std::nullopt : view.get(api::kNode, {"", name});
-    const auto since = node ? lost_since(*node) : std::nullopt;
+    const auto since = node ? unreachable_since(*node) : std::nullopt;
     if (!since) {
       continue;
     }

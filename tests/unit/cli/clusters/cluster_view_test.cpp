@@ -93,8 +93,8 @@ TEST(ClusterView, AClusterThatTheQueueAloneKnowsHasARow) {
   const Object flavor = object(
       "{metadata: {name: edge, creationTimestamp: '2026-01-01T00:00:00Z'}, spec: {nodeLabels: "
       "{fournos.dev/cluster: edge}}}");
-  EXPECT_TRUE(stands_for_cluster(flavor));
-  EXPECT_FALSE(stands_for_cluster(object("{metadata: {name: default-flavor}}")));
+  EXPECT_TRUE(is_cluster_flavor(flavor));
+  EXPECT_FALSE(is_cluster_flavor(object("{metadata: {name: default-flavor}}")));
   const Instant now = *parse_time("2026-01-01T00:01:00Z");
   EXPECT_EQ(bare_row(flavor, cluster_use(queues(), "edge"), false, now),
             (Words{"edge", "-", "8x A100", "-", "-", "fournos-queue", "50%", "60s"}));

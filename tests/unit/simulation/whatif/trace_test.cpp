@@ -6,7 +6,7 @@
 
 #include "simulation/whatif/synthetic.hpp"
 
-namespace athanor::replay {
+namespace athanor::whatif {
 namespace {
 
 constexpr const char* kHeader = "submit,owner,gpu_type,gpus,duration,priority,cluster\n";
@@ -133,4 +133,4 @@ TEST(Synthetic, IsTheSameForTheSameSeedAndReadable) {
 }
 
 }  // namespace
-}  // namespace athanor::replay
+}  // namespace athanor::whatif

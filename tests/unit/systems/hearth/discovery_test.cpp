@@ -218,7 +218,7 @@ TEST_F(Kubeconfigs, AHubThatWithholdsTheSecretSaysNothingOfTheCluster) {
   EXPECT_EQ(hardware("edge")["consecutiveFailures"].as_int(), 0);
   EXPECT_EQ(condition("edge", "GPUDiscovered"), "True/Discovered 16 GPUs on 2 nodes");
   EXPECT_GE(world.event_count("KubeconfigUnreadable", "edge"), 1);
-  EXPECT_GE(asked["kubeconfig-edge"], 10);  // at each tick
+  EXPECT_GE(asked["kubeconfig-edge"], 10);  // at each context
   target("edge", 1, 8);
   pass(std::chrono::minutes(1));
   EXPECT_EQ(status("edge")["gpuSummary"], Value("8x A100"));

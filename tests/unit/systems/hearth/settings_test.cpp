@@ -15,7 +15,7 @@ TEST(HearthSettings, Defaults) {
   EXPECT_EQ(settings->ns, "hearth");
   EXPECT_EQ(settings->secrets_namespace, "psap-secrets");
   EXPECT_EQ(settings->execution_namespace, "psap-automation");
-  EXPECT_EQ(settings->tick(), std::chrono::seconds(30));
+  EXPECT_EQ(settings->context(), std::chrono::seconds(30));
   EXPECT_EQ(settings->discovery_interval(), std::chrono::minutes(5));
   EXPECT_EQ(settings->lock_prefix, "cluster-lock-");
   EXPECT_TRUE(settings->offboards());
@@ -33,14 +33,14 @@ TEST(HearthSettings, NamesInAnyCase) {
                                         {"HEARTH_OFFBOARDING", "manual"}});
   ASSERT_TRUE(settings.ok()) << settings.error().message;
   EXPECT_EQ(settings->ns, "h");
-  EXPECT_EQ(settings->tick(), std::chrono::milliseconds(500));
+  EXPECT_EQ(settings->context(), std::chrono::milliseconds(500));
   EXPECT_EQ(settings->model_map.at("NVIDIA-X"), "x1");
   EXPECT_EQ(settings->log_level, "INFO");
   EXPECT_FALSE(settings->offboards());
   EXPECT_TRUE(settings->allow_plain_http);
   const auto read = api::decode<Settings>(api::encode(*settings));
   EXPECT_EQ(read.model_map, settings->model_map);
-  EXPECT_EQ(read.tick(), settings->tick());
+  EXPECT_EQ(read.context(), settings->context());
 }
 
 TEST(HearthSettings, BadValuesNameVariableAndBound) {

@@ -4,7 +4,7 @@
 
 #include "embedded/apiserver/core/call.hpp"
 #include "embedded/apiserver/extras/aggregation/aggregation.hpp"
-#include "embedded/apiserver/extras/pass_on.hpp"
+#include "embedded/apiserver/extras/forwarding.hpp"
 
 namespace athanor::apiserver {
 namespace {

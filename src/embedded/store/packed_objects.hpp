@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ColdObjects: those objects of a resource that stay packed until they are read.
+// PackedObjects: those objects of a resource that stay packed until they are read.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace athanor::store {
 
 // Not thread-safe: the table owns it.
-class ColdObjects {
+class PackedObjects {
  public:
   // One packed object, in the order of keys.
   struct Entry {

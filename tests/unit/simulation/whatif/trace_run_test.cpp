@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small plays whose waiting times can be told by hand, and what is made of them.
-#include "simulation/whatif/replay.hpp"
+#include "simulation/whatif/trace_run.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "systems/fournos/settings.hpp"
 #include "systems/list.hpp"
 
-namespace athanor::replay {
+namespace athanor::whatif {
 namespace {
 
 lab::Lab one_cluster() {
@@ -198,4 +198,4 @@ TEST(Report, TimesForPeople) {
 }
 
 }  // namespace
-}  // namespace athanor::replay
+}  // namespace athanor::whatif

@@ -17,7 +17,7 @@
 #include "runtime/view/system.hpp"
 #include "simulation/whatif/trace.hpp"
 
-namespace athanor::replay {
+namespace athanor::whatif {
 
 // What happened to one submission.
 struct Run {
@@ -65,4 +65,4 @@ Result<void> check_fit(const Trace& trace, const lab::Lab& fleet, std::string_vi
 // Nodes and manifests of the fleet file play no part: what a job costs says the trace.
 Result<Played> play(const Trace& trace, const lab::Lab& fleet, const PlayOptions& options);
 
-}  // namespace athanor::replay
+}  // namespace athanor::whatif

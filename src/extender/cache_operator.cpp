@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extender/watching.hpp"
+#include "extender/cache_operator.hpp"
 
 #include <algorithm>
 #include <string>
@@ -11,7 +11,7 @@ namespace {
 
 Plan reconcile(const View& /*view*/, const Key& /*key*/, Instant /*now*/) {
   Plan plan;
-  plan.then(Act{.id = "sighted", .verb = std::string(kSightedVerb)});
+  plan.then(Act{.id = "on_first_lists", .verb = std::string(kSightedVerb)});
   return plan;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Status steps and transition events.
-#include "systems/fournos/phase.hpp"
+#include "systems/fournos/status_write.hpp"
 
 #include "kube/value/condition.hpp"
 #include "systems/fournos/messages.hpp"
@@ -21,21 +21,21 @@ std::string_view text_of(Truth truth) {
 }
 
 // The exact upstream schemas do not know the fields that came later.
-bool knows_newer_fields(const Tick& tick) {
-  return tick.settings.api() == api::FournosApi::Auto;
+bool knows_newer_fields(const Context& context) {
+  return context.settings.api() == api::FournosApi::Auto;
 }
 
 }  // namespace
 
-StatusWrite::StatusWrite(const Tick& tick)
-    : tick_(tick), conditions_(tick.job.object().status()["conditions"]) {}
+StatusWrite::StatusWrite(const Context& context)
+    : context_(context), conditions_(context.job.object().status()["conditions"]) {}
 
 StatusWrite& StatusWrite::enter(std::string_view phase, std::string_view text) {
   status_.set("phase", phase);
-  if (phase != tick_.job.status().phase) {
+  if (phase != context_.job.status().phase) {
     event_ = phase;
-    if (is_terminal(phase) && knows_newer_fields(tick_)) {
-      status_.set("completionTime", format_time(tick_.now));
+    if (is_terminal(phase) && knows_newer_fields(context_)) {
+      status_.set("completionTime", format_time(context_.now));
     }
   }
   return message(text);
@@ -57,10 +57,10 @@ StatusWrite& StatusWrite::condition(std::string_view type, Truth status, std::st
                       .status = std::string(text_of(status)),
                       .reason = std::string(reason),
                       .message = std::string(text)};
-  if (knows_newer_fields(tick_)) {
-    condition.observed_generation = tick_.job.object().generation();
+  if (knows_newer_fields(context_)) {
+    condition.observed_generation = context_.job.object().generation();
   }
-  set_condition(conditions_, condition, tick_.now, ConditionOrder::MoveToEnd);
+  set_condition(conditions_, condition, context_.now, ConditionOrder::MoveToEnd);
   status_.set("conditions", conditions_);
   return *this;
 }
@@ -71,20 +71,20 @@ StatusWrite& StatusWrite::forget_conditions() {
 }
 
 void StatusWrite::into(Plan& plan) const {
-  plan.then(
-      Status{.target = tick_.job.ref(), .status = status_, .guard = {.uid = tick_.job.uid()}});
+  plan.then(Status{
+      .target = context_.job.ref(), .status = status_, .guard = {.uid = context_.job.uid()}});
   if (!event_.empty()) {
-    plan.then(Emit{.about = tick_.job.ref(),
-                   .about_uid = tick_.job.uid(),
+    plan.then(Emit{.about = context_.job.ref(),
+                   .about_uid = context_.job.uid(),
                    .type = event_ == phase::kFailed ? "Warning" : "Normal",
                    .reason = event_,
                    .note = status_["message"].str()});
   }
 }
 
-Plan reject_job(const Tick& tick, std::string_view message) {
+Plan reject_job(const Context& context, std::string_view message) {
   Plan plan;
-  StatusWrite(tick).enter(phase::kFailed, message).into(plan);
+  StatusWrite(context).enter(phase::kFailed, message).into(plan);
   return plan;
 }
 

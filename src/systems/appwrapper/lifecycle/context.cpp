@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions of AppWrappers and their components.
-#include "systems/appwrapper/lifecycle/tick.hpp"
+#include "systems/appwrapper/lifecycle/context.hpp"
 
 #include <algorithm>
 
@@ -41,13 +41,13 @@ void set_entry(Value& conditions, const Entry& entry, Instant now) {
   }
 }
 
-Value initial_components(const Tick& tick) {
-  const Value& known = tick.object().status()["componentStatus"];
-  if (known.size() == tick.app.spec.components.size()) {
+Value initial_components(const Context& context) {
+  const Value& known = context.object().status()["componentStatus"];
+  if (known.size() == context.app.spec.components.size()) {
     return known.is_list() ? known : Value::list();
   }
   Value components = Value::list();
-  for (const auto& pod_sets : tick.pod_sets) {
+  for (const auto& pod_sets : context.pod_sets) {
     components.push_back(Value::object(
         {{"name", ""}, {"kind", ""}, {"apiVersion", ""}, {"podSets", to_value(pod_sets)}}));
   }
@@ -56,15 +56,15 @@ Value initial_components(const Tick& tick) {
 
 }  // namespace
 
-bool Tick::is(std::string_view type) const {
+bool Context::is(std::string_view type) const {
   return condition_is(app.status.conditions, type, "True");
 }
 
-std::optional<Instant> Tick::changed_at(std::string_view type) const {
+std::optional<Instant> Context::changed_at(std::string_view type) const {
   return parse_time(find_condition(app.status.conditions, type)["lastTransitionTime"].as_string());
 }
 
-Instant Tick::entered(std::string_view otherwise) const {
+Instant Context::entered(std::string_view otherwise) const {
   const Value& changed = find_condition(app.status.conditions, condition::kPhaseChanged);
   if (changed["reason"].as_string() == app.status.phase) {
     if (const auto at = parse_time(changed["lastTransitionTime"].as_string())) {
@@ -74,19 +74,19 @@ Instant Tick::entered(std::string_view otherwise) const {
   return changed_at(otherwise).value_or(now);
 }
 
-Emit Tick::event(std::string_view reason, std::string note) const {
+Emit Context::event(std::string_view reason, std::string note) const {
   return {.about = ref(),
           .about_uid = std::string(object().uid()),
           .reason = std::string(reason),
           .note = std::move(note)};
 }
 
-StatusEdit::StatusEdit(const Tick& tick)
-    : tick_(tick),
-      conditions_(tick.app.status.conditions),
-      components_(initial_components(tick)),
-      phase_(tick.app.status.phase),
-      resetting_count_(tick.app.status.resetting_count) {}
+StatusEdit::StatusEdit(const Context& context)
+    : context_(context),
+      conditions_(context.app.status.conditions),
+      components_(initial_components(context)),
+      phase_(context.app.status.phase),
+      resetting_count_(context.app.status.resetting_count) {}
 
 StatusEdit& StatusEdit::enter(std::string_view phase) {
   phase_ = phase;
@@ -100,7 +100,7 @@ StatusEdit& StatusEdit::enter(std::string_view phase) {
   }
   kept.push_back(Value::object({{"type", condition::kPhaseChanged},
                                 {"status", "True"},
-                                {"lastTransitionTime", format_micro_time(tick_.now)},
+                                {"lastTransitionTime", format_micro_time(context_.now)},
                                 {"reason", phase},
                                 {"message", ""}}));
   conditions_ = std::move(kept);
@@ -112,7 +112,7 @@ StatusEdit& StatusEdit::set(std::string_view type, bool truth, std::string_view 
   set_entry(
       conditions_,
       {.type = type, .status = truth ? "True" : "False", .reason = reason, .message = message},
-      tick_.now);
+      context_.now);
   return *this;
 }
 
@@ -142,7 +142,7 @@ StatusEdit& StatusEdit::component(std::size_t index, std::string_view status,
              .status = status,
              .reason = reason,
              .message = message},
-            tick_.now);
+            context_.now);
   return *this;
 }
 
@@ -172,12 +172,12 @@ Status StatusEdit::step() const {
   if (conditions_.is_list()) {
     status.set("conditions", conditions_);
   }
-  if (resetting_count_ != 0 || tick_.object().status().contains("resettingCount")) {
+  if (resetting_count_ != 0 || context_.object().status().contains("resettingCount")) {
     status.set("resettingCount", resetting_count_);
   }
-  return {.target = tick_.ref(),
+  return {.target = context_.ref(),
           .status = std::move(status),
-          .guard = {.uid = std::string(tick_.object().uid())}};
+          .guard = {.uid = std::string(context_.object().uid())}};
 }
 
 }  // namespace athanor::appwrapper

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading /proc.
-#include "embedded/nodes/process/strays.hpp"
+#include "embedded/nodes/process/orphaned_processes.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>

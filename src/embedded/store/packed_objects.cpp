@@ -1,56 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "embedded/store/cold.hpp"
+#include "embedded/store/packed_objects.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace athanor::store {
 
-KeyView ColdObjects::key_of(const Entry& entry) const {
+KeyView PackedObjects::key_of(const Entry& entry) const {
   return places_[entry.pack].pack->key(entry.index & ~kGone);
 }
 
-KeyView ColdObjects::key(std::size_t position) const {
+KeyView PackedObjects::key(std::size_t position) const {
   return key_of(entries_[position]);
 }
 
-Revision ColdObjects::revision(std::size_t position) const {
+Revision PackedObjects::revision(std::size_t position) const {
   const Entry& entry = entries_[position];
   return places_[entry.pack].pack->revision(entry.index);
 }
 
-StoredPtr ColdObjects::unpack(std::size_t position) const {
+StoredPtr PackedObjects::unpack(std::size_t position) const {
   const Entry& entry = entries_[position];
   return places_[entry.pack].pack->unpack(entry.index);
 }
 
-std::size_t ColdObjects::lower_bound(const KeyView& key) const {
+std::size_t PackedObjects::lower_bound(const KeyView& key) const {
   const auto at = std::lower_bound(
       entries_.begin(), entries_.end(), key,
       [this](const Entry& entry, const KeyView& wanted) { return key_of(entry) < wanted; });
   return static_cast<std::size_t>(at - entries_.begin());
 }
 
-std::size_t ColdObjects::upper_bound(const KeyView& key) const {
+std::size_t PackedObjects::upper_bound(const KeyView& key) const {
   const auto at = std::upper_bound(
       entries_.begin(), entries_.end(), key,
       [this](const KeyView& wanted, const Entry& entry) { return wanted < key_of(entry); });
   return static_cast<std::size_t>(at - entries_.begin());
 }
 
-std::size_t ColdObjects::skip_gone(std::size_t position) const {
+std::size_t PackedObjects::skip_gone(std::size_t position) const {
   while (position < entries_.size() && is_gone(entries_[position])) {
     ++position;
   }
   return position;
 }
 
-StoredPtr ColdObjects::get(const KeyView& wanted) const {
+StoredPtr PackedObjects::get(const KeyView& wanted) const {
   const std::size_t position = skip_gone(lower_bound(wanted));
   return position < end() && key(position) == wanted ? unpack(position) : nullptr;
 }
 
-void ColdObjects::add(std::shared_ptr<const Pack> pack, const std::vector<std::uint32_t>& indices) {
+void PackedObjects::add(std::shared_ptr<const Pack> pack,
+                        const std::vector<std::uint32_t>& indices) {
   if (indices.empty()) {
     return;
   }
@@ -65,7 +66,7 @@ void ColdObjects::add(std::shared_ptr<const Pack> pack, const std::vector<std::u
                      [this](const Entry& a, const Entry& b) { return key_of(a) < key_of(b); });
 }
 
-bool ColdObjects::erase(const KeyView& wanted) {
+bool PackedObjects::erase(const KeyView& wanted) {
   const std::size_t position = skip_gone(lower_bound(wanted));
   if (position == end() || key(position) != wanted) {
     return false;
@@ -79,7 +80,7 @@ bool ColdObjects::erase(const KeyView& wanted) {
   return true;
 }
 
-void ColdObjects::sweep() {
+void PackedObjects::sweep() {
   if (gone_ == 0) {
     return;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lab, a trace, and virtual time.
-#include "simulation/whatif/replay.hpp"
+#include "simulation/whatif/trace_run.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@
 #include "simulation/world.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 
-namespace athanor::replay {
+namespace athanor::whatif {
 
 namespace {
 
@@ -241,7 +241,7 @@ class Player {
 
   // ---- submissions
   void submit_due(sim::World& world) {
-    clear_away(world);
+    remove_finished(world);
     const Duration passed = world.now() - played_.start;
     while (next_ < trace_.jobs.size() && trace_.jobs[next_].submit <= passed) {
       const auto made = world.create(manifest(trace_.jobs[next_], next_, fleet_.ns));
@@ -265,7 +265,7 @@ class Player {
 
   // Jobs that have been over for a while leave: else the world of a week is gigabytes, and every
   // look goes through them.
-  void clear_away(sim::World& world) {
+  void remove_finished(sim::World& world) {
     while (!over_.empty() && *played_.runs[over_.front()].ended + kKeepOver <= world.now()) {
       world.vanish(api::kFournosJob, {fleet_.ns, job_name(over_.front())});
       over_.pop_front();
@@ -427,4 +427,4 @@ Result<Played> play(const Trace& trace, const lab::Lab& fleet, const PlayOptions
   return Player(trace, fleet, options).play();
 }
 
-}  // namespace athanor::replay
+}  // namespace athanor::whatif

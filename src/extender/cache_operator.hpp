@@ -15,7 +15,7 @@ namespace athanor::extender {
 
 inline constexpr std::string_view kName = "athanor-extender";
 // The Act that reports it.
-inline constexpr std::string_view kSightedVerb = "extender.sighted";
+inline constexpr std::string_view kSightedVerb = "extender.on_first_lists";
 
 class Watching {
  public:

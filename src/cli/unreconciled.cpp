@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/unseen.hpp"
+#include "cli/unreconciled.hpp"
 
 #include <fmt/core.h>
 

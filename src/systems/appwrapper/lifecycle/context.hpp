@@ -18,7 +18,7 @@
 
 namespace athanor::appwrapper {
 
-struct Tick {
+struct Context {
   const View& view;
   const Settings& settings;
   const AppWrapper& app;
@@ -42,7 +42,7 @@ struct Tick {
 // The next status, built from the one in the view. Written as one step.
 class StatusEdit {
  public:
-  explicit StatusEdit(const Tick& tick);
+  explicit StatusEdit(const Context& context);
 
   // Enters a phase: one phase a write.
   StatusEdit& enter(std::string_view phase);
@@ -65,7 +65,7 @@ class StatusEdit {
   [[nodiscard]] Status step() const;
 
  private:
-  const Tick& tick_;
+  const Context& context_;
   Value conditions_;
   Value components_;
   std::string phase_{};

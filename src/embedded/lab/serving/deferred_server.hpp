@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LateServer: a placeholder for a server that is made later, so that its ports can be made first.
+// DeferredServer: a placeholder for a server that is made later, so that its ports can be made
+// first.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,7 @@
 
 namespace athanor::lab {
 
-class LateServer final : public apiserver::Server {
+class DeferredServer final : public apiserver::Server {
  public:
   // Once; before the first request.
   void set(apiserver::Server& server) { server_.store(&server); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "embedded/apiserver/extras/pass_on.hpp"
+#include "embedded/apiserver/extras/forwarding.hpp"
 
 #include <fmt/format.h>
 

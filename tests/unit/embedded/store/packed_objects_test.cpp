@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events that lie packed are read, listed, changed and deleted like any other object.
-#include "embedded/store/cold.hpp"
+#include "embedded/store/packed_objects.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

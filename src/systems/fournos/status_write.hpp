@@ -17,7 +17,7 @@ enum class Truth : std::uint8_t { True, False, Unknown };
 
 class StatusWrite {
  public:
-  explicit StatusWrite(const Tick& tick);
+  explicit StatusWrite(const Context& context);
 
   // Phase and message; a phase other than the stored one also becomes an Event.
   StatusWrite& enter(std::string_view phase, std::string_view message);
@@ -31,14 +31,14 @@ class StatusWrite {
   void into(Plan& plan) const;
 
  private:
-  const Tick& tick_;
+  const Context& context_;
   Value status_ = Value::object();
   Value conditions_{};
   std::string event_{};
 };
 
 // Phase Failed with one text, nothing else: what creation answers (section 5).
-Plan reject_job(const Tick& tick, std::string_view message);
+Plan reject_job(const Context& context, std::string_view message);
 
 // The standard reason phrase: 403 is "Forbidden".
 std::string_view http_reason(int code);
