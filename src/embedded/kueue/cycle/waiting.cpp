@@ -107,8 +107,8 @@ std::string told(std::string_view reason, std::string_view message) {
   return reason.empty() ? std::string() : fingerprint_hex(fmt::format("{} {}", reason, message));
 }
 
-void Shape::add_group(std::string group, std::string told_words) {
-  groups_.push_back({.group = std::move(group), .told_words = std::move(told_words)});
+void Shape::add_group(std::string group, std::string message) {
+  groups_.push_back({.group = std::move(group), .message = std::move(message)});
 }
 
 const Object* Shape::head_of(Entries& entries) {
@@ -157,7 +157,7 @@ template <typename Chosen>
 std::vector<Object> Shape::rest_of(const Chosen& chosen) {
   std::vector<Object> rest;
   for (Entries& entries : groups_) {
-    if (!chosen(entries.told_words)) {
+    if (!chosen(entries.message)) {
       continue;
     }
     while (const Object* object = head_of(entries)) {
@@ -169,13 +169,13 @@ std::vector<Object> Shape::rest_of(const Chosen& chosen) {
   return rest;
 }
 
-std::vector<Object> Shape::with_other_message(std::string_view told_words) {
-  return rest_of([&](const std::string& words) { return words != told_words; });
+std::vector<Object> Shape::with_other_message(std::string_view message) {
+  return rest_of([&](const std::string& words) { return words != message; });
 }
 
 bool Shape::has_message() const {
   return std::none_of(groups_.begin(), groups_.end(),
-                      [](const Entries& entries) { return entries.told_words.empty(); });
+                      [](const Entries& entries) { return entries.message.empty(); });
 }
 
 std::vector<Object> Shape::without_message() {
