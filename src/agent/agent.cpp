@@ -246,18 +246,16 @@ void Agent::State::make_driver() {
   executors.take_log_levels();
   executors.on_probe(std::string(das::kGpusQuery),
                      [this](const std::string& /*query*/, runtime::Executors::Completion done) {
-                       std::optional<Value> published;
+                       Value published;
                        {
                          const std::scoped_lock lock(mutex);
-                         if (ready && known) {
-                           published = found.published;
-                         } else {
+                         if (!ready || !known) {
                            waiting.push_back(std::move(done));
+                           return;
                          }
+                         published = found.published;
                        }
-                       if (published) {
-                         done(*std::move(published));
-                       }
+                       done(std::move(published));
                      });
   // A release answers by itself.
   executors.on_probe(
@@ -481,7 +479,7 @@ Result<void> Agent::State::start(const std::function<bool(Duration)>& pause) {
   }
   make_driver();
   while (true) {
-    const auto looked = find();
+    auto looked = find();
     if (looked.ok()) {
       break;
     }

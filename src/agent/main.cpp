@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <map>
 #include <string>
 #include <tuple>
@@ -15,6 +16,7 @@
 
 #include "agent/agent.hpp"
 #include "agent/options.hpp"
+#include "base/contain.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
 
@@ -121,6 +123,14 @@ int run(const std::vector<std::string>& arguments,
 }  // namespace athanor::agent
 
 int main(int count, char** arguments, char** environment) {
-  return athanor::agent::run({arguments + 1, arguments + count},
-                             athanor::agent::environment_of(environment));
+  // Exceptions mean a broken invariant or no memory: nothing to go on with.
+  try {
+    const auto variables = athanor::agent::environment_of(environment);
+    const auto wish = variables.find("ATHANOR_BROKEN_INVARIANTS");
+    athanor::set_broken_invariants_fatal(wish != variables.end() && wish->second == "fatal");
+    return athanor::agent::run({arguments + 1, arguments + count}, variables);
+  } catch (const std::exception& error) {
+    std::fputs(error.what(), stderr);
+    return 1;
+  }
 }

@@ -299,7 +299,7 @@ def test_foreign_slices_and_lost_gpus_are_told(real):
     wait_capacity(real)
     gpus = real.lab.get(ACCELERATOR)["status"]["nodeResources"]["nodeGpus"]
     assert gpus[0]["foreign"] == [{"size": 4, "start": 0}] and "foreign" not in gpus[1]
-    real.tell_gpus(lost=[1], event=1)
+    real.tell_gpus(lost=[1], event=1, gpu=1)
     wait_for("half of the devices are unhealthy",
              lambda: [d.health for d in real.kubelet.devices["mig.das.com/7g.40gb"].values()] == ["Healthy", "Unhealthy"])  # fmt: skip
     wait_for("it is published", lambda: real.lab.get(ACCELERATOR)["status"]["conditions"][0]["reason"] == "GPUUnhealthy")

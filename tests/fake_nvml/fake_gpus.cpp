@@ -165,7 +165,7 @@ Return Gpus::create(int gpu, unsigned int id, const agent::nvml::Placement& plac
   const Gpu& on = gpus_[static_cast<std::size_t>(gpu)];
   const das::MigProfile* profile = on.by_id(id);
   if (profile == nullptr) {
-    return agent::nvml::kInvalidArgument;
+    return agent::nvml::InvalidArgument;
   }
   std::vector<das::Slice> slices;
   for (const Instance& one : instances()) {
@@ -176,10 +176,10 @@ Return Gpus::create(int gpu, unsigned int id, const agent::nvml::Placement& plac
   slices.push_back(
       {.profile = on.model->table.find(profile->name), .start = static_cast<int>(place.start)});
   if (static_cast<int>(place.size) != profile->size) {
-    return agent::nvml::kInvalidArgument;
+    return agent::nvml::InvalidArgument;
   }
   if (!das::is_legal(on.model->table, slices)) {
-    return agent::nvml::kInsufficientResources;
+    return agent::nvml::InsufficientResources;
   }
   made = next_++;
   instances_.push_back({.gpu = gpu,
@@ -188,26 +188,26 @@ Return Gpus::create(int gpu, unsigned int id, const agent::nvml::Placement& plac
                         .start = static_cast<int>(place.start),
                         .size = profile->size});
   save();
-  return agent::nvml::kSuccess;
+  return agent::nvml::Success;
 }
 
 Return Gpus::destroy(int id) {
   Instance* instance = find(id);
   if (instance == nullptr) {
-    return agent::nvml::kNotFound;
+    return agent::nvml::NotFound;
   }
   if (!instance->computes.empty()) {
-    return agent::nvml::kInUse;
+    return agent::nvml::InUse;
   }
   std::erase_if(instances_, [&](const Instance& one) { return one.id == id; });
   save();
-  return agent::nvml::kSuccess;
+  return agent::nvml::Success;
 }
 
 Return Gpus::create_compute(int id, unsigned int profile, int& made) {
   Instance* instance = find(id);
   if (instance == nullptr) {
-    return agent::nvml::kNotFound;
+    return agent::nvml::NotFound;
   }
   const das::MigTable& table = gpus_[static_cast<std::size_t>(instance->gpu)].model->table;
   const int whole = table.profiles[static_cast<std::size_t>(table.find(instance->profile))].compute;
@@ -216,10 +216,10 @@ Return Gpus::create_compute(int id, unsigned int profile, int& made) {
     used += slices_of(compute.profile);
   }
   if (slices_of(profile) == 0) {
-    return agent::nvml::kInvalidArgument;
+    return agent::nvml::InvalidArgument;
   }
   if (used + slices_of(profile) > whole) {
-    return agent::nvml::kInsufficientResources;
+    return agent::nvml::InsufficientResources;
   }
   made = static_cast<int>(instance->computes.size());
   instance->computes.push_back(
@@ -227,27 +227,27 @@ Return Gpus::create_compute(int id, unsigned int profile, int& made) {
        .profile = profile,
        .uuid = "MIG-" + das::uuid_of(fmt::format("fake/{}/{}/{}", instance->gpu, id, made))});
   save();
-  return agent::nvml::kSuccess;
+  return agent::nvml::Success;
 }
 
 Return Gpus::destroy_compute(int id, int compute) {
   Instance* instance = find(id);
   if (instance == nullptr) {
-    return agent::nvml::kNotFound;
+    return agent::nvml::NotFound;
   }
   const auto found = std::ranges::find(instance->computes, compute, &Compute::id);
   if (found == instance->computes.end()) {
-    return agent::nvml::kNotFound;
+    return agent::nvml::NotFound;
   }
   const Value told = control_.read();
   for (const Value& busy : told["inUse"].items()) {
     if (busy.as_string() == found->uuid || busy.as_string() == "*") {
-      return agent::nvml::kInUse;
+      return agent::nvml::InUse;
     }
   }
   instance->computes.erase(found);
   save();
-  return agent::nvml::kSuccess;
+  return agent::nvml::Success;
 }
 
 }  // namespace athanor::fake_nvml

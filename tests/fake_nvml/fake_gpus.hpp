@@ -39,7 +39,8 @@ struct Instance {
 
 // What tests ask for, in a JSON file that is read at every call:
 //   {"fail": {"nvmlInit_v2": 9}, "lost": [0], "migDisabled": [1], "createMs": 5, "destroyMs": 5,
-//    "inUse": ["MIG-..."], "parentHandles": true, "event": 1}
+//    "inUse": ["MIG-..."], "parentHandles": true, "numaNodes": [0, 1], "event": 1, "gpu": 0, "xid":
+//    79, "migChange": true}
 class Control {
  public:
   explicit Control(std::string path) : path_(std::move(path)) {}

@@ -77,7 +77,7 @@ Return told(const char* call, int gpu = -1) {
   if (control["fail"][std::string_view(call)].is_integer()) {
     return static_cast<Return>(control["fail"][std::string_view(call)].as_int());
   }
-  return gpu >= 0 && listed(control["lost"], gpu) ? kGpuIsLost : kSuccess;
+  return gpu >= 0 && listed(control["lost"], gpu) ? GpuIsLost : Success;
 }
 
 void pause(const char* name) {
@@ -89,18 +89,18 @@ void pause(const char* name) {
 
 Return put(const std::string& text, char* into, unsigned int size) {
   if (text.size() + 1 > size) {
-    return kInsufficientSize;
+    return InsufficientSize;
   }
   std::memcpy(into, text.c_str(), text.size() + 1);
-  return kSuccess;
+  return Success;
 }
 
 }  // namespace
 
-#define FAKE_NVML_CHECK(call, gpu)                                 \
-  const std::scoped_lock guard(lock());                            \
-  if (const Return wanted = told(call, gpu); wanted != kSuccess) { \
-    return wanted;                                                 \
+#define FAKE_NVML_CHECK(call, gpu)                                \
+  const std::scoped_lock guard(lock());                           \
+  if (const Return wanted = told(call, gpu); wanted != Success) { \
+    return wanted;                                                \
   }
 
 extern "C" {
@@ -111,28 +111,28 @@ Return nvmlInit_v2() {
     gpus() = Gpus();  // a library that was loaded before may still be there
   }
   FAKE_NVML_CHECK("nvmlInit_v2", -1)
-  return kSuccess;
+  return Success;
 }
 Return nvmlShutdown() {
-  return kSuccess;
+  return Success;
 }
 const char* nvmlErrorString(Return code) {
   switch (code) {
-    case kSuccess:
+    case Success:
       return "The operation was successful";
-    case kInvalidArgument:
+    case InvalidArgument:
       return "Invalid Argument";
-    case kNotSupported:
+    case NotSupported:
       return "Not Supported";
-    case kNotFound:
+    case NotFound:
       return "Not Found";
-    case kDriverNotLoaded:
+    case DriverNotLoaded:
       return "Driver Not Loaded";
-    case kGpuIsLost:
+    case GpuIsLost:
       return "GPU is lost";
-    case kInUse:
+    case InUse:
       return "In use by another client";
-    case kInsufficientResources:
+    case InsufficientResources:
       return "Insufficient Resources";
     default:
       return "Unknown Error";
@@ -141,33 +141,33 @@ const char* nvmlErrorString(Return code) {
 Return nvmlDeviceGetCount_v2(unsigned int* count) {
   FAKE_NVML_CHECK("nvmlDeviceGetCount_v2", -1)
   *count = static_cast<unsigned int>(gpus().gpus().size());
-  return kSuccess;
+  return Success;
 }
 Return nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device) {
   FAKE_NVML_CHECK("nvmlDeviceGetHandleByIndex_v2", static_cast<int>(index))
   if (index >= gpus().gpus().size()) {
-    return kInvalidArgument;
+    return InvalidArgument;
   }
   *device = handle<Device>(index + 1);
-  return kSuccess;
+  return Success;
 }
 Return nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
   FAKE_NVML_CHECK("nvmlDeviceGetHandleByUUID", -1)
   for (std::size_t i = 0; i < gpus().gpus().size(); ++i) {
     if (gpus().gpus()[i].uuid == uuid) {
       *device = handle<Device>(i + 1);
-      return kSuccess;
+      return Success;
     }
   }
   for (const Instance& instance : gpus().instances()) {
     for (const fake_nvml::Compute& compute : instance.computes) {
       if (compute.uuid == uuid) {
         *device = handle<Device>(pair(kMig, instance.id, compute.id));
-        return kSuccess;
+        return Success;
       }
     }
   }
-  return kNotFound;
+  return NotFound;
 }
 Return nvmlDeviceGetUUID(Device device, char* uuid, unsigned int size) {
   FAKE_NVML_CHECK("nvmlDeviceGetUUID", gpu_of(device))
@@ -179,36 +179,36 @@ Return nvmlDeviceGetUUID(Device device, char* uuid, unsigned int size) {
         return put(compute.uuid, uuid, size);
       }
     }
-    return kNotFound;
+    return NotFound;
   }
   const int gpu = gpu_of(device);
-  return gpu < 0 ? kInvalidArgument
+  return gpu < 0 ? InvalidArgument
                  : put(gpus().gpus()[static_cast<std::size_t>(gpu)].uuid, uuid, size);
 }
 Return nvmlDeviceGetName(Device device, char* name, unsigned int size) {
   FAKE_NVML_CHECK("nvmlDeviceGetName", gpu_of(device))
   const int gpu = gpu_of(device);
-  return gpu < 0 ? kInvalidArgument
+  return gpu < 0 ? InvalidArgument
                  : put(gpus().gpus()[static_cast<std::size_t>(gpu)].model->product(), name, size);
 }
 Return nvmlDeviceGetMemoryInfo(Device device, Memory* memory) {
   FAKE_NVML_CHECK("nvmlDeviceGetMemoryInfo", gpu_of(device))
   const int gpu = gpu_of(device);
   if (gpu < 0) {
-    return kInvalidArgument;
+    return InvalidArgument;
   }
   memory->total = static_cast<unsigned long long>(
                       gpus().gpus()[static_cast<std::size_t>(gpu)].model->memory_gib)
                   << 30U;
   memory->free = memory->total;
   memory->used = 0;
-  return kSuccess;
+  return Success;
 }
 Return nvmlDeviceGetMigMode(Device device, unsigned int* current, unsigned int* pending) {
   FAKE_NVML_CHECK("nvmlDeviceGetMigMode", gpu_of(device))
   *current = listed(gpus().control().read()["migDisabled"], gpu_of(device)) ? 0 : kMigEnabled;
   *pending = *current;
-  return kSuccess;
+  return Success;
 }
 Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
   FAKE_NVML_CHECK("nvmlDeviceGetPciInfo_v3", gpu_of(device))
@@ -223,10 +223,10 @@ Return nvmlDeviceGetMemoryAffinity(Device device, unsigned int words, unsigned l
   std::fill(nodes, nodes + words, 0UL);
   const Value node = gpus().control().read()["numaNodes"][gpu_of(device)];
   if (!node.is_integer()) {
-    return kNotSupported;
+    return NotSupported;
   }
   nodes[0] = 1UL << static_cast<unsigned int>(node.as_int());
-  return kSuccess;
+  return Success;
 }
 Return nvmlDeviceGetGpuInstanceProfileInfo(Device device, unsigned int profile,
                                            GpuInstanceProfile* info) {
@@ -234,12 +234,12 @@ Return nvmlDeviceGetGpuInstanceProfileInfo(Device device, unsigned int profile,
   constexpr unsigned int kProfiles = 18;
   const int gpu = gpu_of(device);
   if (profile >= kProfiles || gpu < 0) {
-    return kInvalidArgument;
+    return InvalidArgument;
   }
   const fake_nvml::Gpu& on = gpus().gpus()[static_cast<std::size_t>(gpu)];
   const das::MigProfile* found = on.profile(profile);
   if (found == nullptr) {
-    return kNotSupported;
+    return NotSupported;
   }
   *info = {};
   info->id = on.id_of(*found);
@@ -249,7 +249,7 @@ Return nvmlDeviceGetGpuInstanceProfileInfo(Device device, unsigned int profile,
       std::int64_t{on.model->memory_gib} * 1024 * found->size / on.model->table.slots;
   info->memory_size_mb =
       static_cast<unsigned long long>(found->memory_mib > 0 ? found->memory_mib : share - 256);
-  return kSuccess;
+  return Success;
 }
 Return nvmlDeviceGetGpuInstancePossiblePlacements_v2(Device device, unsigned int id,
                                                      Placement* places, unsigned int* count) {
@@ -258,17 +258,17 @@ Return nvmlDeviceGetGpuInstancePossiblePlacements_v2(Device device, unsigned int
   const das::MigProfile* profile =
       gpu < 0 ? nullptr : gpus().gpus()[static_cast<std::size_t>(gpu)].by_id(id);
   if (profile == nullptr) {
-    return kInvalidArgument;
+    return InvalidArgument;
   }
   if (*count < profile->starts.size()) {
-    return kInsufficientSize;
+    return InsufficientSize;
   }
   *count = 0;
   for (const int start : profile->starts) {
     places[(*count)++] = {static_cast<unsigned int>(start),
                           static_cast<unsigned int>(profile->size)};
   }
-  return kSuccess;
+  return Success;
 }
 Return nvmlDeviceCreateGpuInstanceWithPlacement(Device device, unsigned int id,
                                                 const Placement* place, GpuInstance* made) {
@@ -276,7 +276,7 @@ Return nvmlDeviceCreateGpuInstanceWithPlacement(Device device, unsigned int id,
   FAKE_NVML_CHECK("nvmlDeviceCreateGpuInstanceWithPlacement", gpu_of(device))
   int number = 0;
   const int gpu = gpu_of(device);
-  const Return code = gpu < 0 ? kInvalidArgument : gpus().create(gpu, id, *place, number);
+  const Return code = gpu < 0 ? InvalidArgument : gpus().create(gpu, id, *place, number);
   *made = handle<GpuInstance>(pair(kGi, number, 0));
   return code;
 }
@@ -287,7 +287,7 @@ Return nvmlDeviceGetGpuInstances(Device device, unsigned int id, GpuInstance* li
   const das::MigProfile* profile =
       gpu < 0 ? nullptr : gpus().gpus()[static_cast<std::size_t>(gpu)].by_id(id);
   if (profile == nullptr) {
-    return kInvalidArgument;
+    return InvalidArgument;
   }
   *count = 0;
   for (const Instance& one : gpus().instances()) {
@@ -295,27 +295,27 @@ Return nvmlDeviceGetGpuInstances(Device device, unsigned int id, GpuInstance* li
       list[(*count)++] = handle<GpuInstance>(pair(kGi, one.id, 0));
     }
   }
-  return kSuccess;
+  return Success;
 }
 Return nvmlDeviceGetGpuInstanceById(Device device, unsigned int id, GpuInstance* instance) {
   FAKE_NVML_CHECK("nvmlDeviceGetGpuInstanceById", gpu_of(device))
   if (gpus().find(static_cast<int>(id)) == nullptr) {
-    return kNotFound;
+    return NotFound;
   }
   *instance = handle<GpuInstance>(pair(kGi, static_cast<int>(id), 0));
-  return kSuccess;
+  return Success;
 }
 Return nvmlGpuInstanceGetInfo(GpuInstance instance, GpuInstanceInfo* info) {
   FAKE_NVML_CHECK("nvmlGpuInstanceGetInfo", -1)
   const Instance* found = gpus().find(instance_of(number(instance)));
   if (found == nullptr) {
-    return kNotFound;
+    return NotFound;
   }
   info->device = handle<Device>(static_cast<std::uintptr_t>(found->gpu) + 1);
   info->id = static_cast<unsigned int>(found->id);
   info->placement = {static_cast<unsigned int>(found->start),
                      static_cast<unsigned int>(found->size)};
-  return kSuccess;
+  return Success;
 }
 Return nvmlGpuInstanceDestroy(GpuInstance instance) {
   pause("destroyMs");
@@ -328,14 +328,14 @@ Return nvmlGpuInstanceGetComputeInstanceProfileInfo(GpuInstance instance, unsign
   FAKE_NVML_CHECK("nvmlGpuInstanceGetComputeInstanceProfileInfo", -1)
   constexpr unsigned int kProfiles = 8;
   if (profile >= kProfiles) {
-    return kInvalidArgument;
+    return InvalidArgument;
   }
   if (gpus().find(instance_of(number(instance))) == nullptr) {
-    return kNotFound;
+    return NotFound;
   }
   *info = {};
   info->id = profile;
-  return kSuccess;
+  return Success;
 }
 Return nvmlGpuInstanceCreateComputeInstance(GpuInstance instance, unsigned int profile,
                                             ComputeInstance* made) {
@@ -351,7 +351,7 @@ Return nvmlGpuInstanceGetComputeInstances(GpuInstance instance, unsigned int pro
   FAKE_NVML_CHECK("nvmlGpuInstanceGetComputeInstances", -1)
   const Instance* found = gpus().find(instance_of(number(instance)));
   if (found == nullptr) {
-    return kNotFound;
+    return NotFound;
   }
   *count = 0;
   for (const fake_nvml::Compute& compute : found->computes) {
@@ -359,21 +359,21 @@ Return nvmlGpuInstanceGetComputeInstances(GpuInstance instance, unsigned int pro
       list[(*count)++] = handle<ComputeInstance>(pair(kCi, found->id, compute.id));
     }
   }
-  return kSuccess;
+  return Success;
 }
 Return nvmlGpuInstanceGetComputeInstanceById(GpuInstance instance, unsigned int id,
                                              ComputeInstance* compute) {
   FAKE_NVML_CHECK("nvmlGpuInstanceGetComputeInstanceById", -1)
   *compute =
       handle<ComputeInstance>(pair(kCi, instance_of(number(instance)), static_cast<int>(id)));
-  return kSuccess;
+  return Success;
 }
 Return nvmlComputeInstanceGetInfo_v2(ComputeInstance compute, ComputeInstanceInfo* info) {
   FAKE_NVML_CHECK("nvmlComputeInstanceGetInfo_v2", -1)
   const int id = instance_of(number(compute));
   const Instance* found = gpus().find(id);
   if (found == nullptr) {
-    return kNotFound;
+    return NotFound;
   }
   *info = {};
   info->id = static_cast<unsigned int>(compute_of(number(compute)));
@@ -382,7 +382,7 @@ Return nvmlComputeInstanceGetInfo_v2(ComputeInstance compute, ComputeInstanceInf
   info->device = gpus().control().read()["parentHandles"].as_bool()
                      ? handle<Device>(static_cast<std::uintptr_t>(found->gpu) + 1)
                      : handle<Device>(pair(kMig, id, compute_of(number(compute))));
-  return kSuccess;
+  return Success;
 }
 Return nvmlComputeInstanceDestroy(ComputeInstance compute) {
   FAKE_NVML_CHECK("nvmlComputeInstanceDestroy", -1)
@@ -392,7 +392,7 @@ Return nvmlDeviceGetMaxMigDeviceCount(Device device, unsigned int* count) {
   FAKE_NVML_CHECK("nvmlDeviceGetMaxMigDeviceCount", gpu_of(device))
   constexpr unsigned int kMost = 7;
   *count = kMost;
-  return kSuccess;
+  return Success;
 }
 Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned int index, Device* mig) {
   FAKE_NVML_CHECK("nvmlDeviceGetMigDeviceHandleByIndex", gpu_of(device))
@@ -401,60 +401,64 @@ Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned int index, De
     for (const fake_nvml::Compute& compute : one.computes) {
       if (one.gpu == gpu_of(device) && seen++ == index) {
         *mig = handle<Device>(pair(kMig, one.id, compute.id));
-        return kSuccess;
+        return Success;
       }
     }
   }
-  return kNotFound;
+  return NotFound;
 }
 Return nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Device mig, Device* parent) {
   FAKE_NVML_CHECK("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", gpu_of(mig))
   const int gpu = gpu_of(mig);
   if (gpu < 0) {
-    return kNotFound;
+    return NotFound;
   }
   *parent = handle<Device>(static_cast<std::uintptr_t>(gpu) + 1);
-  return kSuccess;
+  return Success;
 }
 Return nvmlDeviceGetGpuInstanceId(Device mig, unsigned int* id) {
   FAKE_NVML_CHECK("nvmlDeviceGetGpuInstanceId", gpu_of(mig))
   *id = static_cast<unsigned int>(instance_of(number(mig)));
-  return is_mig(mig) ? kSuccess : kInvalidArgument;
+  return is_mig(mig) ? Success : InvalidArgument;
 }
 Return nvmlDeviceGetComputeInstanceId(Device mig, unsigned int* id) {
   FAKE_NVML_CHECK("nvmlDeviceGetComputeInstanceId", gpu_of(mig))
   *id = static_cast<unsigned int>(compute_of(number(mig)));
-  return is_mig(mig) ? kSuccess : kInvalidArgument;
+  return is_mig(mig) ? Success : InvalidArgument;
 }
 Return nvmlEventSetCreate(EventSet* set) {
   *set = handle<EventSet>(kEvents);
-  return kSuccess;
+  return Success;
 }
 Return nvmlDeviceRegisterEvents(Device /*device*/, unsigned long long /*types*/, EventSet /*set*/) {
-  return kSuccess;
+  return Success;
 }
-// An event is a change of the control file's number "event".
+// An event is a change of the control file's number "event"; "xid" and "gpu" say which.
 Return nvmlEventSetWait_v2(EventSet /*set*/, EventData* data, unsigned int ms) {
   const auto read = [] {
     const std::scoped_lock guard(lock());
-    return gpus().control().read()["event"].as_int();
+    return gpus().control().read();
   };
-  static std::int64_t last = read();
+  static std::int64_t last = read()["event"].as_int();
   constexpr auto kLook = std::chrono::milliseconds(20);
+  constexpr std::int64_t kFallenOffTheBus = 79;
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
   while (std::chrono::steady_clock::now() < end) {
-    if (const std::int64_t now = read(); now != last) {
+    const Value control = read();
+    if (const std::int64_t now = control["event"].as_int(); now != last) {
       last = now;
       *data = {};
-      data->event_type = kXidEvent;
-      return kSuccess;
+      data->device = handle<Device>(static_cast<std::uintptr_t>(control["gpu"].as_int()) + 1);
+      data->event_type = control["migChange"].as_bool() ? kMigConfigEvent : kXidEvent;
+      data->event_data = static_cast<unsigned long long>(control["xid"].as_int(kFallenOffTheBus));
+      return Success;
     }
     std::this_thread::sleep_for(kLook);
   }
-  return kTimeout;
+  return Timeout;
 }
 Return nvmlEventSetFree(EventSet /*set*/) {
-  return kSuccess;
+  return Success;
 }
 
 }  // extern "C"

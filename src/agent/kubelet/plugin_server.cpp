@@ -63,6 +63,7 @@ class Stream final : public grpc::ServerWriteReactor<v1beta1::ListAndWatchRespon
     }
   }
 
+  // NOLINTBEGIN(readability-identifier-naming): gRPC has named them
   void OnWriteDone(bool ok) override {
     const std::scoped_lock lock(streams_->mutex);
     writing_ = false;
@@ -83,6 +84,7 @@ class Stream final : public grpc::ServerWriteReactor<v1beta1::ListAndWatchRespon
     }
     delete this;  // NOLINT(cppcoreguidelines-owning-memory): gRPC's way to end a reactor
   }
+  // NOLINTEND(readability-identifier-naming)
 
  private:
   void send() {
@@ -151,6 +153,7 @@ class Service final : public v1beta1::DevicePlugin::CallbackService {
     });
     return reactor;
   }
+  // NOLINTEND(readability-identifier-naming)
 
  private:
   static grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context,

@@ -238,7 +238,7 @@ Allocator::~Allocator() {
   stop();
 }
 
-void Allocator::ask(std::vector<das::DeviceAsk> asks, Done done) {
+void Allocator::ask(std::vector<das::DeviceAsk> asks, const Done& done) {
   const bool taken = state_->questions.add(
       [state = state_.get(), asks = std::move(asks), done] { state->answer(asks, done); });
   if (!taken) {

@@ -53,7 +53,7 @@ class Allocator {
   Allocator& operator=(const Allocator&) = delete;
   ~Allocator();  // stops; questions that wait are refused
 
-  void ask(std::vector<das::DeviceAsk> asks, Done done);
+  void ask(std::vector<das::DeviceAsk> asks, const Done& done);
   // Removes the files of the claim's pod that name it, and destroys its slice; again every minute
   // where that fails.
   void release(das::Claim claim, Released told);

@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 namespace athanor::agent {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::string_view kPrefix = "spec.";
 constexpr mode_t kReadable = 0644;
 
 Error trouble(const std::string& path) {
-  return Error::unavailable(fmt::format("{}: {}", path, std::strerror(errno)));
+  return Error::unavailable(fmt::format("{}: {}", path, std::generic_category().message(errno)));
 }
 
 }  // namespace

@@ -113,6 +113,7 @@ class RealSlices final : public Slices {
     std::vector<std::string> names(claims.size());
     std::vector<std::optional<Error>> failures(by_gpu.size());
     std::vector<std::thread> works;
+    works.reserve(by_gpu.size());
     for (const auto& [gpu, wanted] : by_gpu) {
       works.emplace_back(
           [this, claims, &names, &wanted = wanted, &failed = failures[works.size()]] {
@@ -154,9 +155,8 @@ class RealSlices final : public Slices {
     const std::scoped_lock gpu(gpu_mutex(record.gpu));
     auto pause = kDestroyPause;
     for (int tries = 1;; ++tries) {
-      const auto done = record.device.empty()
-                            ? driver_.destroy_at(record.gpu, record.start, record.size)
-                            : driver_.destroy(record.device);
+      auto done = record.device.empty() ? driver_.destroy_at(record.gpu, record.start, record.size)
+                                        : driver_.destroy(record.device);
       if (done.ok()) {
         forget(record);
         return {};

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned int kMostProfiles = 64;  // NVML numbers 18 today, and ends with InvalidArgument
 constexpr unsigned int kMostPlacements = 64;
 constexpr unsigned int kMostInstances = 64;
-constexpr std::int64_t kMib = 1024 * 1024;
+constexpr std::int64_t kMib = std::int64_t{1} << 20;
 
 // The compute-instance profile over all of a GPU instance with this many compute slices
 // (docs/spec/das.md 4.4).
@@ -43,7 +43,7 @@ int whole_compute_profile(unsigned int slices) {
 template <class Read>
 Result<std::string> text_of(const Calls& nvml, Device device, const Read& read, const char* call) {
   std::array<char, kUuidSize + 1> text{};
-  if (const Return code = read(device, text.data(), kUuidSize); code != kSuccess) {
+  if (const Return code = read(device, text.data(), kUuidSize); code != Success) {
     return error_of(nvml, code, fmt::format("{}: ", call));
   }
   return std::string(text.data());
@@ -53,19 +53,19 @@ Result<void> read_profiles(const Calls& nvml, Device device, das::FoundGpu& gpu)
   for (unsigned int i = 0; i < kMostProfiles; ++i) {
     GpuInstanceProfile info{};
     Return code = nvml.gi_profile(device, i, &info);
-    if (code == kInvalidArgument) {
+    if (code == InvalidArgument) {
       break;
     }
-    if (code == kNotSupported) {
+    if (code == NotSupported) {
       continue;
     }
-    if (code != kSuccess) {
+    if (code != Success) {
       return error_of(nvml, code, fmt::format("nvmlDeviceGetGpuInstanceProfileInfo {}: ", i));
     }
     std::array<Placement, kMostPlacements> places{};
     unsigned int count = kMostPlacements;
     code = nvml.gi_placements(device, info.id, places.data(), &count);
-    if (code != kSuccess) {
+    if (code != Success) {
       return error_of(nvml, code,
                       fmt::format("nvmlDeviceGetGpuInstancePossiblePlacements {}: ", info.id));
     }
@@ -95,14 +95,14 @@ Result<void> read_profiles(const Calls& nvml, Device device, das::FoundGpu& gpu)
 }
 
 void read_place(const Calls& nvml, Device device, das::FoundGpu& gpu) {
-  if (PciInfo pci{}; nvml.pci_info != nullptr && nvml.pci_info(device, &pci) == kSuccess) {
+  if (PciInfo pci{}; nvml.pci_info != nullptr && nvml.pci_info(device, &pci) == Success) {
     pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
     gpu.pci_bus_id = pci.bus_id;
   }
   constexpr unsigned int kWords = 4;
   std::array<unsigned long, kWords> nodes{};
   if (nvml.memory_affinity == nullptr ||
-      nvml.memory_affinity(device, kWords, nodes.data(), kNodeScope) != kSuccess) {
+      nvml.memory_affinity(device, kWords, nodes.data(), kNodeScope) != Success) {
     return;
   }
   constexpr int kBits = 64;
@@ -119,7 +119,7 @@ Result<das::FoundGpu> read_gpu(const Calls& nvml, Device device, int index) {
   ATHANOR_TRY(gpu.uuid, text_of(nvml, device, nvml.device_uuid, "nvmlDeviceGetUUID"));
   ATHANOR_TRY(gpu.name, text_of(nvml, device, nvml.device_name, "nvmlDeviceGetName"));
   Memory memory{};
-  if (const Return code = nvml.memory_info(device, &memory); code != kSuccess) {
+  if (const Return code = nvml.memory_info(device, &memory); code != Success) {
     return error_of(nvml, code, "nvmlDeviceGetMemoryInfo: ");
   }
   gpu.memory_bytes = static_cast<std::int64_t>(memory.total);
@@ -146,44 +146,40 @@ Result<void> read_slices(const Calls& nvml, Device device, const das::FoundGpu& 
 Result<das::Discovery> discover(const Calls& nvml, const std::vector<das::FoundGpu>& known) {
   das::Discovery found;
   unsigned int count = 0;
-  if (const Return code = nvml.device_count(&count); code != kSuccess) {
+  if (const Return code = nvml.device_count(&count); code != Success) {
     return error_of(nvml, code, "nvmlDeviceGetCount: ");
   }
   for (unsigned int i = 0; i < count; ++i) {
-    const auto lost = [&] {
-      const auto before = std::ranges::find(known, static_cast<int>(i), &das::FoundGpu::index);
-      if (before != known.end()) {
-        found.gpus.push_back(*before);
-        found.gpus.back().healthy = false;
+    // A GPU that was known before stays, unhealthy.
+    const auto before = std::ranges::find(known, static_cast<int>(i), &das::FoundGpu::index);
+    const auto fail = [&](Error error) -> Result<void> {
+      if (before == known.end()) {
+        return error;
       }
+      found.gpus.push_back(*before);
+      found.gpus.back().healthy = false;
+      return {};
     };
     Device device = nullptr;
-    if (const Return code = nvml.device_by_index(i, &device); code == kGpuIsLost) {
-      lost();
+    if (const Return code = nvml.device_by_index(i, &device); code != Success) {
+      ATHANOR_TRY_VOID(
+          fail(error_of(nvml, code, fmt::format("nvmlDeviceGetHandleByIndex {}: ", i))));
       continue;
-    } else if (code != kSuccess) {
-      return error_of(nvml, code, fmt::format("nvmlDeviceGetHandleByIndex {}: ", i));
     }
     unsigned int current = 0;
     unsigned int pending = 0;
     const Return mode = nvml.mig_mode(device, &current, &pending);
-    if (mode == kGpuIsLost) {
-      lost();
+    if (mode == NotSupported || (mode == Success && current != kMigEnabled)) {
       continue;
     }
-    if (mode == kNotSupported || (mode == kSuccess && current != kMigEnabled)) {
+    if (mode != Success) {
+      ATHANOR_TRY_VOID(fail(error_of(nvml, mode, fmt::format("nvmlDeviceGetMigMode {}: ", i))));
       continue;
-    }
-    if (mode != kSuccess) {
-      return error_of(nvml, mode, fmt::format("nvmlDeviceGetMigMode {}: ", i));
     }
     auto gpu = read_gpu(nvml, device, static_cast<int>(i));
-    if (!gpu.ok() && gpu.error().reason == "GpuIsLost") {
-      lost();
-      continue;
-    }
     if (!gpu.ok()) {
-      return gpu.error().with_context(fmt::format("GPU {}", i));
+      ATHANOR_TRY_VOID(fail(gpu.error().with_context(fmt::format("GPU {}", i))));
+      continue;
     }
     ATHANOR_TRY_VOID(read_slices(nvml, device, *gpu, found.slices));
     found.gpus.push_back(*std::move(gpu));
@@ -196,21 +192,21 @@ Result<std::vector<Instance>> instances_of(const Calls& nvml, Device device) {
   for (unsigned int i = 0; i < kMostProfiles; ++i) {
     GpuInstanceProfile profile{};
     const Return code = nvml.gi_profile(device, i, &profile);
-    if (code == kInvalidArgument) {
+    if (code == InvalidArgument) {
       break;
     }
-    if (code != kSuccess) {
+    if (code != Success) {
       continue;
     }
     std::array<GpuInstance, kMostInstances> handles{};
     unsigned int count = 0;
     if (const Return listed = nvml.list_gi(device, profile.id, handles.data(), &count);
-        listed != kSuccess) {
+        listed != Success) {
       return error_of(nvml, listed, "nvmlDeviceGetGpuInstances: ");
     }
     for (unsigned int g = 0; g < std::min(count, kMostInstances); ++g) {
       GpuInstanceInfo info{};
-      if (nvml.gi_info(handles.at(g), &info) != kSuccess) {
+      if (nvml.gi_info(handles.at(g), &info) != Success) {
         continue;  // gone meanwhile
       }
       Instance instance{.handle = handles.at(g),
@@ -219,13 +215,13 @@ Result<std::vector<Instance>> instances_of(const Calls& nvml, Device device) {
       for (unsigned int c = 0; c < kMostProfiles; ++c) {
         ComputeInstanceProfile compute{};
         const Return known = nvml.ci_profile(instance.handle, c, 0, &compute);
-        if (known == kInvalidArgument) {
+        if (known == InvalidArgument) {
           break;
         }
         std::array<ComputeInstance, kMostInstances> computes{};
         unsigned int computes_count = 0;
-        if (known == kSuccess && nvml.list_ci(instance.handle, compute.id, computes.data(),
-                                              &computes_count) == kSuccess) {
+        if (known == Success && nvml.list_ci(instance.handle, compute.id, computes.data(),
+                                             &computes_count) == Success) {
           instance.computes.insert(instance.computes.end(), computes.begin(),
                                    computes.begin() + std::min(computes_count, kMostInstances));
         }
@@ -239,7 +235,7 @@ Result<std::vector<Instance>> instances_of(const Calls& nvml, Device device) {
 Result<std::string> name_of(const Calls& nvml, Device device, GpuInstance instance,
                             ComputeInstance compute) {
   ComputeInstanceInfo info{};
-  if (const Return code = nvml.ci_info(compute, &info); code != kSuccess) {
+  if (const Return code = nvml.ci_info(compute, &info); code != Success) {
     return error_of(nvml, code, "get compute instance info: ");
   }
   if (auto own = text_of(nvml, info.device, nvml.device_uuid, "get MIG device UUID");
@@ -247,19 +243,19 @@ Result<std::string> name_of(const Calls& nvml, Device device, GpuInstance instan
     return own;
   }
   GpuInstanceInfo gpu_instance{};
-  if (const Return code = nvml.gi_info(instance, &gpu_instance); code != kSuccess) {
+  if (const Return code = nvml.gi_info(instance, &gpu_instance); code != Success) {
     return error_of(nvml, code, "get GPU instance info: ");
   }
   unsigned int count = 0;
-  if (const Return code = nvml.mig_count(device, &count); code != kSuccess) {
+  if (const Return code = nvml.mig_count(device, &count); code != Success) {
     return error_of(nvml, code, "get MIG device count: ");
   }
   for (unsigned int i = 0; i < count; ++i) {
     Device mig = nullptr;
     unsigned int gi_id = 0;
     unsigned int ci_id = 0;
-    if (nvml.mig_by_index(device, i, &mig) == kSuccess && nvml.mig_gi_id(mig, &gi_id) == kSuccess &&
-        nvml.mig_ci_id(mig, &ci_id) == kSuccess && gi_id == gpu_instance.id && ci_id == info.id) {
+    if (nvml.mig_by_index(device, i, &mig) == Success && nvml.mig_gi_id(mig, &gi_id) == Success &&
+        nvml.mig_ci_id(mig, &ci_id) == Success && gi_id == gpu_instance.id && ci_id == info.id) {
       return text_of(nvml, mig, nvml.device_uuid, "get MIG device UUID");
     }
   }

@@ -28,8 +28,8 @@ struct SliceOrder {
 class GpuDriver {
  public:
   virtual ~GpuDriver() = default;
-  // Finds the GPUs with MIG enabled, their profiles and all instances on them. A lost GPU that was
-  // found before is there, unhealthy.
+  // Finds the GPUs with MIG enabled, their profiles and all instances on them. A GPU that was found
+  // before and fails now is there, unhealthy.
   virtual Result<das::Discovery> discover() = 0;
   // Makes a GPU instance with one compute instance over all of it and returns its MIG UUID. After a
   // failure nothing of it is left.
@@ -38,8 +38,9 @@ class GpuDriver {
   virtual Result<void> destroy(const std::string& device) = 0;
   // Destroys the instance at this place, whatever its device; likewise.
   virtual Result<void> destroy_at(const std::string& gpu, int start, int size) = 0;
-  // Waits for an event that calls for a new discovery: a critical Xid, or a change of MIG's
-  // configuration. False: none within `patience`, or the driver tells none.
+  // Waits for an event that calls for a new discovery: a critical Xid, after which its GPU is
+  // unhealthy, or a change of MIG's configuration. False: none within `patience`, or the driver
+  // tells none.
   virtual bool wait_for_event(Duration patience) = 0;
 };
 

@@ -11,13 +11,13 @@ namespace {
 
 const char* reason_of(Return code) {
   switch (code) {
-    case kNotFound:
+    case NotFound:
       return "NotFound";
-    case kInUse:
+    case InUse:
       return "InUse";
-    case kInsufficientResources:
+    case InsufficientResources:
       return "InsufficientResources";
-    case kGpuIsLost:
+    case GpuIsLost:
       return "GpuIsLost";
     default:
       return "NvmlError";
@@ -35,7 +35,7 @@ bool find(void* handle, const char* name, Function*& function) {
 
 Error error_of(const Calls& calls, Return code, const std::string& prefix) {
   const char* text = calls.error_string != nullptr ? calls.error_string(code) : nullptr;
-  return {.code = code == kNotFound ? 404 : 500,
+  return {.code = code == NotFound ? 404 : 500,
           .reason = reason_of(code),
           .message = fmt::format(
               "{}{}", prefix,
@@ -52,6 +52,7 @@ Result<std::unique_ptr<Library>> Library::load(const std::string& path) {
 Result<void> Library::open(const std::string& path) {
   handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): of this thread's last call
     const char* why = ::dlerror();
     return Error::unavailable(
         fmt::format("NVML cannot be loaded: {}", why != nullptr ? why : path));
@@ -102,7 +103,7 @@ Result<void> Library::open(const std::string& path) {
   if (missing != nullptr) {
     return Error::unavailable(fmt::format("{} lacks {}", path, missing));
   }
-  if (const Return code = calls_.init(); code != kSuccess) {
+  if (const Return code = calls_.init(); code != Success) {
     return error_of(calls_, code, "nvmlInit: ");
   }
   started_ = true;

@@ -14,19 +14,19 @@ using EventSet = struct EventSetHandle*;
 
 // nvmlReturn_t
 enum Return : int {
-  kSuccess = 0,
-  kUninitialized = 1,
-  kInvalidArgument = 2,
-  kNotSupported = 3,
-  kNoPermission = 4,
-  kNotFound = 6,
-  kInsufficientSize = 7,
-  kDriverNotLoaded = 9,
-  kTimeout = 10,
-  kGpuIsLost = 15,
-  kInUse = 19,
-  kInsufficientResources = 23,
-  kUnknown = 999,
+  Success = 0,
+  Uninitialized = 1,
+  InvalidArgument = 2,
+  NotSupported = 3,
+  NoPermission = 4,
+  NotFound = 6,
+  InsufficientSize = 7,
+  DriverNotLoaded = 9,
+  Timeout = 10,
+  GpuIsLost = 15,
+  InUse = 19,
+  InsufficientResources = 23,
+  Unknown = 999,
 };
 
 struct Memory {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "agent/nvml/discover.hpp"
@@ -17,6 +19,12 @@ namespace {
 
 using nvml::Calls;
 using nvml::Return;
+
+// Xids that a program causes, and that leave the GPU as it was.
+bool is_of_application(unsigned long long xid) {
+  constexpr unsigned long long kApplication[] = {13, 31, 43, 45, 68, 109};
+  return std::ranges::find(kApplication, xid) != std::end(kApplication);
+}
 
 class NvmlDriver final : public GpuDriver {
  public:
@@ -34,6 +42,9 @@ class NvmlDriver final : public GpuDriver {
     const std::scoped_lock lock(mutex_);
     ATHANOR_TRY(auto found, nvml::discover(nvml_, known_));
     known_ = found.gpus;
+    for (das::FoundGpu& gpu : found.gpus) {
+      gpu.healthy = gpu.healthy && !sick_.contains(gpu.uuid);
+    }
     return found;
   }
 
@@ -42,14 +53,14 @@ class NvmlDriver final : public GpuDriver {
     nvml::GpuInstanceProfile profile{};
     if (const Return code =
             nvml_.gi_profile(device, static_cast<unsigned int>(order.gi_profile), &profile);
-        code != nvml::kSuccess) {
+        code != nvml::Success) {
       return error_of(nvml_, code, "get GI profile info: ");
     }
     const nvml::Placement placement{static_cast<unsigned int>(order.start),
                                     static_cast<unsigned int>(order.size)};
     nvml::GpuInstance instance = nullptr;
     if (const Return code = nvml_.create_gi(device, profile.id, &placement, &instance);
-        code != nvml::kSuccess) {
+        code != nvml::Success) {
       return error_of(nvml_, code, "create GPU instance: ");
     }
     nvml::ComputeInstance compute = nullptr;
@@ -69,20 +80,20 @@ class NvmlDriver final : public GpuDriver {
     nvml::Device parent = nullptr;
     unsigned int gi_id = 0;
     unsigned int ci_id = 0;
-    code = code != nvml::kSuccess ? code : nvml_.mig_parent(mig, &parent);
-    code = code != nvml::kSuccess ? code : nvml_.mig_gi_id(mig, &gi_id);
-    code = code != nvml::kSuccess ? code : nvml_.mig_ci_id(mig, &ci_id);
-    if (code != nvml::kSuccess) {
+    code = code != nvml::Success ? code : nvml_.mig_parent(mig, &parent);
+    code = code != nvml::Success ? code : nvml_.mig_gi_id(mig, &gi_id);
+    code = code != nvml::Success ? code : nvml_.mig_ci_id(mig, &ci_id);
+    if (code != nvml::Success) {
       return gone_or(code, fmt::format("get device {}: ", uuid));
     }
     nvml::GpuInstance instance = nullptr;
     code = nvml_.gi_by_id(parent, gi_id, &instance);
-    if (code != nvml::kSuccess) {
+    if (code != nvml::Success) {
       return gone_or(code, "get GPU instance: ");
     }
     nvml::ComputeInstance compute = nullptr;
     code = nvml_.ci_by_id(instance, ci_id, &compute);
-    if (code == nvml::kSuccess) {
+    if (code == nvml::Success) {
       code = nvml_.destroy_ci(compute);
     }
     ATHANOR_TRY_VOID(gone_or(code, "destroy compute instance: "));
@@ -110,9 +121,18 @@ class NvmlDriver final : public GpuDriver {
     }
     nvml::EventData data{};
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(patience).count();
-    return nvml_.event_wait(events_, &data,
-                            static_cast<unsigned int>(std::max<std::int64_t>(ms, 0))) ==
-           nvml::kSuccess;
+    const auto most = static_cast<unsigned int>(std::max<std::int64_t>(ms, 0));
+    if (nvml_.event_wait(events_, &data, most) != nvml::Success) {
+      return false;
+    }
+    if (data.event_type == nvml::kXidEvent && !is_of_application(data.event_data)) {
+      std::array<char, nvml::kUuidSize + 1> uuid{};
+      if (nvml_.device_uuid(data.device, uuid.data(), nvml::kUuidSize) == nvml::Success) {
+        const std::scoped_lock lock(mutex_);
+        sick_.insert(uuid.data());
+      }
+    }
+    return true;
   }
 
  private:
@@ -123,7 +143,7 @@ class NvmlDriver final : public GpuDriver {
       return known->second;
     }
     nvml::Device device = nullptr;
-    if (const Return code = nvml_.device_by_uuid(uuid.c_str(), &device); code != nvml::kSuccess) {
+    if (const Return code = nvml_.device_by_uuid(uuid.c_str(), &device); code != nvml::Success) {
       return error_of(nvml_, code, fmt::format("get device {}: ", uuid));
     }
     handles_[uuid] = device;
@@ -131,7 +151,7 @@ class NvmlDriver final : public GpuDriver {
   }
 
   Result<void> gone_or(Return code, const std::string& prefix) const {
-    if (code == nvml::kSuccess || code == nvml::kNotFound) {
+    if (code == nvml::Success || code == nvml::NotFound) {
       return {};
     }
     return error_of(nvml_, code, prefix);
@@ -143,11 +163,11 @@ class NvmlDriver final : public GpuDriver {
     nvml::ComputeInstanceProfile profile{};
     if (const Return code =
             nvml_.ci_profile(instance, static_cast<unsigned int>(order.ci_profile), 0, &profile);
-        code != nvml::kSuccess) {
+        code != nvml::Success) {
       return error_of(nvml_, code, "get CI profile info: ");
     }
     if (const Return code = nvml_.create_ci(instance, profile.id, &compute);
-        code != nvml::kSuccess) {
+        code != nvml::Success) {
       compute = nullptr;
       return error_of(nvml_, code, "create compute instance: ");
     }
@@ -164,13 +184,13 @@ class NvmlDriver final : public GpuDriver {
     }
     nvml::EventSet set = nullptr;
     unsigned int count = 0;
-    if (nvml_.event_set_create(&set) != nvml::kSuccess ||
-        nvml_.device_count(&count) != nvml::kSuccess) {
+    if (nvml_.event_set_create(&set) != nvml::Success ||
+        nvml_.device_count(&count) != nvml::Success) {
       return false;
     }
     for (unsigned int i = 0; i < count; ++i) {
       nvml::Device device = nullptr;
-      if (nvml_.device_by_index(i, &device) == nvml::kSuccess) {
+      if (nvml_.device_by_index(i, &device) == nvml::Success) {
         nvml_.register_events(device, nvml::kXidEvent | nvml::kMigConfigEvent, set);
       }
     }
@@ -180,8 +200,9 @@ class NvmlDriver final : public GpuDriver {
 
   std::unique_ptr<nvml::Library> library_;
   const Calls& nvml_;
-  std::mutex mutex_{};  // guards known_ and handles_
+  std::mutex mutex_{};  // guards known_, sick_ and handles_
   std::vector<das::FoundGpu> known_{};
+  std::set<std::string> sick_{};  // had a critical Xid; a driver that is loaded anew forgets it
   std::map<std::string, nvml::Device> handles_{};
   nvml::EventSet events_ = nullptr;  // of the thread that waits
 };

@@ -83,6 +83,9 @@ Value real_agent(const Settings& settings) {
     env.push_back(variable("EMULATED_GPU_COUNT", std::to_string(settings.gpu_count).c_str()));
     env.push_back(variable("EMULATED_DEVICE_IDS", settings.device_ids.c_str()));
   }
+  if (!settings.memory_quota_resource.empty()) {
+    env.push_back(variable("DAS_MEMORY_QUOTA_RESOURCE", settings.memory_quota_resource.c_str()));
+  }
   const auto probe = [](const char* path) {
     return Value::object(
         {{"httpGet", Value::object({{"path", path}, {"port", "https"}, {"scheme", "HTTPS"}})},

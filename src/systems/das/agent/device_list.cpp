@@ -58,6 +58,7 @@ std::vector<DeviceList> device_lists(const Value& node_resources) {
     }
   }
   std::vector<DeviceList> lists;
+  lists.reserve(shares.size());
   for (const auto& [resource, share] : shares) {
     lists.push_back(list_of(share.first, share.second));
   }

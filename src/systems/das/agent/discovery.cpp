@@ -62,8 +62,8 @@ Value foreign_on(const FoundGpu& gpu, const Discovery& found,
   return foreign;
 }
 
-Value ready(const char* status, const char* reason, std::string message) {
-  return Value::object({{"status", status}, {"reason", reason}, {"message", std::move(message)}});
+Value ready(const char* status, const char* reason, const std::string& message) {
+  return Value::object({{"status", status}, {"reason", reason}, {"message", message}});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "api/builtin.hpp"
+#include "kube/text/quantity.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/das/agent/node_agent.hpp"
 #include "systems/das/kinds.hpp"
@@ -51,6 +52,31 @@ void tell_changes(const Ref& about, const Value& before, const Value& after, Pla
   }
 }
 
+// The memory of all GPUs, as a resource that quotas count (docs/spec/das.md K7).
+void offer_memory(const Object& node, const Value& resources, const std::string& resource,
+                  Plan& plan) {
+  if (resource.empty()) {
+    return;
+  }
+  std::int64_t bytes = 0;
+  for (const Value& gpu : resources["nodeGpus"].items()) {
+    const auto memory = Quantity::parse(gpu["gpuMemory"]);
+    bytes += memory ? memory->value() : 0;
+  }
+  constexpr std::int64_t kGib = std::int64_t{1} << 30;
+  const std::string amount = fmt::format("{}Gi", bytes / kGib);
+  if (node.status()["capacity"][resource].as_string() == amount &&
+      node.status()["allocatable"][resource].as_string() == amount) {
+    return;
+  }
+  const Value offered = Value::object({{resource, amount}});
+  plan.then(Patch{.target = {&api::kNode, node.key()},
+                  .merge = Value::object({{"status", Value::object({{"capacity", offered},
+                                                                    {"allocatable", offered}})}}),
+                  .subresource = "status",
+                  .guard = {.uid = std::string(node.uid())}});
+}
+
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto node = view.get(api::kNode, key);
   if (!node || node->deleting() || key.name != view.config(kAgentSection)["node"].as_string()) {
@@ -94,6 +120,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
                    .status = Value::object(
                        {{"conditions", conditions}, {"nodeResources", found["nodeResources"]}})});
   tell_changes(ref, resources, found["nodeResources"], plan);
+  offer_memory(*node, found["nodeResources"], settings.memory_quota_resource, plan);
   return plan;
 }
 
@@ -101,8 +128,9 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 
 const Operator& publication_operator() {
   static constexpr const Kind* kReads[] = {&api::kNode, &kNodeAccelerator};
-  static constexpr const Kind* kWrites[] = {&kNodeAccelerator};
+  static constexpr const Kind* kWrites[] = {&kNodeAccelerator, &api::kNode};
   static constexpr Access kAccess[] = {{&kNodeAccelerator, "create patch"},
+                                       {&api::kNode, "patch", "status"},
                                        {&kNodeAccelerator, "patch", "status"},
                                        {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "das-daemonset",

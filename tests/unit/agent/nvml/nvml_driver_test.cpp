@@ -184,12 +184,49 @@ TEST_F(NvmlDriverTest, LeavesOutGpusWithoutMig) {
   EXPECT_TRUE(driver().discover()->gpus.empty());
 }
 
-TEST_F(NvmlDriverTest, TellsEvents) {
+TEST_F(NvmlDriverTest, ACriticalXidMakesItsGpuUnhealthy) {
   control(R"({"event": 1})");
   EXPECT_FALSE(driver().wait_for_event(std::chrono::milliseconds(1)));
-  control(R"({"event": 2})");
+  control(R"({"event": 2, "gpu": 1, "xid": 31})");
   EXPECT_TRUE(driver().wait_for_event(std::chrono::seconds(2)));
+  EXPECT_TRUE(driver().discover()->gpus[1].healthy) << "a program's own mistake";
+  control(R"({"event": 3, "gpu": 1, "migChange": true})");
+  EXPECT_TRUE(driver().wait_for_event(std::chrono::seconds(2)));
+  EXPECT_TRUE(driver().discover()->gpus[1].healthy);
+  control(R"({"event": 4, "gpu": 1, "xid": 79})");
+  EXPECT_TRUE(driver().wait_for_event(std::chrono::seconds(2)));
+  EXPECT_FALSE(driver().discover()->gpus[1].healthy);
+  EXPECT_TRUE(driver().discover()->gpus[0].healthy);
 }
+
+// Any call may fail at any time: then it is named at first, and GPUs that were known are unhealthy.
+class NvmlDiscoveryFailureTest : public NvmlDriverTest,
+                                 public testing::WithParamInterface<const char*> {};
+
+TEST_P(NvmlDiscoveryFailureTest, IsNamedAtFirstAndUnhealthyLater) {
+  driver();
+  control(std::string(R"({"fail": {")") + GetParam() + R"(": 999}})");
+  const auto first = driver().discover();
+  ASSERT_FALSE(first.ok());
+  EXPECT_THAT(first.error().message, HasSubstr(std::string(GetParam()).substr(0, 18)));
+  control("{}");
+  ASSERT_EQ(driver().discover()->gpus.size(), 2U);
+  control(std::string(R"({"fail": {")") + GetParam() + R"(": 999}})");
+  if (const auto later = driver().discover(); later.ok()) {
+    ASSERT_EQ(later->gpus.size(), 2U);
+    EXPECT_FALSE(later->gpus[0].healthy);
+  }
+  control("{}");
+  EXPECT_TRUE(driver().discover()->gpus[0].healthy) << "it works again";
+}
+INSTANTIATE_TEST_SUITE_P(Calls, NvmlDiscoveryFailureTest,
+                         testing::Values("nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2",
+                                         "nvmlDeviceGetMigMode", "nvmlDeviceGetUUID",
+                                         "nvmlDeviceGetName", "nvmlDeviceGetMemoryInfo",
+                                         "nvmlDeviceGetGpuInstanceProfileInfo",
+                                         "nvmlDeviceGetGpuInstancePossiblePlacements_v2",
+                                         "nvmlDeviceGetGpuInstances"),
+                         [](const auto& one) { return std::string(one.param); });
 
 TEST(OpenNvml, NamesWhatIsMissing) {
   const auto none = open_nvml("/nowhere/libnvidia-ml.so.1");

@@ -79,6 +79,19 @@ TEST_F(NodeAgentTest, PublishesWhatItFound) {
   EXPECT_EQ(world.writes.size(), writes) << "at rest nothing is written";
 }
 
+TEST_F(NodeAgentTest, OffersTheMemoryOfItsGpusToQuotas) {
+  Settings settings;
+  settings.memory_quota_resource = "example.com/gpu-memory";
+  world.configure(kSettingsSection, api::encode(settings));
+  publish();
+  const Object node = world.must(api::kNode, {"", "node-1"});
+  EXPECT_EQ(node.status()["capacity"]["example.com/gpu-memory"].as_string(), "40Gi");
+  EXPECT_EQ(node.status()["allocatable"]["example.com/gpu-memory"].as_string(), "40Gi");
+  const std::size_t writes = world.writes.size();
+  publish();
+  EXPECT_EQ(world.writes.size(), writes);
+}
+
 TEST_F(NodeAgentTest, TellsAnUnhealthyGpu) {
   publish();
   found.gpus[0].healthy = false;
