@@ -162,6 +162,14 @@ Play queueing_play() {
           .stride = 13};
 }
 
+Play appwrapper_play() {
+  return {.name = "appwrapper",
+          .make = appwrapper_scene,
+          .projection = appwrappers_as_seen,
+          .storm = laptop_storm(),
+          .stride = 13};
+}
+
 // A recorded life with a reset, with a fault at every chance in turn.
 Play appwrapper_reset_play() {
   return {.name = "appwrapper-reset",
@@ -188,10 +196,10 @@ std::optional<Finding> check_storm(const Trial& trial, const Faults& storm) {
 
 const std::vector<Play>& plays() {
   static const std::vector<Play> kPlays = {
-      small_play(),           fournos_play(),         replicas_play(),      tekton_play(),
-      main_job_play(),        workloads_play(),       deaths_play(),        hearth_play(),
-      hearth_replicas_play(), slices_play(),          slices_deaths_play(), zones_play(),
-      queueing_play(),        appwrapper_reset_play()};
+      small_play(),           fournos_play(),    replicas_play(),        tekton_play(),
+      main_job_play(),        workloads_play(),  deaths_play(),          hearth_play(),
+      hearth_replicas_play(), slices_play(),     slices_deaths_play(),   zones_play(),
+      queueing_play(),        appwrapper_play(), appwrapper_reset_play()};
   return kPlays;
 }
 
