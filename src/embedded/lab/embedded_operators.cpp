@@ -27,6 +27,7 @@ namespace athanor::lab {
 std::vector<const Operator*> embedded_operators() {
   return {&scheduler::scheduler_operator(),
           &workloads::job_operator(),
+          &workloads::job_orphan_operator(),
           &workloads::replica_set_operator(),
           &workloads::replication_controller_operator(),
           &workloads::deployment_operator(),
@@ -67,6 +68,7 @@ std::vector<const Operator*> embedded_operators() {
 bool is_external(std::string_view name) {
   static constexpr std::string_view kNames[] = {"default-scheduler",
                                                 "job-controller",
+                                                "job-orphan-controller",
                                                 "replicaset-controller",
                                                 "replicationcontroller-controller",
                                                 "terminated-pod-garbage-controller",

@@ -65,27 +65,11 @@ Ref ref_of(const Object& pod) {
   return {&api::kPod, pod.key()};
 }
 
-// The tracking finalizer goes; others stay.
-Step release(const Object& pod) {
-  Value finalizers = Value::list();
-  for (const Value& finalizer : pod.metadata()["finalizers"].items()) {
-    if (finalizer.as_string() != kTrackingFinalizer) {
-      finalizers.push_back(finalizer);
-    }
-  }
-  return Patch{.target = ref_of(pod),
-               .merge = Value::object(
-                   {{"metadata",
-                     Value::object({{"finalizers", finalizers.empty() ? Value() : finalizers}})}}),
-               .guard = {.uid = std::string(pod.uid()),
-                         .resource_version = std::string(pod.resource_version())}};
-}
-
 void release_all(const std::vector<Object>& pods, Plan& plan) {
   std::int64_t count = 0;
   for (const Object& pod : pods) {
     if (pod.has_finalizer(kTrackingFinalizer) && count++ < kMostChanges) {
-      plan.then(release(pod));
+      plan.then(untracked(pod));
     }
   }
 }
@@ -122,7 +106,7 @@ class JobRun {
     std::int64_t released = 0;
     for (const Object& pod : facts_.to_release) {
       if (released++ < kMostChanges) {
-        plan_.then(release(pod));
+        plan_.then(untracked(pod));
       }
     }
     closing_.finish(plan_);
@@ -247,7 +231,7 @@ class JobRun {
         break;
       }
       if (pod.has_finalizer(kTrackingFinalizer)) {
-        plan_.then(release(pod));
+        plan_.then(untracked(pod));
       }
       remove(pod);
     }

@@ -153,4 +153,19 @@ std::vector<Object> excess_pods(const JobFacts& facts, std::int64_t count) {
   return pods;
 }
 
+Step untracked(const Object& pod) {
+  Value finalizers = Value::list();
+  for (const Value& finalizer : pod.metadata()["finalizers"].items()) {
+    if (finalizer.as_string() != kTrackingFinalizer) {
+      finalizers.push_back(finalizer);
+    }
+  }
+  return Patch{.target = {&api::kPod, pod.key()},
+               .merge = Value::object(
+                   {{"metadata",
+                     Value::object({{"finalizers", finalizers.empty() ? Value() : finalizers}})}}),
+               .guard = {.uid = std::string(pod.uid()),
+                         .resource_version = std::string(pod.resource_version())}};
+}
+
 }  // namespace athanor::workloads

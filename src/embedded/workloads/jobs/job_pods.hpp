@@ -9,6 +9,7 @@
 
 #include "embedded/workloads/jobs/job_facts.hpp"
 #include "kube/value/value.hpp"
+#include "runtime/view/plan.hpp"
 
 namespace athanor::workloads {
 
@@ -22,5 +23,8 @@ std::vector<Value> new_indexed_pods(const JobFacts& facts, std::int64_t count,
 std::vector<Object> excess_pods(const JobFacts& facts, std::int64_t count);
 // Active pods of an Indexed job that should not be: doubles and indexes beyond the completions.
 std::vector<Object> superfluous_pods(const JobFacts& facts);
+
+// Takes the tracking finalizer off a pod; others stay.
+Step untracked(const Object& pod);
 
 }  // namespace athanor::workloads
