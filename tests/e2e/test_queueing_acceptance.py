@@ -221,7 +221,7 @@ def test_9_a_drained_queue_evicts_and_starts_again(world):
     wait_for("it gives its quota back", lambda: world.condition(a, "QuotaReserved")["status"] == "False")
     evicted = world.condition(a, "Evicted")
     assert (evicted["reason"], evicted["message"]) == ("ClusterQueueStopped", "The ClusterQueue is stopped")
-    assert (world.active("q")["status"], world.active("q")["reason"]) == ("False", "Stopped")
+    wait_for("the queue says so", lambda: (world.active("q")["status"], world.active("q")["reason"]) == ("False", "Stopped"))
     world.patch(path, {"spec": {"stopPolicy": "None"}})
     world.await_admitted(a)
     requeued = world.condition(a, "Requeued")

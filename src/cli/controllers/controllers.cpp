@@ -527,14 +527,16 @@ class Production {
     return std::ranges::any_of(operators_, [&](const Operator* op) { return op->name == name; });
   }
 
-  // Kinds that the cluster may lack: optional, and the business of no controller that runs here.
+  // Kinds that the cluster may lack: optional, and the business of no other system's controller.
   [[nodiscard]] std::vector<const Kind*> optional_kinds() const {
     std::vector<const Kind*> kinds;
     for (const System* system : systems_of(operators_)) {
       std::ranges::copy_if(
           system->optional_kinds, std::back_inserter(kinds), [&](const Kind* kind) {
-            return std::ranges::none_of(operators_,
-                                        [&](const Operator* op) { return op->primary == kind; });
+            return std::ranges::none_of(operators_, [&](const Operator* op) {
+              return op->primary == kind &&
+                     std::ranges::find(system->operators, op) == system->operators.end();
+            });
           });
     }
     return kinds;

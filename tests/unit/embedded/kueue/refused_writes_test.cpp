@@ -24,11 +24,10 @@ class RefusedWrites : public QueueWorld {
 TEST_F(RefusedWrites, OfAnAdmissionAreToldAndTriedAgain) {
   queue("q", "8");
   refuse("a", "QuotaReserved");
-  submit("a", "q", 8);
-  submit("b", "q", 8);
-  settle();
+  run("a", "q", 8);
   EXPECT_FALSE(admitted("a"));
   EXPECT_EQ(message("a"), "Failed to admit workload: not today");
+  run("b", "q", 8);
   EXPECT_TRUE(admitted("b")) << "the quota is not kept for what cannot be written";
   remove("b");
   world.fault = nullptr;
