@@ -26,9 +26,9 @@ Value make(const Kind& kind, const char* name, const Settings& settings) {
 }
 
 // A pod of a lab stands for a part of the process: it runs, and its arguments say what it is.
-Value stand_in(const char* container, std::initializer_list<const char*> words) {
+Value stand_in(const char* container, std::initializer_list<std::string> words) {
   Value command = Value::list({"/bin/sh", "-c", "exec sleep infinity"});
-  for (const char* word : words) {
+  for (const std::string& word : words) {
     command.push_back(word);
   }
   return Value::object(
@@ -47,7 +47,10 @@ Value pod_template(const Value& pod_labels, const char* account, Value container
 }
 
 Value agent(const DASOperator& op, const Settings& settings) {
-  Value container = stand_in("das-daemonset", {"/usr/bin/das-daemonset", "daemonset"});
+  Value container = settings.dra()
+                        ? stand_in("das-daemonset", {"/usr/bin/das-daemonset", "daemonset",
+                                                     "--allocation-api=" + settings.allocation_api})
+                        : stand_in("das-daemonset", {"/usr/bin/das-daemonset", "daemonset"});
   Value env = Value::list({Value::object(
       {{"name", "NODE_NAME"},
        {"valueFrom",

@@ -32,10 +32,13 @@ struct Settings {
   std::int64_t slice_create_ms = 0;
   std::int64_t slice_destroy_ms = 0;
   std::int64_t fail_per_million = 0;
+  // What hands out GPUs: deviceplugin, dra or both (docs/spec/das.md 15.1).
+  std::string allocation_api = "deviceplugin";
   // True: ClusterPolicy of the GPU operator is served, and ready (docs/spec/das.md E6).
   bool cluster_policy = false;
 
   [[nodiscard]] bool emulated() const { return emulated_mode == "enabled"; }
+  [[nodiscard]] bool dra() const { return allocation_api != "deviceplugin"; }
   [[nodiscard]] PlacementOptions placement() const;
 };
 

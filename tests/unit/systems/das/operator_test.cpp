@@ -2,6 +2,7 @@
 // Operands and status of the DASOperator (docs/spec/das.md 10).
 #include "systems/das/operator.hpp"
 #include "systems/das/log_level.hpp"
+#include "systems/das/operators.hpp"
 
 #include <gtest/gtest.h>
 
@@ -191,6 +192,15 @@ TEST_F(OperatorTest, RemovalWaitsForClaimsInUse) {
   EXPECT_EQ(world.count(kNetworkPolicy), 0U);
   EXPECT_TRUE(world.has(api::kDeployment, {"das-operator", "das-operator"}));
   EXPECT_EQ(condition("RemovalBlocked"), "absent");
+}
+
+// Upstream waits for ever on a cluster without OpenShift's configuration.
+TEST(DasOperators, NeedNoKindOfOpenShift) {
+  for (const Operator* op : das_operators()) {
+    for (const Kind* kind : op->reads) {
+      EXPECT_EQ(kind->group.find("openshift"), std::string_view::npos) << op->name;
+    }
+  }
 }
 
 }  // namespace
