@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 from chart import chart
+from das import das
 from kinds import dump, load_all
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[1]
@@ -111,6 +112,7 @@ def main():
     writer = Writer(arguments.check)
     writer.write({**crds(athanor), **rbac(athanor), **queue()}, ["kustomize/base/crds"])
     writer.write({f"chart/athanor/{path}": text for path, text in chart(rendered(kubectl, "production"), version()).items()}, ["chart"])
+    writer.write(das(output_of, athanor, version(), GENERATED), ["das"])
     if arguments.check and writer.differ:
         sys.exit(f"deploy: out of date, run scripts/deploy generate: {', '.join(writer.differ)}")
     for path in writer.differ:
