@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 export IMG WNS SNS CNS SYSTEM NAMESPACE
 .PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-queue bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
+	info deploy-das deploy-das-ocp undeploy-das run-local build-push bundle-generate build-push-bundle regen-crd regen-crd-k8s generate \
+	verify-codegen test-e2e test-e2e-ci lint-sh \
 	image image-test docker-build docker-push install run deploy undeploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## this list
@@ -96,8 +98,8 @@ run: build ## the AppWrapper operator here, on the cluster of KUBECONFIG (namesp
 deploy: ## the controllers $(IMG), on the cluster of KUBECONFIG (OVERLAY=production: with monitoring; SYSTEM=appwrapper)
 	@scripts/deploy apply $(or $(OVERLAY),default)
 
-undeploy: ## take away what deploy applied
-	@scripts/deploy delete $(or $(OVERLAY),default)
+undeploy: ## take away what deploy applied (SYSTEM=das: what deploy-das applied)
+	@$(if $(filter das,$(SYSTEM)),scripts/das undeploy,scripts/deploy delete $(or $(OVERLAY),default))
 
 dev-setup: build ## an embedded cluster with mock pipelines, to develop the operator on (WNS, SNS, CNS: namespaces)
 	@scripts/dev setup
@@ -121,6 +123,45 @@ sync-vault-secrets: build ## Vault's entries as Secrets of SNS (VAULT_ADDR, VAUL
 
 sync-vault-secrets-dry-run: build ## what that would write and delete
 	@build/release/athanor vault sync -n $(or $(SNS),psap-secrets) $(if $(FILES),--from-files $(FILES)) --dry-run
+
+# ---- slices of GPUs: the recipes of the seed of DAS (docs/das.md, docs/spec/das.md 13.2)
+info: ## the variables of the targets for DAS
+	@scripts/das info
+
+deploy-das-ocp: ## slices of GPUs, on the cluster of KUBECONFIG (EMULATED_MODE, IMG)
+	@scripts/das deploy
+
+deploy-das: deploy-das-ocp
+
+undeploy-das: ## remove what deploy-das-ocp made
+	@scripts/das undeploy
+
+run-local: build ## the controllers of DAS here, for the cluster of KUBECONFIG
+	@scripts/das run-local
+
+build-push: image docker-push ## build the image $(IMG) and push it
+
+bundle-generate: ## the OLM bundle of DAS, with everything else under deploy/
+	@scripts/das bundle
+
+build-push-bundle: ## the bundle as image $(BUNDLE_IMAGE)
+	@scripts/das bundle $(or $(BUNDLE_IMAGE),localhost/das-operator-bundle:0.1.0)
+
+regen-crd regen-crd-k8s generate: ## what is generated under deploy/, from the program
+	@scripts/deploy generate
+
+verify-codegen: ## whether that is up to date
+	@scripts/deploy generate --check
+
+test-e2e test-e2e-ci: ## black-box tests of DAS (FOCUS=words of their names)
+	@scripts/test e2e $(or $(FOCUS),das)
+
+lint-sh: lint
+
+build-push-parallel build-push-scheduler build-push-daemonset build-push-operator build-push-webhook build-push-developer-bundle \
+deploy-cert-manager deploy-cert-manager-ocp undeploy-cert-manager-ocp deploy-nfd-ocp deploy-nvidia-ocp undeploy-nvidia-ocp create-related-images \
+generate-clients lint-fix lint-sh-fix lint-go lint-go-fix lint-md lint-md-fix lint-just lint-just-fix:
+	@scripts/das answer $@
 
 clean: ## remove what was built
 	@rm -rf build

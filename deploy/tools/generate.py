@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 from chart import chart
+from das import das
 from kinds import dump, identity, load_all
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[1]
@@ -148,6 +149,7 @@ def main():
     known = rendered(kubectl, "production")
     manifests = known + [one for one in rendered(kubectl, "queueing") if identity(one) not in set(map(identity, known))]
     writer.write({f"chart/athanor/{path}": text for path, text in chart(manifests, version()).items()}, ["chart"])
+    writer.write(das(output_of, athanor, version(), GENERATED), ["das"])
     if arguments.check and writer.differ:
         sys.exit(f"deploy: out of date, run scripts/deploy generate: {', '.join(writer.differ)}")
     for path in writer.differ:

@@ -153,6 +153,9 @@ void add_up(CLI::App& app, UpOptions& options) {
   verb.add_flag(
       "--emulate-cluster-policy", options.emulate_cluster_policy,
       "serve a ready ClusterPolicy of NVIDIA's GPU operator, for agents that wait for it");
+  verb.add_option("--allocation-api", options.allocation_api,
+                  "what hands out emulated GPUs: device plugins, DRA, or each some of them")
+      ->check(CLI::IsMember({"deviceplugin", "dra", "both"}));
   verb.add_flag("--unsafe-no-sync", options.unsafe_no_sync,
                 "do not wait for the disk: what a crash of the machine loses is lost");
   verb.add_flag(

@@ -46,6 +46,7 @@ struct UpOptions {
   std::string controllers = "*";
   bool unsafe_no_sync = false;
   bool emulate_cluster_policy = false;
+  std::string allocation_api{};  // empty: as the settings say
   bool repair = false;
   lab::ServingOptions serving{};
   std::string request_timeout = "60s";

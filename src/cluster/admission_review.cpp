@@ -12,7 +12,6 @@ namespace athanor::cluster {
 namespace {
 
 constexpr const char* kReviewVersion = "admission.k8s.io/v1";
-constexpr int kTimeoutSeconds = 10;
 
 using Operation = AdmissionRequest::Operation;
 
@@ -137,12 +136,27 @@ Value webhook_configuration(std::span<const Webhook> webhooks, bool mutating,
                                  {"sideEffects", "None"},
                                  {"failurePolicy", webhook.ignore_failure ? "Ignore" : "Fail"},
                                  {"matchPolicy", "Equivalent"},
-                                 {"timeoutSeconds", kTimeoutSeconds},
+                                 {"timeoutSeconds", webhook.timeout_seconds},
                                  {"rules", rules},
                                  {"clientConfig", client_config(webhook, target)}});
     if (!webhook.ns.empty()) {
       entry.set_path({"namespaceSelector", "matchLabels"},
                      Value::object({{"kubernetes.io/metadata.name", webhook.ns}}));
+    }
+    if (!webhook.except.empty()) {
+      Value names = Value::list();
+      for (const std::string_view one : webhook.except) {
+        names.push_back(one);
+      }
+      entry.set_path({"namespaceSelector", "matchExpressions"},
+                     Value::list({Value::object({{"key", "kubernetes.io/metadata.name"},
+                                                 {"operator", "NotIn"},
+                                                 {"values", std::move(names)}})}));
+    }
+    if (!webhook.condition.empty()) {
+      entry.set(
+          "matchConditions",
+          Value::list({Value::object({{"name", "concerned"}, {"expression", webhook.condition}})}));
     }
     list.push_back(std::move(entry));
   }

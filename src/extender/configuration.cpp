@@ -29,13 +29,17 @@ Value scheduler_configuration(const ConfigurationOptions& options) {
     }
     extender.set("managedResources", std::move(managed));
   }
+  // A Lease of its own: the cluster's default scheduler holds the one that is the default.
+  const Value election = Value::object({{"leaderElect", true},
+                                        {"resourceName", options.lease},
+                                        {"resourceNamespace", options.lease_namespace}});
   Value profiles = Value::list();
   for (const std::string& name : options.profiles) {
     profiles.push_back(Value::object({{"schedulerName", name}}));
   }
   return Value::object({{"apiVersion", "kubescheduler.config.k8s.io/v1"},
                         {"kind", "KubeSchedulerConfiguration"},
-                        {"leaderElection", Value::object({{"leaderElect", true}})},
+                        {"leaderElection", election},
                         {"profiles", std::move(profiles)},
                         {"extenders", Value::list({std::move(extender)})}});
 }

@@ -18,6 +18,9 @@ struct ConfigurationOptions {
   std::vector<std::string> profiles{};
   // Extended resources whose pods are sent; empty: every pod is.
   std::vector<std::string> resources{};
+  // Under which Lease the scheduler's replicas elect.
+  std::string lease = "das-scheduler";
+  std::string lease_namespace = "das-operator";
 };
 // A KubeSchedulerConfiguration.
 Value scheduler_configuration(const ConfigurationOptions& options);

@@ -166,6 +166,9 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   if (options.emulate_cluster_policy) {
     variables["EMULATE_CLUSTER_POLICY"] = "true";
   }
+  if (!options.allocation_api.empty()) {
+    variables["DAS_ALLOCATION_API"] = options.allocation_api;
+  }
   auto config = read_settings(all_systems(), {.variables = variables,
                                               .jobs_namespace = result.lab.ns,
                                               .in_lab = true,

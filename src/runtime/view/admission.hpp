@@ -72,6 +72,10 @@ struct Webhook {
   Admit admit = nullptr;
   bool ignore_failure = false;  // no answer: let the request pass instead of refusing it
   std::string_view ns{};        // only objects of this namespace; empty: of every one
+  // Objects of these namespaces never reach it.
+  std::span<const std::string_view> except{};
+  std::string_view condition{};  // CEL: only requests for which it holds; empty: all
+  int timeout_seconds = 10;
 
   [[nodiscard]] std::string url_path() const;
 };

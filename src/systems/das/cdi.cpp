@@ -6,20 +6,32 @@
 #include <algorithm>
 
 #include "kube/text/json.hpp"
+#include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/placement/profile.hpp"
 
 namespace athanor::das {
-namespace {
 
-// What an emulated slice is called in its container (docs/spec/das.md E-B3).
 std::string device_name(const Claim& claim, const Settings& settings) {
-  return settings.device_ids == "uuid"
-             ? "MIG-" + uuid_of(fmt::format("{}/{}/{}", claim.gpu, claim.profile, claim.start))
-             : "test";
+  if (settings.device_ids != "uuid") {
+    return "test";
+  }
+  return claim.profile.empty()
+             ? claim.gpu  // a whole GPU
+             : "MIG-" + uuid_of(fmt::format("{}/{}/{}", claim.gpu, claim.profile, claim.start));
 }
 
-}  // namespace
+std::vector<std::pair<std::string, std::string>> visible_devices(
+    const std::vector<std::string>& names, const Settings& settings) {
+  std::string nvidia;
+  std::string cuda;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    nvidia += (i == 0 ? "" : ",") + names[i];
+    cuda += fmt::format("{}{}", i == 0 ? "" : ",", i);
+  }
+  return {{"NVIDIA_VISIBLE_DEVICES", nvidia},
+          {"CUDA_VISIBLE_DEVICES", settings.cuda_visible_devices == "same" ? nvidia : cuda}};
+}
 
 std::vector<CdiDevice> devices_of(const std::vector<Claim>& claims) {
   std::map<std::pair<std::string, std::string>, CdiDevice> devices;
@@ -40,29 +52,25 @@ std::vector<CdiDevice> devices_of(const std::vector<Claim>& claims) {
 }
 
 ContainerEnvironment environment_of(const std::vector<Claim>& claims, const Settings& settings) {
-  std::map<std::string, std::pair<std::string, std::string>> values;
-  std::map<std::string, int> counts;
+  std::map<std::string, std::vector<std::string>> names;
   for (const CdiDevice& device : devices_of(claims)) {
-    auto& [nvidia, cuda] = values[device.container];
     for (const Claim* claim : device.claims) {
-      int& count = counts[device.container];
-      nvidia += (count == 0 ? "" : ",") + device_name(*claim, settings);
-      cuda += fmt::format("{}{}", count == 0 ? "" : ",", count);
-      ++count;
+      names[device.container].push_back(device_name(*claim, settings));
     }
   }
   ContainerEnvironment environment;
-  for (const auto& [container, value] : values) {
-    environment[container] = {
-        {"NVIDIA_VISIBLE_DEVICES", value.first},
-        {"CUDA_VISIBLE_DEVICES",
-         settings.cuda_visible_devices == "same" ? value.first : value.second}};
+  for (const auto& [container, devices] : names) {
+    environment[container] = visible_devices(devices, settings);
   }
   return environment;
 }
 
 std::string cdi_path(const CdiDevice& device) {
   return fmt::format("/var/run/cdi/{}_{}.cdi.json", cdi_class_of(device.profile), device.id);
+}
+
+std::string dra_cdi_path(std::string_view claim_uid) {
+  return fmt::format("/var/run/cdi/k8s.{}-claim_{}.json", kDraDriver, claim_uid);
 }
 
 std::string cdi_file(const CdiDevice& device, const ContainerEnvironment& environment) {

@@ -30,8 +30,16 @@ using ContainerEnvironment =
 // profiles in order of bytes (docs/spec/das.md N-B19).
 ContainerEnvironment environment_of(const std::vector<Claim>& claims, const Settings& settings);
 
+// What an emulated slice is called in its container (docs/spec/das.md E-B3).
+std::string device_name(const Claim& claim, const Settings& settings);
+// The two variables for devices of these names.
+std::vector<std::pair<std::string, std::string>> visible_devices(
+    const std::vector<std::string>& names, const Settings& settings);
+
 // "/var/run/cdi/c1g.5gb_<id>.cdi.json".
 std::string cdi_path(const CdiDevice& device);
+// Of a ResourceClaim: "/var/run/cdi/k8s.das.inference.redhat.com-claim_<uid>.json".
+std::string dra_cdi_path(std::string_view claim_uid);
 std::string cdi_file(const CdiDevice& device, const ContainerEnvironment& environment);
 
 }  // namespace athanor::das

@@ -65,8 +65,14 @@ std::optional<Claim> read_claim(const Object& object) {
                .state = object.status()["state"].str()};
 }
 
+bool is_mirror(const Object& claim) {
+  return claim.spec()[kMirrorMember].is_object();
+}
+
 std::string place_of(const Claim& claim) {
-  return fmt::format("{} on {}, slot {}", claim.profile, claim.gpu, claim.start);
+  return claim.profile.empty()
+             ? fmt::format("all of {}", claim.gpu)
+             : fmt::format("{} on {}, slot {}", claim.profile, claim.gpu, claim.start);
 }
 
 std::vector<std::string> claim_nodes(const Object& claim) {
@@ -74,6 +80,9 @@ std::vector<std::string> claim_nodes(const Object& claim) {
 }
 
 std::vector<std::string> claim_pods(const Object& claim) {
+  if (is_mirror(claim)) {
+    return {};  // it is its ResourceClaim's
+  }
   return {claim.spec()["podRef"]["uid"].str()};
 }
 

@@ -37,6 +37,10 @@ struct Claim {
 // no slot.
 std::optional<Claim> read_claim(const Object& object);
 
+// spec member of a claim that mirrors a device of a ResourceClaim: {namespace, name, uid, device}.
+inline constexpr const char* kMirrorMember = "resourceClaim";
+bool is_mirror(const Object& claim);
+
 // "1g.5gb on GPU-..., slot 4": where a slice is, for people.
 std::string place_of(const Claim& claim);
 

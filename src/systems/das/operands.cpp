@@ -28,9 +28,9 @@ Value make(const Kind& kind, const char* name, const Settings& settings) {
 }
 
 // A pod of a lab stands for a part of the process: it runs, and its arguments say what it is.
-Value stand_in(const char* container, std::initializer_list<const char*> words) {
+Value stand_in(const char* container, std::initializer_list<std::string> words) {
   Value command = Value::list({"/bin/sh", "-c", "exec sleep infinity"});
-  for (const char* word : words) {
+  for (const std::string& word : words) {
     command.push_back(word);
   }
   return Value::object(
@@ -130,7 +130,10 @@ void add_folders(Value& pod_spec) {
 }
 
 Value agent(const DASOperator& op, const Settings& settings) {
-  Value container = stand_in("das-daemonset", {"/usr/bin/das-daemonset", "daemonset"});
+  Value container = settings.dra()
+                        ? stand_in("das-daemonset", {"/usr/bin/das-daemonset", "daemonset",
+                                                     "--allocation-api=" + settings.allocation_api})
+                        : stand_in("das-daemonset", {"/usr/bin/das-daemonset", "daemonset"});
   if (settings.production) {
     container = real_agent(settings);
   } else {

@@ -2,26 +2,30 @@
 #include "systems/das/operators.hpp"
 
 #include "systems/das/agent.hpp"
+#include "systems/das/dra/operators.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/operands.hpp"
 #include "systems/das/operator.hpp"
 #include "systems/das/scheduling.hpp"
+#include "systems/das/sharing/hooks.hpp"
 
 namespace athanor::das {
 
 std::span<const Operator* const> das_operators() {
-  static const Operator* const kOperators[] = {&das_operator(), &agent_operator(),
-                                               &claim_operator()};
+  static const Operator* const kOperators[] = {&das_operator(),     &agent_operator(),
+                                               &claim_operator(),   &publisher_operator(),
+                                               &classes_operator(), &mirror_operator()};
   return kOperators;
 }
 
 std::span<const SchedulingHooks* const> das_scheduling() {
-  static const SchedulingHooks* const kHooks[] = {&mig_scheduling()};
+  static const SchedulingHooks* const kHooks[] = {&mig_scheduling(), &share_scheduling()};
   return kHooks;
 }
 
 std::span<const NodeHooks* const> das_nodes() {
-  static const NodeHooks* const kHooks[] = {&mig_node_hooks()};
+  static const NodeHooks* const kHooks[] = {&mig_node_hooks(), &dra_node_hooks(),
+                                            &share_node_hooks()};
   return kHooks;
 }
 

@@ -78,6 +78,9 @@ class Session final : public SchedulingSession {
     if (!type.empty() && type != kAcceleratorType) {
       return HookRefusal{.reason = "unsupported acceleratorType " + type, .for_good = true};
     }
+    if (all_dra(*accelerator)) {
+      return std::nullopt;  // devices of ResourceClaims
+    }
     const PodSlices& request = request_of(pod);
     if (request.too_many || !find(pod, *accelerator, leaving)) {
       return HookRefusal{.reason = kNoGpu};
@@ -87,7 +90,7 @@ class Session final : public SchedulingSession {
 
   std::int64_t score(const Object& pod, const Object& node) override {
     const auto accelerator = view_.get(kNodeAccelerator, {settings_.ns, std::string(node.name())});
-    if (!accelerator) {
+    if (!accelerator || all_dra(*accelerator)) {
       return 0;
     }
     std::vector<GpuSlots> gpus = gpus_for(pod, *accelerator, {});
@@ -106,6 +109,9 @@ class Session final : public SchedulingSession {
   Plan reserve(const Object& pod, const Object& node) override {
     const std::string name(node.name());
     const auto accelerator = view_.get(kNodeAccelerator, {settings_.ns, name});
+    if (accelerator && all_dra(*accelerator)) {
+      return Plan::done();
+    }
     const auto placed = accelerator ? find(pod, *accelerator, {}) : std::nullopt;
     if (!placed) {
       return Plan::retry(Error::conflict(kNoGpu));
@@ -208,6 +214,12 @@ class Session final : public SchedulingSession {
     return entry->second;
   }
 
+  // Device plugins hand out none of the node's GPUs.
+  bool all_dra(const Object& accelerator) {
+    const std::vector<NodeGpu>& gpus = slots_of(accelerator).inventory->gpus;
+    return !gpus.empty() && std::ranges::all_of(gpus, [](const NodeGpu& gpu) { return gpu.dra; });
+  }
+
   // The GPUs as this pod finds them: its own claims do not count.
   std::vector<GpuSlots> gpus_for(const Object& pod, const Object& accelerator,
                                  std::span<const std::string_view> leaving) {
@@ -215,8 +227,9 @@ class Session final : public SchedulingSession {
     const std::string_view wanted = pod.annotation(kGpuAnnotation);
     std::vector<GpuSlots> gpus;
     for (const NodeGpu& gpu : node.inventory->gpus) {
-      GpuSlots state{.table = &node.inventory->tables[gpu.table],
-                     .open = gpu.healthy && (wanted.empty() || wanted == gpu.uuid)};
+      GpuSlots state{
+          .table = &node.inventory->tables[gpu.table],
+          .open = gpu.healthy && !gpu.dra && !gpu.shared && (wanted.empty() || wanted == gpu.uuid)};
       state.occupancy.taken = gpu.foreign;
       for (const Held& held : node.held) {
         if (held.gpu != gpu.uuid || held.pod_uid == pod.uid() ||

@@ -75,6 +75,8 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& enviro
                                settings.gpu_order));
   ATHANOR_TRY_VOID(read_choice(variables, "DAS_NODE_SCORING_POLICY", {"spread", "pack"},
                                settings.node_scoring_policy));
+  ATHANOR_TRY_VOID(read_choice(variables, "DAS_ALLOCATION_API", {"deviceplugin", "dra", "both"},
+                               settings.allocation_api));
   constexpr double kMostMs = 600'000;
   constexpr std::int64_t kMillion = 1'000'000;
   ATHANOR_TRY_VOID(
@@ -133,6 +135,7 @@ const TypeInfo& Describe<das::Settings>::type() {
       field<&T::fail_per_million>("failPerMillion", "Emulated slices of a million that fail."),
       field<&T::production>("production", "Whether nodes run agents of their own."),
       field<&T::agent_image>("agentImage", "Image of these agents."),
+      field<&T::allocation_api>("allocationApi", "What hands out GPUs: deviceplugin, dra or both."),
       field<&T::cluster_policy>("clusterPolicy", "Whether the GPU operator's policy is served."),
   };
   static const TypeInfo kType{.name = "DasSettings", .fields = kFields};

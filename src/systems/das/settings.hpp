@@ -35,10 +35,13 @@ struct Settings {
   // True: not a lab; nodes run an agent of their own in this image (docs/spec/das.md 8.1).
   bool production = false;
   std::string agent_image = "athanor-agent:latest";
+  // What hands out GPUs: deviceplugin, dra or both (docs/spec/das.md 15.1).
+  std::string allocation_api = "deviceplugin";
   // True: ClusterPolicy of the GPU operator is served, and ready (docs/spec/das.md E6).
   bool cluster_policy = false;
 
   [[nodiscard]] bool emulated() const { return emulated_mode == "enabled"; }
+  [[nodiscard]] bool dra() const { return allocation_api != "deviceplugin"; }
   [[nodiscard]] PlacementOptions placement() const;
 };
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "systems/das/dra/operators.hpp"
 #include "systems/das/instruments.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
@@ -14,6 +15,7 @@
 #include "systems/das/placement/profile.hpp"
 #include "systems/das/placement/tables.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/sharing/mode.hpp"
 #include "systems/das/verb.hpp"
 #include "systems/das/webhook.hpp"
 
@@ -30,6 +32,10 @@ std::vector<const api::CustomKind*> kinds(const Value& settings) {
     kinds.push_back(&cluster_policy_kind());
   }
   return kinds;
+}
+
+bool runs(const Operator& op, const Value& settings) {
+  return !is_dra(op) || api::decode<Settings>(settings).dra();
 }
 
 // Both spellings of a slice are one resource to whoever counts quota (docs/spec/das.md K1).
@@ -61,6 +67,12 @@ Result<Value> read(const SettingsSource& source) {
   }
   ATHANOR_TRY(Settings settings, parse_settings(variables));
   settings.production = !source.in_lab;
+  if (settings.production && settings.dra()) {
+    return Error::bad_request(
+        fmt::format("DAS_ALLOCATION_API={}: agents of real nodes hand out slices as device plugins "
+                    "alone; use deviceplugin",
+                    settings.allocation_api));
+  }
   Value section = api::encode(settings);
   section.set(kAsked, asked && settings.emulated());
   if (settings.emulated()) {
@@ -95,9 +107,9 @@ Result<LabNodeExtra> read_gpus(const Value& written) {
     return Error::bad_request("must be an object with model and count");
   }
   for (const Member& member : written.members()) {
-    if (member.key() != "model" && member.key() != "count") {
+    if (member.key() != "model" && member.key() != "count" && member.key() != "sharing") {
       return Error::bad_request(
-          fmt::format("unknown field \"{}\"; known are model and count", member.key()));
+          fmt::format("unknown field \"{}\"; known are model, count and sharing", member.key()));
     }
   }
   const Value& count = written["count"];
@@ -119,6 +131,13 @@ Result<LabNodeExtra> read_gpus(const Value& written) {
   if (!model.as_string().empty()) {
     extra.annotations["das.inference.redhat.com/emulated-gpu-model"] = model.str();
   }
+  if (const Value& sharing = written["sharing"]; !sharing.is_null()) {
+    const auto read = wanted_sharing(sharing.as_string(), static_cast<std::size_t>(gpus));
+    if (!sharing.is_string() || !read.ok()) {
+      return read.ok() ? Error::bad_request("sharing must be a string") : read.error();
+    }
+    extra.annotations[kSharingAnnotation] = sharing.str();
+  }
   return extra;
 }
 
@@ -130,14 +149,15 @@ const System& system() {
       .summary = "GPU slices on demand",
       .kinds = kinds,
       .operators = {das_operators().begin(), das_operators().end()},
+      .runs = runs,
       .webhooks = {das_webhooks().begin(), das_webhooks().end()},
       .instruments = &das_instruments(),
       .settings = read,
-      .variables = {"DAS_CUDA_VISIBLE_DEVICES", "DAS_GPU_ORDER", "DAS_MEMORY_QUOTA_RESOURCE",
-                    "DAS_NODE_SCORING_POLICY", "DAS_PLACEMENT_POLICY", "EMULATED_DEVICE_IDS",
-                    "EMULATED_FAIL_RATE", "EMULATED_GPU_COUNT", "EMULATED_GPU_MODEL",
-                    "EMULATED_MODE", "EMULATED_SLICE_CREATE_MS", "EMULATED_SLICE_DESTROY_MS",
-                    "EMULATE_CLUSTER_POLICY", "INSTASLICE_NAMESPACE",
+      .variables = {"DAS_ALLOCATION_API", "DAS_CUDA_VISIBLE_DEVICES", "DAS_GPU_ORDER",
+                    "DAS_MEMORY_QUOTA_RESOURCE", "DAS_NODE_SCORING_POLICY", "DAS_PLACEMENT_POLICY",
+                    "EMULATED_DEVICE_IDS", "EMULATED_FAIL_RATE", "EMULATED_GPU_COUNT",
+                    "EMULATED_GPU_MODEL", "EMULATED_MODE", "EMULATED_SLICE_CREATE_MS",
+                    "EMULATED_SLICE_DESTROY_MS", "EMULATE_CLUSTER_POLICY", "INSTASLICE_NAMESPACE",
                     "RELATED_IMAGE_DAEMONSET_IMAGE"},
       .scheduling = {das_scheduling().begin(), das_scheduling().end()},
       .node_hooks = {das_nodes().begin(), das_nodes().end()},

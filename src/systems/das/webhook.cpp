@@ -16,14 +16,28 @@
 #include "systems/das/placement/profile.hpp"
 #include "systems/das/quota.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/sharing/share.hpp"
 
 namespace athanor::das {
 namespace {
 
 constexpr int kUnprocessable = 422;
-constexpr const char* kExcluded[] = {"cert-manager",        "kube-system",
-                                     "openshift-operators", "openshift-marketplace",
-                                     "nvidia-gpu-operator", "gpu-operator"};
+constexpr std::string_view kExcluded[] = {
+    kDefaultNamespace,       "cert-manager",        "kube-system", "openshift-operators",
+    "openshift-marketplace", "nvidia-gpu-operator", "gpu-operator"};
+
+// Only pods that name a GPU's resource: while the webhook is away all others are created at once
+// (docs/spec/das.md W-B1).
+#define ATHANOR_NAMES_A_GPU                                                      \
+  "has(c.resources) && has(c.resources.limits) && c.resources.limits.exists(k, " \
+  "k.startsWith('nvidia.com/') || k.startsWith('mig.das.com/') || "              \
+  "k.startsWith('ts.das.com/') || k.startsWith('mps.das.com/'))"
+constexpr std::string_view kCondition =
+    "object.spec.containers.exists(c, " ATHANOR_NAMES_A_GPU
+    ") || (has(object.spec.initContainers) && "
+    "object.spec.initContainers.exists(c, " ATHANOR_NAMES_A_GPU "))";
+#undef ATHANOR_NAMES_A_GPU
+constexpr int kTimeoutSeconds = 5;
 
 struct Container {
   Value resources{};
@@ -119,8 +133,7 @@ bool opted_out(const View& view, const AdmissionRequest& request) {
 }
 
 bool excluded(const Settings& settings, std::string_view ns) {
-  return ns == settings.ns ||
-         std::ranges::any_of(kExcluded, [&](const char* one) { return ns == one; });
+  return ns == settings.ns || std::ranges::find(kExcluded, ns) != std::end(kExcluded);
 }
 
 // What the pod should run under: the annotation of the DASOperator, else the default of the mode.
@@ -153,7 +166,10 @@ constexpr Webhook kWebhooks[] = {{.name = "instaslice.redhat.com",
                                   .configuration = "das-mutating-webhook-configuration",
                                   .mutating = true,
                                   .rules = kNewPod,
-                                  .admit = mutate_pod}};
+                                  .admit = mutate_pod,
+                                  .except = kExcluded,
+                                  .condition = kCondition,
+                                  .timeout_seconds = kTimeoutSeconds}};
 
 }  // namespace
 
@@ -175,7 +191,7 @@ Result<Rewritten> rewrite_pod(const Value& pod) {
       }
     }
   }
-  result.marked = !profiles.empty();
+  result.marked = !profiles.empty() || !shares_in(pod["spec"]).empty();
   result.profiles.assign(profiles.begin(), profiles.end());
   if (result.marked) {
     result.pod.member("spec").set("schedulerName", kSchedulerName);

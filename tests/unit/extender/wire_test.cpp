@@ -117,6 +117,8 @@ TEST(Configuration, IsWhatTheSchedulerReads) {
                                     "kind: KubeSchedulerConfiguration\n"
                                     "leaderElection:\n"
                                     "  leaderElect: true\n"
+                                    "  resourceName: das-scheduler\n"
+                                    "  resourceNamespace: das-operator\n"
                                     "profiles:\n"
                                     "- schedulerName: das-scheduler\n"
                                     "extenders:\n"

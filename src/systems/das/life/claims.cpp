@@ -7,45 +7,18 @@
 #include "kube/value/condition.hpp"
 #include "runtime/view/live.hpp"
 #include "systems/das/agent.hpp"
-#include "systems/das/cdi.hpp"
 #include "systems/das/claim.hpp"
 #include "systems/das/kinds.hpp"
+#include "systems/das/life/release.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/sharing/share.hpp"
 
 namespace athanor::das {
 namespace {
 
 // How long a claim without a pod uid is kept (docs/spec/das.md G8).
 constexpr Duration kUnknownPod = std::chrono::minutes(5);
-
-Plan release(const Object& object, const std::optional<Claim>& claim, const Settings& settings,
-             Instant now) {
-  Plan plan;
-  if (claim) {
-    // Of a slice that was made.
-    const bool made = claim->state == kInUse || claim->state == kProcessing;
-    const Duration takes = std::chrono::milliseconds(made ? settings.slice_destroy_ms : 0);
-    if (const auto end = ends_at(*claim, "destroy", takes, now, plan)) {
-      plan.wake_at(*end);
-      return plan;
-    }
-    for (const CdiDevice& device : devices_of({*claim})) {
-      plan.then(Act{.id = fmt::format("{}/{}/cdi", object.uid(), device.id),
-                    .verb = std::string(kRemoveNodeFile),
-                    .args = Value::object({{"node", claim->node}, {"path", cdi_path(device)}})});
-    }
-  }
-  plan.then(Delete{.target = {&kAllocationClaim, object.key()},
-                   .guard = {.uid = std::string(object.uid())}});
-  if (claim && claim->state == kInUse) {
-    plan.then(Emit{.about = {&api::kPod, claim->pod},
-                   .about_uid = claim->pod_uid,
-                   .reason = "SliceReleased",
-                   .note = place_of(*claim)});
-  }
-  return plan;
-}
 
 // Tells why a claim holds no slot; whoever wrote it can see it there.
 Plan mark_invalid(const Object& object, Instant now) {
@@ -72,7 +45,7 @@ bool ended(const Object& pod) {
 
 Plan collect(const Object& object, const std::optional<Claim>& claim, std::string_view why,
              Instant now) {
-  Plan plan = release(object, claim, Settings(), now);
+  Plan plan = release_claim(object, claim, Settings(), now);
   plan.then(Emit{.about = {&kAllocationClaim, object.key()},
                  .about_uid = std::string(object.uid()),
                  .reason = "ClaimGarbageCollected",
@@ -92,8 +65,8 @@ bool left_to_agent(const View& view, const std::optional<Claim>& claim) {
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto object = view.get(kAllocationClaim, key);
-  if (!object || object->deleting()) {
-    return Plan::done();
+  if (!object || object->deleting() || is_mirror(*object)) {
+    return Plan::done();  // a mirror lives as long as what it mirrors
   }
   const auto claim = read_claim(*object);
   const Settings settings = settings_of(view);
@@ -105,7 +78,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     if (due <= now) {
       return collect(*object, claim, "the claim names no pod", now);
     }
-    Plan plan = claim ? Plan::done() : mark_invalid(*object, now);
+    Plan plan = claim || is_share(*object) ? Plan::done() : mark_invalid(*object, now);
     plan.wake_at(due);
     return plan;
   }
@@ -120,26 +93,26 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
       return Plan::done();
     }
     if (live.absent() || live.objects.front().uid() != uid) {
-      return release(*object, claim, settings, now);
+      return release_claim(*object, claim, settings, now);
     }
     return Plan::done();
   }
   if (ended(*pod)) {
-    return release(*object, claim, settings, now);
+    return release_claim(*object, claim, settings, now);
   }
   const Key place{"", object->spec()["nodename"].str()};
   if (!place.name.empty() && !view.get(api::kNode, place)) {
     const Live live = read_live(view, api::kNode, place, now, object->resource_version());
-    return live.absent() ? release(*object, claim, settings, now) : Plan::done();
+    return live.absent() ? release_claim(*object, claim, settings, now) : Plan::done();
   }
   const std::string_view node = pod->spec()["nodeName"].as_string();
   if (!node.empty() && node != object->spec()["nodename"].as_string()) {
-    return release(*object, claim, settings, now);  // the pod was bound elsewhere
+    return release_claim(*object, claim, settings, now);  // the pod was bound elsewhere
   }
   if (node.empty() && pod->deleting()) {
-    return release(*object, claim, settings, now);
+    return release_claim(*object, claim, settings, now);
   }
-  return claim ? Plan::done() : mark_invalid(*object, now);
+  return claim || is_share(*object) ? Plan::done() : mark_invalid(*object, now);
 }
 
 }  // namespace

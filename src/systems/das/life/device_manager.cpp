@@ -4,21 +4,21 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "api/builtin.hpp"
-#include "base/digest.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/das/agent.hpp"
 #include "systems/das/cdi.hpp"
 #include "systems/das/claim.hpp"
 #include "systems/das/kinds.hpp"
+#include "systems/das/life/preparation.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/request.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/sharing/mode.hpp"
 
 namespace athanor::das {
 namespace {
@@ -31,8 +31,26 @@ Value capacity(const View& view, const Object& node) {
     return Value::object();
   }
   const Settings settings = settings_of(view);
-  const auto gpus = emulated_gpus(node, settings);
-  return gpus.ok() ? emulated_capacity(*gpus, settings.memory_quota_resource) : Value::object();
+  auto gpus = emulated_gpus(node, settings);
+  if (!gpus.ok()) {
+    return Value::object();
+  }
+  const auto accelerator = view.get(kNodeAccelerator, {settings.ns, std::string(node.name())});
+  if (!accelerator || !accelerator->status()["nodeResources"].is_object()) {
+    // Of GPUs that may belong to DRA nothing is known yet.
+    return settings.dra() ? Value::object()
+                          : emulated_capacity(*gpus, settings.memory_quota_resource);
+  }
+  const Value& resources = accelerator->status()["nodeResources"];
+  const NodeGpus known = read_resources(resources);
+  gpus->count = static_cast<int>(std::ranges::count_if(
+      known.gpus, [](const NodeGpu& gpu) { return !gpu.dra && !gpu.shared; }));
+  Value capacity = emulated_capacity(*gpus, settings.memory_quota_resource);
+  for (const auto& [resource, shares] :
+       share_capacity(sharing_of(resources), gpus->model->memory_gib)) {
+    capacity.set(resource, fmt::format("{}", shares));
+  }
+  return capacity;
 }
 
 NodeAdmission refuse(std::string message) {
@@ -44,90 +62,32 @@ std::optional<Instant> bound_since(const Object& pod) {
       find_condition(pod.status()["conditions"], "PodScheduled")["lastTransitionTime"].as_string());
 }
 
-// A slot of one of these claims that another pod uses; empty: none. Claims never overlap unless
-// somebody wrote one by hand.
-std::string conflict(const std::vector<Claim>& own, const std::vector<Claim>& all) {
-  for (const Claim& mine : own) {
-    for (const Claim& other : all) {
-      if (other.pod_uid != mine.pod_uid && other.gpu == mine.gpu &&
-          (other.mask() & mine.mask()) != 0 &&
-          (other.state == kProcessing || other.state == kInUse)) {
-        return fmt::format("slots {} to {} of {} are in use by claim {}", mine.start,
-                           mine.start + mine.size - 1, mine.gpu, other.object.name());
+// The pod's spec without extended resources that a ResourceClaim was made for.
+Value of_device_plugins(const Object& pod) {
+  Value spec = pod.spec();
+  for (const Value& mapping :
+       pod.status()["extendedResourceClaimStatus"]["requestMappings"].items()) {
+    for (const char* list : {"containers", "initContainers"}) {
+      for (std::size_t i = 0; i < spec[list].size(); ++i) {
+        if (spec[list][i]["name"] == mapping["containerName"]) {
+          spec.member(list).item(i).erase_path(
+              {"resources", "limits", mapping["resourceName"].as_string()});
+        }
       }
     }
   }
-  return {};
-}
-
-void write_state(Plan& plan, const Claim& claim, std::vector<std::string_view> states,
-                 Instant now) {
-  plan.then(Status{.target = {&kAllocationClaim, claim.object.key()},
-                   .status = claim_status(claim.object.status(), std::move(states),
-                                          claim.object.generation(), now),
-                   .guard = {.uid = std::string(claim.object.uid())}});
-}
-
-// An event about the pod of a claim.
-void tell(Plan& plan, const Claim& claim, const char* type, const char* reason, std::string note) {
-  plan.then(Emit{.about = {&api::kPod, claim.pod},
-                 .about_uid = claim.pod_uid,
-                 .type = type,
-                 .reason = reason,
-                 .note = std::move(note)});
-}
-
-// Whether the emulated GPU fails to make this slice: the same claim always does.
-bool fails(const Claim& claim, const Settings& settings) {
-  constexpr std::int64_t kMillion = 1'000'000;
-  std::uint64_t number = 0;
-  const std::string digits = sha256_hex(claim.object.uid()).substr(0, 12);
-  std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
-  return static_cast<std::int64_t>(number % kMillion) < settings.fail_per_million;
-}
-
-// Faults and latency of emulated slices (docs/spec/das.md E-B4); nullopt: go on.
-std::optional<NodeAdmission> held_up(const std::vector<Claim>& own, const Settings& settings,
-                                     Instant now) {
-  for (const Claim& claim : own) {
-    if (claim.state != kInUse && fails(claim, settings)) {
-      NodeAdmission refused = refuse(
-          fmt::format("emulated fault: slice {} of {} cannot be made", claim.profile, claim.gpu));
-      tell(refused.steps, claim, "Warning", "SliceCreateFailed", refused.message);
-      return refused;
-    }
-  }
-  NodeAdmission admission{.answer = NodeAdmission::Answer::Wait};
-  bool waits = false;
-  for (const Claim& claim : own) {
-    if (claim.state == kInUse) {
-      continue;
-    }
-    Plan noted;
-    const auto end =
-        ends_at(claim, "create", std::chrono::milliseconds(settings.slice_create_ms), now, noted);
-    if (!end) {
-      continue;
-    }
-    waits = true;
-    if (claim.state == kCreated) {
-      write_state(admission.steps, claim, {kProcessing}, now);
-    }
-    admission.steps.merge(std::move(noted));
-    admission.steps.wake_at(*end);
-  }
-  return waits ? std::optional(std::move(admission)) : std::nullopt;
+  return spec;
 }
 
 NodeAdmission admit(const View& view, const Object& pod, const Object& node, Instant now) {
-  const PodSlices request = slices_of(pod.spec());
+  const PodSlices request = slices_of(of_device_plugins(pod));
   if (request.empty()) {
     return {};
   }
   const std::vector<Claim> all = claims_on(view, node.name());
   std::vector<Claim> own;
   for (const Claim& claim : all) {
-    if (claim.pod_uid == pod.uid() && !claim.object.deleting()) {
+    if (claim.pod_uid == pod.uid() && !claim.object.deleting() && !is_mirror(claim.object)) {
       own.push_back(claim);
     }
   }
@@ -167,24 +127,14 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
                                    {"path", cdi_path(device)},
                                    {"content", cdi_file(device, admission.environment)}})});
   }
-  for (const Claim& claim : own) {
-    if (claim.state == kInUse) {
-      continue;  // a restart: it was made before
-    }
-    std::vector<std::string_view> reached{kInUse};
-    if (claim.state == kCreated) {
-      reached.insert(reached.begin(), kProcessing);
-    }
-    write_state(admission.steps, claim, std::move(reached), now);
-    tell(admission.steps, claim, "Normal", "SliceCreated", place_of(claim));
-  }
+  take_into_use(admission.steps, own, now);
   return admission;
 }
 
 }  // namespace
 
 const NodeHooks& mig_node_hooks() {
-  static constexpr const Kind* kReads[] = {&kAllocationClaim, &kDASOperator};
+  static constexpr const Kind* kReads[] = {&kAllocationClaim, &kDASOperator, &kNodeAccelerator};
   static constexpr const Kind* kWrites[] = {&kAllocationClaim};
   static const Index kIndexes[] = {{&kAllocationClaim, kClaimsByNode, claim_nodes}};
   static constexpr Access kAccess[] = {{&kAllocationClaim, "patch"},

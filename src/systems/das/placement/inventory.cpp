@@ -6,9 +6,11 @@
 #include <algorithm>
 
 #include "base/digest.hpp"
+#include "systems/das/dra/ownership.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/profile.hpp"
 #include "systems/das/placement/slots.hpp"
+#include "systems/das/sharing/mode.hpp"
 
 namespace athanor::das {
 namespace {
@@ -123,6 +125,9 @@ Value emulated_resources(std::string_view node, const EmulatedGpus& gpus) {
 
 Value emulated_capacity(const EmulatedGpus& gpus, std::string_view memory_resource) {
   Value capacity = Value::object();
+  if (gpus.count == 0) {
+    return capacity;
+  }
   for (const MigProfile& profile : gpus.model->table.profiles) {
     const int each =
         profile.name.ends_with("+me") ? profile.most : static_cast<int>(profile.starts.size());
@@ -146,7 +151,9 @@ NodeGpus read_resources(const Value& node_resources) {
         static_cast<int>(std::clamp<std::int64_t>(gpu["slots"].as_int(kMostSlots), 1, kMostSlots));
     NodeGpu entry{.uuid = gpu["gpuUuid"].str(),
                   .name = gpu["gpuName"].str(),
-                  .healthy = gpu["health"].as_string() != "Unhealthy"};
+                  .healthy = gpu["health"].as_string() != "Unhealthy",
+                  .dra = gpu[kAllocationApiMember].as_string() == name_of(AllocationApi::Dra),
+                  .shared = gpu[kSharingMember].is_object()};
     for (const Value& slice : gpu["foreign"].items()) {
       const std::int64_t start = slice["start"].as_int(-1);
       const std::int64_t size = slice["size"].as_int();

@@ -32,7 +32,8 @@ std::string emulated_uuid(std::string_view node, int index);
 // status.nodeResources of such a node.
 Value emulated_resources(std::string_view node, const EmulatedGpus& gpus);
 // Extended resources that its device manager reports: "mig.das.com/1g.5gb": "14" (docs/spec/das.md
-// 8.3, N-B5). `memory_resource`: that, too, with the memory of all GPUs; empty: none.
+// 8.3, N-B5). `gpus.count`: those that are sliced. `memory_resource`: that, too, with their memory;
+// empty: none.
 Value emulated_capacity(const EmulatedGpus& gpus, std::string_view memory_resource = {});
 
 struct NodeGpu {
@@ -40,6 +41,8 @@ struct NodeGpu {
   std::string name{};
   bool healthy = true;
   SlotMask foreign = 0;   // slots of instances that DAS did not make
+  bool dra = false;       // DRA hands it out, not device plugins
+  bool shared = false;    // shared without slices
   std::size_t table = 0;  // index into NodeGpus::tables
 };
 struct NodeGpus {

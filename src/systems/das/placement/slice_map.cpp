@@ -17,8 +17,9 @@ namespace {
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 std::string claim_line(char letter, const Claim& claim) {
-  return fmt::format("  {}  {}  {}/{}  {}\n", letter, claim.profile, claim.pod.ns, claim.pod.name,
-                     claim.state.empty() ? "new" : claim.state);
+  return fmt::format("  {}  {}  {}/{}  {}\n", letter,
+                     claim.profile.empty() ? "whole GPU" : claim.profile, claim.pod.ns,
+                     claim.pod.name, claim.state.empty() ? "new" : claim.state);
 }
 
 std::string gpu_lines(const NodeGpus& node, const NodeGpu& gpu,

@@ -22,6 +22,7 @@ struct MigProfile {
   int gi_profile = 0;           // published as giProfileId
   int ci_profile = 0;           // the compute-instance profile of one full-width instance
   std::int64_t memory_mib = 0;  // 0: read from NVML
+  int smi_id = 0;               // the profile's number in nvidia-smi
 };
 
 // All profiles of one GPU, in the order in which they are published.
@@ -36,6 +37,8 @@ struct GpuModel {
   std::string_view key{};  // "A100-PCIE-40GB": what lab files and EMULATED_GPU_MODEL name
   int memory_gib = 0;
   MigTable table{};
+  std::string_view architecture{};        // "Ampere"
+  std::string_view compute_capability{};  // "8.0.0"
   [[nodiscard]] std::string product() const { return "NVIDIA " + std::string(key); }
 };
 

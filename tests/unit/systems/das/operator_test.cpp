@@ -2,6 +2,7 @@
 // Operands and status of the DASOperator (docs/spec/das.md 10).
 #include "systems/das/operator.hpp"
 #include "systems/das/log_level.hpp"
+#include "systems/das/operators.hpp"
 
 #include <gtest/gtest.h>
 
@@ -259,6 +260,15 @@ TEST_F(ProductionTest, IsAvailableWithItsAgents) {
   world.settle({&das_operator()});
   EXPECT_EQ(world.condition(kDASOperator, kCluster, "Available")["status"].as_string(), "True");
   EXPECT_EQ(world.condition(kDASOperator, kCluster, "Degraded")["status"].as_string(), "False");
+}
+
+// Upstream waits for ever on a cluster without OpenShift's configuration.
+TEST(DasOperators, NeedNoKindOfOpenShift) {
+  for (const Operator* op : das_operators()) {
+    for (const Kind* kind : op->reads) {
+      EXPECT_EQ(kind->group.find("openshift"), std::string_view::npos) << op->name;
+    }
+  }
 }
 
 }  // namespace

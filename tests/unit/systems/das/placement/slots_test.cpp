@@ -180,5 +180,16 @@ TEST(Slots, LegalityOfLayouts) {
   EXPECT_FALSE(legal({{"9g.1gb", 0}}));
 }
 
+// Upstream publishes the GPU instance's number for both, which no compute instance has.
+TEST(MigTables, ComputeInstancesHaveNumbersOfTheirOwn) {
+  const std::map<int, int> by_slices{{1, 0}, {2, 1}, {3, 2}, {4, 3}, {7, 4}};
+  for (const GpuModel& model : gpu_models()) {
+    for (const MigProfile& profile : model.table.profiles) {
+      EXPECT_EQ(profile.ci_profile, by_slices.at(profile.compute))
+          << model.key << " " << profile.name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace athanor::das

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""deploy/das: slices of GPUs as the seed's deploy folder has them (docs/spec/das.md 13): manifests in their order, a kustomization of
+the same, and the OLM bundle. All of it from the program: kinds, roles, the webhook's registration."""
+
+import json
+
+from kinds import dump, load_all
+
+NAMESPACE = "das-operator"
+GROUP = "inference.redhat.com"
+SERVICE, SECRET = "das-operator-webhook", "webhook-server-cert"
+IMAGE = "athanor"
+DESCRIPTIONS = {
+    "AllocationClaim": "A GPU slice that is held for one pod.",
+    "DASOperator": "The configuration of the slicer; only the object named cluster counts.",
+    "NodeAccelerator": "The accelerators of one node and the placements that they allow.",
+}
+FALSE_FEATURES = ["disconnected", "fips-compliant", "proxy-aware", "cnf", "cni", "csi", "token-auth-aws", "token-auth-azure", "token-auth-gcp"]
+
+
+def labels(name, **more):
+    return {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "das-operator", **more}
+
+
+def container(name, args, ports, env=()):
+    return {
+        "name": name,
+        "image": IMAGE,
+        "imagePullPolicy": "IfNotPresent",
+        "args": args,
+        "env": [
+            *({"name": key, "value": value} for key, value in env),
+            *({"name": key, "valueFrom": {"fieldRef": {"fieldPath": path}}} for key, path in (("POD_NAME", "metadata.name"), ("POD_NAMESPACE", "metadata.namespace"))),
+        ],
+        "ports": [{"name": key, "containerPort": port, "protocol": "TCP"} for key, port in ports],
+        "livenessProbe": {"httpGet": {"path": "/healthz", "port": "health"}, "initialDelaySeconds": 15, "periodSeconds": 20},
+        "readinessProbe": {"httpGet": {"path": "/readyz", "port": "health"}, "initialDelaySeconds": 5, "periodSeconds": 10},
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
+        "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}},
+    }
+
+
+def deployment(name, account, one):
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels(name)},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": labels(name)},
+            "template": {
+                "metadata": {"labels": labels(name)},
+                "spec": {
+                    "serviceAccountName": account,
+                    "priorityClassName": "system-cluster-critical",
+                    "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+                    "affinity": {
+                        "podAntiAffinity": {
+                            "preferredDuringSchedulingIgnoredDuringExecution": [
+                                {"weight": 100, "podAffinityTerm": {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": labels(name)}}}
+                            ]
+                        }
+                    },
+                    "containers": [one],
+                },
+            },
+        },
+    }
+
+
+def service(name, selects, port, target):
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels(name)},
+        "spec": {"selector": labels(selects), "ports": [{"name": "https", "port": port, "targetPort": target, "protocol": "TCP"}]},
+    }
+
+
+def operator():
+    args = [
+        "controllers",
+        "--controllers=das",
+        "--leader-elect",
+        "--leader-elect-resource-name=instaslice-operator-lock",
+        "--metrics-address=:8080",
+        "--health-address=:8080",
+        "--webhook-address=:8443",
+        f"--webhook-service={SERVICE}",
+        f"--webhook-secret={SECRET}",
+        f"--webhook-host=das-extender.{NAMESPACE}.svc",
+    ]
+    # What the seed's deploy recipe forgets: the operator has to know the mode.
+    env = [("OPERATOR_NAME", "das-operator"), ("INSTASLICE_NAMESPACE", NAMESPACE), ("EMULATED_MODE", "disabled")]
+    return deployment("das-operator", "das-operator", container("das-operator", args, [("health", 8080), ("https", 8443)], env))
+
+
+def extender():
+    """Serves with the webhook's certificate, which names it, too."""
+    args = [
+        "extender",
+        "--systems=das",
+        "--address=:9443",
+        "--tls-cert-file=/etc/das-extender/tls.crt",
+        "--tls-private-key-file=/etc/das-extender/tls.key",
+        "--metrics-address=:8080",
+        "--health-address=:8080",
+    ]
+    one = container("das-extender", args, [("health", 8080), ("extender", 9443)])
+    one["volumeMounts"] = [{"name": "certificate", "mountPath": "/etc/das-extender", "readOnly": True}]
+    made = deployment("das-extender", "das-scheduler", one)
+    made["spec"]["template"]["spec"]["volumes"] = [{"name": "certificate", "secret": {"secretName": SECRET}}]
+    return made
+
+
+def moved(objects, account):
+    """Roles of the program under the names that the seed's roles have."""
+    for one in objects:
+        meta = one["metadata"]
+        meta["name"] = account + meta["name"].removeprefix("athanor-extender").removeprefix(account)
+        if "namespace" in meta:
+            meta["namespace"] = NAMESPACE
+        meta["labels"] = labels("das-operator")
+        for subject in one.get("subjects", []):
+            subject.update(name=account, namespace=NAMESPACE)
+        if "roleRef" in one:
+            one["roleRef"]["name"] = account + one["roleRef"]["name"].removeprefix("athanor-extender").removeprefix(account)
+    return objects
+
+
+def privileged():
+    """The agent makes slices, which takes a privileged pod; OpenShift wants to be asked."""
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "das-operator-privileged-scc", "labels": labels("das-operator")},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:openshift:scc:privileged"},
+        "subjects": [{"kind": "ServiceAccount", "name": "das-daemonset", "namespace": NAMESPACE}],
+    }
+
+
+def configuration():
+    return {
+        "apiVersion": f"{GROUP}/v1alpha1",
+        "kind": "DASOperator",
+        "metadata": {"name": "cluster", "namespace": NAMESPACE},
+        "spec": {"managementState": "Managed", "logLevel": "Normal", "operatorLogLevel": "Normal"},
+    }
+
+
+def account(name):
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels("das-operator")}}
+
+
+def manifests(output_of, athanor):
+    """By file name, in the order in which they are applied."""
+    crds = load_all(output_of(athanor, "crds", "--group", GROUP, "-o", "yaml"))
+    rbac = load_all(
+        output_of(athanor, "rbac", "--controllers", "das", "--install-namespace", NAMESPACE, "--name", "das-operator",
+                  "--leader-elect-resource-name", "instaslice-operator-lock", "--webhooks", "--webhook-secret", SECRET)
+    )  # fmt: skip
+    scheduler = load_all(output_of(athanor, "extender", "--print-rbac"))
+    registration = load_all(output_of(athanor, "webhooks", "--controllers", "das", "--install-namespace", NAMESPACE, "--service", SERVICE))
+    hooks = [one for one in registration if one["kind"].endswith("WebhookConfiguration")]
+    for hook in hooks:
+        hook["metadata"]["labels"] = labels("das-operator")
+        for entry in hook["webhooks"]:
+            entry["clientConfig"]["service"]["port"] = 8443
+    kept = [one for one in moved(rbac, "das-operator") + moved(scheduler, "das-scheduler") if one["kind"] != "ServiceAccount"]
+    return {
+        **{f"00_{one['spec']['names']['plural']}.crd.yaml": [one] for one in sorted(crds, key=lambda one: one["metadata"]["name"])},
+        "01_namespace.yaml": [
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {"openshift.io/cluster-monitoring": "true"}}}
+        ],
+        "01_operator_sa.yaml": [account(one) for one in ("das-operator", "das-scheduler", "das-daemonset")],
+        "01_operator_use_privileged_scc.yaml": [privileged()],
+        "02_operator_rbac.yaml": kept,
+        "03_instaslice_operator.cr.yaml": [configuration()],
+        "04_deployment.yaml": [operator(), service(SERVICE, "das-operator", 8443, "https"), extender(), service("das-extender", "das-extender", 9443, "extender")],
+        "05_webhook.yaml": hooks,
+    }
+
+
+def rules_of(objects, account_name, cluster):
+    kind = "ClusterRole" if cluster else "Role"
+    rules = [rule for one in objects if one["kind"] == kind and one["metadata"]["name"].startswith(account_name) for rule in one["rules"]]
+    return [{"serviceAccountName": account_name, "rules": rules}] if rules else []
+
+
+def service_version(files, version):
+    crds = [one for name, (one, *_) in files.items() if name.endswith(".crd.yaml")]
+    roles = files["02_operator_rbac.yaml"]
+    deployments = [one for one in files["04_deployment.yaml"] if one["kind"] == "Deployment"]
+    images = [("daemonset-image", IMAGE), ("webhook-image", IMAGE), ("scheduler-image", IMAGE)]
+    owned = [
+        {
+            "name": one["metadata"]["name"],
+            "kind": one["spec"]["names"]["kind"],
+            "version": one["spec"]["versions"][0]["name"],
+            "displayName": one["spec"]["names"]["kind"],
+            "description": DESCRIPTIONS[one["spec"]["names"]["kind"]],
+        }
+        for one in crds
+    ]
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {
+            "name": f"das-operator.v{version}",
+            "namespace": NAMESPACE,
+            "annotations": {
+                "alm-examples": json.dumps([configuration()], indent=2),
+                "capabilities": "Basic Install",
+                "categories": "Drivers and plugins",
+                "operatorframework.io/suggested-namespace": NAMESPACE,
+                **{f"features.operators.openshift.io/{one}": "false" for one in FALSE_FEATURES},
+                "features.operators.openshift.io/tls-profiles": "true",
+            },
+        },
+        "spec": {
+            "displayName": "Dynamic Accelerator Slicer",
+            "description": "Makes slices of GPUs when pods ask for them, and removes them afterwards.",
+            "version": version,
+            "maturity": "alpha",
+            "minKubeVersion": "1.16.0",
+            "provider": {"name": "Athanor"},
+            "installModes": [
+                {"type": one, "supported": one == "AllNamespaces"} for one in ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
+            ],
+            "customresourcedefinitions": {"owned": owned},
+            "install": {
+                "strategy": "deployment",
+                "spec": {
+                    "clusterPermissions": rules_of(roles, "das-operator", True) + rules_of(roles, "das-scheduler", True),
+                    "permissions": rules_of(roles, "das-operator", False) + rules_of(roles, "das-scheduler", False),
+                    "deployments": [{"name": one["metadata"]["name"], "label": one["metadata"]["labels"], "spec": one["spec"]} for one in deployments],
+                },
+            },
+            "relatedImages": [{"name": key, "image": image} for key, image in images],
+        },
+    }
+
+
+def bundle(files, version):
+    annotations = {
+        "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
+        "operators.operatorframework.io.bundle.manifests.v1": "manifests/",
+        "operators.operatorframework.io.bundle.metadata.v1": "metadata/",
+        "operators.operatorframework.io.bundle.package.v1": "das-operator",
+        "operators.operatorframework.io.bundle.channels.v1": "alpha",
+        "operators.operatorframework.io.bundle.channel.default.v1": "alpha",
+    }
+    # OLM makes accounts, roles and the namespace; services and the configuration of the webhook are objects of their own.
+    objects = [one for one in files["04_deployment.yaml"] if one["kind"] == "Service"]
+    text = {
+        "manifests/das-operator.clusterserviceversion.yaml": dump(service_version(files, version)),
+        **{f"manifests/{one['metadata']['name']}.crd.yaml": dump(one) for name, (one, *_) in files.items() if name.endswith(".crd.yaml")},
+        **{f"manifests/{one['metadata']['name']}.service.yaml": dump(one) for one in objects},
+        "metadata/annotations.yaml": dump({"annotations": annotations}),
+    }
+    dockerfile = ["FROM scratch", *(f"LABEL {key}={value}" for key, value in annotations.items()), "COPY manifests /manifests/", "COPY metadata /metadata/"]
+    return {**text, "Dockerfile": "\n".join(dockerfile) + "\n"}
+
+
+def das(output_of, athanor, version, generated):
+    """Every file below deploy/das."""
+    files = manifests(output_of, athanor)
+    text = {f"das/{name}": generated + "---\n".join(map(dump, objects)) for name, objects in files.items()}
+    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(files)}
+    text["das/kustomization.yaml"] = generated + dump(kustomization)
+    return {**text, **{f"das/bundle/{name}": generated + one for name, one in bundle(files, version).items()}}

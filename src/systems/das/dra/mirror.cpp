@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/das/dra/mirror.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "api/builtin.hpp"
+#include "api/device_kinds.hpp"
+#include "runtime/view/live.hpp"
+#include "systems/das/dra/operators.hpp"
+#include "systems/das/dra/publication.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/life/release.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+namespace {
+
+constexpr std::string_view kByPool = "das-dra-pools";
+
+std::vector<std::string> slice_pools(const Object& slice) {
+  return slice.spec()["driver"].as_string() == kDraDriver
+             ? std::vector<std::string>{slice.spec()["pool"]["name"].str()}
+             : std::vector<std::string>();
+}
+
+// A published device; Null: it is not published.
+Value published_device(const View& view, std::string_view pool, std::string_view name) {
+  for (const Object& slice : view.list(api::kResourceSlice, {.index = std::string(kByPool),
+                                                            .index_value = std::string(pool)})) {
+    for (const Value& device : slice.spec()["devices"].items()) {
+      if (device["name"].as_string() == name) {
+        return device;
+      }
+    }
+  }
+  return {};
+}
+
+Value attribute(const Value& device, std::string_view name) {
+  const Value& found = device["attributes"][fmt::format("{}/{}", kAttributeDomain, name)];
+  return found["string"].is_null() ? found["int"] : found["string"];
+}
+
+// The AllocationClaim of one device.
+Value mirror(const Object& claim, const Value& result, const Value& device,
+             const Settings& settings) {
+  const bool whole = attribute(device, "type").as_string() == "gpu";
+  int slots = 0;
+  for (const Value& use : device["consumesCounters"].items()) {
+    for (const Member& counter : use["counters"].members()) {
+      slots += counter.key().starts_with("memory-slice-") ? 1 : 0;
+    }
+  }
+  const Value placement = whole ? Value::object({{"size", slots}, {"start", 0}})
+                                : Value::object({{"size", attribute(device, "placementSize")},
+                                                 {"start", attribute(device, "placementStart")}});
+  Value spec = Value::object({{"gpuUUID", attribute(device, whole ? "uuid" : "parentUUID")},
+                              {"migPlacement", placement},
+                              {"nodename", result["pool"]},
+                              {kMirrorMember, Value::object({{"namespace", claim.ns()},
+                                                             {"name", claim.name()},
+                                                             {"uid", claim.uid()},
+                                                             {"device", result["device"]}})}});
+  if (!whole) {
+    spec.set("profile", attribute(device, "profile"));
+  }
+  for (const Value& consumer : claim.status()["reservedFor"].items()) {
+    if (consumer["resource"].as_string() == "pods" && !spec.contains("podRef")) {
+      spec.set("podRef", Value::object({{"kind", "Pod"},
+                                        {"namespace", claim.ns()},
+                                        {"name", consumer["name"]},
+                                        {"uid", consumer["uid"]}}));
+    }
+  }
+  return Value::object(
+      {{"apiVersion", kGroupVersion},
+       {"kind", kAllocationClaim.name},
+       {"metadata",
+        Value::object({{"name", fmt::format("{}-{}", claim.uid(), result["device"].as_string())},
+                       {"namespace", settings.ns}})},
+       {"spec", std::move(spec)}});
+}
+
+bool allocates(const Object& claim, const Claim& mirror) {
+  const std::vector<std::string> devices = emulated_devices(claim);
+  const Value& source = mirror.object.spec()[kMirrorMember];
+  return source["uid"].as_string() == claim.uid() &&
+         std::ranges::find(devices, source["device"].as_string()) != devices.end();
+}
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const Settings settings = settings_of(view);
+  const std::vector<Claim> there = mirrors_of(view, key);
+  auto claim = view.get(api::kResourceClaim, key);
+  Plan plan;
+  for (const Claim& one : there) {
+    if (one.object.deleting() || (claim && allocates(*claim, one))) {
+      continue;
+    }
+    // What a cache lacks may be there all the same: a slice that is in use must not go.
+    const Live live = read_live(view, api::kResourceClaim, key, now, one.object.resource_version());
+    if (!live.known) {
+      continue;
+    }
+    if (live.absent() || !allocates(live.objects.front(), one)) {
+      plan.merge(release_claim(one.object, one, settings, now));
+    }
+  }
+  if (!claim) {
+    return plan;
+  }
+  for (const Value& result : claim->status()["allocation"]["devices"]["results"].items()) {
+    if (result["driver"].as_string() != kDraDriver || result["adminAccess"].as_bool()) {
+      continue;
+    }
+    const Ref target{
+        &kAllocationClaim,
+        {settings.ns, fmt::format("{}-{}", claim->uid(), result["device"].as_string())}};
+    const auto known = view.get(kAllocationClaim, target.key);
+    if (!known) {
+      const Value device =
+          published_device(view, result["pool"].as_string(), result["device"].as_string());
+      if (device.is_null()) {
+        continue;  // runs again when the pool changes
+      }
+      plan.then(Create{.target = target, .object = mirror(*claim, result, device, settings)});
+    }
+    if (!known || known->status()["state"].as_string().empty()) {
+      plan.then(Status{
+          .target = target,
+          .status = claim_status(known ? known->status() : Value(), {kStaged, kCreated}, 1, now)});
+    }
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::vector<std::string> mirror_claims(const Object& claim) {
+  const Value& source = claim.spec()[kMirrorMember];
+  return source.is_object()
+             ? std::vector<std::string>{source["namespace"].str() + "/" + source["name"].str()}
+             : std::vector<std::string>();
+}
+
+std::vector<Claim> mirrors_of(const View& view, const Key& resource_claim) {
+  std::vector<Claim> claims;
+  for (const Object& object :
+       view.list(kAllocationClaim, {.index = std::string(kMirrorsByClaim),
+                                   .index_value = resource_claim.ns + "/" + resource_claim.name})) {
+    if (auto claim = read_claim(object)) {
+      claims.push_back(*std::move(claim));
+    }
+  }
+  return claims;
+}
+
+std::vector<std::string> emulated_devices(const Object& resource_claim) {
+  std::vector<std::string> devices;
+  for (const Value& result : resource_claim.status()["allocation"]["devices"]["results"].items()) {
+    if (result["driver"].as_string() == kDraDriver && !result["adminAccess"].as_bool()) {
+      devices.push_back(result["device"].str());
+    }
+  }
+  return devices;
+}
+
+const Operator& mirror_operator() {
+  static constexpr const Kind* kReads[] = {&api::kResourceClaim, &kAllocationClaim,
+                                           &api::kResourceSlice};
+  static constexpr const Kind* kWrites[] = {&kAllocationClaim};
+  static constexpr Access kAccess[] = {{&kAllocationClaim, "create delete patch"},
+                                       {&kAllocationClaim, "patch", "status"},
+                                       {&api::kResourceClaim, "get"},
+                                       {&api::kEvent, "create patch"}};
+  static const Index kIndexes[] = {{&kAllocationClaim, kMirrorsByClaim, mirror_claims},
+                                   {&api::kResourceSlice, kByPool, slice_pools}};
+  static const Operator kOperator{.name = "das-dra-mirror",
+                                  .primary = &api::kResourceClaim,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .indexes = kIndexes,
+                                  .reconcile = reconcile,
+                                  .access = kAccess};
+  return kOperator;
+}
+
+}  // namespace athanor::das

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which API hands out a GPU: device plugins or DRA. A GPU belongs to one of them at a time
+// (docs/spec/das.md 15.1).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::das {
+
+inline constexpr const char* kAllocationApiAnnotation = "das.inference.redhat.com/allocation-api";
+// Of a GPU in a NodeAccelerator; absent: device plugins.
+inline constexpr const char* kAllocationApiMember = "allocationApi";
+
+enum class AllocationApi : std::uint8_t { DevicePlugin, Dra };
+std::string_view name_of(AllocationApi api);
+
+// What each of `gpus` GPUs shall belong to. `setting`: deviceplugin, dra or both; with both, the
+// first half of them, rounded up, belongs to device plugins. `annotation` overrides that: one of
+// the two names, or "INDEX=NAME,..." for some of them; empty: none. Errors name the annotation.
+Result<std::vector<AllocationApi>> wanted_apis(std::string_view setting,
+                                               std::string_view annotation, std::size_t gpus);
+
+// What the node's GPUs belong to, as its NodeAccelerator says, in its order.
+std::vector<AllocationApi> apis_of(const Value& node_resources);
+
+// Writes it into status.nodeResources.
+void set_apis(Value& node_resources, const std::vector<AllocationApi>& apis);
+
+}  // namespace athanor::das

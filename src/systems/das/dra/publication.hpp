@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What DRA sees of a node's GPUs: ResourceSlices with counters, and DeviceClasses
+// (docs/spec/das.md 15.1). Pure: the agent of real nodes and the emulated one publish with it.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/value/value.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/placement/tables.hpp"
+
+namespace athanor::das {
+
+// Whoever publishes GPUs, their attributes have NVIDIA's names.
+inline constexpr const char* kAttributeDomain = "gpu.nvidia.com";
+
+struct PublishedGpu {
+  int minor = 0;
+  std::string uuid{};
+  const GpuModel* model = nullptr;
+};
+struct PublishedNode {
+  std::string name{};
+  std::string uid{};
+  std::string driver = kDraDriver;
+  std::vector<PublishedGpu> gpus{};
+};
+
+// "gpu-0", "gpu-0-mig-1g5gb-19-3".
+std::string device_name(int minor);
+std::string device_name(int minor, const MigProfile& profile, int start);
+
+// The pool of a node: slices of counters first, then of devices. Names are the node's with the
+// driver and a number, in whose order an allocator tries devices: first those that leave most room.
+std::vector<Value> resource_slices(const PublishedNode& node, std::int64_t generation);
+
+// gpu.nvidia.com and mig.nvidia.com, and one class for each profile, which is also the extended
+// resource of that name.
+std::vector<Value> device_classes(const std::set<std::string>& profiles);
+
+}  // namespace athanor::das

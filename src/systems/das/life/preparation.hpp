@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What making slices for a pod has in common, whether device plugins or DRA hand them out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+#include "runtime/view/node_hooks.hpp"
+#include "runtime/view/plan.hpp"
+#include "systems/das/claim.hpp"
+#include "systems/das/settings.hpp"
+
+namespace athanor::das {
+
+// A slot of one of these claims that another claim uses; empty: none. Claims never overlap unless
+// one was written by hand.
+std::string conflict(const std::vector<Claim>& own, const std::vector<Claim>& all);
+void write_state(Plan& plan, const Claim& claim, std::vector<std::string_view> states, Instant now);
+// An event about the pod of a claim.
+void tell(Plan& plan, const Claim& claim, const char* type, const char* reason, std::string note);
+// Faults and latency of emulated slices (docs/spec/das.md E-B4); nullopt: go on.
+std::optional<NodeAdmission> held_up(const std::vector<Claim>& own, const Settings& settings,
+                                     Instant now);
+// The last states of claims whose slices are made now.
+void take_into_use(Plan& plan, const std::vector<Claim>& own, Instant now);
+
+}  // namespace athanor::das

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shares of GPUs in the scheduler: filter writes nothing, claims are made for the chosen node
+// alone.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/builtin.hpp"
+#include "systems/das/claim.hpp"
+#include "systems/das/kinds.hpp"
+#include "systems/das/names.hpp"
+#include "systems/das/settings.hpp"
+#include "systems/das/sharing/hooks.hpp"
+#include "systems/das/sharing/share.hpp"
+
+namespace athanor::das {
+namespace {
+
+class ShareSession final : public SchedulingSession {
+ public:
+  ShareSession(const View& view, Instant now)
+      : view_(view), now_(now), settings_(settings_of(view)) {}
+
+  bool concerns(const Object& pod) override { return !shares_in(pod.spec()).empty(); }
+
+  std::optional<HookRefusal> filter(const Object& pod, const Object& node,
+                                    std::span<const std::string_view> leaving) override {
+    if (!view_.get(kNodeAccelerator, {settings_.ns, std::string(node.name())})) {
+      return HookRefusal{.reason = fmt::format(
+                             "nodeaccelerator.inference.redhat.com \"{}\" not found", node.name()),
+                         .for_good = true};
+    }
+    return place_shares(gpus_for(pod, node, leaving), shares_in(pod.spec())).empty()
+               ? std::optional(HookRefusal{.reason = kNoGpu})
+               : std::nullopt;
+  }
+
+  std::int64_t score(const Object& /*pod*/, const Object& /*node*/) override { return 0; }
+
+  Plan reserve(const Object& pod, const Object& node) override {
+    const std::vector<SharedGpu> gpus = gpus_for(pod, node, {});
+    const std::vector<ShareRequest> requests = shares_in(pod.spec());
+    const std::vector<std::size_t> placed = place_shares(gpus, requests);
+    if (placed.empty()) {
+      return Plan::retry(Error::conflict(kNoGpu));
+    }
+    Plan plan = release(pod);  // claims of an attempt before
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      const SharedGpu& gpu = gpus[placed[i]];
+      const Value claim = make_share(pod, settings_.ns, node.name(), requests[i], gpu);
+      const Ref target{&kAllocationClaim, {settings_.ns, claim["metadata"]["name"].str()}};
+      plan.then(Create{.target = target, .object = claim});
+      plan.then(
+          Status{.target = target, .status = claim_status(Value(), {kStaged, kCreated}, 1, now_)});
+      ++reserved_[gpu.uuid];
+    }
+    return plan;
+  }
+
+  Plan release(const Object& pod) override {
+    Plan plan;
+    for (const Object& claim :
+         view_.list(kAllocationClaim,
+                    {.index = std::string(kClaimsByPod), .index_value = std::string(pod.uid())})) {
+      if (is_share(claim)) {
+        plan.then(Delete{.target = {&kAllocationClaim, claim.key()},
+                         .guard = {.uid = std::string(claim.uid())}});
+      }
+    }
+    return plan;
+  }
+
+ private:
+  std::vector<SharedGpu> gpus_for(const Object& pod, const Object& node,
+                                  std::span<const std::string_view> leaving) {
+    const auto accelerator = view_.get(kNodeAccelerator, {settings_.ns, std::string(node.name())});
+    std::vector<SharedGpu> gpus = accelerator ? shared_gpus(accelerator->status()["nodeResources"])
+                                              : std::vector<SharedGpu>();
+    const std::vector<ShareClaim> claims = shares_on(view_, node.name());
+    for (SharedGpu& gpu : gpus) {
+      gpu.taken = static_cast<int>(std::ranges::count_if(claims, [&](const ShareClaim& claim) {
+        return claim.gpu == gpu.uuid && claim.pod_uid != pod.uid() &&
+               std::ranges::find(leaving, claim.pod_uid) == leaving.end();
+      }));
+      if (const auto more = reserved_.find(gpu.uuid); more != reserved_.end()) {
+        gpu.taken += more->second;
+      }
+    }
+    return gpus;
+  }
+
+  const View& view_;
+  Instant now_;
+  Settings settings_;
+  std::map<std::string, int, std::less<>> reserved_{};  // of this cycle, by GPU
+};
+
+std::unique_ptr<SchedulingSession> begin(const View& view, Instant now) {
+  return std::make_unique<ShareSession>(view, now);
+}
+
+// Shares of the usual sizes; a stock scheduler asks about exact names alone.
+std::vector<std::string> resources() {
+  std::vector<std::string> names{"ts.das.com/gpu"};
+  for (const int gigabytes : {1, 2, 4, 5, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80}) {
+    names.push_back(resource_of_share({.mode = GpuMode::Mps, .unit_gb = gigabytes}));
+  }
+  return names;
+}
+
+}  // namespace
+
+const SchedulingHooks& share_scheduling() {
+  static constexpr const Kind* kReads[] = {&kNodeAccelerator, &kAllocationClaim};
+  static constexpr const Kind* kWrites[] = {&kAllocationClaim};
+  static const Index kIndexes[] = {{&kAllocationClaim, kClaimsByNode, claim_nodes},
+                                   {&kAllocationClaim, kClaimsByPod, claim_pods}};
+  static const SchedulingHooks kHooks{.name = "SharedAccelerator",
+                                      .reads = kReads,
+                                      .writes = kWrites,
+                                      .indexes = kIndexes,
+                                      .begin = begin,
+                                      .resources = resources};
+  return kHooks;
+}
+
+}  // namespace athanor::das

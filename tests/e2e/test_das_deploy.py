@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""deploy/das (docs/spec/das.md 13): its order, what the recipes do on a cluster, and the OLM bundle."""
+
+import json
+import os
+import re
+
+import pytest
+import yaml
+from support import ATHANOR, KUBECTL, ROOT, run, wait_for
+
+DAS = ROOT / "deploy/das"
+ORDER = [
+    "00_allocationclaims.crd.yaml",
+    "00_dasoperators.crd.yaml",
+    "00_nodeaccelerators.crd.yaml",
+    "01_namespace.yaml",
+    "01_operator_sa.yaml",
+    "01_operator_use_privileged_scc.yaml",
+    "02_operator_rbac.yaml",
+    "03_instaslice_operator.cr.yaml",
+    "04_deployment.yaml",
+    "05_webhook.yaml",
+]
+
+
+def load(path):
+    return [one for one in yaml.safe_load_all((DAS / path).read_text(encoding="utf-8")) if one]
+
+
+def test_the_order_and_the_kustomization():
+    assert sorted(p.name for p in DAS.glob("0*.yaml")) == ORDER
+    assert load("kustomization.yaml")[0]["resources"] == ORDER
+    rendered = run([KUBECTL, "kustomize", DAS])
+    assert rendered.code == 0, rendered.err
+    assert len([d for d in yaml.safe_load_all(rendered.out) if d]) == sum(len(load(name)) for name in ORDER)
+    (configuration,) = load("03_instaslice_operator.cr.yaml")
+    assert configuration["spec"] == {"managementState": "Managed", "logLevel": "Normal", "operatorLogLevel": "Normal"}
+
+
+def test_the_scheduler_elects_under_a_lease_of_its_own():
+    """Upstream defect of section 1: there the default scheduler's Lease keeps das-scheduler from ever leading."""
+    printed = run([ATHANOR, "extender", "--print-scheduler-config"])
+    (config,) = [d for d in yaml.safe_load_all(printed.out) if d]
+    assert config["leaderElection"]["resourceName"] == "das-scheduler" and config["leaderElection"]["resourceNamespace"] == "das-operator"
+    leases = {flag for one in load("04_deployment.yaml") if one["kind"] == "Deployment" for flag in one["spec"]["template"]["spec"]["containers"][0]["args"]}
+    assert "--leader-elect-resource-name=instaslice-operator-lock" in leases
+
+
+@pytest.fixture
+def cluster(make_lab):
+    """A lab stands for the cluster; its own operands of DAS are off, as no node has GPUs."""
+    return make_lab("--storage", "memory", "--pods", "timed").start()
+
+
+def recipe(lab, *words, code=0, **variables):
+    done = run([ROOT / "scripts/das", *words], env={**lab.env, "KUBECTL": KUBECTL, "ATHANOR": str(ATHANOR), **variables}, timeout=200)
+    assert done.code == code, done.out + done.err
+    return done
+
+
+def test_deploy_and_undeploy(cluster):
+    lab = cluster
+    wrong = recipe(lab, "deploy", code=1, EMULATED_MODE="on")
+    assert 'invalid EMULATED_MODE "on": must be "enabled" or "disabled"' in wrong.err
+    recipe(lab, "deploy", IMG="registry.example/athanor:7", EMULATED_MODE="enabled")
+    recipe(lab, "deploy", IMG="registry.example/athanor:7", EMULATED_MODE="enabled")
+    operator = lab.get("/apis/apps/v1/namespaces/das-operator/deployments/das-operator")
+    (container,) = operator["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "registry.example/athanor:7"
+    # Upstream defect of 9.1: there the mode never reaches the operator's Deployment.
+    assert {"name": "EMULATED_MODE", "value": "enabled"} in container["env"]
+    for name in ("das-operator", "das-extender"):
+        wait_for(f"{name} has its pods", lambda n=name: lab.get(f"/apis/apps/v1/namespaces/das-operator/deployments/{n}").get("status", {}).get("replicas") == 2)
+    (hook,) = lab.get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/das-mutating-webhook-configuration")["webhooks"]
+    assert hook["clientConfig"]["service"] == {"namespace": "das-operator", "name": "das-operator-webhook", "path": "/mutate-pod", "port": 8443}
+    assert "startsWith('nvidia.com/')" in hook["matchConditions"][0]["expression"] and hook["timeoutSeconds"] == 5
+    recipe(lab, "undeploy")
+    assert lab.http("GET", "/api/v1/namespaces/das-operator").code == 404
+    assert lab.http("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/das-operator").code == 404
+    assert lab.http("GET", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/das-mutating-webhook-configuration").code == 404
+    recipe(lab, "undeploy")  # absent objects are ignored
+
+
+def test_roles_are_what_the_program_asks_for():
+    roles = load("02_operator_rbac.yaml")
+    cluster = {one["metadata"]["name"]: one for one in roles if one["kind"] == "ClusterRole"}
+    assert set(cluster) == {"das-operator", "das-scheduler"}
+    for one in cluster.values():
+        for rule in one["rules"]:
+            assert "*" not in rule["verbs"] and "*" not in rule.get("resources", [])
+            if "secrets" in rule.get("resources", []):
+                pytest.fail("no secrets of the whole cluster (O-B8)")
+    bindings = [one for one in roles if one["kind"].endswith("Binding")]
+    assert {(s["name"], s["namespace"]) for one in bindings for s in one["subjects"]} == {("das-operator", "das-operator"), ("das-scheduler", "das-operator")}
+
+
+def test_the_bundle():
+    annotations = load("bundle/metadata/annotations.yaml")[0]["annotations"]
+    prefix = "operators.operatorframework.io.bundle."
+    assert annotations == {
+        f"{prefix}mediatype.v1": "registry+v1",
+        f"{prefix}manifests.v1": "manifests/",
+        f"{prefix}metadata.v1": "metadata/",
+        f"{prefix}package.v1": "das-operator",
+        f"{prefix}channels.v1": "alpha",
+        f"{prefix}channel.default.v1": "alpha",
+    }
+    labels = dict(re.findall(r"^LABEL (\S+)=(\S+)$", (DAS / "bundle/Dockerfile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert labels == annotations
+    (version,) = load("bundle/manifests/das-operator.clusterserviceversion.yaml")
+    spec = version["spec"]
+    assert version["metadata"]["name"] == "das-operator.v0.1.0" == f"das-operator.v{spec['version']}"
+    assert spec["displayName"] == "Dynamic Accelerator Slicer" and spec["maturity"] == "alpha" and spec["minKubeVersion"] == "1.16.0"
+    assert [one["type"] for one in spec["installModes"] if one["supported"]] == ["AllNamespaces"]
+    notes = version["metadata"]["annotations"]
+    assert notes["capabilities"] == "Basic Install" and notes["categories"] == "Drivers and plugins"
+    assert notes["operatorframework.io/suggested-namespace"] == "das-operator" and notes["features.operators.openshift.io/tls-profiles"] == "true"
+    assert json.loads(notes["alm-examples"]) == load("03_instaslice_operator.cr.yaml")
+    owned = {(one["name"], one["kind"], one["version"]) for one in spec["customresourcedefinitions"]["owned"]}
+    served = {load(name)[0]["metadata"]["name"]: load(name)[0] for name in ORDER if name.startswith("00_")}
+    assert owned == {(name, crd["spec"]["names"]["kind"], "v1alpha1") for name, crd in served.items()}
+    assert all(one["description"] for one in spec["customresourcedefinitions"]["owned"])
+    assert {one["name"] for one in spec["relatedImages"]} == {"daemonset-image", "webhook-image", "scheduler-image"}
+    install = spec["install"]["spec"]
+    roles = {one["metadata"]["name"]: one["rules"] for one in load("02_operator_rbac.yaml") if one["kind"] == "ClusterRole"}
+    assert {one["serviceAccountName"]: one["rules"] for one in install["clusterPermissions"]} == roles
+    assert {one["name"] for one in install["deployments"]} == {"das-operator", "das-extender"}
+    # Every file of the bundle is a manifest of one object.
+    for path in (DAS / "bundle/manifests").iterdir():
+        assert len(load(path.relative_to(DAS))) == 1
+
+
+def test_recipes_of_the_seed_have_an_answer():
+    """docs/spec/das.md 13.2: a target of that name, or a sentence that says what to do instead."""
+    text = (ROOT / "docs/spec/das.md").read_text(encoding="utf-8")
+    table = text[text.index("### 13.2") : text.index("Variables: `PODMAN`")]
+    names = []
+    for cell in re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE):
+        for one in re.findall(r"`([^`]+)`", cell):
+            one = one.split(" [")[0]
+            group = re.fullmatch(r"(.*)\{(.*)\}", one)
+            optional = re.fullmatch(r"(.*)\[(-fix)\]", one)
+            names += [group[1] + part for part in group[2].split(",")] if group else [optional[1], optional[1] + optional[2]] if optional else [one]
+    names = [n for n in names if n not in ("make test", "RELATED_IMAGES")]
+    assert len(names) > 30, names
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    targets = {name for line in re.findall(r"^([a-z][a-z0-9 -]*):", makefile, re.MULTILINE) for name in line.split()}
+    assert set(names) <= targets, set(names) - targets
+    for name in ("generate-clients", "deploy-cert-manager", "lint-go", "build-push-webhook"):
+        done = run(["make", "-s", name], cwd=ROOT, env={**os.environ})
+        assert done.code == 0 and len(done.out.splitlines()) == 1, done.out + done.err
+    refused = run([ROOT / "scripts/das", "answer", "other"])
+    assert refused.code == 1 and 'unknown recipe "other"' in refused.err
