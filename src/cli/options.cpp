@@ -466,6 +466,14 @@ std::unique_ptr<CLI::App> make_app(Parsed& parsed) {
   return app;
 }
 
+// CLI11 appends the name of a check: "FILE:FILE".
+std::string value_of(const CLI::Option& option) {
+  const std::string name = option.get_type_name();
+  const std::size_t half = name.find(':');
+  const bool twice = half != std::string::npos && name.substr(0, half) == name.substr(half + 1);
+  return twice ? name.substr(0, half) : name;
+}
+
 // Those of the stand-ins come from their own tables, which are worded as Kubernetes' are.
 std::vector<FlagSummary> flags_of(const CLI::App& verb) {
   std::vector<FlagSummary> flags;
@@ -483,7 +491,7 @@ std::vector<FlagSummary> flags_of(const CLI::App& verb) {
     for (const std::string& name : option->get_lnames()) {
       flags.push_back({.name = "--" + name,
                        .shown = option->get_name(false, true),
-                       .value = option->get_type_name(),
+                       .value = value_of(*option),
                        .help = option->get_description()});
     }
   }
