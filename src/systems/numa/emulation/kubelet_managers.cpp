@@ -208,8 +208,7 @@ class Admission {
   std::optional<PodAllocation> run(FreeZones free) {
     std::optional<Mask> for_all;
     if (profile_.scope == "pod") {
-      Amounts request = pod_.effective;
-      const auto zones = decide(free, request);
+      const auto zones = decide(free, aligned_request(pod_));
       if (!zones) {
         return std::nullopt;
       }

@@ -95,6 +95,10 @@ PodRequest request_of(const Object& pod, Sidecars sidecars) {
   return request;
 }
 
+Amounts aligned_request(const PodRequest& pod) {
+  return effective_of(pod, {});
+}
+
 bool is_exclusive(const PodRequest& pod, const NodeTopology& topology) {
   const auto listed = [&](std::string_view resource) {
     return std::ranges::any_of(topology.zones,

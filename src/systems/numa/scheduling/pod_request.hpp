@@ -32,6 +32,9 @@ struct PodRequest {
 enum class Sidecars : std::uint8_t { Counted, LikeInit };
 PodRequest request_of(const Object& pod, Sidecars sidecars = Sidecars::Counted);
 
+// Returns the effective request without overhead: what a kubelet aligns in scope pod.
+Amounts aligned_request(const PodRequest& pod);
+
 // Returns true where the pod takes resources of zones for itself (docs/spec/numa.md 11.6). Zones
 // that list no memory do not account it (10.2).
 bool is_exclusive(const PodRequest& pod, const NodeTopology& topology);

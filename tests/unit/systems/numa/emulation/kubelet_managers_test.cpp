@@ -59,6 +59,15 @@ TEST(NumaKubelet, ScopePodIsOneDecision) {
   EXPECT_FALSE(admitted("single-numa-node", two, "pod"));
 }
 
+TEST(NumaKubelet, OverheadIsNotAligned) {  // N7
+  const NodeProfile node = profile("single-numa-node", "pod");
+  const auto got = admit_pod(node, FreeZones(node),
+                             make_request({.containers = {"7/1Gi"}, .overhead = "250m/160Mi"}));
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->at("c0").cpus, (std::vector<int>{8, 9, 10, 11, 12, 13, 14}));
+  EXPECT_EQ(amount_of(got->at("c0").memory.at(1), "memory"), (std::int64_t{1} << 30U) * kUnit);
+}
+
 TEST(NumaKubelet, InitContainersHandOn) {
   EXPECT_TRUE(admitted("single-numa-node", {.init = {"8/1Gi"}, .containers = {"8/1Gi"}}));
   EXPECT_FALSE(admitted("single-numa-node", {.containers = {"8/1Gi"}, .sidecars = {"7/1Gi"}}));
@@ -89,8 +98,7 @@ TEST(NumaKubelet, ProfilesAreChecked) {
     return read.ok() ? std::string() : read.error().message;
   };
   EXPECT_EQ(why("{zones: [{cpus: 4}]}"), "");
-  EXPECT_EQ(why("{zones: [{cpus: many}]}"),
-            "numa.zones[0].cpus: \"many\" is no list of cpus");
+  EXPECT_EQ(why("{zones: [{cpus: many}]}"), "numa.zones[0].cpus: \"many\" is no list of cpus");
   EXPECT_EQ(why("{zones: [{cores: 4}]}"), "numa.zones[0].cores: is no member");
   EXPECT_EQ(why("{zones: []}"), "numa.zones: must be a list of 1 to 64 zones");
   EXPECT_EQ(why("{policy: strict, zones: [{cpus: 4}]}"),
