@@ -12,7 +12,7 @@ namespace athanor {
 // Not thread-safe. What one codec compressed, one with the same dictionary decompresses.
 class LzCodec {
  public:
-  // Of the dictionary the last 32 KiB count.
+  // Only the last 32 KiB of the dictionary are used.
   explicit LzCodec(std::string_view dictionary);
   LzCodec(const LzCodec&) = delete;
   LzCodec& operator=(const LzCodec&) = delete;

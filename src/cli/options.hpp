@@ -124,7 +124,7 @@ struct AppWrapperActOptions {
   AppWrapperVerb verb = AppWrapperVerb::Retry;
 };
 
-// Of Hearth's verbs the target's namespace is that of the FournosClusters.
+// In Hearth's verbs the target's namespace is that of the FournosClusters.
 struct ClustersOptions {
   Target target{};
   std::string name{};

@@ -25,7 +25,8 @@ std::vector<StartedContainer> started_containers(const Object& pod);
 // "[TASK/STEP]"; a pod without a task is labelled by its own name.
 std::string log_prefix(const Object& pod, std::string_view container);
 
-// Says why the job has no log: what it waits for, what it failed of, or that it has no such task.
+// Returns why the job has no log: what it waits for, what it failed of, or that it has no such
+// task.
 Result<std::string> why_no_log(Session& session, const std::string& ns, const std::string& name,
                                const std::string& task);
 

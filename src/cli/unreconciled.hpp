@@ -9,7 +9,8 @@
 
 namespace athanor::cli {
 
-// Says who should have looked at a job that has no phase after `waited`, and what to do.
+// Names the controller that should have handled a job that has no phase after `waited`, and what to
+// do.
 std::string unseen_text(Session& session, const std::string& ns, const std::string& name,
                         Duration waited);
 

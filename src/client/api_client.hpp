@@ -23,7 +23,7 @@
 
 namespace athanor::client {
 
-// Who goes first when the rate limit holds requests back.
+// Order of requests that the rate limit holds back.
 enum class Lane : std::uint8_t {
   Lease,       // is never held back, and has connections of its own
   Urgent,      // what a user sees

@@ -71,7 +71,7 @@ class Exchange {
   std::uint64_t generation = 0;  // of the credentials sent
   Easy easy{};
 
-  // Of the attempt.
+  // For this attempt.
   bool head = false;      // the answer's head has come
   bool readable = false;  // a watch with new bytes
   bool too_large = false;

@@ -89,7 +89,7 @@ struct ClusterDriver::Impl : std::enable_shared_from_this<Impl> {
 
   DriverOptions options;
   std::shared_ptr<runtime::EngineHost> host;
-  // Of the controllers thread once it runs.
+  // Owned by the controllers thread once it runs.
   std::map<std::string, Lane, std::less<>> lanes{};  // by controller
   std::size_t in_flight = 0;
   bool leading = false;

@@ -21,7 +21,7 @@
 
 namespace athanor::extender {
 
-// Of one question. Not thread-safe; `view` outlives it.
+// Answers one question. Not thread-safe; `view` outlives it.
 class Decisions {
  public:
   Decisions(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks);

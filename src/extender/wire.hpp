@@ -16,7 +16,7 @@
 
 namespace athanor::extender {
 
-// Of filter and prioritize.
+// For filter and prioritize.
 struct NodesQuestion {
   Object pod{};
   std::vector<std::string> names{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is next: requests wait by user, and inside a user by connection; each in turn, so that one
+// Fair order: requests wait by user, and inside a user by connection; each in turn, so that one
 // busy client costs the others one request's time and not its whole queue (docs/spec/apiserver.md
 // 18). Without threads or clock.
 #pragma once

@@ -21,7 +21,7 @@ namespace athanor::apiserver {
 // The client's credentials, as the transport found them; the server turns them into a user
 // (authenticate.hpp).
 struct Credentials {
-  // Of a client certificate that verified against the client CA.
+  // From a client certificate that verified against the client CA.
   struct Certificate {
     std::string common_name{};
     std::vector<std::string> organizations{};

@@ -33,7 +33,7 @@ class RequestReader {
   [[nodiscard]] const Rejection& rejection() const { return rejection_; }
   // Once per request, from Body on: the client waits for "100 Continue" before it sends the body.
   [[nodiscard]] bool take_expectation();
-  // Of the request whose head came last.
+  // Belongs to the request whose head came last.
   [[nodiscard]] bool keep_alive() const { return keep_alive_; }
   [[nodiscard]] bool http_1_0() const { return http_1_0_; }
   [[nodiscard]] bool is_head() const { return is_head_; }

@@ -25,7 +25,7 @@ struct CertificateSet {
   std::string key{};
   friend bool operator==(const CertificateSet&, const CertificateSet&) = default;
 };
-// Of a Secret's `data` and back; what is missing or not base64 is empty.
+// Reads a Secret's `data` and back; what is missing or not base64 is empty.
 CertificateSet read_set(const Value& data);
 Value to_data(const CertificateSet& set);
 

@@ -21,7 +21,7 @@ enum class SchemaPlace : std::uint8_t { Field, ResourceRoot };
 // their place to it.
 TypePtr custom_type(const Schema& schema, SchemaPlace place, const std::string& name = "selfType");
 
-// Of a built-in kind, whole metadata included; types within themselves are dyn.
+// Describes a built-in kind, whole metadata included; types within themselves are dyn.
 TypePtr builtin_type(const Schema& schema);
 
 }  // namespace athanor::cel

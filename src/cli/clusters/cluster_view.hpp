@@ -30,7 +30,7 @@ bool is_cluster_flavor(const Object& flavor);
 // The row of a cluster that the queue alone knows: no FournosCluster has its name.
 std::vector<std::string> bare_row(const Object& flavor, const ClusterUse& use, bool wide,
                                   Instant now);
-// Says what cannot be done with such a cluster.
+// Returns what cannot be done with such a cluster.
 std::string unmanaged_text(std::string_view cluster, std::string_view ns);
 // Identifies this state in a live list: the row without its age.
 std::vector<std::size_t> cluster_widths(bool wide);

@@ -9,7 +9,7 @@
 
 namespace athanor::client {
 
-// Of a transfer (a CURL*) that ended with `code` (a CURLcode); never empty.
+// Returns why a transfer (a CURL*) ended with `code` (a CURLcode); never empty.
 std::string curl_failure(void* handle, int code, const HttpQuery& query);
 
 }  // namespace athanor::client

@@ -123,7 +123,7 @@ class ResourceTable {
   [[nodiscard]] const std::vector<GroupInfo>& groups() const { return groups_; }
   [[nodiscard]] bool has_group(std::string_view group) const;
   [[nodiscard]] bool has_version(std::string_view group, std::string_view version) const;
-  // Of one group-version, sorted by plural.
+  // Returns those of one group-version, sorted by plural.
   [[nodiscard]] std::vector<const ResourceInfo*> resources(std::string_view group,
                                                            std::string_view version) const;
   [[nodiscard]] const std::vector<std::shared_ptr<const ResourceInfo>>& all() const { return all_; }

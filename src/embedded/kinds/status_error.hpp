@@ -85,9 +85,9 @@ StatusError page_not_found();
 StatusError not_acceptable(std::string_view media_types);
 // The same of built-in resources.
 StatusError no_representation(std::string_view media_types);
-// Of a request body; `media_types` is the list of the message.
+// For a request body; `media_types` is the list of the message.
 StatusError unsupported_media_type(std::string_view media_types);
-// Of a patch without a known content type.
+// For a patch without a known content type.
 StatusError unsupported_patch_type();
 StatusError unprocessable();  // the server rejected our request due to an error in our request
 StatusError expired_list();

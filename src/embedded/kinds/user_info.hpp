@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a request acts as, once authenticated.
+// The user that a request acts as, once authenticated.
 #pragma once
 
 #include <map>

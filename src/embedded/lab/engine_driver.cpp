@@ -58,7 +58,7 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
 
   DriverOptions options;
   std::shared_ptr<runtime::EngineHost> host;
-  // Of the controllers thread once it runs.
+  // Owned by the controllers thread once it runs.
   bridge::KindFeed feed;
   bridge::Loops loops;
   std::vector<runtime::WatchEvent> converted{};

@@ -71,7 +71,7 @@ class PodMachine {
   };
 
   void start(std::size_t index, Instant now, std::vector<Order>& orders);
-  // Of those that make the pod: none runs and none will.
+  // Returns true if none of the pod's containers runs or will.
   [[nodiscard]] bool main_over() const;
   void skip_from(std::size_t index, Instant now);
   // Ends a step whose guards do not hold; false when they do.

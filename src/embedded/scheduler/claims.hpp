@@ -26,7 +26,7 @@ ClaimsState claims_state(const View& view, const Object& pod);
 // Whether a node is one that all bound volumes can be reached from.
 bool reaches_volumes(const ClaimsState& claims, const Object& node);
 
-// Says which node a waiting claim is for.
+// The annotation that names the node of a waiting claim.
 inline constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
 
 }  // namespace athanor::scheduler

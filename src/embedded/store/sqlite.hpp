@@ -29,7 +29,7 @@ class Statement {
   // True: a row is there to be read; false: the statement is done and may be bound anew.
   Result<bool> step();
   void reset();
-  // Of the current row; valid until the next step().
+  // Columns of the current row; valid until the next step().
   [[nodiscard]] std::string_view bytes(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;
 

@@ -11,7 +11,7 @@
 
 namespace athanor::tekton {
 
-// Of a TaskRun itself.
+// For a TaskRun itself.
 inline constexpr std::string_view kDebugIgnored =
     "spec.debug has no effect: the embedded engine has no breakpoints";
 // One sentence for each such field of a task spec.

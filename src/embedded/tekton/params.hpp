@@ -22,7 +22,7 @@ Value param_value(const Value& written);
 void read_param_value(Value& holder, std::string_view field);
 // "string", "array" or "object": of a value.
 std::string_view value_type(const Value& value);
-// Of a declaration {name, type, default, properties}: the type given, else what default or
+// The type of a declaration {name, type, default, properties}: the type given, else what default or
 // properties imply.
 std::string declared_type(const Value& spec);
 

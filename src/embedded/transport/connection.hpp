@@ -203,7 +203,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Ledger::Share answers_;
   std::string holder_{};  // of the answers
 
-  // Of the requests that workers have, by stream.
+  // Requests that workers have, by stream.
   std::map<std::int32_t, std::shared_ptr<Cancellation>> running_{};
 
   std::string input_{};  // read and not yet parsed

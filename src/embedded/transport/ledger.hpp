@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who makes the server hold how many bytes: requests that are not answered, answers that are not
+// Bytes that the server holds for each client: requests that are not answered, answers that are not
 // read. For the event loop's thread.
 #pragma once
 

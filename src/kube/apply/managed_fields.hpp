@@ -24,7 +24,7 @@ struct VersionedObject {
   SchemaPtr schema = nullptr;
 };
 
-// Who writes, and under which type.
+// The writer, and the type that it writes.
 struct FieldManagement {
   SchemaPtr schema = nullptr;  // of the whole object, in `api_version`
   std::string_view

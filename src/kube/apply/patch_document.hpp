@@ -36,7 +36,7 @@ class PatchDocument {
 
   // As the operations of RFC 6902; false: the pointer leads nowhere.
   bool add(const Pointer& pointer, Value value);
-  // Of a member that is not there: sets it, as the reference's library does.
+  // Sets an absent member, as the reference's library does.
   bool replace(const Pointer& pointer, Value value);
   bool remove(const Pointer& pointer);
   bool move(const Pointer& from, const Pointer& to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns the replicas of an object, seen through its Scale and back (docs/spec/apiserver.md
+// Owners of an object's replicas, as its Scale shows them and back (docs/spec/apiserver.md
 // 11.3): a Scale is owned by those who own the replicas of what it scales.
 #pragma once
 

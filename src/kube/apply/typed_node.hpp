@@ -30,7 +30,7 @@ struct Node {
 
   // What `value` is taken apart into; absent and Null values fit every shape.
   [[nodiscard]] Shape shape(const Value* value) const;
-  // Of two values at the same place: Leaf when they do not agree.
+  // Returns the shape of two values at the same place: Leaf when they do not agree.
   [[nodiscard]] Shape shape(const Value* a, const Value* b) const;
   [[nodiscard]] Node member(std::string_view name) const;
   [[nodiscard]] Node item() const;

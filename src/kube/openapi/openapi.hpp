@@ -15,7 +15,7 @@ namespace athanor {
 
 struct OpenApiSubresource {
   std::string name{};
-  // Of the body; empty group and version: those of the document.
+  // The body's; empty group and version: those of the document.
   std::string group{};
   std::string version{};
   std::string kind{};

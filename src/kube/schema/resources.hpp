@@ -13,7 +13,7 @@ namespace athanor {
 
 struct BuiltinSubresource {
   std::string name{};  // "status"
-  // Of the body: the resource's own group and version unless the table names another.
+  // Group and version of the body: the resource's own unless the table names another.
   std::string group{};
   std::string version{};
   std::string kind{};

@@ -60,7 +60,7 @@ struct SchemaField {
   // Built-in kinds: the zero value is a value (a pointer in the Go type); otherwise zero means
   // absent.
   bool presence = false;
-  // Of this use of the type; a List's own properties are in its schema.
+  // For this use of the type; a List's own properties are in its schema.
   std::optional<MapType> map_type{};  // overrides the type's
   // Strategic merge: "" = replace; "merge"; "merge,retainKeys"; merge_key empty for primitive
   // lists.

@@ -11,7 +11,7 @@
 
 namespace athanor {
 
-// Of the schema as written; `path` names its root.
+// Checks the schema as written; `path` names its root.
 std::vector<FieldError> check_structural(const Value& open_api, std::string_view path);
 // Every default is valid and has no unknown fields. `schema` was parsed from `open_api`.
 std::vector<FieldError> check_defaults(const Value& open_api, const Schema& schema,

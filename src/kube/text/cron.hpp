@@ -14,7 +14,7 @@ namespace athanor {
 
 class CronSchedule {
  public:
-  // Of schedules that the API server has let pass; what cannot be read is a BadRequest.
+  // Parses schedules that the API server accepted; what cannot be read is a BadRequest.
   static Result<CronSchedule> parse(std::string_view text);
   // The first time after `after`; nullopt: none within five years. Times that a change of the
   // clocks leaves out do not happen, those it repeats happen twice.

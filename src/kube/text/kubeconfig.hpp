@@ -41,12 +41,12 @@ struct KubeconfigReading {
   KubeTarget target{};  // valid without a flaw
 };
 
-// Of the `data` of a Secret: its key "kubeconfig" (base64 of a YAML mapping, or once more base64 of
-// one).
+// Reads the `data` of a Secret: its key "kubeconfig" (base64 of a YAML mapping, or once more base64
+// of one).
 KubeconfigReading read_kubeconfig_data(const Value& data, const KubeconfigRules& rules = {});
 // The document itself; nullopt when there is none.
 std::optional<Value> parse_kubeconfig_data(const Value& data);
-// Of a parsed document.
+// Reads a parsed document.
 KubeconfigReading read_kubeconfig(const Value& kubeconfig, const KubeconfigRules& rules = {});
 
 }  // namespace athanor

@@ -24,7 +24,7 @@ class Packer : private value_bytes::Texts {
  public:
   // Valid until the next call of anything.
   std::string_view pack(const Value& value);
-  // Of bytes that this packer made.
+  // Requires bytes that this packer made.
   Value unpack(std::string_view bytes);
 
  private:

@@ -125,7 +125,7 @@ class Value {
   const Value& operator[](int index) const noexcept {
     return (*this)[static_cast<std::size_t>(index)];
   }
-  // Of a literal all but the search itself is done by the compiler.
+  // For a literal the compiler does all but the search itself.
   template <std::size_t N>
   const Value& operator[](const char (&key)[N]) const noexcept {
     const std::string_view name(key, N - 1);
@@ -226,7 +226,7 @@ class Value {
       words.high |= std::uint64_t{kInlineStringTag} << 56;
       return words;
     }
-    // Of any Value; equal to of() when it holds that text.
+    // Hashes any Value; equal to of() when it holds that text.
     static ShortText in(const Value& value) noexcept {
       ShortText words;
       std::memcpy(&words.low, value.storage_, 8);

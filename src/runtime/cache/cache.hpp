@@ -112,7 +112,7 @@ class Cache {
     std::vector<Ranks> ranks{};
     void insert(const Object& object);
     void erase(const Object& object);
-    // Of one that stays.
+    // For one that stays.
     void replace(const Object& before, const Object& after);
   };
   using Buckets = std::map<std::string, Bucket, std::less<>>;

@@ -51,7 +51,7 @@ class KeptObjects {
 
   // nullptr: there is none. Valid until the object is put or erased, or rest().
   [[nodiscard]] const Object* find(const Key& key) const;
-  // Of an object that is there.
+  // Requires that the object is there.
   [[nodiscard]] const Object& at(const Key& key) const;
   void put(const Key& key, Object object);
   void erase(const Key& key);
@@ -66,7 +66,8 @@ class KeptObjects {
   // ---- a list that comes in parts; until it is whole, nothing of it shows
   // Forgets what was added of that namespace (empty: of all).
   void begin_list(std::string_view ns);
-  // Of the list with this number, not 0; what is known in this version is not kept twice.
+  // Adds an object of the list with this number, not 0; what is known in this version is not kept
+  // twice.
   void add(Object object, std::uint32_t list);
   // What a whole list changed.
   class Difference {

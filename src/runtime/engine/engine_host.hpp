@@ -82,7 +82,7 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
   [[nodiscard]] Duration busy_for() const;
 
   // ---- on the controllers thread, or before start()
-  // Hands the engine an input; the keys that it makes ready run soon.
+  // Feeds the engine an input; the keys that it makes ready run soon.
   void absorb(const Input& input);
   void run_keys(bool on);
   // As Engine::set_role.
@@ -104,7 +104,7 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
   void perform(const Execute& execute);
 
   HostOptions options_;
-  // Of the controllers thread once it runs.
+  // Owned by the controllers thread once it runs.
   Engine engine_;
   std::optional<Instant> timer_{};
   std::optional<Instant> more_{};

@@ -56,7 +56,7 @@ class ReadIndex {
     std::map<std::string, Readers, std::less<>> by_namespace{};
     Readers coarse{};
   };
-  // Of an `id` that nothing is known of.
+  // Requires an unknown `id`.
   void add(TaskId id, Reads reads);
   void add_list(TaskId id, const Reads::ListRead& read);
   void drop_list(TaskId id, const Reads::ListRead& read);

@@ -27,7 +27,7 @@ class EngineTracer {
   virtual void answered(const WriteResult& result) = 0;
   // The plan is over; `result` as in controller_runtime_reconcile_total; `error` empty: none.
   virtual void ended(TaskId task, std::string_view result, std::string_view error) = 0;
-  // Of the reconcile under way: 32 hexadecimal digits; empty: none.
+  // Returns the id of the reconcile under way: 32 hexadecimal digits; empty: none.
   [[nodiscard]] virtual std::string trace_id(TaskId task) const = 0;
 };
 

@@ -83,7 +83,7 @@ struct Instruments {
   // The label that tells which replica speaks: "standalone", "leader" or "follower". Empty: none.
   std::string_view role_label{};
   void (*state)(const View& view, Samples& samples) = nullptr;
-  // Of happenings; null: they are not counted.
+  // Counts events; null: they are not counted.
   void (*changed)(const ObjectChanged& change, Samples& samples) = nullptr;
   // The same with a view of other kinds as they are at the change; of its own kind it may be
   // behind.

@@ -28,7 +28,8 @@ struct NodeAdmission {
   };
   Answer answer = Answer::Ready;
   std::string message{};
-  // Of a refusal, instead of UnexpectedAdmissionError; `message` is then the whole message.
+  // The reason of a refusal, instead of UnexpectedAdmissionError; `message` is then the whole
+  // message.
   std::string reason{};
   Plan steps{};  // carried out before the pod starts
   // Environment by container, in this order, over what the pod says.

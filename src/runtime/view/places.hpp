@@ -15,7 +15,7 @@ struct Place {
   std::vector<std::string> watched{};  // namespaces; empty: the kind is not watched
   std::vector<std::string> written{};
 };
-// Of kinds with namespaces.
+// For kinds with namespaces.
 using Places = std::map<const Kind*, Place, KindOrder>;
 
 }  // namespace athanor

@@ -45,7 +45,7 @@ class SchedulingSession {
   // `leaving`: uids of pods that count as gone.
   [[nodiscard]] virtual std::optional<HookRefusal> filter(
       const Object& pod, const Object& node, std::span<const std::string_view> leaving) = 0;
-  // Of a node that passed the filter; the higher, the better, 0 to 100.
+  // Scores a node that passed the filter; the higher, the better, 0 to 100.
   [[nodiscard]] virtual std::int64_t score(const Object& pod, const Object& node) = 0;
   // Reserves on the chosen node. The steps are carried out before the pod is bound, in this order;
   // when one fails the pod is not bound.
@@ -70,7 +70,7 @@ struct SchedulingHooks {
   std::vector<std::string> (*resources)() = nullptr;
   // Run beside the hooks where a stock scheduler asks them.
   std::span<const Operator* const> beside{};
-  // Of the process that schedules; may be null.
+  // For the process that schedules; may be null.
   const Instruments* instruments = nullptr;
 };
 

@@ -43,7 +43,7 @@ inline Object object(const Kind& kind, std::string_view name, int version,
 
 // What the plans of the next reconciles shall be is data of the primary object:
 // data.status: a Status step; data.create: a pod of that name; data.act, data.retry, data.wake,
-// data.emit likewise; data.settle: the plan settles.
+// data.emit likewise.
 inline Plan follow_orders(const View& view, const Key& key, Instant now) {
   const auto map = view.get(kConfigMap, key);
   if (!map) {

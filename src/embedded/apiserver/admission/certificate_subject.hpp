@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a certificate signing request asks to become, read from its DER form (RFC 2986).
+// The subject of a certificate signing request, read from its DER form (RFC 2986).
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ struct CertificateSubject {
   std::vector<std::string> organizations{};
 };
 
-// Of the first request in PEM form; nullopt: there is none that can be read. Its signature is not
-// looked at.
+// Reads the first request in PEM form; nullopt: there is none that can be read. Its signature is
+// not looked at.
 std::optional<CertificateSubject> certificate_subject(std::string_view pem);
 
 }  // namespace athanor::apiserver

@@ -26,7 +26,7 @@ Amounts namespace_usage(const store::Store& store, const Value& quota, const Val
 // {"pods": "3"} of the names in `hard`, zero where nothing is used.
 Value used_value(const Amounts& used, const Value& hard);
 
-// Of limited names, those that every container must state: "requests.cpu for: c".
+// Returns the limited names that every container must state: "requests.cpu for: c".
 std::string missing_amounts(const Value& pod_spec, const Value& hard);
 
 }  // namespace athanor::apiserver

@@ -25,7 +25,7 @@ struct PolicyRule {
 };
 
 PolicyRule read_rule(const Value& rule);
-// Of a role's `rules`.
+// Reads a role's `rules`.
 std::vector<PolicyRule> read_rules(const Value& rules);
 
 // The rule in parts of one verb, one group, one resource and at most one name each.

@@ -38,7 +38,7 @@ class TokenChecker {
   [[nodiscard]] std::optional<UserInfo> service_account(const Value& claims) const;
   [[nodiscard]] std::optional<TokenHolder> legacy(const Value& claims, std::string_view token,
                                                   std::vector<std::string> audiences) const;
-  // Of "ID.SECRET": whom Secret kube-system/bootstrap-token-ID lets in.
+  // Checks "ID.SECRET": the user that Secret kube-system/bootstrap-token-ID lets in.
   [[nodiscard]] std::optional<UserInfo> bootstrap(std::string_view token, Instant now) const;
   [[nodiscard]] bool exists(std::string_view resource, std::string_view ns,
                             const Value& reference) const;

@@ -46,7 +46,8 @@ bool wants_pretty(const Request& request);
 bool accepts_gzip(const Request& request);
 
 enum class BodyFormat : std::uint8_t { Json, Yaml, Protobuf };
-// Of POST, PUT and DELETE; UnsupportedMediaType (415) otherwise. Custom resources have no protobuf.
+// Returns the type of a body of POST, PUT and DELETE; UnsupportedMediaType (415) otherwise. Custom
+// resources have no protobuf.
 StatusResult<BodyFormat> body_format(const Request& request, bool allow_protobuf);
 
 // The media type of a header value without its parameters, in lower case.

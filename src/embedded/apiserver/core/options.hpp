@@ -47,7 +47,7 @@ struct Options {
   Duration event_ttl = std::chrono::hours(1);
   // Watches without a wish of their own live this long at least, and at most twice as long.
   std::chrono::seconds min_request_timeout{1800};
-  // Of everything but watches and other long requests.
+  // Timeout of everything but watches and other long requests.
   Duration request_timeout = std::chrono::seconds(60);
   std::string service_cluster_ip_range = "10.96.0.0/16";
   std::shared_ptr<const AuditPolicy> audit_policy{};  // null: nothing is audited

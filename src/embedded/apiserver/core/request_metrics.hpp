@@ -38,7 +38,7 @@ class RequestMetrics {
   // One request of a control loop that was refused.
   void note_refusal(const std::string& loop, int code);
   [[nodiscard]] std::string text(const Core& core) const;
-  // Of /metrics/slis: each health check's state.
+  // The text of /metrics/slis: each health check's state.
   [[nodiscard]] static std::string health_text(const Core& core);
 
  private:

@@ -35,7 +35,7 @@ class PodSession {
   virtual void close_input() = 0;
   // Bytes written that the other side did not take yet.
   [[nodiscard]] virtual std::size_t unread() const = 0;
-  // Of the terminal, where there is one.
+  // Size of the terminal, where there is one.
   virtual void resize(unsigned columns, unsigned rows) = 0;
   // Appends what is there, at most about `limit` bytes each.
   virtual void take(Output& output, std::size_t limit) = 0;

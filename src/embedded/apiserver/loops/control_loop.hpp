@@ -19,7 +19,7 @@ namespace athanor::apiserver {
 class ControlLoop {
  public:
   virtual ~ControlLoop() = default;
-  // Looks at everything stored; once, before the first feed().
+  // Reads everything stored; once, before the first feed().
   virtual void start() = 0;
   // Notes what to look at; no requests.
   virtual void feed(std::span<const store::EventPtr> events) = 0;

@@ -29,8 +29,9 @@ class Selection {
 
   // `object` in the version of the resource that read() saw.
   [[nodiscard]] bool matches(const Value& object) const;
-  // Of kBlock objects at most: one bit each, the first is the lowest. Takes much less time than one
-  // after the other where they are far apart in memory: it waits for all of them at once.
+  // Selects among kBlock objects at most: one bit each, the first is the lowest. Takes much less
+  // time than one after the other where they are far apart in memory: it waits for all of them at
+  // once.
   static constexpr std::size_t kBlock = 32;
   [[nodiscard]] std::uint32_t matches(std::span<const store::StoredPtr> objects) const;
   // No selector at all.

@@ -17,7 +17,7 @@ class EventExpiry {
   void tick(Instant now);
 
  private:
-  // Of what was written up to `until`, what `due` says is.
+  // Removes those written up to `until` that `due` selects.
   template <class Due>
   void remove(store::Revision until, Instant now, const Due& due);
 

@@ -21,7 +21,7 @@ struct ServiceEndpoint {
   std::string address{};  // "127.0.0.1:9443"
   std::string failure{};  // set: there is no address, in Kubernetes' words
 };
-// Who wants to reach a Service. Webhooks and APIServices are set up by the cluster's
+// The client of a Service. Webhooks and APIServices are set up by the cluster's
 // administrators; services/NAME/proxy serves all who may edit Services, and must not lead them to
 // addresses of their own choice.
 enum class ServiceUse : std::uint8_t { Extension, Proxy };
@@ -39,7 +39,7 @@ struct Target {
   OutsideRequest request{};  // url, connect_to and ca_pem are set
   std::string failure{};     // why it cannot be dialled; the url is set all the same
 };
-// Of a webhook's clientConfig; `query` ("timeout=10s") may be empty.
+// Resolves a webhook's clientConfig; `query` ("timeout=10s") may be empty.
 Target webhook_target(const store::Store& store, const Value& client_config,
                       std::string_view query);
 

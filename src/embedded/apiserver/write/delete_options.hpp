@@ -24,7 +24,7 @@ struct DeleteOptions {
 };
 
 StatusResult<DeleteOptions> read_delete_options(Call& call);
-// Of a Value already at hand (an Eviction's deleteOptions).
+// Reads a parsed Value (an Eviction's deleteOptions).
 StatusResult<DeleteOptions> parse_delete_options(const Value& body);
 
 }  // namespace athanor::apiserver

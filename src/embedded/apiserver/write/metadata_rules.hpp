@@ -12,10 +12,10 @@
 
 namespace athanor::apiserver {
 
-// Of an object about to be created. `warnings` receives what is accepted with a warning.
+// Checks an object about to be created. `warnings` receives what is accepted with a warning.
 std::vector<FieldError> validate_metadata(const ResourceInfo& resource, const Value& object,
                                           std::vector<std::string>& warnings);
-// Of an update: the same rules for what changed, and what may not change.
+// Checks an update: the same rules for what changed, and what may not change.
 std::vector<FieldError> validate_metadata_update(const ResourceInfo& resource, const Value& object,
                                                  const Value& old_object,
                                                  std::vector<std::string>& warnings,

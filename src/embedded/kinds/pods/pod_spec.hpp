@@ -12,7 +12,7 @@
 
 namespace athanor::apiserver {
 
-// Of pods alone: service links, requests from limits.
+// For pods alone: service links, requests from limits.
 enum class PodSpecOf : std::uint8_t { Pod, Template };
 
 void default_pod_spec(Value& spec, PodSpecOf of);

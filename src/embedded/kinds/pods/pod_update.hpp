@@ -6,7 +6,7 @@
 
 namespace athanor::apiserver {
 
-// Of pods/ephemeralcontainers: additions alone.
+// Checks pods/ephemeralcontainers: additions alone.
 FieldErrors validate_ephemeral_update(const Value& pod, const Value& old_pod);
 FieldErrors validate_pod_update(const Value& pod, const Value& old_pod);
 

@@ -9,7 +9,7 @@
 
 namespace athanor::apiserver {
 
-// Of a pod spec at `path` ("spec", "spec.template.spec"), with its defaults.
+// Adds the warnings of a pod spec at `path` ("spec", "spec.template.spec"), with its defaults.
 void warn_of_pod_spec(const Value& spec, const std::string& path,
                       std::vector<std::string>& warnings);
 

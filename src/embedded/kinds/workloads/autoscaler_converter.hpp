@@ -17,7 +17,7 @@ Value autoscaler_to_v2(Value object);
 // v1 carries what it has no fields for as annotations, which v2 does not have.
 bool carries_texts(const Value& object);
 void drop_carried(Value& object);
-// Of what such annotations say only what can be read stays, as v1 writes it.
+// Keeps what can be read of such annotations, as v1 writes it.
 void tidy_carried(Value& object);
 // Gives an object of v1 the annotations of `part` ("spec", "status") that `old_object` has.
 void keep_carried(Value& object, const Value& old_object, std::string_view part);

@@ -7,7 +7,7 @@
 namespace athanor::apiserver {
 
 FieldErrors validate_deployment_status(const Value& status, const Value& old_status);
-// Of ReplicaSets and ReplicationControllers.
+// For ReplicaSets and ReplicationControllers.
 FieldErrors validate_replica_status(const Value& status);
 FieldErrors validate_stateful_status(const Value& status, const Value& old_status);
 FieldErrors validate_daemon_status(const Value& status);

@@ -16,7 +16,7 @@
 
 namespace athanor::lab {
 
-// Of a ConfigMap that says how a target is at present: the target's name.
+// Label of a ConfigMap with the present state of a target: its name.
 inline constexpr const char* kTargetLabel = "athanor.dev/emulated-target";
 // The step that makes it so; its arguments are {name, nodes, faults} as in the lab file.
 inline constexpr const char* kConfigureTarget = "target.configure";

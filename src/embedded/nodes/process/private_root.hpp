@@ -16,7 +16,7 @@ struct Mount {
   bool read_only = false;
 };
 
-// Of a user: ids that a new user namespace has to be given.
+// A user's ids, which a new user namespace needs.
 struct Ids {
   unsigned user = 0;
   unsigned group = 0;

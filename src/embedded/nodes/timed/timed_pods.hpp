@@ -32,7 +32,7 @@ class TimedPods {
   // `spec` of sandbox_spec.hpp. A second start of the same uid does nothing.
   void start(const Value& spec, Instant now);
   void stop(const std::string& uid, Duration grace, Instant now);
-  // Of a pod that has ended; nothing happens to any other.
+  // Removes a pod that has ended; leaves any other.
   void forget(const std::string& uid);
   // What has happened until `now`, and what the calls above have changed since the last time. To be
   // called after them and at next_due().

@@ -20,12 +20,12 @@ struct ResultRef {
   std::string result{};
   std::string variable{};  // as written between "$(" and ")"
 };
-// Of a variable; `scope` is "tasks" or "finally".
+// Parses a variable; `scope` is "tasks" or "finally".
 std::optional<ResultRef> parse_result_ref(std::string_view variable,
                                           std::string_view scope = "tasks");
 // All below a value, in order of appearance.
 std::vector<ResultRef> result_refs(const Value& tree);
-// Of a pipeline task: params, matrix, when, taskRef params, workspace subPaths.
+// Finds those of a pipeline task: params, matrix, when, taskRef params, workspace subPaths.
 std::vector<ResultRef> task_result_refs(const Value& pipeline_task);
 
 class Graph {

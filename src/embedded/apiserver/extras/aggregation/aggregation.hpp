@@ -46,7 +46,7 @@ class Aggregation {
   Aggregation& operator=(const Aggregation&) = delete;
   ~Aggregation();
 
-  // Looks for new and changed APIServices, asks servers how they are (never waits), and writes the
+  // Finds new and changed APIServices, checks their servers (never waits), and writes the
   // condition Available.
   void tick(Instant now);
 

@@ -17,7 +17,7 @@ class WebSocketPeer {
   // Closes when the client sends a message of more than `limit` bytes.
   explicit WebSocketPeer(std::size_t limit = WebSocketReader::kMessageLimit) : reader_(limit) {}
 
-  // Hands each text or binary message to `take`.
+  // Passes each text or binary message to `take`.
   void feed(std::string_view bytes, const std::function<void(std::string_view)>& take);
   // Moves what the protocol itself has to say to `out`.
   void flush(std::string& out);
