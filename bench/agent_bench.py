@@ -20,6 +20,7 @@ from fake_kubelet import FakeKubelet  # noqa: E402
 from test_agent import Agent  # noqa: E402
 
 GPUS, ROUNDS = 16, 4
+REST = 10  # seconds; an agent gives memory back once it was not asked for a while
 RESOURCE, P99_MS, RSS_MIB = "mig.das.com/1g.5gb", 5.0, 20.0
 
 
@@ -41,6 +42,7 @@ def main():
         agent = Agent(folder, lab, kubelet, program=AGENT)
         agent.start("--log-level=warn", env={"EMULATED_GPU_COUNT": str(GPUS)})
         support.wait_for("the devices", lambda: len(kubelet.devices.get(RESOURCE, {})) == 7 * GPUS)
+        time.sleep(REST)
         rest = rss_mib(agent.process.pid)
         for turn in range(ROUNDS):
             names = [f"p-{turn}-{i}" for i in range(7 * GPUS)]
@@ -59,6 +61,7 @@ def main():
                 kubelet.finish(name)
             support.wait_for("every claim is gone", lambda: not agent.files() and not lab.get(
                 "/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/allocationclaims")["items"])  # fmt: skip
+        time.sleep(REST)
         p99 = statistics.quantiles(times, n=100)[98]
         print(f"agent: Allocate with emulated slices, {len(times)} calls: p50 {statistics.median(times):.1f} ms, p99 {p99:.1f} ms (target {P99_MS:.0f})")
         print(f"agent: memory at rest {rest:.1f} MiB, after {len(times)} slices {rss_mib(agent.process.pid):.1f} MiB (target {RSS_MIB:.0f})")

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "agent/footprint.hpp"
 #include "agent/kubelet/kubelet_calls.hpp"
 #include "agent/kubelet/plugins.hpp"
 #include "agent/node/allocator.hpp"
@@ -38,6 +39,7 @@ constexpr Duration kNvmlMost = std::chrono::seconds(60);
 constexpr Duration kLook = std::chrono::minutes(5);      // at the GPUs, without an event
 constexpr std::chrono::seconds kTidy{60};                // docs/spec/das.md G7
 constexpr std::chrono::milliseconds kCompareSoon{1000};  // after an answer to the kubelet
+constexpr std::chrono::seconds kQuiet{3};                // until memory is given back
 constexpr double kUnlimited = 0;
 
 std::string trimmed(std::string text) {
@@ -420,18 +422,26 @@ void Agent::State::compare() {
 }
 
 void Agent::State::keep() {
-  auto due = std::chrono::steady_clock::now();
+  using Steady = std::chrono::steady_clock;
+  auto due = Steady::now();
+  auto quiet = Steady::time_point::max();  // when nothing will have been asked for a while
   while (!stopping) {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = Steady::now();
     if (now >= due) {
       due = now + kTidy;
       tidy();
       compare();
+      quiet = now + kQuiet;
     } else if (asked.exchange(false)) {
       compare();
+      quiet = now + kQuiet;
+    } else if (now >= quiet) {
+      shrink();
+      quiet = Steady::time_point::max();
     }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - now);
-    if (watch->wait(asked ? std::min(kCompareSoon, left) : left) && !stopping) {
+    const auto next = std::min({due, quiet, asked ? now + kCompareSoon : due});
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now);
+    if (watch->wait(left) && !stopping) {
       allocator->restore_files();
     }
   }

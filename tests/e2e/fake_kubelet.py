@@ -91,7 +91,7 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
     def report(self):
         """The node's status as a kubelet keeps it."""
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        amounts = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+        amounts = {"cpu": "16", "memory": "64Gi", "pods": "250"}
         capacity = {**amounts, **{r: str(len(d)) for r, d in self.devices.items()}}
         usable = {**amounts, **{r: str(sum(x.health == "Healthy" for x in d.values())) for r, d in self.devices.items()}}
         condition = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "", "lastHeartbeatTime": now, "lastTransitionTime": now}

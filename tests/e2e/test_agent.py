@@ -348,6 +348,29 @@ def test_no_driver_is_waited_for(real):
     wait_for("the agent is ready", lambda: real.get("/readyz")[0] == 200)
 
 
+def test_the_operator_keeps_the_agents_daemon_set(make_lab):
+    """docs/spec/das.md 8.1, 10: `athanor controllers` on a cluster, which has an image and hardware."""
+    lab = make_lab("--storage", "memory", "--pods", "timed", "--controllers", "").start()
+    lab.http("POST", "/api/v1/namespaces", {"metadata": {"name": "das-operator"}})
+    operator = {"apiVersion": "inference.redhat.com/v1alpha1", "kind": "DASOperator", "metadata": {"name": "cluster"}, "spec": {"nodeSelector": {"pool": "gpus"}}}
+    assert lab.http("POST", "/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/dasoperators", operator).code == 201
+    controllers = subprocess.Popen(
+        [ATHANOR, "controllers", "--controllers", "das", "--kubeconfig", lab.kubeconfig, "--all-namespaces", "--leader-elect=false", "--metrics-address=127.0.0.1:0"],
+        env={**os.environ, "RELATED_IMAGE_DAEMONSET_IMAGE": "registry/agent:1"}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        path = "/apis/apps/v1/namespaces/das-operator/daemonsets/das-daemonset"
+        wait_for("the DaemonSet", lambda: lab.http("GET", path).code == 200)
+        pod = lab.get(path)["spec"]["template"]["spec"]
+        assert pod["containers"][0]["image"] == "registry/agent:1" and pod["nodeSelector"]["pool"] == "gpus"
+        assert lab.http("GET", "/api/v1/namespaces/das-operator/serviceaccounts/das-daemonset").code == 200
+        lab.http("DELETE", path)
+        wait_for("it comes back", lambda: lab.http("GET", path).code == 200)
+    finally:
+        controllers.terminate()
+        assert controllers.wait(DEADLINE) == 0
+
+
 def test_the_printed_rights_are_enough(agent):
     """docs/spec/das.md O-B8: `athanor-agent rbac`."""
     agent.lab.kubectl("apply", "-f", "-", stdin=run([AGENT, "rbac"]).out)

@@ -20,14 +20,15 @@ namespace {
 
 constexpr std::chrono::milliseconds kRetry{1000};
 
-// Which socket lies at a path: another one is another kubelet.
+// Which socket lies at a path: another one is another kubelet. A number may be used again, and the
+// time of change moves when rights are set; that of contents is when a socket was made.
 using Identity = std::tuple<dev_t, ino_t, time_t, long>;
 std::optional<Identity> identity_of(const std::string& path) {
   struct stat seen {};
   if (::stat(path.c_str(), &seen) != 0 || !S_ISSOCK(seen.st_mode)) {
     return std::nullopt;
   }
-  return Identity{seen.st_dev, seen.st_ino, seen.st_ctim.tv_sec, seen.st_ctim.tv_nsec};
+  return Identity{seen.st_dev, seen.st_ino, seen.st_mtim.tv_sec, seen.st_mtim.tv_nsec};
 }
 
 struct Plugin {
