@@ -15,9 +15,9 @@ using Entries = std::vector<std::pair<cel::Val, cel::Val>>;
 // device lacks fails for its name and not for its domain.
 class Domains final : public cel::MapNode {
  public:
-  explicit Domains(std::map<std::string, Entries, std::less<>> domains) {
-    for (auto& [domain, entries] : domains) {
-      domains_.emplace(domain, cel::Val::map(std::move(entries)));
+  explicit Domains(const std::map<std::string, Entries, std::less<>>& domains) {
+    for (const auto& [domain, entries] : domains) {
+      domains_.emplace(domain, cel::Val::map(entries));
     }
   }
   [[nodiscard]] std::size_t size() const override { return domains_.size(); }
@@ -27,6 +27,7 @@ class Domains final : public cel::MapNode {
   }
   [[nodiscard]] std::vector<cel::Val> keys() const override {
     std::vector<cel::Val> keys;
+    keys.reserve(domains_.size());
     for (const auto& [domain, entries] : domains_) {
       keys.push_back(cel::Val::string(domain));
     }
@@ -80,7 +81,7 @@ cel::Val by_domain(const Value& members, std::string_view driver, const Make& ma
     domains[std::string(own ? driver : one.key().substr(0, slash))].emplace_back(
         cel::Val::string(own ? one.key() : one.key().substr(slash + 1)), make(one.value));
   }
-  return cel::Val::map(std::make_shared<Domains>(std::move(domains)));
+  return cel::Val::map(std::make_shared<Domains>(domains));
 }
 
 }  // namespace

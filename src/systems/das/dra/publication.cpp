@@ -70,8 +70,8 @@ std::string qualified(std::string_view name) {
 
 Value attributes_of(const PublishedGpu& gpu, const char* type) {
   Value attributes = Value::object();
-  const auto add = [&](std::string_view name, const char* form, Value value) {
-    attributes.set(qualified(name), Value::object({{form, std::move(value)}}));
+  const auto add = [&](std::string_view name, const char* form, const Value& value) {
+    attributes.set(qualified(name), Value::object({{form, value}}));
   };
   add("type", "string", type);
   add("productName", "string", gpu.model->product());
@@ -85,8 +85,8 @@ Value attributes_of(const PublishedGpu& gpu, const char* type) {
 
 Value capacity_of(const Engines& engines) {
   Value capacity = Value::object();
-  const auto add = [&](std::string_view name, std::string amount) {
-    capacity.set(qualified(name), Value::object({{"value", std::move(amount)}}));
+  const auto add = [&](std::string_view name, const std::string& amount) {
+    capacity.set(qualified(name), Value::object({{"value", amount}}));
   };
   add("multiprocessors", fmt::format("{}", engines.multiprocessors));
   add("copyEngines", fmt::format("{}", engines.copy));
