@@ -2,6 +2,7 @@
 """More acceptance scenarios of docs/spec/numa.md section 18; their numbers are in the tests' names. (test_numa_acceptance.py has the others.)"""
 
 import json
+import re
 import tarfile
 
 import pytest
@@ -135,36 +136,45 @@ def test_n9_huge_pages_and_devices_decide_the_zone(lab):
 
 
 def test_n10_other_filters_go_with_the_zones(lab):
-    # A whole zone of worker-1 is taken: worker-2 has the only other one of 12.
-    create(lab, pod("filler", container(cpu="12"), nodeSelector={"kubernetes.io/hostname": "worker-1"}))
+    # worker-1 has 11 cpus left, 6 and 5 in its zones: worker-2 alone has 7 in one.
+    create(lab, pod("filler", container(cpu="7"), nodeSelector={"kubernetes.io/hostname": "worker-1"}))
     assert runs(lab, "filler") == "worker-1"
-    create(lab, pod("selects", container(cpu="12"), nodeSelector={"kubernetes.io/hostname": "worker-1"}))
+    create(lab, pod("selects", container(cpu="7"), nodeSelector={"kubernetes.io/hostname": "worker-1"}))
     waits(lab, "selects", "1 cannot align container")
     terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["worker-2"]}]}]
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
-    create(lab, pod("avoids", container(cpu="12"), affinity=affinity))
+    create(lab, pod("avoids", container(cpu="7"), affinity=affinity))
     waits(lab, "avoids", "cannot align container")
     lab.kubectl("taint", "node", "worker-2", "mine=1:NoSchedule")
-    create(lab, pod("untolerating", container(cpu="12")))
+    create(lab, pod("untolerating", container(cpu="7")))
     waits(lab, "untolerating", "cannot align container")
     tolerations = [{"key": "mine", "operator": "Exists", "effect": "NoSchedule"}]
-    create(lab, pod("tolerating", container(cpu="12"), tolerations=tolerations))
+    create(lab, pod("tolerating", container(cpu="7"), tolerations=tolerations))
     assert runs(lab, "tolerating") == "worker-2"
     assert [phase(lab, name) for name in ("selects", "avoids", "untolerating")] == ["Pending"] * 3
 
 
-@pytest.mark.parametrize(("strategy", "chosen"), [("LeastAllocated", "worker-2"), ("MostAllocated", "worker-1"), ("BalancedAllocation", None)])
-def test_n14_the_strategy_chooses_the_node(lab, strategy, chosen):
+@pytest.mark.parametrize(
+    ("strategy", "scores"),
+    [("LeastAllocated", ["46", "71"]), ("MostAllocated", ["28", "15"]), ("BalancedAllocation", ["56", "90"])],
+)
+def test_n14_the_strategy_makes_the_scores(lab, strategy, scores):
     patch(lab, SCHEDULER, {"spec": {"scoringStrategy": {"type": strategy}}})
     wait_for("the strategy", lambda: f"type: {strategy}" in lab.http("GET", CONFIG).json["data"]["config.yaml"])
     wait_for("Available", lambda: condition(lab, SCHEDULER, "Available") == "True")
     create(lab, pod("filler", container(cpu="9"), nodeSelector={"kubernetes.io/hostname": "worker-1"}))
     runs(lab, "filler")
     wait_for("its cpus", lambda: free(lab)["worker-1/node-1"] == "3")
-    # Of 3 cpus the zones of worker-1 have 6 and 3 left, those of worker-2 6 and 12.
-    create(lab, pod("scored", container(cpu="3")))
-    where = runs(lab, "scored")
-    assert chosen in (None, where), lab.athanor("numa", "explain", "scored").out
+    # The zones of worker-1 have 6 and 3 cpus left, those of worker-2 6 and 12.
+    create(lab, pod("scored", container(cpu="3"), nodeSelector={"no": "where"}))
+    waits(lab, "scored", "didn't match Pod's node affinity/selector")
+    explained = lab.athanor("numa", "explain", "scored").out
+    assert re.findall(r"^score: (\d+)$", explained, re.M) == scores, explained
+    assert "container c: scores node-0 " in explained
+    assert "data: 1 of 1 pods with resources of their own are accounted" in explained
+    if strategy == "LeastAllocated":
+        create(lab, pod("chooses", container(cpu="3")))
+        assert runs(lab, "chooses") == "worker-2"
 
 
 def test_n15_a_policy_that_changes_lets_large_pods_in(lab):

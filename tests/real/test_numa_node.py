@@ -118,7 +118,7 @@ def test_exclusive_cpus_and_memory_are_accounted_and_given_back(node):
     assert got["name"] == "exclusive" and len(got["containers"][0]["cpu_ids"]) == 1
     assert [one["name"] for one in asked(node, "list")["pod_resources"] if one["containers"][0]["cpu_ids"]] == ["exclusive"]
     assert attributes(node)["nodeTopologyPodsFingerprint"] != quiet
-    assert node.lab.athanor("numa", "cache-check").out == "node-0: clean\n"
+    assert node.lab.athanor("numa", "cache-check", "--node=node-0").out == "node-0: clean\n"
     assert "npv0v001::ve=leb89::cc=1::nn=1::bn=0" == attributes(node)["topology.node.k8s.io/numaplacement-metadata"]
     missing = run([ATHANOR, "numa", "podresources", f"--socket=unix://{node.pod_resources}", "get", "default/nobody"], env=node.lab.env)
     assert missing.code == 2 and "not found" in missing.err, missing.err

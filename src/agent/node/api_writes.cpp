@@ -10,7 +10,7 @@
 #include "base/log.hpp"
 #include "client/connection.hpp"
 #include "cluster/write_call.hpp"
-#include "runtime/engine/event_recorder.hpp"
+#include "runtime/engine/plans/event_recorder.hpp"
 #include "runtime/engine/write_request.hpp"
 
 namespace athanor::agent {

@@ -255,7 +255,7 @@ class Extender {
     executors_.on_act(std::string(extender::kSightedVerb),
                       [this](const std::string& /*id*/, const Value& /*args*/,
                              const runtime::Executors::Completion& done) {
-                        service_->sighted();
+                        service_->on_first_lists();
                         log::info("the cluster is seen");
                         done(Value::object());
                       });

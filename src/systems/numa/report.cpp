@@ -38,6 +38,39 @@ std::string line_of(const FitStep& step) {
                            : fmt::format("{}: {}", head, step.note);
 }
 
+void add_part(const std::string& whose, const Amounts& request, const NodeTopology& topology,
+              const Scoring& scoring, std::vector<std::string>& lines) {
+  std::string parts;
+  if (scoring.strategy == Strategy::LeastNumaNodes) {
+    const auto set = zones_needed(request, topology.zones);
+    for (const std::size_t position : set ? set->positions : std::vector<std::size_t>()) {
+      parts += fmt::format(" node-{}", topology.zones[position].id);
+    }
+    lines.push_back(fmt::format("{}: needs{}{}", whose, set ? parts : " more than there is",
+                                set && !set->optimal ? ", others are nearer" : ""));
+    return;
+  }
+  for (const Zone& zone : topology.zones) {
+    parts += fmt::format(" node-{} {}", zone.id, zone_score(request, zone, scoring));
+  }
+  lines.push_back(fmt::format("{}: scores{}", whose, parts));
+}
+
+// What the score is made of; nothing where it does not depend on zones.
+void add_score_parts(const PodRequest& request, const NodeTopology& topology,
+                     const Scoring& scoring, std::vector<std::string>& lines) {
+  if (!request.guaranteed ||
+      (scoring.strategy != Strategy::LeastNumaNodes && topology.policy != kSingleNumaNode)) {
+    return;
+  }
+  if (topology.scope == "pod") {
+    return add_part("pod", request.effective, topology, scoring, lines);
+  }
+  for (const ContainerRequest& container : request.containers) {
+    add_part("container " + container.name, container.requests, topology, scoring, lines);
+  }
+}
+
 }  // namespace
 
 Row overview_header() {
@@ -70,24 +103,34 @@ std::vector<Row> overview(std::span<const Object> topologies) {
   return rows;
 }
 
-std::vector<std::string> explain(const Object& pod, const Object& node, const Object* topology,
-                                 const Scoring& scoring) {
-  const PodRequest request = request_of(pod);
+std::vector<std::string> explain(const Object& pod, const Object& node, const NodeFacts& facts,
+                                 const Profile& profile) {
+  const PodRequest request = request_of(pod, profile.sidecars);
   std::vector<std::string> lines;
   lines.push_back(fmt::format("pod {}/{}: {}", pod.ns(), pod.name(),
                               request.guaranteed    ? "Guaranteed"
                               : request.best_effort ? "BestEffort"
                                                     : "Burstable"));
-  if (topology == nullptr) {
+  if (!facts.believed.fresh) {
+    lines.push_back(fmt::format("node {}: a pod of another scheduler is not accounted yet: {}",
+                                node.name(), kStaleData));
+    return lines;
+  }
+  if (!facts.believed.topology) {
     lines.push_back(
         fmt::format("node {}: no NodeResourceTopology, zones are not checked", node.name()));
     return lines;
   }
-  const NodeTopology known = read_topology(topology->body());
+  const NodeTopology& known = *facts.believed.topology;
   lines.push_back(
       fmt::format("node {}: policy {}, scope {}", node.name(), known.policy, known.scope));
+  lines.push_back(fmt::format(
+      "data: {} of {} pods with resources of their own are accounted{}", facts.accounted,
+      facts.residents,
+      facts.accounted == facts.residents ? "" : ", the others are taken from every zone"));
   FitTrace trace;
-  const auto verdict = filter(request, known, amounts_of(node.status()["allocatable"]), &trace);
+  const auto verdict =
+      filter(request, known, amounts_of(node.status()["allocatable"]), &trace, profile.filter);
   for (const FitStep& step : trace.steps) {
     lines.push_back(line_of(step));
   }
@@ -96,7 +139,8 @@ std::vector<std::string> explain(const Object& pod, const Object& node, const Ob
                                 container.empty() ? "pod" : "container " + container, zone));
   }
   lines.push_back(verdict.ok() ? "verdict: fits" : "verdict: " + verdict.error().message);
-  lines.push_back(fmt::format("score: {}", score(request, &known, scoring)));
+  add_score_parts(request, known, profile.scoring, lines);
+  lines.push_back(fmt::format("score: {}", score(request, &known, profile.scoring)));
   return lines;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kube/value/object.hpp"
-#include "systems/numa/scheduling/score.hpp"
+#include "systems/numa/scheduling/session.hpp"
 
 namespace athanor::numa {
 
@@ -20,9 +20,17 @@ std::vector<Row> overview(std::span<const Object> topologies);
 // "[####......]": the used part in tenths, rounded up, so that anything in use shows.
 std::string bar(std::int64_t used, std::int64_t all);
 
-// Lines: the pod's class, the node's policy, every decision of the filter, the verdict and the
-// score. `topology` is nullptr where the node has no NodeResourceTopology.
-std::vector<std::string> explain(const Object& pod, const Object& node, const Object* topology,
-                                 const Scoring& scoring);
+// What the scheduler knows of a node besides its object.
+struct NodeFacts {
+  NodeView believed{};        // the zones less the pods that the object does not account
+  std::size_t residents = 0;  // pods with resources of their own
+  std::size_t accounted = 0;  // those that the object accounts
+};
+
+// Lines: the pod's class, the node's policy and the state of its data, every decision of the
+// filter, the verdict, the parts of the score and the score. No topology: the node has no
+// NodeResourceTopology, or its data are not used.
+std::vector<std::string> explain(const Object& pod, const Object& node, const NodeFacts& facts,
+                                 const Profile& profile);
 
 }  // namespace athanor::numa

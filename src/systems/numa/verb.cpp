@@ -4,12 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "api/builtin.hpp"
 #include "kube/text/quantity.hpp"
+#include "runtime/view/select.hpp"
 #include "systems/numa/kinds.hpp"
+#include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/report.hpp"
 #include "systems/numa/scheduling/fit.hpp"
+#include "systems/numa/scheduling/residents.hpp"
+#include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -74,11 +79,75 @@ Result<int> show(VerbContext& context, const std::string& node) {
   return 0;
 }
 
+// The lists that a verb has read, as a scheduler sees its caches.
+class ReadObjects final : public Snapshot {
+ public:
+  void add(const Kind& kind, std::vector<Object> objects) {
+    lists_.insert_or_assign(&kind, std::move(objects));
+  }
+  [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const override {
+    for (const Object& object : list(kind, {})) {
+      if (object.key() == key) {
+        return object;
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::vector<Object> list(const Kind& kind, const Select& select) const override {
+    const auto found = lists_.find(&kind);
+    std::vector<Object> objects = found == lists_.end() ? std::vector<Object>() : found->second;
+    std::erase_if(objects,
+                  [&](const Object& object) { return !selects(kind, select, object, {}); });
+    return objects;
+  }
+  [[nodiscard]] Observed observe(std::string_view /*query*/, Duration /*age*/) const override {
+    return {};
+  }
+  [[nodiscard]] const Value& config(std::string_view /*section*/) const override {
+    static const Value kNone;
+    return kNone;
+  }
+
+ private:
+  std::map<const Kind*, std::vector<Object>> lists_{};
+};
+
+// The profile of the scheduler that is deployed; the plug-in's defaults where none is.
+Profile deployed_profile(VerbContext& context) {
+  const auto scheduler = context.get(kSchedulerKind, {"", kSchedulerName});
+  const std::string ns =
+      scheduler.ok() ? scheduler->status()["deployment"]["namespace"].str() : std::string();
+  const auto config =
+      context.get(api::kConfigMap, {ns.empty() ? Settings().ns : ns, kSchedulerConfig});
+  const auto profile =
+      config.ok() ? read_scheduler_config(config->body()["data"]["config.yaml"].as_string())
+                  : std::nullopt;
+  return profile.value_or(Profile{.name = "topo-aware-scheduler"});
+}
+
+NodeFacts facts_of(const View& view, const Object& node, const Profile& profile, Instant now) {
+  NodeFacts facts{.believed = believed(view, node, profile, {.now = now})};
+  if (const auto object = view.get(kTopologyKind, {"", std::string(node.name())})) {
+    const NodeTopology topology = read_topology(object->body());
+    const Residents residents = residents_of(view, node, topology, topology.method);
+    facts.residents = residents.active.size();
+    facts.accounted = covered(topology, residents, {.now = now});
+  }
+  return facts;
+}
+
 Result<int> explain_pod(VerbContext& context, const std::string& pod_name,
                         const std::string& node_name) {
   ATHANOR_TRY(const Object pod, context.get(api::kPod, {context.ns(), pod_name}));
   ATHANOR_TRY(const std::vector<Object> nodes, context.list(api::kNode, ""));
   ATHANOR_TRY(const std::vector<Object> topologies, context.list(kTopologyKind, ""));
+  ATHANOR_TRY(const std::vector<Object> pods, context.list(api::kPod, ""));
+  const Profile profile = deployed_profile(context);
+  ReadObjects objects;
+  objects.add(kTopologyKind, topologies);
+  objects.add(api::kPod, pods);
+  Reads reads;
+  const View view(objects, reads);
   if (!node_name.empty() && named(nodes, node_name) == nullptr) {
     return Error::not_found("node " + node_name + " not found");
   }
@@ -87,7 +156,7 @@ Result<int> explain_pod(VerbContext& context, const std::string& pod_name,
     if (!node_name.empty() && node.name() != node_name) {
       continue;
     }
-    const auto lines = explain(pod, node, named(topologies, node.name()), {});
+    const auto lines = explain(pod, node, facts_of(view, node, profile, context.now()), profile);
     if (prints_objects(context)) {
       Value list = Value::list();
       for (const std::string& line : lines) {

@@ -36,16 +36,37 @@ TEST(NumaReport, Overview) {
   EXPECT_EQ(bar(20, 10), "[##########]");
 }
 
-TEST(NumaReport, ExplainsEveryDecision) {
-  EXPECT_EQ(explain(make_pod({.containers = {"4/4Gi gpu=1"}}), kNode, &kTopology, {}),
+NodeFacts facts(std::size_t residents = 0, std::size_t accounted = 0) {
+  return {.believed = {.topology = read_topology(kTopology.body())},
+          .residents = residents,
+          .accounted = accounted};
+}
+
+TEST(NumaReport, ExplainsEveryDecision) {  // docs/spec/numa.md 17, row 10
+  const Profile profile{.name = "zones"};
+  EXPECT_EQ(explain(make_pod({.containers = {"4/4Gi gpu=1"}}), kNode, facts(2, 2), profile),
             (std::vector<std::string>{
                 "pod ns/pod: Guaranteed", "node w: policy single-numa-node, scope container",
+                "data: 2 of 2 pods with resources of their own are accounted",
                 "container c0: cpu 4: node-1", "container c0: memory 4Gi: node-0",
-                "verdict: cannot align container", "score: 16"}));
-  EXPECT_EQ(explain(make_pod({.containers = {"1/1Gi gpu=1"}}), kNode, &kTopology, {})[4],
+                "verdict: cannot align container", "container c0: scores node-0 16 node-1 16",
+                "score: 16"}));
+  EXPECT_EQ(explain(make_pod({.containers = {"1/1Gi gpu=1"}}), kNode, facts(), profile)[5],
             "container c0: vendor.io/gpu 1: no zone lists it: the node as a whole serves it");
-  EXPECT_EQ(explain(make_pod({.containers = {"1/1Gi"}}), kNode, nullptr, {}).back(),
+  EXPECT_EQ(explain(make_pod({.containers = {"1/1Gi"}}), kNode, facts(3, 1), profile)[2],
+            "data: 1 of 3 pods with resources of their own are accounted, the others are taken "
+            "from every zone");
+  const Profile least{.name = "zones", .scoring = {.strategy = Strategy::LeastNumaNodes}};
+  EXPECT_EQ(explain(make_pod({.containers = {"9/1Gi"}}), kNode, facts(), least)[5],
+            "container c0: needs node-0 node-1");
+}
+
+TEST(NumaReport, ExplainsWhyNoZoneIsLookedAt) {
+  const Object pod = make_pod({.containers = {"1/1Gi"}});
+  EXPECT_EQ(explain(pod, kNode, {}, {.name = "zones"}).back(),
             "node w: no NodeResourceTopology, zones are not checked");
+  EXPECT_EQ(explain(pod, kNode, {.believed = {.fresh = false}}, {.name = "zones"}).back(),
+            "node w: a pod of another scheduler is not accounted yet: invalid node topology data");
 }
 
 }  // namespace
