@@ -3,15 +3,15 @@
 
 #include <fmt/core.h>
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/condition_variable.hpp"
 #include "base/contain.hpp"
+#include "base/mutex.hpp"
 #include "net/pki.hpp"
 #include "webhook/https_server.hpp"
 
@@ -79,16 +79,16 @@ struct GuardedEndpoint::State {
   // On the endpoint's threads.
   void work();
   [[nodiscard]] GuardedAnswer decide(const Asked& asked) const;
-  // Nullopt: the caller may read the path.
+  // nullopt: the caller may read the path.
   [[nodiscard]] std::optional<GuardedAnswer> refused(const Asked& asked) const;
   [[nodiscard]] Result<Value> review(const char* path, const char* version, const char* kind,
                                      Value spec) const;
 
   GuardedOptions options;
-  std::mutex mutex{};
-  std::condition_variable more{};
-  std::deque<Asked> waiting{};  // mutex
-  bool ending = false;          // mutex
+  Mutex mutex{};
+  ConditionVariable more{};
+  std::deque<Asked> waiting ATHANOR_GUARDED_BY(mutex){};
+  bool ending ATHANOR_GUARDED_BY(mutex) = false;
   std::vector<std::thread> threads{};
   std::unique_ptr<HttpsServer> server{};  // goes first
 };
@@ -103,25 +103,34 @@ void GuardedEndpoint::State::take(const apiserver::Request& request, HttpsOption
   }
   Asked asked{.path = request.path, .token = bearer(request), .reply = reply};
   for (const auto& [name, value] : request.query) {
-    asked.query += (asked.query.empty() ? "" : "&") + name + "=" + value;
+    asked.query += asked.query.empty() ? "" : "&";
+    asked.query += name;
+    asked.query += '=';
+    asked.query += value;
   }
   if (asked.token.empty()) {
     refuse(kUnauthorized, "Unauthorized");
     return;
   }
-  const std::lock_guard lock(mutex);
-  if (waiting.size() >= kMostWaiting) {
+  bool full = false;
+  {
+    const MutexLock lock(mutex);
+    full = waiting.size() >= kMostWaiting;
+    if (!full) {
+      waiting.push_back(std::move(asked));
+    }
+  }
+  if (full) {
     refuse(kUnavailable, "Service Unavailable");
     return;
   }
-  waiting.push_back(std::move(asked));
   more.notify_one();
 }
 
 void GuardedEndpoint::State::work() {
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   while (true) {
-    more.wait(lock, [this] { return ending || !waiting.empty(); });
+    more.wait(lock, [this]() ATHANOR_REQUIRES(mutex) { return ending || !waiting.empty(); });
     if (ending) {
       return;
     }
@@ -216,7 +225,7 @@ GuardedEndpoint::GuardedEndpoint(std::unique_ptr<State> state) : state_(std::mov
 
 GuardedEndpoint::~GuardedEndpoint() {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->ending = true;
   }
   state_->more.notify_all();
