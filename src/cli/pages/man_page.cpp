@@ -38,9 +38,8 @@ std::string escaped(std::string_view text) {
 }
 
 std::string header(std::string_view name, std::string_view summary) {
-  return fmt::format(
-      ".TH \"{}\" \"1\" \"\" \"athanor {}\" \"Athanor\"\n.SH NAME\n{} \\- {}\n", name,
-      ATHANOR_VERSION, escaped(name), escaped(summary));
+  return fmt::format(".TH \"{}\" \"1\" \"\" \"athanor {}\" \"Athanor\"\n.SH NAME\n{} \\- {}\n",
+                     name, ATHANOR_VERSION, escaped(name), escaped(summary));
 }
 
 void add_entries(std::string& page, const std::vector<FlagSummary>& entries) {
