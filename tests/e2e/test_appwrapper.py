@@ -168,8 +168,9 @@ def test_12_3_retries(lab, ns, code):
     """12.3: two resets and then the end; none for a terminal exit code."""
     body = sample("failing-job")
     body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = queue_of(lab, ns)
-    for key in ("failureGracePeriodDuration", "retryPausePeriodDuration"):
-        body["metadata"]["annotations"][f"workload.codeflare.dev.appwrapper/{key}"] = "500ms"
+    # A failed Job counts at once; the grace only covers the time until the Job says so.
+    for key, value in (("failureGracePeriodDuration", "30s"), ("retryPausePeriodDuration", "500ms")):
+        body["metadata"]["annotations"][f"workload.codeflare.dev.appwrapper/{key}"] = value
     main = body["spec"]["components"][0]["template"]["spec"]["template"]["spec"]["containers"][0]
     main["command"] = ["sh", "-c", f"sleep 0.2; exit {code}"]
     create(lab, ns, body)
@@ -271,7 +272,9 @@ def test_the_slack_queue_lends_what_nodes_can_give(make_lab, tmp_path):
     config = tmp_path / "appwrapper.yaml"
     config.write_text("appwrapper: {slackQueueName: slack}\n", encoding="utf-8")
     lab = make_lab("--pods", "timed", "--set", f"APPWRAPPER_CONFIG={config}").start()
-    node = lab.get("/api/v1/nodes")["items"][0]
+    nodes = lambda: lab.get("/api/v1/nodes")["items"]
+    wait_for("the nodes have told their capacity", lambda: nodes() and "capacity" in nodes()[0].get("status", {}))
+    node = nodes()[0]
     cpus = int(node["status"]["capacity"]["cpu"])
     flavor = {"name": "slack", "resources": [{"name": "cpu", "nominalQuota": "1000"}]}
     spec = {"cohortName": "all", "namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}]}

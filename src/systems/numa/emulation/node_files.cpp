@@ -37,6 +37,7 @@ std::optional<NodeFile> hugepages_file(const std::string& folder, const std::str
 void add_zone(const HardwareNode& zone, std::vector<NodeFile>& files) {
   const std::string folder = fmt::format("{}/node{}", kNodes, zone.id);
   std::vector<std::int64_t> distances;
+  distances.reserve(zone.distances.size());
   for (const auto& [other, distance] : zone.distances) {
     distances.push_back(distance);
   }

@@ -96,10 +96,12 @@ std::size_t covered_by_amounts(const NodeTopology& topology,
 
 std::size_t covered_by_fingerprint(const NodeTopology& topology, const Residents& residents) {
   std::vector<std::uint64_t> active;
+  active.reserve(residents.active.size());
   for (const Resident& resident : residents.active) {
     active.push_back(share_of(resident.pod.key()));
   }
   std::vector<std::uint64_t> ended;
+  ended.reserve(residents.ended.size());
   for (const Resident& resident : residents.ended) {
     ended.push_back(share_of(resident.pod.key()));
   }
