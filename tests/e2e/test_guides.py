@@ -47,6 +47,13 @@ ELSEWHERE = {
     "athanor extender --print-scheduler-config": "tests/e2e/test_extender.py::test_the_schedulers_configuration_and_roles",
     "athanor slices defrag --dry-run": "tests/e2e/test_das_lab.py::test_slices_answers_what_would_fit_and_who_could_move",
     "athanor numa explain POD NODE": "POD and NODE are names of the reader's; test_numa.py explains pods",
+    "kubectl logs -n das-operator -l name=das-daemonset": "tests/e2e/test_agent.py reads the agent's log; emulated pods write none",
+    "athanor controllers --controllers kueue": "tests/e2e/test_deployed_queueing.py",
+    "athanor crds --conversion-service": "tests/e2e/test_deployed_queueing.py::test_the_old_version_is_converted",
+    "athanor queue -A": "tests/e2e/test_queues.py::test_why_a_job_waits",
+    "athanor queue --explain JOB": "tests/e2e/test_queues.py::test_why_a_job_waits",
+    "kubectl describe clusterqueue NAME": "NAME is a name of the reader's",
+    "kubectl get workloads -A --sort-by=.spec.priority": "tests/e2e/test_preemption.py reads workloads and their priorities",
     "kubectl get fournosjobs -A -w": "runs on; docs/fournos.md's `-w` is run",
 }
 

@@ -162,9 +162,12 @@ Result<std::vector<Webhook>> select_webhooks(const std::string& list) {
   ATHANOR_TRY(const std::vector<const Operator*> chosen, select_operators(list));
   std::vector<Webhook> webhooks;
   for (const System* system : systems_of(chosen)) {
-    // Those of stand-ins have no path: a lab alone asks them.
-    std::ranges::copy_if(system->webhooks, std::back_inserter(webhooks),
-                         [](const Webhook& webhook) { return !webhook.path.empty(); });
+    // A stand-in's webhooks of the same names are asked in a lab alone.
+    std::vector<Webhook> added;
+    std::ranges::copy_if(system->webhooks, std::back_inserter(added), [&](const Webhook& webhook) {
+      return std::ranges::find(webhooks, webhook.name, &Webhook::name) == webhooks.end();
+    });
+    webhooks.insert(webhooks.end(), added.begin(), added.end());
   }
   return webhooks;
 }
