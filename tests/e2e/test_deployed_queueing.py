@@ -143,7 +143,7 @@ def test_a_job_is_suspended_and_started_by_its_quota(cluster):
     created = json.loads(cluster.kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(job)).out)
     assert created["spec"]["suspend"] is True
     wait_for("it is started", lambda: cluster.get("/apis/batch/v1/namespaces/default/jobs/one")["spec"]["suspend"] is False)
-    cluster.kubectl("delete", "job", "one", "--cascade=orphan")
+    cluster.kubectl("delete", "job", "one", "--cascade=background")
     cluster.kubectl("delete", "workloads", "--all", "-n", "default", "--wait=false")
 
 

@@ -183,7 +183,7 @@ def test_n15_a_policy_that_changes_lets_large_pods_in(lab):
     tune_kubelets(lab, topologyManagerPolicy="restricted", topologyManagerScope="container")
     wait_for("the policy", lambda: attributes(lab, "topologyManagerPolicy") == {"restricted"})
     runs(lab, "large")
-    assert sorted(free(lab).values()) == ["0", "12", "4", "6"]
+    wait_for("the zones count it", lambda: sorted(free(lab).values()) == ["0", "12", "4", "6"])
 
 
 def test_m2_network_policies_open_what_is_needed_alone(lab):
