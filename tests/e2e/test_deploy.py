@@ -264,7 +264,7 @@ def test_the_containerfile_pins_its_base_by_an_argument():
     text = (ROOT / "Containerfile").read_text(encoding="utf-8")
     assert re.findall(r"^ARG BUILD_BASE=(\S+)$", text, re.M) == ["docker.io/library/debian:12"]
     bases = re.findall(r"^FROM (\S+)", text, re.M)
-    assert set(bases) == {"${BUILD_BASE}", "binary-${SOURCE}", "scratch"} and bases[-1] == "scratch"
+    assert set(bases) == {"${BUILD_BASE}", "binary-${SOURCE}", "agent-${SOURCE}", "scratch"} and bases[-1] == "scratch"
     assert re.findall(r"^USER (.+)$", text, re.M) == ["65532:65532"]
 
 
