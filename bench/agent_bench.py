@@ -12,7 +12,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests/e2e"))
+sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/e2e/das")]
 import support  # noqa: E402
 
 support.ATHANOR, AGENT = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])

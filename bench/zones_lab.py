@@ -12,7 +12,7 @@ import time
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests/e2e"))
+sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/e2e/numa")]
 from numa_lab import LAB, PODS, TOPOLOGIES, container, create, deploy, free, pod, remove, runs  # noqa: E402
 from support import ATHANOR, Lab, wait_for  # noqa: E402
 

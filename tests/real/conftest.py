@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent / "e2e/api")]
 pytest.register_assert_rewrite("test_http", "test_kubectl_read", "test_kubectl_write", "test_clients", "test_every_resource")
 from support import ROOT, Lab, wait_for  # noqa: E402
 

@@ -20,7 +20,7 @@ from conftest import SCRIPT, RealLab
 from replica import Replica
 from support import ATHANOR, KUBECTL, ROOT, free_port, run, wait_for
 
-sys.path.insert(0, str(ROOT / "tests/e2e"))
+sys.path.insert(0, str(ROOT / "tests/e2e/appwrapper"))
 from appwrapper_table import (  # noqa: E402
     CHANGES, DECLARED, DECLARED_CHANGES, FATAL, PATH, changed, check_changes, check_fatal, check_rejections, condition, deployment, phase, pod, read,
     wrapper,

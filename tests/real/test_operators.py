@@ -318,7 +318,7 @@ def test_credentials_are_rotated(plane, replicas):
 
 
 def test_the_seed_document_of_hearth(plane, replicas, tmp_path):
-    """tests/e2e/hearth_seed.sh: a cluster comes, is locked and leaves, on the real kube-apiserver; its target is an emulated one."""
+    """tests/e2e/hearth/hearth_seed.sh: a cluster comes, is locked and leaves, on the real kube-apiserver; its target is an emulated one."""
     (tmp_path / "targets.yaml").write_text(TARGET, encoding="utf-8")
     target = Lab(tmp_path / "target", ["--lab", str(tmp_path / "targets.yaml"), "--storage", "memory", "--pods", "timed", "--controllers", "emulated-target"])
     one = replicas()
@@ -326,7 +326,7 @@ def test_the_seed_document_of_hearth(plane, replicas, tmp_path):
     try:
         target.start()
         done = run(
-            [ROOT / "tests/e2e/hearth_seed.sh", target.data / "targets/edge.kubeconfig"],
+            [ROOT / "tests/e2e/hearth/hearth_seed.sh", target.data / "targets/edge.kubeconfig"],
             env={**plane.env, "KUBECTL": KUBECTL, "SEED_LIMIT": "90", "HEARTH_EXECUTION_NAMESPACE": NS, "HEARTH_SECRETS_NAMESPACE": SECRETS},
             timeout=500,
         )

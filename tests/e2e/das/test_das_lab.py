@@ -27,7 +27,7 @@ def test_the_seed_documents_commands(make_lab, tmp_path, monkeypatch):
     lab = make_lab("--storage", "memory", "--lab", str(EXAMPLES / "lab.yaml")).start()
     (tmp_path / "test").symlink_to(EXAMPLES)
     done = run(
-        [ROOT / "tests/e2e/das_seed.sh", lab.data],
+        [ROOT / "tests/e2e/das/das_seed.sh", lab.data],
         env={**lab.env, "KUBECTL": KUBECTL, "SEED_LIMIT": f"{DEADLINE:.0f}"},
         cwd=tmp_path,
         timeout=900,

@@ -14,7 +14,7 @@ EXAMPLE = ROOT / "examples/numa/lab.yaml"
 def test_the_samples_and_the_first_scenarios(make_lab):
     lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
     done = run(
-        [ROOT / "tests/e2e/numa_seed.sh"],
+        [ROOT / "tests/e2e/numa/numa_seed.sh"],
         env={**lab.env, "KUBECTL": KUBECTL, "SEED_LIMIT": f"{DEADLINE:.0f}"},
         timeout=900,
     )

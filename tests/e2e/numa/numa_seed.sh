@@ -4,7 +4,7 @@
 # examples/numa/lab.yaml.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-examples=${NUMA_EXAMPLES:-$here/../../examples/numa}
+examples=${NUMA_EXAMPLES:-$here/../../../examples/numa}
 kubectl=${KUBECTL:-kubectl}
 ns=${NUMA_NAMESPACE:-numaresources}
 limit=${SEED_LIMIT:-60} # seconds, for each: a shared machine is slow

@@ -111,7 +111,7 @@ def test_the_seed_documents_commands(hearth_lab, mode):
         HEARTH_OFFBOARDING=mode,
     )
     done = run(
-        [ROOT / "tests/e2e/hearth_seed.sh", lab.data / "targets/edge.kubeconfig"],
+        [ROOT / "tests/e2e/hearth/hearth_seed.sh", lab.data / "targets/edge.kubeconfig"],
         env={**lab.env, "KUBECTL": KUBECTL, "SEED_OFFBOARDING": mode, "SEED_LIMIT": f"{DEADLINE:.0f}"},
         timeout=900,
     )

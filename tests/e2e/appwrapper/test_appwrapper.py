@@ -62,7 +62,7 @@ def queue_of(lab, ns, cpu="2"):
 def test_12_1_the_first_contact(make_lab, namespace):
     lab = make_lab("--storage", "memory").start()
     env = {**lab.env, "KUBECTL": KUBECTL, "SEED_NAMESPACE": namespace, "SEED_LIMIT": f"{DEADLINE:.0f}"}
-    done = run([ROOT / "tests/e2e/appwrapper_seed.sh"], env=env, cwd=ROOT, timeout=600)
+    done = run([ROOT / "tests/e2e/appwrapper/appwrapper_seed.sh"], env=env, cwd=ROOT, timeout=600)
     assert done.code == 0, done.out[-3000:] + done.err[-5000:]
 
 
