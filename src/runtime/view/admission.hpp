@@ -71,7 +71,10 @@ struct Webhook {
   std::span<const WebhookRule> rules{};
   Admit admit = nullptr;
   bool ignore_failure = false;  // no answer: let the request pass instead of refusing it
-  std::string_view ns{};        // only objects of this namespace; empty: of every one
+  // A stand-in's part of a review that another system registers under the same name: asked in labs
+  // beside it, and in production only where the other does not run.
+  bool yields_to_namesake = false;
+  std::string_view ns{};  // only objects of this namespace; empty: of every one
   // Objects of these namespaces never reach it.
   std::span<const std::string_view> except{};
   std::string_view condition{};  // CEL: only requests for which it holds; empty: all
