@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -22,6 +21,7 @@
 #include "agent/node/slices.hpp"
 #include "api/builtin.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "client/cluster_config.hpp"
 #include "cluster/cluster_driver.hpp"
 #include "runtime/metrics/metrics.hpp"
@@ -109,11 +109,12 @@ struct Agent::State {
   std::unique_ptr<Plugins> plugins{};
   std::unique_ptr<StatusEndpoint> endpoint{};
 
-  mutable std::mutex mutex{};  // guards found, known, waiting and troubles
-  NodeFound found{};
-  bool known = false;                                     // found is filled
-  std::vector<runtime::Executors::Completion> waiting{};  // questions for it
-  std::map<std::string, std::string> troubles{};          // by claim uid
+  Mutex mutex{};
+  NodeFound found ATHANOR_GUARDED_BY(mutex){};
+  bool known ATHANOR_GUARDED_BY(mutex) = false;  // found is filled
+  // Questions for it.
+  std::vector<runtime::Executors::Completion> waiting ATHANOR_GUARDED_BY(mutex){};
+  std::map<std::string, std::string> troubles ATHANOR_GUARDED_BY(mutex){};  // by claim uid
 
   std::atomic<bool> ready{false};
   std::atomic<bool> stopping{false};
@@ -203,14 +204,14 @@ bool Agent::State::open_gpus(const std::function<bool(Duration)>& pause) {
   slices = real_slices(
       *gpus, folder,
       [this] {
-        const std::scoped_lock lock(mutex);
+        const MutexLock lock(mutex);
         return found.discovery.gpus;
       },
       metrics);
   return true;
 }
 
-// Looks at the GPUs and tells everybody who wants to know.
+// Looks at the GPUs, then answers waiting probes and updates the driver and the plugins.
 Result<void> Agent::State::find() {
   Result<NodeFound> now = Error::unavailable("not looked at");
   if (gpus) {
@@ -225,7 +226,7 @@ Result<void> Agent::State::find() {
   const Value published = now->published;
   std::vector<runtime::Executors::Completion> answers;
   {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     found = *std::move(now);
     known = true;
     if (ready) {  // what was published before has to be read first: the boot id
@@ -250,7 +251,7 @@ void Agent::State::make_driver() {
                      [this](const std::string& /*query*/, runtime::Executors::Completion done) {
                        Value published;
                        {
-                         const std::scoped_lock lock(mutex);
+                         const MutexLock lock(mutex);
                          if (!ready || !known) {
                            waiting.push_back(std::move(done));
                            return;
@@ -267,7 +268,7 @@ void Agent::State::make_driver() {
                      [this](const std::string& query, const runtime::Executors::Completion& done) {
                        std::string trouble;
                        {
-                         const std::scoped_lock lock(mutex);
+                         const MutexLock lock(mutex);
                          const auto told = troubles.find(query.substr(query.find(':') + 1));
                          trouble = told == troubles.end() ? "" : told->second;
                        }
@@ -284,7 +285,7 @@ void Agent::State::make_driver() {
     allocator->release(*claim, {.trouble =
                                     [this, id](const Error& error) {
                                       {
-                                        const std::scoped_lock lock(mutex);
+                                        const MutexLock lock(mutex);
                                         troubles[id] = error.message;
                                       }
                                       driver->observe(fmt::format("{}:{}", das::kTroubleQuery, id),
@@ -293,7 +294,7 @@ void Agent::State::make_driver() {
                                 .done =
                                     [this, id, done] {
                                       {
-                                        const std::scoped_lock lock(mutex);
+                                        const MutexLock lock(mutex);
                                         troubles.erase(id);
                                       }
                                       done(Value::object());
@@ -343,8 +344,11 @@ Result<void> Agent::State::recover() {
                          .records = slices->records(),
                          .emulated = emulated(),
                          .rebooted = anew};
-  for (const das::FoundSlice& slice : found.discovery.slices) {
-    findings.devices.insert(slice.device);
+  {
+    const MutexLock lock(mutex);
+    for (const das::FoundSlice& slice : found.discovery.slices) {
+      findings.devices.insert(slice.device);
+    }
   }
   clean_exchanges(findings.sight, *writes);
   const das::Measures measures = das::measures_of(findings);
@@ -396,7 +400,7 @@ void Agent::State::tidy() {
     return;
   }
   {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     for (const das::FoundSlice& slice : found.discovery.slices) {
       findings.devices.insert(slice.device);
     }

@@ -33,7 +33,7 @@ class PluginServer {
   PluginServer& operator=(const PluginServer&) = delete;
   ~PluginServer();  // ends the streams and removes the socket
 
-  // Every stream is told, unless nothing changed.
+  // Sends the list to every stream, unless it is unchanged.
   void set_devices(std::vector<das::PluginDevice> devices);
   // Kubelets that listen now.
   [[nodiscard]] int streams() const;

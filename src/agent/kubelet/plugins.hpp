@@ -26,8 +26,8 @@ class Plugins {
   Plugins& operator=(const Plugins&) = delete;
   ~Plugins();  // stops
 
-  // What the node has: resources that are new are served and registered, those that are gone are
-  // closed, the rest is told the list.
+  // Sets the node's resources: serves and registers new ones, closes those that are gone, and sends
+  // the list to the others.
   void offer(std::vector<das::DeviceList> lists);
   // Every resource is registered with the kubelet that runs.
   [[nodiscard]] bool registered() const;

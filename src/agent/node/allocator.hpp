@@ -42,7 +42,7 @@ struct AllocatorOptions {
 class Allocator {
  public:
   using Done = std::function<void(Result<std::vector<std::string>> devices)>;
-  // Of a release: an error is told while it is tried again, then success, once.
+  // Callbacks of a release: `trouble` for each failed attempt, then `done`, once.
   struct Released {
     std::function<void(const Error& error)> trouble{};
     std::function<void()> done{};
