@@ -152,7 +152,7 @@ def test_a_job_elsewhere_is_told_of(lab):
 def test_it_outlives_a_restart_of_the_api_server(make_lab, verb):
     """kill -9 and a start on the same port while a job is followed; what ends it is the job's end, and Ctrl-C for a list.
 
-    Until the restart nobody looks at the job, so that it cannot end before."""
+    Until the restart no controller runs the job, so that it cannot end before."""
     lab = make_lab("--pods", "timed", "--controllers", "*,-fournosjob", name="restarted").start()
     lab.port = lab.address[1]
     flags = ["--cluster", "cluster-1", "--project", "p", "--name", "j"]

@@ -280,7 +280,7 @@ void retire(const View& view, const Object& workload, Plan& plan, Instant now) {
                    .guard = {.uid = std::string(workload.uid())}});
 }
 
-// What is told once is told within so long after it is due: nothing remembers that it was.
+// Limit of the delay of an Event that is emitted once: no state records that it was emitted.
 constexpr Duration kTellWithin = std::chrono::seconds(5);
 
 void emit_once(const Object& workload, Instant due, std::string_view reason,

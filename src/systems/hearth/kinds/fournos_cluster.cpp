@@ -77,7 +77,7 @@ const TypeInfo& Describe<FournosClusterSpec>::type() {
       field<&T::kubeconfig_secret>("kubeconfigSecret",
                                    "Secret with the kubeconfig, in the secrets namespace.",
                                    {.required = true}),
-      field<&T::owner>("owner", "Who holds the cluster alone; empty: nobody."),
+      field<&T::owner>("owner", "Owner of the lock on the cluster; empty: not locked."),
       field<&T::ttl>("ttl", "How long a lock lasts: 30m, 4h, 2d. Without one it has no end.",
                      {.pattern = kDurationPattern}),
       field<&T::gpu_discovery_interval>(
