@@ -142,7 +142,7 @@ def test_a_job_that_fails_at_once_is_told(lab):
 
 def test_a_job_elsewhere_is_told_of(lab):
     done = lab.athanor("submit", "-n", "default", "--cluster", "cluster-1", "--project", "p", "--name", "lost")
-    assert f"this lab's controllers look at namespace {JOBS} alone" in done.err
+    assert f"this lab's controllers watch namespace {JOBS} alone" in done.err
     logs = lab.athanor("logs", "lost", "-n", "default", code=1)
     assert f"submit it there (-n {JOBS})" in logs.err
     lab.http("DELETE", "/apis/fournos.dev/v1/namespaces/default/fournosjobs/lost")

@@ -64,6 +64,21 @@ Waits why_waits(const Assignment& assignment) {
   return too_large ? Waits::TooLarge : Waits::NoFlavor;
 }
 
+// One run. Invariants:
+//   - every decision uses quota_: what the view counts as in use, plus what this run admitted
+//     (take), promised to preemptors (promised_), keeps for a lock (withheld_) and, until a
+//     round ends, for heads without candidates (reserved_). Nothing becomes free within a run:
+//     freed quota arrives as a change of the view, with a run of its own;
+//   - so a head that was refused stays refused in this run, with all of its shape, and a round
+//     either drops a shape, takes a head or blocks a line, or the head lost its room to an entry
+//     settled earlier in the same round: the rounds end;
+//   - the order of a round is fixed before its first entry is settled (with fair sharing: share by
+//     share);
+//   - a workload is a target of at most one preemptor (preempted_), and is released in quota_ only
+//     while an entry is checked: still_fits() leaves quota_ as it found it;
+//   - a write that the API server refused a short while ago is not tried again before kTryAgain;
+//   - with no waiting workload nothing but the index of waiting workloads is read, so no change of
+//     quota starts a run.
 class Cycle {
  public:
   Cycle(const View& view, Instant now, WaitMessages messages)
@@ -277,14 +292,14 @@ class Cycle {
       return;
     }
     if (takes_what_is_kept(nominee)) {
-      line.drop_shape();  // unheard, as all behind a head of StrictFIFO
+      line.drop_shape();  // without a message, as all behind a head of StrictFIFO
       return;
     }
     if (!still_fits(nominee)) {
       if (!fits_as_it_is) {
         lose(nominee, "Workload no longer fits after processing another workload");
       }
-      return;  // lost to an earlier entry of this round: it is looked at again in the next
+      return;  // lost to an earlier entry of this round: considered again in the next
     }
     if (!fits_as_it_is) {
       preempt(nominee);

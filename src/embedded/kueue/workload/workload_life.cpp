@@ -138,8 +138,8 @@ void finish_backoff(const Object& workload, Plan& plan, Instant now) {
   }
 }
 
-// Evicts an admitted workload whose pods are not ready in time (8.5). Nobody writes PodsReady on a
-// raw workload but its owner.
+// Evicts an admitted workload whose pods are not ready in time (8.5). Only the
+// owner of a raw workload writes PodsReady on it.
 void await_pods(const Object& workload, const Settings& settings, Plan& plan, Instant now) {
   const Value& conditions = workload.status()["conditions"];
   const Value& ready = find_condition(conditions, "PodsReady");

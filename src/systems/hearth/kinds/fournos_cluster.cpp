@@ -101,7 +101,7 @@ const TypeInfo& Describe<FournosClusterStatus>::type() {
   static const FieldInfo kFields[] = {
       field<&T::kubeconfig_status>("kubeconfigStatus", "Whether the kubeconfig is of use.",
                                    {.enum_values = "Valid|Missing|Invalid|Unreachable"}),
-      field<&T::locked>("locked", "Somebody asked for the cluster alone."),
+      field<&T::locked>("locked", "Exclusive use of the cluster is requested."),
       field<&T::lock_expires_at>("lockExpiresAt", "When the lock ends by itself.",
                                  {.format = "date-time"}),
       field<&T::owner_set_at>("ownerSetAt", "When the lock was asked for.",
