@@ -284,6 +284,9 @@ def test_the_tools_on_a_lab_with_zones(make_lab, tmp_path):
     for name in ("operator", "scheduler"):
         lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
     wait_for("an object for each worker", lambda: len(lab.http("GET", TOPOLOGIES).json.get("items", [])) == 2)
+    # Without a pod the validation passes: the scheduler's has to be there first.
+    pods = "/api/v1/namespaces/numaresources/pods"
+    wait_for("the scheduler's pod", lambda: any("secondary-scheduler" in p["metadata"]["name"] for p in lab.get(pods)["items"]))
     wait_for("every pod to run", lambda: "PASSED" in lab.athanor("numa", "validate", "--what=nrt,podst,schedcache").out)
     checked = lab.athanor("numa", "validate", "--verbose")
     assert checked.out == "PASSED>>: cluster configuration looks ok!\n", checked.out
