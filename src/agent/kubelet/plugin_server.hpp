@@ -17,6 +17,7 @@ using AllocateAsk = std::vector<std::vector<std::string>>;
 // CDI device names, one for each container. An error of code 412 is FailedPrecondition.
 using AllocateDone = std::function<void(Result<std::vector<std::string>> answer)>;
 
+// Socket, devices and callbacks of a PluginServer.
 struct PluginServerOptions {
   std::string socket{};  // path; what is there is removed
   std::vector<das::PluginDevice> devices{};

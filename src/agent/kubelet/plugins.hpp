@@ -13,6 +13,7 @@
 
 namespace athanor::agent {
 
+// The kubelet's folder, and how its questions are answered.
 struct PluginsOptions {
   std::string folder = "/var/lib/kubelet/device-plugins";
   std::function<void(const std::string& profile, AllocateAsk ask, AllocateDone done)> allocate{};

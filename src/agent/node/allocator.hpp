@@ -53,6 +53,7 @@ class Allocator {
   Allocator& operator=(const Allocator&) = delete;
   ~Allocator();  // stops; questions that wait are refused
 
+  // Queues an Allocate call; `done` gets its answer.
   void ask(std::vector<das::DeviceAsk> asks, const Done& done);
   // Removes the files of the claim's pod that name it, and destroys its slice; again every minute
   // where that fails.

@@ -16,6 +16,7 @@
 
 namespace athanor {
 
+// One request of the API server as an admission webhook sees it.
 struct AdmissionRequest {
   enum class Operation : std::uint8_t { Create, Update, Delete, Connect };
   std::string uid{};
@@ -32,6 +33,7 @@ struct AdmissionRequest {
   bool dry_run = false;
 };
 
+// A webhook's answer: allowed, perhaps with changes and warnings, or denied.
 struct Verdict {
   bool allowed = true;
   int code = 403;
@@ -54,8 +56,10 @@ struct Verdict {
   static Verdict change(const Value& before, const Value& after);
 };
 
+// Decides on a request. Pure: reads nothing but `view`.
 using Admit = Verdict (*)(const View& view, const AdmissionRequest& request, Instant now);
 
+// Requests that reach a webhook: operations on a kind, or on a subresource of it.
 struct WebhookRule {
   const Kind* kind = nullptr;
   std::string_view operations{};  // "CREATE UPDATE"
