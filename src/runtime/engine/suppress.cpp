@@ -84,7 +84,9 @@ Outcome resolve(const Patch& step, const Known& known) {
     if (auto error = refused(step.target, step.guard, *known.newest)) {
       return *std::move(error);
     }
-    if (apply_merge_patch(known.newest->body(), step.merge) == known.newest->body()) {
+    // An empty patch with a version checks that the object is still the one that was read.
+    const bool checks = step.merge.empty() && !step.guard.resource_version.empty();
+    if (!checks && apply_merge_patch(known.newest->body(), step.merge) == known.newest->body()) {
       return Nothing{};
     }
   }

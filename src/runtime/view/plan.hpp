@@ -37,7 +37,7 @@ struct Create {
   Ref target{};
   Value object{};
 };
-// Merge patch of the main resource or a subresource ("status", "scale").
+// Merge patch of the object or a subresource ("status", "scale"). Empty, with a version: a check.
 struct Patch {
   Ref target{};
   Value merge{};

@@ -13,6 +13,7 @@ import urllib.request
 import grpc
 import pytest
 
+from numa_lab import deploy
 from support import ATHANOR, ROOT, run, wait_for
 
 LAB = ROOT / "examples/numa/lab.yaml"
@@ -280,13 +281,7 @@ def test_what_it_cannot_start_with_is_said(lab, tmp_path):
 
 
 def test_the_tools_on_a_lab_with_zones(make_lab, tmp_path):
-    lab = make_lab("--storage", "memory", "--lab", str(LAB)).start()
-    for name in ("operator", "scheduler"):
-        lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
-    wait_for("an object for each worker", lambda: len(lab.http("GET", TOPOLOGIES).json.get("items", [])) == 2)
-    # Without a pod the validation passes: the scheduler's has to be there first.
-    pods = "/api/v1/namespaces/numaresources/pods"
-    wait_for("the scheduler's pod", lambda: any("secondary-scheduler" in p["metadata"]["name"] for p in lab.get(pods)["items"]))
+    lab = deploy(make_lab("--storage", "memory", "--lab", str(LAB)).start())
     wait_for("every pod to run", lambda: "PASSED" in lab.athanor("numa", "validate", "--what=nrt,podst,schedcache").out)
     checked = lab.athanor("numa", "validate", "--verbose")
     assert checked.out == "PASSED>>: cluster configuration looks ok!\n", checked.out

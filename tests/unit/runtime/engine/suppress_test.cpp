@@ -31,6 +31,16 @@ TEST(Suppress, PatchesWhoseEffectIsThere) {
       resolve(Patch{.target = ref, .merge = parsed(R"({"spec": {"x": {"y": 2}}})")}, known)));
 }
 
+// The plan ends with a conflict where the object is no longer the one that was read.
+TEST(Suppress, AnEmptyPatchWithAVersionIsACheck) {
+  const Object live = pod("p", 7, kLive);
+  const Known known{.watched = true, .cached = &live, .newest = &live};
+  Patch patch{.target = {&kPod, {"a", "p"}}, .merge = Value::object()};
+  EXPECT_TRUE(is_nothing(resolve(patch, known)));
+  patch.guard.resource_version = "7";
+  EXPECT_FALSE(is_nothing(resolve(patch, known)));
+}
+
 TEST(Suppress, AGuardForAnotherUidFailsWithoutARequest) {
   const Object live = pod("p", 7, kLive);
   const Known known{.watched = true, .cached = &live, .newest = &live};
