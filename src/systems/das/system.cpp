@@ -67,12 +67,6 @@ Result<Value> read(const SettingsSource& source) {
   }
   ATHANOR_TRY(Settings settings, parse_settings(variables));
   settings.production = !source.in_lab;
-  if (settings.production && settings.dra()) {
-    return Error::bad_request(
-        fmt::format("DAS_ALLOCATION_API={}: agents of real nodes hand out slices as device plugins "
-                    "alone; use deviceplugin",
-                    settings.allocation_api));
-  }
   Value section = api::encode(settings);
   section.set(kAsked, asked && settings.emulated());
   if (settings.emulated()) {
