@@ -2,12 +2,16 @@
 """athanor-agent as the driver of ResourceClaims, asked by a kubelet that a test plays (docs/spec/das.md 15.1): emulated GPUs, and the fake
 NVML library."""
 
+import contextlib
 import json
+import random
 import shutil
 import signal
+import socket
 
+import grpc
 import pytest
-from fake_kubelet import FakeDraManager
+from fake_kubelet import FakeDraManager, dra_api
 from support import ROOT, wait_for
 from test_agent import world
 
@@ -172,12 +176,37 @@ def test_what_cannot_be_prepared_says_why(worlds):
     gone = {"metadata": {"namespace": "default", "name": "gone", "uid": "u"}}
     assert '"gone" not found' in agent.dra.prepare(gone)["u"].error
     assert not agent.dra.unprepare(gone)["u"].error
+    path = {"metadata": {"namespace": "default", "name": "x", "uid": "../../boot"}}
+    assert agent.dra.unprepare(path)["../../boot"].error == '"../../boot" is no uid'
     free = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "free"},
             "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "mig.nvidia.com"}}]}}}  # fmt: skip
     made = agent.lab.http("POST", f"{DRA}/namespaces/default/resourceclaims", free)
     assert made.code == 201, made.text
     free = json.loads(made.text)
     assert f"no device of {DRIVER} is allocated" in agent.dra.prepare(free)[free["metadata"]["uid"]].error
+
+
+def test_messages_that_are_none_end_nothing(worlds):
+    agent = worlds()
+    start(agent)
+    (claim,) = bind(agent, "pod.yaml", "dra-pod")
+    good = dra_api.NodePrepareResourcesRequest(claims=agent.dra._claims([claim])).SerializeToString()
+    noise = random.Random(18)
+    method = "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodeUnprepareResources"
+    for _ in range(300):
+        bad = bytearray(good)
+        for _ in range(noise.randint(1, 6)):
+            bad[noise.randrange(len(bad))] = noise.randrange(256)
+        bad = bytes(bad[: noise.randint(0, len(bad))]) + noise.randbytes(noise.randint(0, 20))
+        with agent.dra._open(agent.dra.driver.endpoint) as channel, contextlib.suppress(grpc.RpcError):
+            channel.unary_unary(method, request_serializer=bytes, response_deserializer=bytes)(bad, timeout=10)
+    for _ in range(100):  # no gRPC at all
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.connect(agent.dra.driver.endpoint)
+            with contextlib.suppress(OSError):
+                raw.sendall(noise.randbytes(noise.randint(1, 400)))
+    assert agent.process.poll() is None
+    assert not agent.dra.prepare(claim)[claim["metadata"]["uid"]].error
 
 
 def test_a_gpu_changes_hands_once_it_is_free(worlds):

@@ -248,6 +248,9 @@ Result<std::vector<PreparedDevice>> Preparer::State::prepare(const ClaimName& na
 }
 
 Result<void> Preparer::State::unprepare(const ClaimName& name) {
+  if (name.uid.empty() || name.uid.find('/') != std::string::npos) {
+    return Error::bad_request(fmt::format("\"{}\" is no uid", name.uid));
+  }
   options.folder->remove_claim(name.uid);
   const std::vector<Claim> mirrors = mirrors_of(options.look(), name.uid);
   for (const Claim& mirror : mirrors) {
