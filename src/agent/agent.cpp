@@ -62,14 +62,12 @@ std::string trimmed(std::string text) {
 void narrow(client::FeedScope& scope, const std::string& node, const std::string& ns) {
   scope.trim = client::trim_fields();
   const std::string_view resource = scope.kind->plural;
-  if (resource == api::kPod.plural) {
+  if (resource == api::kPod.plural || resource == api::kResourceSlice.plural) {
     scope.field_selector = "spec.nodeName=" + node;
   } else if (resource == api::kNode.plural) {
     scope.field_selector = "metadata.name=" + node;
   } else if (resource == das::kNodeAccelerator.plural) {
     scope.field_selector = fmt::format("metadata.name={},metadata.namespace={}", node, ns);
-  } else if (resource == api::kResourceSlice.plural) {
-    scope.field_selector = "spec.nodeName=" + node;
   } else {
     scope.field_selector = "metadata.namespace=" + ns;
   }
@@ -597,18 +595,18 @@ Result<void> Agent::State::start(const std::function<bool(Duration)>& pause) {
         allocate(profile, ask, std::move(done));
       }});
   if (preparer) {
-    ATHANOR_TRY(dra,
-                DraServer::start({.driver = das::kDraDriver,
-                                  .registry = options.registry_folder,
-                                  .folder = options.drivers_folder,
-                                  .prepare =
-                                      [this](std::vector<ClaimName> claims, PrepareDone done) {
-                                        preparer->prepare(std::move(claims), std::move(done));
-                                      },
-                                  .unprepare =
-                                      [this](std::vector<ClaimName> claims, UnprepareDone done) {
-                                        preparer->unprepare(std::move(claims), std::move(done));
-                                      }}));
+    ATHANOR_TRY(dra, DraServer::start(
+                         {.driver = das::kDraDriver,
+                          .registry = options.registry_folder,
+                          .folder = options.drivers_folder,
+                          .prepare =
+                              [this](std::vector<ClaimName> claims, const PrepareDone& done) {
+                                preparer->prepare(std::move(claims), done);
+                              },
+                          .unprepare =
+                              [this](std::vector<ClaimName> claims, const UnprepareDone& done) {
+                                preparer->unprepare(std::move(claims), done);
+                              }}));
   }
   ready = true;
   ATHANOR_TRY_VOID(find());

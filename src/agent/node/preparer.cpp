@@ -296,7 +296,7 @@ Preparer::~Preparer() {
   stop();
 }
 
-void Preparer::prepare(std::vector<ClaimName> claims, PrepareDone done) {
+void Preparer::prepare(std::vector<ClaimName> claims, const PrepareDone& done) {
   const std::size_t count = claims.size();
   const bool taken =
       state_->questions.add([state = state_.get(), claims = std::move(claims), done] {
@@ -315,7 +315,7 @@ void Preparer::prepare(std::vector<ClaimName> claims, PrepareDone done) {
   }
 }
 
-void Preparer::unprepare(std::vector<ClaimName> claims, UnprepareDone done) {
+void Preparer::unprepare(std::vector<ClaimName> claims, const UnprepareDone& done) {
   const std::size_t count = claims.size();
   const bool taken =
       state_->questions.add([state = state_.get(), claims = std::move(claims), done] {

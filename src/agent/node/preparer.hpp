@@ -41,8 +41,8 @@ class Preparer {
   Preparer& operator=(const Preparer&) = delete;
   ~Preparer();  // stops
 
-  void prepare(std::vector<ClaimName> claims, PrepareDone done);
-  void unprepare(std::vector<ClaimName> claims, UnprepareDone done);
+  void prepare(std::vector<ClaimName> claims, const PrepareDone& done);
+  void unprepare(std::vector<ClaimName> claims, const UnprepareDone& done);
   // Writes files again that vanished, ends what is prepared of claims that are gone.
   void tidy();
   // Questions that wait are refused.

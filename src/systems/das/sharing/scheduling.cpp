@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Shares of GPUs in a scheduling cycle: which nodes have room, and the claims of a pod that fits.
 #include <fmt/core.h>
 
 #include <algorithm>
