@@ -448,6 +448,8 @@ void scheduling_cycle() {
                               R"("1Gi"}}}]},"status":{"phase":"Running"}})")
                       .value();
       pod.set_path({"metadata", "name"}, fmt::format("pod-{}-{}", i, p));
+      pod.set_path({"metadata", "creationTimestamp"},
+                   fmt::format("2026-11-20T00:{:02}:{:02}Z", p / 60, p % 60));
       pod.set_path({"spec", "nodeName"}, name);
       cluster.put(api::kPod, Object(pod));
       keys.push_back({"ns", pod["metadata"]["name"].str()});

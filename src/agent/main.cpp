@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// athanor-agent daemonset: the agent of one GPU node, until SIGTERM.
+// athanor-agent: what runs on nodes, until SIGTERM. `daemonset`: the agent of one GPU node;
+// `numa-exporter`: what publishes the node's zones (docs/spec/numa.md 9).
 #include <fmt/core.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include <exception>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "base/contain.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
+#include "exporter/exporter.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -119,6 +122,34 @@ int run(const std::vector<std::string>& arguments,
   return 0;
 }
 
+constexpr const char* kExporterVerb = "numa-exporter";
+
+volatile std::sig_atomic_t exporter_interrupted = 0;
+
+void interrupt_exporter(int /*signal*/) {
+  exporter_interrupted = 1;
+}
+
+void print_to(std::FILE* file, std::string_view text) {
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), file));
+  std::fflush(file);
+}
+
+int publish_zones(const std::vector<std::string>& arguments) {
+  struct sigaction action {};
+  action.sa_handler = interrupt_exporter;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  memory::keep_little();
+  return exporter::run_exporter(arguments,
+                                {.version = ATHANOR_VERSION,
+                                 .out = [](std::string_view text) { print_to(stdout, text); },
+                                 .err = [](std::string_view text) { print_to(stderr, text); },
+                                 .interrupted = [] { return exporter_interrupted != 0; }});
+}
+
 }  // namespace
 }  // namespace athanor::agent
 
@@ -128,6 +159,9 @@ int main(int count, char** arguments, char** environment) {
     const auto variables = athanor::agent::environment_of(environment);
     const auto wish = variables.find("ATHANOR_BROKEN_INVARIANTS");
     athanor::set_broken_invariants_fatal(wish != variables.end() && wish->second == "fatal");
+    if (count > 1 && std::string_view(arguments[1]) == athanor::agent::kExporterVerb) {
+      return athanor::agent::publish_zones({arguments + 2, arguments + count});
+    }
     return athanor::agent::run({arguments + 1, arguments + count}, variables);
   } catch (const std::exception& error) {
     std::fputs(error.what(), stderr);

@@ -133,6 +133,8 @@ Result<Parsed> parse_options(const std::vector<std::string>& arguments,
   app.set_version_flag("--version", ATHANOR_VERSION);
   CLI::App* verb = app.add_subcommand("daemonset", "run on a node, until SIGTERM");
   add_flags(*verb, options, config, cuda);
+  // For --help alone: the program hands this word's arguments to the exporter.
+  app.add_subcommand("numa-exporter", "publish this node's NUMA zones, until SIGTERM");
   CLI::App* rights = app.add_subcommand("rbac", "print the rights that the agent needs");
   std::string home = das::Settings{}.ns;
   rights->add_option("--namespace", home, "the operator's namespace")->capture_default_str();

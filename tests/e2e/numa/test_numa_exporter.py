@@ -4,6 +4,7 @@
 import concurrent.futures
 import json
 import os
+import pathlib
 import ssl
 import subprocess
 import tarfile
@@ -16,6 +17,7 @@ import pytest
 from numa_lab import deploy
 from support import ATHANOR, ROOT, run, wait_for
 
+AGENT = pathlib.Path(os.environ.get("ATHANOR_AGENT", ATHANOR.parent / "athanor-agent"))
 LAB = ROOT / "examples/numa/lab.yaml"
 TREES = ROOT / "tests/data/numa/sysfs"
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
@@ -48,10 +50,10 @@ def fake_folder(path, pods):
 
 
 class Exporter:
-    """`athanor numa exporter` until the block ends."""
+    """An exporter until the block ends."""
 
-    def __init__(self, lab, *flags, **env):
-        self.command = [ATHANOR, "numa", "exporter", "--podreadiness=false", *flags]
+    def __init__(self, lab, *flags, program=(ATHANOR, "numa", "exporter"), **env):
+        self.command = [*program, "--podreadiness=false", *flags]
         self.env = {**lab.env, **env}
 
     def __enter__(self):
@@ -83,7 +85,8 @@ def lab(make_lab):
     return lab
 
 
-def test_files_become_a_topology_and_only_changes_are_written(lab, tmp_path):
+@pytest.mark.parametrize("program", [(ATHANOR, "numa", "exporter"), (AGENT, "numa-exporter")], ids=["athanor", "agent"])
+def test_files_become_a_topology_and_only_changes_are_written(lab, tmp_path, program):
     fake_folder(tmp_path / "pods", [POD_A])
     dump = tmp_path / "dump"
     dump.mkdir()
@@ -100,6 +103,7 @@ def test_files_become_a_topology_and_only_changes_are_written(lab, tmp_path):
         "--metrics-mode=http",
         "--metrics-ip=127.0.0.1",
         "--metrics-port=0",
+        program=program,
         PFP_STATUS_DUMP=str(dump),
     ) as exporter:
         wait_for("the first object", lambda: available(lab, "recorded.two") == ["1", "3"])

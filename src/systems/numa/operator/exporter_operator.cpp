@@ -23,6 +23,8 @@ namespace {
 constexpr Duration kPoolWait = std::chrono::seconds(60);
 constexpr Duration kSetWait = std::chrono::seconds(5);
 constexpr const char* kTopologyAnnotation = "config.numa-operator.openshift.io/nrt-api-definition";
+constexpr const char* kDaemonSetsFailed = "FailedRTECreate";
+constexpr const char* kDaemonSetsFailure = "Failed to create Resource-Topology-Exporter DaemonSets";
 
 class ExporterRun {
  public:
@@ -57,14 +59,22 @@ class ExporterRun {
     note_paused_pools();
     if (object_.annotation(kTopologyAnnotation) != "cluster") {
       const Kind& kind = kTopologyKind;
-      if (!view_.get(api::kCustomResourceDefinition,
-                     {"", fmt::format("{}.{}", kind.plural, kind.group)})) {
-        emit("Normal", "SuccessfulCRDInstall", "Node Resource Topology CRD installed");
-      }
+      const bool missing = !view_.get(api::kCustomResourceDefinition,
+                                      {"", fmt::format("{}.{}", kind.plural, kind.group)});
       apply_owned(api::kCustomResourceDefinition, api::crd_manifest(topology_crd()), object_,
                   plan_);
+      if (report_refusal("FailedCRDInstall", "Failed to install Node Resource Topology CRD")) {
+        return std::move(plan_);
+      }
+      if (missing) {
+        emit("Normal", "SuccessfulCRDInstall", "Node Resource Topology CRD installed");
+      }
     }
-    if (const auto waiting = machine_configs()) {
+    const auto waiting = machine_configs();
+    if (report_refusal("FailedMCSync", "Failed to set up machine configuration for worker nodes")) {
+      return std::move(plan_);
+    }
+    if (waiting) {
       write_status(State::progressing(*waiting), {});
       plan_.wake_at(now_ + kPoolWait);
       return std::move(plan_);
@@ -82,7 +92,7 @@ class ExporterRun {
     }
     const Value service = exporter_service(settings_);
     apply_owned(kind_of(service), service, object_, plan_);
-    if (report_refusal()) {
+    if (report_refusal(kDaemonSetsFailed, kDaemonSetsFailure)) {
       return std::move(plan_);
     }
     finish();
@@ -211,7 +221,7 @@ class ExporterRun {
         waiting = fmt::format("{}/{} is updating", key.ns, key.name);
       }
     }
-    if (report_refusal()) {
+    if (report_refusal(kDaemonSetsFailed, kDaemonSetsFailure)) {
       return false;
     }
     if (!waiting.empty()) {
@@ -222,13 +232,13 @@ class ExporterRun {
     return true;
   }
 
-  // True: an object could not be written, and the status says why.
-  bool report_refusal() {
+  // True: an object could not be written, and the status says why. `reason` and `failure` are those
+  // of the event.
+  bool report_refusal(const char* reason, std::string_view failure) {
     const auto error = drop_refused(view_, now_, plan_);
     if (error) {
       if (!was("Degraded")) {
-        emit("Warning", "FailedRTECreate",
-             "Failed to create Resource-Topology-Exporter DaemonSets: " + error->message);
+        emit("Warning", reason, fmt::format("{}: {}", failure, error->message));
       }
       write_status(State::degraded("InternalError", error->message), {});
     }

@@ -70,6 +70,49 @@ class NumaOperators : public ::testing::Test {
   test::FakeWorld world{};
 };
 
+// docs/spec/numa.md 6.8: what failed has a reason of its own, once, and no success is told.
+TEST_F(NumaOperators, RefusalsAreEventsOfTheirStage) {
+  struct Row {
+    const Kind* refused;
+    const char* reason;
+    const char* failure;
+  };
+  const Row rows[] = {
+      {&api::kCustomResourceDefinition, "FailedCRDInstall",
+       "Failed to install Node Resource Topology CRD: refused"},
+      {&kMachineConfig, "FailedMCSync",
+       "Failed to set up machine configuration for worker nodes: refused"},
+      {&api::kDaemonSet, "FailedRTECreate",
+       "Failed to create Resource-Topology-Exporter DaemonSets: refused"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.reason);
+    world.events.clear();
+    if (world.has(kOperatorKind, kOperatorKey)) {
+      world.remove(kOperatorKind, kOperatorKey);
+    }
+    world.fault = [&row](const Step& step) -> std::optional<Error> {
+      const auto* apply = std::get_if<Apply>(&step);
+      return apply != nullptr && apply->target.kind == row.refused
+                 ? std::optional(Error::bad_request("refused"))
+                 : std::nullopt;
+    };
+    apply(
+        "{nodeGroups: [{annotations: {config.node.openshift-kni.io/selinux-policy: custom}, "
+        "machineConfigPoolSelector: {matchLabels: "
+        "{pools.operator.machineconfiguration.openshift.io/worker: ''}}}]}");
+    EXPECT_EQ(world.event_count(row.reason), 1);
+    for (const auto& event : world.events) {
+      if (event.reason == row.reason) {
+        EXPECT_EQ(event.note, row.failure);
+      }
+    }
+    EXPECT_EQ(condition("Degraded", "status"), "True");
+    EXPECT_EQ(condition("Degraded", "message"), "refused");
+    EXPECT_EQ(world.event_count("SuccessfulRTECreate"), 0);
+  }
+}
+
 TEST_F(NumaOperators, DeploysAnExporterForEachPool) {
   apply(kWorkers);
   const Key key{"numaresources", "numaresourcesoperator-worker"};
