@@ -412,5 +412,7 @@ def test_the_list_of_tests_is_true():
         assert f"def test_a{number:02}_" in known and f"a{number:02}`" in section, number
     for suite, name in re.findall(r"\b([A-Z]\w+)\.(\w+)", section):
         assert f"({suite}, {name})" in known, f"{suite}.{name}"
-    for name in re.findall(r"\b(test_(?!a\d)\w+)\b", section.replace("test_das_acceptance.py", "")):
+    for file in re.findall(r"tests/\S+\.py", section):
+        assert (ROOT / file).is_file(), file
+    for name in re.findall(r"\b(test_(?!a\d)\w+)\b", re.sub(r"tests/\S+\.py", "", section)):
         assert f"def {name}(" in known, name
