@@ -15,7 +15,7 @@ struct FanOut {
   std::size_t watchers = 1;
   std::size_t writes = 1;
   double writes_per_second = 50;
-  std::string ns{};  // holds object 0, and nobody else writes there
+  std::string ns{};  // holds object 0; no other client writes there
 };
 
 struct Arrivals {

@@ -2,7 +2,7 @@
 """The load of scripts/bench-hearth: measure.py KUBECONFIG FOLDER PID SETTLE SECONDS; prints figures beside their targets.
 
 Clusters are added one by one to an idle Hearth, then all the others at once; after SETTLE seconds nothing happens but probes for SECONDS, and every
-second somebody locks or unlocks a cluster that is alive: how late Hearth sees it is the lateness of its reconciles.
+second a client locks or unlocks a cluster that is alive: how late Hearth sees it is the lateness of its reconciles.
 """
 
 import base64
@@ -38,7 +38,7 @@ class Hub:
         self.used = time.monotonic()
 
     def call(self, method, path, body=None, content_type="application/json"):
-        # The server ends connections that nobody used for a while.
+        # The server ends idle connections.
         if time.monotonic() - self.used > 30:
             self.connection.close()
         self.used = time.monotonic()

@@ -80,7 +80,7 @@ Value workload(const std::string& name, int queue, int cpu, int priority, int se
       name, queue, cpu, priority, second / 3600 % 24, second / 60 % 60, second % 60));
 }
 
-// 10,000 admitted workloads in a cohort of 100 queues: somebody comes whom preemption has to serve.
+// 10,000 admitted workloads in a cohort of 100 queues: a workload comes that needs preemption.
 void preemption() {
   constexpr int kQueues = 100;
   constexpr int kEach = 100;

@@ -20,12 +20,12 @@
 #include "client/connection.hpp"
 #include "kube/text/json.hpp"
 #include "kube/value/condition.hpp"
+#include "lab_client.hpp"
 #include "process_stats.hpp"
 
 namespace athanor::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr int kWriters = 8;
@@ -57,26 +57,6 @@ constexpr Shape kLarge{.cohorts = 10,
                        .sets = {{{"small", 35, milliseconds(60), milliseconds(150), 50, 1},
                                  {"medium", 11, milliseconds(300), milliseconds(350), 100, 5},
                                  {"large", 4, milliseconds(700), milliseconds(700), 200, 20}}}};
-
-[[noreturn]] void give_up(const std::string& why) {
-  fmt::print(stderr, "athanor_queue_bench: {}\n", why);
-  std::exit(1);
-}
-
-std::unique_ptr<client::Connection> connect() {
-  const char* kubeconfig = std::getenv("KUBECONFIG");  // NOLINT(concurrency-mt-unsafe): never set
-  client::KubeconfigOptions options;
-  options.environment["KUBECONFIG"] = kubeconfig == nullptr ? "" : kubeconfig;
-  const auto config = client::resolve_cluster(options);
-  if (!config.ok()) {
-    give_up(config.error().message);
-  }
-  auto connection = client::Connection::open(*config);
-  if (!connection.ok()) {
-    give_up(connection.error().message);
-  }
-  return *std::move(connection);
-}
 
 std::string workloads_path() {
   return fmt::format("{}/namespaces/{}/workloads", kGroup, kNamespace);
@@ -354,7 +334,7 @@ class Load {
       }
       push({.at = Clock::now() + job.set->runtime, .what = Due::What::Finish, .job = number});
     } else if (admitted) {
-      // Somebody else wrote it: a Finish that conflicted is due again.
+      // Another client wrote it: a Finish that conflicted is due again.
       push({.at = Clock::now(), .what = Due::What::Finish, .job = number});
     } else if (!admitted) {
       job.runs = false;

@@ -26,8 +26,8 @@ class SmallWorld {
   void add(Value object);
   // Lists everything, and runs until nothing is left to do.
   void start();
-  // A change of an object by somebody else. Returns the processor time until the engine has decided
-  // and its first plan is made.
+  // Changes an object as another client would. Returns the processor time until the engine has
+  // decided and its first plan is made.
   double change(Value object);
   void remove(const Kind& kind, const Key& key);
   // Answers writes until nothing is left to do.

@@ -88,11 +88,11 @@ def with_namespaces(value, holes):
     return value
 
 
-def deployment(manifest, holes):
+def release_settings(manifest, holes, values):
+    """Sets what every Deployment takes from the release; `values` holds its own replicas, settings and resources. Returns the pod's template."""
     spec = manifest["spec"]
-    spec["replicas"] = holes.text("{{ .Values.replicas }}")
+    spec["replicas"] = holes.text(f"{{{{ {values}.replicas }}}}")
     template = spec["template"]
-    template["metadata"]["annotations"][holes.lines("{{- with .Values.podAnnotations }}", "{{- toYaml . | nindent 8 }}", "{{- end }}")] = None
     pod = template["spec"]
     pod["imagePullSecrets"] = holes.optional(".Values.imagePullSecrets")
     pod["priorityClassName"] = holes.scalar(".Values.priorityClassName")
@@ -102,35 +102,27 @@ def deployment(manifest, holes):
     container["image"] = holes.text(IMAGE)
     container["imagePullPolicy"] = holes.text("{{ .Values.image.pullPolicy }}")
     container["env"].append(
-        holes.lines("{{- range $name, $value := .Values.settings }}", "- name: {{ $name }}", "  value: {{ $value | quote }}", "{{- end }}")
+        holes.lines(f"{{{{- range $name, $value := {values}.settings }}}}", "- name: {{ $name }}", "  value: {{ $value | quote }}", "{{- end }}")
     )
-    container["resources"] = holes.block(".Values.resources")
+    container["resources"] = holes.block(f"{values}.resources")
     # Members with a token of several lines may not stand at the start of a list's element.
     pod["containers"] = [{"name": container.pop("name"), **container}]
+    return template
+
+
+def deployment(manifest, holes):
+    template = release_settings(manifest, holes, ".Values")
+    template["metadata"]["annotations"][holes.lines("{{- with .Values.podAnnotations }}", "{{- toYaml . | nindent 8 }}", "{{- end }}")] = None
+
+
+def queueing_deployment(manifest, holes):
+    release_settings(manifest, holes, ".Values.queueing")
 
 
 def is_queueing(manifest):
     """Of Athanor's own queueing, which a release leaves out unless it is asked for."""
     of_kueue = manifest["kind"] == "CustomResourceDefinition" and manifest["spec"]["group"] == "kueue.x-k8s.io"
     return of_kueue or manifest["metadata"].get("labels", {}).get("app.kubernetes.io/component") == "queueing"
-
-
-def queueing_deployment(manifest, holes):
-    spec = manifest["spec"]
-    spec["replicas"] = holes.text("{{ .Values.queueing.replicas }}")
-    pod = spec["template"]["spec"]
-    pod["imagePullSecrets"] = holes.optional(".Values.imagePullSecrets")
-    pod["priorityClassName"] = holes.scalar(".Values.priorityClassName")
-    for key in ("nodeSelector", "tolerations", "affinity"):
-        pod[key] = holes.optional(f".Values.{key}")
-    container = pod["containers"][0]
-    container["image"] = holes.text(IMAGE)
-    container["imagePullPolicy"] = holes.text("{{ .Values.image.pullPolicy }}")
-    container["env"].append(
-        holes.lines("{{- range $name, $value := .Values.queueing.settings }}", "- name: {{ $name }}", "  value: {{ $value | quote }}", "{{- end }}")
-    )
-    container["resources"] = holes.block(".Values.queueing.resources")
-    pod["containers"] = [{"name": container.pop("name"), **container}]
 
 
 def network_policy(manifest, holes):

@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
+#include <iterator>
+#include <set>
+#include <span>
 #include <thread>
 #include <utility>
 
 #include "agent/footprint.hpp"
+#include "agent/kubelet/dra_server.hpp"
 #include "agent/kubelet/kubelet_calls.hpp"
 #include "agent/kubelet/plugins.hpp"
 #include "agent/node/allocator.hpp"
@@ -19,16 +22,22 @@
 #include "agent/node/exchange.hpp"
 #include "agent/node/folder_watch.hpp"
 #include "agent/node/gpu_watch.hpp"
+#include "agent/node/preparer.hpp"
 #include "agent/node/slices.hpp"
 #include "api/builtin.hpp"
+#include "api/device_kinds.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "client/cluster_config.hpp"
 #include "cluster/cluster_driver.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "systems/das/agent/node_agent.hpp"
 #include "systems/das/agent/start_up.hpp"
+#include "systems/das/dra/operators.hpp"
+#include "systems/das/dra/ownership.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/log_level.hpp"
+#include "systems/das/names.hpp"
 #include "systems/das/placement/profile.hpp"
 
 namespace athanor::agent {
@@ -37,6 +46,7 @@ namespace {
 constexpr Duration kPolicyPause = std::chrono::seconds(5);
 constexpr Duration kNvmlMost = std::chrono::seconds(60);
 constexpr Duration kLook = std::chrono::minutes(5);      // at the GPUs, without an event
+constexpr Duration kApiLook = std::chrono::seconds(5);   // where they may change their API
 constexpr std::chrono::seconds kTidy{60};                // docs/spec/das.md G7
 constexpr std::chrono::milliseconds kCompareSoon{1000};  // after an answer to the kubelet
 constexpr std::chrono::seconds kQuiet{3};                // until memory is given back
@@ -52,7 +62,7 @@ std::string trimmed(std::string text) {
 void narrow(client::FeedScope& scope, const std::string& node, const std::string& ns) {
   scope.trim = client::trim_fields();
   const std::string_view resource = scope.kind->plural;
-  if (resource == api::kPod.plural) {
+  if (resource == api::kPod.plural || resource == api::kResourceSlice.plural) {
     scope.field_selector = "spec.nodeName=" + node;
   } else if (resource == api::kNode.plural) {
     scope.field_selector = "metadata.name=" + node;
@@ -80,7 +90,10 @@ struct Agent::State {
   bool wait_for_policy(const std::function<bool(Duration)>& pause);
   bool open_gpus(const std::function<bool(Duration)>& pause);
   void make_driver();
+  void make_workers();
   Result<void> find();
+  void assign(Value& resources);
+  [[nodiscard]] std::string not_ready() const;
   Result<bool> rebooted();
   Result<void> recover();
   void collect(const std::vector<das::SliceRecord>& records);
@@ -107,13 +120,16 @@ struct Agent::State {
   std::unique_ptr<Allocator> allocator{};
   std::unique_ptr<cluster::ClusterDriver> driver{};
   std::unique_ptr<Plugins> plugins{};
+  std::unique_ptr<Preparer> preparer{};  // null: no GPU belongs to DRA
+  std::unique_ptr<DraServer> dra{};
   std::unique_ptr<StatusEndpoint> endpoint{};
 
-  mutable std::mutex mutex{};  // guards found, known, waiting and troubles
-  NodeFound found{};
-  bool known = false;                                     // found is filled
-  std::vector<runtime::Executors::Completion> waiting{};  // questions for it
-  std::map<std::string, std::string> troubles{};          // by claim uid
+  Mutex mutex{};
+  NodeFound found ATHANOR_GUARDED_BY(mutex){};
+  bool known ATHANOR_GUARDED_BY(mutex) = false;  // found is filled
+  // Questions for it.
+  std::vector<runtime::Executors::Completion> waiting ATHANOR_GUARDED_BY(mutex){};
+  std::map<std::string, std::string> troubles ATHANOR_GUARDED_BY(mutex){};  // by claim uid
 
   std::atomic<bool> ready{false};
   std::atomic<bool> stopping{false};
@@ -147,16 +163,19 @@ Result<void> Agent::State::serve() {
                                                .tls = options.tls,
                                                .clock = clock.get(),
                                                .metrics = [this] { return metrics.text(); },
-                                               .not_ready = [this]() -> std::string {
-                                                 if (!ready) {
-                                                   return "the agent is starting";
-                                                 }
-                                                 return plugins && plugins->registered()
-                                                            ? ""
-                                                            : "device plugins are not registered";
-                                               }}));
+                                               .not_ready = [this] { return not_ready(); }}));
   log::info("status is served", {{"address", endpoint->address()}});
   return {};
+}
+
+std::string Agent::State::not_ready() const {
+  if (!ready) {
+    return "the agent is starting";
+  }
+  if (!plugins || !plugins->registered()) {
+    return "device plugins are not registered";
+  }
+  return dra && !dra->registered() ? "the DRA driver is not registered" : "";
 }
 
 bool Agent::State::wait_for_policy(const std::function<bool(Duration)>& pause) {
@@ -203,14 +222,35 @@ bool Agent::State::open_gpus(const std::function<bool(Duration)>& pause) {
   slices = real_slices(
       *gpus, folder,
       [this] {
-        const std::scoped_lock lock(mutex);
+        const MutexLock lock(mutex);
         return found.discovery.gpus;
       },
       metrics);
   return true;
 }
 
-// Looks at the GPUs and tells everybody who wants to know.
+// Which API hands out which GPU (docs/spec/das.md 15.1), by the node's annotation.
+void Agent::State::assign(Value& resources) {
+  const auto node = writes->get({&api::kNode, {"", options.node}});
+  const auto published = writes->get({&das::kNodeAccelerator, {options.settings.ns, options.node}});
+  std::set<std::string, std::less<>> used;
+  for (const das::Claim& claim : allocator->look().claims) {
+    used.insert(claim.gpu);
+  }
+  const auto done = das::assign_apis(
+      resources, published.ok() ? published->status()["nodeResources"] : Value(),
+      options.settings.allocation_api,
+      node.ok() ? node->annotation(das::kAllocationApiAnnotation) : std::string_view(), used);
+  if (!done.ok() && node.ok()) {
+    writes->tell({.about = {&api::kNode, node->key()},
+                  .about_uid = std::string(node->uid()),
+                  .type = "Warning",
+                  .reason = "InvalidAllocationAPI",
+                  .note = done.error().message});
+  }
+}
+
+// Looks at the GPUs, then answers waiting probes and updates the driver and the plugins.
 Result<void> Agent::State::find() {
   Result<NodeFound> now = Error::unavailable("not looked at");
   if (gpus) {
@@ -222,10 +262,15 @@ Result<void> Agent::State::find() {
   if (!now.ok()) {
     return std::move(now).error();
   }
+  if (options.settings.dra() && ready) {  // what is published before is read by nobody
+    Value resources = now->published["nodeResources"];
+    assign(resources);
+    now->published.set("nodeResources", std::move(resources));
+  }
   const Value published = now->published;
   std::vector<runtime::Executors::Completion> answers;
   {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     found = *std::move(now);
     known = true;
     if (ready) {  // what was published before has to be read first: the boot id
@@ -250,7 +295,7 @@ void Agent::State::make_driver() {
                      [this](const std::string& /*query*/, runtime::Executors::Completion done) {
                        Value published;
                        {
-                         const std::scoped_lock lock(mutex);
+                         const MutexLock lock(mutex);
                          if (!ready || !known) {
                            waiting.push_back(std::move(done));
                            return;
@@ -267,7 +312,7 @@ void Agent::State::make_driver() {
                      [this](const std::string& query, const runtime::Executors::Completion& done) {
                        std::string trouble;
                        {
-                         const std::scoped_lock lock(mutex);
+                         const MutexLock lock(mutex);
                          const auto told = troubles.find(query.substr(query.find(':') + 1));
                          trouble = told == troubles.end() ? "" : told->second;
                        }
@@ -284,7 +329,7 @@ void Agent::State::make_driver() {
     allocator->release(*claim, {.trouble =
                                     [this, id](const Error& error) {
                                       {
-                                        const std::scoped_lock lock(mutex);
+                                        const MutexLock lock(mutex);
                                         troubles[id] = error.message;
                                       }
                                       driver->observe(fmt::format("{}:{}", das::kTroubleQuery, id),
@@ -293,25 +338,32 @@ void Agent::State::make_driver() {
                                 .done =
                                     [this, id, done] {
                                       {
-                                        const std::scoped_lock lock(mutex);
+                                        const MutexLock lock(mutex);
                                         troubles.erase(id);
                                       }
                                       done(Value::object());
                                     }});
   });
-  static const Operator* const kOperators[] = {
-      &das::publication_operator(), &das::release_operator(), &das::log_level_operator()};
+  static const Operator* const kOperators[] = {&das::publication_operator(),
+                                               &das::release_operator(), &das::log_level_operator(),
+                                               &das::found_publisher_operator()};
+  // The last is DRA's.
+  const std::span operators(kOperators, std::size(kOperators) - (options.settings.dra() ? 0 : 1));
   driver = std::make_unique<cluster::ClusterDriver>(
-      kOperators, cluster::DriverOptions{
-                      .client = client,
-                      .clock = clock.get(),
-                      .entropy = entropy.get(),
-                      .executors = &executors,
-                      .metrics = &metrics,
-                      .config = {{das::kSettingsSection, api::encode(options.settings)},
-                                 {das::kAgentSection, Value::object({{"node", options.node}})}},
-                      .narrow = [node = options.node, ns = options.settings.ns](
-                                    client::FeedScope& scope) { narrow(scope, node, ns); }});
+      operators, cluster::DriverOptions{
+                     .client = client,
+                     .clock = clock.get(),
+                     .entropy = entropy.get(),
+                     .executors = &executors,
+                     .metrics = &metrics,
+                     .config = {{das::kSettingsSection, api::encode(options.settings)},
+                                {das::kAgentSection, Value::object({{"node", options.node}})}},
+                     .narrow = [node = options.node, ns = options.settings.ns](
+                                   client::FeedScope& scope) { narrow(scope, node, ns); }});
+  make_workers();
+}
+
+void Agent::State::make_workers() {
   allocator = std::make_unique<Allocator>(
       AllocatorOptions{.node = options.node,
                        .ns = options.settings.ns,
@@ -324,6 +376,23 @@ void Agent::State::make_driver() {
                        .inspect = [this](std::function<void(const View&, Instant)> reader) {
                          driver->inspect(std::move(reader));
                        }});
+  if (!options.settings.dra()) {
+    return;
+  }
+  preparer = std::make_unique<Preparer>(
+      PreparerOptions{.node = options.node,
+                      .ns = options.settings.ns,
+                      .cuda_visible = options.settings.cuda_visible_devices,
+                      .slices = slices.get(),
+                      .folder = &folder,
+                      .writes = writes.get(),
+                      .clock = clock.get(),
+                      .look = [this] { return allocator->look(); },
+                      .resources =
+                          [this] {
+                            const MutexLock lock(mutex);
+                            return found.published["nodeResources"];
+                          }});
 }
 
 Result<bool> Agent::State::rebooted() {
@@ -343,8 +412,11 @@ Result<void> Agent::State::recover() {
                          .records = slices->records(),
                          .emulated = emulated(),
                          .rebooted = anew};
-  for (const das::FoundSlice& slice : found.discovery.slices) {
-    findings.devices.insert(slice.device);
+  {
+    const MutexLock lock(mutex);
+    for (const das::FoundSlice& slice : found.discovery.slices) {
+      findings.devices.insert(slice.device);
+    }
   }
   clean_exchanges(findings.sight, *writes);
   const das::Measures measures = das::measures_of(findings);
@@ -396,7 +468,7 @@ void Agent::State::tidy() {
     return;
   }
   {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     for (const das::FoundSlice& slice : found.discovery.slices) {
       findings.devices.insert(slice.device);
     }
@@ -410,6 +482,9 @@ void Agent::State::tidy() {
   }
   collect(measures.destroy);
   allocator->restore_files();
+  if (preparer) {
+    preparer->tidy();
+  }
 }
 
 void Agent::State::compare() {
@@ -449,7 +524,8 @@ void Agent::State::keep() {
 
 void Agent::State::watch_gpus() {
   constexpr Duration kStep = std::chrono::seconds(1);
-  auto due = std::chrono::steady_clock::now() + kLook;
+  const Duration look = options.settings.allocation_api == "both" ? kApiLook : kLook;
+  auto due = std::chrono::steady_clock::now() + look;
   while (!stopping) {
     const bool event = gpus ? gpus->wait_for_event(kStep) : false;
     if (!gpus || !event) {
@@ -459,7 +535,7 @@ void Agent::State::watch_gpus() {
     if (!event && std::chrono::steady_clock::now() < due) {
       continue;
     }
-    due = std::chrono::steady_clock::now() + kLook;
+    due = std::chrono::steady_clock::now() + look;
     if (const auto looked = find(); !looked.ok()) {
       log::warn("the GPUs cannot be looked at", {{"error", looked.error().message}});
     }
@@ -522,6 +598,20 @@ Result<void> Agent::State::start(const std::function<bool(Duration)>& pause) {
       .allocate = [this](const std::string& profile, const AllocateAsk& ask, AllocateDone done) {
         allocate(profile, ask, std::move(done));
       }});
+  if (preparer) {
+    ATHANOR_TRY(dra, DraServer::start(
+                         {.driver = das::kDraDriver,
+                          .registry = options.registry_folder,
+                          .folder = options.drivers_folder,
+                          .prepare =
+                              [this](std::vector<ClaimName> claims, const PrepareDone& done) {
+                                preparer->prepare(std::move(claims), done);
+                              },
+                          .unprepare =
+                              [this](std::vector<ClaimName> claims, const UnprepareDone& done) {
+                                preparer->unprepare(std::move(claims), done);
+                              }}));
+  }
   ready = true;
   ATHANOR_TRY_VOID(find());
   keeper = std::thread([this] { keep(); });
@@ -543,6 +633,10 @@ void Agent::State::stop() {
       thread->join();
     }
   }
+  if (preparer) {
+    preparer->stop();
+  }
+  dra.reset();
   if (allocator) {
     allocator->stop();
   }

@@ -102,6 +102,11 @@ void add_flags(CLI::App& verb, Options& options, std::string& config, std::strin
       ->capture_default_str();
   verb.add_option("--device-plugin-dir", options.plugin_folder, "the kubelet's folder of plugins")
       ->capture_default_str();
+  verb.add_option("--plugins-dir", options.drivers_folder, "the kubelet's folder of DRA drivers")
+      ->capture_default_str();
+  verb.add_option("--plugins-registry-dir", options.registry_folder,
+                  "where the kubelet looks for drivers")
+      ->capture_default_str();
   verb.add_option("--pod-resources-socket", options.pod_resources, "the kubelet's pod resources")
       ->capture_default_str();
   verb.add_option("--cdi-dir", options.cdi_folder, "where the runtime reads CDI files")

@@ -24,6 +24,8 @@ struct Options {
   das::Settings settings{};
   // Where the kubelet, the runtime and the driver are met.
   std::string plugin_folder = "/var/lib/kubelet/device-plugins";
+  std::string drivers_folder = "/var/lib/kubelet/plugins";  // of DRA
+  std::string registry_folder = "/var/lib/kubelet/plugins_registry";
   std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";
   std::string cdi_folder = "/var/run/cdi";
   std::string nvml = "libnvidia-ml.so.1";

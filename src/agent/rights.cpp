@@ -4,6 +4,7 @@
 #include "api/builtin.hpp"
 #include "runtime/view/rbac.hpp"
 #include "systems/das/agent/node_agent.hpp"
+#include "systems/das/dra/operators.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/log_level.hpp"
 
@@ -18,6 +19,7 @@ const Operator& beside_controllers() {
                                        {&api::kPod, "delete"},
                                        {&das::kClusterPolicy, "get"},
                                        {&das::kNodeAccelerator, "get"},
+                                       {&api::kResourceClaim, "get"},
                                        {&das::kAllocationClaim, "create patch delete"},
                                        {&das::kAllocationClaim, "patch", "status"},
                                        {&api::kEvent, "create patch"}};
@@ -33,7 +35,8 @@ const Operator& beside_controllers() {
 
 std::vector<Value> rights_in(const std::string& ns) {
   const Operator* const operators[] = {&das::publication_operator(), &das::release_operator(),
-                                       &das::log_level_operator(), &beside_controllers()};
+                                       &das::log_level_operator(), &das::found_publisher_operator(),
+                                       &beside_controllers()};
   return runtime::rbac_objects(operators,
                                {.name = "das-daemonset", .install_namespace = ns, .lease = ""});
 }

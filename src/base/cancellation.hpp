@@ -73,6 +73,7 @@ inline thread_local int loops_until_look = 0;
 void look_for_cancellation();
 }  // namespace detail
 
+// Throws Cancelled if the thread's work is cancelled; looks once in many calls. For long loops.
 inline void give_up_if_cancelled() {
   if (--detail::loops_until_look < 0) {
     detail::look_for_cancellation();

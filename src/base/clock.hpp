@@ -29,6 +29,7 @@ class Entropy {
   std::string name_suffix();
 };
 
+// Return the system's clock and its randomness.
 std::unique_ptr<Clock> wall_clock();
 std::unique_ptr<Entropy> system_entropy();
 // A deterministic sequence for tests and simulation.

@@ -18,6 +18,7 @@ std::string sha256_hex(std::string_view data);
 // The 32 raw bytes.
 std::string sha256(std::string_view data);
 
+// Encodes with the standard alphabet, padding and no line breaks.
 std::string base64_encode(std::string_view data);
 // Standard alphabet with padding; line breaks are skipped; nullopt for anything else.
 std::optional<std::string> base64_decode(std::string_view text);

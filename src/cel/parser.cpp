@@ -40,7 +40,7 @@ constexpr std::array<Operator, 7> kRelations = {{{"<", "_<_"},
 constexpr std::array<Operator, 2> kSums = {{{"+", op::kAdd}, {"-", "_-_"}}};
 constexpr std::array<Operator, 3> kProducts = {{{"*", "_*_"}, {"/", "_/_"}, {"%", "_%_"}}};
 
-// Recursive descent. A null ExprPtr means that an issue was recorded; everybody returns then.
+// Recursive descent. A null ExprPtr means that an issue was recorded; every caller returns then.
 class Parser {
  public:
   explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}

@@ -199,7 +199,7 @@ void add_submit(CLI::App& app, SubmitOptions& options) {
   verb.footer(
       "  athanor submit --cluster cluster-2 --gpu a100:2 --project llmd --arg cks --follow\n"
       "  athanor submit -f job.yaml --follow\n\n"
-      "Stays for a second: a job that fails at once is told with its reason and exit code 1.\n"
+      "Stays for a second: a job that fails at once is reported with its reason and exit code 1.\n"
       "With --follow the exit code is 0 only if the job Succeeded, and 3 when the API server went\n"
       "away before its end was known: the job goes on.");
   add_target(verb, options.target);

@@ -13,13 +13,14 @@ namespace {
 
 constexpr Duration kFirstPause = std::chrono::milliseconds(100);
 constexpr Duration kLongestPause = std::chrono::seconds(2);
+constexpr int kGone = 410;
 
 }  // namespace
 
 bool is_passing(const Error& error) {
   constexpr int kNotImplemented = 501;
   return (error.code >= 500 && error.code != kNotImplemented) || error.code == 429 ||
-         error.code == 410;
+         error.code == kGone;
 }
 
 void Reconnection::failed(const Error& error, Instant now) {
@@ -34,6 +35,18 @@ void Reconnection::failed(const Error& error, Instant now) {
   }
   next_ = now + pause_;
   pause_ = std::min(pause_ * 2, kLongestPause);
+}
+
+bool Reconnection::is_final(const Error& error, Instant now) {
+  if (error.code == kGone) {
+    return false;
+  }
+  const bool starts = away() && (error.code == 401 || error.code == 403);
+  if (!is_passing(error) && !starts) {
+    return true;
+  }
+  failed(error, now);
+  return false;
 }
 
 void Reconnection::answered() {

@@ -21,6 +21,10 @@ class Reconnection {
 
   // Notes a failure; says so on stderr, once for each time that the server is away.
   void failed(const Error& error, Instant now);
+  // Notes the failure of a read or a watch that is taken up again. Returns true if it does not pass
+  // by waiting. Codes 401 and 403 pass while the server is away: one that has just come back may
+  // not have read its rights yet. Code 410 is no failure: the caller lists anew.
+  [[nodiscard]] bool is_final(const Error& error, Instant now);
   // Notes an answer; says on stderr that the server is back where failed() said that it was away.
   void answered();
   // Whether the next attempt is due.

@@ -31,6 +31,7 @@ enum class Lane : std::uint8_t {
   Background,  // resyncs, probes
 };
 
+// One request of the controllers.
 struct ApiRequest {
   std::string method = "GET";
   std::string path{};  // with its query: "/api/v1/pods?limit=5"

@@ -16,6 +16,7 @@
 
 namespace athanor::client {
 
+// One request of a verb.
 struct Call {
   std::string method = "GET";
   std::string path{};  // with its query: "/api/v1/pods?limit=5"
@@ -24,13 +25,16 @@ struct Call {
   std::string accept = "application/json";
 };
 
+// Callbacks of a stream; they run inside Connection::run().
 struct StreamHandlers {
   std::function<void(std::string_view line)> line{};  // without the line end
   std::function<void(Result<void> outcome)> ended{};  // once; never after the handle is gone
 };
 
+// A cluster as a verb sees it: calls that wait, streams that run() drives. Not thread-safe.
 class Connection {
  public:
+  // Prepares a connection; sends nothing. Errors: libcurl cannot be initialised.
   static Result<std::unique_ptr<Connection>> open(const ClusterConfig& config,
                                                   const CredentialOptions& credentials = {});
   virtual ~Connection() = default;

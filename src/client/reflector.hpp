@@ -63,6 +63,7 @@ struct KindList {
 };
 using FeedItem = std::variant<KindEvent, KindList>;
 
+// Sizes and periods of lists and watches.
 struct ReflectorOptions {
   std::size_t chunk = 500;
   Duration watch_min = std::chrono::minutes(5);  // timeoutSeconds lies between these
@@ -88,6 +89,7 @@ struct ReflectorStatus {
   std::optional<Error> last_error{};
 };
 
+// Keeps up with one kind: a state machine without I/O, from answers to requests and FeedItems.
 class Reflector {
  public:
   // ---- inputs; `id` is the request's

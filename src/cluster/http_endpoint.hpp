@@ -14,12 +14,14 @@
 
 namespace athanor::cluster {
 
+// One answer of an HttpEndpoint.
 struct EndpointAnswer {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body{};
 };
 
+// A small HTTP server for health, metrics and the like. Thread-safe.
 class HttpEndpoint {
  public:
   // Called on the endpoint's threads, at most kThreads at a time; `query` without "?". Clients hold

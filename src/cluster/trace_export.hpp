@@ -21,8 +21,8 @@ namespace athanor::cluster {
 
 struct Span {
   std::string trace{};   // 32 hexadecimal digits
-  std::string id{};      // 16
-  std::string parent{};  // 16, or empty
+  std::string id{};      // 16 hexadecimal digits
+  std::string parent{};  // likewise, or empty
   std::string name{};
   bool client = false;  // a call to a server
   Instant begin{};

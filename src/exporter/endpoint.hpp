@@ -21,8 +21,8 @@ class ExporterEndpoint {
   virtual ~ExporterEndpoint() = default;
   [[nodiscard]] virtual std::string address() const = 0;
 
-  // By the configuration's metrics mode; nullptr: disabled. Errors: no such address, a certificate
-  // that cannot be used, a TLS version that nobody should speak any more.
+  // Starts it as the configuration's metrics mode says; nullptr: disabled. Errors: no such address,
+  // an unusable certificate, an obsolete TLS version.
   static Result<std::unique_ptr<ExporterEndpoint>> start(const numa::ExporterConfig& config,
                                                          ExporterPages pages);
 };

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "client/kubeconfig.hpp"
 #include "exporter/endpoint.hpp"
 #include "exporter/files.hpp"
@@ -46,11 +46,11 @@ numa::ConfigSources sources_of(const std::vector<std::string>& arguments) {
   return sources;
 }
 
-// What the endpoint's threads read.
+// The latest pages: the loop writes them, the endpoint's threads read them.
 struct Shown {
-  std::mutex mutex{};
-  std::string metrics{};
-  bool healthy = false;
+  Mutex mutex{};
+  std::string metrics ATHANOR_GUARDED_BY(mutex){};
+  bool healthy ATHANOR_GUARDED_BY(mutex) = false;
 };
 
 int refuse(const Host& host, const Error& error) {
@@ -77,7 +77,7 @@ class Loop {
     ATHANOR_TRY_VOID(exporter_.start());
     while (!host_.interrupted()) {
       if (exporter_.run_due()) {
-        const std::lock_guard lock(shown_.mutex);
+        const MutexLock lock(shown_.mutex);
         shown_.metrics = exporter_.metrics().text();
         shown_.healthy = exporter_.healthy();
         if (config_.one_shot) {
@@ -149,12 +149,12 @@ Result<int> publish(const numa::ExporterConfig& config, const Host& host) {
   ATHANOR_TRY(const auto endpoint,
               ExporterEndpoint::start(config, {.metrics =
                                                    [&shown] {
-                                                     const std::lock_guard lock(shown.mutex);
+                                                     const MutexLock lock(shown.mutex);
                                                      return shown.metrics;
                                                    },
                                                .healthy =
                                                    [&shown] {
-                                                     const std::lock_guard lock(shown.mutex);
+                                                     const MutexLock lock(shown.mutex);
                                                      return shown.healthy;
                                                    }}));
   if (endpoint) {

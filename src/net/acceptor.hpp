@@ -9,6 +9,7 @@
 
 namespace athanor::transport {
 
+// Accepts the connections of one listening socket on an event loop; the loop's thread owns it.
 class Acceptor {
  public:
   // Owns the listening socket, which is non-blocking. `adopt` owns what it is given: a non-blocking

@@ -10,6 +10,7 @@
 
 namespace athanor::transport {
 
+// Runs tasks, and what waits for descriptors, on one thread. post() and stop() are thread-safe.
 class EventLoop {
  public:
   using Task = UniqueFunction<void()>;

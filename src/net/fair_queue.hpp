@@ -24,6 +24,7 @@ struct Flow {
   bool mutating = false;
 };
 
+// Limits of a FairQueue, with its reading and mutating requests counted apart.
 struct FairLimits {
   // More that wait or run than this: those above it may wait `patience` only.
   std::size_t reading = 400;
@@ -46,6 +47,7 @@ class FairQueue {
 
   explicit FairQueue(const FairLimits& limits) : limits_(limits) {}
 
+  // Queues a task behind those of its flow.
   void push(Flow flow, Task task, Time now);
   // nullopt: nothing that may run now. Each job is followed by done().
   std::optional<Job> pop(Time now);

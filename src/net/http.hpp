@@ -39,6 +39,7 @@ struct Credentials {
 // Fields by name in lower case; one entry for each line, in the order of the lines.
 using Headers = std::multimap<std::string, std::string, std::less<>>;
 
+// One HTTP request, decoded, with its body.
 struct Request {
   std::string method{};  // GET, POST, ...
   std::string path{};    // decoded only as far as segments need it: "/api/v1/namespaces/a/pods/b"
@@ -87,6 +88,7 @@ class Tunnel : public Stream {
   [[nodiscard]] virtual bool wants_more() const = 0;
 };
 
+// One HTTP answer: a body as text, or a stream.
 struct Response {
   int status = 200;
   std::string content_type = "application/json";

@@ -33,7 +33,7 @@ enum class Fault : std::uint8_t {
   WatchReorder,      // events of one resource are held back, those of others pass
   WatchCoalesce,     // of several events of one object only the last is seen
   WatchGap,          // a watch breaks: its pending events are lost, the kind is listed anew
-  ClockForward,      // the clock everybody reads jumps up to a minute ahead
+  ClockForward,      // the shared clock jumps up to a minute ahead
   ClockBack,         // or up to half a minute back
   PodDeath,          // the scene lets a running pod die
   NodeDeath,         // the scene lets a node and all on it die

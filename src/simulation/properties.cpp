@@ -309,7 +309,7 @@ std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& fa
   if (!wrong) {
     return std::nullopt;
   }
-  return Finding{.text = "with somebody else's labels and annotations: " + *wrong,
+  return Finding{.text = "with foreign labels and annotations: " + *wrong,
                  .faults = run.outcome.injected,
                  .trace = run.trace};
 }

@@ -173,7 +173,7 @@ void World::Impl::check_foreign() {
     const auto at = foreign.find(std::string(object.uid()));
     if (at != foreign.end() &&
         (object.label(kForeign).empty() || object.annotation(kForeign).empty())) {
-      failure = at->second + " lost a label or an annotation of somebody else";
+      failure = at->second + " lost a foreign label or annotation";
       return;
     }
   }

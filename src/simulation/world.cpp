@@ -168,7 +168,7 @@ void World::Impl::ask(const runtime::Probe& probe) {
   const auto at = scene.probes.find(query.substr(0, query.find(':')));
   deliver_later(query,
                 at == scene.probes.end()
-                    ? Result<Value>(Error::not_found("nobody answers " + query))
+                    ? Result<Value>(Error::not_found("no probe answers " + query))
                     : at->second(world, query),
                 probe.id);
 }

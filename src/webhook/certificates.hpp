@@ -3,7 +3,7 @@
 // them. Kept in a Secret, so that all replicas serve the same one.
 //
 // An authority is replaced in two steps, so that no request fails: the new one joins the bundle,
-// and signs once everybody has had time to learn the bundle; the old one leaves later.
+// and signs after all clients had time to read the bundle; the old one is removed later.
 #pragma once
 
 #include <cstdint>

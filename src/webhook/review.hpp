@@ -12,6 +12,7 @@
 
 namespace athanor::webhook {
 
+// A decoded AdmissionReview and the webhook that it is for.
 struct Question {
   const Webhook* webhook = nullptr;
   AdmissionRequest request{};
@@ -24,6 +25,7 @@ Result<Question> read_question(std::span<const Webhook> webhooks, std::string_vi
 // Returns the webhook's verdict. A broken invariant costs this question alone: denied with code
 // 500.
 Verdict verdict_of(const Question& question, const View& view, Instant now);
+// Returns the AdmissionReview that answers the question, as JSON.
 std::string answer_text(const Question& question, const Verdict& verdict);
 
 }  // namespace athanor::webhook

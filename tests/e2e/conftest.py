@@ -20,7 +20,7 @@ def binary():
 
 
 def quick_mock(lab):
-    """The default lab's mock benchmark sleeps 3 s unless told otherwise; tests need none of it."""
+    """Sets the sleep of the default lab's mock benchmark, 3 s, to what tests need."""
     wait_for("the lab's namespace", lambda: lab.http("GET", f"/api/v1/namespaces/{JOBS}").code == 200)
     answer = lab.http(
         "POST",

@@ -82,7 +82,7 @@ def pids_of(argument):
 
 
 def free_port():
-    """A port for somebody who must be told one. The kernel gives none of these to whoever asks for any port, so that it stays free."""
+    """A port for a program that takes no port 0. The kernel gives none of these to programs that ask for any port, so that it stays free."""
     for port in random.sample(range(15000, 32000), 100):
         with socket.socket() as one:
             try:

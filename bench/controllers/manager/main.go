@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A controller-runtime manager with the informer of the benchmark: every ConfigMap of one namespace,
-// without managedFields. Prints a line once its cache is filled, and goes on until it is told to end.
+// without managedFields. Prints a line once its cache is filled, and goes on until SIGTERM.
 package main
 
 import (

@@ -17,6 +17,7 @@ using AllocateAsk = std::vector<std::vector<std::string>>;
 // CDI device names, one for each container. An error of code 412 is FailedPrecondition.
 using AllocateDone = std::function<void(Result<std::vector<std::string>> answer)>;
 
+// Socket, devices and callbacks of a PluginServer.
 struct PluginServerOptions {
   std::string socket{};  // path; what is there is removed
   std::vector<das::PluginDevice> devices{};
@@ -33,7 +34,7 @@ class PluginServer {
   PluginServer& operator=(const PluginServer&) = delete;
   ~PluginServer();  // ends the streams and removes the socket
 
-  // Every stream is told, unless nothing changed.
+  // Sends the list to every stream, unless it is unchanged.
   void set_devices(std::vector<das::PluginDevice> devices);
   // Kubelets that listen now.
   [[nodiscard]] int streams() const;

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <tuple>
@@ -13,6 +12,7 @@
 #include "agent/kubelet/kubelet_calls.hpp"
 #include "agent/node/folder_watch.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "systems/das/placement/profile.hpp"
 
 namespace athanor::agent {
@@ -54,7 +54,7 @@ struct Plugins::State {
     while (true) {
       std::vector<std::string> open;
       {
-        const std::scoped_lock lock(mutex);
+        const MutexLock lock(mutex);
         if (stopping) {
           return;
         }
@@ -69,7 +69,7 @@ struct Plugins::State {
   }
 
   // Serves what is offered; a kubelet removes every socket when it starts.
-  void listen() {
+  void listen() ATHANOR_REQUIRES(mutex) {
     for (auto& [profile, plugin] : plugins) {
       if (plugin.server && identity_of(path(profile)) == plugin.socket) {
         continue;
@@ -91,7 +91,7 @@ struct Plugins::State {
     }
   }
 
-  std::vector<std::string> to_register() {
+  std::vector<std::string> to_register() ATHANOR_REQUIRES(mutex) {
     const auto kubelet = identity_of(kubelet_socket());
     std::vector<std::string> open;
     for (const auto& [profile, plugin] : plugins) {
@@ -103,11 +103,11 @@ struct Plugins::State {
   }
 
   // Without the mutex: the kubelet asks for the list before it answers.
-  void enter(const std::string& profile) {
+  void enter(const std::string& profile) ATHANOR_EXCLUDES(mutex) {
     const auto kubelet = identity_of(kubelet_socket());
     const std::string resource = das::resource_of(profile);
     const auto done = register_plugin(kubelet_socket(), das::socket_of(profile), resource);
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     const auto found = plugins.find(profile);
     if (!done.ok()) {
       log::warn("a device plugin is not registered", {{"error", done.error().message}});
@@ -119,9 +119,9 @@ struct Plugins::State {
 
   PluginsOptions options;
   FolderWatch watch;
-  mutable std::mutex mutex{};  // guards plugins and stopping
-  std::map<std::string, Plugin> plugins{};
-  bool stopping = false;
+  Mutex mutex{};
+  std::map<std::string, Plugin> plugins ATHANOR_GUARDED_BY(mutex){};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::thread thread{};
 };
 
@@ -134,7 +134,7 @@ Plugins::~Plugins() {
 void Plugins::offer(std::vector<das::DeviceList> lists) {
   std::vector<std::unique_ptr<PluginServer>> closed;  // without the mutex
   {
-    const std::scoped_lock lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     std::map<std::string, Plugin> next;
     for (das::DeviceList& list : lists) {
       Plugin& plugin = next[list.profile];
@@ -156,7 +156,7 @@ void Plugins::offer(std::vector<das::DeviceList> lists) {
 
 bool Plugins::registered() const {
   const auto kubelet = identity_of(state_->kubelet_socket());
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   for (const auto& [profile, plugin] : state_->plugins) {
     if (!kubelet || plugin.kubelet != kubelet) {
       return false;
@@ -167,7 +167,7 @@ bool Plugins::registered() const {
 
 void Plugins::stop() {
   {
-    const std::scoped_lock lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->stopping = true;
   }
   state_->watch.wake();
@@ -176,7 +176,7 @@ void Plugins::stop() {
   }
   std::map<std::string, Plugin> open;
   {
-    const std::scoped_lock lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     open.swap(state_->plugins);
   }
 }

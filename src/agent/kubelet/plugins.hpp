@@ -13,6 +13,7 @@
 
 namespace athanor::agent {
 
+// The kubelet's folder, and how its questions are answered.
 struct PluginsOptions {
   std::string folder = "/var/lib/kubelet/device-plugins";
   std::function<void(const std::string& profile, AllocateAsk ask, AllocateDone done)> allocate{};
@@ -26,8 +27,8 @@ class Plugins {
   Plugins& operator=(const Plugins&) = delete;
   ~Plugins();  // stops
 
-  // What the node has: resources that are new are served and registered, those that are gone are
-  // closed, the rest is told the list.
+  // Sets the node's resources: serves and registers new ones, closes those that are gone, and sends
+  // the list to the others.
   void offer(std::vector<das::DeviceList> lists);
   // Every resource is registered with the kubelet that runs.
   [[nodiscard]] bool registered() const;

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
@@ -17,7 +15,9 @@
 #include "agent/node/queue_thread.hpp"
 #include "api/builtin.hpp"
 #include "base/check.hpp"
+#include "base/condition_variable.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
@@ -62,8 +62,8 @@ struct Allocator::State final : das::AllocateWorld {
   // ---- the world of one Allocate call, on the questions' thread
   das::NodeSight look() override;
   void wait(Duration time) override {
-    std::unique_lock lock(mutex);
-    woken.wait_for(lock, time, [&] { return stopping; });
+    MutexLock lock(mutex);
+    woken.wait_for(lock, time, [this]() ATHANOR_REQUIRES(mutex) { return stopping; });
   }
   Result<void> write_state(std::span<const Claim> claims, std::string_view state) override;
   Result<std::vector<std::string>> make_slices(std::span<const Claim> claims) override;
@@ -78,13 +78,13 @@ struct Allocator::State final : das::AllocateWorld {
   void note(std::vector<Object> objects);
 
   AllocatorOptions options;
-  std::mutex mutex{};  // guards newest and stopping
-  std::condition_variable woken{};
-  std::map<std::string, Object, std::less<>>
-      newest{};  // claims as written, until the cache shows it
-  bool stopping = false;
-  mutable std::mutex ledger_mutex{};  // guards the ledger; held for a whole question
-  das::Ledger ledger{};
+  Mutex mutex{};
+  ConditionVariable woken{};
+  // Claims as written, until the cache shows it.
+  std::map<std::string, Object, std::less<>> newest ATHANOR_GUARDED_BY(mutex){};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
+  Mutex ledger_mutex{};  // held for a whole question
+  das::Ledger ledger ATHANOR_GUARDED_BY(ledger_mutex){};
   QueueThread questions{};
   QueueThread releases{};
 };
@@ -92,9 +92,9 @@ struct Allocator::State final : das::AllocateWorld {
 das::NodeSight Allocator::State::look() {
   // Shared with the reader, which may run when the question is given up.
   struct Seen {
-    std::mutex mutex{};
-    std::condition_variable there{};
-    std::optional<das::NodeSight> sight{};
+    Mutex mutex{};
+    ConditionVariable there{};
+    std::optional<das::NodeSight> sight ATHANOR_GUARDED_BY(mutex){};
   };
   auto seen = std::make_shared<Seen>();
   options.inspect([seen, node = options.node](const View& view, Instant /*now*/) {
@@ -102,19 +102,21 @@ das::NodeSight Allocator::State::look() {
     for (const Object& pod : view.list(api::kPod, {.index = "node", .index_value = node})) {
       now.pods[std::string(pod.uid())] = pod;
     }
-    const std::scoped_lock lock(seen->mutex);
+    const MutexLock lock(seen->mutex);
     seen->sight = std::move(now);
     seen->there.notify_one();
   });
   das::NodeSight sight;
   {
-    std::unique_lock lock(seen->mutex);
-    if (!seen->there.wait_for(lock, kLookPatience, [&] { return seen->sight.has_value(); })) {
+    MutexLock lock(seen->mutex);
+    if (!seen->there.wait_for(lock, kLookPatience, [&seen]() ATHANOR_REQUIRES(seen->mutex) {
+          return seen->sight.has_value();
+        })) {
       return {};
     }
     sight = *std::move(seen->sight);
   }
-  const std::scoped_lock lock(mutex);
+  const MutexLock lock(mutex);
   std::map<std::string, Object, std::less<>> kept;
   for (Claim& claim : sight.claims) {
     const auto written = newest.find(claim.object.uid());
@@ -133,7 +135,7 @@ das::NodeSight Allocator::State::look() {
 }
 
 void Allocator::State::note(std::vector<Object> objects) {
-  const std::scoped_lock lock(mutex);
+  const MutexLock lock(mutex);
   for (Object& object : objects) {
     newest[std::string(object.uid())] = std::move(object);
   }
@@ -145,7 +147,7 @@ Result<void> Allocator::State::write_state(std::span<const Claim> claims, std::s
     // What this call wrote before counts, not what the caller saw then.
     Value status = claim.object.status();
     {
-      const std::scoped_lock lock(mutex);
+      const MutexLock lock(mutex);
       if (const auto written = newest.find(claim.object.uid()); written != newest.end()) {
         status = written->second.status();
       }
@@ -189,7 +191,7 @@ void Allocator::State::answer(const std::vector<das::DeviceAsk>& asks, const Don
   const auto began = std::chrono::steady_clock::now();
   Result<std::vector<std::string>> devices = Error::unavailable("the agent ends");
   {
-    const std::scoped_lock lock(ledger_mutex);
+    const MutexLock lock(ledger_mutex);
     devices = das::allocate(asks, ledger, *this, options.allocate);
   }
   options.metrics
@@ -207,7 +209,7 @@ void Allocator::State::answer(const std::vector<das::DeviceAsk>& asks, const Don
 }
 
 void Allocator::State::remove_files(const Claim& claim) {
-  const std::scoped_lock lock(ledger_mutex);
+  const MutexLock lock(ledger_mutex);
   for (const das::CdiSpec& file : options.folder->files()) {
     if (names(file, claim.object.uid())) {
       options.folder->remove(file);
@@ -257,7 +259,7 @@ das::NodeSight Allocator::look() {
 }
 
 void Allocator::adopt(das::Ledger ledger) {
-  const std::scoped_lock lock(state_->ledger_mutex);
+  const MutexLock lock(state_->ledger_mutex);
   state_->ledger = std::move(ledger);
 }
 
@@ -275,7 +277,7 @@ void Allocator::compare(const std::vector<ContainerDevices>& devices) {
           {.pod_uid = pod->first, .container = one.container, .profile = *profile, .ids = one.ids});
     }
   }
-  const std::scoped_lock lock(state_->ledger_mutex);
+  const MutexLock lock(state_->ledger_mutex);
   state_->ledger.learn(holders);
   for (const auto& [one, other] : state_->ledger.mistaken(holders)) {
     auto written = exchange_claims(one, other, sight, *state_->options.slices,
@@ -302,7 +304,7 @@ void Allocator::compare(const std::vector<ContainerDevices>& devices) {
 
 void Allocator::restore_files() {
   const das::NodeSight sight = look();
-  const std::scoped_lock lock(state_->ledger_mutex);
+  const MutexLock lock(state_->ledger_mutex);
   std::set<std::pair<std::string, std::string>> containers;
   for (const das::Grant& grant : state_->ledger.grants()) {
     const Object* pod = sight.pod(grant.pod_uid);
@@ -322,13 +324,13 @@ void Allocator::restore_files() {
 }
 
 das::Ledger Allocator::ledger() const {
-  const std::scoped_lock lock(state_->ledger_mutex);
+  const MutexLock lock(state_->ledger_mutex);
   return state_->ledger;
 }
 
 void Allocator::stop() {
   {
-    const std::scoped_lock lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->stopping = true;
   }
   state_->woken.notify_all();

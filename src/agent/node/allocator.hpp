@@ -42,7 +42,7 @@ struct AllocatorOptions {
 class Allocator {
  public:
   using Done = std::function<void(Result<std::vector<std::string>> devices)>;
-  // Of a release: an error is told while it is tried again, then success, once.
+  // Callbacks of a release: `trouble` for each failed attempt, then `done`, once.
   struct Released {
     std::function<void(const Error& error)> trouble{};
     std::function<void()> done{};
@@ -53,6 +53,7 @@ class Allocator {
   Allocator& operator=(const Allocator&) = delete;
   ~Allocator();  // stops; questions that wait are refused
 
+  // Queues an Allocate call; `done` gets its answer.
   void ask(std::vector<das::DeviceAsk> asks, const Done& done);
   // Removes the files of the claim's pod that name it, and destroys its slice; again every minute
   // where that fails.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/node/api_writes.hpp"
 
-#include <condition_variable>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "base/check.hpp"
+#include "base/condition_variable.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "client/connection.hpp"
 #include "cluster/write_call.hpp"
 #include "runtime/engine/plans/event_recorder.hpp"
@@ -42,10 +43,10 @@ client::ApiRequest request_of(const Step& step) {
 
 // Answers that are waited for together.
 struct Answers {
-  std::mutex mutex{};
-  std::condition_variable all_there{};
-  std::vector<std::optional<client::ApiResult>> results{};
-  std::size_t open = 0;
+  Mutex mutex{};
+  ConditionVariable all_there{};
+  std::vector<std::optional<client::ApiResult>> results ATHANOR_GUARDED_BY(mutex){};
+  std::size_t open ATHANOR_GUARDED_BY(mutex) = 0;
 };
 
 }  // namespace
@@ -60,19 +61,23 @@ ApiWrites::~ApiWrites() = default;
 
 Result<std::vector<Object>> ApiWrites::run(const std::vector<Step>& steps) {
   auto answers = std::make_shared<Answers>();
-  answers->results.resize(steps.size());
-  answers->open = steps.size();
+  {
+    const MutexLock lock(answers->mutex);
+    answers->results.resize(steps.size());
+    answers->open = steps.size();
+  }
   for (std::size_t i = 0; i < steps.size(); ++i) {
     client_->send(request_of(steps[i]), [answers, i](client::ApiResult result) {
-      const std::scoped_lock lock(answers->mutex);
+      const MutexLock lock(answers->mutex);
       answers->results[i] = std::move(result);
       if (--answers->open == 0) {
         answers->all_there.notify_one();
       }
     });
   }
-  std::unique_lock lock(answers->mutex);
-  answers->all_there.wait(lock, [&] { return answers->open == 0; });
+  MutexLock lock(answers->mutex);
+  answers->all_there.wait(
+      lock, [&answers]() ATHANOR_REQUIRES(answers->mutex) { return answers->open == 0; });
   std::vector<Object> objects;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     client::ApiResult& result = *answers->results[i];
@@ -87,7 +92,7 @@ Result<std::vector<Object>> ApiWrites::run(const std::vector<Step>& steps) {
 void ApiWrites::tell(const Emit& event) {
   runtime::WriteRequest write;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     write = recorder_->record(event, event.about_uid, kManager, clock_.now());
   }
   client::ApiRequest request = request_of(std::move(write));

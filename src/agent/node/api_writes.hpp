@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/mutex.hpp"
 #include "base/result.hpp"
 #include "client/api_client.hpp"
 #include "kube/value/object.hpp"
@@ -37,8 +37,8 @@ class ApiWrites {
  private:
   std::shared_ptr<client::ApiClient> client_;
   const Clock& clock_;
-  std::mutex mutex_{};  // guards the recorder
-  std::unique_ptr<runtime::EventRecorder> recorder_;
+  Mutex mutex_{};
+  std::unique_ptr<runtime::EventRecorder> recorder_ ATHANOR_PT_GUARDED_BY(mutex_);
 };
 
 }  // namespace athanor::agent

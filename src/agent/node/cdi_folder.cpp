@@ -13,6 +13,8 @@
 #include <iterator>
 #include <system_error>
 
+#include "systems/das/agent/prepared.hpp"
+
 namespace athanor::agent {
 namespace {
 
@@ -93,6 +95,26 @@ std::vector<das::CdiSpec> CdiFolder::files() const {
   }
   std::ranges::sort(files, {}, &das::CdiSpec::file_name);
   return files;
+}
+
+Result<void> CdiFolder::write_claim(const std::string& uid, const std::string& text) const {
+  return put(das::claim_file(uid), text);
+}
+
+void CdiFolder::remove_claim(const std::string& uid) const {
+  ::unlink(fmt::format("{}/{}", path_, das::claim_file(uid)).c_str());
+}
+
+std::vector<std::string> CdiFolder::claims() const {
+  std::vector<std::string> uids;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, failed)) {
+    if (std::string uid = das::claim_of_file(entry.path().filename().string()); !uid.empty()) {
+      uids.push_back(std::move(uid));
+    }
+  }
+  std::ranges::sort(uids);
+  return uids;
 }
 
 Result<void> CdiFolder::write_records(const std::vector<das::SliceRecord>& records) const {

@@ -24,6 +24,11 @@ class CdiFolder {
   // All files of ours that can be read.
   [[nodiscard]] std::vector<das::CdiSpec> files() const;
 
+  // Files of ResourceClaims, by uid.
+  [[nodiscard]] Result<void> write_claim(const std::string& uid, const std::string& text) const;
+  void remove_claim(const std::string& uid) const;
+  [[nodiscard]] std::vector<std::string> claims() const;
+
   [[nodiscard]] Result<void> write_records(const std::vector<das::SliceRecord>& records) const;
   [[nodiscard]] std::vector<das::SliceRecord> records() const;
   [[nodiscard]] const std::string& path() const { return path_; }

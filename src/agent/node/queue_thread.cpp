@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/node/queue_thread.hpp"
 
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "base/condition_variable.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::agent {
 
@@ -13,12 +14,12 @@ struct QueueThread::State {
   using Clock = std::chrono::steady_clock;
 
   void run() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (!stopping) {
       if (tasks.empty()) {
-        news.wait(lock);
+        news.wait(lock, [this]() ATHANOR_REQUIRES(mutex) { return stopping || !tasks.empty(); });
       } else if (tasks.begin()->first > Clock::now()) {
-        news.wait_until(lock, tasks.begin()->first);
+        news.wait_for(lock, tasks.begin()->first - Clock::now());
       } else {
         auto node = tasks.extract(tasks.begin());
         lock.unlock();
@@ -29,10 +30,11 @@ struct QueueThread::State {
     }
   }
 
-  std::mutex mutex{};  // guards tasks and stopping
-  std::condition_variable news{};
-  std::multimap<Clock::time_point, std::function<void()>> tasks{};  // equal times: in order
-  bool stopping = false;
+  Mutex mutex{};
+  ConditionVariable news{};
+  // Equal times: in order.
+  std::multimap<Clock::time_point, std::function<void()>> tasks ATHANOR_GUARDED_BY(mutex){};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::thread thread{};
 };
 
@@ -49,7 +51,7 @@ bool QueueThread::add(std::function<void()> task) {
 }
 
 bool QueueThread::add_in(std::chrono::milliseconds delay, std::function<void()> task) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   if (state_->stopping || state_->tasks.size() >= kMost) {
     return false;
   }
@@ -60,13 +62,14 @@ bool QueueThread::add_in(std::chrono::milliseconds delay, std::function<void()> 
 
 void QueueThread::stop() {
   {
-    const std::scoped_lock lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->stopping = true;
     state_->news.notify_one();
   }
   if (state_->thread.joinable()) {
     state_->thread.join();
   }
+  const MutexLock lock(state_->mutex);
   state_->tasks.clear();
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "agent/node/cdi_folder.hpp"
 #include "base/digest.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "systems/das/placement/inventory.hpp"
 
@@ -152,7 +152,7 @@ class RealSlices final : public Slices {
 
   Result<void> destroy(const SliceRecord& record) override {
     const Timed timed(metrics_, kDestroyMetric, kDestroyHelp);
-    const std::scoped_lock gpu(gpu_mutex(record.gpu));
+    const MutexLock gpu(gpu_mutex(record.gpu));
     auto pause = kDestroyPause;
     for (int tries = 1;; ++tries) {
       auto done = record.device.empty() ? driver_.destroy_at(record.gpu, record.start, record.size)
@@ -170,7 +170,7 @@ class RealSlices final : public Slices {
   }
 
   void forget(const SliceRecord& record) override {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(records_, [&](const SliceRecord& one) { return one == record; });
     save();
   }
@@ -180,8 +180,9 @@ class RealSlices final : public Slices {
   }
 
   void exchange(const Claim& one, const Claim& other) override {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto of = [&](const Claim& claim) {
+      mutex_.assert_held();
       return std::ranges::find(records_, claim.object.uid(), &SliceRecord::claim_uid);
     };
     const auto a = of(one);
@@ -194,14 +195,14 @@ class RealSlices final : public Slices {
   }
 
   std::vector<SliceRecord> records() override {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return records_;
   }
 
  private:
   Result<std::string> make_one(const Claim& claim) {
     const Timed timed(metrics_, kCreateMetric, kCreateHelp);
-    const std::scoped_lock gpu(gpu_mutex(claim.gpu));
+    const MutexLock gpu(gpu_mutex(claim.gpu));
     if (std::string known = name_of(claim); !known.empty()) {
       return known;
     }
@@ -240,13 +241,13 @@ class RealSlices final : public Slices {
   }
 
   SliceRecord record_for(const std::string& claim_uid) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = std::ranges::find(records_, claim_uid, &SliceRecord::claim_uid);
     return found == records_.end() ? SliceRecord() : *found;
   }
 
   Result<void> record(const SliceRecord& one) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     records_.push_back(one);
     auto written = folder_.write_records(records_);
     if (!written.ok()) {
@@ -256,20 +257,20 @@ class RealSlices final : public Slices {
   }
 
   void forget_and_record(const SliceRecord& before, const SliceRecord& after) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::ranges::replace(records_, before, after);
     save();
   }
 
-  // With the mutex held. What cannot be written is found again by its place.
-  void save() {
+  // What cannot be written is found again by its place.
+  void save() ATHANOR_REQUIRES(mutex_) {
     if (const auto written = folder_.write_records(records_); !written.ok()) {
       log::warn("the record of slices cannot be written", {{"error", written.error().message}});
     }
   }
 
-  std::mutex& gpu_mutex(const std::string& gpu) {
-    const std::scoped_lock lock(mutex_);
+  Mutex& gpu_mutex(const std::string& gpu) {
+    const MutexLock lock(mutex_);
     return gpu_mutexes_[gpu];
   }
 
@@ -277,9 +278,10 @@ class RealSlices final : public Slices {
   const CdiFolder& folder_;
   KnownGpus gpus_;
   Metrics& metrics_;
-  std::mutex mutex_{};  // guards the records and the map of mutexes
-  std::vector<SliceRecord> records_;
-  std::map<std::string, std::mutex> gpu_mutexes_{};  // nodes of a map never move
+  Mutex mutex_{};
+  std::vector<SliceRecord> records_ ATHANOR_GUARDED_BY(mutex_);
+  // Each is held while slices of its GPU change; nodes of a map never move.
+  std::map<std::string, Mutex> gpu_mutexes_ ATHANOR_GUARDED_BY(mutex_){};
 };
 
 }  // namespace

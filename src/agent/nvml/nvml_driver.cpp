@@ -6,13 +6,13 @@
 #include <array>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <set>
 #include <utility>
 
 #include "agent/nvml/discover.hpp"
 #include "agent/nvml/gpu_driver.hpp"
 #include "agent/nvml/library.hpp"
+#include "base/mutex.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -39,7 +39,7 @@ class NvmlDriver final : public GpuDriver {
   NvmlDriver& operator=(const NvmlDriver&) = delete;
 
   Result<das::Discovery> discover() override {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     ATHANOR_TRY(auto found, nvml::discover(nvml_, known_));
     known_ = found.gpus;
     for (das::FoundGpu& gpu : found.gpus) {
@@ -128,7 +128,7 @@ class NvmlDriver final : public GpuDriver {
     if (data.event_type == nvml::kXidEvent && !is_of_application(data.event_data)) {
       std::array<char, nvml::kUuidSize + 1> uuid{};
       if (nvml_.device_uuid(data.device, uuid.data(), nvml::kUuidSize) == nvml::Success) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         sick_.insert(uuid.data());
       }
     }
@@ -138,7 +138,7 @@ class NvmlDriver final : public GpuDriver {
  private:
   // Handles stay good as long as the library does.
   Result<nvml::Device> handle_of(const std::string& uuid) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto known = handles_.find(uuid); known != handles_.end()) {
       return known->second;
     }
@@ -200,10 +200,11 @@ class NvmlDriver final : public GpuDriver {
 
   std::unique_ptr<nvml::Library> library_;
   const Calls& nvml_;
-  std::mutex mutex_{};  // guards known_, sick_ and handles_
-  std::vector<das::FoundGpu> known_{};
-  std::set<std::string> sick_{};  // had a critical Xid; a driver that is loaded anew forgets it
-  std::map<std::string, nvml::Device> handles_{};
+  Mutex mutex_{};
+  std::vector<das::FoundGpu> known_ ATHANOR_GUARDED_BY(mutex_){};
+  // Had a critical Xid; a driver that is loaded anew forgets it.
+  std::set<std::string> sick_ ATHANOR_GUARDED_BY(mutex_){};
+  std::map<std::string, nvml::Device> handles_ ATHANOR_GUARDED_BY(mutex_){};
   nvml::EventSet events_ = nullptr;  // of the thread that waits
 };
 

@@ -171,7 +171,7 @@ void add_upstream(CLI::App& verb, ControllersOptions& options) {
 
 void add_record(CLI::App& verb, ControllersOptions& options) {
   verb.add_option("--record", options.record,
-                  "write everything that the controllers are told and decide to this file, for "
+                  "write every input and decision of the controllers to this file, for "
                   "athanor replay")
       ->type_name("FILE")
       ->take_last();

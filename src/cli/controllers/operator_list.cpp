@@ -160,15 +160,16 @@ Result<std::vector<const Operator*>> select_operators(const std::string& list) {
 
 Result<std::vector<Webhook>> select_webhooks(const std::string& list) {
   ATHANOR_TRY(const std::vector<const Operator*> chosen, select_operators(list));
-  std::vector<Webhook> webhooks;
+  std::vector<Webhook> all;
   for (const System* system : systems_of(chosen)) {
-    // A stand-in's webhooks of the same names are asked in a lab alone.
-    std::vector<Webhook> added;
-    std::ranges::copy_if(system->webhooks, std::back_inserter(added), [&](const Webhook& webhook) {
-      return std::ranges::find(webhooks, webhook.name, &Webhook::name) == webhooks.end();
-    });
-    webhooks.insert(webhooks.end(), added.begin(), added.end());
+    std::ranges::copy(system->webhooks, std::back_inserter(all));
   }
+  std::vector<Webhook> webhooks;
+  std::ranges::copy_if(all, std::back_inserter(webhooks), [&all](const Webhook& webhook) {
+    return !webhook.yields_to_namesake || std::ranges::none_of(all, [&](const Webhook& other) {
+      return other.name == webhook.name && !other.yields_to_namesake;
+    });
+  });
   return webhooks;
 }
 

@@ -21,7 +21,8 @@ namespace athanor::cli {
 // Each operator once, in the order of all_systems(). Errors name what is unknown, and all there is.
 Result<std::vector<const Operator*>> select_operators(const std::string& list);
 
-// The webhooks of those systems that the list has a controller of.
+// Returns the webhooks of the systems that the list has a controller of, without those that yield
+// to a namesake among them.
 Result<std::vector<Webhook>> select_webhooks(const std::string& list);
 // The objects that register them: `own`, and those that webhooks name.
 std::vector<std::string> webhook_configurations(const std::vector<Webhook>& webhooks,

@@ -79,7 +79,7 @@ class Report {
     }
     out_.print(fmt::format(
         "{} lines, {} decisions, {} differ{}\n", lines, decisions_, differences_,
-        skipped == 0 ? std::string() : fmt::format("; {} lines found nobody", skipped)));
+        skipped == 0 ? std::string() : fmt::format("; {} lines match no controller", skipped)));
   }
   [[nodiscard]] bool same() const { return differences_ == 0; }
 

@@ -30,7 +30,7 @@ void add_hub_file(CLI::App& verb, Target& target) {
 // A lock is its owner's; others have to say that they mean it.
 void add_asker(CLI::App& verb, std::string& owner, bool& take_over) {
   verb.add_option("--owner", owner, "who asks (default: $USER)");
-  verb.add_flag("--take-over,--force", take_over, "also when somebody else has locked it");
+  verb.add_flag("--take-over,--force", take_over, "also when another owner has locked it");
 }
 
 void add_timeout(CLI::App& verb, int& seconds) {
@@ -113,7 +113,7 @@ void add_locks(CLI::App& app, ClusterVerbs& parsed) {
   lock.add_option("--for", options.lock_time,
                   "how long, as 30m, 4h or 2d (default: until it is unlocked)");
   lock.add_option("--owner", options.owner, "for whom (default: $USER)");
-  lock.add_flag("--take-over,--force", options.take_over, "also when somebody else holds it");
+  lock.add_flag("--take-over,--force", options.take_over, "also when another owner holds it");
   lock.add_flag("--wait", options.wait, "stay until the lock is held");
   add_timeout(lock, options.timeout);
 

@@ -25,7 +25,6 @@ namespace {
 
 constexpr Duration kPoll = std::chrono::milliseconds(250);
 constexpr Duration kReopen = std::chrono::milliseconds(500);
-constexpr int kGone = 410;
 constexpr int kNotFound = 404;
 constexpr int kMostFailures = 3;  // of one log
 
@@ -110,14 +109,7 @@ void Follower::connect(Instant now) {
 }
 
 void Follower::refused(const Error& error, Instant now) {
-  // A server that has just come back may not know yet who may do what.
-  const bool starts = reconnection_.away() && (error.code == 401 || error.code == 403);
-  if (error.code == kGone) {
-    return;
-  }
-  if (is_passing(error) || starts) {
-    reconnection_.failed(error, now);
-  } else {
+  if (reconnection_.is_final(error, now)) {
     error_ = error;
   }
 }

@@ -16,7 +16,6 @@ namespace athanor::cli {
 namespace {
 
 constexpr Duration kPoll = std::chrono::milliseconds(250);
-constexpr int kGone = 410;
 
 }  // namespace
 
@@ -57,7 +56,7 @@ int LiveList::run() {
   return fail(*error_);
 }
 
-// Lists where the watch cannot go on: what changed meanwhile is shown, what is gone is told.
+// Lists where the watch cannot go on; shows what changed meanwhile and reports what is gone.
 void LiveList::connect(Instant now) {
   if (version_.empty()) {
     const auto list = session_.connection().call({.path = path()});
@@ -102,13 +101,7 @@ void LiveList::open() {
 }
 
 void LiveList::refused(const Error& error, Instant now) {
-  const bool starts = reconnection_.away() && (error.code == 401 || error.code == 403);
-  if (error.code == kGone) {
-    return;
-  }
-  if (is_passing(error) || starts) {
-    reconnection_.failed(error, now);
-  } else {
+  if (reconnection_.is_final(error, now)) {
     error_ = error;
   }
 }

@@ -19,7 +19,7 @@ int run(const Message& message) {
 
 namespace {
 
-// Who converts the versions of a kind: nobody (Null) where they differ in their name alone.
+// Returns how the versions of a kind are converted: Null where they differ in their name alone.
 Value conversion_of(const api::CustomKind& custom, const CrdsOptions& options) {
   const System* system = system_of_kind(all_systems(), custom.kind->group, custom.kind->name);
   const bool wanted = !options.conversion_service.empty() || !options.conversion_url.empty();

@@ -105,7 +105,7 @@ int report_created(Session& session, const Object& created, const Preflight& ahe
   }
   const std::string& lab = session.connection().config().jobs_ns;
   if (word.phase.empty() && !lab.empty() && lab != created.ns()) {
-    warn(fmt::format("nobody looks at {}: this lab's controllers look at namespace {} alone",
+    warn(fmt::format("no controller watches {}: this lab's controllers watch namespace {} alone",
                      created.name(), lab));
   }
   if (!ahead.misfit.empty()) {

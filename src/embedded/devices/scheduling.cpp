@@ -351,8 +351,8 @@ class Session final : public SchedulingSession {
     written_.insert(std::string(claim.uid()));
   }
 
-  // After the allocation: a finalizer of a claim that is not allocated is taken away by whoever
-  // releases claims.
+  // After the allocation: the controller that releases claims removes the finalizer of a claim
+  // without an allocation.
   static void protect(Plan& plan, const Object& claim) {
     if (claim.has_finalizer(kClaimFinalizer)) {
       return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An event that is told once: of a fixed name, so that telling it again changes nothing.
+// An Event that is written once: its name is fixed, so that a repetition changes nothing.
 #pragma once
 
 #include <string>

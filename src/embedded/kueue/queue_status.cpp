@@ -20,7 +20,7 @@ namespace athanor::kueue {
 namespace {
 
 constexpr std::string_view kInUse = api::kueue::kInUseFinalizer;
-// Status is a report: the changes of a second are told together, as the reference does.
+// Status is a report: the changes of a second are written together, as in the reference.
 constexpr Duration kReportEvery = std::chrono::seconds(1);
 
 // Every declared flavor and resource, zeros included, in the order of the spec; `borrowed` only for

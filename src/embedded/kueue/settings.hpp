@@ -25,7 +25,7 @@ struct Settings {
   std::int64_t requeue_backoff_max_seconds = 3600;
   std::int64_t requeue_backoff_limit_count = 0;  // 0: unlimited
   std::string requeue_timestamp = "Eviction";    // or "Creation": the place after a timeout
-  bool block_admission = false;  // nobody is admitted while an admitted one is not ready
+  bool block_admission = false;  // no admission while an admitted workload is not ready
 
   bool fair_sharing = false;
   std::vector<std::string> preemption_strategies{"LessThanOrEqualToFinalShare",

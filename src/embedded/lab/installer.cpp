@@ -105,7 +105,7 @@ Result<void> Installer::apply(Value object, const std::string& ns) {
   const auto applied = send("PATCH", fmt::format("{}/{}", collection, name),
                             "application/apply-patch+yaml", std::move(object));
   if (!applied.ok() && applied.error().code == 409) {
-    log::warn("the lab file's object was changed by somebody else and stays as it is",
+    log::warn("another manager changed the lab file's object; it stays as it is",
               {{"object", what}, {"why", applied.error().message}});
     return {};
   }

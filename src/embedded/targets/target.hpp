@@ -37,7 +37,7 @@ struct Faults {
   bool black_hole = false;           // connections are never answered at all
   bool hang = false;                 // requests are never answered
   bool wrong_certificate = false;    // of an authority that the kubeconfig does not name
-  bool unauthorized = false;         // 401
+  bool unauthorized = false;         // 401 for all requests
   bool forbidden = false;            // 403 for nodes
   bool garbage = false;              // 200 with bytes other than JSON
   bool web_page = false;             // 200 with HTML

@@ -181,7 +181,7 @@ void Server::State::count(std::string_view verb, int status, Instant began) {
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
   ATHANOR_CHECK(options.decide != nullptr && options.clock != nullptr,
-                "a server needs somebody who decides, and a clock");
+                "a server needs a decider and a clock");
   ATHANOR_TRY(const transport::Listening listening, transport::listen_at(options.address));
   auto state = std::make_shared<State>(std::move(options), listening);
   state->world.loop.post([raw = state.get()] { raw->acceptor.start(); });

@@ -143,7 +143,7 @@ Complaint read_user(const Value& user, const std::string& name, const Kubeconfig
   return {};
 }
 
-// Everybody between here and the server reads what is sent without TLS.
+// Refuses credentials for http://: the network can read what is sent without TLS.
 Complaint refuse_plain_http(const KubeTarget& target, const std::string& cluster,
                             const std::string& user, const KubeconfigRules& rules) {
   const bool credentials = !target.token.empty() || !target.username.empty() ||

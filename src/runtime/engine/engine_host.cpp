@@ -219,7 +219,7 @@ void EngineHost::perform(const Probe& probe) {
   }
   const Executors::Probe* ask = options_.executors->probe(probe.query);
   if (ask == nullptr) {
-    absorb(answered(probe.query, Error::not_found("nobody answers " + probe.query), probe.id));
+    absorb(answered(probe.query, Error::not_found("no probe answers " + probe.query), probe.id));
     return;
   }
   const auto broken = contain([&] {

@@ -16,6 +16,7 @@ namespace athanor::runtime {
 
 enum class WriteVerb : std::uint8_t { Create, Replace, MergePatch, Apply, Delete };
 
+// One write of a plan, before it is an HTTP request.
 struct WriteRequest {
   WriteVerb verb = WriteVerb::Create;
   Ref target{};
@@ -26,6 +27,7 @@ struct WriteRequest {
   std::string user{};  // on whose behalf, where the world lets the engine choose
 };
 
+// The HTTP request that carries a WriteRequest out.
 struct HttpForm {
   std::string method{};
   std::string path{};

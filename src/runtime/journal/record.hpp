@@ -36,6 +36,7 @@ namespace athanor::runtime {
 // their data, as base64 of "redacted-<digest>"; doing it twice changes nothing.
 Value redacted(const Value& value);
 
+// The first line of a record: all that a replay needs besides the inputs.
 struct RecordHead {
   std::string version{};                 // of the program
   std::vector<std::string> operators{};  // by name, in the engine's order
@@ -49,6 +50,7 @@ struct RecordHead {
 // An effect as records have it; Null for those that are not decisions (timers).
 Value to_value(const Effect& effect);
 
+// Writes the inputs and decisions of an engine as lines. Belongs to the engine's thread.
 class Recorder final : public EngineJournal {
  public:
   // Takes one line at a time, its end included; false: no more, please.

@@ -207,7 +207,7 @@ Result<std::optional<Input>> Replay::input_of(std::string_view what, const Value
   if (line[3].is_list()) {
     const Object* known = engine_->cached(*kind, {line[3][0].str(), line[3][1].str()});
     if (known == nullptr) {
-      return Error::bad_request("a change of an object that nobody knows");
+      return Error::bad_request("a change of an object that is not in the cache");
     }
     event.object = Object(apply_merge_patch(known->body(), line[4]));
   }

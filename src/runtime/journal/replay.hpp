@@ -27,11 +27,13 @@ struct Decision {
   [[nodiscard]] bool differs() const;
 };
 
+// The decisions of one run of a record beside those of this binary.
 struct ReplayedRun {
   Instant at{};
   std::vector<Decision> decisions{};
 };
 
+// Feeds the lines of a record to the controllers of this binary. Not thread-safe.
 class Replay {
  public:
   using Find = std::function<const Operator*(std::string_view name)>;

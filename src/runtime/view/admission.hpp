@@ -16,6 +16,7 @@
 
 namespace athanor {
 
+// One request of the API server as an admission webhook sees it.
 struct AdmissionRequest {
   enum class Operation : std::uint8_t { Create, Update, Delete, Connect };
   std::string uid{};
@@ -32,6 +33,7 @@ struct AdmissionRequest {
   bool dry_run = false;
 };
 
+// A webhook's answer: allowed, perhaps with changes and warnings, or denied.
 struct Verdict {
   bool allowed = true;
   int code = 403;
@@ -54,8 +56,10 @@ struct Verdict {
   static Verdict change(const Value& before, const Value& after);
 };
 
+// Decides on a request. Pure: reads nothing but `view`.
 using Admit = Verdict (*)(const View& view, const AdmissionRequest& request, Instant now);
 
+// Requests that reach a webhook: operations on a kind, or on a subresource of it.
 struct WebhookRule {
   const Kind* kind = nullptr;
   std::string_view operations{};  // "CREATE UPDATE"
@@ -71,7 +75,10 @@ struct Webhook {
   std::span<const WebhookRule> rules{};
   Admit admit = nullptr;
   bool ignore_failure = false;  // no answer: let the request pass instead of refusing it
-  std::string_view ns{};        // only objects of this namespace; empty: of every one
+  // A stand-in's part of a review that another system registers under the same name: asked in labs
+  // beside it, and in production only where the other does not run.
+  bool yields_to_namesake = false;
+  std::string_view ns{};  // only objects of this namespace; empty: of every one
   // Objects of these namespaces never reach it.
   std::span<const std::string_view> except{};
   std::string_view condition{};  // CEL: only requests for which it holds; empty: all

@@ -33,6 +33,7 @@ struct MetricInfo {
   bool without_role = false;          // Instruments::role_label is left out
 };
 
+// One change of a metric.
 struct Sample {
   enum class Act : std::uint8_t {
     Put,    // sets a gauge, adds to a counter, goes into a histogram
@@ -76,6 +77,7 @@ struct Reconciled {
 };
 using Happening = std::variant<ObjectChanged, WriteAnswered, QuestionAnswered, Reconciled>;
 
+// Metrics of a system: their descriptions, and pure functions that compute samples.
 struct Instruments {
   std::span<const MetricInfo> metrics{};
   // What `state` reads, and whose changes are seen. Without one of them `state` is not asked.

@@ -31,6 +31,7 @@ struct LiveQuery {
   std::string seen{};
   std::string label{};  // "key=value", of lists
 
+  // Returns the query for one named object.
   static LiveQuery of(const Kind& kind, const Key& key);
   // nullopt for any other query.
   static std::optional<LiveQuery> parse(std::string_view query);
@@ -42,6 +43,7 @@ struct LiveQuery {
   static Value answer(const std::vector<Object>& objects);
 };
 
+// The answer to a LiveQuery, as a controller reads it.
 struct Live {
   bool known = false;             // false: asked, the answer will queue the key again
   std::vector<Object> objects{};  // at most one for a named object

@@ -59,6 +59,7 @@ struct NodeFile {
   std::string content{};
 };
 
+// Work of a system on each node: an emulated kubelet and the agent carry it out.
 struct NodeHooks {
   std::string_view name{};
   std::span<const Kind* const> reads{};

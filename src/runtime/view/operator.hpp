@@ -37,6 +37,7 @@ struct Backoff {
   Duration most = std::chrono::seconds(1000);
 };
 
+// One controller: its kinds, its rights and its reconcile function.
 struct Operator {
   std::string_view name{};        // "fournosjob"; field manager and log name
   const Kind* primary = nullptr;  // keys are this kind's; every change of one queues its key

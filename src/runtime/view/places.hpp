@@ -11,6 +11,7 @@
 
 namespace athanor {
 
+// Namespaces in which a kind is watched and written.
 struct Place {
   std::vector<std::string> watched{};  // namespaces; empty: the kind is not watched
   std::vector<std::string> written{};

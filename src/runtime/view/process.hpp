@@ -47,6 +47,7 @@ struct ProcessSetup {
   std::vector<std::string> warnings{};  // of what has no effect here
 };
 
+// A system's own process: its ConfigMap, flags and names, where these are another program's.
 struct Process {
   std::string_view config_map{};  // its default name
   std::string_view config_key{};  // of one that is made

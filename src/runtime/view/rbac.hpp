@@ -33,6 +33,7 @@ struct RbacPart {
   Places places{};
 };
 
+// Names and namespaces of the roles that rbac_objects() prints.
 struct RbacOptions {
   std::string name = "athanor";  // of roles, bindings and the service account
   std::string install_namespace = "athanor-system";

@@ -21,6 +21,7 @@
 
 namespace athanor {
 
+// Why a hook refuses a node for a pod.
 struct HookRefusal {
   std::string reason{};   // as the pod's condition shows it
   bool for_good = false;  // preempting pods of the node would not help
@@ -54,6 +55,7 @@ class SchedulingSession {
   [[nodiscard]] virtual Plan release(const Object& /*pod*/) { return Plan::done(); }
 };
 
+// Filter, score and reserve of a system, for the lab's scheduler and the extender.
 struct SchedulingHooks {
   std::string_view name{};
   // Values of spec.schedulerName whose pods are scheduled because of these hooks.

@@ -11,6 +11,7 @@
 
 namespace athanor {
 
+// Answer to a request of a served group.
 struct GroupAnswer {
   int code = 200;
   Value body{};  // an object, or a Status where the code is an error's
@@ -23,6 +24,7 @@ struct GroupRequest {
   Instant now{};
 };
 
+// An API group that a system answers itself, beside the objects of the store.
 struct ServedGroup {
   // The host name of its APIServices' Service: "NAME.NAMESPACE.svc".
   std::string_view host{};

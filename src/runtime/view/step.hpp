@@ -28,6 +28,7 @@ Value wanted_status(const Value& current, const Value& given);
 struct RefOrder {
   bool operator()(const Ref& a, const Ref& b) const;
 };
+// Kinds ordered by names, never by address.
 struct KindOrder {
   bool operator()(const Kind* a, const Kind* b) const;
 };

@@ -83,6 +83,7 @@ struct ProbeUse {
   std::size_t (*concurrency)(const Value& settings) = nullptr;
 };
 
+// The one descriptor of a system (docs/architecture.md). Every member but the name is optional.
 struct System {
   std::string_view name{};     // "fournos"; also its section of the settings
   std::string_view summary{};  // one line for help texts

@@ -16,12 +16,14 @@
 
 namespace athanor {
 
+// A flag of a system's verb.
 struct VerbFlag {
   std::string_view name{};   // "owner" for --owner
   std::string_view value{};  // placeholder ("NAME"); empty: the flag takes no value
   std::string_view help{};
 };
 
+// A positional argument of a system's verb.
 struct VerbArgument {
   std::string_view name{};  // "NAME"
   std::string_view help{};
@@ -60,6 +62,7 @@ class VerbContext {
   virtual void values(const std::vector<Value>& items) = 0;
 };
 
+// A verb that a system adds to the command line.
 struct Verb {
   std::string_view name{};
   std::string_view summary{};  // one line

@@ -103,6 +103,8 @@ struct Reads {
       observations{};  // query, max age: the engine asks when stale
 };
 
+// Reads of a frozen state of the caches. Records every read, absence too, so that a change
+// re-queues the keys that read it. One run's: not thread-safe.
 class View {
  public:
   View(const Snapshot& snapshot, Reads& reads) : snapshot_(snapshot), reads_(reads) {}

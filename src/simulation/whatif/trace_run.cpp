@@ -182,7 +182,7 @@ class Player {
     scene.events = false;
     scene.trusts_controllers = !options_.judges_writes;
     for (const Operator* op :
-         {&kueue::terse_scheduler_operator(), &kueue::workload_operator(),
+         {&kueue::trace_scheduler_operator(), &kueue::workload_operator(),
           &tekton::pipelinerun_operator(), &tekton::taskrun_operator(),
           &scheduler::scheduler_operator(), &nodes::kubelet_operator(), &nodes::node_operator()}) {
       scene.operators.push_back(op);

@@ -58,7 +58,7 @@ void warn(Plan& plan, const Object& node, const char* reason, std::string note) 
 }
 
 Plan publish(const Object& node, const std::optional<Object>& known, const Settings& settings,
-             Value resources, const std::string& found, Instant now) {
+             std::string_view type, Value resources, const std::string& found, Instant now) {
   const std::string name(node.name());
   const Ref ref{&kNodeAccelerator, {settings.ns, name}};
   Plan plan;
@@ -76,18 +76,18 @@ Plan publish(const Object& node, const std::optional<Object>& known, const Setti
                           {"metadata", Value::object({{"name", name},
                                                       {"namespace", settings.ns},
                                                       {"ownerReferences", Value::list({owner})}})},
-                          {"spec", Value::object({{"acceleratorType", kAcceleratorType}})}})});
+                          {"spec", Value::object({{"acceleratorType", type}})}})});
     plan.then(Emit{.about = ref, .reason = "GPUDiscovered", .note = found});
   } else {
     generation = known->generation();
     if (known->status()["conditions"].is_list()) {
       conditions = known->status()["conditions"];
     }
-    if (known->spec()["acceleratorType"].as_string().empty()) {
-      plan.then(Patch{.target = ref,
-                      .merge = Value::object(
-                          {{"spec", Value::object({{"acceleratorType", kAcceleratorType}})}}),
-                      .guard = {.uid = std::string(known->uid())}});
+    if (known->spec()["acceleratorType"].as_string() != type) {
+      plan.then(
+          Patch{.target = ref,
+                .merge = Value::object({{"spec", Value::object({{"acceleratorType", type}})}}),
+                .guard = {.uid = std::string(known->uid())}});
     }
   }
   set_condition(conditions,
@@ -123,11 +123,12 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto count = static_cast<std::size_t>(gpus->count);
   const Value before = known ? known->status()["nodeResources"] : Value();
   Value resources = emulated_resources(key.name, *gpus);
-  auto sharing = wanted_sharing(node->annotation(kSharingAnnotation), count);
+  auto sharing = wanted_sharing(node->annotation(kSharingAnnotation), count, gpus->model->type);
   if (!sharing.ok()) {
     warn(plan, *node, "InvalidGPUSharing", sharing.error().message);
-    sharing = sharing_of(before);  // it stays what it is
-    sharing.value().resize(count);
+    sharing = sharing_of(before).size() == count
+                  ? Result(sharing_of(before))  // they stay what they are
+                  : wanted_sharing({}, count, gpus->model->type);
   }
   set_sharing(resources, in_steps(view, known, *std::move(sharing), sharing_of(before)));
   auto apis =
@@ -140,7 +141,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (settings.dra()) {
     set_apis(resources, in_steps(view, known, *std::move(apis), apis_of(before)));
   }
-  plan.merge(publish(*node, known, settings, std::move(resources),
+  plan.merge(publish(*node, known, settings, gpus->model->type, std::move(resources),
                      std::to_string(gpus->count) + " x " + gpus->model->product(), now));
   return plan;
 }
@@ -157,7 +158,12 @@ bool runs_agent(const View& view, const Object& node) {
   if (!op || op->object.deleting() || op->spec.management_state == "Removed") {
     return false;
   }
-  std::map<std::string, std::string> selector{{kMigCapableLabel, "true"}};
+  // GPUs of other vendors are found by a label of their own.
+  std::map<std::string, std::string> selector;
+  if (const std::string_view type = node.label(kAcceleratorLabel);
+      type == kNvidiaMig || !is_known_type(type)) {
+    selector[kMigCapableLabel] = "true";
+  }
   for (const auto& [label, value] : op->spec.node_selector) {
     selector[label] = value;
   }

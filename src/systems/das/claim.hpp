@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AllocationClaims: reading their payload whatever somebody wrote by hand, and making new ones
+// AllocationClaims: reading their payload, also one that was written by hand, and making new ones
 // (docs/spec/das.md 2.2, 3).
 #pragma once
 

@@ -13,6 +13,8 @@ inline constexpr const char* kRuntimeClass = "nvidia-legacy";
 inline constexpr const char* kAcceleratorType = "nvidia-mig";
 // The DRA driver of emulated nodes; NVIDIA's own is gpu.nvidia.com.
 inline constexpr const char* kDraDriver = "das.inference.redhat.com";
+// The accelerator type of nodes without GPUs of NVIDIA.
+inline constexpr const char* kAcceleratorLabel = "das.inference.redhat.com/accelerator";
 inline constexpr const char* kMigCapableLabel = "nvidia.com/mig.capable";
 
 // Annotations and labels that users set (docs/spec/das.md 5.3, 6.5, 9.2, 10.1).

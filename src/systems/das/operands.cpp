@@ -83,6 +83,9 @@ Value real_agent(const Settings& settings) {
     env.push_back(variable("EMULATED_GPU_COUNT", std::to_string(settings.gpu_count).c_str()));
     env.push_back(variable("EMULATED_DEVICE_IDS", settings.device_ids.c_str()));
   }
+  if (settings.dra()) {
+    env.push_back(variable("DAS_ALLOCATION_API", settings.allocation_api.c_str()));
+  }
   if (!settings.memory_quota_resource.empty()) {
     env.push_back(variable("DAS_MEMORY_QUOTA_RESOURCE", settings.memory_quota_resource.c_str()));
   }
@@ -112,11 +115,15 @@ Value real_agent(const Settings& settings) {
 }
 
 // The folders of the node that its agent works in, at the same paths.
-void add_folders(Value& pod_spec) {
-  const std::pair<const char*, const char*> folders[] = {
+void add_folders(Value& pod_spec, const Settings& settings) {
+  std::vector<std::pair<const char*, const char*>> folders{
       {"device-plugins", "/var/lib/kubelet/device-plugins"},
       {"pod-resources", "/var/lib/kubelet/pod-resources"},
       {"cdi", "/var/run/cdi"}};
+  if (settings.dra()) {
+    folders.emplace_back("plugins", "/var/lib/kubelet/plugins");
+    folders.emplace_back("plugins-registry", "/var/lib/kubelet/plugins_registry");
+  }
   Value mounts = Value::list();
   Value volumes = Value::list();
   for (const auto& [name, path] : folders) {
@@ -148,7 +155,7 @@ Value agent(const DASOperator& op, const Settings& settings) {
                            std::move(container));
   pod.member("spec").set("nodeSelector", agent_selector(op));
   if (settings.production) {
-    add_folders(pod.member("spec"));
+    add_folders(pod.member("spec"), settings);
     if (!settings.emulated()) {
       pod.member("spec").set("runtimeClassName", kRuntimeClass);
     }

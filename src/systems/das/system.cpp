@@ -67,12 +67,6 @@ Result<Value> read(const SettingsSource& source) {
   }
   ATHANOR_TRY(Settings settings, parse_settings(variables));
   settings.production = !source.in_lab;
-  if (settings.production && settings.dra()) {
-    return Error::bad_request(
-        fmt::format("DAS_ALLOCATION_API={}: agents of real nodes hand out slices as device plugins "
-                    "alone; use deviceplugin",
-                    settings.allocation_api));
-  }
   Value section = api::encode(settings);
   section.set(kAsked, asked && settings.emulated());
   if (settings.emulated()) {
@@ -121,18 +115,25 @@ Result<LabNodeExtra> read_gpus(const Value& written) {
   if (!model.is_null() && !model.is_string()) {
     return Error::bad_request("model must be a string");
   }
-  LabNodeExtra extra{
-      .labels = {{"nvidia.com/mig.capable", "true"}},
-      .annotations = {{"das.inference.redhat.com/emulated-gpu-count", fmt::format("{}", gpus)}}};
   if (!model.as_string().empty() && find_model(model.as_string()) == nullptr) {
     return Error::bad_request(fmt::format("unknown emulated GPU model \"{}\"; known: {}",
                                           model.as_string(), known_models()));
+  }
+  const GpuModel* const known =
+      find_model(model.as_string().empty() ? std::string_view(kDefaultModel) : model.as_string());
+  const std::string_view type = known->type;
+  LabNodeExtra extra{
+      .annotations = {{"das.inference.redhat.com/emulated-gpu-count", fmt::format("{}", gpus)}}};
+  if (type == kNvidiaMig) {
+    extra.labels[kMigCapableLabel] = "true";
+  } else {
+    extra.labels[kAcceleratorLabel] = type;
   }
   if (!model.as_string().empty()) {
     extra.annotations["das.inference.redhat.com/emulated-gpu-model"] = model.str();
   }
   if (const Value& sharing = written["sharing"]; !sharing.is_null()) {
-    const auto read = wanted_sharing(sharing.as_string(), static_cast<std::size_t>(gpus));
+    const auto read = wanted_sharing(sharing.as_string(), static_cast<std::size_t>(gpus), type);
     if (!sharing.is_string() || !read.ok()) {
       return read.ok() ? Error::bad_request("sharing must be a string") : read.error();
     }

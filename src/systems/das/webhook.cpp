@@ -31,7 +31,8 @@ constexpr std::string_view kExcluded[] = {
 #define ATHANOR_NAMES_A_GPU                                                      \
   "has(c.resources) && has(c.resources.limits) && c.resources.limits.exists(k, " \
   "k.startsWith('nvidia.com/') || k.startsWith('mig.das.com/') || "              \
-  "k.startsWith('ts.das.com/') || k.startsWith('mps.das.com/'))"
+  "k.startsWith('ts.das.com/') || k.startsWith('mps.das.com/') || "              \
+  "k.startsWith('amd.das.com/') || k.startsWith('intel.das.com/'))"
 constexpr std::string_view kCondition =
     "object.spec.containers.exists(c, " ATHANOR_NAMES_A_GPU
     ") || (has(object.spec.initContainers) && "

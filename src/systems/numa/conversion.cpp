@@ -89,7 +89,7 @@ Value upgraded_spec(const Value& old) {
   return spec;
 }
 
-// Members of v1 that nobody could edit in v1alpha1, at the groups' positions.
+// Restores members of v1 that v1alpha1 lacks, at the groups' positions.
 void restore(const Value& kept, const Value& old, Value& fresh) {
   for (const Member& member : kept.members()) {
     if (!fresh.contains(member.key()) && !old.contains(member.key())) {

@@ -6,9 +6,9 @@
 
 namespace athanor::numa {
 
-// Of whoever schedules by zones.
+// Metrics of programs that schedule by zones.
 const Instruments& scheduling_instruments();
-// Of the operators.
+// Metrics of the operators.
 const Instruments& operator_instruments();
 
 }  // namespace athanor::numa

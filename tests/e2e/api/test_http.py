@@ -233,3 +233,21 @@ def test_a_watch_sees_every_change_once_and_in_order(lab, ns):
     events = [json.loads(line) for line in lab.http("GET", f"{query}&timeoutSeconds=5").body.splitlines()]
     assert events[:3] == changes and {e["type"] for e in events[3:]} == {"BOOKMARK"}
     assert int(events[-1]["object"]["metadata"]["resourceVersion"]) >= versions[-1]
+
+
+def test_the_legacy_watch_paths_stream_as_the_parameter_does(lab, ns):
+    """docs/spec/apiserver.md 3: /api/v1/watch/namespaces/NS/configmaps[/NAME]."""
+    path = CORE.format(ns=ns)
+    for name in ("a", "b"):
+        assert lab.http("POST", path, {"metadata": {"name": name}}).code == 201
+    legacy = path.replace("/api/v1/", "/api/v1/watch/")
+
+    def names(where):
+        answer = lab.http("GET", f"{where}?timeoutSeconds=1")
+        assert answer.code == 200, answer.text
+        events = [json.loads(line) for line in answer.body.splitlines()]
+        assert {e["type"] for e in events} == {"ADDED"}
+        return {e["object"]["metadata"]["name"] for e in events}
+
+    assert {"a", "b"} <= names(legacy)
+    assert names(f"{legacy}/a") == {"a"}

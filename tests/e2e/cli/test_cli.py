@@ -142,7 +142,7 @@ def test_a_job_that_fails_at_once_is_told(lab):
 
 def test_a_job_elsewhere_is_told_of(lab):
     done = lab.athanor("submit", "-n", "default", "--cluster", "cluster-1", "--project", "p", "--name", "lost")
-    assert f"this lab's controllers look at namespace {JOBS} alone" in done.err
+    assert f"this lab's controllers watch namespace {JOBS} alone" in done.err
     logs = lab.athanor("logs", "lost", "-n", "default", code=1)
     assert f"submit it there (-n {JOBS})" in logs.err
     lab.http("DELETE", "/apis/fournos.dev/v1/namespaces/default/fournosjobs/lost")
@@ -152,7 +152,7 @@ def test_a_job_elsewhere_is_told_of(lab):
 def test_it_outlives_a_restart_of_the_api_server(make_lab, verb):
     """kill -9 and a start on the same port while a job is followed; what ends it is the job's end, and Ctrl-C for a list.
 
-    Until the restart nobody looks at the job, so that it cannot end before."""
+    Until the restart no controller runs the job, so that it cannot end before."""
     lab = make_lab("--pods", "timed", "--controllers", "*,-fournosjob", name="restarted").start()
     lab.port = lab.address[1]
     flags = ["--cluster", "cluster-1", "--project", "p", "--name", "j"]

@@ -17,6 +17,8 @@ from support import ROOT, wait_for
 sys.path.insert(0, str(ROOT / "src/agent/kubelet/proto"))
 plugin_api, plugin_services = grpc.protos_and_services("deviceplugin.proto")
 resources_api, resources_services = grpc.protos_and_services("podresources.proto")
+registration_api, registration_services = grpc.protos_and_services("pluginregistration.proto")
+dra_api, dra_services = grpc.protos_and_services("dra.proto")
 
 
 class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodResourcesListerServicer):
@@ -138,6 +140,41 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
 
     def wait_bound(self, pod, ns="default"):
         wait_for(f"{pod} is bound", lambda: self.lab.get(f"/api/v1/namespaces/{ns}/pods/{pod}")["spec"].get("nodeName") == self.node)
+
+
+class FakeDraManager:
+    """The side of a kubelet that drivers of ResourceClaims see: it finds their sockets in a folder, and asks them to prepare claims."""
+
+    def __init__(self, folder, lab):
+        self.registry, self.plugins, self.lab, self.driver = pathlib.Path(folder) / "registry", pathlib.Path(folder) / "plugins", lab, None
+        self.registry.mkdir(parents=True)
+
+    def register(self):
+        """Waits for a driver's socket, as a kubelet does; what the driver says of itself."""
+        wait_for("a driver's socket", lambda: list(self.registry.glob("*-reg.sock")))
+        with self._open(next(self.registry.glob("*-reg.sock"))) as channel:
+            stub = registration_services.RegistrationStub(channel)
+            info = stub.GetInfo(registration_api.InfoRequest(), timeout=10, wait_for_ready=True)
+            stub.NotifyRegistrationStatus(registration_api.RegistrationStatus(plugin_registered=True), timeout=10)
+        self.driver = info
+        return info
+
+    @staticmethod
+    def _open(socket):
+        return grpc.insecure_channel(f"unix:{socket}", [("grpc.use_local_subchannel_pool", 1), ("grpc.default_authority", "localhost")])
+
+    def _claims(self, claims):
+        return [dra_api.Claim(namespace=c["metadata"]["namespace"], name=c["metadata"]["name"], uid=c["metadata"]["uid"]) for c in claims]
+
+    def prepare(self, *claims):
+        with self._open(self.driver.endpoint) as channel:
+            ask = dra_api.NodePrepareResourcesRequest(claims=self._claims(claims))
+            return dra_services.DRAPluginStub(channel).NodePrepareResources(ask, timeout=20, wait_for_ready=True).claims
+
+    def unprepare(self, *claims):
+        with self._open(self.driver.endpoint) as channel:
+            ask = dra_api.NodeUnprepareResourcesRequest(claims=self._claims(claims))
+            return dra_services.DRAPluginStub(channel).NodeUnprepareResources(ask, timeout=20, wait_for_ready=True).claims
 
 
 def cdi_file(folder, device):

@@ -34,6 +34,8 @@ def test_the_order_and_the_kustomization():
     rendered = run([KUBECTL, "kustomize", DAS])
     assert rendered.code == 0, rendered.err
     assert len([d for d in yaml.safe_load_all(rendered.out) if d]) == sum(len(load(name)) for name in ORDER)
+    (namespace,) = load("01_namespace.yaml")
+    assert namespace["metadata"]["labels"]["openshift.io/cluster-monitoring"] == "true"  # docs/spec/das.md 11, V3
     (configuration,) = load("03_instaslice_operator.cr.yaml")
     assert configuration["spec"] == {"managementState": "Managed", "logLevel": "Normal", "operatorLogLevel": "Normal"}
 

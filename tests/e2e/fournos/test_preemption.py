@@ -11,7 +11,7 @@ CLUSTER = "cluster-3"
 
 @pytest.fixture
 def long_runs(lab):
-    """What starts meanwhile runs until it is told otherwise; the fixture's value tells."""
+    """Jobs that start meanwhile run until the fixture's value is called."""
 
     def set_duration(seconds):
         lab.kubectl("patch", "cm", "fournos-mock-config", "-n", JOBS, "--type=merge", "-p", json.dumps({"data": {"sleep": seconds}}))

@@ -41,7 +41,7 @@ Core::Core(Options options_in, Dependencies dependencies_in)
       metrics(std::make_unique<RequestMetrics>()),
       aggregation(std::make_unique<Aggregation>(*this)) {
   if (dependencies.admission) {
-    // Webhooks see what the built-in steps made of the object, quotas what everybody else did.
+    // Webhooks see the object after the built-in steps, quotas after all other steps.
     std::vector<AdmissionStep> more = dependencies.admission();
     const auto webhooks = std::find_if(
         admission.begin(), admission.end(),

@@ -145,7 +145,7 @@ std::string_view path_behind(const Call& call) {
   return at == std::string_view::npos ? std::string_view() : path.substr(at + own.size());
 }
 
-// A client that named the proxy itself is told to name its root.
+// Redirects a client that requested the proxy itself to the proxy's root.
 Response root_redirect(const Request& request) {
   Response response = text_response(301, "");
   const std::string target = request_target(request);

@@ -281,7 +281,7 @@ StatusResult<Response> handle_scale_patch(Call& call) {
   UpdateInput input;
   input.options_kind = "PatchOptions";
   input.transform = [&](const Value& live) -> StatusResult<Value> {
-    ATHANOR_TRY(const Document document, parsed);  // what is not there is told first
+    ATHANOR_TRY(const Document document, parsed);  // a missing object comes before a broken body
     if (apply) {
       return apply_scale(call, options, live, document.value);
     }

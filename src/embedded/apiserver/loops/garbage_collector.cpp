@@ -288,7 +288,7 @@ class GarbageCollector final : public ControlLoop {
     return blocked ? all : remove_finalizer(resource, owner, kForeground, now);
   }
 
-  // An owner that can never be found is told once per object; the object stays.
+  // Reports an owner that can never be found, once per object; the object stays.
   bool report_unresolvable(const ResourceTable& table, const ResourceInfo& resource,
                            const Object& object, const OwnerReference& reference, Instant now) {
     const ResourceInfo* owner = table.by_kind(reference.api_version, reference.kind);

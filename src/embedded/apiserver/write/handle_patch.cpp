@@ -27,7 +27,7 @@ StatusResult<Response> apply_plain(Call& call, PatchType type, const WriteOption
   input.normal = true;
   input.transform = [&](const Value& live) -> StatusResult<Value> {
     if (!parsed.ok()) {
-      return parsed.error();  // what is not there is told first
+      return parsed.error();  // a missing object comes before a broken body
     }
     return patched(call, options, *call.resource, {.type = type, .document = *parsed}, live);
   };

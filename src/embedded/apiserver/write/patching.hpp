@@ -34,10 +34,10 @@ StatusResult<Value> patched(Call& call, const WriteOptions& options, const Resou
 // "apps/v1, Kind=Deployment", as errors of an apply say it.
 std::string apply_kind(const Value& config);
 
-// The configuration is of the resource's type, and brings no managers of its own; 400.
+// Checks that the configuration has the type of the resource and no managers of its own; 400.
 StatusResult<void> check_config(const ResourceInfo& resource, const Value& config);
 
-// The name and the namespace of the object are those of the URL; 400.
+// Checks that name and namespace of the object are those of the URL; 400.
 StatusResult<void> check_place(const Call& call, const Value& object);
 
 // The version that the client writes to, if it says one; 400, 409.

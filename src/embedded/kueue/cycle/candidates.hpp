@@ -90,7 +90,7 @@ struct Preemptor {
 // Whether a policy lets the preemptor take the quota of a workload.
 bool satisfies(PreemptionPolicy policy, const Preemptor& preemptor, const Held& held);
 
-// Whether a policy may let it take from somebody of a line; without reading one.
+// Returns true if the policy may let the preemptor take from a workload of the line; reads none.
 bool may_satisfy(PreemptionPolicy policy, const Preemptor& preemptor, const HeldLine& line);
 
 // Some lines merged: either those that are evicted already or the others.

@@ -64,9 +64,25 @@ Waits why_waits(const Assignment& assignment) {
   return too_large ? Waits::TooLarge : Waits::NoFlavor;
 }
 
+// One run. Invariants:
+//   - every decision uses quota_: what the view counts as in use, plus what this run admitted
+//     (take), promised to preemptors (promised_), keeps for a lock (withheld_) and, until a
+//     round ends, for heads without candidates (reserved_). Nothing becomes free within a run:
+//     freed quota arrives as a change of the view, with a run of its own;
+//   - so a head that was refused stays refused in this run, with all of its shape, and a round
+//     either drops a shape, takes a head or blocks a line, or the head lost its room to an entry
+//     settled earlier in the same round: the rounds end;
+//   - the order of a round is fixed before its first entry is settled (with fair sharing: share by
+//     share);
+//   - a workload is a target of at most one preemptor (preempted_), and is released in quota_ only
+//     while an entry is checked: still_fits() leaves quota_ as it found it;
+//   - a write that the API server refused a short while ago is not tried again before kTryAgain;
+//   - with no waiting workload nothing but the index of waiting workloads is read, so no change of
+//     quota starts a run.
 class Cycle {
  public:
-  Cycle(const View& view, Instant now, Words words) : view_(view), now_(now), words_(words) {}
+  Cycle(const View& view, Instant now, WaitMessages messages)
+      : view_(view), now_(now), messages_(messages) {}
 
   Plan run() {
     const Value config = configured_section(view_);
@@ -98,7 +114,8 @@ class Cycle {
   bool is_candidate(Shape& shape) {
     const Object& workload = *shape.head();
     if (const std::string_view gate = workload.annotation(kGatedBy); !gate.empty()) {
-      tell(shape, Waits::Gated, [&] { return fmt::format("Admission is gated by: {}", gate); }, {});
+      report_shape(shape, Waits::Gated,
+                   [&] { return fmt::format("Admission is gated by: {}", gate); }, {});
       return false;
     }
     if (condition_is(workload.status()["conditions"], "Requeued", "False")) {
@@ -115,7 +132,7 @@ class Cycle {
   void enqueue(WaitingShape waiting) {
     const Key& key = waiting.local_queue;
     const auto inadmissible = [&](Waits why, const std::string& message) {
-      tell(waiting.shape, why, [&] { return message; }, {});
+      report_shape(waiting.shape, why, [&] { return message; }, {});
     };
     const auto local = queues_->local_queues.find(key);
     if (local == queues_->local_queues.end()) {
@@ -139,16 +156,16 @@ class Cycle {
     lines_.try_emplace(name, queue->second, timestamp_).first->second.add(std::move(waiting.shape));
   }
 
-  // Tells every workload of a shape that was not told so yet, or nothing yet, why it waits.
+  // Writes why it waits to every workload of a shape with another message (FirstOnly: with none).
   template <class Message>
-  void tell(Shape& shape, Waits why, const Message& message,
-            const std::vector<PodSetRequests>& requests) {
+  void report_shape(Shape& shape, Waits why, const Message& message,
+                    const std::vector<PodSetRequests>& requests) {
     const bool granular = settings_.granular();
-    if (words_ == Words::Once) {
+    if (messages_ == WaitMessages::FirstOnly) {
       if (shape.has_message()) {
         return;
       }
-      // The same words for all, or each that was told in another moment is a group of its own.
+      // One text for all: workloads with different messages are groups of their own.
       const std::string text(kWaits);
       for (const Object& workload : shape.without_message()) {
         add_pending(plan_, workload, {.why = why, .granular = granular}, text, requests, now_);
@@ -167,8 +184,8 @@ class Cycle {
                 requests, now_);
   }
 
-  // What is free of a flavor is kept for the lock that waits for all of it, and nobody is preempted
-  // for who comes after it.
+  // Keeps the free quota of a flavor for the lock that waits for all of it; workloads behind the
+  // lock preempt none.
   void withhold() {
     for (auto& [name, line] : lines_) {
       for (Shape& shape : line.shapes()) {
@@ -275,14 +292,14 @@ class Cycle {
       return;
     }
     if (takes_what_is_kept(nominee)) {
-      line.drop_shape();  // unheard, as all behind a head of StrictFIFO
+      line.drop_shape();  // without a message, as all behind a head of StrictFIFO
       return;
     }
     if (!still_fits(nominee)) {
       if (!fits_as_it_is) {
         lose(nominee, "Workload no longer fits after processing another workload");
       }
-      return;  // lost to an earlier entry of this round: it is looked at again in the next
+      return;  // lost to an earlier entry of this round: considered again in the next
     }
     if (!fits_as_it_is) {
       preempt(nominee);
@@ -354,7 +371,7 @@ class Cycle {
       line.keep_flavors(flavors_in_question(nominee.assignment));
       refuse(line, false, why, message, nominee.requests);
     } else if (overdue && !line.queue().strict_fifo && waits_for_others(nominee.assignment)) {
-      tell(line.shape(), why, message, nominee.requests);
+      report_shape(line.shape(), why, message, nominee.requests);
       line.block();
     } else {
       refuse(line, true, why, message, nominee.requests);
@@ -478,9 +495,9 @@ class Cycle {
     nominee.line->block();
   }
 
-  // Who finds nobody to preempt keeps what it need not borrow from those after it in the round, and
-  // `for_good`, as under StrictFIFO, where it is looked at first again in the next one, from all
-  // (7.7).
+  // Reserves what a workload without preemption candidates need not borrow, against those after it
+  // in the round; with `for_good` (StrictFIFO, where it comes first again in the next round)
+  // against all (7.7).
   void reserve(const Nominee& nominee, bool for_good) {
     const ClusterQueue& queue = nominee.line->queue();
     if (nominee.assignment.mode != Mode::NoPreemptionCandidates ||
@@ -509,17 +526,19 @@ class Cycle {
   }
 
   // The head stays pending, and with it all of its shape: nothing becomes free within a cycle.
-  // Under StrictFIFO it keeps those behind it waiting, unheard (7.2).
+  // Under StrictFIFO those behind it wait without being considered (7.2).
   template <class Message>
   void refuse(Line& line, bool may_block, Waits why, const Message& message,
               const std::vector<PodSetRequests>& requests) {
-    // Tersely, one that waited for preemptions does so no longer.
-    const bool stale = words_ == Words::Once && awaits_preemption(line.head());
+    // With FirstOnly, replaces the message of one that waited for preemptions.
+    const bool stale = messages_ == WaitMessages::FirstOnly && awaits_preemption(line.head());
     if (line.queue().strict_fifo && may_block) {
       const Value& conditions = line.head().status()["conditions"];
-      if (stale || words_ == Words::Always ||
+      if (stale || messages_ == WaitMessages::Current ||
           find_condition(conditions, "QuotaReserved").is_null()) {
-        report_head(line, why, words_ == Words::Once ? std::string(kWaits) : message(), requests);
+        report_head(line, why,
+                    messages_ == WaitMessages::FirstOnly ? std::string(kWaits) : message(),
+                    requests);
       }
       line.block();
       return;
@@ -527,7 +546,7 @@ class Cycle {
     if (stale) {
       report_head(line, why, std::string(kWaits), requests);
     }
-    tell(line.shape(), why, message, requests);
+    report_shape(line.shape(), why, message, requests);
     line.drop_shape();
   }
 
@@ -558,7 +577,7 @@ class Cycle {
 
   const View& view_;
   Instant now_;
-  Words words_;
+  WaitMessages messages_;
   Settings settings_{};
   RequeueTimestamp timestamp_ = RequeueTimestamp::Eviction;
   std::shared_ptr<const Snapshot> queues_{};
@@ -576,8 +595,8 @@ class Cycle {
 
 }  // namespace
 
-Plan run_cycle(const View& view, Instant now, Words words) {
-  return Cycle(view, now, words).run();
+Plan run_cycle(const View& view, Instant now, WaitMessages messages) {
+  return Cycle(view, now, messages).run();
 }
 
 }  // namespace athanor::kueue

@@ -9,11 +9,13 @@
 
 namespace athanor::kueue {
 
-// How often a workload is told why it waits.
-enum class Words : std::uint8_t { Always, Once };
+// Which messages of waiting workloads a cycle writes: each that differs from the stored one, or a
+// fixed first one. Deciding what is written is the cycle's part: it asks per shape, and a filter of
+// its plan would format a message for every waiting workload in every cycle.
+enum class WaitMessages : std::uint8_t { Current, FirstOnly };
 
 // Keeps no memory between runs: each replays, over the state it sees, as many cycles of the
 // reference as there is something to decide.
-Plan run_cycle(const View& view, Instant now, Words words);
+Plan run_cycle(const View& view, Instant now, WaitMessages messages);
 
 }  // namespace athanor::kueue

@@ -12,7 +12,7 @@ FairOrder::FairOrder(const Snapshot& snapshot, QuotaTree& quota, FairShares& sha
                      std::vector<Entry> entries)
     : snapshot_(snapshot), quota_(quota), shares_(shares), entries_(std::move(entries)) {
   standings_.resize(entries_.size());
-  by_node_.assign(snapshot.nodes.size(), kNobody);
+  by_node_.assign(snapshot.nodes.size(), kNone);
   left_.assign(snapshot.nodes.size(), 0);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     by_node_[entries_[i].queue->node] = i;
@@ -58,12 +58,12 @@ std::int64_t FairOrder::share_below(std::size_t entry, NodeId cohort) const {
 }
 
 std::size_t FairOrder::winner_below(NodeId cohort) {
-  std::size_t best = kNobody;
+  std::size_t best = kNone;
   std::int64_t best_share = 0;
   const auto consider = [&](std::size_t entry) {
     compute(entry);
     const std::int64_t share = share_below(entry, cohort);
-    if (best == kNobody ||
+    if (best == kNone ||
         std::tie(share, entries_[entry].order) < std::tie(best_share, entries_[best].order)) {
       best = entry;
       best_share = share;

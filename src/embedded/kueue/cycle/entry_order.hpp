@@ -36,11 +36,12 @@ class FairOrder {
     bool known = false;
     bool open = true;
   };
-  static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
   [[nodiscard]] NodeId root_of(NodeId node) const;
   void compute(std::size_t entry);
-  // Whom a cohort sends, at that depth of the shares; kNobody: it has no entry left.
+  // Returns the entry that wins below a cohort, at that depth of the shares; kNone: it has no entry
+  // left.
   std::size_t winner_below(NodeId cohort);
   // The share of an entry where its branch meets the others below a cohort.
   [[nodiscard]] std::int64_t share_below(std::size_t entry, NodeId cohort) const;

@@ -143,7 +143,7 @@ class GroupSearch {
     return own;
   }
 
-  // nullopt: nobody has quota of it.
+  // nullopt: no ClusterQueue has quota for it.
   [[nodiscard]] std::optional<QuotaTree::CellId> cell_of(const FlavorQuotas& quotas,
                                                          std::string_view resource) const {
     for (std::size_t i = 0; i < quotas.resources.size(); ++i) {

@@ -21,8 +21,8 @@ enum class Mode : std::uint8_t { NoFit, NoPreemptionCandidates, Preempt, Reclaim
 // admission.flavorSelectorKeys).
 enum class SelectorKeys : std::uint8_t { Group, Flavor };
 
-// Why a flavor does not take a pod set, or no flavor can. It becomes a text only when somebody is
-// told. Valid as long as the queue.
+// Why a flavor does not take a pod set, or no flavor can. Formatted lazily. Valid as long as the
+// queue.
 struct Reason {
   enum class Why : std::uint8_t { NotFound, Tainted, NoMatch, NoCapacity, NoneFree, NotCovered };
   Why why = Why::NotFound;
@@ -56,7 +56,7 @@ struct AssignOptions {
   SelectorKeys keys = SelectorKeys::Group;
   // Asks what preemption could make free of every flavor tried, even where another one fits.
   bool simulates_all = false;
-  PreemptionOracle* oracle = nullptr;  // nullptr: nobody is preempted
+  PreemptionOracle* oracle = nullptr;  // nullptr: no preemption
   bool fair_sharing = false;
 };
 

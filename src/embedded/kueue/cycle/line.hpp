@@ -17,7 +17,7 @@ namespace athanor::kueue {
 
 class Line {
  public:
-  // Under BestEffortFIFO whoever waits for preemptions of its own goes first.
+  // Under BestEffortFIFO workloads that wait for their own preemptions go first.
   Line(const ClusterQueue& queue, RequeueTimestamp timestamp)
       : queue_(&queue), timestamp_(timestamp) {}
 
@@ -41,11 +41,11 @@ class Line {
     heads_.erase(heads_.begin());
     queue_head(index);
   }
-  // All like the head wait on.
+  // Leaves the head and all of its shape waiting.
   void drop_shape() { heads_.erase(heads_.begin()); }
-  // Nobody behind the head is looked at.
+  // Ends the line for this run: workloads behind the head are not considered.
   void block() { blocked_ = true; }
-  // Nobody behind the head is given one of these flavors.
+  // Keeps these flavors from workloads behind the head.
   void keep_flavors(const std::set<std::string>& flavors) {
     kept_flavors_.insert(flavors.begin(), flavors.end());
   }

@@ -20,7 +20,7 @@ class Preempting {
   // All must outlive it. Each call leaves the tree as it is.
   Preempting(const View& view, const Snapshot& snapshot, QuotaTree& quota,
              const Settings& settings);
-  // Nobody is preempted for these cells, but for one that may `pass`.
+  // Bars preemption for this cell, except for a preemptor that may `pass`.
   void bar(QuotaTree::CellId cell) { barred_.insert(cell); }
 
   struct Result {

@@ -35,7 +35,7 @@ class QuotaTree {
   // Sums quotas upwards; after the last set_limits and before anything below.
   void finish();
 
-  // nullopt: nobody has any quota of it.
+  // nullopt: no node of the tree has quota for this resource.
   [[nodiscard]] std::optional<CellId> find(std::string_view flavor,
                                            std::string_view resource) const;
 
@@ -99,7 +99,7 @@ class QuotaTree {
     std::vector<std::vector<Quota>> by_node{};  // each by cell; of the cells known so far
   };
   [[nodiscard]] const Quota& quota(NodeId node, CellId cell) const;
-  // The use of what nobody has quota of.
+  // Returns the use of a resource for which no node has quota.
   [[nodiscard]] Amount stray(NodeId node, const FlavorResource& cell) const;
 
   std::shared_ptr<Quotas> quotas_ = std::make_shared<Quotas>();

@@ -14,11 +14,11 @@ namespace athanor::kueue {
 namespace {
 
 Plan reconcile(const View& view, const Key& /*key*/, Instant now) {
-  return run_cycle(view, now, Words::Always);
+  return run_cycle(view, now, WaitMessages::Current);
 }
 
-Plan reconcile_tersely(const View& view, const Key& /*key*/, Instant now) {
-  return run_cycle(view, now, Words::Once);
+Plan reconcile_with_first_messages(const View& view, const Key& /*key*/, Instant now) {
+  return run_cycle(view, now, WaitMessages::FirstOnly);
 }
 
 // Whether a workload takes part neither before nor after, or holds the same quota and is preempted
@@ -89,11 +89,11 @@ const Operator& scheduler_operator() {
   return kOperator;
 }
 
-const Operator& terse_scheduler_operator() {
+const Operator& trace_scheduler_operator() {
   static const Operator kOperator = [] {
-    Operator terse = scheduler_operator();
-    terse.reconcile = reconcile_tersely;
-    return terse;
+    Operator op = scheduler_operator();
+    op.reconcile = reconcile_with_first_messages;
+    return op;
   }();
   return kOperator;
 }

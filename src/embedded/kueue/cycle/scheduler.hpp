@@ -8,9 +8,9 @@ namespace athanor::kueue {
 
 // Admits pending Workloads, or says why not. One key: every decision sees all queues.
 const Operator& scheduler_operator();
-// Decides the same, and tells a Workload why it waits only once. Words that change with every
-// release of quota are most of the writes of a busy fleet, and a replay reads none of them.
-const Operator& terse_scheduler_operator();
+// Decides the same, but writes why a Workload waits only once. Messages that change with every
+// release of quota are most of the writes of a busy fleet, and the trace simulator reads none.
+const Operator& trace_scheduler_operator();
 // One Workload's life beside the queue: admission checks, deactivation, stopped queues, its
 // priority class.
 const Operator& workload_operator();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workloads that wait for quota, as the engine's caches keep them: by queue, by what decides
-// about them, by what they were told last, each group in queue order. A cycle looks at the heads of
+// about them, by their last message, each group in queue order. A cycle looks at the heads of
 // groups, so that ten thousand equal workloads cost as much as one.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace athanor::kueue {
 
-// A Workload with this label holds, or waits for, all of the flavor that the label names: who comes
-// later does not get in before it (docs/spec/hearth.md 9.5).
+// A Workload with this label holds, or waits for, all of the flavor that the label names; later
+// ones are not admitted before it (docs/spec/hearth.md 9.5).
 inline constexpr std::string_view kLockLabel = "fournos.dev/cluster-lock";
 
 // Holds a workload back while it is there.
@@ -29,7 +29,7 @@ const Index& waiting_index();
 // Index "kueue-waiting-in": "namespace/queue" while a workload waits.
 const Index& waiting_in_index();
 Select waiting_in(const Key& local_queue);
-// What identifies the words a workload was told: the reason and message of its QuotaReserved False
+// Identifies the message of a waiting workload: reason and message of its QuotaReserved False
 // condition.
 std::string told(std::string_view reason, std::string_view message);
 
@@ -41,16 +41,16 @@ class Shape {
   Shape(const View& view, RequeueTimestamp timestamp) : view_(view), timestamp_(timestamp) {}
   void add_group(std::string group, std::string message);
 
-  // From now on whoever waits for preemptions of its own goes first (7.2).
+  // From now on workloads that wait for their own preemptions go first (7.2).
   void put_preemptors_first();
   // The first in queue order that was not taken; nullptr at the end.
   [[nodiscard]] const Object* head();
   void take();
-  // Those not taken whose last words differ.
+  // Returns those not taken whose last message differs.
   [[nodiscard]] std::vector<Object> with_other_message(std::string_view message);
-  // Whether all of them, taken or not, were told something.
+  // Returns true if all of them, taken or not, have a message.
   [[nodiscard]] bool has_message() const;
-  // Those not taken that were told nothing yet.
+  // Returns those not taken that have no message.
   [[nodiscard]] std::vector<Object> without_message();
 
  private:

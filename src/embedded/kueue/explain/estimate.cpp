@@ -194,7 +194,7 @@ class Play {
     for (int round = 0; round < kMostRounds; ++round) {
       Reads reads;
       const View view(world_, reads);
-      const Plan plan = run_cycle(view, now, Words::Once);
+      const Plan plan = run_cycle(view, now, WaitMessages::FirstOnly);
       wake = plan.wake();
       bool changed = false;
       for (const Step& step : plan.steps()) {
@@ -209,7 +209,7 @@ class Play {
     return wake;
   }
 
-  // Returns true if somebody got quota, or gave it back.
+  // Returns true if a workload got quota or gave it back.
   bool take(const Status& step, Instant now) {
     const auto found = world_.workloads().find(step.target.key);
     if (found == world_.workloads().end()) {

@@ -22,8 +22,8 @@ struct StartEstimate {
   std::size_t runs = 0;  // that ended, and whose length is known
 };
 
-// Estimates for a Workload that waits. Nobody else comes meanwhile. Both are nullopt where more
-// than a few thousand Workloads share the quota.
+// Estimates for a Workload that waits, without new arrivals. Both are nullopt where more than
+// a few thousand Workloads share the quota.
 StartEstimate estimate_start(const View& view, const Snapshot& queues, const ClusterQueue& queue,
                              const Object& workload, Instant now);
 

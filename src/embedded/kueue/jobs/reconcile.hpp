@@ -13,7 +13,7 @@ std::span<const Operator* const> operators();
 
 // Plain pods and groups of them (10.3).
 const Operator& pod_operator();
-// Of a Workload whose job is gone nobody holds the quota.
+// Releases the quota of a Workload whose job is gone.
 const Operator& release_operator();
 // Objects of kinds that are not integrated: their queue label has no effect, and an event says so.
 std::span<const Operator* const> unsupported_operators();

@@ -92,8 +92,8 @@ constexpr WebhookRule kDeployment[] = {{&api::kDeployment, kCreate, ""}};
 constexpr WebhookRule kStatefulSet[] = {{&api::kStatefulSet, kCreate, ""}};
 constexpr WebhookRule kNewLeaderWorkerSet[] = {{&kLeaderWorkerSet, kCreate, ""}};
 
-// A pod that nobody answers for runs ungated rather than not at all: a cluster must be able to
-// start the pods that would answer.
+// If the webhook does not answer, a pod runs ungated rather than not at all: a cluster must be able
+// to start the pods that serve the webhook.
 constexpr Webhook kWebhooks[] = {
     {.name = "mjob.kb.io", .mutating = true, .rules = kNewJob, .admit = mutate<batch_job>},
     {.name = "mjobset.kb.io", .mutating = true, .rules = kNewJobSet, .admit = mutate<job_set>},

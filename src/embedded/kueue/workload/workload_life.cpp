@@ -138,8 +138,8 @@ void finish_backoff(const Object& workload, Plan& plan, Instant now) {
   }
 }
 
-// Evicts an admitted workload whose pods are not ready in time (8.5). Nobody writes PodsReady on a
-// raw workload but its owner.
+// Evicts an admitted workload whose pods are not ready in time (8.5). Only the
+// owner of a raw workload writes PodsReady on it.
 void await_pods(const Object& workload, const Settings& settings, Plan& plan, Instant now) {
   const Value& conditions = workload.status()["conditions"];
   const Value& ready = find_condition(conditions, "PodsReady");
@@ -280,7 +280,7 @@ void retire(const View& view, const Object& workload, Plan& plan, Instant now) {
                    .guard = {.uid = std::string(workload.uid())}});
 }
 
-// What is told once is told within so long after it is due: nothing remembers that it was.
+// Limit of the delay of an Event that is emitted once: no state records that it was emitted.
 constexpr Duration kTellWithin = std::chrono::seconds(5);
 
 void emit_once(const Object& workload, Instant due, std::string_view reason,

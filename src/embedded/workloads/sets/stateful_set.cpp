@@ -35,8 +35,7 @@ bool is_healthy(const Object& pod) {
 }
 
 // One run. Invariants:
-//   - two pods of one ordinal never run: a pod is made only when none of its ordinal is in the
-//   view,
+//   - two pods of one ordinal never run: a pod is made only when the view has none of its ordinal,
 //     and removed with its uid as guard;
 //   - a pod's claims come before it, in the same plan or an earlier one;
 //   - in an ordered set (OrderedReady) a pod is made only when all of lower ordinals are available;

@@ -137,8 +137,12 @@ constexpr Webhook kWebhooks[] = {{.name = kMutator,
                                   .rules = kWrites,
                                   .admit = judge}};
 constexpr Webhook kKueueWebhooks[] = {
-    {.name = kMutator, .mutating = true, .rules = kCreates, .admit = mutate_for_kueue},
-    {.name = kValidator, .rules = kWrites, .admit = judge_for_kueue}};
+    {.name = kMutator,
+     .mutating = true,
+     .rules = kCreates,
+     .admit = mutate_for_kueue,
+     .yields_to_namesake = true},
+    {.name = kValidator, .rules = kWrites, .admit = judge_for_kueue, .yields_to_namesake = true}};
 
 }  // namespace
 

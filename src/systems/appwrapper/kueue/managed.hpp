@@ -17,7 +17,7 @@ bool is_queued(const View& view, const Value& app, const Queueing& queueing);
 bool is_managed_here(const AppWrapper& app);
 // Returns true if Kueue makes a Workload of it: of ours, and of what MultiKueue runs elsewhere.
 bool has_workload(const AppWrapper& app);
-// The name of a Workload that somebody else made for it; empty: none.
+// Returns the name of a Workload that another controller made for it; empty: none.
 std::string prebuilt_workload(const Object& app);
 
 }  // namespace athanor::appwrapper

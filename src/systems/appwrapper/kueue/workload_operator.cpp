@@ -94,8 +94,8 @@ class Manager {
     return owner && owner->uid == app_.object.uid();
   }
 
-  // A Workload that somebody else made, such as MultiKueue on a worker cluster: it is taken over,
-  // never made, and one that does not fit ends (4.8).
+  // Takes over a Workload that another controller made, such as MultiKueue on a worker cluster.
+  // Makes none; one that does not fit ends (4.8).
   Plan run_prebuilt(const std::string& name) {
     const auto workload = view_.get(api::kueue::kWorkload, {std::string(app_.object.ns()), name});
     if (!workload || (workload->controller() && !owns(*workload))) {
@@ -347,7 +347,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   return Manager(view, *app, settings.queueing, now).run();
 }
 
-// Of a Workload whose AppWrapper is gone nobody holds the quota.
+// Releases the quota of a Workload whose AppWrapper is gone.
 Plan release(const View& view, const Key& key, Instant now) {
   const auto workload = view.get(api::kueue::kWorkload, key);
   const auto owner = workload ? workload->controller() : std::nullopt;

@@ -33,7 +33,7 @@ struct Left {
   Object object{};
 };
 
-// A name of ours may be held by somebody else's object: that one is not deleted.
+// An object of another owner may have one of our names: it is not deleted.
 bool is_ours(const Context& context, const Object& object) {
   return object.controller() ? is_controlled(context, object)
                              : object.label(name::kLabel) == context.name();

@@ -26,7 +26,7 @@ void add_anti_affinities(Value& pod_spec, const Autopilot& autopilot);
 std::set<std::string> nodes_to_leave(const View& view, const std::vector<Object>& running_pods,
                                      const Autopilot& autopilot);
 
-// Nodes that their pods must leave since nobody reaches them (B-18).
+// Unreachable nodes that their pods must leave (B-18).
 struct Unreachable {
   std::set<std::string> nodes{};  // for longer than the grace
   std::optional<Instant> next{};  // when the next one has been so for that long

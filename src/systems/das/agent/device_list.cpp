@@ -48,6 +48,9 @@ std::vector<DeviceList> device_lists(const Value& node_resources) {
   std::map<std::string, std::pair<std::string, std::vector<Share>>> shares;  // by resource
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     const NodeGpu& gpu = node.gpus[i];
+    if (gpu.dra) {
+      continue;
+    }
     const Value& numa_node = node_resources["nodeGpus"][i]["numaNode"];
     for (const MigProfile& profile : node.tables[gpu.table].profiles) {
       auto& [name, list] = shares[resource_of(profile.name)];

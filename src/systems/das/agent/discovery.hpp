@@ -36,7 +36,7 @@ struct Discovery {
   std::vector<FoundSlice> slices{};
 };
 
-// status.nodeResources. Instances that no record names are foreign: their slots are told.
+// Returns status.nodeResources. Instances that no record names are foreign: their slots are listed.
 Value node_resources(const Discovery& found, const std::vector<SliceRecord>& records,
                      const std::string& boot_id);
 // {"status", "reason", "message"} of the condition Ready.

@@ -49,7 +49,8 @@ std::vector<Claim> usable(const NodeSight& sight, std::string_view pod_uid,
   for (const Claim& claim : sight.claims) {
     const bool ready =
         claim.state == kCreated || claim.state == kProcessing || claim.state == kInUse;
-    if (ready && claim.pod_uid == pod_uid && claim.profile == profile && !claim.object.deleting()) {
+    if (ready && claim.pod_uid == pod_uid && claim.profile == profile && !claim.object.deleting() &&
+        !is_mirror(claim.object)) {
       claims.push_back(claim);
     }
   }
@@ -129,7 +130,7 @@ Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const 
   std::set<std::string> seen;
   std::optional<Picked> oldest;
   for (const Claim& claim : sight.claims) {
-    if (claim.profile != ask.profile || claim.pod_uid.empty() ||
+    if (claim.profile != ask.profile || claim.pod_uid.empty() || is_mirror(claim.object) ||
         !seen.insert(claim.pod_uid).second) {
       continue;
     }

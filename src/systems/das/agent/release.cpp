@@ -53,8 +53,8 @@ Plan release(const View& view, const Claim& claim, Instant now) {
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto object = view.get(kAllocationClaim, key);
-  if (!object || object->deleting()) {
-    return Plan::done();
+  if (!object || object->deleting() || is_mirror(*object)) {
+    return Plan::done();  // a mirror's slice lives as long as its ResourceClaim is prepared
   }
   const auto claim = read_claim(*object);
   if (!claim || claim->node != view.config(kAgentSection)["node"].as_string() ||

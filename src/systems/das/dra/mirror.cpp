@@ -19,6 +19,8 @@
 namespace athanor::das {
 namespace {
 
+// How often mirrors without their claim are looked at while an agent ends their slices.
+constexpr Duration kAgentPause = std::chrono::seconds(2);
 constexpr std::string_view kByPool = "das-dra-pools";
 
 std::vector<std::string> slice_pools(const Object& slice) {
@@ -92,6 +94,25 @@ bool allocates(const Object& claim, const Claim& mirror) {
          std::ranges::find(devices, source["device"].as_string()) != devices.end();
 }
 
+// The agent of a real node ends a slice first, when its kubelet or the API server says so.
+bool left_to_agent(const View& view, const Claim& mirror) {
+  const bool made =
+      mirror.state == kProcessing || mirror.state == kInUse || mirror.state == kOrphaned;
+  const auto node = view.get(api::kNode, {"", mirror.node});
+  return made && node && node->label("athanor.dev/emulated") != "true";
+}
+
+Plan end_mirror(const View& view, const Claim& mirror, const Settings& settings, Instant now) {
+  const auto node = view.get(api::kNode, {"", mirror.node});
+  if (node && node->label("athanor.dev/emulated") == "true") {
+    return release_claim(mirror.object, mirror, settings, now);
+  }
+  Plan plan;
+  plan.then(Delete{.target = {&kAllocationClaim, mirror.object.key()},
+                   .guard = {.uid = std::string(mirror.object.uid())}});
+  return plan;
+}
+
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const Settings settings = settings_of(view);
   const std::vector<Claim> there = mirrors_of(view, key);
@@ -101,13 +122,18 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     if (one.object.deleting() || (claim && allocates(*claim, one))) {
       continue;
     }
+    if (left_to_agent(view, one)) {
+      // A key without its object and without a plan is forgotten.
+      plan.wake_at(now + kAgentPause);
+      continue;
+    }
     // What a cache lacks may be there all the same: a slice that is in use must not go.
     const Live live = read_live(view, api::kResourceClaim, key, now, one.object.resource_version());
     if (!live.known) {
       continue;
     }
     if (live.absent() || !allocates(live.objects.front(), one)) {
-      plan.merge(release_claim(one.object, one, settings, now));
+      plan.merge(end_mirror(view, one, settings, now));
     }
   }
   if (!claim) {
@@ -171,7 +197,7 @@ std::vector<std::string> emulated_devices(const Object& resource_claim) {
 
 const Operator& mirror_operator() {
   static constexpr const Kind* kReads[] = {&api::kResourceClaim, &kAllocationClaim,
-                                           &api::kResourceSlice};
+                                           &api::kResourceSlice, &api::kNode};
   static constexpr const Kind* kWrites[] = {&kAllocationClaim};
   static constexpr Access kAccess[] = {{&kAllocationClaim, "create delete patch"},
                                        {&kAllocationClaim, "patch", "status"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DRA on emulated nodes: what is published, and AllocationClaims as the mirror of what is allocated
+// DRA: what is published, and AllocationClaims as the mirror of what is allocated
 // (docs/spec/das.md 15.1).
 #pragma once
 
@@ -10,6 +10,8 @@ namespace athanor::das {
 
 // ResourceSlices of every emulated node, of the GPUs that belong to DRA.
 const Operator& publisher_operator();
+// ResourceSlices of the agent's own node, of its GPUs that belong to DRA.
+const Operator& found_publisher_operator();
 // DeviceClasses of the profiles that nodes offer.
 const Operator& classes_operator();
 // One AllocationClaim for each allocated device of the emulated driver.

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <map>
 #include <optional>
 #include <system_error>
 
@@ -78,6 +79,29 @@ std::vector<AllocationApi> apis_of(const Value& node_resources) {
         api_of(gpu[kAllocationApiMember].as_string()).value_or(AllocationApi::DevicePlugin));
   }
   return apis;
+}
+
+Result<void> assign_apis(Value& resources, const Value& before, std::string_view setting,
+                         std::string_view annotation,
+                         const std::set<std::string, std::less<>>& used) {
+  const std::size_t count = resources["nodeGpus"].size();
+  auto wanted = wanted_apis(setting, annotation, count);
+  std::map<std::string, std::string, std::less<>> known;
+  for (const Value& gpu : before["nodeGpus"].items()) {
+    if (!gpu[kAllocationApiMember].as_string().empty()) {
+      known[gpu["gpuUuid"].str()] = gpu[kAllocationApiMember].str();
+    }
+  }
+  auto apis = wanted.ok() ? *wanted : *wanted_apis(setting, {}, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string_view uuid = resources["nodeGpus"][i]["gpuUuid"].as_string();
+    const auto was = known.find(uuid);
+    if (was != known.end() && (!wanted.ok() || used.contains(uuid))) {
+      apis[i] = api_of(was->second).value_or(apis[i]);
+    }
+  }
+  set_apis(resources, apis);
+  return wanted.ok() ? Result<void>() : std::move(wanted).error();
 }
 
 void set_apis(Value& node_resources, const std::vector<AllocationApi>& apis) {

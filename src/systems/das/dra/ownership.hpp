@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +32,13 @@ Result<std::vector<AllocationApi>> wanted_apis(std::string_view setting,
 
 // What the node's GPUs belong to, as its NodeAccelerator says, in its order.
 std::vector<AllocationApi> apis_of(const Value& node_resources);
+
+// What each GPU of `resources` belongs to from now on: what is wanted, but those that hold claims
+// (`used`: their UUIDs) stay what `before` says. Errors name the annotation; nothing changes then,
+// and GPUs that are new belong to what the setting says.
+Result<void> assign_apis(Value& resources, const Value& before, std::string_view setting,
+                         std::string_view annotation,
+                         const std::set<std::string, std::less<>>& used);
 
 // Writes it into status.nodeResources.
 void set_apis(Value& node_resources, const std::vector<AllocationApi>& apis);

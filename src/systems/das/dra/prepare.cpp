@@ -19,6 +19,7 @@
 #include "systems/das/dra/mirror.hpp"
 #include "systems/das/dra/operators.hpp"
 #include "systems/das/dra/publication.hpp"
+#include "systems/das/dra/users.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/life/preparation.hpp"
 #include "systems/das/names.hpp"
@@ -30,61 +31,21 @@ namespace {
 // A claim of the pod, and who of its containers may use what of it.
 struct PodClaim {
   Object object{};
-  // By container: requests; an empty set: all.
-  std::map<std::string, std::set<std::string>> users{};
+  ClaimUsers users{};
 };
 
-// "request/sub" is the request that containers name.
-std::string_view parent_of(std::string_view request) {
-  return request.substr(0, request.find('/'));
-}
-
-void add_users(const Object& pod, std::string_view entry, PodClaim& claim) {
-  for (const char* list : {"initContainers", "containers"}) {
-    for (const Value& container : pod.spec()[list].items()) {
-      for (const Value& use : container["resources"]["claims"].items()) {
-        if (use["name"].as_string() != entry) {
-          continue;
-        }
-        const std::string name = container["name"].str();
-        const auto [known, fresh] = claim.users.try_emplace(name);
-        const std::string request = use["request"].str();
-        if (request.empty()) {
-          known->second.clear();
-        } else if (fresh || !known->second.empty()) {
-          known->second.insert(request);
-        }
-      }
-    }
-  }
-}
-
 std::vector<PodClaim> claims_of_pod(const View& view, const Object& pod) {
-  std::vector<PodClaim> claims;
-  const auto read = [&](const std::string& name) -> PodClaim* {
-    auto object = view.get(api::kResourceClaim, {std::string(pod.ns()), name});
-    if (!object || emulated_devices(*object).empty()) {
-      return nullptr;
-    }
-    claims.push_back({.object = *std::move(object)});
-    return &claims.back();
-  };
+  std::set<std::string> names;
   for (const Value& entry : pod.spec()["resourceClaims"].items()) {
-    std::string name = entry["resourceClaimName"].str();
-    for (const Value& made : pod.status()["resourceClaimStatuses"].items()) {
-      if (name.empty() && made["name"] == entry["name"]) {
-        name = made["resourceClaimName"].str();
-      }
-    }
-    if (PodClaim* claim = name.empty() ? nullptr : read(name)) {
-      add_users(pod, entry["name"].as_string(), *claim);
-    }
+    names.insert(claim_of_entry(pod, entry));
   }
-  if (const Value& made = pod.status()["extendedResourceClaimStatus"]; made.is_object()) {
-    if (PodClaim* claim = read(made["resourceClaimName"].str())) {
-      for (const Value& mapping : made["requestMappings"].items()) {
-        claim->users[mapping["containerName"].str()].insert(mapping["requestName"].str());
-      }
+  names.insert(pod.status()["extendedResourceClaimStatus"]["resourceClaimName"].str());
+  names.erase("");
+  std::vector<PodClaim> claims;
+  for (const std::string& name : names) {
+    auto object = view.get(api::kResourceClaim, {std::string(pod.ns()), name});
+    if (object && !emulated_devices(*object).empty()) {
+      claims.push_back({.object = *std::move(object), .users = users_of(pod, name)});
     }
   }
   return claims;

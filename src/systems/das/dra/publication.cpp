@@ -126,10 +126,15 @@ Value mig_device(const PublishedGpu& gpu, const MigProfile& profile, int start) 
 
 // The last starts first: they leave the most room for larger slices (docs/spec/das.md 6.6).
 std::vector<Value> devices_of(const PublishedGpu& gpu) {
-  std::vector<Value> devices{whole_gpu(gpu)};
+  std::vector<Value> devices;
+  if (gpu.foreign == 0) {
+    devices.push_back(whole_gpu(gpu));
+  }
   for (const MigProfile& profile : gpu.model->table.profiles) {
     for (auto start = profile.starts.rbegin(); start != profile.starts.rend(); ++start) {
-      devices.push_back(mig_device(gpu, profile, *start));
+      if ((gpu.foreign & mask_of(*start, profile.size)) == 0) {
+        devices.push_back(mig_device(gpu, profile, *start));
+      }
     }
   }
   return devices;

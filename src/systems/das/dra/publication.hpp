@@ -11,6 +11,7 @@
 
 #include "kube/value/value.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/placement/slots.hpp"
 #include "systems/das/placement/tables.hpp"
 
 namespace athanor::das {
@@ -22,6 +23,7 @@ struct PublishedGpu {
   int minor = 0;
   std::string uuid{};
   const GpuModel* model = nullptr;
+  SlotMask foreign = 0;  // slots of instances that DAS did not make: no device lies there
 };
 struct PublishedNode {
   std::string name{};

@@ -2,6 +2,7 @@
 // Publishes what emulated nodes have. A pool is rewritten as a whole, one generation later, when
 // anything of it changes.
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -9,7 +10,9 @@
 
 #include "api/builtin.hpp"
 #include "api/device_kinds.hpp"
+#include "kube/text/quantity.hpp"
 #include "systems/das/agent.hpp"
+#include "systems/das/agent/node_agent.hpp"
 #include "systems/das/dra/operators.hpp"
 #include "systems/das/dra/ownership.hpp"
 #include "systems/das/dra/publication.hpp"
@@ -115,6 +118,60 @@ Plan publish(const View& view, const Key& key, Instant /*now*/) {
   return bring_to(published(*node, *accelerator, *gpus), there);
 }
 
+// ---- a real node
+
+// Copies of what a GPU that is in no table says of itself.
+struct Models {
+  std::deque<GpuModel> made{};
+};
+
+const GpuModel* model_of(const Value& gpu, const MigTable& table, Models& models) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  std::string_view name = gpu["gpuName"].as_string();
+  name.remove_prefix(name.starts_with(kMaker) ? kMaker.size() : 0);
+  if (const GpuModel* known = find_model(name); known != nullptr) {
+    return known;
+  }
+  GpuModel& model = models.made.emplace_back();
+  model.key = name;  // lives as long as the NodeAccelerator that is read
+  constexpr std::int64_t kGib = std::int64_t{1} << 30;
+  const auto memory = Quantity::parse(gpu["gpuMemory"]);
+  model.memory_gib = memory ? static_cast<int>(memory->value() / kGib) : 0;
+  model.table = table;
+  for (MigProfile& profile : model.table.profiles) {
+    profile.smi_id = profile.gi_profile;
+  }
+  return &model;
+}
+
+// What the node's agent found and may hand out by ResourceClaims.
+Plan publish_found(const View& view, const Key& key, Instant /*now*/) {
+  const auto node = view.get(api::kNode, key);
+  const Settings settings = settings_of(view);
+  const auto accelerator = view.get(kNodeAccelerator, {settings.ns, key.name});
+  if (!node || node->deleting() || !accelerator ||
+      key.name != view.config(kAgentSection)["node"].as_string()) {
+    return Plan::done();  // the node's end takes its slices along
+  }
+  const Value& resources = accelerator->status()["nodeResources"];
+  const NodeGpus gpus = read_resources(resources);
+  Models models;
+  PublishedNode published{.name = key.name, .uid = std::string(node->uid())};
+  for (std::size_t i = 0; i < gpus.gpus.size(); ++i) {
+    const NodeGpu& gpu = gpus.gpus[i];
+    if (gpu.dra && gpu.healthy && !gpu.shared) {
+      const Value& written = resources["nodeGpus"][i];
+      published.gpus.push_back(
+          {.minor = static_cast<int>(written["index"].as_int(static_cast<std::int64_t>(i))),
+           .uuid = gpu.uuid,
+           .model = model_of(written, gpus.tables[gpu.table], models),
+           .foreign = gpu.foreign});
+    }
+  }
+  return bring_to(published, view.list(api::kResourceSlice,
+                                       {.index = std::string(kByNode), .index_value = key.name}));
+}
+
 // ---- DeviceClasses
 
 constexpr const char* kManaged = "app.kubernetes.io/managed-by";
@@ -177,6 +234,21 @@ const Operator& publisher_operator() {
                                   .writes = kWrites,
                                   .indexes = kIndexes,
                                   .reconcile = publish,
+                                  .access = kAccess};
+  return kOperator;
+}
+
+const Operator& found_publisher_operator() {
+  static constexpr const Kind* kReads[] = {&api::kNode, &kNodeAccelerator, &api::kResourceSlice};
+  static constexpr const Kind* kWrites[] = {&api::kResourceSlice};
+  static constexpr Access kAccess[] = {{&api::kResourceSlice, "create update delete"}};
+  static const Index kIndexes[] = {{&api::kResourceSlice, kByNode, slice_nodes}};
+  static const Operator kOperator{.name = "das-agent-slices",
+                                  .primary = &api::kNode,
+                                  .reads = kReads,
+                                  .writes = kWrites,
+                                  .indexes = kIndexes,
+                                  .reconcile = publish_found,
                                   .access = kAccess};
   return kOperator;
 }

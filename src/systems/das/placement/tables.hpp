@@ -33,19 +33,28 @@ struct MigTable {
   [[nodiscard]] int find(std::string_view profile) const;
 };
 
+// Accelerator types: which driver serves a node (docs/spec/das.md 15.3).
+inline constexpr std::string_view kNvidiaMig = "nvidia-mig";
+inline constexpr std::string_view kAmdMi300 = "amd-mi300";
+inline constexpr std::string_view kIntelXe = "intel-xe";
+bool is_known_type(std::string_view type);
+
 struct GpuModel {
   std::string_view key{};  // "A100-PCIE-40GB": what lab files and EMULATED_GPU_MODEL name
   int memory_gib = 0;
   MigTable table{};
   std::string_view architecture{};        // "Ampere"
   std::string_view compute_capability{};  // "8.0.0"
-  [[nodiscard]] std::string product() const { return "NVIDIA " + std::string(key); }
+  std::string_view type = kNvidiaMig;
+  std::string_view maker = "NVIDIA";
+  [[nodiscard]] std::string product() const { return std::string(maker).append(" ").append(key); }
 };
 
 inline constexpr std::string_view kDefaultModel = "A100-PCIE-40GB";
 
+// Those that can be sliced.
 std::span<const GpuModel> gpu_models();
-// nullptr: no such model.
+// Of any type; nullptr: no such model.
 const GpuModel* find_model(std::string_view key);
 // "A100-PCIE-40GB, A100-SXM4-80GB, ...".
 std::string known_models();

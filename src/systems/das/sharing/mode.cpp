@@ -31,7 +31,7 @@ std::string_view take(std::string_view& text, char separator) {
   return head;
 }
 
-std::optional<GpuSharing> read_mode(std::string_view text) {
+std::optional<GpuSharing> read_nvidia(std::string_view text) {
   const std::string_view mode = take(text, ':');
   if (mode == "mig" && text.empty()) {
     return GpuSharing{};
@@ -51,6 +51,50 @@ std::optional<GpuSharing> read_mode(std::string_view text) {
       .mode = GpuMode::TimeSlice, .replicas = *amount, .interval = std::string(interval)};
 }
 
+// Compute partitions of an MI300 (eight dies), and the memory modes: there are never more memory
+// partitions than compute partitions.
+std::optional<GpuSharing> read_amd(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, int>, 4> kCompute{
+      {{"spx", 1}, {"dpx", 2}, {"qpx", 4}, {"cpx", 8}}};
+  const std::string_view compute = take(text, ':');
+  const std::string_view memory = text.empty() ? "nps1" : text;
+  const auto* const found =
+      std::ranges::find(kCompute, compute, &std::pair<std::string_view, int>::first);
+  constexpr int kFourMemories = 4;
+  if (found == kCompute.end() ||
+      (memory != "nps1" && (memory != "nps4" || found->second < kFourMemories))) {
+    return std::nullopt;
+  }
+  return GpuSharing{.mode = GpuMode::Partition,
+                    .replicas = found->second,
+                    .layout = fmt::format("{}-{}", compute, memory)};
+}
+
+std::optional<GpuSharing> read_intel(std::string_view text) {
+  constexpr int kMostFunctions = 63;
+  const bool functions = take(text, ':') == "vf";
+  const auto count = number(text, kMostFunctions);
+  return functions && count && *count > 0
+             ? std::optional(GpuSharing{.mode = GpuMode::Vf, .replicas = *count})
+             : std::nullopt;
+}
+
+// How one accelerator type's GPUs are divided.
+struct Driver {
+  std::string_view type{};
+  std::string_view by_default{};
+  std::string_view forms{};
+  std::optional<GpuSharing> (*read)(std::string_view text) = nullptr;
+};
+constexpr Driver kDrivers[] = {
+    {kNvidiaMig, "mig",
+     "INDEX=mig, INDEX=timeslice:REPLICAS[:INTERVAL] or INDEX=mps:GB; intervals are Default, "
+     "Short, Medium and Long",
+     read_nvidia},
+    {kAmdMi300, "spx", "INDEX=spx, dpx, qpx or cpx, with :nps1, or :nps4 for qpx and cpx",
+     read_amd},
+    {kIntelXe, "vf:1", "INDEX=vf:COUNT", read_intel}};
+
 Error bad(std::string_view annotation, std::string_view why) {
   return Error::bad_request(
       fmt::format("invalid {} \"{}\": {}", kSharingAnnotation, annotation, why));
@@ -58,17 +102,20 @@ Error bad(std::string_view annotation, std::string_view why) {
 
 }  // namespace
 
-Result<std::vector<GpuSharing>> wanted_sharing(std::string_view annotation, std::size_t gpus) {
-  std::vector<GpuSharing> sharing(gpus);
+Result<std::vector<GpuSharing>> wanted_sharing(std::string_view annotation, std::size_t gpus,
+                                               std::string_view type) {
+  const auto* const driver = std::ranges::find(kDrivers, type, &Driver::type);
+  if (driver == std::end(kDrivers)) {
+    return Error::bad_request(fmt::format("unsupported acceleratorType {}", type));
+  }
+  std::vector<GpuSharing> sharing(gpus, driver->read(driver->by_default).value_or(GpuSharing()));
   std::string_view rest = annotation;
   while (!rest.empty()) {
     std::string_view entry = take(rest, ',');
     const auto index = number(take(entry, '='), kMostGb);
-    const auto mode = read_mode(entry);
+    const auto mode = driver->read(entry);
     if (!index || !mode) {
-      return bad(annotation,
-                 "must be a list of INDEX=mig, INDEX=timeslice:REPLICAS[:INTERVAL] or "
-                 "INDEX=mps:GB; intervals are Default, Short, Medium and Long");
+      return bad(annotation, fmt::format("must be a list of {}", driver->forms));
     }
     if (static_cast<std::size_t>(*index) >= gpus) {
       return bad(annotation, fmt::format("there is no GPU {}", *index));
@@ -89,6 +136,12 @@ std::vector<GpuSharing> sharing_of(const Value& node_resources) {
              .interval = written["interval"].str()};
     } else if (written["mode"].as_string() == "mps") {
       one = {.mode = GpuMode::Mps, .unit_gb = static_cast<int>(written["unitGb"].as_int())};
+    } else if (written["mode"].as_string() == "partition") {
+      one = {.mode = GpuMode::Partition,
+             .replicas = static_cast<int>(written["replicas"].as_int()),
+             .layout = written["layout"].str()};
+    } else if (written["mode"].as_string() == "vf") {
+      one = {.mode = GpuMode::Vf, .replicas = static_cast<int>(written["replicas"].as_int())};
     }
     all.push_back(std::move(one));
   }
@@ -105,20 +158,37 @@ void set_sharing(Value& node_resources, const std::vector<GpuSharing>& sharing) 
                                                       {"interval", one.interval}}));
     } else if (one.mode == GpuMode::Mps) {
       gpus.item(i).set(kSharingMember, Value::object({{"mode", "mps"}, {"unitGb", one.unit_gb}}));
+    } else if (one.mode == GpuMode::Partition) {
+      gpus.item(i).set(kSharingMember, Value::object({{"mode", "partition"},
+                                                      {"replicas", one.replicas},
+                                                      {"layout", one.layout}}));
+    } else if (one.mode == GpuMode::Vf) {
+      gpus.item(i).set(kSharingMember, Value::object({{"mode", "vf"}, {"replicas", one.replicas}}));
     }
   }
 }
 
 int shares_of(const GpuSharing& sharing, int memory_gib) {
-  return sharing.mode == GpuMode::TimeSlice                    ? sharing.replicas
-         : sharing.mode == GpuMode::Mps && sharing.unit_gb > 0 ? memory_gib / sharing.unit_gb
-                                                               : 0;
+  if (sharing.mode == GpuMode::Mps) {
+    return sharing.unit_gb > 0 ? memory_gib / sharing.unit_gb : 0;
+  }
+  return sharing.mode == GpuMode::Mig ? 0 : sharing.replicas;
 }
 
 std::string resource_of_share(const GpuSharing& sharing) {
-  return sharing.mode == GpuMode::TimeSlice ? "ts.das.com/gpu"
-         : sharing.mode == GpuMode::Mps     ? fmt::format("mps.das.com/gpu-{}gb", sharing.unit_gb)
-                                            : std::string();
+  switch (sharing.mode) {
+    case GpuMode::Mig:
+      return {};
+    case GpuMode::TimeSlice:
+      return "ts.das.com/gpu";
+    case GpuMode::Mps:
+      return fmt::format("mps.das.com/gpu-{}gb", sharing.unit_gb);
+    case GpuMode::Partition:
+      return "amd.das.com/" + sharing.layout;
+    case GpuMode::Vf:
+      return "intel.das.com/vf";
+  }
+  return {};
 }
 
 std::map<std::string, int> share_capacity(const std::vector<GpuSharing>& sharing, int memory_gib) {

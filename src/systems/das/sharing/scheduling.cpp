@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares of GPUs in the scheduler: filter writes nothing, claims are made for the chosen node
-// alone.
+// Shares of GPUs in a scheduling cycle: which nodes have room, and the claims of a pod that fits.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,10 +30,15 @@ class ShareSession final : public SchedulingSession {
 
   std::optional<HookRefusal> filter(const Object& pod, const Object& node,
                                     std::span<const std::string_view> leaving) override {
-    if (!view_.get(kNodeAccelerator, {settings_.ns, std::string(node.name())})) {
+    const auto accelerator = view_.get(kNodeAccelerator, {settings_.ns, std::string(node.name())});
+    if (!accelerator) {
       return HookRefusal{.reason = fmt::format(
                              "nodeaccelerator.inference.redhat.com \"{}\" not found", node.name()),
                          .for_good = true};
+    }
+    const std::string type = accelerator->spec()["acceleratorType"].str();
+    if (!type.empty() && !is_known_type(type)) {
+      return HookRefusal{.reason = "unsupported acceleratorType " + type, .for_good = true};
     }
     return place_shares(gpus_for(pod, node, leaving), shares_in(pod.spec())).empty()
                ? std::optional(HookRefusal{.reason = kNoGpu})
@@ -43,7 +48,7 @@ class ShareSession final : public SchedulingSession {
   std::int64_t score(const Object& /*pod*/, const Object& /*node*/) override { return 0; }
 
   Plan reserve(const Object& pod, const Object& node) override {
-    const std::vector<SharedGpu> gpus = gpus_for(pod, node, {});
+    std::vector<SharedGpu> gpus = gpus_for(pod, node, {});
     const std::vector<ShareRequest> requests = shares_in(pod.spec());
     const std::vector<std::size_t> placed = place_shares(gpus, requests);
     if (placed.empty()) {
@@ -51,13 +56,14 @@ class ShareSession final : public SchedulingSession {
     }
     Plan plan = release(pod);  // claims of an attempt before
     for (std::size_t i = 0; i < placed.size(); ++i) {
-      const SharedGpu& gpu = gpus[placed[i]];
-      const Value claim = make_share(pod, settings_.ns, node.name(), requests[i], gpu);
+      SharedGpu& gpu = gpus[placed[i]];
+      const int index = take_share(gpu);
+      const Value claim = make_share(pod, settings_.ns, node.name(), requests[i], gpu, index);
       const Ref target{&kAllocationClaim, {settings_.ns, claim["metadata"]["name"].str()}};
       plan.then(Create{.target = target, .object = claim});
       plan.then(
           Status{.target = target, .status = claim_status(Value(), {kStaged, kCreated}, 1, now_)});
-      ++reserved_[gpu.uuid];
+      reserved_[gpu.uuid].insert(index);
     }
     return plan;
   }
@@ -83,12 +89,17 @@ class ShareSession final : public SchedulingSession {
                                               : std::vector<SharedGpu>();
     const std::vector<ShareClaim> claims = shares_on(view_, node.name());
     for (SharedGpu& gpu : gpus) {
-      gpu.taken = static_cast<int>(std::ranges::count_if(claims, [&](const ShareClaim& claim) {
-        return claim.gpu == gpu.uuid && claim.pod_uid != pod.uid() &&
-               std::ranges::find(leaving, claim.pod_uid) == leaving.end();
-      }));
+      for (const ShareClaim& claim : claims) {
+        if (claim.gpu != gpu.uuid || claim.pod_uid == pod.uid() ||
+            std::ranges::find(leaving, claim.pod_uid) != leaving.end()) {
+          continue;
+        }
+        if (!gpu.used.insert(claim.index).second) {
+          take_share(gpu);  // two of one index, written by hand: both count
+        }
+      }
       if (const auto more = reserved_.find(gpu.uuid); more != reserved_.end()) {
-        gpu.taken += more->second;
+        gpu.used.insert(more->second.begin(), more->second.end());
       }
     }
     return gpus;
@@ -97,7 +108,7 @@ class ShareSession final : public SchedulingSession {
   const View& view_;
   Instant now_;
   Settings settings_;
-  std::map<std::string, int, std::less<>> reserved_{};  // of this cycle, by GPU
+  std::map<std::string, std::set<int>, std::less<>> reserved_{};  // of this cycle, by GPU
 };
 
 std::unique_ptr<SchedulingSession> begin(const View& view, Instant now) {
@@ -106,7 +117,11 @@ std::unique_ptr<SchedulingSession> begin(const View& view, Instant now) {
 
 // Shares of the usual sizes; a stock scheduler asks about exact names alone.
 std::vector<std::string> resources() {
-  std::vector<std::string> names{"ts.das.com/gpu"};
+  std::vector<std::string> names{"ts.das.com/gpu", "intel.das.com/vf"};
+  for (const char* layout :
+       {"spx-nps1", "dpx-nps1", "qpx-nps1", "qpx-nps4", "cpx-nps1", "cpx-nps4"}) {
+    names.push_back(std::string("amd.das.com/") + layout);
+  }
   for (const int gigabytes : {1, 2, 4, 5, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80}) {
     names.push_back(resource_of_share({.mode = GpuMode::Mps, .unit_gb = gigabytes}));
   }

@@ -17,14 +17,22 @@ namespace {
 constexpr std::int64_t kMibPerGib = 1024;
 constexpr int kPercent = 100;
 
+constexpr std::string_view kTypes[] = {"timeslice", "mps", "partition", "vf"};
+
 std::string_view type_of(GpuMode mode) {
-  return mode == GpuMode::Mps ? "mps" : "timeslice";
+  return mode == GpuMode::Mps         ? "mps"
+         : mode == GpuMode::Partition ? "partition"
+         : mode == GpuMode::Vf        ? "vf"
+                                      : "timeslice";
 }
 
 }  // namespace
 
 bool is_share_resource(std::string_view resource) {
-  return resource.starts_with(kTimeSlicePrefix) || resource.starts_with(kMpsPrefix);
+  constexpr std::string_view kPrefixes[] = {"ts.das.com/", kMpsPrefix, "amd.das.com/",
+                                            "intel.das.com/"};
+  return std::ranges::any_of(kPrefixes,
+                             [&](std::string_view prefix) { return resource.starts_with(prefix); });
 }
 
 std::vector<ShareRequest> shares_in(const Value& pod_spec) {
@@ -51,7 +59,7 @@ std::vector<ShareRequest> shares_in(const Value& pod_spec) {
 
 bool is_share(const Object& claim) {
   const std::string_view type = claim.spec()["type"].as_string();
-  return type == "timeslice" || type == "mps";
+  return std::ranges::find(kTypes, type) != std::end(kTypes);
 }
 
 std::optional<ShareClaim> read_share(const Object& claim) {
@@ -60,10 +68,12 @@ std::optional<ShareClaim> read_share(const Object& claim) {
     return std::nullopt;
   }
   return ShareClaim{.object = claim,
+                    .type = spec["type"].str(),
                     .resource = spec["resource"].str(),
                     .gpu = spec["gpuUUID"].str(),
                     .container = spec["container"].str(),
                     .pod_uid = spec["podRef"]["uid"].str(),
+                    .index = static_cast<int>(spec["share"]["index"].as_int()),
                     .state = claim.status()["state"].str(),
                     .memory_mib = spec["share"]["memoryMiB"].as_int(),
                     .thread_percent = static_cast<int>(spec["share"]["threadPercent"].as_int())};
@@ -111,32 +121,44 @@ std::vector<std::size_t> place_shares(std::vector<SharedGpu> gpus,
     std::size_t best = gpus.size();
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       const SharedGpu& gpu = gpus[i];
-      const bool room = gpu.healthy && resource_of_share(gpu.sharing) == request.resource &&
-                        gpu.taken + count <= shares_of(gpu.sharing, gpu.memory_gib);
-      if (room && (best == gpus.size() || gpu.taken > gpus[best].taken)) {
+      const bool room =
+          gpu.healthy && resource_of_share(gpu.sharing) == request.resource &&
+          static_cast<int>(gpu.used.size()) + count <= shares_of(gpu.sharing, gpu.memory_gib);
+      if (room && (best == gpus.size() || gpu.used.size() > gpus[best].used.size())) {
         best = i;
       }
     }
     if (best == gpus.size()) {
       return {};
     }
-    gpus[best].taken += count;
+    for (int i = 0; i < count; ++i) {
+      take_share(gpus[best]);
+    }
     placed.insert(placed.end(), end - next, best);
     next = end;
   }
   return placed;
 }
 
+int take_share(SharedGpu& gpu) {
+  int index = 0;
+  while (!gpu.used.insert(index).second) {
+    ++index;
+  }
+  return index;
+}
+
 Value make_share(const Object& pod, std::string_view ns, std::string_view node,
-                 const ShareRequest& request, const SharedGpu& gpu) {
-  const bool mps = gpu.sharing.mode == GpuMode::Mps;
-  Value share = Value::object();
-  if (mps) {
+                 const ShareRequest& request, const SharedGpu& gpu, int index) {
+  Value share = Value::object({{"index", index}});
+  if (gpu.sharing.mode == GpuMode::Mps) {
     share.set("memoryMiB", gpu.sharing.unit_gb * kMibPerGib);
     share.set("threadPercent",
               std::max(1, kPercent * gpu.sharing.unit_gb / std::max(gpu.memory_gib, 1)));
-  } else {
+  } else if (gpu.sharing.mode == GpuMode::TimeSlice) {
     share.set("interval", gpu.sharing.interval);
+  } else {
+    share.set("memoryMiB", gpu.memory_gib * kMibPerGib / std::max(gpu.sharing.replicas, 1));
   }
   const SliceRequest named{.container = request.container + "-share", .index = request.index};
   return Value::object(
@@ -156,45 +178,85 @@ Value make_share(const Object& pod, std::string_view ns, std::string_view node,
                                                          {"uid", pod.uid()}})}})}});
 }
 
+namespace {
+
+std::string numbers(std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ",", i);
+  }
+  return text;
+}
+
+struct OnGpu {
+  std::int64_t memory_mib = 0;
+  int percent = 0;
+};
+
+// Of GPUs that are visible as a whole.
+Variables shared_variables(const std::map<std::string, OnGpu>& gpus,
+                           const std::map<std::string, std::string>& names) {
+  std::string visible;
+  std::string limits;
+  std::string pipe;
+  int percent = kPercent;
+  int index = 0;
+  for (const auto& [uuid, gpu] : gpus) {
+    const char* const comma = index == 0 ? "" : ",";
+    const auto name = names.find(uuid);
+    visible += comma + (name == names.end() ? uuid : name->second);
+    if (gpu.memory_mib > 0) {
+      limits += fmt::format("{}{}={}M", comma, index, gpu.memory_mib);
+      pipe = pipe.empty() ? fmt::format("/var/run/das/mps/{}/pipe", uuid) : pipe;
+      percent = std::min(percent, gpu.percent);
+    }
+    ++index;
+  }
+  Variables variables{{"NVIDIA_VISIBLE_DEVICES", visible},
+                      {"CUDA_VISIBLE_DEVICES", numbers(gpus.size())}};
+  if (!pipe.empty()) {
+    variables.emplace_back("CUDA_MPS_PIPE_DIRECTORY", pipe);
+    variables.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", percent));
+    variables.emplace_back("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", limits);
+  }
+  return variables;
+}
+
+}  // namespace
+
 std::map<std::string, Variables> share_environment(
     const std::vector<ShareClaim>& claims, const std::map<std::string, std::string>& names) {
-  struct OnGpu {
-    std::int64_t memory_mib = 0;
-    int percent = 0;
-  };
-  std::map<std::string, std::map<std::string, OnGpu>> containers;  // by container, then GPU
+  std::map<std::string, std::map<std::string, OnGpu>> shared;  // by container, then GPU
+  std::map<std::string, std::vector<std::string>> partitions;  // AMD, by container
+  std::map<std::string, std::size_t> functions;                // Intel
   for (const ShareClaim& claim : claims) {
-    OnGpu& gpu = containers[claim.container][claim.gpu];
-    gpu.memory_mib += claim.memory_mib;
-    gpu.percent += claim.thread_percent;
+    if (claim.type == "partition") {
+      const auto name = names.find(claim.gpu);
+      partitions[claim.container].push_back(name != names.end() && name->second != claim.gpu
+                                                ? name->second
+                                                : fmt::format("{}:{}", claim.gpu, claim.index));
+    } else if (claim.type == "vf") {
+      ++functions[claim.container];
+    } else {
+      OnGpu& gpu = shared[claim.container][claim.gpu];
+      gpu.memory_mib += claim.type == "mps" ? claim.memory_mib : 0;
+      gpu.percent += claim.thread_percent;
+    }
   }
   std::map<std::string, Variables> environment;
-  for (const auto& [container, gpus] : containers) {
+  for (const auto& [container, gpus] : shared) {
+    environment[container] = shared_variables(gpus, names);
+  }
+  for (const auto& [container, devices] : partitions) {
     std::string visible;
-    std::string indices;
-    std::string limits;
-    std::string pipe;
-    int percent = kPercent;
-    int index = 0;
-    for (const auto& [uuid, gpu] : gpus) {
-      const char* const comma = index == 0 ? "" : ",";
-      const auto name = names.find(uuid);
-      visible += comma + (name == names.end() ? uuid : name->second);
-      indices += fmt::format("{}{}", comma, index);
-      if (gpu.memory_mib > 0) {
-        limits += fmt::format("{}{}={}M", comma, index, gpu.memory_mib);
-        pipe = pipe.empty() ? fmt::format("/var/run/das/mps/{}/pipe", uuid) : pipe;
-        percent = std::min(percent, gpu.percent);
-      }
-      ++index;
+    for (const std::string& device : devices) {
+      visible += (visible.empty() ? "" : ",") + device;
     }
-    Variables& variables = environment[container];
-    variables = {{"NVIDIA_VISIBLE_DEVICES", visible}, {"CUDA_VISIBLE_DEVICES", indices}};
-    if (!pipe.empty()) {
-      variables.emplace_back("CUDA_MPS_PIPE_DIRECTORY", pipe);
-      variables.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", percent));
-      variables.emplace_back("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", limits);
-    }
+    environment[container].emplace_back("AMD_VISIBLE_DEVICES", visible);
+    environment[container].emplace_back("ROCR_VISIBLE_DEVICES", numbers(devices.size()));
+  }
+  for (const auto& [container, count] : functions) {
+    environment[container].emplace_back("ZE_AFFINITY_MASK", numbers(count));
   }
   return environment;
 }

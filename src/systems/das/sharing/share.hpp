@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,6 @@
 
 namespace athanor::das {
 
-inline constexpr std::string_view kTimeSlicePrefix = "ts.das.com/";
 inline constexpr std::string_view kMpsPrefix = "mps.das.com/";
 bool is_share_resource(std::string_view resource);
 
@@ -30,13 +30,15 @@ struct ShareRequest {
 // More than kMostSlices are cut off: no node holds as many.
 std::vector<ShareRequest> shares_in(const Value& pod_spec);
 
-// A claim whose spec.type is timeslice or mps; it has no placement.
+// A claim whose spec.type is timeslice, mps, partition or vf; it has no placement.
 struct ShareClaim {
   Object object{};
+  std::string type{};
   std::string resource{};
   std::string gpu{};
   std::string container{};
   std::string pod_uid{};
+  int index = 0;  // which of the GPU's shares
   std::string state{};
   std::int64_t memory_mib = 0;
   int thread_percent = 0;
@@ -50,7 +52,7 @@ struct SharedGpu {
   std::string uuid{};
   GpuSharing sharing{};
   int memory_gib = 0;
-  int taken = 0;
+  std::set<int> used{};  // indices of its shares that are taken
   bool healthy = true;
 };
 std::vector<SharedGpu> shared_gpus(const Value& node_resources);
@@ -60,9 +62,11 @@ std::vector<SharedGpu> shared_gpus(const Value& node_resources);
 std::vector<std::size_t> place_shares(std::vector<SharedGpu> gpus,
                                       const std::vector<ShareRequest>& requests);
 
-// The AllocationClaim of one share.
+// Takes the first free share of a GPU.
+int take_share(SharedGpu& gpu);
+// The AllocationClaim of one share, the one of `index` on its GPU.
 Value make_share(const Object& pod, std::string_view ns, std::string_view node,
-                 const ShareRequest& request, const SharedGpu& gpu);
+                 const ShareRequest& request, const SharedGpu& gpu, int index);
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 // The environment by container. `names`: what GPUs are called, by UUID.

@@ -77,7 +77,7 @@ const TypeInfo& Describe<FournosClusterSpec>::type() {
       field<&T::kubeconfig_secret>("kubeconfigSecret",
                                    "Secret with the kubeconfig, in the secrets namespace.",
                                    {.required = true}),
-      field<&T::owner>("owner", "Who holds the cluster alone; empty: nobody."),
+      field<&T::owner>("owner", "Owner of the lock on the cluster; empty: not locked."),
       field<&T::ttl>("ttl", "How long a lock lasts: 30m, 4h, 2d. Without one it has no end.",
                      {.pattern = kDurationPattern}),
       field<&T::gpu_discovery_interval>(
@@ -101,7 +101,7 @@ const TypeInfo& Describe<FournosClusterStatus>::type() {
   static const FieldInfo kFields[] = {
       field<&T::kubeconfig_status>("kubeconfigStatus", "Whether the kubeconfig is of use.",
                                    {.enum_values = "Valid|Missing|Invalid|Unreachable"}),
-      field<&T::locked>("locked", "Somebody asked for the cluster alone."),
+      field<&T::locked>("locked", "Exclusive use of the cluster is requested."),
       field<&T::lock_expires_at>("lockExpiresAt", "When the lock ends by itself.",
                                  {.format = "date-time"}),
       field<&T::owner_set_at>("ownerSetAt", "When the lock was asked for.",

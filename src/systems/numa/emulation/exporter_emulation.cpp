@@ -117,8 +117,8 @@ class Timer {
   Duration shift_;
 };
 
-// Whether the process's loop would look now: at its start, at its timer, and where it is told of
-// changes by its notify file at each of them.
+// Returns true if the process's loop would look now: at its start, at its timer, and, with a notify
+// file, at each change.
 bool looks_now(const Object& pod, const ExporterConfig& config, const std::optional<Timer>& timer,
                Instant now) {
   const bool starts = !condition_is(pod.status()["conditions"], "NodeTopologyUpdated", "True");

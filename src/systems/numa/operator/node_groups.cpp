@@ -70,7 +70,7 @@ std::optional<std::string> annotation_problem(const std::vector<NodeGroup>& grou
   return std::nullopt;
 }
 
-// A period that nothing could run at would be found by the exporter alone, where nobody looks.
+// Checks periods here: a wrong one would otherwise show in the exporters' logs alone.
 std::optional<std::string> period_problem(const std::vector<NodeGroup>& groups) {
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (!groups[i].config || !groups[i].config->info_refresh_period) {

@@ -59,7 +59,7 @@ Result<std::vector<Object>> operator_nodes(ToolContext& context, const std::vect
   return nodes;
 }
 
-// From the kubelet itself; of an emulated node from its profile. Null: nobody says.
+// Reads it from the kubelet itself; for an emulated node from its profile. Null: unknown.
 Value kubelet_config_of(ToolContext& context, const Object& node) {
   if (Value emulated = emulated_kubelet_config(node); !emulated.is_null()) {
     return emulated;

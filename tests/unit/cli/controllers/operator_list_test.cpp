@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "cli/controllers/controllers_flags.hpp"
+#include "systems/list.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -38,6 +41,47 @@ TEST(OperatorList, RefusesWhatIsUnknownAndNothing) {
             0U);
   EXPECT_FALSE(select_operators("").ok());
   EXPECT_FALSE(select_operators("tekton,-tekton").ok());
+}
+
+std::vector<std::string> paths_of_webhook(const std::string& list, std::string_view name) {
+  std::vector<std::string> paths;
+  const auto webhooks = select_webhooks(list);
+  EXPECT_TRUE(webhooks.ok()) << webhooks.error().message;
+  for (const Webhook& webhook : webhooks.ok() ? *webhooks : std::vector<Webhook>()) {
+    if (webhook.name == name) {
+      paths.push_back(webhook.url_path());
+    }
+  }
+  return paths;
+}
+
+TEST(Webhooks, AStandInYieldsToTheSystemOfItsName) {
+  const std::vector<std::string> own{"/mutate-workload-codeflare-dev-v1beta2-appwrapper"};
+  EXPECT_EQ(paths_of_webhook("appwrapper", "mappwrapper.kb.io"), own);
+  EXPECT_EQ(paths_of_webhook("appwrapper,appwrapper-kueue", "mappwrapper.kb.io"), own);
+}
+
+TEST(Webhooks, AStandInWithoutThatSystemIsAsked) {
+  EXPECT_EQ(paths_of_webhook("appwrapper-kueue", "mappwrapper.kb.io"),
+            (std::vector<std::string>{"/mappwrapper.kb.io"}));
+}
+
+TEST(Webhooks, AStandInWithNamesOfItsOwnIsAskedBesideAll) {
+  EXPECT_EQ(paths_of_webhook("*,kueue,tekton,appwrapper-kueue", "vclusterqueue.kb.io").size(), 1U);
+}
+
+// Names tell webhooks apart in metrics and configurations.
+TEST(Webhooks, OnlyThoseThatYieldShareAName) {
+  std::map<std::string_view, int> seen;
+  for (const System* system : all_systems()) {
+    for (const Webhook& webhook : system->webhooks) {
+      seen[webhook.name] += webhook.yields_to_namesake ? 0 : 1;
+    }
+  }
+  EXPECT_GT(seen.size(), 10U);
+  for (const auto& [name, count] : seen) {
+    EXPECT_EQ(count, 1) << name;
+  }
 }
 
 TEST(ControllersConfig, KeysAreFlags) {

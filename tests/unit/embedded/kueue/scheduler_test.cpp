@@ -398,28 +398,28 @@ TEST_F(Admission, ManyEqualWorkloadsAreAdmittedInOrderAndToldOnce) {
   EXPECT_EQ(world.event_count("Pending", "w-49"), 1);
 }
 
-TEST_F(Admission, TerselyDecidesTheSameAndTellsOnlyOnceWhyAWorkloadWaits) {
+TEST_F(Admission, TheTraceSchedulerDecidesTheSameAndWritesOneMessage) {
   simple_world("20");
   world.put(workload("first", "lq", "gpu: 15"));
   world.put(workload("small", "lq", "gpu: 2"));
   world.put(workload("big", "lq", "gpu: 19"));
-  const auto settle_tersely = [&] {
-    world.settle({&terse_scheduler_operator(), &workload_operator(), &cluster_queue_operator(),
+  const auto settle_with_first_messages = [&] {
+    world.settle({&trace_scheduler_operator(), &workload_operator(), &cluster_queue_operator(),
                   &local_queue_operator(), &resource_flavor_operator()});
   };
-  settle_tersely();
+  settle_with_first_messages();
   EXPECT_TRUE(admitted("first"));
   EXPECT_TRUE(admitted("small"));
   const std::string why = message("big");
   EXPECT_EQ(why, "The workload waits") << "the same for all, so that they stay one group";
-  // The one that is not terse says what is missing now.
+  // The scheduler of labs says what is missing now.
   world.remove(kWorkload, {"bench", "small"});
-  settle_tersely();
+  settle_with_first_messages();
   EXPECT_EQ(message("big"), why);
   settle();
   EXPECT_NE(message("big").find("14 more needed"), std::string::npos) << message("big");
   world.remove(kWorkload, {"bench", "first"});
-  settle_tersely();
+  settle_with_first_messages();
   EXPECT_TRUE(admitted("big"));
 }
 
@@ -479,12 +479,12 @@ TEST_F(Admission, TerselyTellsOnce) {
     world.put(workload(fmt::format("w-{:02}", i), "lq", fmt::format("gpu: {}", 1 + i % 4)));
   }
   const auto plan = [&](const Operator& op) { return world.reconcile(op, {"", "singleton"}); };
-  const Plan first = plan(terse_scheduler_operator());
+  const Plan first = plan(trace_scheduler_operator());
   ASSERT_FALSE(first.steps().empty());
   static_cast<void>(world.apply(first));
   EXPECT_TRUE(admitted("w-00"));
   EXPECT_FALSE(admitted("w-29"));
-  EXPECT_TRUE(plan(terse_scheduler_operator()).steps().empty());
+  EXPECT_TRUE(plan(trace_scheduler_operator()).steps().empty());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The acceptance scenarios of docs/spec/tekton.md 16, as far as the controllers alone can show
-// them.
+// The acceptance scenarios of docs/spec/tekton.md 16 that need restarts, results or many runs; the
+// others are data (tests/scenarios/tekton).
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"
@@ -98,126 +98,6 @@ TEST(RunScenarios, LabelsAndAnnotationsFlowDown) {
   EXPECT_EQ(pod.spec()["containers"][0]["name"], Value("step-main"));
 }
 
-TEST(RunScenarios, AFailedTaskFailsTheRunAndCleanupStillRuns) {
-  Lab lab;
-  lab.ends = [](std::string_view task_run, std::string_view) {
-    return Lab::End{.exit_code = task_run == "run-run" ? 1 : 0};
-  };
-  lab.put(kTask);
-  lab.put(kPipeline);
-  lab.put(kRun);
-  lab.play();
-  EXPECT_EQ(Lab::outcome(lab.task_run("run-run")),
-            "False/Failed: \"step-main\" exited with code 1: Error");
-  EXPECT_EQ(Lab::outcome(lab.task_run("run-cleanup")),
-            "True/Succeeded: All Steps have completed executing");
-  EXPECT_EQ(Lab::outcome(lab.run()),
-            "False/Failed: Tasks Completed: 3 (Failed: 1, Cancelled 0), Skipped: 0");
-  EXPECT_EQ(lab.run().annotation("athanor.dev/failure"),
-            "run/main: \"step-main\" exited with code 1: Error");
-}
-
-TEST(RunScenarios, CancelledRunFinallyCancelsTheTaskAndCleansUp) {
-  Lab lab;
-  lab.put(kTask);
-  lab.put(kPipeline);
-  lab.put(kRun);
-  lab.settle();
-  lab.start("run-prepare-pod");
-  lab.settle();
-  lab.finish("run-prepare-pod");
-  lab.settle();
-  lab.start("run-run-pod");
-  lab.settle();
-  lab.cancel("run", "CancelledRunFinally");
-  lab.settle();
-  const Object stopped = lab.task_run("run-run");
-  EXPECT_EQ(Lab::outcome(stopped),
-            "False/TaskRunCancelled: TaskRun \"run-run\" was cancelled. TaskRun cancelled as the "
-            "PipelineRun it belongs to has been cancelled.");
-  EXPECT_EQ(stopped.status()["steps"][0]["terminationReason"], Value("TaskRunCancelled"));
-  EXPECT_EQ(stopped.status()["steps"][0]["terminated"]["message"],
-            Value("Step main terminated as pod run-run-pod is terminated"));
-  EXPECT_FALSE(lab.has_pod("run-run-pod"));
-  EXPECT_EQ(Lab::outcome(lab.run()),
-            "Unknown/CancelledRunningFinally: Tasks Completed: 2 (Failed: 0, Cancelled 1), "
-            "Incomplete: 1, Skipped: 0");
-  lab.play();
-  EXPECT_EQ(Lab::outcome(lab.task_run("run-cleanup")),
-            "True/Succeeded: All Steps have completed executing");
-  EXPECT_EQ(Lab::outcome(lab.run()), "False/Cancelled: PipelineRun \"run\" was cancelled");
-  EXPECT_EQ(lab.run().spec()["status"], Value("CancelledRunFinally"));
-}
-
-TEST(RunScenarios, StoppedRunFinallyLetsTheTaskFinish) {
-  Lab lab;
-  lab.put(kTask);
-  lab.put(kPipeline);
-  lab.put(kRun);
-  lab.settle();
-  lab.cancel("run", "StoppedRunFinally");
-  lab.settle();
-  EXPECT_EQ(Lab::outcome(lab.run()),
-            "Unknown/StoppedRunningFinally: Tasks Completed: 0 (Failed: 0, Cancelled 0), "
-            "Incomplete: 2, Skipped: 1");
-  lab.play();
-  EXPECT_EQ(Lab::outcome(lab.task_run("run-prepare")),
-            "True/Succeeded: All Steps have completed executing");
-  EXPECT_EQ(Lab::skipped(lab.run()), "run (PipelineRun was gracefully stopped)");
-  EXPECT_EQ(Lab::outcome(lab.run()), "False/Cancelled: PipelineRun \"run\" was cancelled");
-}
-
-TEST(RunScenarios, CancelledEndsTheRunAtOnceWithoutCleanup) {
-  Lab lab;
-  lab.put(kTask);
-  lab.put(kPipeline);
-  lab.put(kRun);
-  lab.settle();
-  lab.cancel("run", "Cancelled");
-  lab.play();
-  EXPECT_EQ(Lab::outcome(lab.run()), "False/Cancelled: PipelineRun \"run\" was cancelled");
-  EXPECT_TRUE(lab.run().status().contains("completionTime"));
-  EXPECT_FALSE(lab.has_task_run("run-cleanup"));
-  EXPECT_EQ(succeeded(lab.task_run("run-prepare"))["reason"], Value("TaskRunCancelled"));
-  EXPECT_EQ(lab.world.count(api::kPod), 0U);
-}
-
-TEST(RunScenarios, CancelledBeforeItIsPickedUpHasNoChildren) {
-  Lab lab;
-  lab.put(kTask);
-  lab.put(kPipeline);
-  for (const std::string_view how : {"Cancelled", "CancelledRunFinally", "StoppedRunFinally"}) {
-    lab.put(std::string(kRun) + "  status: " + std::string(how) + "\n");
-    lab.play();
-    const std::string expected = "False/Cancelled: PipelineRun \"run\" was cancelled";
-    EXPECT_EQ(Lab::outcome(lab.run()), expected) << how;
-    EXPECT_EQ(lab.has_task_run("run-cleanup"), how != "Cancelled") << how;
-    EXPECT_FALSE(lab.has_task_run("run-prepare")) << how;
-    lab.world.remove(api::kPipelineRun, {"ns", "run"});
-  }
-}
-
-TEST(RunScenarios, TasksTimeoutRunsCleanupAndThenFails) {
-  Lab lab;
-  lab.put(kTask);
-  lab.put(kPipeline);
-  lab.put(std::string(kRun) + "  timeouts: {pipeline: 1h, tasks: 2s, finally: 10s}\n");
-  lab.settle();
-  lab.start("run-prepare-pod");
-  lab.advance(seconds(3));
-  EXPECT_EQ(Lab::outcome(lab.task_run("run-prepare")),
-            "False/TaskRunCancelled: TaskRun \"run-prepare\" was cancelled. TaskRun cancelled as "
-            "the PipelineRun it belongs to has timed out.");
-  EXPECT_EQ(succeeded(lab.run())["reason"], Value("PipelineRunTimeoutRunningFinally"));
-  EXPECT_EQ(Lab::skipped(lab.run()), "run (PipelineRun Tasks timeout has been reached)");
-  lab.play();
-  EXPECT_EQ(Lab::outcome(lab.task_run("run-cleanup")),
-            "True/Succeeded: All Steps have completed executing");
-  EXPECT_EQ(Lab::outcome(lab.run()),
-            "False/PipelineRunTimeout: PipelineRun \"run\" failed due to tasks failed to finish "
-            "within \"2s\"");
-}
-
 TEST(RunScenarios, TasksTimeoutEndsARunOfProfileOneNineAtOnce) {
   Lab lab;
   lab.world.configure("tekton", Value::object({{"run", Value::object({{"profile", "v1.9"}})}}));
@@ -229,20 +109,6 @@ TEST(RunScenarios, TasksTimeoutEndsARunOfProfileOneNineAtOnce) {
   lab.advance(seconds(3));
   EXPECT_EQ(succeeded(lab.run())["reason"], Value("PipelineRunTimeout"));
   EXPECT_FALSE(lab.has_task_run("run-cleanup"));
-}
-
-TEST(RunScenarios, PipelineTimeoutKillsEverything) {
-  Lab lab;
-  lab.put(kTask);
-  lab.put(kPipeline);
-  lab.put(std::string(kRun) + "  timeouts: {pipeline: 5s}\n");
-  lab.settle();
-  lab.start("run-prepare-pod");
-  lab.advance(seconds(6));
-  EXPECT_EQ(Lab::outcome(lab.run()),
-            "False/PipelineRunTimeout: PipelineRun \"run\" failed to finish within \"5s\"");
-  EXPECT_FALSE(lab.has_task_run("run-cleanup"));
-  EXPECT_EQ(lab.world.count(api::kPod), 0U);
 }
 
 TEST(RunScenarios, ALongCleanupDoesNotMakeTheTasksLate) {
@@ -378,24 +244,6 @@ TEST(RunScenarios, AMissingResultFailsValidation) {
   EXPECT_EQ(lab.world.event_count("ResultValidationFailed", "run"), 1);
 }
 
-TEST(RunScenarios, DeletingTheRunTakesEverythingWithIt) {
-  Lab lab;
-  lab.put(kTask);
-  lab.put(kPipeline);
-  lab.put(std::string(kRun) + R"y(
-  workspaces:
-  - name: w
-    volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce]}}
-)y");
-  lab.settle();
-  EXPECT_EQ(lab.world.count(api::kPersistentVolumeClaim), 1U);
-  lab.world.remove(api::kPipelineRun, {"ns", "run"});
-  lab.settle();
-  EXPECT_EQ(lab.world.count(api::kTaskRun), 0U);
-  EXPECT_EQ(lab.world.count(api::kPod), 0U);
-  EXPECT_EQ(lab.world.count(api::kPersistentVolumeClaim), 0U);
-}
-
 TEST(RunScenarios, ARestartChangesNothing) {
   Lab lab;
   lab.put(kTask);
@@ -428,27 +276,6 @@ TEST(RunScenarios, ALongRunNameGivesShortStableChildNames) {
   EXPECT_EQ(child, task_run_name(name, "a"));
   EXPECT_LE(child.size(), 63U);
   EXPECT_EQ(succeeded(run)["reason"], Value("Succeeded"));
-}
-
-TEST(RunScenarios, APendingRunWaitsUntilItsStatusIsTakenAway) {
-  Lab lab;
-  lab.put(kTask);
-  lab.put(kPipeline);
-  lab.put(std::string(kRun) + "  status: PipelineRunPending\n");
-  lab.settle();
-  EXPECT_EQ(Lab::outcome(lab.run()), "Unknown/PipelineRunPending: PipelineRun \"run\" is pending");
-  EXPECT_FALSE(lab.run().status().contains("startTime"));
-  EXPECT_EQ(lab.world.count(api::kTaskRun), 0U);
-  lab.cancel("run", "");
-  lab.play();
-  EXPECT_EQ(succeeded(lab.run())["reason"], Value("Succeeded"));
-}
-
-TEST(RunScenarios, AForeignRunIsLeftAlone) {
-  Lab lab;
-  lab.put(std::string(kRun) + "  managedBy: someone.else/x\n");
-  lab.settle();
-  EXPECT_TRUE(lab.world.writes.empty());
 }
 
 }  // namespace

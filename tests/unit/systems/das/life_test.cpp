@@ -192,6 +192,17 @@ TEST_F(LifeTest, NodesThatCannotHoldThePodSayWhy) {
   EXPECT_EQ(schedule(pod("r", "mig.das.com/1g.5gb: 1000000000"), "n1"), "no GPU available");
 }
 
+TEST_F(LifeTest, AnUnknownTypeConcernsItsNodeAlone) {
+  node("n1");
+  node("n2");
+  world.update(kNodeAccelerator, {"das-operator", "n1"}, [](Value& object) {
+    object.set_path({"spec", "acceleratorType"}, "other-gpu");
+  });
+  EXPECT_EQ(schedule(pod("p", "mig.das.com/1g.5gb: 1"), "n1"),
+            "unsupported acceleratorType other-gpu");
+  EXPECT_EQ(schedule(pod("q", "mig.das.com/1g.5gb: 1"), "n2"), "");
+}
+
 TEST_F(LifeTest, FilterWritesNothing) {
   node("n1");
   EXPECT_EQ(schedule(pod("p", "mig.das.com/1g.5gb: 1"), "n1", false), "");

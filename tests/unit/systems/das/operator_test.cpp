@@ -198,8 +198,9 @@ TEST_F(OperatorTest, RemovalWaitsForClaimsInUse) {
 class ProductionTest : public testing::Test {
  protected:
   ProductionTest() { configure("disabled"); }
-  void configure(const std::string& emulated) {
+  void configure(const std::string& emulated, const std::string& api = "deviceplugin") {
     Settings settings;
+    settings.allocation_api = api;
     settings.production = true;
     settings.emulated_mode = emulated;
     settings.agent_image = "registry/agent:1";
@@ -250,6 +251,17 @@ TEST_F(ProductionTest, EmulationIsHandedToTheAgent) {
                     variable["value"].as_string() == "enabled");
   }
   EXPECT_TRUE(told);
+}
+
+TEST_F(ProductionTest, ADraDriverHasItsFolders) {
+  configure("disabled", "both");
+  const Value spec = pod();
+  const Value& container = spec["containers"][0];
+  EXPECT_EQ(container["env"][5]["name"].as_string(), "DAS_ALLOCATION_API");
+  EXPECT_EQ(container["env"][5]["value"].as_string(), "both");
+  EXPECT_EQ(container["volumeMounts"][3]["mountPath"].as_string(), "/var/lib/kubelet/plugins");
+  EXPECT_EQ(container["volumeMounts"][4]["mountPath"].as_string(),
+            "/var/lib/kubelet/plugins_registry");
 }
 
 TEST_F(ProductionTest, IsAvailableWithItsAgents) {

@@ -66,5 +66,32 @@ TEST(Ownership, IsKeptInTheNodeAccelerator) {
   EXPECT_EQ(apis_of(resources), (std::vector{AllocationApi::Dra, AllocationApi::DevicePlugin}));
 }
 
+TEST(Ownership, AGpuWithClaimsStaysWhereItIs) {
+  const auto gpus = [](const char* first, const char* second) {
+    Value resources = Value::object(
+        {{"nodeGpus",
+          Value::list({Value::object({{"gpuUuid", "a"}}), Value::object({{"gpuUuid", "b"}})})}});
+    for (const auto& [index, api] : {std::pair{0, first}, {1, second}}) {
+      if (api != nullptr) {
+        resources.member("nodeGpus")
+            .item(static_cast<std::size_t>(index))
+            .set("allocationApi", api);
+      }
+    }
+    return resources;
+  };
+  Value now = gpus(nullptr, nullptr);
+  EXPECT_TRUE(assign_apis(now, Value(), "both", "", {}).ok());
+  EXPECT_EQ(now, gpus("deviceplugin", "dra"));
+  EXPECT_TRUE(
+      assign_apis(now, gpus("deviceplugin", "dra"), "both", "0=dra,1=deviceplugin", {"a"}).ok());
+  EXPECT_EQ(now, gpus("deviceplugin", "deviceplugin"));
+  EXPECT_TRUE(assign_apis(now, now, "both", "dra", {}).ok());
+  EXPECT_EQ(now, gpus("dra", "dra"));
+  // What is wrong changes nothing, and is said.
+  EXPECT_FALSE(assign_apis(now, gpus("dra", "dra"), "both", "9=dra", {}).ok());
+  EXPECT_EQ(now, gpus("dra", "dra"));
+}
+
 }  // namespace
 }  // namespace athanor::das
