@@ -12,29 +12,36 @@ namespace {
 
 using NodeId = QuotaTree::NodeId;
 
-// The candidates of one queue, in order.
+// The candidates of one queue, in order; read when the first is asked for.
 class Donor {
  public:
-  Donor(const ClusterQueue& queue, const Preemptor& preemptor,
-        const std::vector<CandidateMerge::Source>& sources)
-      : queue_(&queue) {
+  Donor(const ClusterQueue& queue, PreemptionPolicy policy) : queue_(&queue), policy_(policy) {}
+  Donor(const ClusterQueue& queue, std::vector<const Held*> candidates)
+      : queue_(&queue), read_(true), candidates_(std::move(candidates)) {}
+
+  [[nodiscard]] const ClusterQueue& queue() const { return *queue_; }
+  [[nodiscard]] bool is_read() const { return read_; }
+  void read(HeldWorkloads& held, const Claim& claim) {
+    read_ = true;
+    std::vector<CandidateMerge::Source> sources;
+    for (HeldLine* line : held.lines(*queue_, claim.scarce)) {
+      sources.push_back({.line = line, .policy = policy_});
+    }
     for (const bool evicted : {true, false}) {
-      CandidateMerge merge(preemptor, sources, evicted);
-      while (const Held* held = merge.next().held) {
-        candidates_.push_back(held);
+      CandidateMerge merge(claim.preemptor, sources, evicted);
+      while (const Held* one = merge.next().held) {
+        candidates_.push_back(one);
       }
     }
   }
-  Donor(const ClusterQueue& queue, std::vector<const Held*> candidates)
-      : queue_(&queue), candidates_(std::move(candidates)) {}
-
-  [[nodiscard]] const ClusterQueue& queue() const { return *queue_; }
   [[nodiscard]] bool empty() const { return next_ == candidates_.size(); }
   const Held& take() { return *candidates_[next_++]; }
   void drop() { next_ = candidates_.size(); }
 
  private:
   const ClusterQueue* queue_ = nullptr;
+  PreemptionPolicy policy_ = PreemptionPolicy::Never;
+  bool read_ = false;
   std::vector<const Held*> candidates_{};
   std::size_t next_ = 0;
 };
@@ -111,13 +118,13 @@ class Search {
     if (policy == PreemptionPolicy::Never) {
       return;
     }
-    std::vector<CandidateMerge::Source> sources;
-    for (HeldLine* line : held_.lines(queue, claim_.scarce)) {
-      sources.push_back({.line = line, .policy = policy});
+    donors.emplace(queue.node, Donor(queue, policy));
+  }
+  bool has_candidates(Donor& donor) {
+    if (!donor.is_read()) {
+      donor.read(held_, claim_);
     }
-    if (Donor donor(queue, claim_.preemptor, sources); !donor.empty()) {
-      donors.emplace(queue.node, std::move(donor));
-    }
+    return !donor.empty();
   }
 
   // ---- the order of donors: from the root down, the largest share
@@ -125,7 +132,7 @@ class Search {
     const auto parent = quota_.parent(own().node);
     if (!parent) {
       const auto at = donors.find(own().node);
-      return at == donors.end() || at->second.empty() ? nullptr : &at->second;
+      return at == donors.end() || !has_candidates(at->second) ? nullptr : &at->second;
     }
     NodeId root = *parent;
     while (const auto above = quota_.parent(root)) {
@@ -151,13 +158,13 @@ class Search {
     std::int64_t best_share = -1;
     for (const ClusterQueue* queue : snapshot_.nodes[cohort].queues) {
       const auto donor = donors.find(queue->node);
-      if (donor == donors.end() || donor->second.empty() || pruned_.contains(queue->node)) {
+      if (donor == donors.end() || pruned_.contains(queue->node)) {
         continue;
       }
       const std::int64_t share = shares_.share(quota_, queue->node);
       if (share == 0 && queue != claim_.preemptor.queue) {
         pruned_.insert(queue->node);
-      } else if (share > best_share) {
+      } else if (share > best_share && has_candidates(donor->second)) {
         best_share = share;
         best = &donor->second;
       }
@@ -210,6 +217,15 @@ class Search {
                                                                  : preemptor < donor_before;
   }
 
+  // Returns true if no strategy lets the preemptor take from this donor nor from any after it. Both
+  // need preemptor <= before. A preemptor directly below the root meets every donor there, and
+  // donors come by falling share at the root: what follows has no larger share, and the preemptor's
+  // own queue, were it one, would have come before.
+  [[nodiscard]] bool none_gives_more(std::int64_t preemptor, std::int64_t before) const {
+    const auto parent = quota_.parent(own().node);
+    return preemptor > before && parent && !quota_.parent(*parent);
+  }
+
   bool take(const Held& held, PreemptedFor why) {
     release(quota_, held);
     targets_.push_back({.held = &held, .why = why});
@@ -227,6 +243,9 @@ class Search {
       const Branches both = branches(donor->queue());
       const std::int64_t preemptor = shares_.share(quota_, both.preemptor);
       const std::int64_t before = shares_.share(quota_, both.donor);
+      if (none_gives_more(preemptor, before)) {
+        return false;
+      }
       while (!donor->empty()) {
         const Held& held = donor->take();
         release(quota_, held);
@@ -255,6 +274,9 @@ class Search {
       const Branches both = branches(donor->queue());
       const std::int64_t preemptor = shares_.share(quota_, both.preemptor);
       const std::int64_t before = shares_.share(quota_, both.donor);
+      if (none_gives_more(preemptor, before)) {
+        return false;
+      }
       if (allows(FairStrategy::LessThanInitialShare, preemptor, before, 0) &&
           take(donor->take(), PreemptedFor::InCohortFairSharing)) {
         return true;
