@@ -113,8 +113,17 @@ def test_exporters_keep_their_periods_where_asked(make_lab, tmp_path):
     file.write_text(LAB.read_text(encoding="utf-8") + "settings: {NUMA_EXPORTER_PERIODS: true}\n", encoding="utf-8")
     lab = deploy(make_lab("--storage", "memory", "--lab", str(file)).start())
     patch(lab, OPERATOR, {"spec": {"nodeGroups": [{"machineConfigPoolSelector": POOL, "config": {"infoRefreshPeriod": "1h"}}]}})
-    wait_for("the new exporters", lambda: "--sleep-interval=1h0m0s" in str(lab.http("GET", "/api/v1/namespaces/numaresources/pods").json))
-    wait_for("them to be ready", lambda: lab.http("GET", OPERATOR).json["status"]["conditions"][0]["status"] == "True")
+
+    def exporters():
+        pods = lab.http("GET", "/api/v1/namespaces/numaresources/pods").json["items"]
+        return [one for one in pods if one["metadata"]["labels"].get("name") == "resource-topology"]
+
+    def publishes_hourly(pod):
+        conditions = {one["type"]: one["status"] for one in pod["status"].get("conditions", [])}
+        return "--sleep-interval=1h0m0s" in str(pod["spec"]) and conditions.get("NodeTopologyUpdated") == "True"
+
+    # Each publishes once when it starts, and only then for an hour nothing.
+    wait_for("two new exporters", lambda: [publishes_hourly(pod) for pod in exporters()] == [True, True])
     create(lab, pod("unseen", container(cpu="4")))
     runs(lab, "unseen")
     assert free(lab) == FREE, "nothing is published for an hour"
