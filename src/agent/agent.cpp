@@ -7,11 +7,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iterator>
 #include <set>
-#include <span>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "agent/footprint.hpp"
 #include "agent/kubelet/dra_server.hpp"
@@ -262,7 +261,7 @@ Result<void> Agent::State::find() {
   if (!now.ok()) {
     return std::move(now).error();
   }
-  if (options.settings.dra() && ready) {  // what is published before is read by nobody
+  if (options.settings.dra() && ready) {  // publication waits for `ready`
     Value resources = now->published["nodeResources"];
     assign(resources);
     now->published.set("nodeResources", std::move(resources));
@@ -344,11 +343,11 @@ void Agent::State::make_driver() {
                                       done(Value::object());
                                     }});
   });
-  static const Operator* const kOperators[] = {&das::publication_operator(),
-                                               &das::release_operator(), &das::log_level_operator(),
-                                               &das::found_publisher_operator()};
-  // The last is DRA's.
-  const std::span operators(kOperators, std::size(kOperators) - (options.settings.dra() ? 0 : 1));
+  std::vector<const Operator*> operators{&das::publication_operator(), &das::release_operator(),
+                                         &das::log_level_operator()};
+  if (options.settings.dra()) {
+    operators.push_back(&das::found_publisher_operator());
+  }
   driver = std::make_unique<cluster::ClusterDriver>(
       operators, cluster::DriverOptions{
                      .client = client,

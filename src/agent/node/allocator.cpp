@@ -112,7 +112,7 @@ das::NodeSight Allocator::State::look() {
     if (!seen->there.wait_for(lock, kLookPatience, [&seen]() ATHANOR_REQUIRES(seen->mutex) {
           return seen->sight.has_value();
         })) {
-      return {};
+      return {.seen = false};
     }
     sight = *std::move(seen->sight);
   }
@@ -241,10 +241,11 @@ Allocator::~Allocator() {
 }
 
 void Allocator::ask(std::vector<das::DeviceAsk> asks, const Done& done) {
+  const auto refuse = [done] { done(Error::unavailable("the agent ends")); };
   const bool taken = state_->questions.add(
-      [state = state_.get(), asks = std::move(asks), done] { state->answer(asks, done); });
+      [state = state_.get(), asks = std::move(asks), done] { state->answer(asks, done); }, refuse);
   if (!taken) {
-    done(Error::unavailable("the agent ends"));
+    refuse();
   }
 }
 

@@ -25,10 +25,12 @@ namespace {
 
 using das::Claim;
 
-constexpr int kGone = 404;
+constexpr int kNotFound = 404;
 // As for device plugins: 0.1 s, and twice as long each time, 3.1 s in all.
 constexpr std::chrono::milliseconds kFirstPause{100};
 constexpr int kLooks = 5;
+
+constexpr const char* kNothingSeen = "the node's claims are not known yet";
 
 const Value& source_of(const Claim& mirror) {
   return mirror.object.spec()[das::kMirrorMember];
@@ -96,7 +98,7 @@ Result<std::vector<Claim>> Preparer::State::mirrors(
     for (const das::AllocatedDevice& device : devices) {
       const Key key{options.ns, fmt::format("{}-{}", claim.uid(), device.device)};
       auto object = options.writes->get({&das::kAllocationClaim, key});
-      if (!object.ok() && object.error().code != kGone) {
+      if (!object.ok() && object.error().code != kNotFound) {
         return std::move(object).error();
       }
       auto mirror = object.ok() ? das::read_claim(*object) : std::nullopt;
@@ -127,7 +129,7 @@ Result<std::vector<das::RequestGroup>> Preparer::State::groups(const Object& cla
       continue;
     }
     auto pod = options.writes->get({&api::kPod, {std::string(claim.ns()), consumer["name"].str()}});
-    if (!pod.ok() && pod.error().code != kGone) {
+    if (!pod.ok() && pod.error().code != kNotFound) {
       return std::move(pod).error();
     }
     if (pod.ok() && pod->uid() == consumer["uid"].as_string()) {
@@ -150,7 +152,7 @@ Result<void> Preparer::State::write_state(const std::vector<Claim>& mirrors,
     const Object& object = mirror.object;
     // Conditions are a list, which a merge replaces: the newest is what counts.
     auto now = options.writes->get({&das::kAllocationClaim, object.key()});
-    if (!now.ok() && now.error().code == kGone) {
+    if (!now.ok() && now.error().code == kNotFound) {
       continue;
     }
     if (!now.ok()) {
@@ -219,6 +221,9 @@ Result<std::vector<PreparedDevice>> Preparer::State::prepare(const ClaimName& na
   }
   ATHANOR_TRY(const std::vector<Claim> mirrored, mirrors(claim, devices));
   const das::NodeSight sight = options.look();
+  if (!sight.seen) {
+    return Error::unavailable(kNothingSeen);
+  }
   if (const std::string problem = das::conflict(mirrored, sight.claims); !problem.empty()) {
     return Error::conflict(problem);
   }
@@ -252,8 +257,12 @@ Result<void> Preparer::State::unprepare(const ClaimName& name) {
   if (name.uid.empty() || name.uid.find('/') != std::string::npos) {
     return Error::bad_request(fmt::format("\"{}\" is no uid", name.uid));
   }
+  const das::NodeSight sight = options.look();
+  if (!sight.seen) {
+    return Error::unavailable(kNothingSeen);  // its slices would stay
+  }
   options.folder->remove_claim(name.uid);
-  const std::vector<Claim> mirrors = mirrors_of(options.look(), name.uid);
+  const std::vector<Claim> mirrors = mirrors_of(sight, name.uid);
   for (const Claim& mirror : mirrors) {
     ATHANOR_TRY_VOID(options.slices->destroy(mirror));
   }
@@ -275,7 +284,7 @@ void Preparer::State::tidy() {
   }
   for (const auto& [uid, name] : used) {
     const auto claim = options.writes->get({&api::kResourceClaim, {name.ns, name.name}});
-    if (!claim.ok() && claim.error().code != kGone) {
+    if (!claim.ok() && claim.error().code != kNotFound) {
       continue;
     }
     if (!claim.ok() || claim->uid() != uid || das::allocated_devices(*claim).empty()) {
@@ -298,9 +307,11 @@ Preparer::~Preparer() {
 }
 
 void Preparer::prepare(std::vector<ClaimName> claims, const PrepareDone& done) {
-  const std::size_t count = claims.size();
-  const bool taken =
-      state_->questions.add([state = state_.get(), claims = std::move(claims), done] {
+  const auto refuse = [done, count = claims.size()] {
+    done({count, Error::unavailable("the agent ends")});
+  };
+  const bool taken = state_->questions.add(
+      [state = state_.get(), claims = std::move(claims), done] {
         std::vector<Result<std::vector<PreparedDevice>>> answers;
         for (const ClaimName& claim : claims) {
           answers.push_back(state->prepare(claim));
@@ -310,24 +321,28 @@ void Preparer::prepare(std::vector<ClaimName> claims, const PrepareDone& done) {
           }
         }
         done(std::move(answers));
-      });
+      },
+      refuse);
   if (!taken) {
-    done({count, Error::unavailable("the agent ends")});
+    refuse();
   }
 }
 
 void Preparer::unprepare(std::vector<ClaimName> claims, const UnprepareDone& done) {
-  const std::size_t count = claims.size();
-  const bool taken =
-      state_->questions.add([state = state_.get(), claims = std::move(claims), done] {
+  const auto refuse = [done, count = claims.size()] {
+    done({count, Error::unavailable("the agent ends")});
+  };
+  const bool taken = state_->questions.add(
+      [state = state_.get(), claims = std::move(claims), done] {
         std::vector<Result<void>> answers;
         for (const ClaimName& claim : claims) {
           answers.push_back(state->unprepare(claim));
         }
         done(std::move(answers));
-      });
+      },
+      refuse);
   if (!taken) {
-    done({count, Error::unavailable("the agent ends")});
+    refuse();
   }
 }
 

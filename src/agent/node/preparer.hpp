@@ -43,9 +43,9 @@ class Preparer {
 
   void prepare(std::vector<ClaimName> claims, const PrepareDone& done);
   void unprepare(std::vector<ClaimName> claims, const UnprepareDone& done);
-  // Writes files again that vanished, ends what is prepared of claims that are gone.
+  // Writes vanished CDI files again, and unprepares claims that are gone.
   void tidy();
-  // Questions that wait are refused.
+  // Refuses the questions that wait.
   void stop();
 
  private:

@@ -12,6 +12,10 @@ namespace athanor::agent {
 
 struct QueueThread::State {
   using Clock = std::chrono::steady_clock;
+  struct Task {
+    std::function<void()> run{};
+    std::function<void()> dropped{};
+  };
 
   void run() {
     MutexLock lock(mutex);
@@ -23,17 +27,27 @@ struct QueueThread::State {
       } else {
         auto node = tasks.extract(tasks.begin());
         lock.unlock();
-        node.mapped()();
-        node.mapped() = nullptr;  // what it holds goes before the next one runs
+        node.mapped().run();
+        node.mapped() = {};  // what it holds goes before the next one runs
         lock.lock();
       }
     }
   }
 
+  bool add(std::chrono::milliseconds delay, Task task) {
+    const MutexLock lock(mutex);
+    if (stopping || tasks.size() >= kMost) {
+      return false;
+    }
+    tasks.emplace(Clock::now() + delay, std::move(task));
+    news.notify_one();
+    return true;
+  }
+
   Mutex mutex{};
   ConditionVariable news{};
   // Equal times: in order.
-  std::multimap<Clock::time_point, std::function<void()>> tasks ATHANOR_GUARDED_BY(mutex){};
+  std::multimap<Clock::time_point, Task> tasks ATHANOR_GUARDED_BY(mutex){};
   bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::thread thread{};
 };
@@ -46,18 +60,13 @@ QueueThread::~QueueThread() {
   stop();
 }
 
-bool QueueThread::add(std::function<void()> task) {
-  return add_in(std::chrono::milliseconds(0), std::move(task));
+bool QueueThread::add(std::function<void()> task, std::function<void()> dropped) {
+  return state_->add(std::chrono::milliseconds(0),
+                     {.run = std::move(task), .dropped = std::move(dropped)});
 }
 
 bool QueueThread::add_in(std::chrono::milliseconds delay, std::function<void()> task) {
-  const MutexLock lock(state_->mutex);
-  if (state_->stopping || state_->tasks.size() >= kMost) {
-    return false;
-  }
-  state_->tasks.emplace(State::Clock::now() + delay, std::move(task));
-  state_->news.notify_one();
-  return true;
+  return state_->add(delay, {.run = std::move(task)});
 }
 
 void QueueThread::stop() {
@@ -69,8 +78,16 @@ void QueueThread::stop() {
   if (state_->thread.joinable()) {
     state_->thread.join();
   }
-  const MutexLock lock(state_->mutex);
-  state_->tasks.clear();
+  std::multimap<State::Clock::time_point, State::Task> rest;
+  {
+    const MutexLock lock(state_->mutex);
+    rest.swap(state_->tasks);
+  }
+  for (const auto& [due, task] : rest) {
+    if (task.dropped) {
+      task.dropped();
+    }
+  }
 }
 
 }  // namespace athanor::agent

@@ -18,10 +18,11 @@ class QueueThread {
   QueueThread& operator=(const QueueThread&) = delete;
   ~QueueThread();  // stops
 
-  // False: it was stopped, or too many wait; the task is dropped.
-  bool add(std::function<void()> task);
+  // Returns false where it was stopped or too many tasks wait; neither function is called then.
+  // `dropped` is called instead of the task if stop() comes before its turn.
+  bool add(std::function<void()> task, std::function<void()> dropped = {});
   bool add_in(std::chrono::milliseconds delay, std::function<void()> task);
-  // Waits for the task that runs, drops the rest.
+  // Waits for the task that runs, and drops the rest.
   void stop();
 
  private:

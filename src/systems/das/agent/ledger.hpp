@@ -46,6 +46,7 @@ struct Holder {
 struct NodeSight {
   std::vector<Claim> claims{};                        // of the node, oldest first
   std::map<std::string, Object, std::less<>> pods{};  // bound to it, by uid
+  bool seen = true;  // false: the caches did not answer in time, and nothing is known
   [[nodiscard]] const Object* pod(std::string_view uid) const;
 };
 // The pod's containers have ended for good.
