@@ -19,6 +19,7 @@
 #include "agent/agent.hpp"
 #include "agent/options.hpp"
 #include "base/contain.hpp"
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
 #include "exporter/exporter.hpp"
@@ -124,30 +125,20 @@ int run(const std::vector<std::string>& arguments,
 
 constexpr const char* kExporterVerb = "numa-exporter";
 
-volatile std::sig_atomic_t exporter_interrupted = 0;
-
-void interrupt_exporter(int /*signal*/) {
-  exporter_interrupted = 1;
-}
-
 void print_to(std::FILE* file, std::string_view text) {
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), file));
   std::fflush(file);
 }
 
 int publish_zones(const std::vector<std::string>& arguments) {
-  struct sigaction action {};
-  action.sa_handler = interrupt_exporter;
-  sigemptyset(&action.sa_mask);
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
+  const Interrupt interrupt;
   ::signal(SIGPIPE, SIG_IGN);
   memory::keep_little();
   return exporter::run_exporter(arguments,
                                 {.version = ATHANOR_VERSION,
                                  .out = [](std::string_view text) { print_to(stdout, text); },
                                  .err = [](std::string_view text) { print_to(stderr, text); },
-                                 .interrupted = [] { return exporter_interrupted != 0; }});
+                                 .interrupted = [&interrupt] { return interrupt.came(); }});
 }
 
 }  // namespace

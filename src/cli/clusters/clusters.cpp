@@ -9,8 +9,8 @@
 
 #include "api/kueue.hpp"
 #include "base/clock.hpp"
+#include "base/interrupt.hpp"
 #include "cli/clusters/cluster_view.hpp"
-#include "cli/interrupt.hpp"
 #include "cli/reconnection.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "base/time.hpp"
-#include "cli/interrupt.hpp"
 #include "cli/reconnection.hpp"
 #include "cli/session.hpp"
 #include "cli/terminal.hpp"

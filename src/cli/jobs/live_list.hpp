@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/interrupt.hpp"
 #include "base/time.hpp"
-#include "cli/interrupt.hpp"
 #include "cli/reconnection.hpp"
 #include "cli/session.hpp"
 

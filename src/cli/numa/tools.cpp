@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "base/clock.hpp"
-#include "cli/interrupt.hpp"
+#include "base/interrupt.hpp"
 #include "cli/session.hpp"
 #include "cli/terminal.hpp"
 #include "exporter/exporter.hpp"

@@ -2,7 +2,7 @@
 // Ctrl-C while something is followed: the verb ends in its own words.
 #pragma once
 
-namespace athanor::cli {
+namespace athanor {
 
 // While it lives, the first SIGINT or SIGTERM is noted; the second one ends the program as ever.
 // One at a time.
@@ -16,4 +16,4 @@ class Interrupt {
   [[nodiscard]] bool came() const;
 };
 
-}  // namespace athanor::cli
+}  // namespace athanor

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/interrupt.hpp"
+#include "base/interrupt.hpp"
 
 #include <csignal>
 
-namespace athanor::cli {
+namespace athanor {
 namespace {
 
 volatile std::sig_atomic_t came_flag = 0;
@@ -32,4 +32,4 @@ bool Interrupt::came() const {
   return came_flag != 0;
 }
 
-}  // namespace athanor::cli
+}  // namespace athanor
