@@ -164,6 +164,12 @@ std::optional<Plan> admit(const View& view, const Object& pod, Instant now, Hook
   for (const NodeHooks* one : hooks) {
     NodeAdmission admission = node ? one->admit(view, pod, *node, now) : NodeAdmission{};
     if (admission.answer == NodeAdmission::Answer::Refuse) {
+      // A refusal is for good: it needs the node as it is, as the scheduler may have placed the pod
+      // by a newer one.
+      steps.then(Patch{.target = {&api::kNode, node->key()},
+                       .merge = Value::object(),
+                       .guard = {.uid = std::string(node->uid()),
+                                 .resource_version = std::string(node->resource_version())}});
       steps.merge(std::move(admission.steps));
       const bool own = !admission.reason.empty();
       const std::string reason = own ? admission.reason : "UnexpectedAdmissionError";
@@ -280,9 +286,11 @@ std::string pod_query(std::string_view ns, std::string_view name) {
 const Operator& kubelet_operator() {
   static const Kind* const kReads[] = {&api::kPod, &api::kNode, &api::kSecret, &api::kConfigMap,
                                        &api::kPersistentVolumeClaim};
-  static const Kind* const kWrites[] = {&api::kPod, &api::kEvent};
-  static const Access kAccess[] = {
-      {&api::kPod, "delete"}, {&api::kPod, "patch", "status"}, {&api::kEvent, "create patch"}};
+  static const Kind* const kWrites[] = {&api::kPod, &api::kEvent, &api::kNode};
+  static const Access kAccess[] = {{&api::kPod, "delete"},
+                                   {&api::kPod, "patch", "status"},
+                                   {&api::kEvent, "create patch"},
+                                   {&api::kNode, "patch"}};
   static const Index kIndexes[] = {pod_address_index()};
   static const Operator kOperator{.name = "kubelet",
                                   .primary = &api::kPod,

@@ -22,9 +22,11 @@ namespace athanor {
 // What becomes of a pod that is to start on a node.
 struct NodeAdmission {
   enum class Answer : std::uint8_t {
-    Ready,   // it may start
-    Wait,    // asked again when something that was read changes
-    Refuse,  // the pod fails: UnexpectedAdmissionError with `message`
+    Ready,  // it may start
+    Wait,   // asked again when something that was read changes
+    // The pod fails: UnexpectedAdmissionError with `message`. Asked again if the node changed
+    // since.
+    Refuse,
   };
   Answer answer = Answer::Ready;
   std::string message{};

@@ -70,18 +70,10 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
     }
   }
   auto allocation = admit_pod(*profile, std::move(free), request_of(pod));
-  const Guard as_read{.uid = std::string(node.uid()),
-                      .resource_version = std::string(node.resource_version())};
   if (!allocation) {
-    // A refusal is for good, so it needs the node as it is: the scheduler may know zones or a
-    // policy that this view does not show yet.
-    NodeAdmission refusal{
-        .answer = NodeAdmission::Answer::Refuse,
-        .message = "Pod was rejected: Resources cannot be allocated with Topology locality",
-        .reason = "TopologyAffinityError"};
-    refusal.steps.then(
-        Patch{.target = {&api::kNode, node.key()}, .merge = Value::object(), .guard = as_read});
-    return refusal;
+    return {.answer = NodeAdmission::Answer::Refuse,
+            .message = "Pod was rejected: Resources cannot be allocated with Topology locality",
+            .reason = "TopologyAffinityError"};
   }
   NodeAdmission admission;
   if (!allocation->empty()) {
@@ -93,7 +85,8 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
                   {{"metadata",
                     Value::object({{"annotations", Value::object({{kAllocationsAnnotation,
                                                                    print_allocations(all)}})}})}}),
-              .guard = as_read});
+              .guard = {.uid = std::string(node.uid()),
+                        .resource_version = std::string(node.resource_version())}});
   }
   return admission;
 }

@@ -115,6 +115,22 @@ TEST_F(NodeHooksTest, RefusedPodFails) {
   EXPECT_TRUE(world.acts.empty());
 }
 
+TEST_F(NodeHooksTest, APodIsNotRefusedOnANodeThatChangedSince) {
+  run("wait");  // the runtime has answered by then
+  world.update(api::kPod, {"ns", "p"}, [](Value& pod) {
+    pod.set_path({"metadata", "labels", "answer"}, "refuse");
+  });
+  Reads reads;
+  const Plan plan = run_pod(View(world, reads), {"ns", "p"}, world.now, hooks());
+  world.update(api::kNode, {"", "n1"}, [](Value& node) {
+    node.set_path({"metadata", "labels", "policy"}, "restricted");
+  });
+  const auto refused = world.apply(plan);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, 409);
+  EXPECT_NE(world.must(api::kPod, {"ns", "p"}).status()["phase"].str(), "Failed");
+}
+
 TEST_F(NodeHooksTest, WaitingPodIsAskedAgain) {
   run("wait");
   EXPECT_TRUE(world.acts.empty());

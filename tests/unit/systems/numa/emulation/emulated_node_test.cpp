@@ -131,25 +131,6 @@ TEST_F(NumaEmulatedNode, DevicesWithoutZoneAreGivenOnce) {
   EXPECT_EQ(sums["cpu"].str(), "10");
 }
 
-TEST_F(NumaEmulatedNode, RefusesNoPodOnANodeThatChangedSince) {
-  make_node("{policy: single-numa-node, zones: [{cpus: 4, memory: 8Gi}, {cpus: 4, memory: 8Gi}]}");
-  const Object read_before = node();
-  Value pod = make_pod({.containers = {"6/1Gi"}}, "large").body();
-  pod.member("spec").set("nodeName", "w");
-  const Object bound = world.put(pod);
-  const auto verdict = [&](const Object& node) {
-    Reads reads;
-    return numa_node_hooks().admit(View(world, reads), bound, node, world.now);
-  };
-  ASSERT_EQ(verdict(read_before).reason, "TopologyAffinityError");
-  EXPECT_TRUE(world.apply(verdict(read_before).steps).ok());
-  make_node("{policy: restricted, zones: [{cpus: 4, memory: 8Gi}, {cpus: 4, memory: 8Gi}]}");
-  const auto stale = world.apply(verdict(read_before).steps);
-  ASSERT_FALSE(stale.ok());
-  EXPECT_EQ(stale.error().code, 409);
-  EXPECT_EQ(verdict(node()).answer, NodeAdmission::Answer::Ready);
-}
-
 TEST_F(NumaEmulatedNode, ListsMoreAsOlderKubeletsDo) {
   make_node(
       "{podResources: {sharedCpus: true, terminalPods: true}, zones: [{cpus: 4, reservedCpus: 1, "
