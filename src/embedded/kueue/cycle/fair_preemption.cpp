@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace athanor::kueue {
 namespace {
@@ -20,9 +21,11 @@ class Donor {
       : queue_(&queue), read_(true), candidates_(std::move(candidates)) {}
 
   [[nodiscard]] const ClusterQueue& queue() const { return *queue_; }
-  [[nodiscard]] bool is_read() const { return read_; }
+  // Reads the candidates, once.
   void read(HeldWorkloads& held, const Claim& claim) {
-    read_ = true;
+    if (std::exchange(read_, true)) {
+      return;
+    }
     std::vector<CandidateMerge::Source> sources;
     for (HeldLine* line : held.lines(*queue_, claim.scarce)) {
       sources.push_back({.line = line, .policy = policy_});
@@ -121,9 +124,7 @@ class Search {
     donors.emplace(queue.node, Donor(queue, policy));
   }
   bool has_candidates(Donor& donor) {
-    if (!donor.is_read()) {
-      donor.read(held_, claim_);
-    }
+    donor.read(held_, claim_);
     return !donor.empty();
   }
 
