@@ -151,7 +151,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 bool runs_agent(const View& view, const Object& node) {
   const Settings settings = settings_of(view);
   // The label of nodes that this process emulates; others have an agent of their own.
-  if (!settings.emulated() || node.label("athanor.dev/emulated") != "true") {
+  if (!settings.emulated() || node.label(kEmulatedLabel) != "true") {
     return false;
   }
   const auto op = view.get<DASOperator>({settings.ns, kOperatorName});

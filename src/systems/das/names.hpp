@@ -10,11 +10,12 @@ inline constexpr const char* kDefaultNamespace = "das-operator";
 inline constexpr const char* kOperatorName = "cluster";
 inline constexpr const char* kSchedulerName = "das-scheduler";
 inline constexpr const char* kRuntimeClass = "nvidia-legacy";
-inline constexpr const char* kAcceleratorType = "nvidia-mig";
-// The DRA driver of emulated nodes; NVIDIA's own is gpu.nvidia.com.
+// The DRA driver of emulated and of real nodes; NVIDIA's own is gpu.nvidia.com.
 inline constexpr const char* kDraDriver = "das.inference.redhat.com";
 // The accelerator type of nodes without GPUs of NVIDIA.
 inline constexpr const char* kAcceleratorLabel = "das.inference.redhat.com/accelerator";
+// "true" on nodes that the lab emulates.
+inline constexpr const char* kEmulatedLabel = "athanor.dev/emulated";
 inline constexpr const char* kMigCapableLabel = "nvidia.com/mig.capable";
 
 // Annotations and labels that users set (docs/spec/das.md 5.3, 6.5, 9.2, 10.1).

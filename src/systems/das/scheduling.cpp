@@ -75,7 +75,7 @@ class Session final : public SchedulingSession {
                          .for_good = true};
     }
     const std::string type = accelerator->spec()["acceleratorType"].str();
-    if (!type.empty() && type != kAcceleratorType) {
+    if (!type.empty() && type != kNvidiaMig) {
       return HookRefusal{.reason = "unsupported acceleratorType " + type, .for_good = true};
     }
     if (all_dra(*accelerator)) {

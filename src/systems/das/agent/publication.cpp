@@ -10,6 +10,7 @@
 #include "systems/das/agent/node_agent.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/placement/tables.hpp"
 #include "systems/das/settings.hpp"
 
 namespace athanor::das {
@@ -29,7 +30,7 @@ Value make(const Object& node, const Settings& settings) {
        {"metadata", Value::object({{"name", node.name()},
                                    {"namespace", settings.ns},
                                    {"ownerReferences", Value::list({owner.to_value()})}})},
-       {"spec", Value::object({{"acceleratorType", kAcceleratorType}})}});
+       {"spec", Value::object({{"acceleratorType", kNvidiaMig}})}});
 }
 
 std::map<std::string, std::string> health_of(const Value& resources) {
@@ -101,10 +102,10 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
       conditions = known->status()["conditions"];
     }
     if (known->spec()["acceleratorType"].as_string().empty()) {
-      plan.then(Patch{.target = ref,
-                      .merge = Value::object(
-                          {{"spec", Value::object({{"acceleratorType", kAcceleratorType}})}}),
-                      .guard = {.uid = std::string(known->uid())}});
+      plan.then(Patch{
+          .target = ref,
+          .merge = Value::object({{"spec", Value::object({{"acceleratorType", kNvidiaMig}})}}),
+          .guard = {.uid = std::string(known->uid())}});
     }
   }
   const Value& found = *seen.value;

@@ -94,17 +94,20 @@ bool allocates(const Object& claim, const Claim& mirror) {
          std::ranges::find(devices, source["device"].as_string()) != devices.end();
 }
 
+bool is_emulated(const View& view, const Claim& mirror) {
+  const auto node = view.get(api::kNode, {"", mirror.node});
+  return node && node->label(kEmulatedLabel) == "true";
+}
+
 // The agent of a real node ends a slice first, when its kubelet or the API server says so.
 bool left_to_agent(const View& view, const Claim& mirror) {
   const bool made =
       mirror.state == kProcessing || mirror.state == kInUse || mirror.state == kOrphaned;
-  const auto node = view.get(api::kNode, {"", mirror.node});
-  return made && node && node->label("athanor.dev/emulated") != "true";
+  return made && view.get(api::kNode, {"", mirror.node}) && !is_emulated(view, mirror);
 }
 
 Plan end_mirror(const View& view, const Claim& mirror, const Settings& settings, Instant now) {
-  const auto node = view.get(api::kNode, {"", mirror.node});
-  if (node && node->label("athanor.dev/emulated") == "true") {
+  if (is_emulated(view, mirror)) {
     return release_claim(mirror.object, mirror, settings, now);
   }
   Plan plan;

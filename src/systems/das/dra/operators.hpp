@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DRA: what is published, and AllocationClaims as the mirror of what is allocated
+// DRA: publishes devices as ResourceSlices, and mirrors allocated ones as AllocationClaims
 // (docs/spec/das.md 15.1).
 #pragma once
 

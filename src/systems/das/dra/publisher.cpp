@@ -107,7 +107,7 @@ Plan publish(const View& view, const Key& key, Instant /*now*/) {
     return bring_to({.name = key.name}, there);
   }
   const Settings settings = settings_of(view);
-  if (node->label("athanor.dev/emulated") != "true") {
+  if (node->label(kEmulatedLabel) != "true") {
     return Plan::done();
   }
   const auto gpus = emulated_gpus(*node, settings);

@@ -60,7 +60,7 @@ bool left_to_agent(const View& view, const std::optional<Claim>& claim) {
     return false;
   }
   const auto node = view.get(api::kNode, {"", claim->node});
-  return node && node->label("athanor.dev/emulated") != "true";
+  return node && node->label(kEmulatedLabel) != "true";
 }
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
