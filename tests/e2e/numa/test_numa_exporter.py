@@ -14,13 +14,11 @@ import urllib.request
 import grpc
 import pytest
 
-from numa_lab import deploy
+from numa_lab import LAB, TOPOLOGIES, deploy
 from support import ATHANOR, ROOT, run, wait_for
 
 AGENT = pathlib.Path(os.environ.get("ATHANOR_AGENT", ATHANOR.parent / "athanor-agent"))
-LAB = ROOT / "examples/numa/lab.yaml"
 TREES = ROOT / "tests/data/numa/sysfs"
-TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
 
 ALLOCATABLE = {
     "cpu_ids": [1, 2, 3, 5, 6, 7],
