@@ -29,10 +29,7 @@ Error error_of(const grpc::Status& status, const std::string& what) {
 
 Result<void> register_plugin(const std::string& kubelet_socket, const std::string& endpoint,
                              const std::string& resource) {
-  const auto channel = open(kubelet_socket);
-  if (!channel->WaitForConnected(std::chrono::system_clock::now() + kCallTimeout)) {
-    return Error::unavailable(fmt::format("{}: no connection", kubelet_socket));
-  }
+  // A socket that refuses is not waited for: the kubelet that comes next has removed the plugins'.
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
   v1beta1::RegisterRequest request;
@@ -41,7 +38,7 @@ Result<void> register_plugin(const std::string& kubelet_socket, const std::strin
   request.set_resource_name(resource);
   v1beta1::Empty answer;
   const grpc::Status status =
-      v1beta1::Registration::NewStub(channel)->Register(&context, request, &answer);
+      v1beta1::Registration::NewStub(open(kubelet_socket))->Register(&context, request, &answer);
   return status.ok() ? Result<void>() : error_of(status, "register " + resource);
 }
 

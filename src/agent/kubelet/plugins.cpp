@@ -62,7 +62,9 @@ struct Plugins::State {
         open = to_register();
       }
       for (const std::string& profile : open) {
-        enter(profile);
+        if (!enter(profile)) {
+          break;  // the kubelet may be another by now: everything is looked at again
+        }
       }
       watch.wait(kRetry);
     }
@@ -102,9 +104,15 @@ struct Plugins::State {
     return open;
   }
 
-  // Without the mutex: the kubelet asks for the list before it answers.
-  void enter(const std::string& profile) ATHANOR_EXCLUDES(mutex) {
+  // Registers a resource. Without the mutex: the kubelet asks for the list before it answers.
+  bool enter(const std::string& profile) ATHANOR_EXCLUDES(mutex) {
+    // A kubelet that starts removes the plugins' sockets before it makes its own, and a
+    // registration whose socket is gone costs its whole timeout.
     const auto kubelet = identity_of(kubelet_socket());
+    {
+      const MutexLock lock(mutex);
+      listen();
+    }
     const std::string resource = das::resource_of(profile);
     const auto done = register_plugin(kubelet_socket(), das::socket_of(profile), resource);
     const MutexLock lock(mutex);
@@ -115,6 +123,7 @@ struct Plugins::State {
       found->second.kubelet = kubelet;
       log::info("device plugin registered", {{"resource", resource}});
     }
+    return done.ok();
   }
 
   PluginsOptions options;

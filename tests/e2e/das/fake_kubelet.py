@@ -28,6 +28,8 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
         self.pod_resources = self.folder / "pod-resources.sock"
         self.devices, self.registrations, self.held = {}, [], {}
         self.lists = {}  # resource: number of lists that came
+        self.calls = 0  # of Register
+        self.clears_late = False  # removes the plugins' sockets at the first registration, not when it starts
         self._channels, self._server, self._lock = {}, None, threading.Lock()
 
     # --- life ---------------------------------------------------------------------------------------------
@@ -60,6 +62,16 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
     def Register(self, request, context):  # noqa: N802
         assert request.version == "v1beta1"
         channel = grpc.insecure_channel(f"unix:{self.folder}/{request.endpoint}", [("grpc.use_local_subchannel_pool", 1)])
+        with self._lock:
+            self.calls += 1
+            if self.clears_late:
+                self.clears_late = False
+                for socket in self.folder.glob("mig*.sock"):
+                    socket.unlink()
+        try:
+            grpc.channel_ready_future(channel).result(10)  # a kubelet connects before it answers
+        except grpc.FutureTimeoutError:
+            context.abort(grpc.StatusCode.UNKNOWN, "failed to dial device plugin")
         with self._lock:
             self._channels[request.resource_name] = channel
             self.registrations.append(request.resource_name)

@@ -198,6 +198,14 @@ def test_a_new_kubelet_finds_every_device(agent):
     run_pod(agent, "b", {"nvidia.com/mig-1g.5gb": "1"})
 
 
+def test_sockets_that_vanish_during_registration_cost_one_call(agent):
+    """A kubelet that restarts between the agent's look at its sockets and its registrations."""
+    agent.kubelet.clears_late = True
+    agent.start()
+    wait_capacity(agent)
+    assert agent.kubelet.calls == 7 + 1
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_restart_of_the_agent_disturbs_nobody(agent, number):
     agent.start()
