@@ -83,7 +83,8 @@ def pod(node, name, cpu="1", limits=True):
 
 
 def phase(node, name):
-    return node.lab.http("GET", f"{PODS}/{name}").json.get("status", {}).get("phase")
+    answer = node.lab.http("GET", f"{PODS}/{name}")
+    return answer.json.get("status", {}).get("phase") if answer.code == 200 else None
 
 
 def asked(node, *words):
@@ -118,7 +119,7 @@ def test_exclusive_cpus_and_memory_are_accounted_and_given_back(node):
     assert got["name"] == "exclusive" and len(got["containers"][0]["cpu_ids"]) == 1
     assert [one["name"] for one in asked(node, "list")["pod_resources"] if one["containers"][0]["cpu_ids"]] == ["exclusive"]
     assert attributes(node)["nodeTopologyPodsFingerprint"] != quiet
-    assert node.lab.athanor("numa", "cache-check", "--node=node-0").out == "node-0: clean\n"
+    assert node.lab.athanor("numa", "cache-check", "--node=node-0", "--dump").out == "node-0: clean\n"
     assert "npv0v001::ve=leb89::cc=1::nn=1::bn=0" == attributes(node)["topology.node.k8s.io/numaplacement-metadata"]
     missing = run([ATHANOR, "numa", "podresources", f"--socket=unix://{node.pod_resources}", "get", "default/nobody"], env=node.lab.env)
     assert missing.code == 2 and "not found" in missing.err, missing.err
@@ -134,7 +135,15 @@ def test_a_kubelet_that_restarts_is_waited_for(node):
     wait_for("failed rounds", lambda: "podresources: " in log.read_text())
     before = topology(node)["zones"]
     node.launch("kubelet")
-    pod(node, "again")
-    wait_for("the pod", lambda: phase(node, "again") == "Running")
+
+    def runs():
+        """A kubelet that starts may still count cpus of pods that are gone: it refuses for good, so the pod is made again."""
+        if phase(node, "again") == "Failed":
+            node.lab.http("DELETE", f"{PODS}/again")
+        if node.lab.http("GET", f"{PODS}/again").code == 404:
+            pod(node, "again")
+        return phase(node, "again") == "Running"
+
+    wait_for("the pod", runs, interval=1)
     wait_for("its cpu to be taken", lambda: topology(node)["zones"] != before)
     node.lab.http("DELETE", f"{PODS}/again")
