@@ -186,7 +186,16 @@ class Production {
     for (const Operator* op : operators_) {
       names += (names.empty() ? "" : ",") + std::string(op->name);
     }
-    log::info("controllers started", {{"server", host_}, {"controllers", names}});
+    log::info("controllers started",
+              {{"version", ATHANOR_VERSION}, {"server", host_}, {"controllers", names}});
+    for (const System* system : systems_of(operators_)) {
+      const auto namespaces = namespaces_of(*system, config_);
+      log::info(
+          "a system is run",
+          {{"system", system->name},
+           {"namespaces", namespaces.empty() ? std::string("*")
+                                             : fmt::format("{}", fmt::join(namespaces, ","))}});
+    }
     return {};
   }
 

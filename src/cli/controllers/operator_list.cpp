@@ -121,6 +121,16 @@ Places places_of(const std::vector<runtime::RbacPart>& parts) {
   return all;
 }
 
+std::vector<std::string> namespaces_of(const System& system, const SystemConfig& config) {
+  std::set<std::string> names;
+  if (system.places != nullptr) {
+    for (const auto& [kind, place] : system.places(config)) {
+      names.insert(place.watched.begin(), place.watched.end());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
 LeasePlace lease_of(const std::vector<const Operator*>& operators, const SystemConfig& config) {
   const auto found = systems_of(operators);
   if (found.size() != 1 || found.front()->lease_name.empty()) {

@@ -42,6 +42,9 @@ std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& oper
 // All places of the parts together.
 Places places_of(const std::vector<runtime::RbacPart>& parts);
 
+// Returns the namespaces that a system watches, each once, in order; empty: all.
+std::vector<std::string> namespaces_of(const System& system, const SystemConfig& config);
+
 // The Lease of a process with these operators: a system that runs alone may have its own.
 struct LeasePlace {
   std::string name{};

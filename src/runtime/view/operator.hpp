@@ -67,6 +67,9 @@ struct Operator {
   // The whole of it: generates RBAC, and the engine holds the steps to it. Empty: whatever steps
   // could do to `writes`, and Events.
   std::span<const Access> access{};
+  // "Job": each Event about an object of `primary` is a log record "Job NAME: REASON: NOTE".
+  // Empty: Warning Events alone are logged, each once.
+  std::string_view log_subject{};
 };
 
 }  // namespace athanor

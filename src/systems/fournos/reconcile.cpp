@@ -147,6 +147,7 @@ const Operator& fournosjob_operator() {
       .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},
       .small = kSmall,
       .access = kAccess,
+      .log_subject = "Job",
   };
   return kOperator;
 }

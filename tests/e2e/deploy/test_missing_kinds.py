@@ -120,6 +120,12 @@ def test_each_missing_kind_is_named_and_jobs_say_what_they_wait_for(cluster):
     assert gauges(replica) == dict.fromkeys({*NEEDED, "fournosjobs.fournos.dev"}, 0.0)
     wait_for("the job to go on", lambda: job_status(cluster).get("phase") == "Failed")
     assert job_status(cluster)["message"] == "No GPU types configured"
+    logged = [json.loads(line) for line in replica.text.splitlines()]
+    block = {one["msg"]: one for one in logged}
+    assert run([ATHANOR, "version"]).out == f"athanor {block['controllers started']['version']}\n"
+    assert block["a system is run"]["system"] == "fournos" and block["a system is run"]["namespaces"] == f"hearth,{NAMESPACE},psap-secrets"
+    transitions = [(one["level"], one["msg"]) for one in logged if one["msg"].startswith("Job early: ")]
+    assert transitions == [("warn", "Job early: Failed: No GPU types configured")]
 
 
 def watched(replica):
@@ -129,8 +135,8 @@ def watched(replica):
 
 def test_the_older_variable_alone_names_where_jobs_are_watched(cluster):
     newer, older = cluster.replica("root"), cluster.replica("root", variable="FOURNOS_NAMESPACE")
-    assert ("fournosjobs", NAMESPACE) in watched(older)
-    assert watched(older) == watched(newer)
+    wait_for("the jobs to be watched", lambda: ("fournosjobs", NAMESPACE) in watched(older))
+    wait_for("both to watch the same", lambda: watched(older) == watched(newer))
 
 
 def test_a_refused_list_counts_as_seen_and_is_shown(cluster):

@@ -2,6 +2,8 @@
 // A plan and its steps. What becomes of them: plan_results.cpp.
 #include "runtime/engine/plans/plan_runner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -66,6 +68,23 @@ bool same_plan(const Plan& a, const Plan& b) {
     return a.wake() == b.wake();
   }
   return equal_texts(a.to_value(), b.to_value());
+}
+
+// `is_first`: no Event of this text is there yet.
+void log_event(const Operator& op, const Emit& step, bool is_first) {
+  const bool is_warning = step.type == "Warning";
+  if (!op.log_subject.empty() && step.about.kind == op.primary) {
+    log::write(
+        is_warning ? log::Level::Warn : log::Level::Info,
+        fmt::format("{} {}: {}: {}", op.log_subject, step.about.key.name, step.reason, step.note),
+        {{"controller", op.name}, {"namespace", step.about.key.ns}});
+  } else if (is_warning && is_first) {
+    log::warn("a warning about an object", {{"controller", op.name},
+                                            {"kind", step.about.kind->name},
+                                            {"key", step.about.key.text()},
+                                            {"reason", step.reason},
+                                            {"message", step.note}});
+  }
 }
 
 }  // namespace
@@ -258,13 +277,8 @@ void PlanRunner::emit(Task& task, const Emit& step, Instant now) {
   }
   WriteRequest request = events_.record(step, uid, task.controller->op->name, now);
   // Only with a wall clock: the simulator has no reader of logs.
-  if (core_.options.stopwatch != nullptr && step.type == "Warning" &&
-      request.verb == WriteVerb::Create) {
-    log::warn("a warning about an object", {{"controller", task.controller->op->name},
-                                            {"kind", step.about.kind->name},
-                                            {"key", step.about.key.text()},
-                                            {"reason", step.reason},
-                                            {"message", step.note}});
+  if (core_.options.stopwatch != nullptr) {
+    log_event(*task.controller->op, step, request.verb == WriteVerb::Create);
   }
   request.user = task.controller->user;
   const std::uint64_t id = ++last_write_;
