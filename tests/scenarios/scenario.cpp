@@ -17,6 +17,7 @@
 #include "scenarios/registry.hpp"
 #include "scenarios/review.hpp"
 #include "support/fake_world.hpp"
+#include "support/played_node.hpp"
 #include "support/source_dir/source_dir.hpp"
 
 namespace athanor::test {
@@ -197,11 +198,35 @@ class Player {
       world_.settle_for(operators_, duration_of(event["advance"]));
     } else if (event.contains("observe")) {
       observe(event["observe"]);
+    } else if (event.contains("start")) {
+      start_pod(world_, pod_of(event["start"]));
+    } else if (event.contains("end")) {
+      end_pod(world_, pod_of(event["end"]), ends_of(Value::list({event["end"]})));
+    } else if (event.contains("play")) {
+      play_pods(world_, operators_, ends_of(event["play"]));
+    } else if (event.contains("restart")) {
+      world_.restart();
     } else if (event.contains("settle")) {
       world_.settle(operators_);
     } else {
       ADD_FAILURE() << "unknown event " << json::print(event);
     }
+  }
+
+  static Key pod_of(const Value& ref) { return {ref["namespace"].str(), ref["name"].str()}; }
+
+  // Returns how containers end by a list of {namespace, name, exitCode, message}; pods that it does
+  // not name end with 0.
+  static ContainerEnds ends_of(const Value& pods) {
+    return [pods](const Value& pod, std::string_view) {
+      for (const Value& one : pods.items()) {
+        if (pod_of(one) == pod_of(pod["metadata"])) {
+          return ContainerEnd{.exit_code = static_cast<int>(one["exitCode"].as_int(0)),
+                              .message = one["message"].str()};
+        }
+      }
+      return ContainerEnd{};
+    };
   }
 
   // One run of the first operator for `key`, before anything settles.

@@ -9,22 +9,19 @@
 
 #include "embedded/tekton/operators.hpp"
 #include "support/fake_world.hpp"
+#include "support/played_node.hpp"
 
 namespace athanor::tekton {
 
 class Lab {
  public:
-  // How a step ends: by container name ("step-main") of a TaskRun ("run-a").
-  struct End {
-    int exit_code = 0;
-    std::string reason{};   // of the container; default Completed or Error
-    std::string message{};  // its termination message
-  };
+  using End = test::ContainerEnd;
 
   Lab();
 
   test::FakeWorld world{};
-  // Asked for every step when the node runs a pod; the default: exit code 0.
+  // How a step ends, by the name of its container ("step-main") in the pod of a TaskRun ("run-a");
+  // the default: exit code 0.
   std::function<End(std::string_view task_run, std::string_view container)> ends{};
 
   // Puts every document of a YAML stream, defaulted as at creation; namespace "ns" where none is
@@ -52,6 +49,9 @@ class Lab {
   // "b (When Expressions evaluated to false), c (…)".
   [[nodiscard]] static std::string skipped(const Object& run);
   [[nodiscard]] int status_writes() const;
+
+ private:
+  [[nodiscard]] test::ContainerEnds ends_of_pods() const;
 };
 
 // One termination message entry list: [{"key":…,"value":…,"type":1}].

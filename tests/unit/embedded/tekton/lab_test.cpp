@@ -35,72 +35,21 @@ void Lab::settle() {
 }
 
 void Lab::play() {
-  for (int round = 0; round < 100; ++round) {
-    settle();
-    std::vector<std::string> open;
-    for (const Object& pod : world.list(api::kPod)) {
-      const std::string_view phase = pod.status()["phase"].as_string();
-      if (phase != "Succeeded" && phase != "Failed") {
-        open.emplace_back(pod.name());
-      }
-    }
-    if (open.empty()) {
-      return;
-    }
-    for (const std::string& name : open) {
-      start(name);
-    }
-    settle();
-    for (const std::string& name : open) {
-      if (has_pod(name)) {
-        finish(name);
-      }
-    }
-  }
-  ADD_FAILURE() << "the lab never comes to rest";
+  test::play_pods(world, {&pipelinerun_operator(), &taskrun_operator()}, ends_of_pods());
 }
 
 void Lab::start(std::string_view pod) {
-  world.update(api::kPod, {"ns", std::string(pod)}, [&](Value& object) {
-    Value statuses = Value::list();
-    for (const Value& container : object["spec"]["containers"].items()) {
-      statuses.push_back(Value::object(
-          {{"name", container["name"]},
-           {"imageID", container["image"]},
-           {"state", Value::object(
-                         {{"running", Value::object({{"startedAt", format_time(world.now)}})}})}}));
-    }
-    object.set("status",
-               Value::object({{"phase", "Running"}, {"containerStatuses", std::move(statuses)}}));
-  });
+  test::start_pod(world, {"ns", std::string(pod)});
 }
 
 void Lab::finish(std::string_view pod) {
-  world.update(api::kPod, {"ns", std::string(pod)}, [&](Value& object) {
-    const std::string task_run = object["metadata"]["labels"][kTaskRunLabel].str();
-    Value statuses = Value::list();
-    bool failed = false;
-    for (const Value& container : object["spec"]["containers"].items()) {
-      End end = failed ? End{.exit_code = 1, .reason = "Skipped"}
-                       : ends(task_run, container["name"].as_string());
-      failed = failed || end.exit_code != 0;
-      if (end.reason.empty()) {
-        end.reason = end.exit_code == 0 ? "Completed" : "Error";
-      }
-      Value terminated = Value::object({{"exitCode", end.exit_code},
-                                        {"reason", end.reason},
-                                        {"startedAt", format_time(world.now)},
-                                        {"finishedAt", format_time(world.now)}});
-      if (!end.message.empty()) {
-        terminated.set("message", end.message);
-      }
-      statuses.push_back(Value::object({{"name", container["name"]},
-                                        {"imageID", container["image"]},
-                                        {"state", Value::object({{"terminated", terminated}})}}));
-    }
-    object.set("status", Value::object({{"phase", failed ? "Failed" : "Succeeded"},
-                                        {"containerStatuses", std::move(statuses)}}));
-  });
+  test::end_pod(world, {"ns", std::string(pod)}, ends_of_pods());
+}
+
+test::ContainerEnds Lab::ends_of_pods() const {
+  return [this](const Value& pod, std::string_view container) {
+    return ends(pod["metadata"]["labels"][kTaskRunLabel].as_string(), container);
+  };
 }
 
 void Lab::set_pod_status(std::string_view pod, std::string_view yaml) {
