@@ -70,6 +70,13 @@ Watch::Watch(client::Connection& connection, const std::string& path, Seen seen)
                                .ended = [](const Result<void>&) { give_up("a watch ended"); }});
 }
 
+void Watch::follow(Clock::duration time) {
+  const auto end = Clock::now() + time;
+  while (Clock::now() < end) {
+    connection_.run(kRound);
+  }
+}
+
 void Watch::until(const std::function<bool()>& done, Clock::duration limit) {
   const auto end = Clock::now() + limit;
   while (!done()) {

@@ -32,6 +32,8 @@ class Watch {
 
   // Runs the connection until `done`; ends the program when that takes longer than `limit`.
   void until(const std::function<bool()>& done, Clock::duration limit);
+  // Runs the connection for so long.
+  void follow(Clock::duration time);
 
  private:
   client::Connection& connection_;

@@ -68,10 +68,12 @@ struct ClusterDriver::Impl : std::enable_shared_from_this<Impl> {
 
   Impl(std::span<const Operator* const> operators, DriverOptions driver_options)
       : options(std::move(driver_options)),
+        held(options.held),
         host(std::make_shared<runtime::EngineHost>(operators, engine_options(options),
                                                    host_options())) {}
 
   runtime::HostOptions host_options();
+  void run_keys() { host->run_keys(leading && !held && !draining); }
   void make_feeds();
   [[nodiscard]] bool is_watched(const Kind& kind, const std::string& ns, bool first) const;
   void post_items(std::vector<client::FeedItem> batch, const std::string& ns);
@@ -88,6 +90,7 @@ struct ClusterDriver::Impl : std::enable_shared_from_this<Impl> {
   Result<T> ask(Duration patience, UniqueFunction<T()> question);
 
   DriverOptions options;
+  bool held;  // owned by the controllers thread once it runs, as what follows the host
   std::shared_ptr<runtime::EngineHost> host;
   // Owned by the controllers thread once it runs.
   std::map<std::string, Lane, std::less<>> lanes{};  // by controller
@@ -340,7 +343,7 @@ ClusterDriver::~ClusterDriver() {
 void ClusterDriver::start() {
   Impl& impl = *impl_;
   impl.leading = impl.options.leadership == nullptr;
-  impl.host->run_keys(impl.leading);
+  impl.run_keys();
   impl.host->set_role(impl.leading ? "standalone" : "follower");
   impl.make_feeds();
   impl.host->start();
@@ -353,7 +356,14 @@ void ClusterDriver::lead() {
   impl_->host->post([raw = impl_.get()] {
     raw->leading = true;
     raw->host->set_role("leader");
-    raw->host->run_keys(!raw->draining);
+    raw->run_keys();
+  });
+}
+
+void ClusterDriver::release() {
+  impl_->host->post([raw = impl_.get()] {
+    raw->held = false;
+    raw->run_keys();
   });
 }
 
@@ -371,7 +381,7 @@ bool ClusterDriver::drain(Duration patience) {
   };
   impl_->host->post([raw = impl_.get(), look] {
     raw->draining = true;
-    raw->host->run_keys(false);
+    raw->run_keys();
     for (auto& [name, lane] : raw->lanes) {
       lane.waiting.clear();
       lane.events.clear();

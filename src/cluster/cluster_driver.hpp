@@ -56,6 +56,7 @@ struct DriverOptions {
   Entropy* engine_entropy = nullptr;          // of the engine alone; null: `entropy`
   // Writes of one controller under way at the same time, each of another key; the rest waits.
   std::size_t writes_per_controller = 128;
+  bool held = false;  // no key runs before release(), whoever leads
 };
 
 // Owns the controllers thread and the engine on it. start(), drain() and stop() from one thread,
@@ -71,6 +72,8 @@ class ClusterDriver {
   void start();
   // The lease is ours: queued keys run. Until then caches are kept warm and nothing is written.
   void lead();
+  // Ends DriverOptions::held: keys run once we lead.
+  void release();
   // Starts no reconcile any more and waits until what is under way has been answered; false: not
   // within `patience`.
   bool drain(Duration patience);

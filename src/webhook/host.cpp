@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "api/builtin.hpp"
@@ -81,10 +82,19 @@ struct Host::State final : runtime::EngineJournal {
     if (const auto secret = news_of(input, api::kSecret, options.settings.secret, listed)) {
       take(*secret);
     }
+    if (options.on_ready && !announced) {
+      if (const auto* list = std::get_if<runtime::Relisted>(&input);
+          list != nullptr && list->last) {
+        unlisted.erase(list->kind);
+      }
+      // Once the engine has taken it.
+      driver->inspect([this](const View& view, Instant /*now*/) { announce(view); });
+    }
   }
   void ran(std::span<const runtime::Effect> /*effects*/, Instant /*now*/) override {}
   // On the driver's thread.
   void take(const Object& secret);
+  void announce(const View& view);
   void renew_set(const std::string& query, const runtime::Executors::Completion& done) const;
 
   HostOptions options;
@@ -93,6 +103,9 @@ struct Host::State final : runtime::EngineJournal {
   CertificateSet current{};   // of the driver's thread
   std::string version = "-";  // likewise: the Secret's
   bool listed = false;        // likewise: the list under way has it
+  // Likewise: of the configurations; on_ready was called.
+  std::set<const Kind*> unlisted{&kValidatingConfiguration, &kMutatingConfiguration};
+  bool announced = false;
   std::unique_ptr<cluster::ClusterDriver> driver{};
 };
 
@@ -119,6 +132,13 @@ void Host::State::take(const Object& secret) {
         ->gauge("athanor_webhook_certificate_expiry_seconds",
                 "When the serving certificate ends, seconds since 1970.")
         .set(std::chrono::duration<double>(end.time_since_epoch()).count());
+  }
+}
+
+void Host::State::announce(const View& view) {
+  if (!announced && unlisted.empty() && server->serving() && bundles_are_written(view)) {
+    announced = true;
+    options.on_ready();
   }
 }
 

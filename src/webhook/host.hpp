@@ -40,6 +40,9 @@ struct HostOptions {
   Convert convert{};         // answers conversions; none: they are not found
   // Runs a function with what the systems' controllers see; may drop it when they end.
   std::function<void(std::function<void(const View& view, Instant now)>)> inspect{};
+  // Called once, on a thread of the host: a certificate is served, and each configuration that is
+  // to have the authorities' bundle has it. May be empty.
+  std::function<void()> on_ready{};
 };
 
 // start(), drain() and stop() from one thread, the rest from any.

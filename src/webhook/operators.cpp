@@ -75,16 +75,21 @@ cluster::WebhookTarget current_target(const View& view) {
   return target;
 }
 
+// The merge patch that is due to a configuration; Null: none is.
+Value due_patch(const View& view, const cluster::WebhookTarget& target, const Object& object) {
+  const std::vector<std::string> named = read_settings(view.config(kSection)).configurations;
+  const bool ours = named.empty() || std::ranges::find(named, object.name()) != named.end();
+  return ours ? cluster::ca_bundle_patch(object.body(), target) : Value();
+}
+
 Plan keep_bundle(const View& view, const Kind& kind, const Key& key) {
   Plan plan;
   const auto object = view.get(kind, key);
-  const std::vector<std::string> named = read_settings(view.config(kSection)).configurations;
   const cluster::WebhookTarget target = current_target(view);
-  if (!object || target.ca_bundle.empty() ||
-      (!named.empty() && std::ranges::find(named, key.name) == named.end())) {
+  if (!object || target.ca_bundle.empty()) {
     return plan;
   }
-  if (const Value patch = cluster::ca_bundle_patch(object->body(), target); !patch.is_null()) {
+  if (const Value patch = due_patch(view, target, *object); !patch.is_null()) {
     Value body = object->body();
     body.set("webhooks", patch["webhooks"]);
     plan.then(Replace{.target = {&kind, key}, .object = std::move(body)});
@@ -219,6 +224,17 @@ CertificateQuery CertificateQuery::parse(std::string_view query) {
   }
   parsed.version = query.substr(std::min(colon + 1, query.size()));
   return parsed;
+}
+
+bool bundles_are_written(const View& view) {
+  const cluster::WebhookTarget target = current_target(view);
+  const auto written = [&](const Kind* kind) {
+    return std::ranges::all_of(view.list(*kind), [&](const Object& object) {
+      return due_patch(view, target, object).is_null();
+    });
+  };
+  return !target.ca_bundle.empty() && written(&kValidatingConfiguration) &&
+         written(&kMutatingConfiguration);
 }
 
 std::vector<const Operator*> operators(bool conversions) {

@@ -47,4 +47,7 @@ struct CertificateQuery {
 // With `conversions` custom resource definitions are watched, too.
 std::vector<const Operator*> operators(bool conversions);
 
+// Returns true if every configuration that is to have the authorities' bundle has it.
+bool bundles_are_written(const View& view);
+
 }  // namespace athanor::webhook

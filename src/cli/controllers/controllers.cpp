@@ -475,7 +475,8 @@ class Production {
                                                },
                                            .journal = recorder_.get(),
                                            .engine_entropy = engine_entropy_.get(),
-                                           .writes_per_controller = options_.concurrent_writes});
+                                           .writes_per_controller = options_.concurrent_writes,
+                                           .held = webhooks_first()});
     if (pods_) {
       pods_->listen([this](std::string query, Value state) {
         driver_->observe(std::move(query), std::move(state));
@@ -514,22 +515,34 @@ class Production {
       return Error::bad_request("--webhook-certificate-life: at least 8s");
     }
     certificates.authority_life = certificates.life * 10;
-    ATHANOR_TRY(
-        webhooks_,
-        webhook::Host::open({.client = client_,
-                             .clock = clock_.get(),
-                             .entropy = entropy_.get(),
-                             .metrics = &metrics_,
-                             .leadership = leadership_.get(),
-                             .address = options_.webhook_address,
-                             .webhooks = std::move(webhooks),
-                             .settings = settings,
-                             .conversions = !options_.webhook_crds.empty(),
-                             .convert = convert_object,
-                             .inspect = [this](std::function<void(const View&, Instant)> reader) {
-                               driver_->inspect(std::move(reader));
-                             }}));
+    ATHANOR_TRY(webhooks_,
+                webhook::Host::open({.client = client_,
+                                     .clock = clock_.get(),
+                                     .entropy = entropy_.get(),
+                                     .metrics = &metrics_,
+                                     .leadership = leadership_.get(),
+                                     .address = options_.webhook_address,
+                                     .webhooks = std::move(webhooks),
+                                     .settings = settings,
+                                     .conversions = !options_.webhook_crds.empty(),
+                                     .convert = convert_object,
+                                     .inspect =
+                                         [this](std::function<void(const View&, Instant)> reader) {
+                                           driver_->inspect(std::move(reader));
+                                         },
+                                     .on_ready = [this] { release(); }}));
     return {};
+  }
+
+  [[nodiscard]] bool webhooks_first() const {
+    return options_.webhooks_first && !options_.webhook_address.empty();
+  }
+
+  void release() {
+    if (webhooks_first()) {
+      log::info("the certificates are in place: controllers may run");
+      driver_->release();
+    }
   }
 
   [[nodiscard]] bool runs(std::string_view name) const {

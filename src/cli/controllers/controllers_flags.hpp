@@ -64,6 +64,8 @@ struct ControllersOptions {
   std::vector<std::string> webhook_hosts{};
   std::vector<std::string> webhook_crds{};
   std::string webhook_certificate_life = "8760h";
+  // Controllers start once the webhooks' certificate is in place; the stand-in's order.
+  bool webhooks_first = false;
 };
 
 // Returns true if --config names a ConfigMap, where --systems is given: a path has a slash.

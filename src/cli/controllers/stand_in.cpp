@@ -144,6 +144,7 @@ void take_webhooks(const ProcessSetup::Webhooks& webhooks, ControllersOptions& o
   options.webhook_authority = webhooks.authority;
   options.webhook_organization = webhooks.organization;
   options.webhook_configurations = webhooks.configurations;
+  options.webhooks_first = true;
 }
 
 }  // namespace

@@ -168,8 +168,8 @@ def test_12_3_retries(lab, ns, code):
     """12.3: two resets and then the end; none for a terminal exit code."""
     body = sample("failing-job")
     body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = queue_of(lab, ns)
-    # A failed Job counts at once; the grace only covers the time until the Job says so.
-    for key, value in (("failureGracePeriodDuration", "30s"), ("retryPausePeriodDuration", "500ms")):
+    # The contract's grace: a failed Job counts at once, within the grace of its failed pod.
+    for key, value in (("failureGracePeriodDuration", "2s"), ("retryPausePeriodDuration", "500ms")):
         body["metadata"]["annotations"][f"workload.codeflare.dev.appwrapper/{key}"] = value
     main = body["spec"]["components"][0]["template"]["spec"]["template"]["spec"]["containers"][0]
     main["command"] = ["sh", "-c", f"sleep 0.2; exit {code}"]

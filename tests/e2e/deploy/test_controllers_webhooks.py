@@ -211,6 +211,48 @@ def test_the_certificate_is_renewed_while_requests_flow(cluster, replica):
         brief.end(signal.SIGKILL)
 
 
+def test_appwrappers_controllers_start_once_the_certificates_are_in_place(tmp_path):
+    """docs/spec/appwrapper.md 8.3, by a Secret that cannot be written at first. No webhook is registered: the bundle has no place to go."""
+    cluster = Cluster(tmp_path)
+    health, operator = free_port(), None
+    try:
+        cluster.apply("crds", "--group", "workload.codeflare.dev")
+        cluster.kubectl("create", "namespace", SYSTEM)
+        cluster.apply("rbac", "--controllers", "appwrapper", "--webhooks")
+        secret = "appwrapper-webhook-server-cert"
+        cluster.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": secret, "namespace": SYSTEM}, "immutable": True})
+        cluster.kubectl("create", "role", "configuration", "-n", SYSTEM, "--verb=*", "--resource=configmaps")
+        cluster.kubectl("create", "rolebinding", "configuration", "-n", SYSTEM, "--role=configuration", f"--user={ACCOUNT}")
+        cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        metadata = {"name": "w", "namespace": "default"}
+        cluster.create({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": metadata, "spec": {"components": [{"template": pod}]}})
+        command = [
+            ATHANOR, "controllers", "--systems=appwrapper", "--kubeconfig", cluster.config("athanor"), "--metrics-bind-address=127.0.0.1:0",
+            f"--health-address=127.0.0.1:{health}", f"--webhook-address=127.0.0.1:{free_port()}", "--log-format=json",
+        ]  # fmt: skip
+        operator = Replica(command, tmp_path / "operator.log", env={"NAMESPACE": SYSTEM})
+
+        def seen():
+            return json.loads(cluster.kubectl("get", "appwrapper", "w", "-n", "default", "-o", "json").out).get("status")
+
+        def listed():
+            return {one["resource"] for one in json.loads(operator.get("/debug/watches")) if one["listed"]}
+
+        # The caches of what there is are full, so nothing but the certificates is missing.
+        wait_for("the caches", lambda: {"appwrappers", "pods", "nodes"} <= listed())
+        time.sleep(1)
+        assert seen() is None and "controllers may run" not in operator.text, operator.text[-3000:]
+        cluster.kubectl("delete", "secret", secret, "-n", SYSTEM)
+        wait_for("the controllers", seen)
+        assert operator.text.index("a certificate is served") < operator.text.index("controllers may run")
+    finally:
+        if operator is not None:
+            operator.end()
+        cluster.process.kill()
+        cluster.process.wait()
+
+
 def test_the_record_of_the_first_replica_is_decided_alike_by_the_same_binary(cluster, replica):
     """Runs last: the replica has ended."""
     record = cluster.folder / "record"

@@ -170,6 +170,18 @@ TEST_F(ClusterDriverTest, TellsWhatItIsAt) {
 }
 
 // Leases are not this fake's: the election is told what the test wants.
+TEST_F(ClusterDriverTest, WhatIsHeldFollowsAndWritesOnceItIsReleased) {
+  wish("m", "gold");
+  start({.held = true});
+  EXPECT_TRUE(eventually([&] {
+    const auto state = driver->debug(10, seconds(5));
+    return driver->synced() && state.ok() && !(*state)["keys"].empty();
+  }));
+  EXPECT_TRUE(client->requests("PATCH").empty());
+  driver->release();
+  EXPECT_TRUE(eventually([&] { return done("m", "gold"); }));
+}
+
 TEST_F(ClusterDriverTest, WithoutTheLeaseCachesAreKeptAndNothingIsWritten) {
   wish("m", "gold");
   Leadership leadership(client, {.lease = {"ns", "l"}, .identity = "me", .entropy = entropy.get()},

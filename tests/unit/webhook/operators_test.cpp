@@ -71,6 +71,23 @@ TEST_F(WebhookOperators, TheCertificateIsMadeAndTheBundleToldToThoseWhoNameTheSe
   EXPECT_EQ(asked, 1);
 }
 
+TEST_F(WebhookOperators, BundlesAreWrittenOnceEachConfigurationOfOursHasIt) {
+  put(kValidatingConfiguration, "ours", kService);
+  put(kMutatingConfiguration, "ours", kService);
+  put(kMutatingConfiguration, "theirs", R"({"service": {"name": "x", "namespace": "sys"}})");
+  const auto written = [&] {
+    Reads reads;
+    return bundles_are_written(View(world, reads));
+  };
+  EXPECT_FALSE(written()) << "there is none";
+  world.settle(operators(false));
+  EXPECT_TRUE(written());
+  world.update(kMutatingConfiguration, {"", "ours"}, [](Value& object) {
+    object.member("webhooks").item(0).member("clientConfig").set("caBundle", "");
+  });
+  EXPECT_FALSE(written());
+}
+
 TEST_F(WebhookOperators, AnEmptySecretIsFilledAndARemovedBundleComesBack) {
   world.put(*json::parse(
       R"({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "certs", "namespace": "sys"}})"));

@@ -72,7 +72,8 @@ std::vector<int> node_ids(const SysfsTree& sysfs) {
   for (const std::string& name : sysfs.list(kNodes)) {
     const auto number =
         name.starts_with("node") ? number_of(std::string_view(name).substr(4)) : std::nullopt;
-    if (number && *number < kMostCpus) {
+    // As the kernel writes it: "node00" would be a second node 0.
+    if (number && *number < kMostCpus && name == fmt::format("node{}", *number)) {
       ids.push_back(static_cast<int>(*number));
     }
   }

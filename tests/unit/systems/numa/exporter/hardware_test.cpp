@@ -140,6 +140,22 @@ TEST(NumaHwloc, NamesWhatIsWrong) {
   EXPECT_EQ(said(deep), "line 1: elements are nested too deep");
 }
 
+TEST(NumaHardware, ANodeIsOneFolderNamedAsTheKernelNamesIt) {
+  const auto read = [](const std::string& path) -> std::optional<std::string> {
+    return path.ends_with("/cpulist")    ? std::optional<std::string>("0-3")
+           : path.ends_with("/distance") ? std::optional<std::string>("10")
+                                         : std::nullopt;
+  };
+  const auto list = [](const std::string& path) {
+    return path == "devices/system/node" ? std::vector<std::string>{"node0", "node00", "node0\t"}
+                                         : std::vector<std::string>();
+  };
+  const auto hardware = read_hardware({.read = read, .list = list});
+  ASSERT_TRUE(hardware.ok()) << hardware.error().message;
+  ASSERT_EQ(hardware->nodes.size(), 1U);
+  EXPECT_EQ(hardware->nodes[0].id, 0);
+}
+
 TEST(NumaHardware, ReadsBitmaps) {
   EXPECT_EQ(parse_bitmap("0x00000003,0xff").value(),
             (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 32, 33}));
