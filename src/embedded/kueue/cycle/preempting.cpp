@@ -129,7 +129,7 @@ Preempting::Result Preempting::nominate(const Preemptor& preemptor,
   const auto partial = std::ranges::find_if(requests, [](const PodSetRequests& pod_set) {
     return pod_set.min_count && *pod_set.min_count < pod_set.count;
   });
-  if (whole.admits() || partial == requests.end()) {
+  if (whole.admits() || partial == requests.end() || !settings_.partial_admission) {
     return whole;
   }
   const auto index = static_cast<std::size_t>(partial - requests.begin());
