@@ -308,6 +308,10 @@ Scene queueing_scene(std::uint64_t seed) {
   return scene;
 }
 
+Faults queueing_handovers() {
+  return {.lost_applied = 0.03, .lag = 0.2, .gap = 0.02, .old_replica = true, .handover = 0.1};
+}
+
 // What became of each workload.
 Value queueing_ending(const World& world) {
   Value all = Value::object();
