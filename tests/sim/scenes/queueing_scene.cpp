@@ -248,6 +248,10 @@ Invariant borrowed_quota_returns() {
                                                .as_string())
                               : std::nullopt;
             };
+            if (!world.get(api::kueue::kWorkload, {kNs, "owner"}) ||
+                !world.get(api::kueue::kWorkload, {kNs, "guest"})) {
+              return std::nullopt;  // an administrator deleted them (P11)
+            }
             const auto owner = ended("owner");
             const auto guest = ended("guest");
             if (!owner || !guest) {
