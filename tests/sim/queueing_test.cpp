@@ -24,6 +24,21 @@ TEST(Queueing, EveryTreeComesToRestWithinItsQuota) {
   });
 }
 
+// ATHANOR_SIM_SEEDS=10000 plays as many trees; docs/testing.md has the command for all cores.
+TEST(Queueing, TwoEnginesNeverAdmitTwice) {
+  std::uint64_t handovers = 0;
+  for_each_seed(8, [&](std::uint64_t seed) {
+    Scene scene = queueing_scene(seed);
+    scene.faults = queueing_handovers();
+    World world(std::move(scene), seed);
+    const Outcome outcome = world.run();
+    handovers += outcome.crashes;
+    EXPECT_GT(outcome.invariants.at("no workload is admitted twice"), 0U);
+    return outcome.failure;
+  });
+  EXPECT_GT(handovers, 0U) << "no engine handed over to the other";
+}
+
 // The scene with a change of somebody's who writes what the engine would not.
 std::string failure_with(const std::string& status) {
   Scene scene = queueing_scene(1);

@@ -2,11 +2,13 @@
 // Field by field, as the table of docs/spec/kueue.md section 12 lists them.
 #include "embedded/kueue/configuration.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -25,7 +27,10 @@ constexpr std::int64_t kMostSeconds = 366LL * 24 * 3600;
 
 // How a field is read.
 enum class Form : std::uint8_t {
-  Ignored,  // accepted, without effect
+  Format,     // what the document is
+  Absent,     // of parts that are not here; has no effect
+  Process,    // of the process, which takes it as flags when it starts; has no effect
+  Namespace,  // where the ConfigMap is; another one has no effect
   Flag,
   Duration,
   Seconds,  // a whole number from 0
@@ -40,7 +45,7 @@ enum class Form : std::uint8_t {
 };
 struct Field {
   std::string_view path{};
-  Form form = Form::Ignored;
+  Form form = Form::Format;
   std::string_view key{};  // of the section; empty: it has its effect elsewhere or none
 };
 
@@ -48,17 +53,17 @@ struct Field {
 constexpr Field kFields[] = {
     {"apiVersion"},
     {"kind"},
-    {"health.*"},
-    {"webhook.*"},
-    {"visibility.*"},
-    {"clientConnection.*"},
-    {"controller.*"},
-    {"leaderElection.*"},
-    {"internalCertManagement.*"},
-    {"multiKueue.*"},
-    {"tls.*"},
-    {"namespace"},
-    {"metrics.bindAddress"},
+    {"health.*", Form::Process},
+    {"webhook.*", Form::Process},
+    {"visibility.*", Form::Process},
+    {"leaderElection.*", Form::Process},
+    {"internalCertManagement.*", Form::Process},
+    {"tls.*", Form::Process},
+    {"metrics.bindAddress", Form::Process},
+    {"clientConnection.*", Form::Absent},
+    {"controller.*", Form::Absent},
+    {"multiKueue.*", Form::Absent},
+    {"namespace", Form::Namespace},
     {"metrics.enableClusterQueueResources", Form::Flag, "clusterQueueResourceMetrics"},
     {"manageJobsWithoutQueueName", Form::Flag, "integrations/manageJobsWithoutQueueName"},
     {"managedJobsNamespaceSelector", Form::Selector, "integrations/managedJobsNamespaceSelector"},
@@ -94,6 +99,10 @@ constexpr std::string_view kRefusedGates[] = {"AdmissionFairSharing",
                                               "TopologyAwareScheduling",
                                               "ElasticJobsViaWorkloadSlicesWithTAS",
                                               "TASFailedNodeReplacement"};
+
+// Gates that have their effect, and the settings that they are.
+constexpr std::pair<std::string_view, std::string_view> kGates[] = {
+    {"PartialAdmission", "partialAdmission"}, {"ShortWorkloadNames", "shortWorkloadNames"}};
 
 const Field* find_field(std::string_view path) {
   const auto* const found = std::ranges::find_if(kFields, [&](const Field& field) {
@@ -202,7 +211,10 @@ std::string wrong_gates(const Value& value) {
 // What is wrong with a value; empty: nothing.
 std::string wrong_value(Form form, const Value& value) {
   switch (form) {
-    case Form::Ignored:
+    case Form::Format:
+    case Form::Absent:
+    case Form::Process:
+    case Form::Namespace:
       return {};
     case Form::Flag:
       return value.is_bool() ? "" : "must be true or false";
@@ -240,7 +252,7 @@ class Reader {
   Reader(Value section, const std::vector<std::pair<std::string, std::size_t>>& lines)
       : section_(std::move(section)), lines_(lines.begin(), lines.end()) {}
 
-  Result<Value> read(const Value& root) {
+  Result<Configuration> read(const Value& root) {
     if (!root.is_object()) {
       return fail("", "must be a map");
     }
@@ -257,7 +269,7 @@ class Reader {
     if (wait.is_object() && wait["enable"].is_null()) {
       section_.set("waitForPodsReady", version != "config.kueue.x-k8s.io/v1beta1");
     }
-    return std::move(section_);
+    return Configuration{.section = std::move(section_), .warnings = warnings()};
   }
 
  private:
@@ -295,6 +307,27 @@ class Reader {
     if (const std::string wrong = wrong_value(field.form, value); !wrong.empty()) {
       return fail(path, wrong);
     }
+    switch (field.form) {
+      case Form::Absent:
+        absent_.emplace(path.substr(0, path.find('.')));
+        return {};
+      case Form::Process:
+        process_.emplace(field.path.ends_with(".*") ? path.substr(0, path.find('.')) : path);
+        return {};
+      case Form::Namespace:
+        if (value.as_string() != kConfigurationNamespace) {
+          absent_.insert(path);
+        }
+        return {};
+      case Form::Gates:
+        take_gates(value);
+        return {};
+      case Form::Transformations:
+        section_.set(field.key, with_systems(value));
+        return {};
+      default:
+        break;
+    }
     if (field.key.empty()) {
       return {};
     }
@@ -307,8 +340,49 @@ class Reader {
     return {};
   }
 
+  void take_gates(const Value& gates) {
+    for (const Member& gate : gates.members()) {
+      const auto* const known = std::ranges::find(
+          kGates, gate.key(), &std::pair<std::string_view, std::string_view>::first);
+      if (known != std::end(kGates)) {
+        section_.set(known->second, gate.value);
+      } else if (std::ranges::find(kRefusedGates, gate.key()) == std::end(kRefusedGates)) {
+        absent_.insert(fmt::format("featureGates.{}", gate.key()));
+      }
+    }
+  }
+
+  // What systems count as others stays, unless the configuration names the same input.
+  [[nodiscard]] Value with_systems(const Value& written) const {
+    Value all = written;
+    for (const Value& one : section_[kSystemTransformations].items()) {
+      if (std::ranges::none_of(written.items(), [&](const Value& other) {
+            return other["input"] == one["input"];
+          })) {
+        all.push_back(one);
+      }
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::vector<std::string> warnings() const {
+    std::vector<std::string> sentences;
+    if (!process_.empty()) {
+      sentences.push_back(
+          fmt::format("without effect here: {}; the process takes these as flags, and a change of "
+                      "a flag needs a restart",
+                      fmt::join(process_, ", ")));
+    }
+    if (!absent_.empty()) {
+      sentences.push_back(fmt::format("without effect here: {}", fmt::join(absent_, ", ")));
+    }
+    return sentences;
+  }
+
   Value section_;
   std::map<std::string, std::size_t> lines_;
+  std::set<std::string> process_{};
+  std::set<std::string> absent_{};
 };
 
 Ref config_map_ref() {
@@ -326,23 +400,39 @@ Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
   if (!text.is_string()) {
     return plan;
   }
-  const auto read = apply_configuration(view.config("kueue"), text.as_string());
-  plan.then(Emit{.about = config_map_ref(),
-                 .about_uid = std::string(map->uid()),
-                 .type = read.ok() ? "Normal" : "Warning",
-                 .reason = read.ok() ? "ConfigurationRead" : "InvalidConfiguration",
-                 .note = read.ok() ? std::string("The queueing follows this configuration")
-                                   : fmt::format("{}: {}; the settings before it hold on",
-                                                 kConfigurationKey, read.error().message)});
+  const auto emit = [&](std::string_view type, std::string_view reason, std::string note) {
+    plan.then(Emit{.about = config_map_ref(),
+                   .about_uid = std::string(map->uid()),
+                   .type = std::string(type),
+                   .reason = std::string(reason),
+                   .note = std::move(note)});
+  };
+  const auto read = read_configuration(view.config("kueue"), text.as_string());
+  if (!read.ok()) {
+    emit("Warning", "InvalidConfiguration",
+         fmt::format("{}: {}; it is not followed: the settings of the start hold",
+                     kConfigurationKey, read.error().message));
+    return plan;
+  }
+  emit("Normal", "ConfigurationRead", "The queueing follows this configuration");
+  for (const std::string& sentence : read->warnings) {
+    emit("Warning", "ConfigurationWithoutEffect",
+         fmt::format("{}: {}", kConfigurationKey, sentence));
+  }
   return plan;
 }
 
 }  // namespace
 
-Result<Value> apply_configuration(const Value& base, std::string_view text) {
+Result<Configuration> read_configuration(const Value& base, std::string_view text) {
   std::vector<std::pair<std::string, std::size_t>> lines;
   ATHANOR_TRY(const Value root, yaml::parse(text, {.strict = true, .lines = &lines}));
   return Reader(base.is_object() ? base : Value::object(), lines).read(root);
+}
+
+Result<Value> apply_configuration(const Value& base, std::string_view text) {
+  ATHANOR_TRY(Configuration read, read_configuration(base, text));
+  return std::move(read.section);
 }
 
 Value configured_section(const View& view) {

@@ -238,6 +238,8 @@ const TypeInfo& Describe<kueue::Settings>::type() {
       field<&T::exclude_resource_prefixes>("excludeResourcePrefixes", "Resources left uncounted."),
       field<&T::resource_transformations>("resourceTransformations", "Resources counted as others.",
                                           {.preserve_unknown = true}),
+      field<&T::partial_admission>("partialAdmission",
+                                   "Whether fewer pods than asked for may run."),
       field<&T::retention_after_finished>("retentionAfterFinished",
                                           "When a finished Workload is deleted; empty: never."),
       field<&T::retention_after_deactivated>("retentionAfterDeactivated",

@@ -37,6 +37,9 @@ struct Settings {
   // A list of {input, strategy: Retain or Replace, outputs: {resource: quantity}}.
   Value resource_transformations{};
 
+  // Whether a pod set with a minimum may run with fewer pods (11.1).
+  bool partial_admission = true;
+
   // Empty: kept for ever.
   std::string retention_after_finished{};
   std::string retention_after_deactivated{};

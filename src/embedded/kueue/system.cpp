@@ -71,7 +71,8 @@ Result<void> read_integrations(const Environment& variables, Value& section) {
   return {};
 }
 
-// Resources that systems before this one count as others. What the settings say of an input wins.
+// Resources that systems before this one count as others. What the settings say of an input wins,
+// and what a ConfigMap says later.
 void add_transformations(const SystemConfig& config, Value& section) {
   constexpr const char* kMember = "resourceTransformations";
   Value all = section[kMember].is_list() ? section[kMember] : Value::list();
@@ -79,12 +80,17 @@ void add_transformations(const SystemConfig& config, Value& section) {
     return std::ranges::any_of(all.items(),
                                [&](const Value& one) { return one["input"] == input; });
   };
+  Value of_systems = Value::list();
   for (const auto& [name, other] : config) {
     for (const Value& one : other[kMember].items()) {
+      of_systems.push_back(one);
       if (!known(one["input"])) {
         all.push_back(one);
       }
     }
+  }
+  if (!of_systems.empty()) {
+    section.set(kSystemTransformations, std::move(of_systems));
   }
   if (!all.empty()) {
     section.set(kMember, std::move(all));

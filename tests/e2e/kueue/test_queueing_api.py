@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rejection tables 5.2 and 5.3 of docs/spec/kueue.md, and conversion, on the served API."""
+"""Statuses by meaning, conversion, and objects of older versions, on the served API (docs/spec/kueue.md 4, 5)."""
 
 import copy
 import datetime
@@ -19,15 +19,6 @@ def queue(groups=None, version="v1beta2", **spec):
     return {"apiVersion": f"kueue.x-k8s.io/{version}", "kind": "ClusterQueue", "metadata": {"name": "refused"}, "spec": {"resourceGroups": groups, **spec}}
 
 
-def cohort(**quota):
-    groups = [{"coveredResources": ["cpu"], "flavors": [flavor_quota(**quota)]}]
-    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Cohort", "metadata": {"name": "refused"}, "spec": {"resourceGroups": groups}}
-
-
-def resource_flavor(**spec):
-    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "refused"}, "spec": spec}
-
-
 def workload(pod_sets=None, **spec):
     container = {"name": "c", "image": "i"}
     pod_sets = pod_sets or [{"name": "main", "count": 1, "template": {"spec": {"containers": [container]}}}]
@@ -41,200 +32,6 @@ def group(covered, *flavors):
 def requests(**amounts):
     container = {"name": "c", "image": "i", "resources": {"requests": {key: value for key, value in amounts.items()}}}
     return [{"name": "main", "count": 1, "template": {"spec": {"containers": [container]}}}]
-
-
-TRY_NEXT = {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor", "preference": "PreemptionOverBorrowing"}
-NO_TOPOLOGY_LABELS = resource_flavor(topologyName="t")
-
-# What is created; the code; a part of the message.
-CREATES = {
-    "borrowing without cohort": (queue([group(["cpu"], flavor_quota(borrowingLimit="1"))]), 422, "borrowingLimit must be nil when cohort is empty"),
-    "borrowing in the old version": (
-        queue([group(["cpu"], flavor_quota(borrowingLimit="1"))], version="v1beta1"),
-        422,
-        "borrowingLimit must be nil when cohort is empty",
-    ),
-    "another number of resources": (
-        queue([group(["cpu", "memory"], flavor_quota())]),
-        422,
-        "flavors must have the same number of resources as the coveredResources",
-    ),
-    "borrow within cohort": (
-        queue(preemption={"reclaimWithinCohort": "Never", "borrowWithinCohort": {"policy": "LowerPriority"}}),
-        422,
-        "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never",
-    ),
-    "preference": (queue(flavorFungibility=TRY_NEXT), 422, "preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor"),
-    "checks twice": (
-        queue(version="v1beta1", admissionChecks=["a"], admissionChecksStrategy={"admissionChecks": [{"name": "b"}]}),
-        422,
-        "Either AdmissionChecks or AdmissionCheckStrategy can be set, but not both",
-    ),
-    "topology without label": (NO_TOPOLOGY_LABELS, 422, "at least one nodeLabel is required when topology is set"),
-    "minCount": (
-        workload([{"name": "main", "count": 1, "minCount": 2, "template": {"spec": {"containers": []}}}]),
-        422,
-        "minCount should be positive and less or equal to count",
-    ),
-    "class without priority": (
-        workload(priorityClassRef={"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "p"}),
-        422,
-        "priority should not be nil when priorityClassRef is set",
-    ),
-    "class of the other group": (
-        workload(priority=1, priorityClassRef={"group": "kueue.x-k8s.io", "kind": "PriorityClass", "name": "p"}),
-        422,
-        "only the WorkloadPriorityClass kind is allowed for the kueue.x-k8s.io group",
-    ),
-    "19 pod sets": (
-        workload([{"name": f"p{i}", "count": 1, "template": {"spec": {"containers": []}}} for i in range(19)]),
-        422,
-        "must have at most 18 items",
-    ),
-    "levels twice": (
-        {
-            "apiVersion": "kueue.x-k8s.io/v1beta2",
-            "kind": "Topology",
-            "metadata": {"name": "refused"},
-            "spec": {"levels": [{"nodeLabel": "a"}, {"nodeLabel": "a"}]},
-        },
-        422,
-        "must be unique",
-    ),
-    "two ways to a cluster": (
-        {
-            "apiVersion": "kueue.x-k8s.io/v1beta2",
-            "kind": "MultiKueueCluster",
-            "metadata": {"name": "refused"},
-            "spec": {"clusterSource": {"kubeConfig": {"location": "s"}, "clusterProfileRef": {"name": "p"}}},
-        },
-        422,
-        "exactly one of the fields in [kubeConfig clusterProfileRef] must be set",
-    ),
-    "no clusters": (
-        {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "MultiKueueConfig", "metadata": {"name": "refused"}, "spec": {"clusters": []}},
-        422,
-        "should have at least 1 items",
-    ),
-    "no provisioning class": (
-        {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ProvisioningRequestConfig", "metadata": {"name": "refused"}, "spec": {}},
-        422,
-        "spec.provisioningClassName: Required value",
-    ),
-    "a name that is no resource": (
-        queue([group(["a b"], flavor_quota(resources=(("a b", "1"),)))]),
-        403,
-        'spec.resourceGroups[0].coveredResources[0]: Invalid value: "a b": name part must consist of alphanumeric characters',
-    ),
-    "a resource in two groups": (
-        queue([group(["cpu"], flavor_quota()), group(["cpu"], flavor_quota("g"))]),
-        403,
-        'spec.resourceGroups[1].coveredResources[0]: Duplicate value: "cpu"',
-    ),
-    "a flavor in two groups": (
-        queue([group(["cpu"], flavor_quota()), group(["memory"], flavor_quota(resources=(("memory", "1"),)))]),
-        403,
-        'spec.resourceGroups[1].flavors[0].name: Duplicate value: "f"',
-    ),
-    "another order": (
-        queue([group(["cpu", "memory"], flavor_quota(resources=(("memory", "1"), ("cpu", "1"))))]),
-        403,
-        '[spec.resourceGroups[0].flavors[0].resources[0].name: Invalid value: "memory": must match the name in coveredResources, '
-        'spec.resourceGroups[0].flavors[0].resources[1].name: Invalid value: "cpu": must match the name in coveredResources]',
-    ),
-    "a negative quota": (
-        queue([group(["cpu"], flavor_quota(resources=(("cpu", "-1"),)))]),
-        403,
-        'spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: Invalid value: "-1": must be greater than or equal to 0',
-    ),
-    "lending without cohort": (
-        queue([group(["cpu"], flavor_quota(lendingLimit="1"))]),
-        403,
-        'spec.resourceGroups[0].flavors[0].resources[0].lendingLimit: Invalid value: "1": must be nil when cohort is empty',
-    ),
-    "lending without parent": (
-        cohort(lendingLimit=1),
-        403,
-        'spec.resourceGroups[0].flavors[0].resources[0].lendingLimit: Invalid value: "1": must be nil when parent is empty',
-    ),
-    "lending more than there is": (
-        queue([group(["cpu"], flavor_quota(lendingLimit="2"))], cohortName="c"),
-        403,
-        'lendingLimit: Invalid value: "2": must be less than or equal to the nominalQuota',
-    ),
-    "a tiny weight": (
-        queue(fairSharing={"weight": "1n"}),
-        403,
-        'spec.fairSharing.weight: Invalid value: "1n": When not 0, weight must be > 10e-9',
-    ),
-    "a check on no flavor": (
-        queue(admissionChecksStrategy={"admissionChecks": [{"name": "c", "onFlavors": ["x"]}]}),
-        403,
-        'spec.admissionChecksStrategy.admissionChecks[0].onFlavors[0]: Unsupported value: "x": supported values: "f"',
-    ),
-    "257 flavors": (
-        queue([group([f"r{i}"], *[flavor_quota(f"f{i}-{j}", resources=((f"r{i}", "1"),)) for j in range(52)]) for i in range(5)]),
-        403,
-        "total number of flavors across all resourceGroups must be ≤ 256, got 260",
-    ),
-    "513 combinations": (
-        queue([group([f"r{i}" for i in range(27)], *[flavor_quota(f"f{j}", resources=tuple((f"r{i}", "1") for i in range(27))) for j in range(19)])]),
-        403,
-        "number of flavor-resource combinations in a resourceGroup must be ≤ 512, got 513",
-    ),
-    "a preference in the old version": (
-        queue(version="v1beta1", flavorFungibility=TRY_NEXT),
-        403,
-        'preference "PreemptionOverBorrowing" requires both whenCanBorrow and whenCanPreempt to be TryNextFlavor',
-    ),
-    "a selector": (
-        queue(namespaceSelector={"matchExpressions": [{"key": "a", "operator": "Near"}]}),
-        403,
-        'spec.namespaceSelector.matchExpressions[0].operator: Invalid value: "Near": not a valid selector operator',
-    ),
-    "a taint twice": (
-        resource_flavor(nodeTaints=[{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoSchedule"}]),
-        403,
-        "taints must be unique by key and effect pair",
-    ),
-    "a label's key": (
-        resource_flavor(nodeLabels={"a b": "c"}),
-        403,
-        'spec.nodeLabels: Invalid value: "a b": name part must consist of alphanumeric characters',
-    ),
-    "the key pods": (workload(requests(pods="1")), 403, 'requests[pods]: Invalid value: "pods": the key is reserved for internal kueue use'),
-    "a negative request": (workload(requests(cpu="-1")), 403, 'requests[cpu]: Invalid value: "-1": must be greater than or equal to 0'),
-    "minCount twice": (
-        workload([{"name": f"p{i}", "count": 2, "minCount": 1, "template": {"spec": {"containers": []}}} for i in range(2)]),
-        403,
-        "spec.podSets: Invalid value: 2: at most one podSet can use minCount",
-    ),
-}
-PLURALS = {
-    "ClusterQueue": "clusterqueues",
-    "Cohort": "cohorts",
-    "ResourceFlavor": "resourceflavors",
-    "Workload": "namespaces/default/workloads",
-    "Topology": "topologies",
-    "MultiKueueCluster": "multikueueclusters",
-    "MultiKueueConfig": "multikueueconfigs",
-    "ProvisioningRequestConfig": "provisioningrequestconfigs",
-}
-
-
-def path_of(body):
-    return f"/apis/{body['apiVersion']}/{PLURALS[body['kind']]}"
-
-
-@pytest.mark.parametrize("case", CREATES)
-def test_bad_input_is_refused_with_the_text(lab, case):
-    body, code, message = CREATES[case]
-    answer = lab.http("POST", path_of(body) + "?dryRun=All", body)
-    assert answer.code == code, answer.text
-    assert message in answer.json["message"]
-    if code == 403:
-        kind = body["kind"].lower()
-        assert answer.json["message"].startswith(f'admission webhook "v{kind}.kb.io" denied the request: ')
 
 
 @pytest.fixture
@@ -258,28 +55,6 @@ def reserved(lab, ns):
     answer = lab.http("PATCH", f"{path}/refused/status", {"status": status}, headers={"Content-Type": "application/merge-patch+json"})
     assert answer.code == 200, answer.text
     return f"{path}/refused"
-
-
-IMMUTABLE = {
-    "queueName": ({"spec": {"queueName": "other"}}, 422, "queueName is immutable while workload quota reserved"),
-    "queueName removed": ({"spec": {"queueName": None}}, 422, "queueName is immutable while workload quota reserved"),
-    "time": ({"spec": {"maximumExecutionTimeSeconds": None}}, 422, "maximumExecutionTimeSeconds is immutable while workload quota reserved"),
-    "class removed": ({"spec": {"priorityClassRef": None}}, 422, "priorityClassRef is immutable while workload quota reserved"),
-    "class": ({"spec": {"priorityClassRef": {"name": "z"}}}, 422, "priorityClassRef.name is immutable while workload quota reserved"),
-    "pod sets": (
-        {"spec": {"podSets": [{"name": "main", "count": 2, "template": {"spec": {"containers": []}}}]}},
-        403,
-        "spec.podSets: Invalid value: ",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", IMMUTABLE)
-def test_what_holds_quota_keeps_what_it_asked_for(lab, reserved, case):
-    patch, code, message = IMMUTABLE[case]
-    answer = lab.http("PATCH", reserved + "?dryRun=All", patch, headers={"Content-Type": "application/merge-patch+json"})
-    assert answer.code == code, answer.text
-    assert message in answer.json["message"]
 
 
 def test_a_status_written_by_a_go_client_changes_nothing(lab, reserved):

@@ -170,6 +170,17 @@ Play queueing_play() {
           .stride = 13};
 }
 
+// Two engines, and little but hand-overs: a leader that goes on until its Lease runs out, writes of
+// its own that arrive late, and a successor whose caches lag or start from the past.
+Play queueing_handover_play() {
+  return {.name = "queueing-handover",
+          .make = [] { return queueing_scene(1); },
+          .make_of = queueing_scene,
+          .projection = queueing_ending,
+          .storm = queueing_handovers(),
+          .stride = 13};
+}
+
 Play appwrapper_play() {
   return {.name = "appwrapper",
           .make = appwrapper_scene,
@@ -203,11 +214,23 @@ std::optional<Finding> check_storm(const Trial& trial, const Faults& storm) {
 }  // namespace
 
 const std::vector<Play>& plays() {
-  static const std::vector<Play> kPlays = {
-      small_play(),           fournos_play(),   replicas_play(),      tekton_play(),
-      main_job_play(),        workloads_play(), deaths_play(),        hearth_play(),
-      hearth_replicas_play(), slices_play(),    slices_deaths_play(), zones_play(),
-      zones_late_play(),      queueing_play(),  appwrapper_play(),    appwrapper_reset_play()};
+  static const std::vector<Play> kPlays = {small_play(),
+                                           fournos_play(),
+                                           replicas_play(),
+                                           tekton_play(),
+                                           main_job_play(),
+                                           workloads_play(),
+                                           deaths_play(),
+                                           hearth_play(),
+                                           hearth_replicas_play(),
+                                           slices_play(),
+                                           slices_deaths_play(),
+                                           zones_play(),
+                                           zones_late_play(),
+                                           queueing_play(),
+                                           appwrapper_play(),
+                                           appwrapper_reset_play(),
+                                           queueing_handover_play()};
   return kPlays;
 }
 

@@ -85,6 +85,7 @@ void QuotaCount::read(const Object& object, const std::string& name, std::string
     for (const Value& flavor : group["flavors"].items()) {
       for (const Value& quota : flavor["resources"].items()) {
         if (flavor["name"].as_string() == flavor_ && quota["name"].as_string() == resource_) {
+          nodes_[name].listed = true;
           nodes_[name].nominal = number(quota["nominalQuota"]);
           nodes_[name].borrowing = limit(quota["borrowingLimit"]);
           nodes_[name].lending = limit(quota["lendingLimit"]);
@@ -143,6 +144,9 @@ std::int64_t QuotaCount::usage(const std::string& node) const {
 
 std::int64_t QuotaCount::capacity(const std::string& node) const {
   const Node& own = nodes_.at(node);
+  if (node.starts_with("cq/") && !own.listed) {
+    return 0;
+  }
   if (own.parent.empty()) {
     return subtree(node);
   }

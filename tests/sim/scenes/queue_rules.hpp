@@ -19,7 +19,7 @@ class QuotaCount {
   QuotaCount(const World& world, std::string flavor, std::string resource);
   // What all that is below a cohort, or a ClusterQueue, holds above what it keeps to itself.
   [[nodiscard]] std::int64_t usage(const std::string& node) const;
-  // The most that a ClusterQueue could ever be given.
+  // The most that a ClusterQueue could ever be given; nothing of a flavor that it does not list.
   [[nodiscard]] std::int64_t capacity(const std::string& node) const;
   // Why the quota of some node is exceeded.
   [[nodiscard]] std::optional<std::string> exceeded() const;
@@ -31,6 +31,7 @@ class QuotaCount {
     std::optional<std::int64_t> borrowing{};
     std::optional<std::int64_t> lending{};
     std::int64_t held = 0;  // of a ClusterQueue
+    bool listed = false;    // has a quota of this flavor and resource, if only 0
   };
   void read(const Object& object, const std::string& name, std::string_view parent_key);
   [[nodiscard]] std::vector<std::string> children(const std::string& node) const;

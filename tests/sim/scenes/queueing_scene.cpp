@@ -248,6 +248,10 @@ Invariant borrowed_quota_returns() {
                                                .as_string())
                               : std::nullopt;
             };
+            if (!world.get(api::kueue::kWorkload, {kNs, "owner"}) ||
+                !world.get(api::kueue::kWorkload, {kNs, "guest"})) {
+              return std::nullopt;  // an administrator deleted them (P11)
+            }
             const auto owner = ended("owner");
             const auto guest = ended("guest");
             if (!owner || !guest) {
@@ -306,6 +310,10 @@ Scene queueing_scene(std::uint64_t seed) {
                       counts_are_those_of_workloads(),
                       borrowed_quota_returns()};
   return scene;
+}
+
+Faults queueing_handovers() {
+  return {.lost_applied = 0.03, .lag = 0.2, .gap = 0.02, .old_replica = true, .handover = 0.1};
 }
 
 // What became of each workload.

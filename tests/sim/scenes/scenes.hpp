@@ -38,6 +38,8 @@ Value zones_as_seen(const World& world);
 // Queues in a random tree of cohorts, another one for each seed.
 Scene queueing_scene(std::uint64_t seed);
 Value queueing_ending(const World& world);
+// A hand-over at one write in ten.
+Faults queueing_handovers();
 // AppWrappers that are queued, preempted, reset and deleted; and one life with a reset.
 Scene appwrapper_scene();
 Scene appwrapper_reset_scene();

@@ -49,13 +49,6 @@ std::string place_of(const Object& workload) {
   return fmt::format("{:016x}{}", ~static_cast<std::uint64_t>(seconds), workload.uid());
 }
 
-// Lower priority first, then as above.
-std::string turn_of(const Object& workload) {
-  constexpr std::uint64_t kSign = std::uint64_t{1} << 63U;
-  return fmt::format("{:016x}{}", static_cast<std::uint64_t>(priority_of(workload)) ^ kSign,
-                     place_of(workload));
-}
-
 constexpr Ranking kTurns{.group = group_of, .place = place_of};
 
 }  // namespace
@@ -88,7 +81,7 @@ std::unique_ptr<Held> HeldLine::read(const Object& workload) const {
   held->evicted = evicted_;
   held->priority = priority_;
   held->queued = std::get<1>(queue_order(workload));
-  held->turn = turn_of(workload);
+  held->turn = place_of(workload);
   for (const auto& [cell, amount] : held_quota(workload)) {
     if (const auto known = snapshot_.quota.find(cell.flavor, cell.resource)) {
       held->usage.emplace_back(*known, amount);
@@ -178,36 +171,56 @@ bool satisfies(PreemptionPolicy policy, const Preemptor& preemptor, const Held& 
 
 CandidateMerge::CandidateMerge(const Preemptor& preemptor, const std::vector<Source>& sources,
                                bool evicted)
-    : preemptor_(preemptor) {
+    : preemptor_(&preemptor) {
   for (const Source& source : sources) {
     if (source.line->evicted() == evicted && may_satisfy(source.policy, preemptor, *source.line)) {
       cursors_.push_back({.source = source});
     }
   }
-  for (std::size_t i = 0; i < cursors_.size(); ++i) {
-    advance(i);
-  }
+  std::ranges::stable_sort(cursors_, {},
+                           [](const Cursor& at) { return at.source.line->priority(); });
+}
+
+bool CandidateMerge::is_later(const Head& one, const Head& other) {
+  return one.held->turn > other.held->turn;
 }
 
 void CandidateMerge::advance(std::size_t cursor) {
   Cursor& at = cursors_[cursor];
   while (const Held* held = at.source.line->at(at.index)) {
     ++at.index;
-    if (satisfies(at.source.policy, preemptor_, *held)) {
-      heads_.emplace(held->turn, std::pair(cursor, held));
+    if (satisfies(at.source.policy, *preemptor_, *held)) {
+      heads_.push_back({.cursor = cursor, .held = held});
+      std::ranges::push_heap(heads_, is_later);
       return;
     }
   }
 }
 
+void CandidateMerge::open() {
+  while (heads_.empty() && opened_ < cursors_.size()) {
+    const std::int64_t priority = cursors_[opened_].source.line->priority();
+    while (opened_ < cursors_.size() && cursors_[opened_].source.line->priority() == priority) {
+      advance(opened_++);
+    }
+  }
+}
+
+bool CandidateMerge::empty() {
+  open();
+  return heads_.empty();
+}
+
 CandidateMerge::Candidate CandidateMerge::next() {
+  open();
   if (heads_.empty()) {
     return {};
   }
-  const auto [cursor, held] = heads_.begin()->second;
-  heads_.erase(heads_.begin());
-  advance(cursor);
-  return {.held = held, .tag = cursors_[cursor].source.tag};
+  std::ranges::pop_heap(heads_, is_later);
+  const Head first = heads_.back();
+  heads_.pop_back();
+  advance(first.cursor);
+  return {.held = first.held, .tag = cursors_[first.cursor].source.tag};
 }
 
 }  // namespace athanor::kueue

@@ -26,7 +26,7 @@ struct Held {
   bool evicted = false;
   std::int64_t priority = 0;
   std::string queued{};  // as in queue_order
-  std::string turn{};    // among those of the same state of eviction: lower goes first
+  std::string turn{};    // among those of one priority and state of eviction: lower goes first
   CellAmounts usage{};
 };
 
@@ -93,7 +93,8 @@ bool satisfies(PreemptionPolicy policy, const Preemptor& preemptor, const Held& 
 // Returns true if the policy may let the preemptor take from a workload of the line; reads none.
 bool may_satisfy(PreemptionPolicy policy, const Preemptor& preemptor, const HeldLine& line);
 
-// Some lines merged: either those that are evicted already or the others.
+// Some lines merged: either those that are evicted already or the others. Lines are opened priority
+// after priority, as far as somebody asks: what is taken first is known without a look at the rest.
 class CandidateMerge {
  public:
   struct Source {
@@ -108,19 +109,27 @@ class CandidateMerge {
   };
   // held is nullptr at the end.
   [[nodiscard]] Candidate next();
-  [[nodiscard]] bool empty() const { return heads_.empty(); }
+  [[nodiscard]] bool empty();
 
  private:
   struct Cursor {
     Source source{};
     std::size_t index = 0;
   };
-  // Queues the next candidate of a cursor, if it has one.
+  struct Head {
+    std::size_t cursor = 0;
+    const Held* held = nullptr;
+  };
+  static bool is_later(const Head& one, const Head& other);
+  // Adds the next candidate of a cursor to the heads, if it has one.
   void advance(std::size_t cursor);
+  // Opens lines of the next priority until there is a head.
+  void open();
 
-  const Preemptor& preemptor_;
-  std::vector<Cursor> cursors_{};
-  std::map<std::string, std::pair<std::size_t, const Held*>> heads_{};  // by turn
+  const Preemptor* preemptor_;
+  std::vector<Cursor> cursors_{};  // by priority
+  std::size_t opened_ = 0;         // of these
+  std::vector<Head> heads_{};      // a heap: the first in turn is in front
 };
 
 }  // namespace athanor::kueue

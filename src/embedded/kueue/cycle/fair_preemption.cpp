@@ -13,17 +13,17 @@ namespace {
 
 using NodeId = QuotaTree::NodeId;
 
-// The candidates of one queue, in order; read when the first is asked for.
+// The candidates of one queue, in order; each is read when its turn comes.
 class Donor {
  public:
   Donor(const ClusterQueue& queue, PreemptionPolicy policy) : queue_(&queue), policy_(policy) {}
   Donor(const ClusterQueue& queue, std::vector<const Held*> candidates)
-      : queue_(&queue), read_(true), candidates_(std::move(candidates)) {}
+      : queue_(&queue), opened_(true), candidates_(std::move(candidates)) {}
 
   [[nodiscard]] const ClusterQueue& queue() const { return *queue_; }
-  // Reads the candidates, once.
-  void read(HeldWorkloads& held, const Claim& claim) {
-    if (std::exchange(read_, true)) {
+  // Makes the candidates known, once.
+  void open(HeldWorkloads& held, const Claim& claim) {
+    if (std::exchange(opened_, true)) {
       return;
     }
     std::vector<CandidateMerge::Source> sources;
@@ -31,22 +31,33 @@ class Donor {
       sources.push_back({.line = line, .policy = policy_});
     }
     for (const bool evicted : {true, false}) {
-      CandidateMerge merge(claim.preemptor, sources, evicted);
-      while (const Held* one = merge.next().held) {
-        candidates_.push_back(one);
-      }
+      rest_.emplace_back(claim.preemptor, sources, evicted);
     }
   }
-  [[nodiscard]] bool empty() const { return next_ == candidates_.size(); }
+  [[nodiscard]] bool empty() {
+    while (next_ == candidates_.size() && !rest_.empty()) {
+      if (const Held* one = rest_.front().next().held) {
+        candidates_.push_back(one);
+      } else {
+        rest_.erase(rest_.begin());
+      }
+    }
+    return next_ == candidates_.size();
+  }
+  // Requires that it is not empty().
   const Held& take() { return *candidates_[next_++]; }
-  void drop() { next_ = candidates_.size(); }
+  void drop() {
+    rest_.clear();
+    next_ = candidates_.size();
+  }
 
  private:
   const ClusterQueue* queue_ = nullptr;
   PreemptionPolicy policy_ = PreemptionPolicy::Never;
-  bool read_ = false;
+  bool opened_ = false;
   std::vector<const Held*> candidates_{};
   std::size_t next_ = 0;
+  std::vector<CandidateMerge> rest_{};  // behind `candidates_`, one after the other
 };
 
 using Donors = std::map<NodeId, Donor>;
@@ -124,7 +135,7 @@ class Search {
     donors.emplace(queue.node, Donor(queue, policy));
   }
   bool has_candidates(Donor& donor) {
-    donor.read(held_, claim_);
+    donor.open(held_, claim_);
     return !donor.empty();
   }
 

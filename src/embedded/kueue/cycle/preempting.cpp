@@ -21,8 +21,10 @@ class Preempting::Oracle final : public PreemptionOracle {
   Possibility simulate(QuotaTree::CellId cell, Amount amount) override {
     QuotaTree& quota = preempting_.quota_;
     const ClusterQueue& queue = *preemptor_.queue;
-    const std::vector<Target> targets = preempting_.targets(
-        {.preemptor = preemptor_, .usage = {{cell, amount}}, .scarce = {cell}}, passes_);
+    simulated_ = {{cell, amount}};
+    targets_ = preempting_.targets({.preemptor = preemptor_, .usage = simulated_, .scarce = {cell}},
+                                   passes_);
+    const std::vector<Target>& targets = targets_;
     for (const Target& target : targets) {
       release(quota, *target.held);
     }
@@ -38,10 +40,17 @@ class Preempting::Oracle final : public PreemptionOracle {
     return {.mode = from_own ? Mode::Preempt : Mode::Reclaim, .borrow_height = height};
   }
 
+  // The targets of the last simulation, if that was for all of this usage: quota is as it was then.
+  [[nodiscard]] std::optional<std::vector<Target>> known(const CellAmounts& usage) const {
+    return usage == simulated_ ? std::optional(targets_) : std::nullopt;
+  }
+
  private:
   Preempting& preempting_;
   const Preemptor& preemptor_;
   bool passes_ = false;
+  CellAmounts simulated_{};
+  std::vector<Target> targets_{};
 };
 
 Preempting::Preempting(const View& view, const Snapshot& snapshot, QuotaTree& quota,
@@ -113,9 +122,13 @@ Preempting::Result Preempting::assign(const Preemptor& preemptor,
   result.assignment = assign_flavors(quota_, *preemptor.queue, requests, options(oracle));
   Assignment& assignment = result.assignment;
   if (assignment.mode == Mode::Preempt || assignment.mode == Mode::Reclaim) {
-    result.targets = targets(
-        {.preemptor = preemptor, .usage = assignment.usage(quota_), .scarce = assignment.scarce},
-        passes);
+    const CellAmounts usage = assignment.usage(quota_);
+    if (auto known = oracle.known(usage)) {  // of one cell: it is the scarce one
+      result.targets = *std::move(known);
+    } else {
+      result.targets =
+          targets({.preemptor = preemptor, .usage = usage, .scarce = assignment.scarce}, passes);
+    }
     if (result.targets.empty()) {
       assignment.mode = Mode::NoPreemptionCandidates;
     }
@@ -129,7 +142,7 @@ Preempting::Result Preempting::nominate(const Preemptor& preemptor,
   const auto partial = std::ranges::find_if(requests, [](const PodSetRequests& pod_set) {
     return pod_set.min_count && *pod_set.min_count < pod_set.count;
   });
-  if (whole.admits() || partial == requests.end()) {
+  if (whole.admits() || partial == requests.end() || !settings_.partial_admission) {
     return whole;
   }
   const auto index = static_cast<std::size_t>(partial - requests.begin());

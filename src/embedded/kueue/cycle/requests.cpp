@@ -96,14 +96,20 @@ std::string claims_of(const Value& pod_sets) {
   return {};
 }
 
-// amount * factor, where the amount is counted in thousandths for cpu; rounded up.
-Amount scaled(std::string_view input, Amount amount, Amount factor) {
+// What `amount` of the input counts as of an output, rounded up. Amounts of cpu are thousandths.
+Amount scaled(std::string_view input, Amount amount, const Member& output) {
   constexpr Amount kMilli = 1000;
-  if (input != "cpu") {
-    return amount * factor;
+  Amount factor = amount_of(output.key(), output.value);
+  Amount divisor = input == "cpu" ? kMilli : 1;
+  const auto exact = Quantity::parse(output.value);
+  // "500m" for each; of large amounts the fraction does not count, and thousandths would not fit.
+  if (exact && output.key() != "cpu" && factor < kMilli * kMilli &&
+      exact->milli_value() % kMilli != 0) {
+    factor = exact->milli_value();
+    divisor *= kMilli;
   }
   const Amount product = amount * factor;
-  return product / kMilli + (product % kMilli > 0 ? 1 : 0);
+  return product / divisor + (product % divisor > 0 ? 1 : 0);
 }
 
 }  // namespace
@@ -169,8 +175,7 @@ void RequestRules::transform(Amounts& amounts) const {
       continue;
     }
     for (const Member& output : rule["outputs"].members()) {
-      added[std::string(output.key())] +=
-          scaled(input, found->second, amount_of(output.key(), output.value));
+      added[std::string(output.key())] += scaled(input, found->second, output);
     }
     if (rule["strategy"].as_string() == "Replace") {
       replaced.push_back(input);

@@ -22,10 +22,6 @@
 namespace athanor::kueue::jobs {
 namespace {
 
-// Values of spec.managedBy that mean the kind's own controller.
-constexpr std::string_view kOwnControllers[] = {"", "kubernetes.io/job-controller",
-                                                "jobset.sigs.k8s.io/jobset-controller"};
-
 class Manager {
  public:
   Manager(const View& view, const Adapter& adapter, const Integrations& settings, Instant now)
@@ -69,7 +65,7 @@ class Manager {
       create();
     } else if (says(*workload, "Finished")) {
       stop("Workload is finished", *workload);
-    } else if (!is_equivalent(adapter_, *workload, *job_)) {
+    } else if (!is_equivalent(adapter_, settings_, *workload, *job_)) {
       replace(*workload);
     } else {
       follow(*workload);
@@ -91,7 +87,7 @@ class Manager {
       stop("missing workload", std::nullopt);
       return false;
     }
-    if (!is_equivalent(adapter_, *found, *job_)) {
+    if (!is_equivalent(adapter_, settings_, *found, *job_)) {
       write_finished(plan_, *found, "OutOfSync",
                      "The prebuilt workload is out of sync with its user job", now_);
       return false;
@@ -199,13 +195,13 @@ class Manager {
     if (stop("Not admitted by cluster queue", std::nullopt) || active()) {
       return;
     }
-    Value pod_sets = pod_sets_of(adapter_, *job_);
+    Value pod_sets = pod_sets_of(adapter_, settings_, *job_);
     const auto priority = priority_of(view_, *job_, pod_sets);
     if (!priority.ok()) {
       emit_for_job("WorkloadPriorityClassNotFound", priority.error().message, "Warning");
       return;  // the class is read: its creation runs this again
     }
-    const std::string name = workload_name(*adapter_.kind, *job_);
+    const std::string name = workload_name(*adapter_.kind, *job_, name_length(settings_));
     Value workload =
         new_workload(name, *job_, Value::list({owner_reference()}), std::move(pod_sets), *priority);
     const Key key{std::string(job_->ns()), name};
@@ -223,9 +219,10 @@ class Manager {
     if (suspended() && !says(workload, "QuotaReserved")) {
       plan_.then(Patch{
           .target = ref_to(workload),
-          .merge = Value::object({{"spec", Value::object({{"podSets", pod_sets_of(adapter_, *job_)},
-                                                          {"maximumExecutionTimeSeconds",
-                                                           max_execution_time(*job_)}})}}),
+          .merge = Value::object(
+              {{"spec",
+                Value::object({{"podSets", pod_sets_of(adapter_, settings_, *job_)},
+                               {"maximumExecutionTimeSeconds", max_execution_time(*job_)}})}}),
           .guard = guard_for(workload)});
       emit_for_job("UpdatedWorkload",
                    fmt::format("Updated not matching Workload for suspended job: {}",
@@ -368,10 +365,6 @@ Plan reconcile_job(const Adapter& adapter, const View& view, const Key& key, Ins
   }
   const Integrations settings = integrations_of(view);
   if (!settings.has(adapter.framework) || !is_managed(view, settings, *job)) {
-    return Plan::done();
-  }
-  const std::string_view managed_by = job->spec()["managedBy"].as_string();
-  if (std::ranges::find(kOwnControllers, managed_by) == std::end(kOwnControllers)) {
     return Plan::done();
   }
   return Manager(view, adapter, settings, now).run(*job);

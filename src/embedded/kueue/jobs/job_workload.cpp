@@ -56,17 +56,21 @@ bool counts_fit(const Object& workload, const Value& wanted) {
 
 }  // namespace
 
-std::string workload_name(const Kind& kind, const Object& job) {
-  constexpr std::size_t kLongest = 247;
+NameLength name_length(const Integrations& settings) {
+  return settings.short_workload_names ? NameLength::Short : NameLength::Object;
+}
+
+std::string workload_name(const Kind& kind, const Object& job, NameLength longest) {
   constexpr std::size_t kDigits = 5;
+  const std::size_t kept = static_cast<std::size_t>(longest) - kDigits - 1;
   std::string prefix = fmt::format("{}-{}", lower(kind.name), job.name());
-  prefix.resize(std::min(prefix.size(), kLongest));
+  prefix.resize(std::min(prefix.size(), kept));
   const std::string digest =
       sha1_hex(fmt::format("{}\n{}\n{}\n{}", kind.name, kind.group, job.name(), job.uid()));
   return fmt::format("{}-{}", prefix, digest.substr(0, kDigits));
 }
 
-Value pod_sets_of(const Adapter& adapter, const Object& job) {
+Value pod_sets_of(const Adapter& adapter, const Integrations& settings, const Object& job) {
   Value list = Value::list();
   for (const PodSetPlace& place : adapter.pod_sets(job)) {
     const Value& pod_template = look_up(job.body(), place.pod_template);
@@ -74,7 +78,7 @@ Value pod_sets_of(const Adapter& adapter, const Object& job) {
         Value::object({{"name", place.name},
                        {"count", place.count},
                        {"template", pod_template.is_object() ? pod_template : Value::object()}});
-    if (place.min_count) {
+    if (place.min_count && settings.partial_admission) {
       pod_set.set("minCount", *place.min_count);
     }
     list.push_back(std::move(pod_set));
@@ -90,7 +94,8 @@ Value max_execution_time(const Object& job) {
                                                                                  : Value();
 }
 
-bool is_equivalent(const Adapter& adapter, const Object& workload, const Object& job) {
+bool is_equivalent(const Adapter& adapter, const Integrations& settings, const Object& workload,
+                   const Object& job) {
   const bool prebuilt = !job.label(name::kPrebuilt).empty();
   if (!prebuilt && workload.spec()["maximumExecutionTimeSeconds"] != max_execution_time(job)) {
     return false;
@@ -98,7 +103,7 @@ bool is_equivalent(const Adapter& adapter, const Object& workload, const Object&
   // A job that was stopped keeps what admission gave it until that is taken back.
   const bool reserved = condition_is(workload.status()["conditions"], "QuotaReserved", "True") ||
                         !is_suspended(adapter, job.body());
-  const Value wanted = pod_sets_of(adapter, job);
+  const Value wanted = pod_sets_of(adapter, settings, job);
   const Value& present = workload.spec()["podSets"];
   if (present.size() != wanted.size() || (reserved && !counts_fit(workload, wanted))) {
     return false;

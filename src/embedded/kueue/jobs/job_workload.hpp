@@ -9,24 +9,29 @@
 
 #include "base/result.hpp"
 #include "embedded/kueue/jobs/adapter.hpp"
+#include "embedded/kueue/jobs/managed.hpp"
 #include "kube/value/object.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor::kueue::jobs {
 
+// How long the name of a Workload may get: of any object, or by gate ShortWorkloadNames.
+enum class NameLength : std::uint8_t { Object = 253, Short = 63 };
+NameLength name_length(const Integrations& settings);
 // "job-train-0b2f1".
-std::string workload_name(const Kind& kind, const Object& job);
+std::string workload_name(const Kind& kind, const Object& job, NameLength longest);
 
-// spec.podSets as the job asks for them.
-Value pod_sets_of(const Adapter& adapter, const Object& job);
+// spec.podSets as the job asks for them; without partial admission without minimum.
+Value pod_sets_of(const Adapter& adapter, const Integrations& settings, const Object& job);
 
 // spec.maximumExecutionTimeSeconds by the job's label, or Null.
 Value max_execution_time(const Object& job);
 
 // True if a Workload holds what its job asks for. Of a running job counts and placement are the
 // admission's.
-bool is_equivalent(const Adapter& adapter, const Object& workload, const Object& job);
+bool is_equivalent(const Adapter& adapter, const Integrations& settings, const Object& workload,
+                   const Object& job);
 
 struct Priority {
   Value class_ref{};  // Null: none

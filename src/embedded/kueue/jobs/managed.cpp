@@ -58,7 +58,9 @@ Integrations integrations_of(const View& view) {
   Integrations settings{.manage_without_queue = written["manageJobsWithoutQueueName"].as_bool(),
                         .namespaces = written["managedJobsNamespaceSelector"],
                         .wait_for_pods_ready = section["waitForPodsReady"].as_bool(true),
-                        .granular = section["admissionReasons"].as_string() == "granular"};
+                        .granular = section["admissionReasons"].as_string() == "granular",
+                        .partial_admission = section["partialAdmission"].as_bool(true),
+                        .short_workload_names = section["shortWorkloadNames"].as_bool()};
   if (const Value& names = written["frameworks"]; names.is_list()) {
     for (const Value& one : names.items()) {
       settings.frameworks.push_back(one.str());

@@ -20,7 +20,9 @@ struct Integrations {
   bool manage_without_queue = false;
   Value namespaces{};  // managedJobsNamespaceSelector; Null: all but the system's
   bool wait_for_pods_ready = true;
-  bool granular = false;  // the profile of reasons
+  bool granular = false;              // the profile of reasons
+  bool partial_admission = true;      // jobs may say with how many fewer pods they can run
+  bool short_workload_names = false;  // at most 63 characters
 
   [[nodiscard]] bool has(std::string_view framework) const;
 };

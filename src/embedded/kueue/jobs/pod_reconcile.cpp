@@ -55,7 +55,17 @@ class PodManager {
     if (const std::string_view built = first().label(name::kPrebuilt); !built.empty()) {
       return std::string(built);
     }
-    return single() ? workload_name(api::kPod, first()) : group_.name;
+    if (!single()) {
+      return group_.name;
+    }
+    // One that has its Workload keeps it when the gate changes.
+    for (const NameLength length : {NameLength::Object, NameLength::Short}) {
+      std::string name = workload_name(api::kPod, first(), length);
+      if (view_.get(api::kueue::kWorkload, {ns(), name})) {
+        return name;
+      }
+    }
+    return workload_name(api::kPod, first(), name_length(settings_));
   }
 
   void emit_for_pods(std::string_view reason, const std::string& note) {

@@ -6,8 +6,10 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "embedded/kueue/jobs/job_admission.hpp"
+#include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/jobs/unsupported.hpp"
+#include "embedded/kueue/rules/left_out.hpp"
 
 namespace athanor::kueue::jobs {
 namespace {
@@ -47,7 +49,11 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
     return verdict;
   }
   if (request.operation == Operation::Create) {
-    return answer(validate_new_job(which(), object));
+    Verdict verdict = answer(validate_new_job(which(), object));
+    if (verdict.allowed && labelled) {
+      verdict.warnings = left_out_of_job(object, pod_sets_of(which(), settings, Object(object)));
+    }
+    return verdict;
   }
   const bool has_default =
       view.get(api::kueue::kLocalQueue, {request.key.ns, std::string(name::kDefaultQueue)})

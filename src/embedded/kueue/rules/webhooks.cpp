@@ -8,6 +8,7 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "embedded/kueue/configuration.hpp"
+#include "embedded/kueue/rules/left_out.hpp"
 #include "embedded/kueue/workload/admission.hpp"
 
 namespace athanor::kueue {
@@ -19,10 +20,28 @@ Verdict mutate(const View& /*view*/, const AdmissionRequest& request, Instant /*
   return Verdict::change(request.object, object);
 }
 
+// Where partial admission is off, no pod set can run with fewer pods (5.1).
+Verdict mutate_workload(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  if (configured_section(view)["partialAdmission"].as_bool(true)) {
+    return Verdict::allow();
+  }
+  Value object = request.object;
+  without_min_counts(object);
+  return Verdict::change(request.object, object);
+}
+
 Verdict judge(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
   const bool update = request.operation == AdmissionRequest::Operation::Update;
   const auto valid = validate(request.object, update ? &request.old_object : nullptr);
-  return valid.ok() ? Verdict::allow() : Verdict::refuse(valid.error());
+  if (!valid.ok()) {
+    return Verdict::refuse(valid.error());
+  }
+  Verdict verdict = Verdict::allow();
+  if (request.subresource.empty() &&
+      !(update && request.object["spec"] == request.old_object["spec"])) {
+    verdict.warnings = left_out(request.object);
+  }
+  return verdict;
 }
 
 // A configuration that would not be read is not stored.
@@ -31,15 +50,24 @@ Verdict judge_configuration(const View& view, const AdmissionRequest& request, I
   if (request.key.name != kConfigurationName || !text.is_string()) {
     return Verdict::allow();
   }
-  const auto read = apply_configuration(view.config("kueue"), text.as_string());
-  return read.ok() ? Verdict::allow()
-                   : Verdict::deny(fmt::format("{}: {}", kConfigurationKey, read.error().message));
+  const auto read = read_configuration(view.config("kueue"), text.as_string());
+  if (!read.ok()) {
+    return Verdict::deny(fmt::format("{}: {}", kConfigurationKey, read.error().message));
+  }
+  Verdict verdict = Verdict::allow();
+  for (const std::string& sentence : read->warnings) {
+    verdict.warnings.push_back(fmt::format("{}: {}", kConfigurationKey, sentence));
+  }
+  return verdict;
 }
 
 constexpr std::string_view kWrites = "CREATE UPDATE";
 constexpr WebhookRule kNewClusterQueue[] = {{&api::kueue::kClusterQueue, "CREATE", ""}};
+constexpr WebhookRule kNewWorkload[] = {{&api::kueue::kWorkload, "CREATE", ""}};
 constexpr WebhookRule kNewFlavor[] = {{&api::kueue::kResourceFlavor, "CREATE", ""}};
 constexpr WebhookRule kConfiguration[] = {{&api::kConfigMap, kWrites, ""}};
+// No other ConfigMap waits for the answer.
+constexpr std::string_view kOnlyTheConfiguration = "object.metadata.name == 'kueue-manager-config'";
 constexpr WebhookRule kClusterQueue[] = {{&api::kueue::kClusterQueue, kWrites, ""}};
 constexpr WebhookRule kFlavor[] = {{&api::kueue::kResourceFlavor, kWrites, ""}};
 constexpr WebhookRule kCohort[] = {{&api::kueue::kCohort, kWrites, ""}};
@@ -50,6 +78,7 @@ constexpr WebhookRule kWorkload[] = {{&api::kueue::kWorkload, kWrites, ""},
 constexpr Webhook kWebhooks[] = {
     {.name = "mclusterqueue.kb.io", .mutating = true, .rules = kNewClusterQueue, .admit = mutate},
     {.name = "mresourceflavor.kb.io", .mutating = true, .rules = kNewFlavor, .admit = mutate},
+    {.name = "mworkload.kb.io", .mutating = true, .rules = kNewWorkload, .admit = mutate_workload},
     {.name = "vclusterqueue.kb.io", .rules = kClusterQueue, .admit = judge},
     {.name = "vresourceflavor.kb.io", .rules = kFlavor, .admit = judge},
     {.name = "vcohort.kb.io", .rules = kCohort, .admit = judge},
@@ -58,8 +87,8 @@ constexpr Webhook kWebhooks[] = {
     {.name = "vconfiguration.kb.io",
      .rules = kConfiguration,
      .admit = judge_configuration,
-     .ignore_failure = true,
-     .ns = kConfigurationNamespace}};
+     .ns = kConfigurationNamespace,
+     .condition = kOnlyTheConfiguration}};
 
 }  // namespace
 

@@ -239,6 +239,21 @@ void apply_defaults(Value& object) {
   }
 }
 
+void without_min_counts(Value& object) {
+  const Value& spec = object["spec"];
+  if (!spec.is_object() || !spec["podSets"].is_list()) {
+    return;  // refused by its schema
+  }
+  Value pod_sets = Value::list();
+  for (Value pod_set : spec["podSets"].items()) {
+    if (pod_set.is_object()) {
+      pod_set.erase("minCount");
+    }
+    pod_sets.push_back(std::move(pod_set));
+  }
+  object.member("spec").set("podSets", std::move(pod_sets));
+}
+
 Result<void> validate(const Value& object, const Value* old) {
   static const std::map<std::string_view, Webhook> kWebhooks{
       {"ClusterQueue", {"vclusterqueue.kb.io", check_cluster_queue}},

@@ -12,6 +12,8 @@ namespace athanor::kueue {
 
 // Finalizers and defaults of a new object.
 void apply_defaults(Value& object);
+// Takes the minimum of every pod set out of a Workload.
+void without_min_counts(Value& object);
 // The denial (403 Forbidden, the webhook's text), if any. `old` is null on create.
 Result<void> validate(const Value& object, const Value* old);
 

@@ -11,6 +11,7 @@
 #include "api/kueue.hpp"
 #include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
+#include "embedded/kueue/rules/left_out.hpp"
 #include "embedded/kueue/settings.hpp"
 #include "embedded/kueue/workload/workload_status.hpp"
 #include "kube/value/condition.hpp"
@@ -307,15 +308,6 @@ void warn_of_held_quota(const Object& workload, Plan& plan, Instant now) {
                           workload.status().at({"admission", "clusterQueue"}).as_string()),
               plan, now);
   }
-}
-
-bool asks_for_topology(const Value& pod_set) {
-  const auto annotations = pod_set.at({"template", "metadata", "annotations"}).members();
-  return !pod_set["topologyRequest"].is_null() ||
-         std::ranges::any_of(annotations, [](const Member& annotation) {
-           return annotation.key().starts_with("kueue.x-k8s.io/podset-") &&
-                  annotation.key().ends_with("-topology");
-         });
 }
 
 // Section 15: stored, without effect.

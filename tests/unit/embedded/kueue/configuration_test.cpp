@@ -54,6 +54,46 @@ TEST(Configuration, BecomesTheEnginesSettings) {
   EXPECT_EQ((*section)["integrations"]["frameworks"], from_yaml("[batch/job, pod]"));
 }
 
+TEST(Configuration, WarnsOfWhatHasNoEffect) {
+  const auto read = read_configuration(api::encode(Settings{}), kText);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->warnings,
+            std::vector<std::string>{
+                "without effect here: health, leaderElection, metrics.bindAddress; the process "
+                "takes these as flags, and a change of a flag needs a restart"});
+  const auto other = read_configuration({},
+                                        "namespace: other\nmultiKueue: {gcInterval: 1m}\n"
+                                        "controller: {groupKindConcurrency: {Job.batch: 5}}\n"
+                                        "featureGates: {LendingLimit: true, MultiKueue: false}\n");
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_EQ(other->warnings,
+            std::vector<std::string>{
+                "without effect here: controller, featureGates.LendingLimit, multiKueue, "
+                "namespace"});
+}
+
+TEST(Configuration, GatesThatHaveTheirEffectAreSettings) {
+  const auto section = apply_configuration(
+      {}, "featureGates: {PartialAdmission: false, ShortWorkloadNames: true}\n");
+  ASSERT_TRUE(section.ok()) << section.error().message;
+  EXPECT_EQ((*section)["partialAdmission"], Value(false));
+  EXPECT_EQ((*section)["shortWorkloadNames"], Value(true));
+}
+
+// What das counts as slices stays counted when a ConfigMap names transformations of its own.
+TEST(Configuration, KeepsTheTransformationsOfSystems) {
+  const auto base = system().settings(
+      {.config = {{"das", from_yaml("resourceTransformations: [{input: slice, outputs: {m: 1}}, "
+                                    "{input: other, outputs: {m: 1}}]")}}});
+  ASSERT_TRUE(base.ok()) << base.error().message;
+  const auto section = apply_configuration(
+      *base, "resources: {transformations: [{input: a, outputs: {b: 1}}, {input: other}]}");
+  ASSERT_TRUE(section.ok()) << section.error().message;
+  EXPECT_EQ((*section)["resourceTransformations"],
+            from_yaml("[{input: a, outputs: {b: 1}}, {input: other}, {input: slice, outputs: {m: "
+                      "1}}]"));
+}
+
 TEST(Configuration, OfTheOldVersionHasAFlagForPodsReady) {
   const std::string old = "apiVersion: config.kueue.x-k8s.io/v1beta1\nwaitForPodsReady:\n";
   EXPECT_FALSE((*apply_configuration({}, old + "  timeout: 5m\n"))["waitForPodsReady"].as_bool());
@@ -138,7 +178,26 @@ TEST(ConfigurationMap, IsReadAgainWhenItChanges) {
   EXPECT_EQ(world.events[0].reason, "InvalidConfiguration");
   EXPECT_EQ(world.events[0].note,
             "controller_manager_config.yaml: line 1: waitForPodsReady.timeout: must be a duration "
-            "of at most a year, as 30m; the settings before it hold on");
+            "of at most a year, as 30m; it is not followed: the settings of the start hold");
+}
+
+TEST(ConfigurationMap, SaysThatItIsFollowedAndWhatIsNot) {
+  FakeWorld world;
+  world.configure("kueue", api::encode(Settings{}));
+  world.put(config_map("webhook: {port: 9443}\nclientConnection: {qps: 50}\n"));
+  world.settle({&configuration_operator()});
+  std::vector<std::string> said;
+  for (const auto& event : world.events) {
+    said.push_back(event.type + " " + event.reason + ": " + event.note);
+  }
+  EXPECT_EQ(said,
+            (std::vector<std::string>{
+                "Normal ConfigurationRead: The queueing follows this configuration",
+                "Warning ConfigurationWithoutEffect: controller_manager_config.yaml: without "
+                "effect here: webhook; the process takes these as flags, and a change of a flag "
+                "needs a restart",
+                "Warning ConfigurationWithoutEffect: controller_manager_config.yaml: without "
+                "effect here: clientConnection"}));
 }
 
 TEST(ConfigurationMap, IsRefusedWhenItWouldNotBeRead) {

@@ -99,6 +99,21 @@ TEST(RequestRules, ExcludeAndTransformInThatOrder) {
             "cpu=1500m credits=3 gpu-memory=21474836480 mig-2g=1");
 }
 
+TEST(RequestRules, TransformByFractions) {
+  const auto settings =
+      parse_settings({{"KUEUE_RESOURCE_TRANSFORMATIONS",
+                       R"([{"input": "half", "strategy": "Replace", "outputs": {"gpu": "500m"}},
+            {"input": "cpu", "strategy": "Replace", "outputs": {"credits": "250m"}},
+            {"input": "disk", "strategy": "Replace", "outputs": {"bytes": "10Pi"}}])"}});
+  ASSERT_TRUE(settings.ok()) << settings.error().message;
+  FakeWorld world;
+  Reads reads;
+  const View view(world, reads);
+  RequestRules rules(view, *settings);
+  const Object object(workload("w", "q", "half: 4, cpu: 3, disk: 1"));
+  EXPECT_EQ(text_of(rules.requests(object).at(0).total), "bytes=11258999068426240 credits=1 gpu=2");
+}
+
 struct Refused {
   const char* name;
   const char* value;
@@ -214,6 +229,16 @@ TEST_F(PartialAdmission, NotBelowTheMinimum) {
   EXPECT_NE(message("w").find("current podset request (8) > maximum capacity (3)"),
             std::string::npos)
       << message("w");
+}
+
+TEST_F(PartialAdmission, IsOffByItsGate) {
+  queue("q", "7");
+  Value section = api::encode(Settings{});
+  section.set("partialAdmission", false);
+  world.configure("kueue", section);
+  world.put(four_pods("w", ", minCount: 2"));
+  settle();
+  EXPECT_FALSE(admitted("w"));
 }
 
 TEST_F(PartialAdmission, AllOfThemWherePreemptionMakesRoom) {

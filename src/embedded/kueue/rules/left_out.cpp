@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/kueue/rules/left_out.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace athanor::kueue {
+namespace {
+
+constexpr std::string_view kFairAdmission = "admission fair sharing";
+constexpr std::string_view kTopology = "topology-aware scheduling";
+constexpr std::string_view kElastic = "resizing of running jobs";
+constexpr std::string_view kElasticAnnotation = "kueue.x-k8s.io/elastic-job";
+
+std::string without_effect(std::string_view what, std::string_view feature) {
+  return fmt::format("{} has no effect: {} is not available in the embedded engine", what, feature);
+}
+
+void of_pod_sets(std::vector<std::string>& sentences, const Value& pod_sets,
+                 std::string_view path) {
+  for (std::size_t i = 0; i < pod_sets.size(); ++i) {
+    if (asks_for_topology(pod_sets[i])) {
+      sentences.push_back(
+          without_effect(fmt::format("the topology request of {}[{}]", path, i), kTopology));
+    }
+  }
+}
+
+}  // namespace
+
+bool asks_for_topology(const Value& pod_set) {
+  const auto annotations = pod_set.at({"template", "metadata", "annotations"}).members();
+  return !pod_set["topologyRequest"].is_null() ||
+         std::ranges::any_of(annotations, [](const Member& annotation) {
+           return annotation.key().starts_with("kueue.x-k8s.io/podset-") &&
+                  annotation.key().ends_with("-topology");
+         });
+}
+
+std::vector<std::string> left_out(const Value& object) {
+  std::vector<std::string> sentences;
+  const std::string_view kind = object["kind"].as_string();
+  const Value& spec = object["spec"];
+  if (kind == "ClusterQueue" && !spec["admissionScope"].is_null()) {
+    sentences.push_back(without_effect("spec.admissionScope", kFairAdmission));
+  } else if (kind == "LocalQueue" && !spec["fairSharing"].is_null()) {
+    sentences.push_back(without_effect("spec.fairSharing", kFairAdmission));
+  } else if (kind == "ResourceFlavor" && !spec["topologyName"].is_null()) {
+    sentences.push_back(without_effect("spec.topologyName", kTopology));
+  } else if (kind == "Workload") {
+    of_pod_sets(sentences, spec["podSets"], "spec.podSets");
+  }
+  return sentences;
+}
+
+std::vector<std::string> left_out_of_job(const Value& job, const Value& pod_sets) {
+  std::vector<std::string> sentences;
+  of_pod_sets(sentences, pod_sets, "pod set");
+  const Value& elastic = job["metadata"]["annotations"][kElasticAnnotation];
+  if (elastic.as_string() == "true") {
+    sentences.push_back(
+        without_effect(fmt::format("metadata.annotations[{}]", kElasticAnnotation), kElastic));
+  }
+  return sentences;
+}
+
+}  // namespace athanor::kueue
