@@ -2,7 +2,6 @@
 #include "agent/node/gpu_modes.hpp"
 
 #include <fmt/core.h>
-#include <sys/types.h>
 
 #include <chrono>
 #include <filesystem>
@@ -26,7 +25,7 @@ struct Mode {
   const das::Vendor* vendor = nullptr;  // null: adopted, and not looked at yet
   das::ModeWork work{};
   bool entered = false;
-  pid_t daemon = 0;
+  int daemon = 0;
   Steady::time_point next_start{};
   std::string trouble{};
 };

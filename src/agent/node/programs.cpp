@@ -65,7 +65,7 @@ Error problem(const das::Command& command, const std::string& what) {
 }
 
 // `output`: where both streams go.
-Result<pid_t> spawn(const das::Command& command, int output, short flags) {
+Result<int> spawn(const das::Command& command, int output, short flags) {
   std::vector<std::string> words = command.words;
   std::vector<std::string> variables = environment_with(command.env);
   std::vector<char*> arguments = pointers(words);
@@ -81,7 +81,7 @@ Result<pid_t> spawn(const das::Command& command, int output, short flags) {
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, static_cast<short>(flags | POSIX_SPAWN_SETSIGMASK));
-  pid_t pid = 0;
+  int pid = 0;
   const int failed = ::posix_spawnp(&pid, arguments.front(), &actions, &attributes,
                                     arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
@@ -93,7 +93,7 @@ Result<pid_t> spawn(const das::Command& command, int output, short flags) {
 }
 
 // nullopt: it runs on.
-std::optional<int> wait_until(pid_t pid, Steady::time_point end) {
+std::optional<int> wait_until(int pid, Steady::time_point end) {
   while (true) {
     int status = 0;
     if (::waitpid(pid, &status, WNOHANG) == pid) {
@@ -153,7 +153,7 @@ Result<void> run_program(const das::Command& command) {
   return result;
 }
 
-Result<pid_t> start_program(const das::Command& command) {
+Result<int> start_program(const das::Command& command) {
   const int output = open_output();
   auto pid = spawn(command, output, POSIX_SPAWN_SETSID);
   if (pid.ok()) {
@@ -165,7 +165,7 @@ Result<pid_t> start_program(const das::Command& command) {
   return pid;
 }
 
-bool is_running(pid_t pid, const std::string& program) {
+bool is_running(int pid, const std::string& program) {
   int status = 0;
   if (::waitpid(pid, &status, WNOHANG) == pid) {
     return false;
@@ -175,7 +175,7 @@ bool is_running(pid_t pid, const std::string& program) {
   return words.find(program) != std::string::npos;
 }
 
-void end_program(pid_t pid) {
+void end_program(int pid) {
   ::kill(pid, SIGTERM);
   const auto end = Steady::now() + kPoliteness;
   while (::waitpid(pid, nullptr, WNOHANG) != pid && ::kill(pid, 0) == 0) {

@@ -2,8 +2,6 @@
 // Programs of the node that the agent runs for GPUs: nvidia-smi, MPS's control daemon.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 
 #include "base/result.hpp"
@@ -16,10 +14,10 @@ namespace athanor::agent {
 Result<void> run_program(const das::Command& command);
 // Starts a program in a session of its own, which outlives the caller's. Errors likewise, also when
 // it ends at once.
-Result<pid_t> start_program(const das::Command& command);
+Result<int> start_program(const das::Command& command);
 // Returns true if the process exists and runs this program; a child that ended is reaped.
-bool is_running(pid_t pid, const std::string& program);
+bool is_running(int pid, const std::string& program);
 // Ends a process with SIGTERM, after 5 s with SIGKILL.
-void end_program(pid_t pid);
+void end_program(int pid);
 
 }  // namespace athanor::agent

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "systems/das/agent/looks.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/sharing/share.hpp"
@@ -68,15 +69,15 @@ class Call {
 
  private:
   Result<Picked> find() {
-    Duration pause = kAllocatePause;
-    for (int look = 1;; ++look) {
+    Looks looks;
+    while (true) {
       sight_ = world_.look();
       auto picked = ledger_.pick(ask_, sight_);
-      if (picked.ok() || look > kAllocateLooks) {
+      const auto pause = picked.ok() ? std::nullopt : looks.next();
+      if (!pause) {
         return picked;
       }
-      world_.wait(pause);
-      pause *= 2;
+      world_.wait(*pause);
     }
   }
 

@@ -43,10 +43,6 @@ struct AllocateOptions {
   std::string state_folder = kStateFolder;
 };
 
-// How long claims are waited for: five looks, the pauses doubling (docs/spec/das.md 8.5 step 2).
-inline constexpr int kAllocateLooks = 5;
-inline constexpr Duration kAllocatePause = std::chrono::milliseconds(100);
-
 // Answers one question for each container, in order: the CDI device's full name. One call at a
 // time: the ledger is its own. After an error nothing of the call is left.
 Result<std::vector<std::string>> allocate(std::span<const DeviceAsk> asks, Ledger& ledger,
