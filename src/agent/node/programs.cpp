@@ -37,14 +37,14 @@ std::vector<std::string> environment_with(const das::Variables& more) {
     const std::string_view word(*one);
     bool replaced = false;
     for (const auto& [name, value] : more) {
-      replaced = replaced || word.starts_with(name + "=");
+      replaced = replaced || word.starts_with(fmt::format("{}=", name));
     }
     if (!replaced) {
       words.emplace_back(word);
     }
   }
   for (const auto& [name, value] : more) {
-    words.push_back(name + "=" + value);
+    words.push_back(fmt::format("{}={}", name, value));
   }
   return words;
 }

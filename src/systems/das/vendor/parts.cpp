@@ -36,6 +36,7 @@ std::vector<std::size_t> fill_gpus(const Vendor& vendor, std::vector<SharedGpu> 
                                    const std::vector<ShareRequest>& requests,
                                    Together (*together)(std::string_view resource)) {
   std::vector<std::map<std::string, int>> capacities;
+  capacities.reserve(gpus.size());
   for (const SharedGpu& gpu : gpus) {
     capacities.push_back(gpu.sharing.sliced() ? std::map<std::string, int>()
                                               : vendor.capacity(gpu, MigTable()));
